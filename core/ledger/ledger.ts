@@ -1,0 +1,129 @@
+import type { OutboxEntry, WalletSnapshot } from "../hot/hot.ts";
+
+/**
+ * The ledger: the durable truth, in Postgres or in an embedded PGlite behind the same SQL and client.
+ *
+ * Append-only: every movement of money is a row with the balance after it, and the database itself
+ * refuses a negative wallet, a second charge of one call, and an update or delete of a row.
+ */
+export interface Ledger {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Answers within `timeoutMs`, or rejects: for readiness. */
+  ping(timeoutMs: number): Promise<void>;
+
+  /** Charges and usage records of ended calls, in one transaction, idempotent by call id. */
+  settle(entries: readonly OutboxEntry[]): Promise<void>;
+
+  /**
+   * A movement other than a call: a top-up, an adjustment. Idempotent by `reference`: a repetition
+   * changes nothing and answers `applied: false` with the wallet as it is. The same reference with
+   * another account or amount is a conflict.
+   */
+  credit(movement: Credit): Promise<CreditResult>;
+
+  wallet(accountId: string): Promise<WalletSnapshot | undefined>;
+
+  createAccount(account: { id: string; email: string }): Promise<"created" | "email_taken">;
+  accounts(): Promise<Account[]>;
+  account(id: string): Promise<Account | undefined>;
+
+  /** Refuses beyond the account's limit of active keys, exactly, under any concurrency. */
+  createKey(key: NewKey): Promise<"created" | "no_account" | "too_many_keys">;
+  keyByHash(hash: Buffer): Promise<KeyRecord | undefined>;
+  /** Idempotent; answers undefined where there is no such key. */
+  revokeKey(keyId: string): Promise<KeyRecord | undefined>;
+
+  /** Newest first. */
+  usage(query: UsageQuery): Promise<UsageRecord[]>;
+
+  /** Per wallet: the sum of its ledger rows beside its balance, both in µđ. */
+  sums(): AsyncIterable<LedgerSum>;
+}
+
+export interface Credit {
+  readonly accountId: string;
+  /** Negative for an adjustment that takes money away; refused where the wallet would go below zero. */
+  readonly amountMicroVnd: bigint;
+  readonly reference: string;
+  readonly kind: "topup" | "adjustment";
+  readonly reason: string | null;
+}
+
+export type CreditResult =
+  | { readonly kind: "credited"; readonly applied: boolean; readonly wallet: WalletSnapshot }
+  | { readonly kind: "no_account" }
+  | { readonly kind: "reference_conflict" }
+  | { readonly kind: "below_zero" }
+  | { readonly kind: "out_of_range" };
+
+export interface Account {
+  readonly id: string;
+  readonly email: string;
+  readonly status: "active" | "suspended";
+  /** 100 = 1%. */
+  readonly discountBps: number;
+  readonly createdAt: Date;
+}
+
+export interface NewKey {
+  readonly id: string;
+  readonly accountId: string;
+  readonly name: string;
+  /** SHA-256 of the key. */
+  readonly hash: Buffer;
+  /** First characters, to recognise it by: `tg-ab12…`. */
+  readonly prefix: string;
+  readonly activeKeysMax: number;
+}
+
+/** A key as authentication needs it, with what it needs of its account. */
+export interface KeyRecord {
+  readonly id: string;
+  readonly accountId: string;
+  readonly name: string;
+  readonly hash: Buffer;
+  readonly status: "active" | "revoked";
+  /** Calls per minute; null: the configured default, 0: not limited. */
+  readonly requestsPerMinute: number | null;
+  readonly accountStatus: "active" | "suspended";
+  readonly discountBps: number;
+}
+
+export interface UsageQuery {
+  readonly accountId: string;
+  readonly limit: number;
+  /** Only calls before this one in order of (at, call id): for paging. */
+  readonly before?: { readonly at: Date; readonly callId: string };
+}
+
+export interface UsageRecord {
+  readonly callId: string;
+  readonly keyId: string;
+  readonly at: Date;
+  readonly endpoint: string;
+  readonly model: string;
+  readonly mappedFrom: string | null;
+  readonly upstream: string | null;
+  readonly inputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly outputTokens: number;
+  readonly reasoningTokens: number;
+  readonly images: number;
+  readonly chargedMicroVnd: bigint;
+  readonly writtenOffMicroVnd: bigint;
+  readonly discountBps: number;
+  readonly latencyMs: number;
+  readonly firstByteMs: number | null;
+  readonly status: number;
+  readonly streamed: boolean;
+  readonly outcome: string;
+  readonly estimated: boolean;
+}
+
+export interface LedgerSum {
+  readonly accountId: string;
+  readonly entriesMicroVnd: bigint;
+  readonly balanceMicroVnd: bigint;
+}

@@ -1,0 +1,51 @@
+/**
+ * Money is an integer number of micro-dong (µđ): 1 đ = 1,000,000 µđ.
+ *
+ * A price of `p` đ per million tokens is exactly `p` µđ per token, so every cost is a product of
+ * integers. Hot-path amounts are JavaScript numbers, exact up to 2^53 − 1 µđ (9,007,199,254 đ);
+ * whatever would pass that bound is refused, never rounded.
+ */
+export type MicroVnd = number;
+
+export const MICRO_VND_PER_VND = 1_000_000;
+export const MICRO_VND_MAX: MicroVnd = Number.MAX_SAFE_INTEGER;
+export const BASIS_POINTS = 10_000;
+
+/** Units × price in µđ; throws a RangeError where the product is not an exact integer. */
+export function cost(units: number, microVndPerUnit: MicroVnd): MicroVnd {
+  const product = units * microVndPerUnit;
+  if (!Number.isSafeInteger(product) || product < 0) {
+    throw new RangeError(`cost out of range: ${units} × ${microVndPerUnit} µđ`);
+  }
+  return product;
+}
+
+/**
+ * An amount less a discount in basis points (1% = 100), rounded half up to a whole µđ, once.
+ * The amount is split so that no intermediate product passes 2^53.
+ */
+export function discounted(amount: MicroVnd, discountBps: number): MicroVnd {
+  if (discountBps === 0) return amount;
+  const keepBps = BASIS_POINTS - discountBps;
+  const rest = amount % BASIS_POINTS;
+  const whole = (amount - rest) / BASIS_POINTS;
+  return whole * keepBps + Math.floor((rest * keepBps + BASIS_POINTS / 2) / BASIS_POINTS);
+}
+
+/** `1500000` µđ -> `"1.5"`: a decimal string of đ with at most six decimals and no trailing zero. */
+export function formatVnd(amount: MicroVnd | bigint): string {
+  const micro = BigInt(amount);
+  const sign = micro < 0n ? "-" : "";
+  const absolute = micro < 0n ? -micro : micro;
+  const whole = absolute / 1_000_000n;
+  const fraction = (absolute % 1_000_000n).toString().padStart(6, "0").replace(/0+$/, "");
+  return fraction === "" ? `${sign}${whole}` : `${sign}${whole}.${fraction}`;
+}
+
+/** `"1.5"` -> `1500000n` µđ; undefined where the text is not a decimal with at most six decimals. */
+export function parseVnd(text: string): bigint | undefined {
+  const match = /^(-?)(\d{1,12})(?:\.(\d{1,6}))?$/.exec(text);
+  if (!match) return undefined;
+  const micro = BigInt(match[2] ?? "") * 1_000_000n + BigInt((match[3] ?? "").padEnd(6, "0"));
+  return match[1] === "-" ? -micro : micro;
+}
