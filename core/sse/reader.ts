@@ -1,0 +1,257 @@
+const LF = 10;
+const CR = 13;
+const COLON = 58;
+const SPACE = 32;
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
+
+/** The largest event that is buffered unless the caller says otherwise. */
+export const EVENT_BYTES_MAX = 32 * 1024 * 1024;
+
+/**
+ * One block of a server-sent event stream.
+ *
+ * `raw` holds the bytes as they came, up to and including the blank line that ends the block, so that a
+ * block nobody changed leaves unchanged. `type` and `data` are read out of it only when asked for: most
+ * events of a metered stream pass through without ever being decoded.
+ */
+export class ServerEvent {
+  readonly raw: Uint8Array;
+  private readonly from: number;
+  private scanned = false;
+  private eventType: string | undefined = undefined;
+  private dataFrom = 0;
+  private dataTo = 0;
+  private dataText: string | undefined = undefined;
+
+  /** `from` is where the first line starts in `raw`: 3 behind a byte order mark, else 0. */
+  constructor(raw: Uint8Array, from = 0) {
+    this.raw = raw;
+    this.from = from;
+  }
+
+  /** The value of the `event:` line, undefined without one. */
+  get type(): string | undefined {
+    if (!this.scanned) this.scan();
+    return this.eventType;
+  }
+
+  /** The `data:` lines joined by a line feed; empty for a block of comments. */
+  get data(): string {
+    if (!this.scanned) this.scan();
+    this.dataText ??= asBuffer(this.raw).toString("utf8", this.dataFrom, this.dataTo);
+    return this.dataText;
+  }
+
+  private scan(): void {
+    this.scanned = true;
+    const raw = asBuffer(this.raw);
+    const end = raw.length;
+    let at = this.from;
+    let lf = raw.indexOf(LF, at);
+    let cr = raw.indexOf(CR, at);
+    let dataLines = 0;
+    while (at < end) {
+      // The two searches run side by side and each goes on from its last hit, so no byte is read twice.
+      if (lf !== -1 && lf < at) lf = raw.indexOf(LF, at);
+      if (cr !== -1 && cr < at) cr = raw.indexOf(CR, at);
+      const eol = lf === -1 ? (cr === -1 ? end : cr) : cr === -1 || lf < cr ? lf : cr;
+      if (isField(raw, at, eol, DATA)) {
+        const from = valueStart(raw, at + DATA.length, eol);
+        if (dataLines === 0) {
+          this.dataFrom = from;
+          this.dataTo = eol;
+        } else {
+          this.dataText ??= raw.toString("utf8", this.dataFrom, this.dataTo);
+          this.dataText += `\n${raw.toString("utf8", from, eol)}`;
+        }
+        dataLines += 1;
+      } else if (isField(raw, at, eol, EVENT)) {
+        const value = raw.toString("utf8", valueStart(raw, at + EVENT.length, eol), eol);
+        this.eventType = value === "" ? undefined : value;
+      }
+      at = eol + 1;
+    }
+  }
+}
+
+/** What the byte before this one was, where that decides what a line feed means. */
+type Tail =
+  | "none"
+  /** A CR that ended a line with text: a line feed here belongs to the same line end. */
+  | "line"
+  /** A CR on a blank line of a CRLF stream: the block is over, but its line feed is still to come. */
+  | "blank"
+  /** A CR that ended a block at once: a line feed here is no blank line, and opens the next `raw`. */
+  | "block";
+
+/**
+ * Cuts the bytes of an event stream into blocks, whatever the line ends and wherever reads split it.
+ *
+ * A block that lies within one chunk is a view of that chunk, so the caller must not reuse the chunk's
+ * memory. The `raw` of all events put together are the bytes that were pushed, always, and where they are
+ * cut depends on the bytes alone, never on the reads.
+ */
+export class SseReader {
+  private readonly bytesMax: number;
+  private carry: Buffer | undefined = undefined;
+  private carried = 0;
+  private lineEmpty = true;
+  private tail: Tail = "none";
+  /** Whether the last line ended with CRLF. Such a stream sends the LF of a blank line with its CR. */
+  private crlf = false;
+  /** How many bytes of a byte order mark the stream began with; -1 when it did not begin with one. */
+  private mark = 0;
+  private first = true;
+  private failed = false;
+
+  constructor(bytesMax = EVENT_BYTES_MAX) {
+    this.bytesMax = bytesMax;
+  }
+
+  /**
+   * Reads one chunk and calls `onEvent` for each block it completes. Returns false when a block grows over
+   * the limit; the reader then gives out nothing more.
+   */
+  push(chunk: Uint8Array, onEvent: (event: ServerEvent) => void): boolean {
+    if (this.failed) return false;
+    const bytes = asBuffer(chunk);
+    const length = bytes.length;
+    let at = this.mark >= 0 && this.mark < 3 ? this.readMark(bytes) : 0;
+    let start = 0;
+    let lf = bytes.indexOf(LF, at);
+    let cr = bytes.indexOf(CR, at);
+    while (at < length) {
+      if (this.tail !== "none") {
+        const isLf = bytes[at] === LF;
+        const tail = this.tail;
+        this.tail = "none";
+        if (tail !== "block") this.crlf = isLf;
+        if (isLf) at += 1;
+        if (tail === "blank") {
+          if (!this.emit(bytes, start, at, onEvent)) return false;
+          start = at;
+        }
+        continue;
+      }
+      // Each search goes on from its own last hit: a byte is looked at once for LF and once for CR.
+      if (lf !== -1 && lf < at) lf = bytes.indexOf(LF, at);
+      if (cr !== -1 && cr < at) cr = bytes.indexOf(CR, at);
+      if (lf === -1 && cr === -1) {
+        this.lineEmpty = false;
+        break;
+      }
+      const isLf = cr === -1 || (lf !== -1 && lf < cr);
+      const eol = isLf ? lf : cr;
+      const blank = this.lineEmpty && eol === at;
+      this.lineEmpty = true;
+      at = eol + 1;
+      if (!isLf && blank && this.crlf) {
+        this.tail = "blank";
+        continue;
+      }
+      this.crlf = false;
+      if (!isLf) this.tail = blank ? "block" : "line";
+      if (!blank) continue;
+      if (!this.emit(bytes, start, at, onEvent)) return false;
+      start = at;
+    }
+    return this.keep(bytes, start);
+  }
+
+  /**
+   * The stream is over: hands out what is left, a last block without its blank line, if there is one.
+   * Servers do end a stream on `data: [DONE]` and a single line feed.
+   */
+  end(onEvent: (event: ServerEvent) => void): void {
+    if (!this.failed && this.carried > 0) this.emit(EMPTY, 0, 0, onEvent);
+    this.failed = true;
+  }
+
+  /** Steps over a byte order mark, which may itself be split; returns where the first line goes on. */
+  private readMark(bytes: Buffer): number {
+    let at = 0;
+    while (at < bytes.length && this.mark < 3) {
+      if (bytes[at] !== BYTE_ORDER_MARK[this.mark]) {
+        // A part of a mark is text like any other.
+        if (this.mark > 0) this.lineEmpty = false;
+        this.mark = -1;
+        return at;
+      }
+      this.mark += 1;
+      at += 1;
+    }
+    return at;
+  }
+
+  private emit(
+    bytes: Buffer,
+    start: number,
+    end: number,
+    onEvent: (event: ServerEvent) => void,
+  ): boolean {
+    let raw: Buffer;
+    if (this.carry === undefined) {
+      raw = bytes.subarray(start, end);
+      if (raw.length > this.bytesMax) return this.fail();
+    } else {
+      if (end > start && !this.append(bytes, start, end)) return false;
+      raw = this.carry.subarray(0, this.carried);
+      this.carry = undefined;
+      this.carried = 0;
+    }
+    const from = this.first && this.mark === 3 ? 3 : 0;
+    this.first = false;
+    onEvent(new ServerEvent(raw, from));
+    return true;
+  }
+
+  /** Copies the open end of a chunk away: an open block must not hold on to the whole chunk. */
+  private keep(bytes: Buffer, start: number): boolean {
+    return start === bytes.length || this.append(bytes, start, bytes.length);
+  }
+
+  private append(bytes: Buffer, start: number, end: number): boolean {
+    const needed = this.carried + end - start;
+    if (needed > this.bytesMax) return this.fail();
+    if (this.carry === undefined || needed > this.carry.length) {
+      // Doubling keeps the copying linear however small the reads are.
+      const grown = Buffer.allocUnsafe(Math.max(256, needed * 2));
+      this.carry?.copy(grown, 0, 0, this.carried);
+      this.carry = grown;
+    }
+    bytes.copy(this.carry, this.carried, start, end);
+    this.carried = needed;
+    return true;
+  }
+
+  private fail(): false {
+    this.failed = true;
+    this.carry = undefined;
+    this.carried = 0;
+    return false;
+  }
+}
+
+const EMPTY = Buffer.alloc(0);
+const DATA = Buffer.from("data");
+const EVENT = Buffer.from("event");
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  if (Buffer.isBuffer(bytes)) return bytes;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** Whether the line from `at` to `eol` is the field `name`, with a colon behind it or nothing. */
+function isField(raw: Buffer, at: number, eol: number, name: Buffer): boolean {
+  const end = at + name.length;
+  if (end > eol || (end < eol && raw[end] !== COLON)) return false;
+  for (let i = 0; i < name.length; i += 1) {
+    if (raw[at + i] !== name[i]) return false;
+  }
+  return true;
+}
+
+function valueStart(raw: Buffer, colon: number, eol: number): number {
+  const from = colon < eol ? colon + 1 : eol;
+  return from < eol && raw[from] === SPACE ? from + 1 : from;
+}

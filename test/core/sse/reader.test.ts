@@ -1,0 +1,249 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { type ServerEvent, SseReader } from "../../../core/sse/reader.ts";
+import { encodeComment, encodeEvent } from "../../../core/sse/writer.ts";
+import { parseNaively } from "./reference.ts";
+
+interface Fixture {
+  readonly name: string;
+  readonly text: string;
+  /** [event, data] of each block that carries something. */
+  readonly events: readonly (readonly [string | undefined, string])[];
+}
+
+const FIXTURES: readonly Fixture[] = [
+  {
+    name: "two named events, LF",
+    text: 'event: message_start\ndata: {"a":1}\n\nevent: message_stop\ndata: {}\n\n',
+    events: [
+      ["message_start", '{"a":1}'],
+      ["message_stop", "{}"],
+    ],
+  },
+  {
+    name: "CRLF",
+    text: "event: a\r\ndata: 1\r\n\r\ndata: 2\r\n\r\n",
+    events: [
+      ["a", "1"],
+      [undefined, "2"],
+    ],
+  },
+  {
+    name: "CR",
+    text: "event: a\rdata: 1\r\rdata: 2\r\r",
+    events: [
+      ["a", "1"],
+      [undefined, "2"],
+    ],
+  },
+  {
+    name: "mixed line ends",
+    text: "data: 1\r\n\ndata: 2\n\r\ndata: 3\r\r\ndata: 4\n\rdata: 5\r\n\r",
+    events: [
+      [undefined, "1"],
+      [undefined, "2"],
+      [undefined, "3"],
+      [undefined, "4"],
+      [undefined, "5"],
+    ],
+  },
+  {
+    name: "no space after the colon, two spaces, a field without a colon",
+    text: "data:1\n\ndata:  2\n\ndata\n\nevent\ndata: 3\n\n",
+    events: [
+      [undefined, "1"],
+      [undefined, " 2"],
+      [undefined, "3"],
+    ],
+  },
+  {
+    name: "several data lines, comments, unknown fields, names that only begin alike",
+    text: ": hi\ndata: 1\nid: 7\nretry: 10\ndata:\ndatabase: no\ndata: 2\nevents: no\n\n",
+    events: [[undefined, "1\n\n2"]],
+  },
+  {
+    name: "byte order mark, text beyond ASCII",
+    text: "\ufeffdata: xin chào 🌏\n\ndata: \ufeffkept\n\n",
+    events: [
+      [undefined, "xin chào 🌏"],
+      [undefined, "\ufeffkept"],
+    ],
+  },
+  {
+    name: "byte order mark before a blank line",
+    text: "\ufeff\ndata: 1\n\n",
+    events: [[undefined, "1"]],
+  },
+  {
+    name: "keep-alive comments are blocks of their own",
+    text: ": ping\n\n: ping\n\ndata: 1\n\n\n\n",
+    events: [[undefined, "1"]],
+  },
+  {
+    name: "last block without its blank line",
+    text: "data: 1\n\ndata: [DONE]\n",
+    events: [
+      [undefined, "1"],
+      [undefined, "[DONE]"],
+    ],
+  },
+  { name: "last line without any end", text: "event: a\ndata: 1", events: [["a", "1"]] },
+];
+
+describe("SseReader", () => {
+  for (const fixture of FIXTURES) {
+    const bytes = Buffer.from(fixture.text);
+    test(`${fixture.name}: whole`, () => check(fixture, [bytes]));
+    test(`${fixture.name}: byte by byte`, () => {
+      check(
+        fixture,
+        Array.from(bytes, (byte) => Uint8Array.of(byte)),
+      );
+    });
+    test(`${fixture.name}: split at every boundary`, () => {
+      for (let at = 0; at <= bytes.length; at += 1) {
+        check(fixture, [bytes.subarray(0, at), bytes.subarray(at)]);
+      }
+    });
+  }
+
+  test("any bytes, however split, read as the plain reference reads them", () => {
+    const piece = fc.constantFrom(
+      ..."\r \n \r\n data: data event: event :c d e x 1 é 🌏 \ufeff".split(" "),
+      " ",
+      "data: {}\n\n",
+      "\r\n\r\n",
+    );
+    fc.assert(
+      fc.property(
+        fc.array(fc.oneof(piece.map(Buffer.from), fc.uint8Array({ maxLength: 3 })), {
+          maxLength: 40,
+        }),
+        fc.array(fc.nat(12), { maxLength: 40 }),
+        (pieces, sizes) => {
+          const bytes = Buffer.concat(pieces);
+          const whole = read([bytes]);
+          const parts = read(split(bytes, sizes));
+          assert.deepEqual(Buffer.concat(whole.map((event) => event.raw)), bytes);
+          assert.deepEqual(
+            parts.map((event) => [Buffer.from(event.raw).toString("hex"), event.type, event.data]),
+            whole.map((event) => [Buffer.from(event.raw).toString("hex"), event.type, event.data]),
+          );
+          assert.deepEqual(
+            whole.filter(carries).map((event) => [event.type, event.data]),
+            parseNaively(bytes),
+          );
+        },
+      ),
+      { numRuns: 3000 },
+    );
+  });
+
+  test("a block leaves as soon as its blank line is there", () => {
+    const seen: string[] = [];
+    const reader = new SseReader();
+    const push = (text: string) => reader.push(Buffer.from(text), (event) => seen.push(event.data));
+    push("data: 1\n");
+    assert.deepEqual(seen, []);
+    push("\n");
+    assert.deepEqual(seen, ["1"]);
+    push(": comment\n\n");
+    assert.deepEqual(seen, ["1", ""]);
+    push("data: 2\r\r");
+    assert.deepEqual(seen, ["1", "", "2"]);
+  });
+
+  test("a block within one chunk is a view of it, an open one is copied out", () => {
+    const chunk = new Uint8Array(Buffer.from("data: 1\n\ndata: 2"));
+    const raws: Uint8Array[] = [];
+    const reader = new SseReader();
+    reader.push(chunk, (event) => raws.push(event.raw));
+    chunk.fill(0x78);
+    reader.push(Buffer.from("\n\n"), (event) => raws.push(event.raw));
+    assert.equal(raws[0]?.buffer, chunk.buffer);
+    assert.equal(Buffer.from(raws[1] ?? []).toString(), "data: 2\n\n");
+  });
+
+  test("a block over the limit is refused, however it comes, and nothing follows it", () => {
+    const over = Buffer.from(`data: 1\n\ndata: ${"x".repeat(100)}\n\ndata: 2\n\n`);
+    for (const size of [1, 7, over.length]) {
+      const reader = new SseReader(64);
+      const seen: string[] = [];
+      const results: boolean[] = [];
+      for (let at = 0; at < over.length; at += size) {
+        results.push(reader.push(over.subarray(at, at + size), (event) => seen.push(event.data)));
+      }
+      reader.end((event) => seen.push(event.data));
+      assert.equal(results.at(-1), false);
+      assert.deepEqual(seen, ["1"]);
+    }
+  });
+
+  test("a block of the exact limit passes", () => {
+    const exact = Buffer.from(`data: ${"x".repeat(56)}\n\n`);
+    const reader = new SseReader(exact.length);
+    assert.equal(
+      reader.push(exact, () => {}),
+      true,
+    );
+    for (const byte of exact) {
+      assert.equal(
+        reader.push(Uint8Array.of(byte), () => {}),
+        true,
+      );
+    }
+  });
+});
+
+describe("encodeEvent", () => {
+  test("writes what the reader reads", () => {
+    const text =
+      encodeEvent("ping", '{"type":"ping"}') +
+      encodeComment("x") +
+      encodeEvent(undefined, "[DONE]");
+    assert.equal(text, 'event: ping\ndata: {"type":"ping"}\n\n: x\n\ndata: [DONE]\n\n');
+    const events = read([Buffer.from(text)]);
+    assert.deepEqual(
+      events.map((event) => [event.type, event.data]),
+      [
+        ["ping", '{"type":"ping"}'],
+        [undefined, ""],
+        [undefined, "[DONE]"],
+      ],
+    );
+  });
+});
+
+function check(fixture: Fixture, chunks: readonly Uint8Array[]): void {
+  const events = read(chunks);
+  assert.equal(Buffer.concat(events.map((event) => event.raw)).toString(), fixture.text);
+  assert.deepEqual(
+    events.filter(carries).map((event) => [event.type, event.data]),
+    fixture.events,
+  );
+}
+
+function read(chunks: readonly Uint8Array[]): ServerEvent[] {
+  const events: ServerEvent[] = [];
+  const reader = new SseReader();
+  for (const chunk of chunks) assert.ok(reader.push(chunk, (event) => events.push(event)));
+  reader.end((event) => events.push(event));
+  return events;
+}
+
+/** Blank lines and comments make blocks too; a client sees nothing of them. */
+function carries(event: ServerEvent): boolean {
+  return event.data !== "";
+}
+
+function split(bytes: Buffer, sizes: readonly number[]): Buffer[] {
+  const chunks: Buffer[] = [];
+  let at = 0;
+  for (const size of sizes) {
+    chunks.push(bytes.subarray(at, at + size));
+    at += size;
+  }
+  chunks.push(bytes.subarray(at));
+  return chunks;
+}

@@ -1,0 +1,26 @@
+/**
+ * The plainest possible reader of an event stream: all of it at once, line by line, as the HTML standard
+ * words it. Blocks without data are left out, and a block the stream breaks off in is kept.
+ */
+export function parseNaively(bytes: Buffer): [string | undefined, string][] {
+  const events: [string | undefined, string][] = [];
+  // Latin-1 keeps one character per byte, so that cutting lines cannot depend on the encoding.
+  const text = bytes.toString("latin1").replace(/^\xef\xbb\xbf/, "");
+  let type = "";
+  let data: string[] = [];
+  for (const line of [...text.split(/\r\n|\n|\r/), ""]) {
+    if (line === "") {
+      const joined = data.join("\n");
+      if (joined !== "") events.push([type === "" ? undefined : type, joined]);
+      type = "";
+      data = [];
+      continue;
+    }
+    const colon = line.indexOf(":");
+    const name = colon === -1 ? line : line.slice(0, colon);
+    const value = colon === -1 ? "" : line.slice(colon + 1).replace(/^ /, "");
+    if (name === "data") data.push(Buffer.from(value, "latin1").toString());
+    if (name === "event") type = Buffer.from(value, "latin1").toString();
+  }
+  return events;
+}
