@@ -1,0 +1,158 @@
+/**
+ * A directive is how a test asks the simulated provider for a behaviour.
+ *
+ * Where it is written, the later winning field by field:
+ *   1. the upstream model's name     sim-echo, sim-hang, sim-status-429, sim-tokens-500
+ *   2. the API key of the call       `sim:{"status":503}`, so that one upstream of two can fail
+ *   3. the header x-sim              `x-sim: {"delay_ms":100}`, for direct calls
+ *   4. the text after the last       `[[sim {"output_tokens":50}]]` in a message, prompt or input; it
+ *      assistant turn                passes through any gateway, because it is content
+ *
+ * Answer
+ *   text                 the output text; without it a sentence derived from the prompt
+ *   output_tokens        without text: so many tokens of filler; with text: the number reported
+ *   ignore_max_tokens    do not cut the output to the caller's limit
+ *   deltas               text deltas in a stream (default: one per 4 characters)
+ *   thinking             thinking text: a thinking block, `reasoning_content`, a reasoning item
+ *   signature            its signature (Messages), its encrypted content (Responses)
+ *   redacted_thinking    data of a redacted thinking block (Messages)
+ *   reasoning_field      name of the Chat field: "reasoning_content" (default) or "reasoning"
+ *   tools                [{ name, arguments: object or raw string, id }], in parallel when several
+ *   argument_deltas      deltas per tool call's arguments (default 3)
+ *   interleave           deltas of parallel tool calls take turns (Chat streams)
+ *   text_after           text after the tool calls
+ *   refusal              refusal text in the protocol's own form
+ *   stop, stop_sequence  stop_reason / finish_reason / incomplete reason sent as given
+ *   giant_event_bytes    one more text delta of this size, in front
+ *   total_bytes          text of this size, whatever the limit; streams make it as the client reads
+ *   echo                 the output text is JSON of the request as it arrived: method, path, headers, body
+ *   unique_ids           ids differ from call to call (default: same request, same bytes)
+ *   images               number of images returned, whatever `n` asked
+ *   image_bytes          size of each image (default: a small real PNG)
+ *   image_url            answer URLs, not base64
+ *   audio_bytes          size of the speech (default 4,180)
+ *   audio_type           its content type (default: by `response_format`)
+ * Usage (default: 1 token per 4 bytes of text, 256 per image read, 1,000 per image made)
+ *   input_tokens         all input, cache reads and writes and images included
+ *   cache_read_tokens, cache_write_tokens, reasoning_tokens, image_tokens      parts of the above
+ *   usage                "normal"; "missing"; "zero"; "every_chunk" and "with_finish" (Chat streams);
+ *                        "late" (Messages streams: 0 input in message_start, the truth in message_delta)
+ * Time
+ *   delay_ms             before the first byte
+ *   event_delay_ms       between writes of a stream; 0 writes each event in a packet of its own
+ *   silent_ms            one silence in a stream, after `silent_after_events` events (default 1)
+ *   hang                 never answer
+ * Faults (`*_after_events` counts from the start, or from the end when negative: -1 is before the last)
+ *   status               answer this 4xx or 5xx
+ *   retry_after          its retry-after header, seconds or a date
+ *   error                { type, message, code, param } of the error, here and in the stream
+ *   body, content_type   the error's raw body, such as a proxy's HTML page
+ *   error_after_events   an error event, then a clean end; error_event "failed" sends response.failed
+ *   cut_after_events     destroy the socket mid stream; unstreamed: after half of the body
+ *   end_after_events     end cleanly without what was to follow
+ *   reset                destroy the socket before any byte
+ *   fail_times, key      the faults (and hang) strike only the first calls seen with this key
+ *   when_model           the faults (and hang) strike only where the upstream model has this name
+ * Wire
+ *   headers              extra response headers
+ *   comments             an SSE comment before every nth event, in turn alone and inside the event
+ *   pings                the protocol's ping before every nth event
+ *   eol                  "\n" (default), "\r\n" or "\r"
+ *   split_bytes          the stream cut anew into packets of this size
+ *   coalesce             all events in one write
+ */
+import * as v from "valibot";
+
+const count = (max: number) => v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(max));
+const position = v.pipe(v.number(), v.integer());
+const tokens = count(1e9);
+const ms = count(3_600_000);
+
+const directiveSchema = v.strictObject({
+  text: v.optional(v.string()),
+  output_tokens: v.optional(tokens),
+  ignore_max_tokens: v.optional(v.boolean()),
+  deltas: v.optional(v.pipe(count(1e6), v.minValue(1))),
+  thinking: v.optional(v.string()),
+  signature: v.optional(v.string()),
+  redacted_thinking: v.optional(v.string()),
+  reasoning_field: v.optional(v.picklist(["reasoning_content", "reasoning"])),
+  tools: v.optional(
+    v.array(
+      v.strictObject({
+        name: v.string(),
+        arguments: v.optional(v.union([v.string(), v.record(v.string(), v.unknown())])),
+        id: v.optional(v.string()),
+      }),
+    ),
+  ),
+  argument_deltas: v.optional(v.pipe(count(1e5), v.minValue(1))),
+  interleave: v.optional(v.boolean()),
+  text_after: v.optional(v.string()),
+  refusal: v.optional(v.string()),
+  stop: v.optional(v.string()),
+  stop_sequence: v.optional(v.string()),
+  giant_event_bytes: v.optional(count(256 << 20)),
+  total_bytes: v.optional(count(16 * 1024 ** 3)),
+  echo: v.optional(v.boolean()),
+  unique_ids: v.optional(v.boolean()),
+  images: v.optional(count(100)),
+  image_bytes: v.optional(count(64 << 20)),
+  image_url: v.optional(v.boolean()),
+  audio_bytes: v.optional(count(16 * 1024 ** 3)),
+  audio_type: v.optional(v.string()),
+
+  input_tokens: v.optional(tokens),
+  cache_read_tokens: v.optional(tokens),
+  cache_write_tokens: v.optional(tokens),
+  reasoning_tokens: v.optional(tokens),
+  image_tokens: v.optional(tokens),
+  usage: v.optional(
+    v.picklist(["normal", "missing", "zero", "every_chunk", "with_finish", "late"]),
+  ),
+
+  delay_ms: v.optional(ms),
+  event_delay_ms: v.optional(ms),
+  silent_ms: v.optional(ms),
+  silent_after_events: v.optional(count(1e9)),
+  hang: v.optional(v.boolean()),
+
+  status: v.optional(v.pipe(count(599), v.minValue(400))),
+  retry_after: v.optional(v.union([v.string(), v.number()])),
+  error: v.optional(
+    v.strictObject({
+      type: v.optional(v.string()),
+      message: v.optional(v.string()),
+      code: v.optional(v.nullable(v.string())),
+      param: v.optional(v.nullable(v.string())),
+    }),
+  ),
+  body: v.optional(v.string()),
+  content_type: v.optional(v.string()),
+  error_after_events: v.optional(position),
+  error_event: v.optional(v.picklist(["error", "failed"])),
+  cut_after_events: v.optional(position),
+  end_after_events: v.optional(position),
+  reset: v.optional(v.boolean()),
+  fail_times: v.optional(count(1e6)),
+  key: v.optional(v.string()),
+  when_model: v.optional(v.string()),
+
+  headers: v.optional(v.record(v.string(), v.string())),
+  comments: v.optional(v.pipe(count(1e6), v.minValue(1))),
+  pings: v.optional(v.pipe(count(1e6), v.minValue(1))),
+  eol: v.optional(v.picklist(["\n", "\r\n", "\r"])),
+  split_bytes: v.optional(v.pipe(count(1 << 20), v.minValue(1))),
+  coalesce: v.optional(v.boolean()),
+});
+
+/** One behaviour asked of the simulator; the table above says what each field does. */
+export type Directive = v.InferOutput<typeof directiveSchema>;
+
+/** Checks one directive. Answers it, or a sentence that names the wrong field. */
+export function parseDirective(json: unknown): Directive | string {
+  const result = v.safeParse(directiveSchema, json);
+  if (result.success) return result.output;
+  const issue = result.issues[0];
+  return `The simulator's directive is wrong at ${v.getDotPath(issue) ?? "its root"}: ${issue.message}`;
+}

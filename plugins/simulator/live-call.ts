@@ -1,0 +1,163 @@
+import type { HttpResponse } from "uWebSockets.js";
+import type { Usage } from "./answer.ts";
+import type { Packet } from "./packets.ts";
+import type { Plan, Script } from "./plan.ts";
+import type { Tally } from "./tally.ts";
+
+/** A stream that nobody slows down gives way to other calls after this many writes. */
+const burstWrites = 256;
+
+/** Larger bodies go out as the client reads them. */
+const wholeBytesMax = 65_536;
+
+/** One call being answered: knows whether the client is still there, and holds its timer. */
+export class LiveCall {
+  readonly #res: HttpResponse;
+  readonly #tally: Tally;
+  #over = false;
+  #stopTimer: (() => void) | undefined;
+
+  constructor(res: HttpResponse, tally: Tally) {
+    this.#res = res;
+    this.#tally = tally;
+    tally.begin();
+    res.onAborted(() => {
+      this.#close("aborted");
+    });
+  }
+
+  get over(): boolean {
+    return this.#over;
+  }
+
+  /** Answers a whole body; with its usage when it is a success. */
+  whole(status: string, headers: readonly string[], body: Uint8Array, usage?: Usage): void {
+    this.#tally.bytes += body.length;
+    this.#res.cork(() => {
+      this.#head(status, headers);
+      if (body.length <= wholeBytesMax) {
+        this.#res.end(body);
+        this.#complete(usage);
+      } else this.#drain(body, usage);
+    });
+  }
+
+  /** Announces a whole body, sends half of it and destroys the socket. */
+  half(status: string, headers: readonly string[], body: Uint8Array): void {
+    const sent = body.subarray(0, body.length >> 1);
+    this.#tally.bytes += sent.length;
+    this.#res.cork(() => {
+      this.#head(status, headers);
+      this.#res.tryEnd(sent, body.length);
+    });
+    this.after(0, () => this.destroy());
+  }
+
+  /** Streams a script, `paceMs` apart where given, at the client's speed. */
+  stream(plan: Plan, script: Script): void {
+    const { event_delay_ms, split_bytes, silent_ms = 0 } = plan.answer.directive;
+    const res = this.#res;
+    const paceMs = event_delay_ms ?? (split_bytes === undefined ? undefined : 0);
+    const source = script.packets[Symbol.iterator]();
+    let blocked = false;
+    const run = () => {
+      let pauseMs: number | undefined;
+      for (let burst = 0; pauseMs === undefined; burst++) {
+        const next = source.next();
+        if (next.done === true) {
+          this.#finish(plan, script);
+          return;
+        }
+        if (next.value.length === 0) pauseMs = silent_ms;
+        else {
+          blocked = !this.#write(next.value);
+          if (blocked) return;
+          pauseMs = burst >= burstWrites ? 0 : paceMs;
+        }
+      }
+      this.after(pauseMs, step);
+    };
+    const step = () => {
+      if (!this.#over) res.cork(run);
+    };
+    res.onWritable(() => {
+      if (blocked) {
+        blocked = false;
+        if (paceMs === undefined) step();
+        else this.after(paceMs, step);
+      }
+      return true;
+    });
+    res.cork(() => {
+      this.#head("200 OK", plan.headers);
+      run();
+    });
+  }
+
+  /** Runs `then` after `ms`, or in the next turn of the loop, unless the call is over by then. */
+  after(ms: number, then: () => void): void {
+    if (this.#over) return;
+    if (ms === 0) {
+      const immediate = setImmediate(then);
+      this.#stopTimer = () => clearImmediate(immediate);
+    } else {
+      const timeout = setTimeout(then, ms);
+      this.#stopTimer = () => clearTimeout(timeout);
+    }
+  }
+
+  /** Destroys the socket, as a provider that crashes. */
+  destroy(): void {
+    if (this.#over) return;
+    this.#close("cut");
+    this.#res.close();
+  }
+
+  #head(status: string, headers: readonly string[]): void {
+    this.#res.writeStatus(status);
+    for (let i = 0; i + 1 < headers.length; i += 2) {
+      this.#res.writeHeader(headers[i] ?? "", headers[i + 1] ?? "");
+    }
+  }
+
+  #write(packet: Packet): boolean {
+    this.#tally.writes++;
+    this.#tally.bytes += typeof packet === "string" ? Buffer.byteLength(packet) : packet.length;
+    return this.#res.write(packet);
+  }
+
+  #drain(body: Uint8Array, usage: Usage | undefined): void {
+    const send = (offset: number): boolean => {
+      const [ok, done] = this.#res.tryEnd(body.subarray(offset), body.length);
+      if (done) this.#complete(usage);
+      return ok;
+    };
+    this.#res.onWritable(send);
+    send(0);
+  }
+
+  #finish(plan: Plan, script: Script): void {
+    if (script.outcome === "cut") {
+      // The cork must flush first, or what was written is destroyed with the socket.
+      this.after(0, () => this.destroy());
+    } else {
+      this.#res.end();
+      this.#complete(script.outcome === "complete" ? plan.answer.usage : undefined);
+    }
+  }
+
+  #complete(usage: Usage | undefined): void {
+    this.#close(usage === undefined ? "failed" : "completed");
+    if (usage === undefined) return;
+    this.#tally.input_tokens += usage.input;
+    this.#tally.output_tokens += usage.output;
+  }
+
+  #close(outcome: "completed" | "failed" | "cut" | "aborted"): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#stopTimer?.();
+    this.#tally.open--;
+    this.#tally[outcome]++;
+  }
+}

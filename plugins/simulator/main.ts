@@ -1,0 +1,31 @@
+/** `npm run simulator -- --port P [--host H]`: the simulated provider alone. */
+import { parseArgs } from "node:util";
+import { startSimulator } from "./server.ts";
+
+const { values } = parseArgs({
+  options: {
+    port: { type: "string", default: "9001" },
+    host: { type: "string", default: "127.0.0.1" },
+  },
+});
+const port = Number(values.port);
+
+if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+  console.error(`--port must be a number from 0 to 65535, not ${values.port}`);
+  process.exit(2);
+}
+
+try {
+  const simulator = await startSimulator({ host: values.host, port });
+  console.log(`simulator listening on http://${values.host}:${simulator.port}`);
+  const stop = () => {
+    simulator.close();
+    process.exit(0);
+  };
+  process.on("SIGTERM", stop);
+  process.on("SIGINT", stop);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  console.error("Choose another one with --port.");
+  process.exit(1);
+}

@@ -1,0 +1,126 @@
+import type { Answer } from "./answer.ts";
+import type { Directive } from "./directive.ts";
+import type { Protocol } from "./protocol.ts";
+
+/** One write of a stream. An empty string stands for the directive's one silence. */
+export type Packet = string | Uint8Array;
+
+/** Where a stream stops short of its end, and how. */
+export interface StreamFault {
+  readonly kind: "cut" | "end" | "error";
+  readonly after: number;
+}
+
+/** The fault a directive asks for; of several the first to strike. Counts from the end need one pass. */
+export function streamFault(protocol: Protocol, answer: Answer): StreamFault | undefined {
+  const { cut_after_events, end_after_events, error_after_events } = answer.directive;
+  const asked = [
+    { kind: "cut", after: cut_after_events },
+    { kind: "end", after: end_after_events },
+    { kind: "error", after: error_after_events },
+  ] as const;
+  let total: number | undefined;
+  let first: StreamFault | undefined;
+  for (const { kind, after } of asked) {
+    if (after === undefined) continue;
+    if (after < 0) total ??= count(protocol.events(answer));
+    const from = after < 0 ? Math.max(0, (total ?? 0) + after) : after;
+    if (first === undefined || from < first.after) first = { kind, after: from };
+  }
+  return first;
+}
+
+/** The stream as it goes on the wire: its events, their faults, comments and pings, cut into packets. */
+export function* packets(
+  protocol: Protocol,
+  answer: Answer,
+  fault: StreamFault | undefined,
+): Generator<Packet> {
+  const { directive } = answer;
+  let stream: Iterable<Packet> = protocol.events(answer);
+  if (fault !== undefined) stream = stopped(stream, fault, protocol, answer);
+  if (isDressed(directive)) stream = dressed(stream, directive, protocol.ping);
+  if (directive.coalesce === true) yield* recut(stream, Number.MAX_SAFE_INTEGER);
+  else if (directive.split_bytes !== undefined) yield* recut(stream, directive.split_bytes);
+  else yield* stream;
+}
+
+function* stopped(
+  events: Iterable<Packet>,
+  fault: StreamFault,
+  protocol: Protocol,
+  answer: Answer,
+): Generator<Packet> {
+  let sent = 0;
+  if (fault.after > 0) {
+    for (const event of events) {
+      yield event;
+      if (++sent >= fault.after) break;
+    }
+  }
+  if (fault.kind === "error") yield protocol.errorEvent(answer, sent);
+}
+
+function isDressed({ comments, pings, eol, silent_ms }: Directive): boolean {
+  return (
+    comments !== undefined ||
+    pings !== undefined ||
+    silent_ms !== undefined ||
+    (eol !== undefined && eol !== "\n")
+  );
+}
+
+function* dressed(
+  events: Iterable<Packet>,
+  { comments, pings, eol, silent_ms, silent_after_events = 1 }: Directive,
+  ping: string,
+): Generator<Packet> {
+  let sent = 0;
+  for (const event of events) {
+    if (silent_ms !== undefined && sent === silent_after_events) yield "";
+    if (typeof event !== "string") {
+      yield event;
+      sent++;
+      continue;
+    }
+    let text = event;
+    if (comments !== undefined && sent % comments === 0) {
+      const alone = (sent / comments) % 2 === 0;
+      text = `: simulated comment ${sent}\n${alone ? "\n" : ""}${text}`;
+    }
+    if (pings !== undefined && sent % pings === 0) text = ping + text;
+    yield eol === undefined || eol === "\n" ? text : text.replaceAll("\n", eol);
+    sent++;
+  }
+}
+
+/** Cuts a stream anew into packets of `size` bytes; a silence sends what is waiting first. */
+function* recut(stream: Iterable<Packet>, size: number): Generator<Packet> {
+  let waiting: Buffer[] = [];
+  let length = 0;
+  for (const packet of stream) {
+    if (packet.length === 0) {
+      if (length > 0) yield Buffer.concat(waiting);
+      waiting = [];
+      length = 0;
+      yield packet;
+      continue;
+    }
+    const bytes = typeof packet === "string" ? Buffer.from(packet) : Buffer.from(packet);
+    waiting.push(bytes);
+    length += bytes.length;
+    if (length < size) continue;
+    const whole = Buffer.concat(waiting);
+    let start = 0;
+    for (; whole.length - start >= size; start += size) yield whole.subarray(start, start + size);
+    waiting = start < whole.length ? [whole.subarray(start)] : [];
+    length = whole.length - start;
+  }
+  if (length > 0) yield Buffer.concat(waiting);
+}
+
+function count(items: Iterable<unknown>): number {
+  let total = 0;
+  for (const _ of items) total++;
+  return total;
+}

@@ -1,0 +1,153 @@
+import { STATUS_CODES } from "node:http";
+import { makeAnswer } from "./answer.ts";
+import { isObject, isProblem, type JsonObject, type Problem, problem } from "./ask.ts";
+import type { Directive } from "./directive.ts";
+import { findDirective } from "./find-directive.ts";
+import { readForm } from "./form.ts";
+import type { LiveCall } from "./live-call.ts";
+import { Plan } from "./plan.ts";
+import type { Protocol } from "./protocol.ts";
+import type { Failures } from "./tally.ts";
+
+/** The head of a request, kept because uWebSockets.js forgets it before the body has come. */
+export interface Head {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const cachedBodyBytesMax = 8_192;
+const cachedPlansMax = 2_048;
+
+/** Answers the calls of one protocol. */
+export class Responder {
+  readonly #protocol: Protocol;
+  readonly #failures: Failures;
+  /** Plans by the bytes of the request, for requests whose head has no part in the answer. */
+  readonly #plans = new Map<string, Plan>();
+  #calls = 0;
+
+  constructor(protocol: Protocol, failures: Failures) {
+    this.#protocol = protocol;
+    this.#failures = failures;
+  }
+
+  respond(call: LiveCall, head: Head, body: Buffer): void {
+    const plan = this.#knownPlan(head, body);
+    if (!(plan instanceof Plan)) this.#refuse(call, plan);
+    else if (plan.plain) call.whole("200 OK", plan.headers, plan.whole(), plan.answer.usage);
+    else this.#begin(call, plan);
+  }
+
+  #knownPlan(head: Head, body: Buffer): Plan | Problem {
+    if (!isCacheable(head, body)) return this.#plan(head, body);
+    const key = body.toString("latin1");
+    const known = this.#plans.get(key);
+    if (known !== undefined) return known;
+    const plan = this.#plan(head, body);
+    if (plan instanceof Plan && isRepeatable(plan.answer.directive)) {
+      if (this.#plans.size >= cachedPlansMax) this.#plans.clear();
+      this.#plans.set(key, plan);
+    }
+    return plan;
+  }
+
+  #plan(head: Head, bytes: Buffer): Plan | Problem {
+    const contentType = head.headers["content-type"] ?? "";
+    const isForm = contentType.startsWith("multipart/form-data");
+    const body = isForm ? readForm(bytes, contentType) : readJson(bytes);
+    if (!isObject(body)) return problem("We could not parse the body of your request.");
+    const ask = this.#protocol.read(body);
+    if (isProblem(ask)) return ask;
+    const places = {
+      model: ask.model,
+      key: keyOf(head.headers),
+      header: head.headers["x-sim"] ?? "",
+      prompt: ask.prompt,
+    };
+    const directive = findDirective(places);
+    if (typeof directive === "string") return problem(directive);
+    const echo = directive.echo === true ? JSON.stringify({ ...head, body }) : undefined;
+    const salt = directive.unique_ids === true ? String(++this.#calls) : "";
+    return new Plan(this.#protocol, makeAnswer(ask, directive, { bytes, salt, echo }));
+  }
+
+  #begin(call: LiveCall, plan: Plan): void {
+    const faulty = this.#strikes(plan);
+    const delayMs = plan.answer.directive.delay_ms ?? 0;
+    if (delayMs === 0) this.#go(call, plan, faulty);
+    else call.after(delayMs, () => this.#go(call, plan, faulty));
+  }
+
+  #go(call: LiveCall, plan: Plan, faulty: boolean): void {
+    const { directive, id, usage } = plan.answer;
+    const status = directive.status ?? (hasFault(directive) ? undefined : 503);
+    if (faulty && directive.hang === true) return;
+    if (faulty && directive.reset === true) call.destroy();
+    else if (faulty && status !== undefined) this.#fail(call, directive, status, id);
+    else if (plan.streamed) call.stream(plan, plan.script(faulty));
+    else if (faulty && directive.cut_after_events !== undefined) {
+      call.half("200 OK", plan.headers, plan.whole());
+    } else call.whole("200 OK", plan.headers, plan.whole(), usage);
+  }
+
+  /** Whether the faults of the directive strike this call. */
+  #strikes({ answer: { directive, ask } }: Plan): boolean {
+    if (directive.when_model !== undefined && directive.when_model !== ask.model) return false;
+    if (directive.fail_times === undefined) return hasFault(directive);
+    return this.#failures.strikes(directive.key ?? "", directive.fail_times);
+  }
+
+  #fail(call: LiveCall, directive: Directive, status: number, id: string): void {
+    const body = directive.body ?? this.#protocol.error(status, directive, id);
+    const headers = ["content-type", directive.content_type ?? "application/json"];
+    if (directive.retry_after !== undefined) {
+      headers.push("retry-after", String(directive.retry_after));
+    }
+    headers.push(...Object.entries(directive.headers ?? {}).flat());
+    call.whole(`${status} ${STATUS_CODES[status] ?? "Error"}`, headers, Buffer.from(body));
+  }
+
+  #refuse(call: LiveCall, { problem: message, param }: Problem): void {
+    this.#fail(call, { error: { message, param } }, 400, "0".repeat(24));
+  }
+}
+
+/** A request whose answer no header can change. */
+function isCacheable({ headers }: Head, body: Buffer): boolean {
+  return (
+    body.length <= cachedBodyBytesMax &&
+    headers["x-sim"] === undefined &&
+    headers["content-type"]?.startsWith("application/json") === true &&
+    !keyOf(headers).startsWith("sim:")
+  );
+}
+
+function keyOf(headers: Readonly<Record<string, string>>): string {
+  return headers["x-api-key"] ?? headers["authorization"]?.replace(/^Bearer /i, "") ?? "";
+}
+
+/** A plan that depends on the request's body alone. */
+function isRepeatable(directive: Directive): boolean {
+  return directive.echo !== true && directive.unique_ids !== true;
+}
+
+function hasFault(directive: Directive): boolean {
+  return (
+    directive.status !== undefined ||
+    directive.hang === true ||
+    directive.reset === true ||
+    directive.cut_after_events !== undefined ||
+    directive.end_after_events !== undefined ||
+    directive.error_after_events !== undefined
+  );
+}
+
+function readJson(bytes: Buffer): JsonObject | undefined {
+  try {
+    const json: unknown = JSON.parse(bytes.toString());
+    return isObject(json) ? json : undefined;
+  } catch {
+    return undefined;
+  }
+}
