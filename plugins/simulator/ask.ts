@@ -35,6 +35,16 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** The JSON object in a body, undefined for anything else. */
+export function readJson(bytes: Buffer): JsonObject | undefined {
+  try {
+    const json: unknown = JSON.parse(bytes.toString());
+    return isObject(json) ? json : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 export function isProblem(value: object): value is Problem {
   return "problem" in value;
 }

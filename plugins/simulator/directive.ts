@@ -9,7 +9,8 @@
  *      assistant turn                passes through any gateway, because it is content
  *
  * Answer
- *   text                 the output text; without it a sentence derived from the prompt
+ *   text                 the output text, the revised prompt of an image; without it a sentence made from
+ *                        the prompt
  *   output_tokens        without text: so many tokens of filler; with text: the number reported
  *   ignore_max_tokens    do not cut the output to the caller's limit
  *   deltas               text deltas in a stream (default: one per 4 characters)

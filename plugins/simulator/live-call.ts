@@ -4,8 +4,14 @@ import type { Packet } from "./packets.ts";
 import type { Plan, Script } from "./plan.ts";
 import type { Tally } from "./tally.ts";
 
-/** A stream that nobody slows down gives way to other calls after this many writes. */
-const burstWrites = 256;
+/**
+ * A stream that nobody slows down writes so much per turn of the loop. uWebSockets.js gathers 16 KB
+ * before it sends; what goes over costs four system calls an event: 8.5 µs in place of 0.4 µs.
+ */
+const turnBytesMax = 14_000;
+
+/** What HTTP adds to a write: its length in hexadecimal and two line ends. */
+const chunkFrameBytes = 8;
 
 /** Larger bodies go out as the client reads them. */
 const wholeBytesMax = 65_536;
@@ -62,7 +68,7 @@ export class LiveCall {
     let blocked = false;
     const run = () => {
       let pauseMs: number | undefined;
-      for (let burst = 0; pauseMs === undefined; burst++) {
+      for (let written = 0; pauseMs === undefined; ) {
         const next = source.next();
         if (next.done === true) {
           this.#finish(plan, script);
@@ -72,7 +78,8 @@ export class LiveCall {
         else {
           blocked = !this.#write(next.value);
           if (blocked) return;
-          pauseMs = burst >= burstWrites ? 0 : paceMs;
+          written += next.value.length + chunkFrameBytes;
+          pauseMs = written >= turnBytesMax ? (paceMs ?? 0) : paceMs;
         }
       }
       this.after(pauseMs, step);

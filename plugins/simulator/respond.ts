@@ -1,20 +1,14 @@
 import { STATUS_CODES } from "node:http";
 import { makeAnswer } from "./answer.ts";
-import { isObject, isProblem, type JsonObject, type Problem, problem } from "./ask.ts";
+import { isProblem, type Problem, problem, readJson } from "./ask.ts";
 import type { Directive } from "./directive.ts";
 import { findDirective } from "./find-directive.ts";
 import { readForm } from "./form.ts";
 import type { LiveCall } from "./live-call.ts";
 import { Plan } from "./plan.ts";
 import type { Protocol } from "./protocol.ts";
+import type { Head } from "./read-request.ts";
 import type { Failures } from "./tally.ts";
-
-/** The head of a request, kept because uWebSockets.js forgets it before the body has come. */
-export interface Head {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
 
 const cachedBodyBytesMax = 8_192;
 const cachedPlansMax = 2_048;
@@ -56,7 +50,7 @@ export class Responder {
     const contentType = head.headers["content-type"] ?? "";
     const isForm = contentType.startsWith("multipart/form-data");
     const body = isForm ? readForm(bytes, contentType) : readJson(bytes);
-    if (!isObject(body)) return problem("We could not parse the body of your request.");
+    if (body === undefined) return problem("We could not parse the body of your request.");
     const ask = this.#protocol.read(body);
     if (isProblem(ask)) return ask;
     const places = {
@@ -141,13 +135,4 @@ function hasFault(directive: Directive): boolean {
     directive.end_after_events !== undefined ||
     directive.error_after_events !== undefined
   );
-}
-
-function readJson(bytes: Buffer): JsonObject | undefined {
-  try {
-    const json: unknown = JSON.parse(bytes.toString());
-    return isObject(json) ? json : undefined;
-  } catch {
-    return undefined;
-  }
 }

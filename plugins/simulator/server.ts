@@ -1,15 +1,14 @@
-import {
-  App,
-  type HttpRequest,
-  type HttpResponse,
-  type TemplatedApp,
-  us_socket_local_port,
-} from "uWebSockets.js";
+import { App, us_socket_local_port } from "uWebSockets.js";
 import { chat } from "./chat.ts";
+import { serveControl } from "./control.ts";
+import { imageEdits, imageGenerations } from "./images.ts";
 import { LiveCall } from "./live-call.ts";
 import { messages } from "./messages.ts";
 import type { Protocol } from "./protocol.ts";
-import { type Head, Responder } from "./respond.ts";
+import { readBody, readHead } from "./read-request.ts";
+import { Responder } from "./respond.ts";
+import { responses } from "./responses.ts";
+import { speech } from "./speech.ts";
 import { Failures, Tally } from "./tally.ts";
 
 /** A running simulator. */
@@ -20,13 +19,17 @@ export interface Simulator {
   close(): void;
 }
 
-/** Above the gateway's own 20 MB, so that what passes the gateway passes here. */
-const bodyBytesMax = 64 << 20;
-
-const protocols: readonly Protocol[] = [messages, chat];
+const protocols: readonly Protocol[] = [
+  messages,
+  chat,
+  responses,
+  imageGenerations,
+  imageEdits,
+  speech,
+];
 
 /**
- * Starts a simulated provider in this thread.
+ * Starts a simulated provider in this thread; `directive.ts` says what can be asked of it.
  * Rejects with a sentence for the user when the address is not free.
  */
 export function startSimulator({ host, port }: { host: string; port: number }): Promise<Simulator> {
@@ -36,25 +39,14 @@ export function startSimulator({ host, port }: { host: string; port: number }): 
   for (const protocol of protocols) {
     const tally = new Tally();
     tallies[protocol.path] = tally;
-    serve(app, protocol, tally, failures);
+    const responder = new Responder(protocol, failures);
+    app.post(protocol.path, (res, req) => {
+      const call = new LiveCall(res, tally);
+      const head = readHead(req);
+      readBody(res, call, (body) => responder.respond(call, head, body));
+    });
   }
-  app.get("/healthz", (res) => {
-    res.end("ok\n");
-  });
-  app.get("/_sim/stats", (res) => {
-    res.writeHeader("content-type", "application/json").end(JSON.stringify(tallies));
-  });
-  app.post("/_sim/reset", (res) => {
-    failures.clear();
-    for (const tally of Object.values(tallies)) tally.reset();
-    res.end("ok\n");
-  });
-  app.any("/*", (res, req) => {
-    const message = `Unknown request URL: ${req.getMethod().toUpperCase()} ${req.getUrl()}.`;
-    const error = { message, type: "invalid_request_error", param: null, code: "unknown_url" };
-    res.writeStatus("404 Not Found").writeHeader("content-type", "application/json");
-    res.end(JSON.stringify({ error }));
-  });
+  serveControl(app, tallies, failures);
   return new Promise((resolve, reject) => {
     app.listen(host, port, (socket) => {
       if (socket === false) {
@@ -63,36 +55,5 @@ export function startSimulator({ host, port }: { host: string; port: number }): 
       }
       resolve({ port: us_socket_local_port(socket), close: () => app.close() });
     });
-  });
-}
-
-function serve(app: TemplatedApp, protocol: Protocol, tally: Tally, failures: Failures): void {
-  const responder = new Responder(protocol, failures);
-  app.post(protocol.path, (res, req) => {
-    const call = new LiveCall(res, tally);
-    const head = readHead(req);
-    readBody(res, call, (body) => responder.respond(call, head, body));
-  });
-}
-
-function readHead(req: HttpRequest): Head {
-  const headers: Record<string, string> = {};
-  req.forEach((name, value) => {
-    headers[name] = value;
-  });
-  return { method: req.getMethod(), path: req.getUrl(), headers };
-}
-
-/** Most bodies come in one piece, which is lent until the callback returns and needs no copy. */
-function readBody(res: HttpResponse, call: LiveCall, then: (body: Buffer) => void): void {
-  const earlier: Buffer[] = [];
-  let length = 0;
-  res.onData((chunk, isLast) => {
-    if (call.over) return;
-    const lent = Buffer.from(chunk);
-    length += lent.length;
-    if (length > bodyBytesMax) call.destroy();
-    else if (!isLast) earlier.push(Buffer.from(lent));
-    else then(earlier.length === 0 ? lent : Buffer.concat([...earlier, lent]));
   });
 }

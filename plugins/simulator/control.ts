@@ -1,0 +1,66 @@
+import type { TemplatedApp } from "uWebSockets.js";
+import { createdAt } from "./answer.ts";
+import { isProblem, readJson } from "./ask.ts";
+import { LiveCall } from "./live-call.ts";
+import { messages } from "./messages.ts";
+import { readBody } from "./read-request.ts";
+import { type Failures, Tally } from "./tally.ts";
+
+/** What is not tallied has no usage either. */
+const noUsage = { input: 0, cacheRead: 0, cacheWrite: 0, image: 0, output: 0, reasoning: 0 };
+const json = ["content-type", "application/json"];
+
+/**
+ * What the simulator serves beside model calls:
+ *   GET  /healthz      `ok`
+ *   GET  /v1/models    the names that are directives
+ *   POST /v1/messages/count_tokens
+ *   GET  /_sim/stats   a tally for each endpoint, see `Tally`
+ *   POST /_sim/reset   tallies and failure keys start anew
+ */
+export function serveControl(
+  app: TemplatedApp,
+  tallies: Readonly<Record<string, Tally>>,
+  failures: Failures,
+): void {
+  app.get("/healthz", (res) => {
+    res.end("ok\n");
+  });
+  app.get("/v1/models", (res) => {
+    res.writeHeader("content-type", "application/json").end(modelList);
+  });
+  app.post("/v1/messages/count_tokens", (res) => {
+    const call = new LiveCall(res, new Tally());
+    readBody(res, call, (body) => call.whole("200 OK", json, countTokens(body), noUsage));
+  });
+  app.get("/_sim/stats", (res) => {
+    res.writeHeader("content-type", "application/json").end(JSON.stringify(tallies));
+  });
+  app.post("/_sim/reset", (res) => {
+    failures.clear();
+    for (const tally of Object.values(tallies)) tally.reset();
+    res.end("ok\n");
+  });
+  app.any("/*", (res, req) => {
+    const message = `Unknown request URL: ${req.getMethod().toUpperCase()} ${req.getUrl()}.`;
+    const error = { message, type: "invalid_request_error", param: null, code: "unknown_url" };
+    res.writeStatus("404 Not Found").writeHeader("content-type", "application/json");
+    res.end(JSON.stringify({ error }));
+  });
+}
+
+const modelList = JSON.stringify({
+  object: "list",
+  data: ["sim-echo", "sim-hang", "sim-status-429", "sim-tokens-100"].map((id) => ({
+    id,
+    object: "model",
+    created: createdAt,
+    owned_by: "simulator",
+  })),
+});
+
+/** A body that cannot be read counts 0. */
+function countTokens(bytes: Buffer): Buffer {
+  const ask = messages.read({ ...readJson(bytes), max_tokens: 1 });
+  return Buffer.from(JSON.stringify({ input_tokens: isProblem(ask) ? 0 : ask.inputTokens }));
+}

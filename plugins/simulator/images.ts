@@ -1,0 +1,131 @@
+import { type Answer, createdAt } from "./answer.ts";
+import {
+  type Ask,
+  type JsonObject,
+  type Problem,
+  problem,
+  textOr,
+  tokensPerImageRead,
+} from "./ask.ts";
+import { openaiError } from "./openai-error.ts";
+import { makePng } from "./png.ts";
+import { eventStream, type Protocol } from "./protocol.ts";
+import { countTokens } from "./text.ts";
+
+/** OpenAI's image generation, as the `openai` package declares it. */
+export const imageGenerations: Protocol = imageProtocol("generations");
+
+/** OpenAI's image editing: multipart as OpenAI's clients send it, or JSON with `image`. */
+export const imageEdits: Protocol = imageProtocol("edits");
+
+const sidePixelsMax = 4_096;
+
+function imageProtocol(kind: "generations" | "edits"): Protocol {
+  const event = kind === "edits" ? "image_edit" : "image_generation";
+  return {
+    path: `/v1/images/${kind}`,
+    idHeader: "x-request-id",
+    read: (body) => read(body, kind),
+    whole,
+    events: (answer) => events(answer, event),
+    alwaysStreams: false,
+    streamType: () => eventStream,
+    error: openaiError,
+    errorEvent: ({ directive }) => `event: error\ndata: ${openaiError(500, directive)}\n\n`,
+    ping: ": ping\n\n",
+  };
+}
+
+function read(body: JsonObject, kind: "generations" | "edits"): Ask | Problem {
+  const { prompt, image, n } = body;
+  if (typeof prompt !== "string") return problem("Missing required parameter: 'prompt'.", "prompt");
+  if (kind === "edits" && image === undefined) {
+    return problem("Missing required parameter: 'image'.", "image");
+  }
+  // A form has no numbers, only text.
+  const images = n === undefined || n === null ? 1 : Number(n);
+  if (!Number.isInteger(images) || images < 1 || images > 10) {
+    return problem("Invalid 'n': expected an integer between 1 and 10.", "n");
+  }
+  const read = image === undefined ? 0 : Array.isArray(image) ? image.length : 1;
+  const imageTokens = read * tokensPerImageRead;
+  return {
+    model: textOr(body["model"], "gpt-image-1"),
+    stream: body["stream"] === true || body["stream"] === "true",
+    prompt,
+    inputTokens: countTokens(prompt) + imageTokens,
+    imageTokens,
+    maxTokens: undefined,
+    stops: [],
+    choices: 1,
+    images,
+    includeUsage: true,
+    body,
+  };
+}
+
+function whole(answer: Answer): string {
+  const { directive, ask, id } = answer;
+  const asUrl = directive.image_url ?? ask.body["response_format"] === "url";
+  const revised_prompt = directive.text ?? (directive.echo === true ? answer.text : undefined);
+  const picture = asUrl ? "" : base64Image(answer);
+  const data = Array.from({ length: directive.images ?? ask.images }, (_, index) =>
+    asUrl
+      ? { url: `https://images.simulator.invalid/${id}-${index}.png`, revised_prompt }
+      : { b64_json: picture, revised_prompt },
+  );
+  return JSON.stringify({ created: createdAt, ...look(ask), data, usage: usageOf(answer) });
+}
+
+/** A streamed call makes one image, after as many sketches as `partial_images` asked. */
+function* events(answer: Answer, name: string): Generator<string> {
+  const b64_json = base64Image(answer);
+  const fields = { b64_json, created_at: createdAt, ...look(answer.ask) };
+  const sketches = Math.min(Number(answer.ask.body["partial_images"] ?? 0), 3);
+  for (let partial_image_index = 0; partial_image_index < sketches; partial_image_index++) {
+    const type = `${name}.partial_image`;
+    yield frame({ type, ...fields, partial_image_index });
+  }
+  yield frame({ type: `${name}.completed`, ...fields, usage: usageOf(answer) });
+}
+
+/** The picture is a PNG whatever format was asked; `image_bytes` pads it behind its end. */
+function base64Image({ directive, ask, id }: Answer): string {
+  const [, width, height] = /^(\d{1,4})x(\d{1,4})$/.exec(textOr(ask.body["size"], "")) ?? [];
+  const colour = Number.parseInt(id.slice(0, 6), 16);
+  const png = makePng(side(width), side(height), colour);
+  const size = directive.image_bytes ?? png.length;
+  if (size <= png.length) return png.toString("base64", 0, size);
+  return Buffer.concat([png], size).toString("base64");
+}
+
+function side(pixels: string | undefined): number {
+  return Math.min(Math.max(Number(pixels ?? 1_024), 1), sidePixelsMax);
+}
+
+function look({ body }: Ask): JsonObject {
+  return {
+    background: "opaque",
+    output_format: textOr(body["output_format"], "png"),
+    quality: textOr(body["quality"], "low"),
+    size: textOr(body["size"], "1024x1024"),
+  };
+}
+
+function usageOf({ directive, usage }: Answer): JsonObject | undefined {
+  if (directive.usage === "missing") return undefined;
+  return {
+    input_tokens: usage.input,
+    input_tokens_details: {
+      text_tokens: Math.max(0, usage.input - usage.image),
+      image_tokens: usage.image,
+    },
+    output_tokens: usage.output,
+    output_tokens_details: { image_tokens: usage.output, text_tokens: 0 },
+    total_tokens: usage.input + usage.output,
+  };
+}
+
+function frame(data: JsonObject): string {
+  return `event: ${String(data["type"])}\ndata: ${JSON.stringify(data)}\n\n`;
+}

@@ -1,0 +1,56 @@
+/** Runs the simulated provider beside the gateway, so that the default configuration can answer. */
+import { Worker } from "node:worker_threads";
+import * as v from "valibot";
+import type { WorkerOptions, WorkerReport } from "./worker.ts";
+
+/** Options of the plugin in the configuration. */
+export const options = v.strictObject({
+  port: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535)), 9001),
+  host: v.optional(v.string(), "127.0.0.1"),
+});
+
+/** The part of the gateway's plugin contract that the simulator needs. */
+interface Plugin {
+  readonly name: string;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Makes the plugin: `start` resolves when the simulator listens, `stop` when its thread has ended. */
+export default function simulator(_services: unknown, given: v.InferInput<typeof options>): Plugin {
+  const address = v.parse(options, given);
+  let worker: Worker | undefined;
+  return {
+    name: "simulator",
+    async start() {
+      worker = await startWorker(address);
+    },
+    async stop() {
+      if (worker === undefined) return;
+      const ended = new Promise((resolve) => worker?.once("exit", resolve));
+      worker.postMessage("close");
+      await ended;
+      worker = undefined;
+    },
+  };
+}
+
+function startWorker(address: WorkerOptions): Promise<Worker> {
+  // The compiler rewrites imports, not URLs: at run time the file ends in .js.
+  const worker = new Worker(new URL("./worker.js", import.meta.url), { workerData: address });
+  return new Promise((resolve, reject) => {
+    worker.once("error", reject);
+    worker.once("message", (report: WorkerReport) => {
+      if ("port" in report) resolve(worker);
+      else reject(new Error(`${report.error} ${advice(address)}`));
+    });
+  });
+}
+
+function advice({ port }: WorkerOptions): string {
+  const other = port === 65_535 ? port - 1 : port + 1;
+  return (
+    `Set another one in the configuration, under plugins: "- simulator: { port: ${other} }", ` +
+    "and the same port in the upstreams that use the simulator; or stop what listens there."
+  );
+}

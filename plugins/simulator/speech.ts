@@ -1,0 +1,96 @@
+import type { Answer } from "./answer.ts";
+import { type Ask, type JsonObject, type Problem, problem, textOr } from "./ask.ts";
+import { openaiError } from "./openai-error.ts";
+import { eventStream, type Protocol } from "./protocol.ts";
+import { countTokens } from "./text.ts";
+
+/** OpenAI's text to speech: audio bytes, or events of base64 audio with `stream_format: "sse"`. */
+export const speech: Protocol = {
+  path: "/v1/audio/speech",
+  idHeader: "x-request-id",
+  read,
+  // Audio always goes out in pieces, as the real service sends it.
+  whole: () => "",
+  alwaysStreams: true,
+  events: (answer) => (asEvents(answer.ask) ? events(answer) : audio(answer)),
+  streamType: ({ ask, directive }) =>
+    asEvents(ask)
+      ? eventStream
+      : (directive.audio_type ?? contentTypes[format(ask)] ?? "application/octet-stream"),
+  error: openaiError,
+  errorEvent: (answer) =>
+    asEvents(answer.ask) ? `event: error\ndata: ${openaiError(500, answer.directive)}\n\n` : "",
+  ping: ": ping\n\n",
+};
+
+const contentTypes: Readonly<Record<string, string>> = {
+  mp3: "audio/mpeg",
+  opus: "audio/opus",
+  aac: "audio/aac",
+  flac: "audio/flac",
+  wav: "audio/wav",
+  pcm: "audio/pcm",
+};
+
+/** One silent frame of MPEG-1 layer 3, 128 kbit/s at 44.1 kHz: 26 ms. */
+const silentFrame = Buffer.concat([Buffer.from("fffb9064", "hex")], 418);
+
+/** Ten frames a write. */
+const pieceBytes = silentFrame.length * 10;
+const silence = Buffer.alloc(pieceBytes, silentFrame);
+
+function read(body: JsonObject): Ask | Problem {
+  const { model, input, voice } = body;
+  if (typeof model !== "string") return problem("Missing required parameter: 'model'.", "model");
+  if (typeof input !== "string") return problem("Missing required parameter: 'input'.", "input");
+  if (voice === undefined) return problem("Missing required parameter: 'voice'.", "voice");
+  return {
+    model,
+    stream: false,
+    prompt: input,
+    inputTokens: countTokens(input),
+    imageTokens: 0,
+    maxTokens: undefined,
+    stops: [],
+    choices: 1,
+    images: 0,
+    includeUsage: true,
+    body,
+  };
+}
+
+/** An echo is sent in place of the audio; other formats than mp3 get the same bytes. */
+function* audio({ directive, text }: Answer): Generator<Uint8Array> {
+  if (directive.echo === true) {
+    yield Buffer.from(text);
+    return;
+  }
+  let left = directive.audio_bytes ?? pieceBytes;
+  for (; left > pieceBytes; left -= pieceBytes) yield silence;
+  if (left > 0) yield silence.subarray(0, left);
+}
+
+function* events(answer: Answer): Generator<string> {
+  for (const piece of audio(answer)) {
+    const audio = Buffer.from(piece).toString("base64");
+    yield frame({ type: "speech.audio.delta", audio });
+  }
+  const { input, output } = answer.usage;
+  const usage = { input_tokens: input, output_tokens: output, total_tokens: input + output };
+  yield frame({
+    type: "speech.audio.done",
+    usage: answer.directive.usage === "missing" ? undefined : usage,
+  });
+}
+
+function asEvents({ body }: Ask): boolean {
+  return body["stream_format"] === "sse";
+}
+
+function format({ body }: Ask): string {
+  return textOr(body["response_format"], "mp3");
+}
+
+function frame(data: JsonObject): string {
+  return `event: ${String(data["type"])}\ndata: ${JSON.stringify(data)}\n\n`;
+}
