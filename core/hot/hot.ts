@@ -29,13 +29,18 @@ export interface HotStore {
   /** Gives a hold back. Nothing happens where there is none, or where the call was posted. */
   void(callId: string, accountId: string): Awaitable<void>;
 
-  /** Installs a wallet read from the ledger, unless there is one already. */
-  open(wallet: WalletSnapshot): Awaitable<void>;
+  /**
+   * Installs the wallet that `read` brings from the ledger, unless there is one already. The store
+   * calls `read`, and not before every post of this account that it still knows has reached the
+   * ledger: a reading taken earlier may or may not contain them. False where the ledger has no such account.
+   */
+  open(accountId: string, read: () => Promise<WalletSnapshot | undefined>): Promise<boolean>;
 
   /**
    * Makes ledger movements other than calls (top-ups, adjustments) spendable. Idempotent and free
    * of order: only the difference between `creditedMicroVnd` and the total known before is applied,
    * and only where `creditVersion` is newer. A wallet that is not open is left alone: opening reads it.
+   * So is one that a movement would take below zero: the movement's own hold must come with it.
    */
   credit(movement: CreditTotal): Awaitable<void>;
 
@@ -54,6 +59,9 @@ export interface HotStore {
   /** Forgets entries that the ledger has committed, and takes them out of `pending`. */
   acknowledge(entries: readonly OutboxEntry[]): Awaitable<void>;
 
+  /** Posted calls that the ledger has not committed yet, as far as this process knows. */
+  backlog(): number;
+
   start(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -70,6 +78,8 @@ export type HoldResult =
   | { readonly kind: "held"; readonly amountMicroVnd: MicroVnd }
   | { readonly kind: "short"; readonly availableMicroVnd: MicroVnd }
   | { readonly kind: "revoked" }
+  /** The post of this call could not be kept: the outbox or the journal is full, or the store is away. */
+  | { readonly kind: "unavailable"; readonly reason: string }
   /** The wallet is not open here: read it from the ledger, `open` it, ask again. */
   | { readonly kind: "unknown" };
 
@@ -153,6 +163,11 @@ export interface CreditTotal {
   readonly accountId: string;
   readonly creditVersion: number;
   readonly creditedMicroVnd: bigint;
+  /**
+   * The hold that set aside what this movement takes away, given up in the same step, so that
+   * no call can spend the money in between; null for a movement that adds.
+   */
+  readonly releasedCallId: string | null;
 }
 
 export interface Balances {

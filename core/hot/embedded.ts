@@ -1,0 +1,298 @@
+import { MICRO_VND_MAX, type MicroVnd } from "../money.ts";
+import { decodeEntry, encodeEntry } from "./entry.ts";
+import type {
+  Balances,
+  CreditTotal,
+  ExtendRequest,
+  ExtendResult,
+  HoldRequest,
+  HoldResult,
+  HotStore,
+  OutboxEntry,
+  Posted,
+  Posting,
+  WalletSnapshot,
+} from "./hot.ts";
+import { Journal, type JournalOptions } from "./journal.ts";
+import { Outbox } from "./outbox.ts";
+import { RecentCalls } from "./recent.ts";
+import { Replay } from "./replay.ts";
+
+/** A record of the journal is about 300 bytes; holds are refused while there is room for their posts. */
+const POST_BYTES_RESERVED = 1_024;
+
+export interface EmbeddedHotOptions {
+  readonly journal: JournalOptions;
+  /** Holds are refused while more posted calls than this wait for the ledger (about 600 bytes of memory each). */
+  readonly outboxEntriesMax: number;
+}
+
+interface Wallet {
+  readonly accountId: string;
+  availableMicroVnd: MicroVnd;
+  heldMicroVnd: MicroVnd;
+  pendingMicroVnd: MicroVnd;
+  creditVersion: number;
+  creditedMicroVnd: bigint;
+}
+
+interface Hold {
+  readonly wallet: Wallet;
+  amountMicroVnd: MicroVnd;
+}
+
+const REVOKED: HoldResult = { kind: "revoked" };
+const UNKNOWN: HoldResult = { kind: "unknown" };
+const GONE: ExtendResult = { kind: "gone" };
+
+/**
+ * The hot store of a single process: wallets and holds in memory, posted calls in a journal. A kill -9
+ * loses the holds, which is what it should do, and no posted call. Every answer is synchronous but
+ * `open` and `read`.
+ */
+export class EmbeddedHotStore implements HotStore {
+  private readonly options: EmbeddedHotOptions;
+  private readonly wallets = new Map<string, Wallet>();
+  private readonly opening = new Map<string, Promise<boolean>>();
+  private readonly holds = new Map<string, Hold>();
+  private readonly revoked = new Set<string>();
+  private readonly recent = new RecentCalls();
+  private journal: Journal | undefined;
+  private outbox = new Outbox(1);
+  private replay = new Replay([]);
+  private wake: (() => void) | undefined;
+
+  constructor(options: EmbeddedHotOptions) {
+    this.options = options;
+  }
+
+  async start(): Promise<void> {
+    const journal = await Journal.open(this.options.journal);
+    const entries = journal.recovered.map((record) =>
+      decodeEntry(String(record.position), record.payload),
+    );
+    this.outbox = new Outbox(journal.recovered[0]?.position ?? journal.position);
+    for (const entry of entries) this.keep(entry, Number(entry.entryId));
+    this.replay = new Replay(entries);
+    this.journal = journal;
+    const { log } = this.options.journal;
+    if (entries.length > 0) log.info({ calls: entries.length }, "replaying posted calls");
+  }
+
+  async stop(): Promise<void> {
+    this.wake?.();
+    this.replay.abandon();
+    await this.journal?.close();
+  }
+
+  hold(request: HoldRequest): HoldResult {
+    if (this.revoked.has(request.keyId)) return REVOKED;
+    const wallet = this.wallets.get(request.accountId);
+    if (wallet === undefined) return UNKNOWN;
+    const existing = this.holds.get(request.callId);
+    if (existing !== undefined) return { kind: "held", amountMicroVnd: existing.amountMicroVnd };
+    if (this.recent.get(request.callId) !== undefined) {
+      throw new Error(`call ${request.callId} was posted before it was held`);
+    }
+    const reason = this.refusal();
+    if (reason !== undefined) return { kind: "unavailable", reason };
+    const amountMicroVnd = affordable(request.amountMicroVnd, request.floorMicroVnd, wallet, 0);
+    if (amountMicroVnd === -1) {
+      return { kind: "short", availableMicroVnd: wallet.availableMicroVnd };
+    }
+    wallet.availableMicroVnd -= amountMicroVnd;
+    wallet.heldMicroVnd += amountMicroVnd;
+    this.holds.set(request.callId, { wallet, amountMicroVnd });
+    return { kind: "held", amountMicroVnd };
+  }
+
+  extend(request: ExtendRequest): ExtendResult {
+    const hold = this.holds.get(request.callId);
+    if (hold === undefined) return GONE;
+    const { wallet } = hold;
+    const before = hold.amountMicroVnd;
+    if (request.totalMicroVnd <= before) return { kind: "held", amountMicroVnd: before };
+    const total = affordable(request.totalMicroVnd, request.floorMicroVnd, wallet, before);
+    if (total === -1) return { kind: "short", availableMicroVnd: wallet.availableMicroVnd };
+    wallet.availableMicroVnd -= total - before;
+    wallet.heldMicroVnd += total - before;
+    hold.amountMicroVnd = total;
+    return { kind: "held", amountMicroVnd: total };
+  }
+
+  post(posting: Posting): Posted {
+    const before = this.recent.get(posting.callId);
+    if (before !== undefined) return { ...before, duplicate: true };
+    const cost = posting.costMicroVnd;
+    requireMicroVnd(cost);
+    const hold = this.holds.get(posting.callId);
+    const wallet = hold?.wallet ?? this.wallets.get(posting.accountId);
+    if (wallet === undefined && cost > 0) {
+      throw new Error(`call ${posting.callId} costs money, but nothing was ever held for it`);
+    }
+    const heldMicroVnd = hold?.amountMicroVnd ?? 0;
+    const chargedMicroVnd = Math.min(cost, heldMicroVnd + (wallet?.availableMicroVnd ?? 0));
+    const { journal } = this;
+    if (journal === undefined) throw new Error("the hot store is not started");
+    const position = journal.position;
+    const entry: OutboxEntry = {
+      entryId: String(position),
+      posting,
+      chargedMicroVnd,
+      writtenOffMicroVnd: cost - chargedMicroVnd,
+    };
+    // Nothing has changed yet: where the journal refuses, the call is not posted and its hold stands.
+    journal.append(encodeEntry(entry));
+    if (wallet !== undefined) {
+      wallet.availableMicroVnd += heldMicroVnd - chargedMicroVnd;
+      wallet.heldMicroVnd -= heldMicroVnd;
+      wallet.pendingMicroVnd += chargedMicroVnd;
+    }
+    if (hold !== undefined) this.holds.delete(posting.callId);
+    return this.keep(entry, position);
+  }
+
+  void(callId: string): void {
+    const hold = this.holds.get(callId);
+    if (hold === undefined) return;
+    this.holds.delete(callId);
+    hold.wallet.availableMicroVnd += hold.amountMicroVnd;
+    hold.wallet.heldMicroVnd -= hold.amountMicroVnd;
+  }
+
+  open(accountId: string, read: () => Promise<WalletSnapshot | undefined>): Promise<boolean> {
+    if (this.wallets.has(accountId)) return Promise.resolve(true);
+    const running = this.opening.get(accountId);
+    if (running !== undefined) return running;
+    const opening = this.install(accountId, read).finally(() => this.opening.delete(accountId));
+    this.opening.set(accountId, opening);
+    return opening;
+  }
+
+  credit(movement: CreditTotal): void {
+    const wallet = this.wallets.get(movement.accountId);
+    if (wallet === undefined || movement.creditVersion <= wallet.creditVersion) return;
+    const hold =
+      movement.releasedCallId === null ? undefined : this.holds.get(movement.releasedCallId);
+    const difference = Number(movement.creditedMicroVnd - wallet.creditedMicroVnd);
+    const available = wallet.availableMicroVnd + (hold?.amountMicroVnd ?? 0) + difference;
+    if (available < 0) return;
+    requireMicroVnd(available + wallet.heldMicroVnd + wallet.pendingMicroVnd);
+    if (movement.releasedCallId !== null) this.void(movement.releasedCallId);
+    wallet.availableMicroVnd += difference;
+    wallet.creditVersion = movement.creditVersion;
+    wallet.creditedMicroVnd = movement.creditedMicroVnd;
+  }
+
+  balances(accountId: string): Balances | undefined {
+    const wallet = this.wallets.get(accountId);
+    return wallet === undefined ? undefined : balancesOf(wallet);
+  }
+
+  async *openWallets(): AsyncGenerator<Balances & { accountId: string }> {
+    for (const wallet of this.wallets.values()) {
+      yield { accountId: wallet.accountId, ...balancesOf(wallet) };
+    }
+  }
+
+  revoke(keyId: string): void {
+    this.revoked.add(keyId);
+  }
+
+  async read(max: number, waitMs: number): Promise<OutboxEntry[]> {
+    if (this.outbox.size === 0 && waitMs > 0) await this.posted(waitMs);
+    return this.outbox.peek(max);
+  }
+
+  acknowledge(entries: readonly OutboxEntry[]): void {
+    for (const { entryId } of entries) {
+      const entry = this.outbox.take(Number(entryId));
+      if (entry === undefined || this.replay.settle(entry)) continue;
+      const wallet = this.wallets.get(entry.posting.accountId);
+      if (wallet !== undefined) wallet.pendingMicroVnd -= entry.chargedMicroVnd;
+    }
+    this.journal?.acknowledge(this.outbox.takenThrough);
+  }
+
+  backlog(): number {
+    return this.outbox.size;
+  }
+
+  private keep(entry: OutboxEntry, position: number): Posted {
+    const posted: Posted = {
+      chargedMicroVnd: entry.chargedMicroVnd,
+      writtenOffMicroVnd: entry.writtenOffMicroVnd,
+      duplicate: false,
+    };
+    this.outbox.add(entry, position);
+    this.recent.add(entry.posting.callId, posted, position, this.outbox.takenThrough);
+    this.wake?.();
+    return posted;
+  }
+
+  private async install(
+    accountId: string,
+    read: () => Promise<WalletSnapshot | undefined>,
+  ): Promise<boolean> {
+    // No call can be posted for a wallet that is not open, so once the replayed ones are in the ledger,
+    // a reading that begins now has them all, and nothing else is on its way.
+    await this.replay.settled(accountId);
+    const snapshot = await read();
+    if (snapshot === undefined) return false;
+    const availableMicroVnd = Number(snapshot.balanceMicroVnd);
+    requireMicroVnd(availableMicroVnd);
+    this.wallets.set(accountId, {
+      accountId,
+      availableMicroVnd,
+      heldMicroVnd: 0,
+      pendingMicroVnd: 0,
+      creditVersion: snapshot.creditVersion,
+      creditedMicroVnd: snapshot.creditedMicroVnd,
+    });
+    return true;
+  }
+
+  /** Why no hold is taken now: every hold must find room for its post. */
+  private refusal(): string | undefined {
+    if (this.outbox.size >= this.options.outboxEntriesMax) {
+      return `${this.outbox.size} posted calls wait for the ledger, which is the most that may`;
+    }
+    return this.journal?.refusal((this.holds.size + 1) * POST_BYTES_RESERVED);
+  }
+
+  /** Resolves at the next post, at `stop`, or when the time is over. */
+  private posted(waitMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        this.wake = undefined;
+        resolve();
+      };
+      const timer = setTimeout(done, waitMs);
+      this.wake = done;
+    });
+  }
+}
+
+/** The amount, or what there is of it if that is at least `floor`; -1 where it is less. */
+function affordable(amount: MicroVnd, floor: MicroVnd, wallet: Wallet, held: MicroVnd): MicroVnd {
+  requireMicroVnd(amount);
+  requireMicroVnd(floor);
+  const most = held + wallet.availableMicroVnd;
+  if (most >= amount) return amount;
+  return most >= floor ? most : -1;
+}
+
+function requireMicroVnd(amount: MicroVnd): void {
+  if (!Number.isSafeInteger(amount) || amount < 0) {
+    throw new RangeError(`not an amount of µđ between 0 and ${MICRO_VND_MAX}: ${amount}`);
+  }
+}
+
+function balancesOf(wallet: Wallet): Balances {
+  return {
+    availableMicroVnd: wallet.availableMicroVnd,
+    heldMicroVnd: wallet.heldMicroVnd,
+    pendingMicroVnd: wallet.pendingMicroVnd,
+  };
+}
