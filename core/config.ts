@@ -1,0 +1,153 @@
+import { dirname, isAbsolute, join } from "node:path";
+import type { Catalogue } from "./catalogue.ts";
+import { readCatalogue, type UpstreamProtocols } from "./config/catalogue-review.ts";
+import type { Environment } from "./config/environment.ts";
+import { type ImportPlugin, type LoadedPlugin, loadPlugins } from "./config/plugins.ts";
+import { type Problem, Problems } from "./config/problem.ts";
+import {
+  catalogue as catalogueKey,
+  type GatewayFile,
+  gatewayFile,
+  protocols as protocolsKey,
+} from "./config/schema.ts";
+import { reviewSettings } from "./config/settings-review.ts";
+import { attempt, validate } from "./config/validate.ts";
+import { readYaml, type Source } from "./config/yaml.ts";
+import { arrayOf, objectOf } from "./json.ts";
+import type { Profile } from "./upstream/profile.ts";
+import type { Protocol } from "./wire/wire.ts";
+
+export type { Environment } from "./config/environment.ts";
+export type { LoadedPlugin } from "./config/plugins.ts";
+export { formatProblems, type Problem } from "./config/problem.ts";
+
+/** A config that was checked in every part. Times in milliseconds, sizes in bytes. */
+export interface Config {
+  readonly listen: { readonly host: string; readonly port: number; readonly workers: number };
+  readonly admin: {
+    /** Undefined: a random one in the data folder is used. */
+    readonly token: string | undefined;
+  };
+  readonly stores: {
+    /** Embedded, one Redis, or some nodes of a cluster. */
+    readonly hot: "embedded" | string | readonly string[];
+    readonly ledger: "embedded" | string;
+    /** Relative to the working directory. */
+    readonly data: string;
+  };
+  readonly limits: Limits;
+  readonly log: { readonly level: string };
+  readonly headers: { readonly prefix: string };
+  readonly upstreams: Readonly<Record<string, UpstreamConfig>>;
+  readonly catalogue: Catalogue;
+  readonly plugins: readonly LoadedPlugin[];
+}
+
+export interface Limits {
+  readonly bodyBytesMax: number;
+  readonly headerBytesMax: number;
+  readonly replyBytesMax: number;
+  /** Open calls of one process. */
+  readonly callsMax: number;
+  readonly callMs: number;
+  readonly connectMs: number;
+  /** Silence of an upstream. */
+  readonly idleMs: number;
+  readonly drainMs: number;
+}
+
+export interface UpstreamConfig {
+  /** Base addresses without a slash at the end. */
+  readonly protocols: Readonly<Partial<Record<Protocol, string>>>;
+  /** One or more. */
+  readonly keys: readonly string[];
+  readonly profile: Profile;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Most connections at a time. */
+  readonly connections: number;
+}
+
+export type LoadedConfig =
+  | { readonly ok: true; readonly config: Config }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/**
+ * Reads the config file, its catalogue and its plugins, and checks all of them before it answers, so that
+ * an operator sees every fault at once. Never throws, and never tells the value of a variable.
+ */
+export async function loadConfig(
+  file: string,
+  environment: Environment,
+  { importPlugin }: { importPlugin?: ImportPlugin } = {},
+): Promise<LoadedConfig> {
+  const problems = new Problems();
+  const source = await readYaml(file, environment, problems);
+  if (!source) return { ok: false, problems: problems.list() };
+
+  const settings = validate(gatewayFile, source.value, source, [], problems);
+  const written = objectOf(source.value) ?? {};
+  reviewSettings(written, source, problems);
+  const plugins = await loadPlugins(arrayOf(written["plugins"]), source, problems, importPlugin);
+  const catalogue = await loadCatalogue(written, source, environment, problems);
+
+  if (problems.found || !settings || !catalogue) return { ok: false, problems: problems.list() };
+  return { ok: true, config: toConfig(settings, catalogue, plugins) };
+}
+
+async function loadCatalogue(
+  written: Readonly<Record<string, unknown>>,
+  source: Source,
+  environment: Environment,
+  problems: Problems,
+): Promise<Catalogue | undefined> {
+  const path = attempt(catalogueKey, written["catalogue"]);
+  if (path === undefined) return undefined;
+  const file = isAbsolute(path) ? path : join(dirname(source.file), path);
+  const catalogue = await readYaml(file, environment, problems);
+  return catalogue && readCatalogue(catalogue, protocolsByUpstream(written), problems);
+}
+
+function protocolsByUpstream(written: Readonly<Record<string, unknown>>): UpstreamProtocols {
+  return new Map(
+    Object.entries(objectOf(written["upstreams"]) ?? {}).map(([name, upstream]) => {
+      const protocols = attempt(protocolsKey, objectOf(upstream)?.["protocols"]);
+      return [name, protocols && new Set(Object.keys(protocols))];
+    }),
+  );
+}
+
+function toConfig(
+  settings: GatewayFile,
+  catalogue: Catalogue,
+  plugins: readonly LoadedPlugin[],
+): Config {
+  const { listen, admin, stores, limits, log, headers, upstreams } = settings;
+  return {
+    listen,
+    admin: { token: admin.token },
+    stores,
+    limits: {
+      bodyBytesMax: limits.body_mb * MB,
+      headerBytesMax: limits.header_kb * 1024,
+      replyBytesMax: limits.reply_mb * MB,
+      callsMax: limits.calls_max,
+      callMs: limits.call_seconds * 1000,
+      connectMs: limits.connect_seconds * 1000,
+      idleMs: (limits.idle_seconds ?? limits.call_seconds) * 1000,
+      drainMs: limits.drain_seconds * 1000,
+    },
+    log,
+    headers,
+    upstreams: Object.fromEntries(
+      Object.entries(upstreams).map(([name, { connections, ...upstream }]) => [
+        name,
+        // A call has at most one connection, so more than `calls_max` are never needed.
+        { ...upstream, connections: connections ?? limits.calls_max },
+      ]),
+    ),
+    catalogue,
+    plugins,
+  };
+}
+
+const MB = 1024 * 1024;

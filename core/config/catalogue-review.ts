@@ -1,0 +1,167 @@
+import * as v from "valibot";
+import { Catalogue } from "../catalogue.ts";
+import { arrayOf, objectOf } from "../json.ts";
+import { catalogueFile, entry, idPrefix, priceRange, toModel } from "./catalogue-file.ts";
+import type { Path, Problems } from "./problem.ts";
+import { attempt, validate } from "./validate.ts";
+import type { Source } from "./yaml.ts";
+
+/** The protocols of every upstream by its name; undefined where they are themselves at fault. */
+export type UpstreamProtocols = ReadonlyMap<string, ReadonlySet<string> | undefined>;
+
+/** Builds the catalogue of a file; it may only be used where `problems` got none. */
+export function readCatalogue(
+  source: Source,
+  upstreams: UpstreamProtocols,
+  problems: Problems,
+): Catalogue | undefined {
+  const file = validate(catalogueFile, source.value, source, [], problems);
+  new Review(source, upstreams, problems).run();
+  return file && new Catalogue(file.models.map(toModel));
+}
+
+/**
+ * What no schema can say: that ids differ, prices are in range, and upstreams exist. It reads every part of
+ * an entry by itself, so that one fault does not hide the next.
+ */
+class Review {
+  private readonly source: Source;
+  private readonly upstreams: UpstreamProtocols;
+  private readonly problems: Problems;
+  private readonly firstIndex = new Map<string, number>();
+  private readonly range: v.InferOutput<typeof priceRange>;
+  private readonly prefix: v.InferOutput<typeof idPrefix>;
+  private readonly models: readonly unknown[];
+
+  constructor(source: Source, upstreams: UpstreamProtocols, problems: Problems) {
+    this.source = source;
+    this.upstreams = upstreams;
+    this.problems = problems;
+    const file = objectOf(source.value);
+    this.range = attempt(priceRange, file?.["price_range"] ?? {}) ?? v.parse(priceRange, {});
+    this.prefix = attempt(idPrefix, file?.["id_prefix"] ?? {}) ?? v.parse(idPrefix, {});
+    this.models = arrayOf(file?.["models"]);
+  }
+
+  run(): void {
+    for (const [index, model] of this.models.entries()) {
+      const given = objectOf(model);
+      if (!given) continue;
+      const parts = partsOf(given);
+      const at = ["models", index];
+      this.id(parts, at, index);
+      this.price(parts, at);
+      this.tokens(parts, at);
+      this.routes(parts, at);
+    }
+  }
+
+  private id(parts: Parts, at: Path, index: number): void {
+    const { id, channel } = parts;
+    if (id === undefined) return;
+    const first = this.firstIndex.get(id);
+    if (first === undefined) this.firstIndex.set(id, index);
+    else this.report([...at, "id"], `expected an id of its own, got that of models[${first}]`);
+
+    if (parts.perMtok === undefined && parts.perCall === undefined) return;
+    const isPerCall = parts.perCall !== undefined;
+    const isAws = channel === "aws";
+    if (isPerCall !== id.startsWith(this.prefix.per_call)) {
+      const which = isPerCall ? "to begin with" : "not to begin with";
+      const why = isPerCall ? "it is priced per call" : "it is priced per token";
+      this.report([...at, "id"], `expected the id ${which} ${this.prefix.per_call}, since ${why}`);
+    } else if (isAws !== id.startsWith(this.prefix.aws)) {
+      const which = isAws ? "to begin with" : "not to begin with";
+      const why = `its channel is ${isAws ? "aws" : "not aws"}`;
+      this.report([...at, "id"], `expected the id ${which} ${this.prefix.aws}, since ${why}`);
+    }
+  }
+
+  private price(parts: Parts, at: Path): void {
+    const { given, perMtok, perCall, standard } = parts;
+    const has = (key: string) => given[key] !== undefined && given[key] !== null;
+    if (has("price_vnd_per_mtok") && has("price_vnd_per_call")) {
+      this.report(
+        [...at, "price_vnd_per_call"],
+        "expected only one of price_vnd_per_mtok and price_vnd_per_call, got both",
+      );
+    } else if (!has("price_vnd_per_mtok") && !has("price_vnd_per_call")) {
+      this.report(at, "expected price_vnd_per_mtok or price_vnd_per_call, got neither");
+    }
+    if (perMtok !== undefined) {
+      if (standard === "images" || standard === "speech") {
+        this.report(
+          [...at, "price_vnd_per_mtok"],
+          `expected price_vnd_per_call, since ${standard} models are not billed by tokens`,
+        );
+      }
+      this.inRange([...at, "price_vnd_per_mtok"], perMtok, this.range.vnd_per_mtok, "vnd_per_mtok");
+    }
+    if (perCall !== undefined) {
+      this.inRange([...at, "price_vnd_per_call"], perCall, this.range.vnd_per_call, "vnd_per_call");
+    }
+  }
+
+  private inRange(at: Path, vnd: number, [low, high]: [number, number], name: string): void {
+    if (vnd >= low && vnd <= high) return;
+    const got = vnd < low ? "a smaller number" : "a larger number";
+    this.report(at, `expected a price from ${low} to ${high} đ (price_range.${name}), got ${got}`);
+  }
+
+  private tokens({ given, standard, contextWindow, maxOutput }: Parts, at: Path): void {
+    if (standard === "messages" || standard === "chat") {
+      for (const key of ["context_window", "max_output_tokens"]) {
+        // An output without a bound cannot be held for.
+        if (given[key] === undefined) {
+          this.report([...at, key], "expected a whole number of tokens, got nothing");
+        }
+      }
+    }
+    if (contextWindow !== undefined && maxOutput !== undefined && maxOutput > contextWindow) {
+      this.report(
+        [...at, "max_output_tokens"],
+        "expected at most context_window, got a larger number",
+      );
+    }
+  }
+
+  private routes({ routes, standard }: Parts, at: Path): void {
+    for (const [index, route] of (routes ?? []).entries()) {
+      const place = [...at, "routes", index, "upstream"];
+      const name = this.source.writtenAt(place);
+      if (!this.upstreams.has(route.upstream)) {
+        const known = [...this.upstreams.keys()].join(", ") || "none";
+        this.report(place, `expected an upstream of the config (${known}), got ${name}`);
+        continue;
+      }
+      const protocols = this.upstreams.get(route.upstream);
+      if (standard && protocols && !protocols.has(standard)) {
+        this.report(
+          place,
+          `expected an upstream with the protocol ${standard}, which ${name} lacks`,
+        );
+      }
+    }
+  }
+
+  private report(at: Path, message: string): void {
+    this.problems.add(this.source, at, message);
+  }
+}
+
+type Parts = ReturnType<typeof partsOf>;
+
+/** The parts of an entry that are right in themselves; the others are undefined. */
+function partsOf(given: Readonly<Record<string, unknown>>) {
+  return {
+    given,
+    id: attempt(entry.id, given["id"]),
+    perMtok: attempt(entry.price_vnd_per_mtok, given["price_vnd_per_mtok"]),
+    perCall: attempt(entry.price_vnd_per_call, given["price_vnd_per_call"]),
+    channel: attempt(entry.channel, given["channel"]),
+    contextWindow: attempt(entry.context_window, given["context_window"]),
+    maxOutput: attempt(entry.max_output_tokens, given["max_output_tokens"]),
+    standard: attempt(entry.standard, given["standard"]),
+    routes: attempt(entry.routes, given["routes"]),
+  };
+}

@@ -1,0 +1,37 @@
+/** The environment by variable name, as `process.env` has it. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Expansion {
+  /** The text with every variable put in; the text as written where `faults` is not empty. */
+  readonly text: string;
+  /** What is wrong, in words; variables by name, never by value. */
+  readonly faults: readonly string[];
+}
+
+const VARIABLE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{/g;
+
+/**
+ * Puts variables into a text: `${NAME}` must be set and not empty, `${NAME:-text}` falls back to the text,
+ * and `$${` stands for a plain `${`.
+ */
+export function expand(written: string, environment: Environment): Expansion {
+  const faults: string[] = [];
+  const text = written.replace(VARIABLE, (match: string, name?: string, fallback?: string) => {
+    if (match === "$${") return "${";
+    if (name === undefined) {
+      faults.push(MALFORMED);
+      return match;
+    }
+    const value = environment[name];
+    if (value !== undefined && value !== "") return value;
+    if (fallback !== undefined) return fallback;
+    // An empty variable is a slip as often as a missing one, and an empty secret is worse than none.
+    faults.push(`environment variable ${name} is ${value === undefined ? "not set" : "empty"}`);
+    return match;
+  });
+  return { text: faults.length === 0 ? text : written, faults };
+}
+
+const MALFORMED =
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: this is how the file writes a variable.
+  "expected ${NAME} or ${NAME:-default} with a name of letters, digits and _; $${ is a plain ${";

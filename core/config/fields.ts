@@ -1,0 +1,88 @@
+import * as v from "valibot";
+
+/**
+ * The building blocks of config schemas, for the core and for plugins. A message in a schema names what is
+ * expected ("a whole number from 0 to 9"); `validate` makes the sentence, and never repeats a value.
+ */
+
+/** Some text, never empty. */
+export function text(expected = "text") {
+  return v.pipe(v.string(expected), v.nonEmpty(expected));
+}
+
+/** Text of a certain form. */
+export function matching(form: RegExp, expected: string) {
+  return v.pipe(v.string(expected), v.regex(form, expected));
+}
+
+/** A whole number between two bounds, both allowed. */
+export function whole(min: number, max: number, expected = `a whole number from ${min} to ${max}`) {
+  return v.pipe(
+    v.number(expected),
+    v.integer(expected),
+    v.minValue(min, expected),
+    v.maxValue(max, expected),
+  );
+}
+
+export function oneOf<const T extends readonly string[]>(options: T) {
+  return v.picklist(options, `one of ${options.join(", ")}`);
+}
+
+export function yesOrNo() {
+  return v.boolean("true or false");
+}
+
+/** An absolute URL of one of the schemes. */
+export function url(schemes: readonly string[], expected: string) {
+  const form = new RegExp(`^(?:${schemes.join("|")})://[^\\s/?#]+[^\\s?#]*$`);
+  return v.pipe(
+    v.string(expected),
+    v.regex(form, expected),
+    v.check((address) => URL.canParse(address), expected),
+  );
+}
+
+/** A list with at least one item. */
+export function some<const T extends v.GenericSchema>(item: T, expected: string) {
+  return v.pipe(v.array(item, expected), v.minLength(1, expected));
+}
+
+/** A mapping with exactly these keys; those that may be left out are `v.optional`. */
+export function mapping<const T extends v.ObjectEntries>(entries: T) {
+  const known = Object.keys(entries).join(", ");
+  return refusingLists(
+    v.strictObject(entries, (issue) => {
+      if (issue.expected === "never") return known;
+      const key = issue.path?.[0].key;
+      const missing = key === undefined ? undefined : entries[String(key)];
+      return missing ? expectationOf(missing) : `a mapping of ${known}`;
+    }),
+  );
+}
+
+/** A mapping with names of the operator's own choice. */
+export function named<const T extends v.GenericSchema>(value: T, name: RegExp, expected: string) {
+  return refusingLists(v.record(matching(name, expected), value, `a mapping by ${expected}`));
+}
+
+/** Adds what editors show beside a key. */
+export function described<const T extends v.GenericSchema>(schema: T, description: string) {
+  return v.pipe(schema, v.description(description));
+}
+
+/** What a schema expects, in its own words: what it says to nothing at all. */
+function expectationOf(schema: v.ObjectEntries[string]): string {
+  if (schema.async) return "a value";
+  return v.safeParse(schema, undefined).issues?.[0].message ?? "a value";
+}
+
+/** In JavaScript a list is an object too; in YAML it is no mapping. */
+export function refusingLists<const T extends v.GenericSchema>(schema: T): T {
+  const run = schema["~run"];
+  return {
+    ...schema,
+    "~run": (dataset: Parameters<typeof run>[0], config: Parameters<typeof run>[1]) =>
+      run.call(schema, Array.isArray(dataset.value) ? { value: undefined } : dataset, config),
+  };
+}

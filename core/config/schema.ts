@@ -1,0 +1,221 @@
+import * as v from "valibot";
+import { profile } from "../upstream/profile.ts";
+import {
+  described,
+  mapping,
+  matching,
+  named,
+  oneOf,
+  refusingLists,
+  some,
+  text,
+  url,
+  whole,
+} from "./fields.ts";
+
+/** The config file as it is written. Descriptions end up in the JSON schema, for editors. */
+
+export const listen = v.optional(
+  mapping({
+    host: v.optional(
+      described(text("an address or host name"), "Address to listen on; 0.0.0.0 for all of them."),
+      "127.0.0.1",
+    ),
+    port: v.optional(described(whole(0, 65_535), "Port to listen on; 0 takes a free one."), 8080),
+    workers: v.optional(
+      described(
+        whole(1, 256),
+        "Processes that share the port. More than one needs Redis and Postgres.",
+      ),
+      1,
+    ),
+  }),
+  {},
+);
+
+const admin = v.optional(
+  mapping({
+    token: v.optional(
+      described(
+        matching(/^[\x21-\x7e]{16,}$/, "text of at least 16 characters without spaces"),
+        "What the admin commands authenticate with. Left out: a random one in the data folder.",
+      ),
+    ),
+  }),
+  {},
+);
+
+const redis = url(["redis", "rediss"], "a redis:// or rediss:// URL");
+
+export const stores = v.optional(
+  mapping({
+    hot: v.optional(
+      described(
+        v.union(
+          [v.literal("embedded"), redis, some(redis, "a list of Redis URLs")],
+          "embedded, a redis:// or rediss:// URL, or a list of them for a cluster",
+        ),
+        "Balances, holds and outbox: embedded, one Redis, or some nodes of a Redis Cluster.",
+      ),
+      "embedded",
+    ),
+    ledger: v.optional(
+      described(
+        v.union(
+          [v.literal("embedded"), url(["postgres", "postgresql"], "a postgres:// URL")],
+          "embedded or a postgres:// URL",
+        ),
+        "The durable ledger: embedded, or Postgres.",
+      ),
+      "embedded",
+    ),
+    data: v.optional(
+      described(
+        text("a folder"),
+        "Folder of embedded stores, spool and admin token; relative to the working directory.",
+      ),
+      "./data",
+    ),
+  }),
+  {},
+);
+
+export const limits = v.optional(
+  mapping({
+    body_mb: v.optional(described(whole(1, 1024), "Largest request body, in MB."), 20),
+    header_kb: v.optional(described(whole(4, 256), "Largest request head, in KB."), 16),
+    reply_mb: v.optional(
+      described(whole(1, 1024), "Largest unstreamed reply that is kept in memory, in MB."),
+      64,
+    ),
+    calls_max: v.optional(described(whole(1, 1_000_000), "Open calls a process."), 20_000),
+    call_seconds: v.optional(described(whole(1, 86_400), "Longest call."), 900),
+    connect_seconds: v.optional(
+      described(whole(1, 600), "Longest wait for a connection to an upstream."),
+      10,
+    ),
+    idle_seconds: v.optional(
+      described(
+        whole(1, 86_400),
+        "Longest silence of an upstream in the middle of a call. Default: call_seconds.",
+      ),
+    ),
+    drain_seconds: v.optional(
+      described(whole(0, 86_400), "How long running calls may go on after SIGTERM."),
+      60,
+    ),
+  }),
+  {},
+);
+
+const log = v.optional(
+  mapping({
+    level: v.optional(
+      described(oneOf(["trace", "debug", "info", "warn", "error", "silent"]), "What is logged."),
+      "info",
+    ),
+  }),
+  {},
+);
+
+const headers = v.optional(
+  mapping({
+    prefix: v.optional(
+      described(
+        matching(
+          /^[a-z][a-z0-9-]{0,30}-$/,
+          "lower-case letters, digits and dashes that end in a dash",
+        ),
+        "Begin of the names of the gateway's own response headers.",
+      ),
+      "x-svc-",
+    ),
+  }),
+  {},
+);
+
+const address = url(["http", "https"], "an http:// or https:// URL without a query");
+const slashless = v.pipe(
+  address,
+  v.transform((base) => base.replace(/\/+$/, "")),
+);
+
+/** Base addresses by protocol, as the clients of each take them: Messages without `/v1`, others with. */
+export const protocols = mapping({
+  messages: v.exactOptional(slashless),
+  chat: v.exactOptional(slashless),
+  responses: v.exactOptional(slashless),
+  images: v.exactOptional(slashless),
+  speech: v.exactOptional(slashless),
+});
+
+export const upstreamProfile = refusingLists(profile);
+
+const upstream = mapping({
+  protocols: described(protocols, "Base address by protocol; only these protocols are used."),
+  keys: described(
+    some(matching(/^[\x21-\x7e]+$/, "a key without spaces"), "a list of at least one key"),
+    "Keys of the provider, used in turn.",
+  ),
+  profile: v.optional(described(upstreamProfile, "What the provider's dialect can do."), {}),
+  headers: v.optional(
+    described(
+      named(
+        matching(/^[\t\x20-\x7e]*$/, "printable text on one line"),
+        /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/,
+        "header name",
+      ),
+      "Extra headers for every request.",
+    ),
+    {},
+  ),
+  connections: v.optional(
+    described(whole(1, 1_000_000), "Most connections at a time. Default: limits.calls_max."),
+  ),
+});
+
+export const upstreams = named(
+  upstream,
+  /^[A-Za-z][A-Za-z0-9_-]*$/,
+  "upstream name of letters, digits, - and _",
+);
+
+export const catalogue = described(
+  text("the path of a catalogue file"),
+  "The catalogue file, relative to this file.",
+);
+
+const ONE_PLUGIN = "the name of a plugin, or one name with its options";
+
+/** `name`, or `name: options`. */
+export const pluginEntry = v.union(
+  [
+    text(ONE_PLUGIN),
+    refusingLists(
+      v.pipe(
+        v.record(v.string(), v.unknown()),
+        v.check((entry) => Object.keys(entry).length === 1, ONE_PLUGIN),
+      ),
+    ),
+  ],
+  ONE_PLUGIN,
+);
+
+export const plugins = described(
+  some(pluginEntry, "a list of at least one plugin"),
+  "In the order in which they see a call. A name, a path that begins with . or /, or a package.",
+);
+
+export const gatewayFile = mapping({
+  listen,
+  admin,
+  stores,
+  limits,
+  log,
+  headers,
+  upstreams,
+  catalogue,
+  plugins,
+});
+
+export type GatewayFile = v.InferOutput<typeof gatewayFile>;

@@ -1,0 +1,117 @@
+import * as v from "valibot";
+import { isObject } from "../json.ts";
+import type { Path, Problems } from "./problem.ts";
+import type { Source } from "./yaml.ts";
+
+type Issue = v.BaseIssue<unknown>;
+
+/**
+ * Checks the part of a file at `path`. Answers what the schema makes of it, or undefined with every fault in
+ * `problems`; a message says what is expected and what kind of thing is there, never its value.
+ */
+export function validate<const T extends v.GenericSchema>(
+  schema: T,
+  value: unknown,
+  source: Source,
+  path: Path,
+  problems: Problems,
+): v.InferOutput<T> | undefined {
+  let rest = value;
+  for (;;) {
+    const result = v.safeParse(schema, rest, { message: expectation });
+    if (result.success) return rest === value ? result.output : undefined;
+    const unknown: Path[] = [];
+    for (const issue of result.issues) {
+      const at = pathOf(issue);
+      problems.add(source, [...path, ...at], sentence(issue, valueAt(value, at)));
+      if (issue.expected === "never") unknown.push(at);
+    }
+    // Valibot stops at the first unknown key of a mapping; without it, it finds the next.
+    if (unknown.length === 0) return undefined;
+    rest = structuredClone(rest);
+    for (const at of unknown) remove(rest, at);
+  }
+}
+
+/** The same without the telling: for checks across parts, some of which may be wrong. */
+export function attempt<const T extends v.GenericSchema>(
+  schema: T,
+  value: unknown,
+): v.InferOutput<T> | undefined {
+  const result = v.safeParse(schema, value);
+  return result.success ? result.output : undefined;
+}
+
+function sentence(issue: Issue, value: unknown): string {
+  if (issue.expected === "never" && issue.kind === "schema") {
+    return issue.message === "" ? "unknown key" : `unknown key; expected ${issue.message}`;
+  }
+  return `expected ${issue.message}, got ${kindOf(value, issue)}`;
+}
+
+/** What is there, in words that give nothing away. */
+function kindOf(value: unknown, issue: Issue): string {
+  if (value === undefined || value === null) return "nothing";
+  if (value === "") return "empty text";
+  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
+  switch (typeof value) {
+    case "string":
+      return NOT_OF_TEXT.has(issue.type) ? "text" : "other text";
+    case "number":
+      if (issue.type === "min_value") return "a smaller number";
+      if (issue.type === "max_value") return "a larger number";
+      return issue.type === "integer" ? "a fraction" : "a number";
+    case "boolean":
+      return "true or false";
+    default:
+      return "a mapping";
+  }
+}
+
+const NOT_OF_TEXT = new Set(["number", "boolean", "array", "object", "strict_object", "record"]);
+
+/** What is expected where a schema does not say it in words of its own, as a plugin's may not. */
+function expectation(issue: Issue): string {
+  if (issue.expected === "never") return "";
+  switch (issue.type) {
+    case "string":
+      return "text";
+    case "number":
+      return "a number";
+    case "integer":
+      return "a whole number";
+    case "boolean":
+      return "true or false";
+    case "array":
+      return "a list";
+    case "object":
+    case "strict_object":
+    case "record":
+      return issue.expected === "Object" ? "a mapping" : "a value";
+    case "min_value":
+      return `a number of at least ${String(issue.requirement)}`;
+    case "max_value":
+      return `a number of at most ${String(issue.requirement)}`;
+    case "picklist":
+      return `one of ${(issue.expected ?? "").replace(/[()"]/g, "").replaceAll(" | ", ", ")}`;
+    default:
+      return issue.expected ?? "another value";
+  }
+}
+
+function pathOf(issue: Issue): Path {
+  return (issue.path ?? []).map(({ key }) => (typeof key === "number" ? key : String(key)));
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  let at = value;
+  for (const step of path) {
+    at = Array.isArray(at) ? at[Number(step)] : isObject(at) ? at[String(step)] : undefined;
+  }
+  return at;
+}
+
+function remove(value: unknown, path: Path): void {
+  const parent = valueAt(value, path.slice(0, -1));
+  if (isObject(parent)) Reflect.deleteProperty(parent, String(path.at(-1)));
+}

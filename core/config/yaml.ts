@@ -1,0 +1,166 @@
+import { readFile } from "node:fs/promises";
+import {
+  type Document,
+  type ErrorCode,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  Scalar,
+} from "yaml";
+import { type Environment, expand } from "./environment.ts";
+import { formatPath, type Located, type Path, type Problems } from "./problem.ts";
+
+/** A YAML file with its variables put in, and where everything in it stands. */
+export interface Source extends Located {
+  readonly value: unknown;
+  /** A scalar as the file writes it, before variables are put in: safe to repeat in a message. */
+  writtenAt(path: Path): string;
+}
+
+/** Aliases can repeat and nest a small text into a huge value; no honest file comes near these. */
+const DEPTH_MAX = 32;
+const NODES_MAX = 200_000;
+
+/** Reads a file; answers undefined, with the reasons in `problems`, where there is nothing to check. */
+export async function readYaml(
+  file: string,
+  environment: Environment,
+  problems: Problems,
+): Promise<Source | undefined> {
+  try {
+    return parseYaml(file, await readFile(file, "utf8"), environment, problems);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
+    problems.add(placedAt(file, undefined), [], `expected a file that can be read${code}`);
+    return undefined;
+  }
+}
+
+function parseYaml(
+  file: string,
+  text: string,
+  environment: Environment,
+  problems: Problems,
+): Source | undefined {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const faults = [...document.errors, ...document.warnings];
+  for (const { code, pos } of faults) {
+    const at = lines.linePos(pos[0]);
+    problems.add(placedAt(file, at.line), [`line ${at.line}`], `expected ${wording(code)}`);
+  }
+  if (faults.some(({ code }) => code !== "DUPLICATE_KEY")) return undefined;
+  return new Reading(file, document, lines, environment, problems);
+}
+
+/** Turns the nodes of a document into plain values and keeps where each of them stood. */
+class Reading implements Source {
+  readonly file: string;
+  readonly value: unknown;
+  private readonly offsets = new Map<string, number>();
+  private readonly written = new Map<string, string>();
+  private nodes = 0;
+  private readonly document: Document.Parsed;
+  private readonly lines: LineCounter;
+  private readonly environment: Environment;
+  private readonly problems: Problems;
+
+  constructor(
+    file: string,
+    document: Document.Parsed,
+    lines: LineCounter,
+    environment: Environment,
+    problems: Problems,
+  ) {
+    this.file = file;
+    this.document = document;
+    this.lines = lines;
+    this.environment = environment;
+    this.problems = problems;
+    this.value = this.read(document.contents, []);
+  }
+
+  /** The line of the place itself, or else of the nearest one around it. */
+  lineOf(path: Path): number | undefined {
+    for (let length = path.length; length >= 0; length--) {
+      const offset = this.offsets.get(formatPath(path.slice(0, length)));
+      if (offset !== undefined) return this.lines.linePos(offset).line;
+    }
+    return undefined;
+  }
+
+  writtenAt(path: Path): string {
+    return this.written.get(formatPath(path)) ?? "";
+  }
+
+  private read(node: unknown, path: Path): unknown {
+    if (++this.nodes > NODES_MAX || path.length > DEPTH_MAX) {
+      this.problems.add(this, path.slice(0, 1), "expected less YAML, or less deeply nested");
+      return null;
+    }
+    if (isAlias(node)) return this.read(node.resolve(this.document), path);
+    if (isMap(node)) {
+      // `fromEntries` makes an own property of any key, `__proto__` included.
+      return Object.fromEntries(
+        node.items.map(({ key, value }) => {
+          const name = isScalar(key) ? String(key.value) : "?";
+          this.place(key, [...path, name]);
+          return [name, this.read(value, [...path, name])];
+        }),
+      );
+    }
+    if (isSeq(node)) {
+      return node.items.map((item, index) => {
+        this.place(item, [...path, index]);
+        return this.read(item, [...path, index]);
+      });
+    }
+    return isScalar(node) ? this.scalar(node, path) : null;
+  }
+
+  private scalar(node: Scalar, path: Path): unknown {
+    this.written.set(formatPath(path), String(node.value).slice(0, 100));
+    if (typeof node.value !== "string" || !node.value.includes("${")) return node.value;
+    const { text, faults } = expand(node.value, this.environment);
+    if (faults.length > 0) this.problems.add(this, path, faults.join("; "));
+    // As everywhere in YAML, quotes make text; without them `${PORT}` can be a number.
+    return node.type === Scalar.PLAIN ? plainValue(text) : text;
+  }
+
+  private place(node: unknown, path: Path): void {
+    const offset = isNode(node) ? node.range?.[0] : undefined;
+    if (offset !== undefined) this.offsets.set(formatPath(path), offset);
+  }
+}
+
+function plainValue(text: string): string | number | boolean {
+  if (text === "true" || text === "false") return text === "true";
+  return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+}
+
+function placedAt(file: string, line: number | undefined): Located {
+  return { file, lineOf: () => line };
+}
+
+/** The library's own messages quote the text around a fault, which may be a key, so they are not used. */
+function wording(code: ErrorCode): string {
+  switch (code) {
+    case "DUPLICATE_KEY":
+      return "every key once in a mapping";
+    case "BAD_INDENT":
+    case "TAB_AS_INDENT":
+      return "YAML indented with the same spaces throughout";
+    case "MULTIPLE_DOCS":
+      return "one YAML document";
+    case "BAD_ALIAS":
+      return "an alias of an anchor that stands before it";
+    case "TAG_RESOLVE_FAILED":
+      return "YAML without tags of its own";
+    default:
+      return `well-formed YAML (${code.toLowerCase().replaceAll("_", " ")})`;
+  }
+}
