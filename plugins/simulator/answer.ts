@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Ask } from "./ask.ts";
 import type { Directive } from "./directive.ts";
-import { withoutMarkers } from "./find-directive.ts";
-import { countTokens, cutToTokens, fillerBlocks, fillerText, pieces } from "./text.ts";
+import { say } from "./say.ts";
+import { countTokens, cutToTokens, fillerBlocks, pieces } from "./text.ts";
 
 export interface ToolCall {
   readonly name: string;
@@ -43,9 +43,6 @@ export interface Answer {
 /** Every answer was made at this second, so that the same request gives the same bytes. */
 export const createdAt = 1_750_000_000;
 
-/** Longer texts are not kept whole: a stream of 200 MB must not take 200 MB. */
-const keptBytes = 65_536;
-
 const tokensPerImageMade = 1_000;
 
 /** What the simulator knows of a request beside its fields. */
@@ -59,22 +56,17 @@ export interface Arrival {
 
 /** Answers a request as its directive asks. */
 export function makeAnswer(ask: Ask, directive: Directive, arrival: Arrival): Answer {
-  const id = createHash("sha256")
-    .update(arrival.bytes)
-    .update(arrival.salt)
-    .digest("hex")
-    .slice(0, 24);
+  const hash = createHash("sha256").update(arrival.bytes).update(arrival.salt);
+  const id = hash.digest("hex").slice(0, 24);
   const limit = directive.ignore_max_tokens === true ? undefined : ask.maxTokens;
-  const thinking = cutTo(directive.thinking ?? "", limit);
+  const thinking = cutToTokens(directive.thinking ?? "", limit);
   const thought = directive.reasoning_tokens ?? countTokens(thinking);
-  const said = say(
-    ask,
-    directive,
-    arrival.echo,
-    Number.parseInt(id.slice(0, 8), 16),
-    limit,
+  const said = say(ask, directive, {
+    echo: arrival.echo,
+    seed: Number.parseInt(id.slice(0, 8), 16),
     thought,
-  );
+    room: limit === undefined ? undefined : Math.max(0, limit - thought),
+  });
   const tools = (directive.tools ?? []).map(asToolCall);
   const wanted = directive.output_tokens ?? thought + said.tokens + countExtras(directive, tools);
   const output = limit === undefined || said.unlimited ? wanted : Math.min(wanted, limit);
@@ -105,70 +97,6 @@ export function* textDeltas({ directive, text }: Answer): Generator<string> {
 export function argumentDeltas(answer: Answer, tool: ToolCall): string[] {
   const cut = pieces(tool.arguments, answer.directive.argument_deltas ?? 3);
   return cut.length > 0 ? cut : [""];
-}
-
-interface Said {
-  readonly text: string;
-  readonly tokens: number;
-  /** The caller's limit cut the text. */
-  readonly cut: boolean;
-  /** The limit does not apply to this text. */
-  readonly unlimited: boolean;
-  /** The caller's stop sequence that ended it. */
-  readonly stop: string | undefined;
-}
-
-/** The text itself, cut to the caller's limit and at the caller's stop sequences. */
-function say(
-  ask: Ask,
-  directive: Directive,
-  echo: string | undefined,
-  seed: number,
-  limit: number | undefined,
-  thought: number,
-): Said {
-  const uncut = { cut: false, unlimited: true, stop: undefined };
-  if (echo !== undefined) return { ...uncut, text: echo, tokens: countTokens(echo) };
-  if (directive.total_bytes !== undefined) {
-    const kept = Math.min(directive.total_bytes, ask.stream ? keptBytes : 256 << 20);
-    const text = [...fillerBlocks(kept)].join("");
-    return { ...uncut, text, tokens: Math.ceil(directive.total_bytes / 4) };
-  }
-  const giant = "x".repeat(directive.giant_event_bytes ?? 0);
-  const room = limit === undefined ? undefined : Math.max(0, limit - thought);
-  const full = giant + (directive.text ?? ownText(ask, directive, seed, thought, room));
-  const text = cutTo(full, room);
-  const stop = ask.stops
-    .map((sequence) => ({ sequence, at: text.indexOf(sequence) }))
-    .filter(({ at }) => at >= 0)
-    .sort((a, b) => a.at - b.at)[0];
-  if (stop !== undefined) {
-    const before = text.slice(0, stop.at);
-    const tokens = countTokens(before);
-    return { text: before, tokens, cut: false, unlimited: false, stop: stop.sequence };
-  }
-  const cut = text.length < full.length;
-  return { text, tokens: countTokens(text), cut, unlimited: false, stop: undefined };
-}
-
-function ownText(
-  ask: Ask,
-  directive: Directive,
-  seed: number,
-  thought: number,
-  room: number | undefined,
-): string {
-  if (directive.tools !== undefined || directive.refusal !== undefined) return "";
-  if (directive.output_tokens !== undefined) {
-    const wanted = Math.max(0, directive.output_tokens - thought);
-    return fillerText(seed, Math.min(wanted, room ?? wanted));
-  }
-  const quote = [...withoutMarkers(ask.prompt)].slice(0, 60).join("");
-  return `This is a simulated answer to "${quote}".`;
-}
-
-function cutTo(text: string, tokens: number | undefined): string {
-  return tokens === undefined ? text : cutToTokens(text, tokens);
 }
 
 function countExtras(directive: Directive, tools: readonly ToolCall[]): number {

@@ -11,8 +11,9 @@
  * Answer
  *   text                 the output text, the revised prompt of an image; without it a sentence made from
  *                        the prompt
- *   output_tokens        without text: so many tokens of filler; with text: the number reported
- *   ignore_max_tokens    do not cut the output to the caller's limit
+ *   output_tokens        without text: so many tokens of filler, at most a million are written; with
+ *                        text, tools or a refusal: only the number reported
+ *   ignore_max_tokens    do not cut text and thinking to the caller's limit (tool calls never are)
  *   deltas               text deltas in a stream (default: one per 4 characters)
  *   thinking             thinking text: a thinking block, `reasoning_content`, a reasoning item
  *   signature            its signature (Messages), its encrypted content (Responses)
@@ -49,7 +50,8 @@
  *   error                { type, message, code, param } of the error, here and in the stream
  *   body, content_type   the error's raw body, such as a proxy's HTML page
  *   error_after_events   an error event, then a clean end; error_event "failed" sends response.failed
- *   cut_after_events     destroy the socket mid stream; unstreamed: after half of the body
+ *   cut_after_events     destroy the socket mid stream, at 0 inside the response's head; unstreamed:
+ *                        after half of the body
  *   end_after_events     end cleanly without what was to follow
  *   reset                destroy the socket before any byte
  *   fail_times, key      the faults (and hang) strike only the first calls seen with this key
@@ -115,7 +117,7 @@ const directiveSchema = v.strictObject({
   delay_ms: v.optional(ms),
   event_delay_ms: v.optional(ms),
   silent_ms: v.optional(ms),
-  silent_after_events: v.optional(count(1e9)),
+  silent_after_events: v.optional(v.pipe(count(1e9), v.minValue(1))),
   hang: v.optional(v.boolean()),
 
   status: v.optional(v.pipe(count(599), v.minValue(400))),

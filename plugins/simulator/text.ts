@@ -33,8 +33,9 @@ export function* fillerBlocks(bytes: number): Generator<string> {
   if (left > 0) yield fillerBlock.slice(0, left);
 }
 
-/** The text up to so many tokens, cut between characters. */
-export function cutToTokens(text: string, tokens: number): string {
+/** The text up to so many tokens, cut between characters; all of it where there is no limit. */
+export function cutToTokens(text: string, tokens: number | undefined): string {
+  if (tokens === undefined) return text;
   const limit = tokens * 4;
   if (text.length * 3 <= limit || Buffer.byteLength(text) <= limit) return text;
   const bytes = Buffer.from(text);

@@ -1,0 +1,70 @@
+import type { Ask } from "./ask.ts";
+import type { Directive } from "./directive.ts";
+import { withoutMarkers } from "./find-directive.ts";
+import { countTokens, cutToTokens, fillerBlocks, fillerText } from "./text.ts";
+
+/** Longer texts are not kept whole: a stream of 200 MB must not take 200 MB. */
+const keptBytes = 65_536;
+
+/** More is reported, not written; `total_bytes` is there for more text. */
+const fillerTokensMax = 1_000_000;
+
+/** The text of an answer and how it came to its end. */
+export interface Said {
+  readonly text: string;
+  readonly tokens: number;
+  /** The caller's limit cut the text. */
+  readonly cut: boolean;
+  /** The limit does not apply to this text. */
+  readonly unlimited: boolean;
+  /** The caller's stop sequence that ended it. */
+  readonly stop: string | undefined;
+}
+
+/** What decides about the text beside the request and its directive. */
+export interface Given {
+  /** Sent as the text, whatever the limit. */
+  readonly echo: string | undefined;
+  /** Equal seeds give equal words. */
+  readonly seed: number;
+  /** Tokens already spent on thinking. */
+  readonly thought: number;
+  /** Tokens left of the caller's limit. */
+  readonly room: number | undefined;
+}
+
+/** The text itself, cut to the caller's limit and at the caller's stop sequences. */
+export function say(ask: Ask, directive: Directive, given: Given): Said {
+  const { echo, room } = given;
+  const uncut = { cut: false, unlimited: true, stop: undefined };
+  if (echo !== undefined) return { ...uncut, text: echo, tokens: countTokens(echo) };
+  if (directive.total_bytes !== undefined) {
+    const kept = Math.min(directive.total_bytes, ask.stream ? keptBytes : 256 << 20);
+    const text = [...fillerBlocks(kept)].join("");
+    return { ...uncut, text, tokens: Math.ceil(directive.total_bytes / 4) };
+  }
+  const giant = "x".repeat(directive.giant_event_bytes ?? 0);
+  const full = giant + (directive.text ?? ownText(ask, directive, given));
+  const text = cutToTokens(full, room);
+  const stop = ask.stops
+    .map((sequence) => ({ sequence, at: text.indexOf(sequence) }))
+    .filter(({ at }) => at >= 0)
+    .sort((a, b) => a.at - b.at)[0];
+  if (stop !== undefined) {
+    const before = text.slice(0, stop.at);
+    const tokens = countTokens(before);
+    return { text: before, tokens, cut: false, unlimited: false, stop: stop.sequence };
+  }
+  const cut = text.length < full.length;
+  return { text, tokens: countTokens(text), cut, unlimited: false, stop: undefined };
+}
+
+function ownText(ask: Ask, directive: Directive, { seed, thought, room }: Given): string {
+  if (directive.tools !== undefined || directive.refusal !== undefined) return "";
+  if (directive.output_tokens !== undefined) {
+    const wanted = Math.max(0, directive.output_tokens - thought);
+    return fillerText(seed, Math.min(wanted, room ?? wanted, fillerTokensMax));
+  }
+  const quote = [...withoutMarkers(ask.prompt)].slice(0, 60).join("");
+  return `This is a simulated answer to "${quote}".`;
+}

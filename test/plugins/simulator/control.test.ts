@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { after, before, describe, it } from "node:test";
+import { type Bench, chatBody, post, startBench, tally, until } from "./sim.ts";
+
+const path = "/v1/chat/completions";
+
+describe("the simulator's tally", () => {
+  let bench: Bench;
+  before(async () => {
+    bench = await startBench();
+  });
+  after(() => bench.simulator.close());
+
+  const open = async (body: string) => {
+    const outgoing = request(bench.url + path, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+    });
+    outgoing.on("error", () => {});
+    outgoing.end(body);
+    const [incoming] = (await once(outgoing, "response")) as [IncomingMessage];
+    incoming.on("error", () => {});
+    return { outgoing, incoming };
+  };
+
+  it("counts what became of each call and the tokens reported", async () => {
+    await fetch(`${bench.url}/_sim/reset`, { method: "POST" });
+    const directive = { input_tokens: 10, output_tokens: 3 };
+    for (const more of [{}, { stream: true }]) {
+      await (await post(bench, path, chatBody(directive, more))).text();
+    }
+    await post(bench, path, chatBody({ status: 500 }));
+    await assert.rejects(post(bench, path, chatBody({ reset: true })));
+    const { calls, open, completed, failed, cut, aborted, input_tokens, output_tokens } =
+      await tally(bench, path);
+    assert.deepEqual(
+      { calls, open, completed, failed, cut, aborted, input_tokens, output_tokens },
+      {
+        calls: 4,
+        open: 0,
+        completed: 2,
+        failed: 1,
+        cut: 1,
+        aborted: 0,
+        input_tokens: 20,
+        output_tokens: 6,
+      },
+    );
+  });
+
+  it("stops generating when the client leaves", async () => {
+    const before = await tally(bench, path);
+    const { outgoing, incoming } = await open(
+      chatBody({ output_tokens: 10_000, event_delay_ms: 1 }, { stream: true }),
+    );
+    await once(incoming, "data");
+    outgoing.destroy();
+    await until("the abort is seen", async () => {
+      return (await tally(bench, path))["aborted"] === before["aborted"]! + 1;
+    });
+    const { writes } = await tally(bench, path);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.equal((await tally(bench, path))["writes"], writes);
+  });
+
+  it("produces a large stream only as fast as it is read", async () => {
+    const before = await tally(bench, path);
+    const { outgoing, incoming } = await open(chatBody({ total_bytes: 1e9 }, { stream: true }));
+    incoming.pause();
+    const sent = async () => (await tally(bench, path))["bytes"]! - before["bytes"]!;
+    let last = -1;
+    await until("the simulator waits for its reader", async () => {
+      const now = await sent();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      const waits = now > 0 && now === last;
+      last = now;
+      return waits;
+    });
+    // What the sockets of both ends buffer is some megabytes; a gigabyte would have gone by.
+    assert.ok(last < 50e6, `${last} bytes were sent to a reader that reads nothing`);
+    outgoing.destroy();
+  });
+
+  it("sends all of a large stream in order", async () => {
+    const response = await post(bench, path, chatBody({ total_bytes: 20e6 }, { stream: true }));
+    let bytes = 0;
+    for (const event of (await response.text()).split("\n\n")) {
+      if (!event.startsWith("data: {")) continue;
+      const chunk = JSON.parse(event.slice(6)) as { choices: [{ delta: { content?: string } }] };
+      bytes += chunk.choices[0].delta.content?.length ?? 0;
+    }
+    assert.equal(bytes, 20e6);
+  });
+
+  it("sends all of a large unstreamed answer", async () => {
+    const response = await post(bench, path, chatBody({ total_bytes: 20e6 }));
+    const { choices } = (await response.json()) as { choices: [{ message: { content: string } }] };
+    assert.equal(choices[0].message.content.length, 20e6);
+  });
+
+  it("is healthy and lists the models that are directives", async () => {
+    assert.equal((await fetch(`${bench.url}/healthz`)).status, 200);
+    const ids = (await bench.openai.models.list()).data.map(({ id }) => id);
+    assert.ok(ids.includes("sim-echo"));
+  });
+});

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import * as v from "valibot";
+import makePlugin, { options } from "../../../plugins/simulator/index.ts";
+import { until } from "./sim.ts";
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+describe("the simulator as a plugin", () => {
+  it("listens once started and not after it stopped", async () => {
+    const port = await freePort();
+    const plugin = makePlugin(undefined, { port });
+    const url = `http://127.0.0.1:${port}/healthz`;
+    for (let round = 0; round < 2; round++) {
+      await plugin.start?.();
+      assert.equal((await fetch(url)).status, 200);
+      await plugin.stop?.();
+      await assert.rejects(fetch(url));
+    }
+  });
+
+  it("says what to change when the port is taken", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const address = server.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    const plugin = makePlugin(undefined, { port });
+    await assert.rejects(
+      async () => plugin.start?.(),
+      /port is taken.*- simulator: \{ port: \d+ \}/,
+    );
+    await plugin.stop?.();
+    server.close();
+  });
+
+  it("checks its options and has defaults", () => {
+    assert.deepEqual(v.parse(options, {}), { port: 9001, host: "127.0.0.1" });
+    for (const wrong of [{ port: 0 }, { port: 70_000 }, { port: 1.5 }, { prot: 1 }]) {
+      assert.equal(v.safeParse(options, wrong).success, false);
+    }
+  });
+});
+
+describe("the simulator alone", () => {
+  it("prints its address and ends on SIGTERM, even with calls open", async () => {
+    const main = fileURLToPath(new URL("../../../plugins/simulator/main.js", import.meta.url));
+    const child = spawn(process.execPath, [main, "--port", "0"]);
+    const [line] = (await once(child.stdout, "data")) as [Buffer];
+    const [, url] =
+      /^simulator listening on (http:\/\/127\.0\.0\.1:\d+)\n$/.exec(line.toString()) ?? [];
+    assert.ok(url);
+    const body = '{"model":"sim-hang","messages":[{"role":"user","content":"x"}]}';
+    const hanging = fetch(`${url}/v1/chat/completions`, { method: "POST", body });
+    const failed = assert.rejects(hanging);
+    await until("it hangs", async () => {
+      const stats = await fetch(`${url}/_sim/stats`);
+      return /"open":1/.test(await stats.text());
+    });
+    child.kill("SIGTERM");
+    assert.deepEqual(await once(child, "exit"), [0, null]);
+    await failed;
+  });
+});
