@@ -12,8 +12,17 @@ export interface Ledger {
   /** Answers within `timeoutMs`, or rejects: for readiness. */
   ping(timeoutMs: number): Promise<void>;
 
-  /** Charges and usage records of ended calls, in one transaction, idempotent by call id. */
+  /**
+   * Charges and usage records of ended calls, in one transaction, idempotent by call id. Rejects with
+   * EntryRefused where the database will never take one of them; with anything else, try again later.
+   */
   settle(entries: readonly OutboxEntry[]): Promise<void>;
+
+  /** Puts an entry aside that can never be settled, for a person to look at. Idempotent by call id. */
+  quarantine(entry: OutboxEntry, reason: string): Promise<void>;
+
+  /** How many entries were put aside. */
+  quarantined(): Promise<number>;
 
   /**
    * A movement other than a call: a top-up, an adjustment. Idempotent by `reference`: a repetition
@@ -39,6 +48,20 @@ export interface Ledger {
 
   /** Per wallet: the sum of its ledger rows beside its balance, both in µđ. */
   sums(): AsyncIterable<LedgerSum>;
+
+  /** The same for one wallet, as of one instant. */
+  sum(accountId: string): Promise<LedgerSum | undefined>;
+}
+
+/**
+ * A batch holds an entry that breaks a rule of the ledger: no such account, a balance below zero, a
+ * value that no column takes. Trying again cannot help; the other entries of the batch are sound.
+ */
+export class EntryRefused extends Error {
+  constructor(reason: string, options?: ErrorOptions) {
+    super(`the ledger refuses a call: ${reason}`, options);
+    this.name = "EntryRefused";
+  }
 }
 
 export interface Credit {

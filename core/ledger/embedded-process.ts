@@ -1,0 +1,132 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import type { Log } from "../log.ts";
+
+const PROGRAM = fileURLToPath(new URL("./embedded-server.js", import.meta.url));
+/** The child of a killed gateway needs a moment to notice. */
+const LOCK_WAIT_MS = 5_000;
+const READY_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 5_000;
+const RESTART_MS_MIN = 50;
+const RESTART_MS_MAX = 5_000;
+
+/** What the child tells its parent. */
+export type ServerMessage =
+  | { readonly kind: "ready" }
+  /** Another gateway uses the folder, or the database cannot be opened; the child ends. */
+  | { readonly kind: "in_use" | "failed"; readonly message: string };
+
+export interface EmbeddedProcessOptions {
+  readonly folder: string;
+  readonly socketPath: string;
+  readonly log: Log;
+}
+
+/** Keeps the child that runs the embedded database alive, until it is told to stop. */
+export class EmbeddedProcess {
+  private readonly options: EmbeddedProcessOptions;
+  private child: ChildProcess | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private restartMs = RESTART_MS_MIN;
+  private stopping = false;
+
+  constructor(options: EmbeddedProcessOptions) {
+    this.options = options;
+  }
+
+  /** Resolves when queries are answered; rejects with what stands in the way. Later deaths are mended here. */
+  async start(): Promise<void> {
+    await this.launch();
+  }
+
+  /** Ends the database in order, or at once where it does not end in time. */
+  async stop(): Promise<void> {
+    this.stopping = true;
+    clearTimeout(this.timer);
+    const { child } = this;
+    if (child === undefined || hasEnded(child)) return;
+    const ended = once(child, "exit");
+    if (child.connected) child.send("stop");
+    const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
+    await ended;
+    clearTimeout(timer);
+  }
+
+  /** Process id of the child, for tests that kill it. */
+  get pid(): number | undefined {
+    return this.child?.pid;
+  }
+
+  private async launch(): Promise<void> {
+    const { folder, socketPath } = this.options;
+    const child = fork(PROGRAM, [folder, socketPath, String(LOCK_WAIT_MS)], {
+      execArgv: [],
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+    });
+    this.child = child;
+    let output = "";
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      output = (output + text).slice(-2_000);
+    });
+    await ready(child, () => output);
+    this.restartMs = RESTART_MS_MIN;
+    child.once("exit", (code, signal) => {
+      if (this.stopping) return;
+      this.options.log.error(
+        { code, signal, output },
+        "the embedded ledger died; starting it again",
+      );
+      this.relaunchSoon();
+    });
+  }
+
+  private relaunchSoon(): void {
+    this.timer = setTimeout(() => {
+      this.launch().then(
+        () => this.options.log.info({}, "the embedded ledger is back"),
+        (error: unknown) => {
+          if (this.stopping) return;
+          this.options.log.error(
+            { err: error },
+            "the embedded ledger does not start; trying again",
+          );
+          this.restartMs = Math.min(RESTART_MS_MAX, this.restartMs * 2);
+          this.relaunchSoon();
+        },
+      );
+    }, this.restartMs);
+  }
+}
+
+function ready(child: ChildProcess, output: () => string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => fail("it was not ready in time"), READY_TIMEOUT_MS);
+    const finish = () => {
+      clearTimeout(timer);
+      child.off("message", onMessage);
+      child.off("exit", onExit);
+      child.off("error", onError);
+    };
+    const fail = (reason: string) => {
+      finish();
+      child.kill("SIGKILL");
+      reject(new Error(`the embedded ledger did not start: ${reason}`));
+    };
+    const onMessage = (message: ServerMessage) => {
+      if (message.kind !== "ready") return fail(message.message);
+      finish();
+      resolve();
+    };
+    const onExit = (code: number | null, signal: string | null) =>
+      fail(`it ended with ${signal ?? `code ${code}`}. ${output()}`);
+    const onError = (error: Error) => fail(error.message);
+    child.on("message", onMessage);
+    child.on("exit", onExit);
+    child.on("error", onError);
+  });
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}

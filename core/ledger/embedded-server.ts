@@ -1,0 +1,86 @@
+import { existsSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { PGlite } from "@electric-sql/pglite";
+import { PGLiteSocketServer } from "@electric-sql/pglite-socket";
+import { FolderInUse, lockFolder } from "../lock.ts";
+import type { ServerMessage } from "./embedded-process.ts";
+
+/**
+ * The child process of the embedded ledger: PGlite on a data folder, reached through a unix socket. It
+ * lives in a process of its own because it takes some 400 MB, and because a query would block the
+ * gateway's event loop. Arguments: the folder, the path of the socket, how long to wait for the lock.
+ */
+const [folder, socketPath, lockWaitMs] = process.argv.slice(2);
+
+// Nobody else may read the files or open the socket.
+process.umask(0o077);
+// The parent is gone, however it went: exit at once, as a crash would. The write-ahead log is made for it.
+process.on("disconnect", () => process.exit(0));
+// The parent decides when to end: a Ctrl-C reaches the whole group, and the parent may still have to settle.
+process.on("SIGINT", () => {});
+process.on("SIGTERM", () => {});
+
+try {
+  if (folder === undefined || socketPath === undefined) throw new Error("no folder given");
+  await serve(folder, socketPath, Number(lockWaitMs));
+} catch (error) {
+  const message = error instanceof Error ? error.message : String(error);
+  tell({ kind: error instanceof FolderInUse ? "in_use" : "failed", message }, () =>
+    process.exit(1),
+  );
+}
+
+async function serve(folder: string, path: string, waitMs: number): Promise<void> {
+  await lockFolder(folder, waitMs);
+  const db = await openDatabase(folder);
+  failFast(db);
+  // Left by a killed process; the lock says that nobody listens there any more.
+  rmSync(path, { force: true });
+  const server = new PGLiteSocketServer({ db, path, maxConnections: 8 });
+  await server.start();
+  process.on("message", (message) => {
+    if (message === "stop") stop(server, db);
+  });
+  tell({ kind: "ready" });
+}
+
+/** A new database is made under another name, so that a kill half way leaves none that looks whole. */
+async function openDatabase(folder: string): Promise<PGlite> {
+  const path = join(folder, "postgres");
+  if (!existsSync(path)) {
+    const unfinished = join(folder, "postgres.new");
+    rmSync(unfinished, { recursive: true, force: true });
+    const db = await PGlite.create(unfinished);
+    await db.close();
+    renameSync(unfinished, path);
+  }
+  return PGlite.create(path);
+}
+
+/**
+ * Postgres answers a bad query with an error of the protocol; an exception is a fault of the WebAssembly
+ * machine. The socket server would then never take another query, so the process ends and is restarted.
+ */
+function failFast(db: PGlite): void {
+  const run = db.execProtocolRawStream.bind(db);
+  db.execProtocolRawStream = async (message, options) => {
+    try {
+      return await run(message, options);
+    } catch (error) {
+      tell({ kind: "failed", message: String(error) }, () => process.exit(1));
+      throw error;
+    }
+  };
+}
+
+function stop(server: PGLiteSocketServer, db: PGlite): void {
+  server
+    .stop()
+    .then(() => db.close())
+    .finally(() => process.exit(0));
+}
+
+function tell(message: ServerMessage, sent: () => void = () => {}): void {
+  if (process.send && process.connected) process.send(message, undefined, undefined, sent);
+  else sent();
+}

@@ -1,0 +1,49 @@
+import { mkdirSync, realpathSync } from "node:fs";
+import type { Clock } from "../clock.ts";
+import { shortSocketPath } from "../lock.ts";
+import type { Log } from "../log.ts";
+import { connect } from "./client.ts";
+import { EmbeddedProcess } from "./embedded-process.ts";
+import { PostgresLedger } from "./postgres.ts";
+
+export interface EmbeddedLedgerOptions {
+  /** The folder of the database, for one gateway at a time; created with mode 700. */
+  readonly folder: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * The ledger in a Postgres that is a child of this process: the same SQL, nothing to install. While the
+ * child is being restarted after a crash, every operation rejects.
+ */
+export class EmbeddedLedger extends PostgresLedger {
+  private readonly database: EmbeddedProcess;
+
+  constructor(options: EmbeddedLedgerOptions) {
+    mkdirSync(options.folder, { recursive: true, mode: 0o700 });
+    const { clock, log } = options;
+    const folder = realpathSync(options.folder);
+    const socketPath = shortSocketPath(folder, "postgres.socket");
+    // One connection, because the socket server mixes the messages of several: between two of one
+    // statement it may run one of another connection, which then takes its unnamed portal.
+    const server = { server: { socketPath }, connectionsMax: 1, statementTimeoutMs: 0 };
+    super({ sql: connect({ ...server, log }), clock, log });
+    this.database = new EmbeddedProcess({ folder, socketPath, log });
+  }
+
+  override async start(): Promise<void> {
+    await this.database.start();
+    await super.start();
+  }
+
+  override async stop(): Promise<void> {
+    await super.stop();
+    await this.database.stop();
+  }
+
+  /** Process id of the database, for tests that kill it. */
+  get pid(): number | undefined {
+    return this.database.pid;
+  }
+}

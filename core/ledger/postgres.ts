@@ -1,0 +1,149 @@
+import type { Clock } from "../clock.ts";
+import type { OutboxEntry, WalletSnapshot } from "../hot/hot.ts";
+import type { Log } from "../log.ts";
+import { account, accounts, createAccount } from "./accounts.ts";
+import { isUuid, type Sql } from "./client.ts";
+import { credit, readWallet } from "./credit.ts";
+import { createKey, keyByHash, revokeKey } from "./keys.ts";
+import type {
+  Account,
+  Credit,
+  CreditResult,
+  KeyRecord,
+  Ledger,
+  LedgerSum,
+  NewKey,
+  UsageQuery,
+  UsageRecord,
+} from "./ledger.ts";
+import { migrate } from "./migrate.ts";
+import { quarantine, quarantined } from "./quarantine.ts";
+import { sum, sums } from "./reconcile.ts";
+import { createSettle } from "./settle.ts";
+import { makeUsagePartitions, usage } from "./usage.ts";
+
+const DAY_MS = 86_400_000;
+const MONTHS_AHEAD = 2;
+const STOP_TIMEOUT_S = 5;
+
+export interface PostgresLedgerOptions {
+  /** Owned by the ledger from now on: `stop` closes it. */
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The ledger in Postgres: each operation is a file of its own beside this one. */
+export class PostgresLedger implements Ledger {
+  private readonly sql: Sql;
+  private readonly clock: Clock;
+  private readonly log: Log;
+  private readonly settleBatch: (entries: readonly OutboxEntry[]) => Promise<void>;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(options: PostgresLedgerOptions) {
+    this.sql = options.sql;
+    this.clock = options.clock;
+    this.log = options.log;
+    this.settleBatch = createSettle(options.sql);
+  }
+
+  async start(): Promise<void> {
+    const applied = await migrate(this.sql);
+    if (applied.length > 0) this.log.info({ applied }, "migrated the ledger");
+    await this.makePartitions();
+    this.timer = setInterval(() => this.makePartitionsSoon(), DAY_MS);
+    this.timer.unref();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await this.sql.end({ timeout: STOP_TIMEOUT_S });
+  }
+
+  async ping(timeoutMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const error = new Error(`the ledger did not answer within ${timeoutMs} ms`);
+      timer = setTimeout(() => reject(error), timeoutMs);
+    });
+    try {
+      await Promise.race([this.sql`select 1`, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  settle(entries: readonly OutboxEntry[]): Promise<void> {
+    return this.settleBatch(entries);
+  }
+
+  quarantine(entry: OutboxEntry, reason: string): Promise<void> {
+    return quarantine(this.sql, entry, reason);
+  }
+
+  quarantined(): Promise<number> {
+    return quarantined(this.sql);
+  }
+
+  async credit(movement: Credit): Promise<CreditResult> {
+    if (!isUuid(movement.accountId)) return { kind: "no_account" };
+    return credit(this.sql, movement);
+  }
+
+  async wallet(accountId: string): Promise<WalletSnapshot | undefined> {
+    if (!isUuid(accountId)) return undefined;
+    return readWallet(this.sql, accountId);
+  }
+
+  createAccount(account: { id: string; email: string }): Promise<"created" | "email_taken"> {
+    return createAccount(this.sql, account);
+  }
+
+  accounts(): Promise<Account[]> {
+    return accounts(this.sql);
+  }
+
+  async account(id: string): Promise<Account | undefined> {
+    if (!isUuid(id)) return undefined;
+    return account(this.sql, id);
+  }
+
+  async createKey(key: NewKey): Promise<"created" | "no_account" | "too_many_keys"> {
+    if (!isUuid(key.accountId)) return "no_account";
+    return createKey(this.sql, key);
+  }
+
+  keyByHash(hash: Buffer): Promise<KeyRecord | undefined> {
+    return keyByHash(this.sql, hash);
+  }
+
+  async revokeKey(keyId: string): Promise<KeyRecord | undefined> {
+    if (!isUuid(keyId)) return undefined;
+    return revokeKey(this.sql, keyId);
+  }
+
+  async usage(query: UsageQuery): Promise<UsageRecord[]> {
+    if (!isUuid(query.accountId)) return [];
+    return usage(this.sql, query);
+  }
+
+  sums(): AsyncIterable<LedgerSum> {
+    return sums(this.sql);
+  }
+
+  async sum(accountId: string): Promise<LedgerSum | undefined> {
+    if (!isUuid(accountId)) return undefined;
+    return sum(this.sql, accountId);
+  }
+
+  private makePartitions(): Promise<void> {
+    return makeUsagePartitions(this.sql, new Date(this.clock.now()), MONTHS_AHEAD);
+  }
+
+  private makePartitionsSoon(): void {
+    this.makePartitions().catch((error: unknown) => {
+      this.log.error({ err: error }, "cannot make partitions ahead; a settlement makes its own");
+    });
+  }
+}
