@@ -1,0 +1,182 @@
+import type { Call } from "./call.ts";
+import { logCall } from "./call-log.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import type { Config } from "./config.ts";
+import { Drainer } from "./drainer.ts";
+import { endpoints } from "./endpoint.ts";
+import { addHealthRoutes } from "./http/health.ts";
+import { addModelRoutes } from "./http/models.ts";
+import { Router } from "./http/router.ts";
+import { Server } from "./http/server.ts";
+import { Keys } from "./keys.ts";
+import type { Log } from "./log.ts";
+import { Pipeline } from "./pipeline.ts";
+import type { Plugin } from "./plugin.ts";
+import type { Runtime } from "./runtime.ts";
+import type { Services } from "./services.ts";
+import { createStores } from "./stores.ts";
+import { Upstreams } from "./upstream/upstreams.ts";
+import { Wallets } from "./wallets.ts";
+
+/** A plugin that runs, with the options it was made with. */
+interface Running {
+  readonly name: string;
+  readonly options: string;
+  readonly plugin: Plugin;
+}
+
+/** A running gateway. */
+export interface Gateway {
+  readonly address: string;
+  readonly services: Services;
+  /** Every route, for tests that walk them. */
+  readonly router: Router;
+  /** Serves new calls by another config. What is bound to the process (address, stores) stays as it is. */
+  reload(config: Config): Promise<void>;
+  /** Lets open calls finish, settles them, and stops. */
+  stop(): Promise<void>;
+}
+
+/** Starts everything that a config names: stores first, then plugins, then the listener. */
+export async function boot(first: Config, log: Log, clock: Clock = systemClock): Promise<Gateway> {
+  let config = first;
+  let upstreams = new Upstreams(config, clock);
+  const { hot, ledger, rateLimiter } = createStores(config, clock, log);
+  await ledger.start();
+  await hot.start();
+  const wallets = new Wallets({ hot, ledger, log });
+  const drainer = new Drainer({ hot, ledger, log });
+  drainer.start();
+  const keys = new Keys(ledger, hot, clock, log);
+  let openCalls: ReadonlySet<Call> = new Set();
+
+  const services: Services = {
+    get config() {
+      return config;
+    },
+    get catalogue() {
+      return config.catalogue;
+    },
+    get upstreams() {
+      return upstreams;
+    },
+    get openCalls() {
+      return openCalls;
+    },
+    clock,
+    log,
+    ledger,
+    hot,
+    wallets,
+    keys,
+    rateLimiter,
+  };
+
+  let running = await startPlugins(config, services, []);
+  const server = new Server(runtimeOf(running), (call) => logCall(call, clock, log));
+  openCalls = server.openCalls;
+
+  function runtimeOf(plugins: readonly Running[]): Runtime {
+    const router = new Router();
+    for (const endpoint of endpoints) {
+      router.add({ method: "POST", path: endpoint.path, access: "call", endpoint });
+    }
+    addModelRoutes(router, () => config.catalogue);
+    addHealthRoutes(router, services);
+    for (const { plugin } of plugins) plugin.routes?.(router);
+    const pipeline = new Pipeline(plugins.map(({ plugin }) => plugin));
+    return { pipeline, router, upstreams, clock, log, limits: config.limits };
+  }
+
+  const { host, port, workers } = config.listen;
+  const listening = await server.listen(host, port, workers > 1);
+  const address = `http://${host}:${listening}`;
+  for (const { plugin } of running) await plugin.listening?.(address);
+  log.info({ address, models: config.catalogue.models.length }, "listening");
+
+  return {
+    address,
+    services,
+    get router() {
+      return server.runtime.router;
+    },
+
+    async reload(next) {
+      const before = { config, upstreams, running };
+      config = next;
+      upstreams = new Upstreams(next, clock);
+      try {
+        running = await startPlugins(next, services, before.running);
+      } catch (error) {
+        await upstreams.close();
+        ({ config, upstreams, running } = before);
+        throw error;
+      }
+      server.runtime = runtimeOf(running);
+      const stopped = before.running.filter((entry) => !running.includes(entry));
+      // Calls that began under the old config go on with its plugins and its connections.
+      const old = [...server.openCalls];
+      void whenOver(old, server, clock).then(async () => {
+        await stopPlugins(stopped, log);
+        await before.upstreams.close();
+      });
+    },
+
+    async stop() {
+      await server.drain(config.limits.drainMs);
+      server.close();
+      await stopPlugins(running, log);
+      await drainer.stop();
+      await hot.stop();
+      await ledger.stop();
+      await upstreams.close();
+    },
+  };
+}
+
+/** Makes and starts the plugins of a config; those whose options have not changed go on as they are. */
+async function startPlugins(
+  config: Config,
+  services: Services,
+  before: readonly Running[],
+): Promise<Running[]> {
+  const running: Running[] = [];
+  const started: Running[] = [];
+  try {
+    for (const { name, module, options } of config.plugins) {
+      const written = JSON.stringify(options ?? null);
+      const kept = before.find((entry) => entry.name === name && entry.options === written);
+      if (kept) {
+        running.push(kept);
+        continue;
+      }
+      const entry = { name, options: written, plugin: module.default(services, options) };
+      await entry.plugin.start?.();
+      started.push(entry);
+      running.push(entry);
+    }
+  } catch (error) {
+    await stopPlugins(started, services.log);
+    throw error;
+  }
+  return running;
+}
+
+async function stopPlugins(plugins: readonly Running[], log: Log): Promise<void> {
+  for (const { name, plugin } of [...plugins].reverse()) {
+    try {
+      await plugin.stop?.();
+    } catch (error) {
+      log.error({ err: error, plugin: name }, "a plugin did not stop cleanly");
+    }
+  }
+}
+
+const POLL_MS = 1000;
+
+async function whenOver(calls: readonly Call[], server: Server, clock: Clock): Promise<void> {
+  const deadline = clock.monotonic() + server.runtime.limits.callMs + 10 * POLL_MS;
+  while (calls.some((call) => server.openCalls.has(call)) && clock.monotonic() < deadline) {
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS).unref());
+  }
+}

@@ -1,0 +1,138 @@
+import type { Model, Route } from "./catalogue.ts";
+import type { Endpoint } from "./endpoint.ts";
+import type { CallOutcome } from "./hot/hot.ts";
+import type { JsonObject } from "./json.ts";
+import type { KeyRecord } from "./ledger/ledger.ts";
+import type { MicroVnd } from "./money.ts";
+import type { Refusal } from "./refusal.ts";
+import type { Usage } from "./wire/usage.ts";
+import type { Protocol } from "./wire/wire.ts";
+
+/** A part of a multipart body. */
+export interface FormPart {
+  readonly name: string;
+  readonly data: Buffer;
+  readonly filename?: string;
+  readonly type?: string;
+}
+
+/** What goes to the upstream, in its protocol. */
+export interface UpstreamRequest {
+  protocol: Protocol;
+  path: string;
+  /** The JSON body; the model's name is put in per route. Undefined where `form` is sent instead. */
+  body: JsonObject | undefined;
+  form: FormPart[] | undefined;
+  /** Client headers that matter upstream, name and value in turn. */
+  headers: string[];
+}
+
+/** How a call ended, and what the client is to be told where it did not end well. */
+export type Outcome =
+  | { readonly kind: "complete" }
+  /** The wallet ran out in the middle of a stream. */
+  | { readonly kind: "exhausted"; readonly refusal: Refusal }
+  /** The client left. */
+  | { readonly kind: "gone" }
+  /**
+   * The upstream failed after it was asked. `truncated`: its body ended cleanly but too early. `told`: its own
+   * error event went out to the client already.
+   */
+  | {
+      readonly kind: "broken";
+      readonly refusal: Refusal;
+      readonly truncated: boolean;
+      readonly told: boolean;
+    }
+  /** The upstream answered with an error status, or could not be reached. */
+  | { readonly kind: "refused" };
+
+export const COMPLETE: Outcome = { kind: "complete" };
+export const GONE: Outcome = { kind: "gone" };
+export const REFUSED: Outcome = { kind: "refused" };
+
+/** What steers a running exchange; the exchange puts it into its call. */
+export interface Flow {
+  pause(): void;
+  resume(): void;
+  /** Ends the reply with an error in its own protocol and cancels the upstream. */
+  cut(outcome: Outcome): void;
+}
+
+/**
+ * One call from first byte to last. Plugins meet in its fields: each says which plugin sets it, and who
+ * comes later may read it. Every field is set in the constructor, so that all calls have one shape.
+ */
+export class Call {
+  readonly id: string;
+  /** Start, milliseconds since the Unix epoch. */
+  readonly at: number;
+  /** Start on the monotonic clock. */
+  readonly startedMs: number;
+  readonly endpoint: Endpoint;
+  /** Request headers by lower-case name. */
+  readonly headers: Readonly<Record<string, string>>;
+
+  /** The request as the client sent it; a JSON object, or the text fields of a form. Core. */
+  body: JsonObject = {};
+  form: FormPart[] | undefined = undefined;
+  bodyBytes = 0;
+  stream = false;
+
+  /** Who calls: auth. */
+  key: KeyRecord | undefined = undefined;
+
+  /** What serves the call: alias. */
+  model: Model | undefined = undefined;
+  mappedFrom: string | null = null;
+
+  /** What goes upstream: translate. */
+  upstream: UpstreamRequest | undefined = undefined;
+
+  /** How much it is expected to use, and used: meter. The bound is for the hold, never for the charge. */
+  inputTokensBound = 0;
+  /** Output delivered so far, counted here. */
+  deliveredTokens = 0;
+  /** Something of worth has been passed on to the client. */
+  delivered = false;
+  /** The upstream's whole reply, where it is one JSON object. */
+  replyBody: JsonObject | undefined = undefined;
+  usage: Usage | undefined = undefined;
+  /** The usage was counted here, since the provider did not report it. */
+  estimated = false;
+
+  /** What it costs: settle. */
+  heldMicroVnd: MicroVnd = 0;
+  costMicroVnd: MicroVnd = 0;
+  /** Let the upstream finish when the client leaves, to learn its usage. */
+  drainWhenGone = false;
+
+  /** Where it was served: core. */
+  route: Route | undefined = undefined;
+  attempts = 0;
+  flow: Flow | undefined = undefined;
+
+  /** The reply. `replyHeaders` are added to what the upstream sent, name and value in turn. */
+  replyHeaders: string[] = [];
+  status = 0;
+  firstByteAtMs = 0;
+  outcome: CallOutcome | undefined = undefined;
+  /** How many plugins, in the order of the config, the call has reached: those it must close. */
+  entered = 0;
+  /** The client has left; nothing can be written any more. */
+  gone = false;
+
+  constructor(
+    id: string,
+    at: number,
+    startedMs: number,
+    endpoint: Endpoint,
+    headers: Readonly<Record<string, string>>,
+  ) {
+    this.id = id;
+    this.at = at;
+    this.startedMs = startedMs;
+    this.endpoint = endpoint;
+    this.headers = headers;
+  }
+}

@@ -1,0 +1,71 @@
+import type { HttpRequest, HttpResponse } from "uWebSockets.js";
+import { Refusal } from "../refusal.ts";
+import { wires } from "../wire/index.ts";
+import type { Wire } from "../wire/wire.ts";
+import { statusLine } from "./reply.ts";
+import type { Match } from "./router.ts";
+
+/** Request headers by lower-case name; a repeated one is joined by commas, as HTTP allows. */
+export function headersOf(req: HttpRequest): Record<string, string> {
+  const headers: Record<string, string> = Object.create(null);
+  req.forEach((name, value) => {
+    const before = headers[name];
+    headers[name] = before === undefined ? value : `${before}, ${value}`;
+  });
+  return headers;
+}
+
+/** The protocol whose error shape a client expects where no endpoint tells: by path, then by its headers. */
+export function wireOf(path: string, headers: Readonly<Record<string, string>>): Wire {
+  const isMessages = path.startsWith("/v1/messages") || headers["anthropic-version"] !== undefined;
+  return isMessages ? wires.messages : wires.chat;
+}
+
+/** Answers a refusal where there is no call: the whole reply at once. */
+export function sendRefusal(
+  res: HttpResponse,
+  wire: Wire,
+  refusal: Refusal,
+  requestId: string,
+  close = false,
+): void {
+  res.cork(() => {
+    res.writeStatus(statusLine(refusal.status));
+    res.writeHeader("x-request-id", requestId);
+    res.writeHeader("content-type", "application/json");
+    for (let at = 0; at < refusal.headers.length; at += 2) {
+      res.writeHeader(refusal.headers[at] ?? "", refusal.headers[at + 1] ?? "");
+    }
+    res.end(wire.errorBody(refusal, requestId), close);
+  });
+}
+
+/** Why a path or method is not served, and which address the client's user probably meant. */
+export function notServed(match: Match & { kind: "none" | "method" }, path: string): Refusal {
+  if (match.kind === "method") {
+    const allowed = match.allowed.join(", ");
+    return new Refusal(405, "invalid_request_error", `This path takes ${allowed}.`, {
+      headers: ["allow", allowed],
+    });
+  }
+  const shown = path.length > 100 ? `${path.slice(0, 100)}…` : path;
+  return new Refusal(404, "not_found_error", `There is no ${shown} here. ${hint(path)}`, {
+    code: "not_found",
+  });
+}
+
+function hint(path: string): string {
+  const known =
+    /(\/messages(\/count_tokens)?|\/chat\/completions|\/responses|\/models|\/images\/\w+|\/audio\/\w+)\/?$/;
+  const address =
+    "Messages clients are configured with the base address alone, Chat Completions clients with the base " +
+    "address and /v1.";
+  const tail = known.exec(path)?.[1];
+  if (tail === undefined) return address;
+  const trouble = path.includes("/v1/v1")
+    ? "/v1 is doubled"
+    : path.includes("/v1/")
+      ? ""
+      : "/v1 is missing";
+  return `${trouble === "" ? "" : `${trouble}: `}use /v1${tail}. ${address}`;
+}

@@ -1,0 +1,177 @@
+import type { HttpResponse } from "uWebSockets.js";
+import { Call, GONE } from "../call.ts";
+import type { Endpoint } from "../endpoint.ts";
+import { invalidRequest, Refusal } from "../refusal.ts";
+import type { Runtime } from "../runtime.ts";
+import { Exchange } from "../upstream/exchange.ts";
+import { wires } from "../wire/index.ts";
+import { bodyTooLarge, declaredLength, parseFormBody, parseJsonBody, readBody } from "./body.ts";
+import type { RequestHead } from "./plain.ts";
+import { Reply } from "./reply.ts";
+import type { PlainHandler } from "./router.ts";
+
+/**
+ * Takes one call from its headers to its upstream: admission while the body still arrives, then the body,
+ * then the request plugins, then the exchange. Registers for the client's leaving before anything else.
+ */
+export class Incoming {
+  private readonly res: HttpResponse;
+  private readonly runtime: Runtime;
+  readonly call: Call;
+  private readonly reply: Reply;
+  /** A plugin's promise is pending: `close` must wait for it. */
+  private waiting = false;
+  /** Set once, by whoever refuses first; answered when no plugin is at work. */
+  private refusal: Refusal | undefined = undefined;
+
+  constructor(
+    res: HttpResponse,
+    runtime: Runtime,
+    endpoint: Endpoint,
+    headers: Readonly<Record<string, string>>,
+    id: string,
+    onOver: (call: Call) => void,
+  ) {
+    const { clock } = runtime;
+    this.res = res;
+    this.runtime = runtime;
+    this.call = new Call(id, clock.now(), clock.monotonic(), endpoint, headers);
+    this.reply = new Reply(
+      res,
+      this.call,
+      runtime.pipeline,
+      runtime.log,
+      runtime.limits.replyBytesMax,
+      onOver,
+    );
+    res.onAborted(() => this.clientLeft());
+  }
+
+  /** Takes the call through its plugins to its upstream. */
+  start(): void {
+    this.receive(this.runtime.limits.bodyBytesMax, (body) => this.request(body));
+  }
+
+  /** For routes that need a key but no upstream: admission, then the route's own handler. */
+  answer(head: RequestHead, bodyBytesMax: number, handler: PlainHandler): void {
+    this.receive(bodyBytesMax, (body) => {
+      const handle = async () => {
+        const response = await handler({ ...head, body });
+        this.reply.answer(response);
+      };
+      handle().catch((error: unknown) => this.bug(error));
+    });
+  }
+
+  /** Reads the body while admission runs; `next` gets it when both are through. */
+  private receive(bodyBytesMax: number, next: (body: Buffer) => void): void {
+    const length = declaredLength(this.call.headers);
+    if (length !== undefined && length > bodyBytesMax) {
+      return this.refuse(bodyTooLarge(bodyBytesMax));
+    }
+    let body: Buffer | undefined;
+    let admitted = false;
+    readBody(
+      this.res,
+      bodyBytesMax,
+      (whole) => {
+        this.call.bodyBytes = whole.length;
+        if (this.refusal || this.call.gone) return;
+        if (admitted) next(whole);
+        else body = whole;
+      },
+      () => this.refuse(bodyTooLarge(bodyBytesMax)),
+    );
+    this.run("admit", () => {
+      admitted = true;
+      if (body) next(body);
+    });
+  }
+
+  /** Runs one stage of the pipeline, then `next`, unless the call was refused or its client left. */
+  private run(stage: "admit" | "request", next: () => void): void {
+    try {
+      const verdict = this.runtime.pipeline[stage](this.call);
+      if (!(verdict instanceof Promise)) return this.decide(verdict, next);
+      this.waiting = true;
+      verdict.then(
+        (decided) => {
+          this.waiting = false;
+          this.decide(decided, next);
+        },
+        (error: unknown) => {
+          this.waiting = false;
+          this.bug(error);
+        },
+      );
+    } catch (error) {
+      this.bug(error);
+    }
+  }
+
+  private decide(verdict: Refusal | undefined, next: () => void): void {
+    this.refusal ??= verdict;
+    if (this.call.gone) this.reply.end(GONE);
+    else if (this.refusal) this.reply.refuse(this.refusal);
+    else next();
+  }
+
+  private request(body: Buffer): void {
+    const problem = this.parse(body);
+    if (problem) return this.refuse(problem);
+    this.run("request", () => this.forward());
+  }
+
+  private parse(body: Buffer): Refusal | undefined {
+    const { call } = this;
+    const type = call.headers["content-type"] ?? "";
+    if (type.startsWith("multipart/")) {
+      if (!call.endpoint.multipart) return invalidRequest("This endpoint takes JSON.");
+      const parsed = parseFormBody(body, type);
+      if (parsed instanceof Refusal) return parsed;
+      call.form = parsed.form;
+      call.body = parsed.fields;
+    } else {
+      const parsed = parseJsonBody(body);
+      if (parsed instanceof Refusal) return parsed;
+      call.body = parsed;
+    }
+    call.stream = call.body["stream"] === true;
+    return wires[call.endpoint.protocol].check(call.body);
+  }
+
+  private forward(): void {
+    const { call, reply, runtime } = this;
+    if (!call.key || !call.model || !call.upstream) {
+      // Without the plugins that set these nobody is charged, so nobody is served.
+      const missing = !call.key ? "auth" : !call.model ? "alias" : "translate";
+      return this.bug(
+        new Error(`no plugin did the work of "${missing}": switch it on in the config`),
+      );
+    }
+    const { upstreams, clock, log } = runtime;
+    const sink = runtime.pipeline.wrap(call, reply);
+    const exchange = new Exchange(call, sink, () => reply.flush(), upstreams, clock, log);
+    call.flow = exchange;
+    exchange.start();
+  }
+
+  private clientLeft(): void {
+    this.call.gone = true;
+    if (this.call.flow) {
+      if (this.call.drainWhenGone) this.call.flow.resume();
+      else this.call.flow.cut(GONE);
+    } else if (!this.waiting) this.reply.end(GONE);
+  }
+
+  private bug(error: unknown): void {
+    this.runtime.log.error({ err: error, call_id: this.call.id }, "a plugin failed");
+    const message = "The gateway failed to handle this call. Nothing was charged.";
+    this.refuse(new Refusal(500, "api_error", message));
+  }
+
+  private refuse(refusal: Refusal): void {
+    this.refusal ??= refusal;
+    if (!this.waiting) this.reply.refuse(this.refusal);
+  }
+}

@@ -1,0 +1,116 @@
+import type { Catalogue, Model } from "../catalogue.ts";
+import { Refusal } from "../refusal.ts";
+import { wires } from "../wire/index.ts";
+import type { PlainRequest, PlainResponse, Router } from "./router.ts";
+
+/** Entries of the published list had to be made at some time; clients expect the field. */
+const CREATED = Date.UTC(2026, 0, 1) / 1000;
+const JSON_HEADERS = ["content-type", "application/json"];
+
+/**
+ * `GET /v1/models` and `/v1/models/:id`: names, limits and prices. The OpenAI list shape, or the Messages
+ * shape for clients that send its version header, both with the same extra fields.
+ */
+export function addModelRoutes(router: Router, catalogue: () => Catalogue): void {
+  const common = { method: "GET", access: "key", bodyBytesMax: 0 } as const;
+  router.add({
+    ...common,
+    path: "/v1/models",
+    handler: (request) => {
+      const models = catalogue().models;
+      if (isMessages(request)) {
+        const page = pageOf(models, request.query);
+        return json(200, {
+          data: page.models.map(messagesEntry),
+          first_id: page.models[0]?.id ?? null,
+          has_more: page.hasMore,
+          last_id: page.models.at(-1)?.id ?? null,
+        });
+      }
+      return json(200, { object: "list", data: models.map(chatEntry) });
+    },
+  });
+  router.add({
+    ...common,
+    path: "/v1/models/*",
+    handler: (request) => {
+      // Ids such as `req/…` hold a slash, which clients send as it is or encoded.
+      const id = decode(request.params["*"] ?? "");
+      const model = catalogue().get(id);
+      if (model) return json(200, isMessages(request) ? messagesEntry(model) : chatEntry(model));
+      const refusal = new Refusal(
+        404,
+        "not_found_error",
+        "There is no such model: see /v1/models.",
+      );
+      const wire = isMessages(request) ? wires.messages : wires.chat;
+      const body = wire.errorBody(refusal, request.requestId);
+      return { status: 404, headers: JSON_HEADERS, body };
+    },
+  });
+}
+
+function isMessages(request: PlainRequest): boolean {
+  return request.headers["anthropic-version"] !== undefined;
+}
+
+function chatEntry(model: Model): object {
+  return {
+    id: model.id,
+    object: "model",
+    created: CREATED,
+    owned_by: "tollgate",
+    ...extras(model),
+  };
+}
+
+function messagesEntry(model: Model): object {
+  return {
+    type: "model",
+    id: model.id,
+    display_name: model.id,
+    created_at: new Date(CREATED * 1000).toISOString(),
+    ...extras(model),
+  };
+}
+
+function extras(model: Model): object {
+  const { price } = model;
+  return {
+    context_window: model.contextWindow ?? null,
+    max_output_tokens: model.maxOutputTokens ?? null,
+    channel: model.channel,
+    labels: [...model.labels],
+    api_standard: model.standard,
+    pricing: {
+      currency: "VND",
+      vnd_per_mtok: price.unit === "mtok" ? price.vnd : null,
+      vnd_per_call: price.unit === "call" ? price.vnd : null,
+      vnd_per_image: price.unit === "image" ? price.vnd : null,
+    },
+  };
+}
+
+/** Messages clients page by `after_id` and `limit`; without a limit they get everything. */
+function pageOf(
+  models: readonly Model[],
+  query: URLSearchParams,
+): { models: readonly Model[]; hasMore: boolean } {
+  const after = query.get("after_id");
+  const start = after === null ? 0 : models.findIndex((model) => model.id === after) + 1;
+  const limit = Number.parseInt(query.get("limit") ?? "", 10);
+  const end = limit >= 1 ? start + limit : models.length;
+  return { models: models.slice(start, end), hasMore: end < models.length };
+}
+
+function json(status: number, body: object): PlainResponse {
+  return { status, headers: JSON_HEADERS, body: JSON.stringify(body) };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

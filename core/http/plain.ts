@@ -1,0 +1,112 @@
+import type { HttpRequest, HttpResponse } from "uWebSockets.js";
+import type { Log } from "../log.ts";
+import { Refusal } from "../refusal.ts";
+import { bodyTooLarge, declaredLength, readBody } from "./body.ts";
+import { headersOf, sendRefusal, wireOf } from "./errors.ts";
+import { statusLine } from "./reply.ts";
+import type { PlainHandler, PlainRequest, PlainResponse } from "./router.ts";
+
+/** A request whose parts that uWebSockets.js lends only for a moment have been copied. */
+export type RequestHead = Omit<PlainRequest, "body">;
+
+export function requestHead(
+  res: HttpResponse,
+  req: HttpRequest,
+  path: string,
+  params: Readonly<Record<string, string>>,
+  requestId: string,
+): RequestHead {
+  return {
+    method: req.getCaseSensitiveMethod(),
+    path,
+    params,
+    query: new URLSearchParams(req.getQuery()),
+    headers: headersOf(req),
+    remoteAddress: Buffer.from(res.getRemoteAddressAsText()).toString(),
+    requestId,
+  };
+}
+
+/** Serves one request of a plugin's own route: body, handler, reply. */
+export function servePlain(
+  res: HttpResponse,
+  head: RequestHead,
+  bodyBytesMax: number,
+  handler: PlainHandler,
+  log: Log,
+): void {
+  let gone = false;
+  let answered = false;
+  res.onAborted(() => {
+    gone = true;
+  });
+  const refuse = (refusal: Refusal) => {
+    if (gone || answered) return;
+    answered = true;
+    sendRefusal(res, wireOf(head.path, head.headers), refusal, head.requestId);
+  };
+  const length = declaredLength(head.headers);
+  if (length !== undefined && length > bodyBytesMax) return refuse(bodyTooLarge(bodyBytesMax));
+  const answer = async (body: Buffer) => {
+    try {
+      const response = await handler({ ...head, body });
+      if (gone || answered) return;
+      answered = true;
+      await sendPlain(res, response, head, () => gone);
+    } catch (error) {
+      log.error({ err: error, path: head.path, request_id: head.requestId }, "a route failed");
+      refuse(new Refusal(500, "api_error", "The gateway failed to answer this request."));
+    }
+  };
+  readBody(
+    res,
+    bodyBytesMax,
+    (body) => void answer(body),
+    () => refuse(bodyTooLarge(bodyBytesMax)),
+  );
+}
+
+async function sendPlain(
+  res: HttpResponse,
+  response: PlainResponse,
+  head: RequestHead,
+  isGone: () => boolean,
+): Promise<void> {
+  const { body } = response;
+  const whole = body === undefined || typeof body === "string" || body instanceof Uint8Array;
+  res.cork(() => {
+    res.writeStatus(statusLine(response.status));
+    res.writeHeader("x-request-id", head.requestId);
+    const headers = response.headers ?? [];
+    for (let at = 0; at < headers.length; at += 2) {
+      res.writeHeader(headers[at] ?? "", headers[at + 1] ?? "");
+    }
+    if (!whole) return;
+    if (head.method === "HEAD") res.endWithoutBody(Buffer.byteLength(body ?? ""));
+    else res.end(body ?? "");
+  });
+  if (whole) return;
+  let release: (() => void) | undefined;
+  res.onWritable(() => {
+    release?.();
+    return true;
+  });
+  for await (const chunk of body) {
+    if (isGone()) return;
+    let drained = true;
+    res.cork(() => {
+      drained = res.write(chunk);
+    });
+    if (drained) continue;
+    // Resolved by the socket when it has room, or by the timer, which looks whether the client is still there.
+    await new Promise<void>((resolve) => {
+      const timer = setInterval(() => isGone() && done(), 1000);
+      const done = () => {
+        clearInterval(timer);
+        resolve();
+      };
+      release = done;
+    });
+  }
+  if (!isGone()) res.cork(() => res.end());
+}

@@ -1,0 +1,124 @@
+import type { Endpoint } from "../endpoint.ts";
+
+/** A request to a plugin's own route, body read whole. */
+export interface PlainRequest {
+  readonly method: string;
+  readonly path: string;
+  /** Values of the `:name` parts of the route. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  readonly remoteAddress: string;
+  readonly requestId: string;
+}
+
+export interface PlainResponse {
+  readonly status: number;
+  /** Name and value in turn. */
+  readonly headers?: readonly string[];
+  /** A stream of chunks is sent with backpressure. */
+  readonly body?: string | Uint8Array | AsyncIterable<Uint8Array | string>;
+}
+
+export type PlainHandler = (request: PlainRequest) => PlainResponse | Promise<PlainResponse>;
+
+/**
+ * Who may enter a route. `call`: every plugin's admission and request, then an upstream. `key`: admission
+ * only (a valid API key), then the handler. `own`: the plugin that owns the route checks for itself.
+ * `public`: anybody. There is no default, so that no route is open by oversight.
+ */
+export type Route = {
+  readonly method: string;
+  readonly path: string;
+} & (
+  | { readonly access: "call"; readonly endpoint: Endpoint }
+  | {
+      readonly access: "key" | "own" | "public";
+      readonly handler: PlainHandler;
+      readonly bodyBytesMax: number;
+    }
+);
+
+export type Match =
+  | {
+      readonly kind: "route";
+      readonly route: Route;
+      readonly params: Readonly<Record<string, string>>;
+    }
+  | { readonly kind: "method"; readonly allowed: readonly string[] }
+  | { readonly kind: "none" };
+
+const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
+
+/** Finds routes by exact path first, then by pattern: `/admin/accounts/:id`, `/dashboard/*`. */
+export class Router {
+  private readonly exact = new Map<string, Map<string, Route>>();
+  private readonly matches = new Map<Route, Match>();
+  private readonly patterns: { parts: readonly string[]; route: Route }[] = [];
+
+  add(route: Route): void {
+    if (route.path.includes(":") || route.path.endsWith("*")) {
+      this.patterns.push({ parts: route.path.split("/"), route });
+      return;
+    }
+    const methods = this.exact.get(route.path) ?? new Map<string, Route>();
+    if (methods.has(route.method)) {
+      throw new Error(`two routes for ${route.method} ${route.path}`);
+    }
+    methods.set(route.method, route);
+    this.exact.set(route.path, methods);
+    this.matches.set(route, { kind: "route", route, params: NO_PARAMS });
+  }
+
+  /** Every route, for tests that walk them. */
+  all(): Route[] {
+    const exact = [...this.exact.values()].flatMap((methods) => [...methods.values()]);
+    return [...exact, ...this.patterns.map((pattern) => pattern.route)];
+  }
+
+  match(method: string, path: string): Match {
+    const methods = this.exact.get(path);
+    const route = methods?.get(method) ?? (method === "HEAD" ? methods?.get("GET") : undefined);
+    const known = route && this.matches.get(route);
+    if (known) return known;
+    const allowed = methods ? [...methods.keys()] : [];
+    for (const pattern of this.patterns) {
+      const params = matchParts(pattern.parts, path);
+      if (!params) continue;
+      if (pattern.route.method === method) return { kind: "route", route: pattern.route, params };
+      allowed.push(pattern.route.method);
+    }
+    return allowed.length > 0 ? { kind: "method", allowed } : { kind: "none" };
+  }
+}
+
+function matchParts(
+  parts: readonly string[],
+  path: string,
+): Readonly<Record<string, string>> | undefined {
+  const given = path.split("/");
+  const params: Record<string, string> = {};
+  for (const [at, part] of parts.entries()) {
+    if (part === "*") {
+      params["*"] = given.slice(at).join("/");
+      return params;
+    }
+    const value = given[at];
+    if (value === undefined) return undefined;
+    if (part.startsWith(":")) {
+      const decoded = decode(value);
+      if (decoded === undefined || decoded === "") return undefined;
+      params[part.slice(1)] = decoded;
+    } else if (part !== value) return undefined;
+  }
+  return given.length === parts.length ? params : undefined;
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,163 @@
+import {
+  App,
+  type HttpRequest,
+  type HttpResponse,
+  type us_listen_socket,
+  us_listen_socket_close,
+  us_socket_local_port,
+} from "uWebSockets.js";
+import type { Call } from "../call.ts";
+import { type Endpoint, KEYED_SERVES_NOTHING } from "../endpoint.ts";
+import { newId } from "../id.ts";
+import { Refusal, serviceUnavailable } from "../refusal.ts";
+import type { Runtime } from "../runtime.ts";
+import { headersOf, notServed, sendRefusal, wireOf } from "./errors.ts";
+import { Incoming } from "./incoming.ts";
+import { requestHead, servePlain } from "./plain.ts";
+
+const SWEEP_MS = 1000;
+/** uWebSockets.js's `LIBUS_LISTEN_EXCLUSIVE_PORT`, which its types do not export. */
+const EXCLUSIVE_PORT = 1;
+
+/** The listening side: takes requests to their routes, bounds how many are open and how long they last. */
+export class Server {
+  /** Replaced by a reload; calls that are open keep the one they began with. */
+  runtime: Runtime;
+  /** In order of arrival. */
+  readonly openCalls = new Set<Call>();
+  private readonly onCallOver: (call: Call) => void;
+  private readonly app = App();
+  private listening: us_listen_socket | undefined = undefined;
+  private sweeper: NodeJS.Timeout | undefined = undefined;
+  private draining = false;
+  private onIdle: (() => void) | undefined = undefined;
+
+  constructor(runtime: Runtime, onCallOver: (call: Call) => void) {
+    this.runtime = runtime;
+    this.onCallOver = (call) => {
+      this.openCalls.delete(call);
+      onCallOver(call);
+      if (this.openCalls.size === 0) this.onIdle?.();
+    };
+    this.app.any("/*", (res, req) => this.serve(res, req));
+  }
+
+  /** Resolves with the port; rejects where it cannot be had. */
+  listen(host: string, port: number, shared: boolean): Promise<number> {
+    this.sweeper = setInterval(() => this.sweep(), SWEEP_MS);
+    return new Promise((resolve, reject) => {
+      const onListen = (socket: us_listen_socket | false) => {
+        if (!socket) {
+          const advice = "stop what uses it, or change listen.port in the config";
+          return reject(new Error(`cannot listen on ${host}:${port}: ${advice}`));
+        }
+        this.listening = socket;
+        resolve(us_socket_local_port(socket));
+      };
+      // Workers share one port; a lone gateway wants to hear that another one has it already.
+      const listen = this.app.listen as ListenOn;
+      if (shared) listen.call(this.app, host, port, onListen);
+      else listen.call(this.app, host, port, EXCLUSIVE_PORT, onListen);
+    });
+  }
+
+  /** Takes no more calls and resolves when those that are open have ended, or after `limitMs`. */
+  async drain(limitMs: number): Promise<void> {
+    this.draining = true;
+    if (this.listening) us_listen_socket_close(this.listening);
+    this.listening = undefined;
+    if (this.openCalls.size > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, limitMs);
+        this.onIdle = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    for (const call of this.openCalls) {
+      const refusal = serviceUnavailable("The gateway is shutting down.");
+      call.flow?.cut({ kind: "broken", refusal, truncated: false, told: false });
+    }
+  }
+
+  close(): void {
+    clearInterval(this.sweeper);
+    if (this.listening) us_listen_socket_close(this.listening);
+    this.app.close();
+  }
+
+  private serve(res: HttpResponse, req: HttpRequest): void {
+    const { runtime } = this;
+    const path = req.getUrl();
+    const method = req.getCaseSensitiveMethod();
+    const match = runtime.router.match(method, path);
+    const id = newId(runtime.clock.now());
+    if (match.kind !== "route") {
+      const headers = headersOf(req);
+      return sendRefusal(res, wireOf(path, headers), notServed(match, path), id);
+    }
+    const { route } = match;
+    switch (route.access) {
+      case "call":
+        return this.open(res, headersOf(req), route.endpoint, id);
+      case "key": {
+        const head = requestHead(res, req, path, match.params, id);
+        const { protocol } = wireOf(path, head.headers);
+        const endpoint = { ...KEYED_SERVES_NOTHING, path: route.path, protocol };
+        const incoming = new Incoming(res, runtime, endpoint, head.headers, id, this.onCallOver);
+        this.openCalls.add(incoming.call);
+        return incoming.answer(head, route.bodyBytesMax, route.handler);
+      }
+      default: {
+        const head = requestHead(res, req, path, match.params, id);
+        return servePlain(res, head, route.bodyBytesMax, route.handler, runtime.log);
+      }
+    }
+  }
+
+  private open(
+    res: HttpResponse,
+    headers: Readonly<Record<string, string>>,
+    endpoint: Endpoint,
+    id: string,
+  ): void {
+    const { runtime } = this;
+    const refusal = this.draining
+      ? serviceUnavailable("The gateway is shutting down; another process takes new calls.")
+      : this.openCalls.size >= runtime.limits.callsMax
+        ? serviceUnavailable(
+            "The gateway has as many open calls as it can take; try again shortly.",
+          )
+        : undefined;
+    if (refusal)
+      return sendRefusal(res, wireOf(endpoint.path, headers), refusal, id, this.draining);
+    const incoming = new Incoming(res, runtime, endpoint, headers, id, this.onCallOver);
+    this.openCalls.add(incoming.call);
+    incoming.start();
+  }
+
+  /** Ends calls that have lasted too long. They are kept in order of arrival, so the first young one ends it. */
+  private sweep(): void {
+    const { clock, limits } = this.runtime;
+    const before = clock.monotonic() - limits.callMs;
+    for (const call of this.openCalls) {
+      if (call.startedMs > before) return;
+      const seconds = Math.round(limits.callMs / 1000);
+      const message = `The call took longer than the limit of ${seconds} seconds.`;
+      const refusal = new Refusal(504, "timeout_error", message);
+      call.flow?.cut({ kind: "broken", refusal, truncated: false, told: false });
+    }
+  }
+}
+
+/** The published declaration leaves out the overload with both a host and options. */
+interface ListenOn {
+  call(
+    app: unknown,
+    host: string,
+    port: number,
+    optionsOrCallback: number | ((socket: us_listen_socket | false) => void),
+    callback?: (socket: us_listen_socket | false) => void,
+  ): unknown;
+}

@@ -1,0 +1,136 @@
+import { createHash, randomBytes } from "node:crypto";
+import type { Clock } from "./clock.ts";
+import type { HotStore } from "./hot/hot.ts";
+import { newId } from "./id.ts";
+import type { KeyRecord, Ledger } from "./ledger/ledger.ts";
+import type { Log } from "./log.ts";
+
+/** A key of the ledger is read again after this long, in the background. */
+const FRESH_MS = 30_000;
+/** Known keys outlive an outage of the ledger by this much; revocation does not depend on it. */
+const STALE_MS = 3_600_000;
+/** Strings that are no key are remembered briefly, so that guessing does not load the ledger. */
+const UNKNOWN_MS = 5_000;
+const CACHE_ENTRIES_MAX = 100_000;
+
+/** Keys begin with this, so that scanners for leaked secrets recognise them. */
+export const KEY_PREFIX = "tg-";
+const KEY_RANDOM_BYTES = 30;
+const SHOWN_CHARACTERS = 10;
+
+interface Cached {
+  key: KeyRecord | undefined;
+  readAtMs: number;
+  reading: Promise<KeyRecord | undefined> | undefined;
+}
+
+export type NewKeyResult =
+  | { readonly kind: "created"; readonly id: string; readonly key: string }
+  | { readonly kind: "no_account" }
+  | { readonly kind: "too_many_keys" };
+
+/** API keys: made, looked up by their SHA-256, revoked at once. */
+export class Keys {
+  private readonly ledger: Ledger;
+  private readonly hot: HotStore;
+  private readonly clock: Clock;
+  private readonly log: Log;
+  private readonly cache = new Map<string, Cached>();
+
+  constructor(ledger: Ledger, hot: HotStore, clock: Clock, log: Log) {
+    this.ledger = ledger;
+    this.hot = hot;
+    this.clock = clock;
+    this.log = log;
+  }
+
+  /**
+   * The record of a key, revoked ones included; undefined where there is none. Answers at once for keys
+   * seen lately. Rejects where the ledger is away and the key is not known here.
+   */
+  find(secret: string): KeyRecord | undefined | Promise<KeyRecord | undefined> {
+    const hash = createHash("sha256").update(secret).digest();
+    const name = hash.toString("latin1");
+    const cached = this.cache.get(name);
+    if (!cached) return this.read(name, hash, this.remember(name));
+    const ageMs = this.clock.monotonic() - cached.readAtMs;
+    if (cached.key === undefined) {
+      return ageMs < UNKNOWN_MS ? undefined : this.read(name, hash, cached);
+    }
+    if (ageMs >= STALE_MS) return this.read(name, hash, cached);
+    if (ageMs >= FRESH_MS) this.refresh(name, hash, cached);
+    return cached.key;
+  }
+
+  async create(accountId: string, name: string, activeKeysMax: number): Promise<NewKeyResult> {
+    const secret = KEY_PREFIX + randomBytes(KEY_RANDOM_BYTES).toString("base64url");
+    const id = newId(this.clock.now());
+    const result = await this.ledger.createKey({
+      id,
+      accountId,
+      name,
+      hash: createHash("sha256").update(secret).digest(),
+      prefix: secret.slice(0, SHOWN_CHARACTERS),
+      activeKeysMax,
+    });
+    return result === "created" ? { kind: "created", id, key: secret } : { kind: result };
+  }
+
+  /** From the moment this resolves the key is refused everywhere. False where there is no such key. */
+  async revoke(keyId: string): Promise<boolean> {
+    const key = await this.ledger.revokeKey(keyId);
+    if (!key) return false;
+    await this.hot.revoke(keyId);
+    this.cache.delete(key.hash.toString("latin1"));
+    return true;
+  }
+
+  /** Forgets what is known of an account's keys: its discount or status has changed. */
+  forgetAccount(accountId: string): void {
+    for (const [name, cached] of this.cache) {
+      if (cached.key?.accountId === accountId) this.cache.delete(name);
+    }
+  }
+
+  private remember(name: string): Cached {
+    if (this.cache.size >= CACHE_ENTRIES_MAX) {
+      // A Map keeps the order of insertion: the oldest entry goes.
+      const oldest = this.cache.keys().next();
+      if (!oldest.done) this.cache.delete(oldest.value);
+    }
+    const cached: Cached = {
+      key: undefined,
+      readAtMs: Number.NEGATIVE_INFINITY,
+      reading: undefined,
+    };
+    this.cache.set(name, cached);
+    return cached;
+  }
+
+  /** Concurrent calls with one key share one reading. */
+  private read(name: string, hash: Buffer, cached: Cached): Promise<KeyRecord | undefined> {
+    cached.reading ??= this.ledger.keyByHash(hash).then(
+      (key) => {
+        cached.reading = undefined;
+        cached.key = key;
+        cached.readAtMs = this.clock.monotonic();
+        return key;
+      },
+      (error: unknown) => {
+        cached.reading = undefined;
+        if (cached.key === undefined) this.cache.delete(name);
+        throw error;
+      },
+    );
+    return cached.reading;
+  }
+
+  private refresh(name: string, hash: Buffer, cached: Cached): void {
+    if (cached.reading) return;
+    this.read(name, hash, cached).catch((error: unknown) => {
+      // The key stays good; the next call past a fresh period asks again.
+      cached.readAtMs += FRESH_MS;
+      this.log.warn({ err: error }, "a key could not be read again from the ledger");
+    });
+  }
+}

@@ -1,0 +1,52 @@
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { formatProblems, loadConfig } from "./config.ts";
+import { createLog } from "./log.ts";
+import { packageRoot } from "./root.ts";
+
+/** `npm start -- --config FILE`: runs the gateway in the foreground until SIGTERM; SIGHUP reloads. */
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { config: { type: "string", short: "c" } } });
+  const file = values.config ?? join(packageRoot, "config", "gateway.yaml");
+  const loaded = await loadConfig(file, process.env);
+  if (!loaded.ok) return fail(formatProblems(loaded.problems));
+  const { config } = loaded;
+
+  // uWebSockets.js reads its limit on request heads when it is loaded, so that comes after this.
+  process.env["UWS_HTTP_MAX_HEADERS_SIZE"] = String(config.limits.headerBytesMax);
+  const { boot } = await import("./boot.ts");
+  const log = createLog(config.log.level);
+  const gateway = await boot(config, log);
+
+  let stopping = false;
+  const stop = async (signal: string) => {
+    if (stopping) return;
+    stopping = true;
+    log.info({ signal }, "stopping: open calls may finish");
+    await gateway.stop();
+    process.exit(0);
+  };
+  process.on("SIGTERM", (signal) => void stop(signal));
+  process.on("SIGINT", (signal) => void stop(signal));
+  process.on("SIGHUP", async () => {
+    const next = await loadConfig(file, process.env);
+    if (!next.ok) {
+      log.error({ problems: next.problems }, "the new config is refused; the old one goes on");
+      return;
+    }
+    try {
+      await gateway.reload(next.config);
+      log.info({ models: next.config.catalogue.models.length }, "reloaded");
+    } catch (error) {
+      log.error({ err: error }, "the new config cannot be used; the old one goes on");
+    }
+  });
+  process.on("unhandledRejection", (error) => log.error({ err: error }, "unhandled rejection"));
+}
+
+function fail(message: string): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+}
+
+main().catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)));

@@ -1,0 +1,94 @@
+import type { Call } from "./call.ts";
+import type { AwaitableVerdict, Plugin, Sink, Verdict } from "./plugin.ts";
+
+type Stage = "admit" | "request";
+
+/** Runs the plugins of the config over a call, in the order of the config. */
+export class Pipeline {
+  readonly plugins: readonly Plugin[];
+  private readonly wrapping: readonly Plugin[];
+
+  constructor(plugins: readonly Plugin[]) {
+    this.plugins = plugins;
+    this.wrapping = plugins.filter((plugin) => plugin.stream);
+  }
+
+  /** Headers have come: the first refusal ends the run. */
+  admit(call: Call): AwaitableVerdict {
+    return this.run("admit", call, 0);
+  }
+
+  /** The body has come too. */
+  request(call: Call): AwaitableVerdict {
+    return this.run("request", call, 0);
+  }
+
+  /** The sink that the upstream writes to; what it gets reaches `client` through every plugin. */
+  wrap(call: Call, client: Sink): Sink {
+    let sink = client;
+    for (const plugin of this.wrapping) sink = plugin.stream?.(call, sink) ?? sink;
+    return sink;
+  }
+
+  /**
+   * Runs the `close` of every plugin that the call reached, each even where another one fails, and then
+   * rejects with the first failure. Answers nothing to wait for where all of them were synchronous.
+   */
+  close(call: Call): void | Promise<void> {
+    let failure: unknown;
+    for (let at = 0; at < call.entered; at++) {
+      try {
+        const pending = this.plugins[at]?.close?.(call);
+        if (pending) return this.closeRest(call, at + 1, pending, failure);
+      } catch (error) {
+        failure ??= error;
+      }
+    }
+    if (failure !== undefined) throw failure;
+  }
+
+  private async closeRest(
+    call: Call,
+    from: number,
+    pending: Promise<void>,
+    before: unknown,
+  ): Promise<void> {
+    let failure = before;
+    try {
+      await pending;
+    } catch (error) {
+      failure ??= error;
+    }
+    for (let at = from; at < call.entered; at++) {
+      try {
+        await this.plugins[at]?.close?.(call);
+      } catch (error) {
+        failure ??= error;
+      }
+    }
+    if (failure !== undefined) throw failure;
+  }
+
+  private run(stage: Stage, call: Call, from: number): AwaitableVerdict {
+    for (let at = from; at < this.plugins.length; at++) {
+      if (call.entered <= at) call.entered = at + 1;
+      const verdict = this.plugins[at]?.[stage]?.(call);
+      if (verdict === undefined) continue;
+      if (verdict instanceof Promise) return this.runRest(stage, call, at + 1, verdict);
+      return verdict;
+    }
+    return undefined;
+  }
+
+  private async runRest(
+    stage: Stage,
+    call: Call,
+    next: number,
+    pending: Promise<Verdict>,
+  ): Promise<Verdict> {
+    const verdict = await pending;
+    // Whoever left meanwhile needs no further step, least of all a hold.
+    if (verdict !== undefined || call.gone) return verdict;
+    return this.run(stage, call, next);
+  }
+}

@@ -1,0 +1,52 @@
+import type { GenericSchema } from "valibot";
+import type { Call, Outcome } from "./call.ts";
+import type { Router } from "./http/router.ts";
+import type { Refusal } from "./refusal.ts";
+import type { Services } from "./services.ts";
+import type { ServerEvent } from "./sse/reader.ts";
+
+/** A refusal is a value; a throw is a bug, which ends the call with a 500. */
+export type Verdict = Refusal | undefined;
+export type AwaitableVerdict = Verdict | Promise<Verdict>;
+
+/**
+ * What a plugin may do in the life of a call, all of it optional. `admit` and `request` run in the order of
+ * the config, bytes come back in the opposite order, and `close` runs in the order of the config again.
+ */
+export interface Plugin {
+  readonly name: string;
+  /** Headers are there, the body is not: who may not come in is turned away before it is read. */
+  admit?(call: Call): AwaitableVerdict;
+  /** The body is there and is what its endpoint requires. Answers a promise only if it must wait. */
+  request?(call: Call): AwaitableVerdict;
+  /** Wraps the way back, or answers `client` to stay out of it. */
+  stream?(call: Call, client: Sink): Sink;
+  /**
+   * Once, whatever became of the call, if its `admit` or `request` was entered; never while one of them is
+   * pending. The last byte to the client waits for it; a rejection ends the call with an error instead.
+   */
+  close?(call: Call): void | Promise<void>;
+  routes?(router: Router): void;
+  start?(): Promise<void>;
+  /** The gateway takes calls at this address now. */
+  listening?(address: string): void | Promise<void>;
+  stop?(): Promise<void>;
+}
+
+/**
+ * The way back from the upstream to the client, synchronous throughout: whoever needs time pauses the
+ * upstream by `call.flow`. First `head`, then events (of an event stream) or data (of anything else), then
+ * `end`, exactly once.
+ */
+export interface Sink {
+  head(status: number, headers: readonly string[]): void;
+  event(event: ServerEvent): void;
+  data(bytes: Uint8Array): void;
+  end(outcome: Outcome): void;
+}
+
+/** What the module of a plugin exports. Options without a schema are refused. */
+export interface PluginModule {
+  readonly options?: GenericSchema;
+  default(services: Services, options: unknown): Plugin;
+}

@@ -1,0 +1,30 @@
+import type { Call } from "./call.ts";
+import type { Catalogue } from "./catalogue.ts";
+import type { Clock } from "./clock.ts";
+import type { Config } from "./config.ts";
+import type { HotStore } from "./hot/hot.ts";
+import type { RateLimiter } from "./hot/rate-limiter.ts";
+import type { Keys } from "./keys.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import type { Log } from "./log.ts";
+import type { Upstreams } from "./upstream/upstreams.ts";
+import type { Wallets } from "./wallets.ts";
+
+/**
+ * What the core offers to plugins. One object for the life of the process; what a reload replaces (config,
+ * catalogue, upstreams) is read anew through it each time.
+ */
+export interface Services {
+  readonly config: Config;
+  readonly catalogue: Catalogue;
+  readonly upstreams: Upstreams;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly ledger: Ledger;
+  readonly hot: HotStore;
+  readonly wallets: Wallets;
+  readonly keys: Keys;
+  readonly rateLimiter: RateLimiter;
+  /** Calls that are open at this moment. */
+  readonly openCalls: ReadonlySet<Call>;
+}

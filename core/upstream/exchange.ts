@@ -1,0 +1,236 @@
+import { type Call, COMPLETE, type Flow, GONE, type Outcome, REFUSED } from "../call.ts";
+import type { Route } from "../catalogue.ts";
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+import type { Sink } from "../plugin.ts";
+import { Refusal } from "../refusal.ts";
+import { type ServerEvent, SseReader } from "../sse/reader.ts";
+import { wires } from "../wire/index.ts";
+import type { Wire } from "../wire/wire.ts";
+import { Attempt, type AttemptListener, type Headers } from "./attempt.ts";
+import { encodeForm } from "./form.ts";
+import { chooseRoute } from "./route.ts";
+import type { Upstreams } from "./upstreams.ts";
+
+/** One call is tried at most this often, over all its routes. */
+const ATTEMPTS_MAX = 3;
+
+/** Headers of an upstream's reply that its client is to see. */
+const PASSED_HEADERS = ["content-type", "retry-after", "retry-after-ms"] as const;
+
+/** Statuses below 500 that another upstream may well answer differently. */
+const TRY_ELSEWHERE = new Set([401, 402, 403, 408, 429]);
+
+/** Statuses by which an upstream refuses the gateway's own account: none of the client's business. */
+const ACCOUNT_REFUSED = new Set([401, 402, 403]);
+
+/**
+ * Sends a call upstream and brings its reply back into a sink. Before the first byte of a reply a failed
+ * attempt moves on to the next route; after it, the reply ends with an error.
+ */
+export class Exchange implements AttemptListener, Flow {
+  private readonly call: Call;
+  private readonly sink: Sink;
+  /** Sends to the client what the sink has gathered; called once a chunk. */
+  private readonly flush: () => void;
+  private readonly upstreams: Upstreams;
+  private readonly clock: Clock;
+  private readonly log: Log;
+  private readonly wire: Wire;
+  private readonly onEvent: (event: ServerEvent) => void;
+
+  private readonly tried: Route[] = [];
+  private attempt: Attempt | undefined = undefined;
+  private status = 0;
+  private resent = false;
+  private reader: SseReader | undefined = undefined;
+  /** The upstream's own error event has gone through. */
+  private told = false;
+  private over = false;
+  /** The last two events: where a stream ends without a terminal event, they say whether it was whole. */
+  private last: ServerEvent | undefined = undefined;
+  private beforeLast: ServerEvent | undefined = undefined;
+
+  constructor(
+    call: Call,
+    sink: Sink,
+    flush: () => void,
+    upstreams: Upstreams,
+    clock: Clock,
+    log: Log,
+  ) {
+    this.call = call;
+    this.sink = sink;
+    this.flush = flush;
+    this.upstreams = upstreams;
+    this.clock = clock;
+    this.log = log;
+    this.wire = wires[call.upstream?.protocol ?? call.endpoint.protocol];
+    this.onEvent = (event) => this.readEvent(event);
+  }
+
+  /** Asks the best route that is left; ends the call where there is none. */
+  start(): void {
+    const { call } = this;
+    const request = call.upstream;
+    const route = this.nextRoute();
+    const upstream = route && this.upstreams.get(route.upstream);
+    const base = request && upstream?.base(request.protocol);
+    if (!request || !route || !upstream || !base) {
+      const message = "The model's upstream provider cannot be reached. Nothing was charged.";
+      return this.finish(broken(message));
+    }
+    this.tried.push(route);
+    call.route = route;
+    call.attempts++;
+    upstream.breaker.begin();
+    this.attempt = new Attempt(upstream, this);
+
+    const headers = upstream.headers(request.protocol);
+    for (const part of request.headers) headers.push(part);
+    let body: string | Buffer;
+    if (request.form) {
+      const form = encodeForm(request.form, { model: route.model });
+      headers.push("content-type", form.contentType);
+      body = form.body;
+    } else {
+      headers.push("content-type", "application/json");
+      const json = request.body ?? {};
+      json["model"] = route.model;
+      body = JSON.stringify(json);
+    }
+    this.attempt.send(base.origin, base.prefix + request.path, headers, body);
+  }
+
+  replied(status: number, headers: Headers): void {
+    this.status = status;
+    const breaker = this.attempt?.upstream.breaker;
+    if (status >= 500) breaker?.fail();
+    else if (TRY_ELSEWHERE.has(status)) breaker?.forget();
+    else breaker?.succeed();
+    if (status >= 500 || TRY_ELSEWHERE.has(status)) {
+      if (this.nextRoute()) {
+        this.attempt?.abort();
+        this.status = 0;
+        return this.start();
+      }
+      if (status >= 500 || ACCOUNT_REFUSED.has(status))
+        return this.cut(this.providerFailed(status));
+    }
+    const passed: string[] = [];
+    for (const name of PASSED_HEADERS) {
+      const value = single(headers[name]);
+      if (value !== undefined) passed.push(name, value);
+    }
+    if (status === 200 && single(headers["content-type"])?.startsWith("text/event-stream")) {
+      this.reader = new SseReader();
+    }
+    this.sink.head(status, passed);
+  }
+
+  received(chunk: Buffer): void {
+    if (this.call.firstByteAtMs === 0) this.call.firstByteAtMs = this.clock.monotonic();
+    if (!this.reader) this.sink.data(chunk);
+    else if (!this.reader.push(chunk, this.onEvent)) {
+      return this.cut(broken("The upstream sent an event larger than this gateway takes."));
+    }
+    if (!this.over) this.flush();
+  }
+
+  completed(): void {
+    this.reader?.end(this.onEvent);
+    if (this.over) return;
+    if (this.status >= 400) return this.finish(REFUSED);
+    if (!this.reader) return this.finish(COMPLETE);
+    const whole = !this.told && (this.mayEndAt(this.last) || this.mayEndAt(this.beforeLast));
+    if (whole) return this.finish(COMPLETE);
+    this.attempt?.upstream.breaker.fail();
+    const outcome = broken("Upstream stream ended before completion");
+    this.finish({ ...outcome, truncated: true, told: this.told });
+  }
+
+  failed(error: Error): void {
+    const code = "code" in error ? error.code : undefined;
+    const upstream = this.attempt?.upstream;
+    upstream?.breaker.fail();
+    this.log.debug({ call_id: this.call.id, upstream: upstream?.name, code }, "upstream failed");
+    if (this.status !== 0) {
+      const outcome = broken("The connection to the upstream broke.");
+      return this.finish({ ...outcome, told: this.told });
+    }
+    // An idle connection may be closed by the other side in the very moment it is used again: the request
+    // was then never read, and the same upstream deserves one more try.
+    if (code === "UND_ERR_SOCKET" && !this.resent) {
+      this.resent = true;
+      this.tried.pop();
+    }
+    this.start();
+  }
+
+  pause(): void {
+    this.attempt?.pause();
+  }
+
+  resume(): void {
+    this.attempt?.resume();
+  }
+
+  /** Ends the reply as `outcome` says and cancels the upstream. */
+  cut(outcome: Outcome): void {
+    if (this.over) return;
+    if (this.status === 0) this.attempt?.upstream.breaker.forget();
+    this.attempt?.abort();
+    this.finish(outcome);
+  }
+
+  private readEvent(event: ServerEvent): void {
+    if (this.over) return;
+    this.beforeLast = this.last;
+    this.last = event;
+    const kind = this.wire.kindOf(event);
+    if (kind === "error") this.told = true;
+    this.sink.event(event);
+    if (kind === "terminal" && !this.over) {
+      this.attempt?.leave();
+      this.finish(COMPLETE);
+    }
+  }
+
+  private mayEndAt(event: ServerEvent | undefined): boolean {
+    return event !== undefined && this.wire.mayEndAt(event);
+  }
+
+  private finish(outcome: Outcome): void {
+    if (this.over) return;
+    this.over = true;
+    this.sink.end(this.call.gone && outcome.kind === "broken" ? GONE : outcome);
+  }
+
+  private nextRoute(): Route | undefined {
+    const { model, upstream, attempts, gone } = this.call;
+    if (!model || !upstream || attempts >= ATTEMPTS_MAX || gone) return undefined;
+    return chooseRoute(model, upstream.protocol, this.tried, this.upstreams);
+  }
+
+  /** The upstream's trouble is its own or the gateway's, and no other route is left. */
+  private providerFailed(status: number): Outcome {
+    if (!ACCOUNT_REFUSED.has(status)) {
+      return broken(`The upstream provider failed with HTTP ${status}. Nothing was charged.`);
+    }
+    const upstream = this.attempt?.upstream.name;
+    this.log.error(
+      { upstream, status },
+      "an upstream refuses the gateway's key: check its account",
+    );
+    return broken("The upstream provider cannot be used at the moment. Nothing was charged.");
+  }
+}
+
+function broken(message: string): Outcome & { kind: "broken" } {
+  const refusal = new Refusal(502, "api_error", message);
+  return { kind: "broken", refusal, truncated: false, told: false };
+}
+
+function single(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}

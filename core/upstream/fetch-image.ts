@@ -1,0 +1,156 @@
+import { lookup } from "node:dns";
+import { BlockList, isIP, type LookupFunction } from "node:net";
+import { Agent, request } from "undici";
+
+const REDIRECTS_MAX = 3;
+const TIMEOUT_MS = 20_000;
+
+export interface FetchedImage {
+  readonly data: Buffer;
+  readonly type: string;
+}
+
+/**
+ * Fetches images that customers name by address. Unless `anyAddress` is set, only from public addresses: the
+ * address is checked after the name is resolved, at the moment of connecting, for every redirect too, so that
+ * nobody reaches the operator's own network through the gateway.
+ */
+export class ImageFetcher {
+  private readonly agent: Agent;
+  private readonly anyAddress: boolean;
+  private readonly bytesMax: number;
+
+  constructor(settings: { anyAddress: boolean; bytesMax: number }) {
+    this.anyAddress = settings.anyAddress;
+    this.bytesMax = settings.bytesMax;
+    this.agent = new Agent({
+      connect: { timeout: 5_000, ...(!settings.anyAddress && { lookup: publicLookup }) },
+      headersTimeout: TIMEOUT_MS,
+      bodyTimeout: TIMEOUT_MS,
+    });
+  }
+
+  /** The image, or a sentence that says why there is none. */
+  async fetch(address: string): Promise<FetchedImage | string> {
+    let url = address;
+    for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects++) {
+      if (!this.mayAsk(url)) return "only public http(s) addresses are fetched";
+      let response: Awaited<ReturnType<typeof request>>;
+      try {
+        const signal = AbortSignal.timeout(TIMEOUT_MS);
+        response = await request(url, { dispatcher: this.agent, signal });
+      } catch (error) {
+        const isPrivate = error instanceof Error && error.message === NOT_PUBLIC;
+        return isPrivate ? "only public http(s) addresses are fetched" : "it cannot be fetched";
+      }
+      const { location } = response.headers;
+      if (response.statusCode >= 300 && response.statusCode < 400 && typeof location === "string") {
+        response.body.destroy();
+        const next = URL.canParse(location, url) ? new URL(location, url).href : undefined;
+        if (next === undefined) return "it redirects to no address";
+        url = next;
+        continue;
+      }
+      if (response.statusCode !== 200) {
+        response.body.destroy();
+        return `its server answered ${response.statusCode}`;
+      }
+      return this.read(response.body);
+    }
+    return "it redirects too often";
+  }
+
+  close(): Promise<void> {
+    return this.agent.destroy();
+  }
+
+  private mayAsk(address: string): boolean {
+    if (!URL.canParse(address)) return false;
+    const { protocol, hostname } = new URL(address);
+    if (protocol !== "http:" && protocol !== "https:") return false;
+    const host = hostname.replace(/^\[|\]$/g, "");
+    // No name is looked up for a literal address, so it is checked here.
+    return this.anyAddress || isIP(host) === 0 || isPublic(host);
+  }
+
+  private async read(body: AsyncIterable<Buffer>): Promise<FetchedImage | string> {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    try {
+      for await (const chunk of body) {
+        bytes += chunk.length;
+        if (bytes > this.bytesMax) return `it is larger than ${this.bytesMax / 1_048_576} MB`;
+        chunks.push(chunk);
+      }
+    } catch {
+      return "it cannot be fetched";
+    }
+    const data = Buffer.concat(chunks);
+    const type = imageType(data);
+    return type === undefined ? "it is no PNG, JPEG, WebP or GIF" : { data, type };
+  }
+}
+
+/** The media type of an image by its first bytes; undefined for what is none of the four formats read. */
+export function imageType(data: Buffer): string | undefined {
+  if (data.subarray(0, 8).toString("latin1") === "\x89PNG\r\n\x1a\n") return "image/png";
+  if (data.subarray(0, 3).toString("latin1") === "\xff\xd8\xff") return "image/jpeg";
+  if (/^GIF8[79]a$/.test(data.subarray(0, 6).toString("latin1"))) return "image/gif";
+  const isRiff = data.subarray(0, 4).toString("latin1") === "RIFF";
+  return isRiff && data.subarray(8, 12).toString("latin1") === "WEBP" ? "image/webp" : undefined;
+}
+
+const NOT_PUBLIC = "the address is not public";
+
+/** Networks that are not the public internet: RFC 6890 and its like. */
+const notPublic = new BlockList();
+for (const [net, bits] of [
+  ["0.0.0.0", 8],
+  ["10.0.0.0", 8],
+  ["100.64.0.0", 10],
+  ["127.0.0.0", 8],
+  ["169.254.0.0", 16],
+  ["172.16.0.0", 12],
+  ["192.0.0.0", 24],
+  ["192.0.2.0", 24],
+  ["192.88.99.0", 24],
+  ["192.168.0.0", 16],
+  ["198.18.0.0", 15],
+  ["198.51.100.0", 24],
+  ["203.0.113.0", 24],
+  ["224.0.0.0", 3],
+] as const) {
+  notPublic.addSubnet(net, bits, "ipv4");
+}
+
+/** Only global unicast is public in IPv6, less what wraps or stands for something else. */
+const globalUnicast = new BlockList();
+globalUnicast.addSubnet("2000::", 3, "ipv6");
+for (const [net, bits] of [
+  ["2001::", 23],
+  ["2001:db8::", 32],
+  ["2002::", 16],
+  ["3fff::", 20],
+] as const) {
+  notPublic.addSubnet(net, bits, "ipv6");
+}
+
+export function isPublic(address: string): boolean {
+  if (isIP(address) === 4) return !notPublic.check(address, "ipv4");
+  return globalUnicast.check(address, "ipv6") && !notPublic.check(address, "ipv6");
+}
+
+const publicLookup: LookupFunction = (hostname, options, callback) => {
+  lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error) return callback(error, "", 0);
+    // One private address among them is enough: a name may be made to answer differently each time.
+    if (!addresses.every((entry) => isPublic(entry.address))) {
+      return callback(new Error(NOT_PUBLIC), "", 0);
+    }
+    if (options.all) return callback(null, addresses);
+    const [first] = addresses;
+    return first
+      ? callback(null, first.address, first.family)
+      : callback(new Error(NOT_PUBLIC), "");
+  });
+};

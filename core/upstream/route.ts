@@ -1,0 +1,44 @@
+import type { Model, Route } from "../catalogue.ts";
+import type { Protocol } from "../wire/wire.ts";
+import type { Upstreams } from "./upstreams.ts";
+
+/**
+ * Chooses where a call goes next: the lowest priority number first, by weight among equals, past those tried
+ * already, those that do not speak the protocol, and those whose breaker is open. Where every breaker is
+ * open, the best route is tried all the same: a refusal would help nobody.
+ */
+export function chooseRoute(
+  model: Model,
+  protocol: Protocol,
+  tried: readonly Route[],
+  upstreams: Upstreams,
+  random: () => number = Math.random,
+): Route | undefined {
+  return (
+    pick(model, protocol, tried, upstreams, random, true) ??
+    pick(model, protocol, tried, upstreams, random, false)
+  );
+}
+
+function pick(
+  model: Model,
+  protocol: Protocol,
+  tried: readonly Route[],
+  upstreams: Upstreams,
+  random: () => number,
+  healthyOnly: boolean,
+): Route | undefined {
+  let chosen: Route | undefined;
+  let weight = 0;
+  for (const route of model.routes) {
+    const upstream = upstreams.get(route.upstream);
+    if (!upstream?.base(protocol) || tried.includes(route)) continue;
+    if (healthyOnly && !upstream.breaker.allows) continue;
+    if (chosen && route.priority > chosen.priority) continue;
+    if (chosen && route.priority < chosen.priority) weight = 0;
+    weight += route.weight;
+    // Keeping each route with the probability of its share chooses by weight in one pass.
+    if (weight === route.weight || random() * weight < route.weight) chosen = route;
+  }
+  return chosen;
+}

@@ -1,0 +1,123 @@
+import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../json.ts";
+import { encodeEvent } from "../sse/writer.ts";
+import { checkFields } from "./check.ts";
+import { readDetachedImages } from "./image-tokens.ts";
+import { openAiErrorBody } from "./openai-error.ts";
+import { countStrings, hasObject } from "./scan.ts";
+import type { Usage } from "./usage.ts";
+import type { EventKind, Wire } from "./wire.ts";
+
+const CONTENT = Buffer.from('"content"');
+const ARGUMENTS = Buffer.from('"arguments"');
+const REASONING = [Buffer.from('"reasoning_content"'), Buffer.from('"reasoning"')];
+const REFUSAL = Buffer.from('"refusal"');
+const USAGE = Buffer.from('"usage"');
+const ERROR = Buffer.from('"error"');
+
+/** No `data: [DONE]` is longer, whatever its line ends. */
+const DONE_BYTES_MAX = 32;
+
+/** The Chat Completions protocol: `POST /v1/chat/completions`. */
+export const chat: Wire = {
+  protocol: "chat",
+
+  check: (body) =>
+    checkFields(body, {
+      messages: "list",
+      stream: "flag",
+      max_tokens: "count",
+      max_completion_tokens: "count",
+    }),
+
+  outputLimit: (body) => countOf(body["max_completion_tokens"]) ?? countOf(body["max_tokens"]),
+
+  limitOutput(body, tokens) {
+    // The name that the request already uses is one that the upstream knows.
+    const name = body["max_tokens"] != null ? "max_tokens" : "max_completion_tokens";
+    if (body["max_completion_tokens"] != null) body["max_completion_tokens"] = tokens;
+    else body[name] = tokens;
+  },
+
+  askForUsage(body) {
+    const options = objectOf(body["stream_options"]);
+    if (options?.["include_usage"] === true) return false;
+    body["stream_options"] = { ...options, include_usage: true };
+    return true;
+  },
+
+  errorBody: openAiErrorBody,
+  errorEvent: (refusal) => encodeEvent(undefined, openAiErrorBody(refusal)),
+
+  kindOf(event): EventKind {
+    if (chat.isTerminal(event)) return "terminal";
+    if (!hasObject(event.raw, ERROR)) return "data";
+    return objectOf(objectOf(parseJson(event.data))?.["error"]) ? "error" : "data";
+  },
+
+  isTerminal: (event) => event.raw.length <= DONE_BYTES_MAX && event.data === "[DONE]",
+
+  mayEndAt(event) {
+    const data = objectOf(parseJson(event.data));
+    const choice = objectOf(arrayOf(data?.["choices"])[0]);
+    return typeof choice?.["finish_reason"] === "string";
+  },
+
+  readReply(reply, usage) {
+    const reported = objectOf(reply["usage"]);
+    if (reported) readUsage(reported, usage);
+  },
+
+  readEvent(event, usage): boolean {
+    if (!hasObject(event.raw, USAGE)) return false;
+    const data = objectOf(parseJson(event.data));
+    const reported = objectOf(data?.["usage"]);
+    if (!reported) return false;
+    readUsage(reported, usage);
+    const choices = data?.["choices"];
+    return Array.isArray(choices) && choices.length === 0;
+  },
+
+  countDelta(event, delivered) {
+    if (countStrings(event.raw, CONTENT, delivered)) return;
+    if (countStrings(event.raw, ARGUMENTS, delivered)) return;
+    for (const name of REASONING) if (countStrings(event.raw, name, delivered)) return;
+    countStrings(event.raw, REFUSAL, delivered);
+  },
+
+  countReply(reply, delivered) {
+    for (const entry of arrayOf(reply["choices"])) {
+      const message = objectOf(objectOf(entry)?.["message"]);
+      for (const name of ["content", "reasoning_content", "refusal"]) {
+        const text = message?.[name];
+        if (typeof text === "string") delivered.addText(text);
+      }
+      if (message?.["tool_calls"]) delivered.addText(JSON.stringify(message["tool_calls"]));
+    }
+  },
+};
+
+/**
+ * `prompt_tokens` holds cached tokens already. Some providers leave reasoning out of
+ * `completion_tokens` but not out of `total_tokens`; the difference is then what was produced.
+ */
+function readUsage(reported: JsonObject, usage: Usage): void {
+  const input = countOf(reported["prompt_tokens"]);
+  const inputDetails = objectOf(reported["prompt_tokens_details"]);
+  const outputDetails = objectOf(reported["completion_tokens_details"]);
+  const output = countOf(reported["completion_tokens"]);
+  const total = countOf(reported["total_tokens"]);
+  usage.cacheReadTokens =
+    countOf(inputDetails?.["cached_tokens"]) ?? countOf(reported["prompt_cache_hit_tokens"]) ?? 0;
+  usage.cacheWriteTokens = countOf(inputDetails?.["cache_write_tokens"]) ?? 0;
+  usage.reasoningTokens = countOf(outputDetails?.["reasoning_tokens"]) ?? 0;
+  if (input !== undefined) {
+    usage.inputTokens = input;
+    usage.inputReported = true;
+  }
+  if (output !== undefined) {
+    const produced = total !== undefined && input !== undefined ? total - input : output;
+    usage.outputTokens = usage.reasoningTokens > 0 ? Math.max(output, produced) : output;
+    usage.outputReported = true;
+  }
+  readDetachedImages(reported, usage);
+}

@@ -1,0 +1,36 @@
+import { countOf, type JsonObject } from "../json.ts";
+import { invalidRequest, type Refusal } from "../refusal.ts";
+
+/** What a field must be: `text` and `list` must be there and not empty, the others may be absent. */
+export type FieldRule = "text" | "list" | "flag" | "count";
+
+/** The first field of `body` that breaks its rule, as the 400 that names it. */
+export function checkFields(
+  body: JsonObject,
+  rules: Readonly<Record<string, FieldRule>>,
+): Refusal | undefined {
+  for (const name in rules) {
+    const problem = problemOf(body[name], rules[name] ?? "flag");
+    if (problem !== undefined) return invalidRequest(`${name}: ${problem}`, name);
+  }
+  return undefined;
+}
+
+function problemOf(value: unknown, rule: FieldRule): string | undefined {
+  switch (rule) {
+    case "text":
+      return typeof value === "string" && value !== "" ? undefined : "a text is required";
+    case "list":
+      return Array.isArray(value) && value.length > 0
+        ? undefined
+        : "a list with at least one item is required";
+    case "flag":
+      return value === undefined || value === null || typeof value === "boolean"
+        ? undefined
+        : "must be true or false";
+    case "count":
+      return value === undefined || value === null || (countOf(value) ?? 0) >= 1
+        ? undefined
+        : "must be a whole number of at least 1";
+  }
+}

@@ -1,0 +1,54 @@
+import { arrayOf, countOf, objectOf } from "../json.ts";
+import { invalidRequest } from "../refusal.ts";
+import { encodeEvent } from "../sse/writer.ts";
+import { checkFields } from "./check.ts";
+import { openAiErrorBody } from "./openai-error.ts";
+import type { Wire } from "./wire.ts";
+
+/** As many as the providers make in one call. */
+export const IMAGES_PER_CALL_MAX = 10;
+
+const SIZE = /^([1-9]\d{0,4}x[1-9]\d{0,4}|auto)$/;
+
+/** Image generation and editing: billed by the number of images that come back. */
+export const images: Wire = {
+  protocol: "images",
+
+  check(body) {
+    const refusal = checkFields(body, { prompt: "text", n: "count", stream: "flag" });
+    if (refusal) return refusal;
+    if ((countOf(body["n"]) ?? 1) > IMAGES_PER_CALL_MAX) {
+      return invalidRequest(`n: at most ${IMAGES_PER_CALL_MAX} images a call`, "n");
+    }
+    if (body["stream"] === true) {
+      return invalidRequest("stream: images are not streamed here; leave it out", "stream");
+    }
+    const size = body["size"];
+    if (size != null && !(typeof size === "string" && SIZE.test(size))) {
+      return invalidRequest("size: must have the form <width>x<height>, such as 1024x1024", "size");
+    }
+    return undefined;
+  },
+
+  outputLimit: () => undefined,
+  limitOutput() {},
+  askForUsage: () => false,
+  errorBody: openAiErrorBody,
+  errorEvent: (refusal) => encodeEvent(undefined, openAiErrorBody(refusal)),
+  kindOf: () => "data",
+  isTerminal: () => false,
+  mayEndAt: () => false,
+
+  readReply(reply, usage) {
+    const reported = objectOf(reply["usage"]);
+    usage.images = arrayOf(reply["data"]).length;
+    usage.inputTokens = countOf(reported?.["input_tokens"]) ?? 0;
+    usage.outputTokens = countOf(reported?.["output_tokens"]) ?? 0;
+    usage.inputReported = reported !== undefined;
+    usage.outputReported = reported !== undefined;
+  },
+
+  readEvent: () => false,
+  countDelta() {},
+  countReply() {},
+};

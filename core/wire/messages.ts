@@ -1,0 +1,134 @@
+import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../json.ts";
+import { invalidRequest, type Refusal } from "../refusal.ts";
+import type { ServerEvent } from "../sse/reader.ts";
+import { encodeEvent } from "../sse/writer.ts";
+import { checkFields } from "./check.ts";
+import { countStrings, hasObject, startsWith } from "./scan.ts";
+import type { Usage } from "./usage.ts";
+import type { Delivered, EventKind, Wire } from "./wire.ts";
+
+const BLOCK_EVENT = Buffer.from("event: content_block_");
+const BLOCK_DELTA = Buffer.from("event: content_block_delta");
+const EVENT_LINE = Buffer.from("event:");
+const TEXT = Buffer.from('"text"');
+const THINKING = Buffer.from('"thinking"');
+const PARTIAL_JSON = Buffer.from('"partial_json"');
+const USAGE = Buffer.from('"usage"');
+
+/** The smallest thinking budget that Messages upstreams accept. */
+const THINKING_TOKENS_MIN = 1024;
+
+/** The Messages protocol: `POST /v1/messages`. */
+export const messages: Wire = {
+  protocol: "messages",
+
+  check(body: JsonObject): Refusal | undefined {
+    const refusal = checkFields(body, { messages: "list", stream: "flag" });
+    if (refusal) return refusal;
+    const limit = body["max_tokens"];
+    if (countOf(limit) === undefined || limit === 0) {
+      return invalidRequest("max_tokens: a whole number of at least 1 is required", "max_tokens");
+    }
+    return undefined;
+  },
+
+  outputLimit: (body) => countOf(body["max_tokens"]),
+
+  limitOutput(body, tokens) {
+    body["max_tokens"] = tokens;
+    const thinking = objectOf(body["thinking"]);
+    const budget = countOf(thinking?.["budget_tokens"]);
+    if (!thinking || budget === undefined || budget < tokens) return;
+    // The budget must stay below the limit, or the upstream refuses the whole call.
+    if (tokens > THINKING_TOKENS_MIN) body["thinking"] = { ...thinking, budget_tokens: tokens - 1 };
+    else delete body["thinking"];
+  },
+
+  askForUsage: () => false,
+
+  errorBody: (refusal, requestId) =>
+    JSON.stringify({
+      type: "error",
+      error: { type: refusal.type, message: refusal.message },
+      request_id: requestId,
+    }),
+
+  errorEvent: (refusal) =>
+    encodeEvent(
+      "error",
+      JSON.stringify({ type: "error", error: { type: refusal.type, message: refusal.message } }),
+    ),
+
+  kindOf(event): EventKind {
+    if (startsWith(event.raw, BLOCK_EVENT)) return "data";
+    const type = typeOf(event);
+    return type === "message_stop" ? "terminal" : type === "error" ? "error" : "data";
+  },
+
+  isTerminal: (event) => messages.kindOf(event) === "terminal",
+
+  mayEndAt(event) {
+    const delta = objectOf(objectOf(parseJson(event.data))?.["delta"]);
+    return typeof delta?.["stop_reason"] === "string";
+  },
+
+  readReply(reply, usage) {
+    const reported = objectOf(reply["usage"]);
+    if (reported) readUsage(reported, usage, true);
+  },
+
+  readEvent(event, usage): boolean {
+    if (startsWith(event.raw, BLOCK_EVENT) || !hasObject(event.raw, USAGE)) return false;
+    const data = objectOf(parseJson(event.data));
+    if (data?.["type"] === "message_start") {
+      const reported = objectOf(objectOf(data["message"])?.["usage"]);
+      // Output in the first event only opens the count: the last one is in `message_delta`.
+      if (reported) readUsage(reported, usage, false);
+    } else if (data?.["type"] === "message_delta") {
+      const reported = objectOf(data["usage"]);
+      if (reported) readUsage(reported, usage, true);
+    }
+    return false;
+  },
+
+  countDelta(event, delivered) {
+    if (startsWith(event.raw, EVENT_LINE) && !startsWith(event.raw, BLOCK_DELTA)) return;
+    if (countStrings(event.raw, TEXT, delivered)) return;
+    if (countStrings(event.raw, PARTIAL_JSON, delivered)) return;
+    countStrings(event.raw, THINKING, delivered);
+  },
+
+  countReply(reply, delivered: Delivered) {
+    for (const entry of arrayOf(reply["content"])) {
+      const block = objectOf(entry);
+      if (typeof block?.["text"] === "string") delivered.addText(block["text"]);
+      if (typeof block?.["thinking"] === "string") delivered.addText(block["thinking"]);
+      if (block?.["input"] !== undefined) delivered.addText(JSON.stringify(block["input"]));
+    }
+  },
+};
+
+function typeOf(event: ServerEvent): unknown {
+  return event.type ?? objectOf(parseJson(event.data))?.["type"];
+}
+
+/** Counts are cumulative: a later report overwrites each field that it names. */
+function readUsage(reported: JsonObject, usage: Usage, final: boolean): void {
+  const fresh = countOf(reported["input_tokens"]);
+  const read = countOf(reported["cache_read_input_tokens"]);
+  const write = countOf(reported["cache_creation_input_tokens"]);
+  if (fresh !== undefined || read !== undefined || write !== undefined) {
+    const freshBefore = usage.inputTokens - usage.cacheReadTokens - usage.cacheWriteTokens;
+    usage.cacheReadTokens = read ?? usage.cacheReadTokens;
+    usage.cacheWriteTokens = write ?? usage.cacheWriteTokens;
+    usage.inputTokens = (fresh ?? freshBefore) + usage.cacheReadTokens + usage.cacheWriteTokens;
+    usage.inputReported = true;
+  }
+  const output = countOf(reported["output_tokens"]);
+  if (output !== undefined) {
+    usage.outputTokens = output;
+    usage.outputReported ||= final;
+  }
+  const details = objectOf(reported["output_tokens_details"]);
+  usage.reasoningTokens = countOf(details?.["thinking_tokens"]) ?? usage.reasoningTokens;
+}

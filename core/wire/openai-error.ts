@@ -1,0 +1,15 @@
+import type { Refusal } from "../refusal.ts";
+
+/** The error object that clients of the Chat, Responses, image and speech endpoints expect. */
+export function openAiError(refusal: Refusal): { error: object } {
+  return {
+    error: {
+      message: refusal.message,
+      type: refusal.type,
+      param: refusal.param,
+      code: refusal.code ?? (refusal.type === "insufficient_balance" ? refusal.type : null),
+    },
+  };
+}
+
+export const openAiErrorBody = (refusal: Refusal): string => JSON.stringify(openAiError(refusal));

@@ -1,0 +1,114 @@
+import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../json.ts";
+import { invalidRequest } from "../refusal.ts";
+import type { ServerEvent } from "../sse/reader.ts";
+import { encodeEvent } from "../sse/writer.ts";
+import { checkFields } from "./check.ts";
+import { readDetachedImages } from "./image-tokens.ts";
+import { openAiErrorBody } from "./openai-error.ts";
+import { countStrings } from "./scan.ts";
+import type { Usage } from "./usage.ts";
+import type { EventKind, Wire } from "./wire.ts";
+
+const DELTA = Buffer.from('"delta"');
+
+/** The Responses protocol: `POST /v1/responses`, forwarded unchanged. */
+export const responses: Wire = {
+  protocol: "responses",
+
+  check(body) {
+    const input = body["input"];
+    const given = (typeof input === "string" && input !== "") || Array.isArray(input);
+    if (!given && body["prompt"] == null && body["previous_response_id"] == null) {
+      return invalidRequest("input: a text or a list of items is required", "input");
+    }
+    return checkFields(body, { stream: "flag", max_output_tokens: "count" });
+  },
+
+  outputLimit: (body) => countOf(body["max_output_tokens"]),
+
+  limitOutput(body, tokens) {
+    body["max_output_tokens"] = tokens;
+  },
+
+  askForUsage: () => false,
+  errorBody: openAiErrorBody,
+
+  errorEvent: (refusal) =>
+    encodeEvent(
+      "error",
+      JSON.stringify({
+        type: "error",
+        code: refusal.code ?? refusal.type,
+        message: refusal.message,
+        param: refusal.param,
+      }),
+    ),
+
+  kindOf(event): EventKind {
+    switch (typeOf(event)) {
+      case "response.completed":
+      case "response.incomplete":
+        return "terminal";
+      case "response.failed":
+      case "error":
+        return "error";
+      default:
+        return "data";
+    }
+  },
+
+  isTerminal: (event) => responses.kindOf(event) === "terminal",
+  mayEndAt: () => false,
+
+  readReply(reply, usage) {
+    const reported = objectOf(reply["usage"]);
+    if (reported) readUsage(reported, usage);
+  },
+
+  readEvent(event, usage): boolean {
+    const type = event.type;
+    if (type?.startsWith("response.") && type.includes(".", "response.".length)) return false;
+    const response = objectOf(objectOf(parseJson(event.data))?.["response"]);
+    if (response) responses.readReply(response, usage);
+    return false;
+  },
+
+  countDelta(event, delivered) {
+    if (event.type === undefined || event.type.endsWith(".delta")) {
+      countStrings(event.raw, DELTA, delivered);
+    }
+  },
+
+  countReply(reply, delivered) {
+    for (const entry of arrayOf(reply["output"])) {
+      const item = objectOf(entry);
+      for (const part of arrayOf(item?.["content"])) {
+        const text = objectOf(part)?.["text"];
+        if (typeof text === "string") delivered.addText(text);
+      }
+      if (typeof item?.["arguments"] === "string") delivered.addText(item["arguments"]);
+    }
+  },
+};
+
+function typeOf(event: ServerEvent): unknown {
+  return event.type ?? objectOf(parseJson(event.data))?.["type"];
+}
+
+function readUsage(reported: JsonObject, usage: Usage): void {
+  const input = countOf(reported["input_tokens"]);
+  const output = countOf(reported["output_tokens"]);
+  const inputDetails = objectOf(reported["input_tokens_details"]);
+  usage.cacheReadTokens = countOf(inputDetails?.["cached_tokens"]) ?? 0;
+  usage.reasoningTokens =
+    countOf(objectOf(reported["output_tokens_details"])?.["reasoning_tokens"]) ?? 0;
+  if (input !== undefined) {
+    usage.inputTokens = input;
+    usage.inputReported = true;
+  }
+  if (output !== undefined) {
+    usage.outputTokens = output;
+    usage.outputReported = true;
+  }
+  readDetachedImages(reported, usage);
+}

@@ -1,0 +1,89 @@
+import type { Delivered } from "./wire.ts";
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+const COLON = 58;
+const SPACE = 32;
+const BRACE = 123;
+
+export function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes)
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** True where the bytes begin with `prefix`. */
+export function startsWith(raw: Uint8Array, prefix: Uint8Array): boolean {
+  if (raw.length < prefix.length) return false;
+  for (let at = 0; at < prefix.length; at++) if (raw[at] !== prefix[at]) return false;
+  return true;
+}
+
+/**
+ * Adds up the bytes of every JSON string under the key `name` (with its quotes) in `raw`, without
+ * decoding or parsing: a stream has one such string an event, and a parse an event would cost more than
+ * forwarding it. Escapes count as the one character they stand for. Answers whether there was any text.
+ */
+export function countStrings(raw: Uint8Array, name: Buffer, delivered: Delivered): boolean {
+  const bytes = asBuffer(raw);
+  let counted = false;
+  let at = bytes.indexOf(name);
+  while (at !== -1) {
+    const value = valueAfter(bytes, at + name.length);
+    if (value !== -1 && bytes[value] === QUOTE) {
+      const end = countString(bytes, value + 1, delivered);
+      counted ||= end > value + 1;
+      at = bytes.indexOf(name, end);
+    } else at = bytes.indexOf(name, at + name.length);
+  }
+  return counted;
+}
+
+/**
+ * True where `raw` holds `name` (with its quotes) as a key whose value is an object: `"usage":{` or
+ * `"usage": {`. Inside a JSON string the quotes would be escaped, so content cannot imitate it.
+ */
+export function hasObject(raw: Uint8Array, name: Buffer): boolean {
+  const bytes = asBuffer(raw);
+  let at = bytes.indexOf(name);
+  while (at !== -1) {
+    const value = valueAfter(bytes, at + name.length);
+    if (value !== -1 && bytes[value] === BRACE) return true;
+    at = bytes.indexOf(name, at + name.length);
+  }
+  return false;
+}
+
+/** Where the value begins behind a key that ends at `from`; -1 where no colon follows. */
+function valueAfter(bytes: Buffer, from: number): number {
+  let at = from;
+  while (bytes[at] === SPACE) at++;
+  if (bytes[at] !== COLON) return -1;
+  at++;
+  while (bytes[at] === SPACE) at++;
+  return at;
+}
+
+function countString(bytes: Buffer, from: number, delivered: Delivered): number {
+  let ascii = 0;
+  let other = 0;
+  let at = from;
+  for (; at < bytes.length; at++) {
+    const byte = bytes[at] ?? QUOTE;
+    if (byte === QUOTE) break;
+    if (byte === BACKSLASH) {
+      if (bytes[at + 1] === 0x75) {
+        // \uXXXX: writers that escape do so for what is not ASCII.
+        other += 2;
+        at += 5;
+      } else {
+        ascii++;
+        at++;
+      }
+    } else if (byte < 0x80) ascii++;
+    else other++;
+  }
+  delivered.asciiBytes += ascii;
+  delivered.otherBytes += other;
+  return at;
+}

@@ -1,0 +1,78 @@
+import type { JsonObject } from "../json.ts";
+import type { Refusal } from "../refusal.ts";
+import type { ServerEvent } from "../sse/reader.ts";
+import type { Usage } from "./usage.ts";
+
+/** The protocols that clients and upstreams speak. Image generation and edits share one. */
+export type Protocol = "messages" | "chat" | "responses" | "images" | "speech";
+
+/**
+ * `terminal`: the stream is complete with this event. `error`: the upstream says that the stream failed.
+ */
+export type EventKind = "data" | "terminal" | "error";
+
+/**
+ * The facts of one protocol: where things stand in its bodies and events. Stateless; what a call
+ * accumulates stands in its `Usage`.
+ */
+export interface Wire {
+  readonly protocol: Protocol;
+
+  /** What every client of the protocol must send; a refusal names the field. */
+  check(body: JsonObject): Refusal | undefined;
+
+  /** The most output tokens that the body allows, where it says so. */
+  outputLimit(body: JsonObject): number | undefined;
+
+  /** Lowers the output limit of a body that goes upstream. */
+  limitOutput(body: JsonObject, tokens: number): void;
+
+  /** Changes a streamed request so that its stream reports usage; true where it had to be changed. */
+  askForUsage(body: JsonObject): boolean;
+
+  /** The error body of the protocol, as JSON text. */
+  errorBody(refusal: Refusal, requestId: string): string;
+
+  /** The event that ends a broken stream in the protocol, as bytes of the stream. */
+  errorEvent(refusal: Refusal): string;
+
+  /** What an event means for the life of its stream. */
+  kindOf(event: ServerEvent): EventKind;
+
+  /** True for the event that completes a stream; `kindOf` says more and costs more. */
+  isTerminal(event: ServerEvent): boolean;
+
+  /** Whether a stream whose body ends cleanly behind this event is complete without a terminal event. */
+  mayEndAt(event: ServerEvent): boolean;
+
+  /** Reads usage out of a whole reply. */
+  readReply(reply: JsonObject, usage: Usage): void;
+
+  /** Reads usage out of one event; answers whether the event exists only to report usage. */
+  readEvent(event: ServerEvent, usage: Usage): boolean;
+
+  /** Adds up the text that one event delivers, for streams whose usage never comes. */
+  countDelta(event: ServerEvent, delivered: Delivered): void;
+
+  /** Adds up the text that a whole reply delivers. */
+  countReply(reply: JsonObject, delivered: Delivered): void;
+}
+
+/** Text delivered so far: bytes of ASCII and bytes of other scripts apart, since they tokenise apart. */
+export class Delivered {
+  asciiBytes = 0;
+  otherBytes = 0;
+
+  get any(): boolean {
+    return this.asciiBytes + this.otherBytes > 0;
+  }
+
+  addText(text: string): void {
+    const bytes = Buffer.byteLength(text);
+    // `extra` is what UTF-8 takes beyond one byte a unit; two bytes a unit is the least that other
+    // scripts take, so doubling it never counts them too low.
+    const other = Math.min(bytes, 2 * (bytes - text.length));
+    this.otherBytes += other;
+    this.asciiBytes += bytes - other;
+  }
+}

@@ -1,0 +1,89 @@
+import * as v from "valibot";
+import type { Model } from "../../core/catalogue.ts";
+import { text } from "../../core/config/fields.ts";
+import type { Endpoint } from "../../core/endpoint.ts";
+import type { Plugin } from "../../core/plugin.ts";
+import { invalidRequest, Refusal } from "../../core/refusal.ts";
+import type { Services } from "../../core/services.ts";
+import { holdsImage } from "./vision.ts";
+
+const MODEL_CHARACTERS_MAX = 256;
+
+export const options = v.strictObject({
+  /** Family whose top model serves names that nothing else serves. */
+  default_family: text("the name of one of the families"),
+  /** Short names of families, and the model that each stands for. */
+  families: v.record(v.string(), text("the id of a model in the catalogue")),
+  /** `top`: unknown names of chat models go to the default family; `refuse`: they are answered with 404. */
+  unknown: v.optional(v.picklist(["top", "refuse"], "one of top, refuse"), "top"),
+});
+
+/** Turns the name that a caller sent into a model of the catalogue; refuses what it cannot be used for here. */
+export default function alias(services: Services, settings: v.InferOutput<typeof options>): Plugin {
+  const { prefix } = services.config.headers;
+
+  function resolve(name: string, endpoint: Endpoint): Model | Refusal {
+    const { catalogue } = services;
+    const known = catalogue.get(name) ?? catalogue.get(settings.families[name] ?? "");
+    if (known) return known;
+    const isChat = endpoint.serves.includes("chat");
+    if (isChat && settings.unknown === "top") {
+      const top = catalogue.get(settings.families[settings.default_family] ?? "");
+      if (top) return top;
+    }
+    const message = "There is no model of this name here: GET /v1/models lists the names.";
+    return new Refusal(404, "not_found_error", message, {
+      param: "model",
+      code: "model_not_found",
+    });
+  }
+
+  return {
+    name: "alias",
+
+    request(call) {
+      const name = call.body["model"];
+      if (typeof name !== "string" || name === "" || name.length > MODEL_CHARACTERS_MAX) {
+        return invalidRequest("model: the name of a model is required", "model");
+      }
+      const model = resolve(name, call.endpoint);
+      if (model instanceof Refusal) return model;
+      if (!call.endpoint.serves.includes(model.standard)) {
+        return invalidRequest(`model: ${model.id} ${whereToGo(model)}`, "model");
+      }
+      if (call.stream && model.standard !== "speech" && !model.labels.has("streaming")) {
+        return invalidRequest(`stream: ${model.id} cannot be streamed`, "stream");
+      }
+      if (!model.labels.has("vision") && holdsImage(call.body, call.endpoint.protocol)) {
+        const message = `${model.id} cannot read images: choose a model labelled vision`;
+        return invalidRequest(
+          message,
+          call.endpoint.protocol === "responses" ? "input" : "messages",
+        );
+      }
+      call.model = model;
+      call.replyHeaders.push(`${prefix}model`, model.id);
+      if (model.id !== name) {
+        call.mappedFrom = name;
+        call.replyHeaders.push(`${prefix}model-mapped-from`, printable(name));
+      }
+      return undefined;
+    },
+  };
+}
+
+function whereToGo(model: Model): string {
+  switch (model.standard) {
+    case "images":
+      return "makes images: use /v1/images/generations or /v1/images/edits";
+    case "speech":
+      return "speaks text: use /v1/audio/speech";
+    default:
+      return "is a chat model: use /v1/messages or /v1/chat/completions";
+  }
+}
+
+/** A header carries printable ASCII only; the rest of a name is shown percent-encoded. */
+function printable(name: string): string {
+  return /^[\x21-\x7e]*$/.test(name) ? name : encodeURIComponent(Buffer.from(name).toString());
+}

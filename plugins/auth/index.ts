@@ -1,0 +1,58 @@
+import type { KeyRecord } from "../../core/ledger/ledger.ts";
+import type { Plugin, Verdict } from "../../core/plugin.ts";
+import { Refusal, serviceUnavailable } from "../../core/refusal.ts";
+import type { Services } from "../../core/services.ts";
+
+const KEY_CHARACTERS_MAX = 512;
+
+/** Refuses calls without a valid API key, before their body is read; sets `call.key`. */
+export default function auth({ keys, log }: Services): Plugin {
+  return {
+    name: "auth",
+
+    admit(call) {
+      const secret = keyIn(call.headers);
+      if (secret === undefined) {
+        return denied(
+          "An API key is required: send it as `x-api-key: <key>` or `Authorization: Bearer <key>`.",
+        );
+      }
+      const found = keys.find(secret);
+      if (!(found instanceof Promise)) return check(found);
+      return found.then(check, (error: unknown) => {
+        log.warn({ err: error, call_id: call.id }, "a key could not be looked up");
+        return serviceUnavailable("The key cannot be checked at the moment; try again shortly.");
+      });
+
+      function check(key: KeyRecord | undefined): Verdict {
+        // One message for all three, so that an answer tells nothing about a key.
+        if (key === undefined || key.status !== "active") {
+          return denied("The API key is not valid: it is mistyped, or it was revoked.");
+        }
+        if (key.accountStatus !== "active") {
+          return new Refusal(
+            403,
+            "permission_error",
+            "This account is suspended; write to support.",
+          );
+        }
+        call.key = key;
+        return undefined;
+      }
+    },
+  };
+}
+
+function keyIn(headers: Readonly<Record<string, string>>): string | undefined {
+  const key = headers["x-api-key"] ?? bearer(headers["authorization"]);
+  return key === undefined || key === "" || key.length > KEY_CHARACTERS_MAX ? undefined : key;
+}
+
+function bearer(header: string | undefined): string | undefined {
+  if (header === undefined || header.length < 8) return undefined;
+  return header.slice(0, 7).toLowerCase() === "bearer " ? header.slice(7).trim() : undefined;
+}
+
+function denied(message: string): Refusal {
+  return new Refusal(401, "authentication_error", message, { code: "invalid_api_key" });
+}

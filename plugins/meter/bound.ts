@@ -1,0 +1,100 @@
+import { isObject, type JsonObject, objectOf } from "../../core/json.ts";
+import { Delivered } from "../../core/wire/wire.ts";
+
+/** How text and media turn into tokens, for holds; settings of the plugin. */
+export interface Factors {
+  readonly asciiBytesPerToken: number;
+  readonly otherBytesPerToken: number;
+  readonly imageTokens: number;
+  readonly documentBytesPerToken: number;
+}
+
+/** What a request holds, counted without a tokenizer. */
+export interface Contents {
+  readonly text: Delivered;
+  images: number;
+  documentBytes: number;
+  /** Messages, tools and the like: each adds a few tokens of its own. */
+  items: number;
+}
+
+/** Deeper JSON than any client writes; it would overflow the stack of whoever serialises it. */
+const DEPTH_MAX = 200;
+const TOKENS_PER_ITEM = 5;
+const NOT_READ = new Set(["model", "stream", "stream_options", "metadata", "user"]);
+
+/**
+ * Walks a request once and adds up its text, names included, with base64 counted as the image or document
+ * that it is. Undefined where it is nested too deeply to be served.
+ */
+export function contentsOf(body: JsonObject): Contents | undefined {
+  const contents: Contents = { text: new Delivered(), images: 0, documentBytes: 0, items: 0 };
+  let level: unknown[] = [];
+  for (const name in body) if (!NOT_READ.has(name)) level.push(body[name]);
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > DEPTH_MAX) return undefined;
+    const below: unknown[] = [];
+    for (const value of level) visit(value, contents, below);
+    level = below;
+  }
+  return contents;
+}
+
+function visit(value: unknown, contents: Contents, below: unknown[]): void {
+  if (typeof value === "string") {
+    if (value.startsWith("data:")) countMedia(value.slice(5, 40), value.length, contents);
+    else contents.text.addText(value);
+  } else if (Array.isArray(value)) {
+    for (const entry of value) below.push(entry);
+  } else if (isObject(value)) {
+    contents.items++;
+    if (countSource(value, contents)) return;
+    for (const name in value) {
+      contents.text.asciiBytes += name.length;
+      below.push(value[name]);
+    }
+  } else contents.text.asciiBytes += 4;
+}
+
+/** Objects that carry media: counted here as a whole. Answers whether this was one. */
+function countSource(value: JsonObject, contents: Contents): boolean {
+  const { data } = value;
+  if (value["type"] === "base64" && typeof data === "string") {
+    const type = value["media_type"];
+    countMedia(typeof type === "string" ? type : "", data.length, contents);
+    return true;
+  }
+  // Audio input: `{ data, format }`. Files by id or address are unknown in size; an image is the usual case.
+  if (typeof value["format"] === "string" && typeof data === "string") {
+    contents.documentBytes += data.length;
+    return true;
+  }
+  const isImage = value["type"] === "image" || value["type"] === "image_url";
+  const address = objectOf(value["source"])?.["url"] ?? objectOf(value["image_url"])?.["url"];
+  if (isImage && typeof address === "string" && !address.startsWith("data:")) {
+    contents.images++;
+    return true;
+  }
+  return false;
+}
+
+function countMedia(type: string, base64Length: number, contents: Contents): void {
+  if (type.startsWith("image/")) contents.images++;
+  else contents.documentBytes += base64Length;
+}
+
+/** Tokens of the contents by the factors, rounded up. */
+export function tokensOf(contents: Contents, factors: Factors): number {
+  return Math.ceil(
+    textTokens(contents.text, factors) +
+      contents.images * factors.imageTokens +
+      contents.documentBytes / factors.documentBytesPerToken +
+      contents.items * TOKENS_PER_ITEM,
+  );
+}
+
+export function textTokens(text: Delivered, factors: Factors): number {
+  return (
+    text.asciiBytes / factors.asciiBytesPerToken + text.otherBytes / factors.otherBytesPerToken
+  );
+}

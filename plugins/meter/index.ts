@@ -1,0 +1,103 @@
+import * as v from "valibot";
+import type { Call } from "../../core/call.ts";
+import type { Plugin, Sink } from "../../core/plugin.ts";
+import { invalidRequest } from "../../core/refusal.ts";
+import type { Services } from "../../core/services.ts";
+import { wires } from "../../core/wire/index.ts";
+import { Usage } from "../../core/wire/usage.ts";
+import { contentsOf, type Factors, tokensOf } from "./bound.ts";
+import { EventMeter } from "./event-meter.ts";
+import { ReplyMeter } from "./reply-meter.ts";
+
+const factor = (value: number) =>
+  v.optional(v.pipe(v.number("a number"), v.minValue(0.1), v.maxValue(100_000)), value);
+
+export const options = v.strictObject({
+  /** Bytes a token for holds: cautious, so that a hold covers what the provider will count. */
+  hold: v.optional(
+    v.strictObject({
+      ascii_bytes_per_token: factor(3),
+      other_bytes_per_token: factor(1.5),
+      image_tokens: factor(2500),
+      document_bytes_per_token: factor(25),
+    }),
+    {},
+  ),
+  /** Bytes a token where a provider reports no usage: what texts come to on average. */
+  estimate: v.optional(
+    v.strictObject({
+      ascii_bytes_per_token: factor(4.2),
+      other_bytes_per_token: factor(2.4),
+      image_tokens: factor(1200),
+      document_bytes_per_token: factor(40),
+    }),
+    {},
+  ),
+});
+
+type Settings = v.InferOutput<typeof options>;
+
+/** Counts what calls use: a bound before, the provider's report after, an estimate where there is none. */
+export default function meter({ config }: Services, settings: Settings): Plugin {
+  const bound = factorsOf(settings.hold);
+  const likely = factorsOf(settings.estimate);
+  const { prefix } = config.headers;
+  const likelyInput = new WeakMap<Call, number>();
+
+  return {
+    name: "meter",
+
+    request(call) {
+      const { upstream, model } = call;
+      if (!upstream?.body || !model) return undefined;
+      const contents = contentsOf(upstream.body);
+      if (!contents) return invalidRequest("The request body is nested too deeply.");
+      if (model.price.unit === "mtok") {
+        const most = model.contextWindow ?? Number.POSITIVE_INFINITY;
+        call.inputTokensBound = Math.min(tokensOf(contents, bound), most);
+        likelyInput.set(call, Math.min(tokensOf(contents, likely), most));
+      }
+      call.usage = new Usage();
+      return undefined;
+    },
+
+    stream(call, client): Sink {
+      const { upstream } = call;
+      if (!upstream) return client;
+      const wire = wires[upstream.protocol];
+      const usage = call.usage ?? new Usage();
+      call.usage = usage;
+      if (!call.stream) return new ReplyMeter(call, client, wire, usage, likely);
+      const hidden = upstream.body !== undefined && wire.askForUsage(upstream.body);
+      return new EventMeter(call, client, wire, usage, likely, hidden);
+    },
+
+    close(call) {
+      const { usage } = call;
+      if (!usage || call.status !== 200 || !call.delivered) return;
+      if (!usage.inputReported) {
+        usage.inputTokens = likelyInput.get(call) ?? 0;
+        call.estimated = true;
+      }
+      if (!usage.outputReported) {
+        usage.outputTokens = Math.max(usage.outputTokens, call.deliveredTokens);
+        call.estimated = true;
+      }
+      call.replyHeaders.push(
+        `${prefix}input-tokens`,
+        String(usage.inputTokens),
+        `${prefix}output-tokens`,
+        String(usage.outputTokens),
+      );
+    },
+  };
+}
+
+function factorsOf(settings: Settings["hold"]): Factors {
+  return {
+    asciiBytesPerToken: settings.ascii_bytes_per_token,
+    otherBytesPerToken: settings.other_bytes_per_token,
+    imageTokens: settings.image_tokens,
+    documentBytesPerToken: settings.document_bytes_per_token,
+  };
+}

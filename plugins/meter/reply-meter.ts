@@ -1,0 +1,76 @@
+import type { Call, Outcome } from "../../core/call.ts";
+import { objectOf, parseJson } from "../../core/json.ts";
+import type { Sink } from "../../core/plugin.ts";
+import { Refusal } from "../../core/refusal.ts";
+import type { ServerEvent } from "../../core/sse/reader.ts";
+import type { Usage } from "../../core/wire/usage.ts";
+import { Delivered, type Wire } from "../../core/wire/wire.ts";
+import { type Factors, textTokens } from "./bound.ts";
+
+/** Reads usage out of a reply that comes as one JSON object; sets `call.replyBody`. Audio passes uncounted. */
+export class ReplyMeter implements Sink {
+  private readonly call: Call;
+  private readonly client: Sink;
+  private readonly wire: Wire;
+  private readonly usage: Usage;
+  private readonly factors: Factors;
+  private readonly chunks: Uint8Array[] = [];
+
+  constructor(call: Call, client: Sink, wire: Wire, usage: Usage, factors: Factors) {
+    this.call = call;
+    this.client = client;
+    this.wire = wire;
+    this.usage = usage;
+    this.factors = factors;
+  }
+
+  head(status: number, headers: readonly string[]): void {
+    this.client.head(status, headers);
+  }
+
+  event(event: ServerEvent): void {
+    this.client.event(event);
+  }
+
+  data(bytes: Uint8Array): void {
+    if (this.wire.protocol === "speech") this.call.delivered = true;
+    else this.chunks.push(bytes);
+    this.client.data(bytes);
+  }
+
+  end(outcome: Outcome): void {
+    const read = outcome.kind === "complete" && this.wire.protocol !== "speech";
+    this.client.end(read && !this.read() ? NOT_A_REPLY : outcome);
+  }
+
+  /** False where the upstream answered 200 with something that is no reply of its protocol. */
+  private read(): boolean {
+    const [first] = this.chunks;
+    const bytes =
+      this.chunks.length === 1 && first
+        ? Buffer.from(first.buffer, first.byteOffset, first.byteLength)
+        : Buffer.concat(this.chunks);
+    const reply = objectOf(parseJson(bytes.toString("utf8")));
+    if (!reply || (reply["error"] != null && reply["usage"] === undefined)) return false;
+    this.call.replyBody = reply;
+    this.call.delivered = true;
+    this.wire.readReply(reply, this.usage);
+    if (!this.usage.outputReported) {
+      const delivered = new Delivered();
+      this.wire.countReply(reply, delivered);
+      this.call.deliveredTokens = Math.ceil(textTokens(delivered, this.factors));
+    }
+    return true;
+  }
+}
+
+const NOT_A_REPLY: Outcome = {
+  kind: "broken",
+  refusal: new Refusal(
+    502,
+    "api_error",
+    "The upstream provider answered with something that is no reply. Nothing was charged.",
+  ),
+  truncated: false,
+  told: false,
+};

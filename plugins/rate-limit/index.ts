@@ -1,0 +1,87 @@
+import * as v from "valibot";
+import type { Call } from "../../core/call.ts";
+import { whole } from "../../core/config/fields.ts";
+import type { Rate } from "../../core/hot/rate-limiter.ts";
+import type { AwaitableVerdict, Plugin, Verdict } from "../../core/plugin.ts";
+import { Refusal } from "../../core/refusal.ts";
+import type { Services } from "../../core/services.ts";
+
+const limit = whole(0, 1_000_000);
+
+export const options = v.strictObject({
+  /** Calls per minute and key; 0 is no limit. A key's own limit goes before it. */
+  requests_per_minute: v.optional(limit, 0),
+  /** Calls that may come at once after a quiet minute; 0: as many as the limit allows a minute. */
+  burst: v.optional(limit, 0),
+  /** Calls of one key that may run at a time; 0 is no limit. */
+  concurrent_calls: v.optional(limit, 0),
+});
+
+/** Refuses calls of a key that come too fast or too many at a time; adds the `x-ratelimit-*` headers. */
+export default function rateLimit(
+  { rateLimiter }: Services,
+  settings: v.InferOutput<typeof options>,
+): Plugin {
+  const running = new Set<Call>();
+
+  function enter(call: Call, keyId: string): AwaitableVerdict {
+    if (settings.concurrent_calls === 0) return undefined;
+    const entered = rateLimiter.enter(keyId, call.id, settings.concurrent_calls);
+    return entered instanceof Promise ? entered.then(decide) : decide(entered);
+
+    function decide(allowed: boolean): Verdict {
+      if (allowed) {
+        running.add(call);
+        return undefined;
+      }
+      const most = settings.concurrent_calls;
+      return limited(`At most ${most} calls of one key may run at a time.`, ["retry-after", "1"]);
+    }
+  }
+
+  return {
+    name: "rate-limit",
+
+    admit(call) {
+      const { key } = call;
+      if (!key) return undefined;
+      const perMinute = key.requestsPerMinute ?? settings.requests_per_minute;
+      if (perMinute === 0) return enter(call, key.id);
+      const burst = settings.burst === 0 ? perMinute : settings.burst;
+      const rate = rateLimiter.take(key.id, perMinute, burst);
+      return rate instanceof Promise ? rate.then(decide) : decide(rate);
+
+      function decide(taken: Rate): AwaitableVerdict {
+        const headers = rateHeaders(taken, perMinute);
+        if (taken.allowed) {
+          call.replyHeaders.push(...headers);
+          return enter(call, key?.id ?? "");
+        }
+        const seconds = Math.max(1, Math.ceil(taken.retryMs / 1000));
+        headers.push("retry-after", String(seconds));
+        return limited(`This key is limited to ${perMinute} calls a minute.`, headers);
+      }
+    },
+
+    close(call) {
+      if (!running.delete(call) || !call.key) return undefined;
+      const left = rateLimiter.leave(call.key.id, call.id);
+      return left instanceof Promise ? left : undefined;
+    },
+  };
+}
+
+function rateHeaders(rate: Rate, perMinute: number): string[] {
+  return [
+    "x-ratelimit-limit-requests",
+    String(perMinute),
+    "x-ratelimit-remaining-requests",
+    String(rate.remaining),
+    "x-ratelimit-reset-requests",
+    `${(rate.resetMs / 1000).toFixed(3)}s`,
+  ];
+}
+
+function limited(message: string, headers: readonly string[]): Refusal {
+  return new Refusal(429, "rate_limit_error", message, { code: "rate_limit_exceeded", headers });
+}

@@ -1,0 +1,122 @@
+import type { Call, Outcome } from "../../core/call.ts";
+import type { ExtendResult } from "../../core/hot/hot.ts";
+import type { Sink } from "../../core/plugin.ts";
+import type { Refusal } from "../../core/refusal.ts";
+import type { ServerEvent } from "../../core/sse/reader.ts";
+import type { Wallets } from "../../core/wallets.ts";
+import type { Held } from "./index.ts";
+import { affordable, priceOf } from "./price.ts";
+
+export interface ExtenderSettings {
+  readonly sliceTokens: number;
+  /** What a stream ends with whose wallet has run out; undefined lets it finish. */
+  readonly onShort: (() => Refusal) | undefined;
+}
+
+/**
+ * Extends the hold of a stream in the background while its output flows, one slice ahead. A stream that
+ * reaches the end of its hold while the answer is pending waits; one that cannot be extended is cut there.
+ */
+export class Extender implements Sink {
+  private readonly call: Call;
+  private readonly client: Sink;
+  private readonly held: Held;
+  private readonly wallets: Wallets;
+  private readonly settings: ExtenderSettings;
+  private pending = false;
+  private exhausted = false;
+  private waiting = false;
+  private over = false;
+
+  constructor(call: Call, client: Sink, held: Held, wallets: Wallets, settings: ExtenderSettings) {
+    this.call = call;
+    this.client = client;
+    this.held = held;
+    this.wallets = wallets;
+    this.settings = settings;
+  }
+
+  head(status: number, headers: readonly string[]): void {
+    this.client.head(status, headers);
+  }
+
+  event(event: ServerEvent): void {
+    this.client.event(event);
+    const { held, call } = this;
+    if (call.deliveredTokens + this.settings.sliceTokens / 2 < held.outputTokens) return;
+    this.runLow();
+  }
+
+  data(bytes: Uint8Array): void {
+    this.client.data(bytes);
+  }
+
+  end(outcome: Outcome): void {
+    this.over = true;
+    this.client.end(outcome);
+  }
+
+  private runLow(): void {
+    const { held, call } = this;
+    if (!this.pending && !this.exhausted && held.outputTokens < held.outputTokensMax) this.extend();
+    if (call.deliveredTokens < held.outputTokens || this.over) return;
+    if (this.exhausted) this.cut();
+    else if (this.pending && !this.waiting) {
+      this.waiting = true;
+      call.flow?.pause();
+    }
+  }
+
+  private extend(): void {
+    const { held, call } = this;
+    const total = Math.min(
+      Math.max(held.outputTokens, call.deliveredTokens) + this.settings.sliceTokens,
+      held.outputTokensMax,
+    );
+    const result = this.wallets.extend({
+      callId: call.id,
+      accountId: call.key?.accountId ?? "",
+      totalMicroVnd: priceOf(held.baseUnits + total, held.tariff),
+      floorMicroVnd: priceOf(held.baseUnits + held.outputTokens + 1, held.tariff),
+    });
+    if (!(result instanceof Promise)) return this.decide(result);
+    this.pending = true;
+    result.then(
+      (late) => this.decideLate(late),
+      // The hot store is away: the stream goes on, and its post will find its way when it is over.
+      () =>
+        this.decideLate({
+          kind: "held",
+          amountMicroVnd: priceOf(held.baseUnits + total, held.tariff),
+        }),
+    );
+  }
+
+  private decide(result: ExtendResult): void {
+    if (result.kind !== "held") {
+      this.exhausted = true;
+      return;
+    }
+    const { held } = this;
+    this.call.heldMicroVnd = result.amountMicroVnd;
+    held.outputTokens = Math.min(
+      affordable(result.amountMicroVnd, held.tariff) - held.baseUnits,
+      held.outputTokensMax,
+    );
+  }
+
+  private decideLate(result: ExtendResult): void {
+    this.pending = false;
+    if (this.over) return;
+    this.decide(result);
+    if (this.exhausted && this.call.deliveredTokens >= this.held.outputTokens) this.cut();
+    if (!this.waiting) return;
+    this.waiting = false;
+    this.call.flow?.resume();
+  }
+
+  private cut(): void {
+    const refusal = this.settings.onShort?.();
+    if (refusal) this.call.flow?.cut({ kind: "exhausted", refusal });
+  }
+}

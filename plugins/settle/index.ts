@@ -1,0 +1,198 @@
+import * as v from "valibot";
+import type { Call } from "../../core/call.ts";
+import { text, whole } from "../../core/config/fields.ts";
+import type { HoldResult } from "../../core/hot/hot.ts";
+import { formatVnd, type MicroVnd } from "../../core/money.ts";
+import type { Plugin, Sink, Verdict } from "../../core/plugin.ts";
+import { Refusal, serviceUnavailable } from "../../core/refusal.ts";
+import type { Services } from "../../core/services.ts";
+import { wires } from "../../core/wire/index.ts";
+import { chargeOf, postingOf } from "./charge.ts";
+import { Extender } from "./extender.ts";
+import {
+  affordable,
+  fixedUnits,
+  outputTokensMax,
+  priceOf,
+  type Tariff,
+  tariffOf,
+} from "./price.ts";
+
+export const options = v.strictObject({
+  /** Output tokens that a stream holds at a time. */
+  slice_tokens: v.optional(whole(16, 1_000_000), 1024),
+  /** A stream whose wallet runs out is cut, or may finish with the rest written off. */
+  when_exhausted: v.optional(v.picklist(["cut", "finish"], "one of cut, finish"), "cut"),
+  /** When a client leaves, its upstream is cancelled, or read to the end to learn its usage. */
+  when_client_leaves: v.optional(v.picklist(["cancel", "drain"], "one of cancel, drain"), "cancel"),
+  /** Where customers top up; part of the message of a 402. */
+  topup_address: v.optional(text("an address")),
+});
+
+/** A running call's money: what it was promised at, and how much output is covered. */
+export interface Held {
+  readonly tariff: Tariff;
+  /** Input and fixed units: held once, whatever comes out. */
+  readonly baseUnits: number;
+  outputTokens: number;
+  readonly outputTokensMax: number;
+}
+
+/** Holds money before a call goes upstream (402 without), extends the hold of streams, posts or voids at the end. */
+export default function settle(
+  { wallets, clock, config, log }: Services,
+  settings: v.InferOutput<typeof options>,
+): Plugin {
+  const { prefix } = config.headers;
+  const { host, port } = config.listen;
+  const topup = settings.topup_address ?? `http://${host}:${port}/dashboard`;
+  const holds = new WeakMap<Call, Held>();
+
+  function insufficient(): Refusal {
+    return new Refusal(
+      402,
+      "insufficient_balance",
+      `The wallet's balance does not cover this call. Top up at ${topup}; the same key then works again at once.`,
+    );
+  }
+
+  function decide(call: Call, held: Held, wanted: MicroVnd, result: HoldResult): Verdict {
+    switch (result.kind) {
+      case "held":
+        break;
+      case "short":
+        return insufficient();
+      case "revoked":
+        return new Refusal(401, "authentication_error", "The API key was revoked.");
+      case "unavailable":
+        log.warn({ call_id: call.id, reason: result.reason }, "a hold is not possible");
+        return serviceUnavailable("Calls cannot be charged at the moment; try again shortly.");
+      case "unknown":
+        return insufficient();
+    }
+    call.heldMicroVnd = result.amountMicroVnd;
+    holds.set(call, held);
+    if (result.amountMicroVnd < wanted && held.tariff.unit === "mtok") {
+      held.outputTokens = affordable(result.amountMicroVnd, held.tariff) - held.baseUnits;
+      const { upstream } = call;
+      if (upstream?.body) wires[upstream.protocol].limitOutput(upstream.body, held.outputTokens);
+    }
+    return undefined;
+  }
+
+  return {
+    name: "settle",
+
+    request(call) {
+      const { key, model, upstream } = call;
+      if (!key || !model || !upstream) return undefined;
+      const tariff = tariffOf(model, key.discountBps);
+      pushPrice(call, tariff, prefix);
+      call.drainWhenGone = settings.when_client_leaves === "drain";
+      let held: Held;
+      let floor: MicroVnd;
+      if (tariff.unit === "mtok") {
+        const limit = upstream.body && wires[upstream.protocol].outputLimit(upstream.body);
+        const most = outputTokensMax(limit, model);
+        const output = call.stream ? Math.min(settings.slice_tokens, most) : most;
+        const input = call.inputTokensBound;
+        held = { tariff, baseUnits: input, outputTokens: output, outputTokensMax: most };
+        floor = priceOf(input + 1, tariff);
+      } else {
+        const units = fixedUnits(call, tariff);
+        held = { tariff, baseUnits: units, outputTokens: 0, outputTokensMax: 0 };
+        floor = priceOf(units, tariff);
+      }
+      const wanted = priceOf(held.baseUnits + held.outputTokens, tariff);
+      const result = wallets.hold({
+        callId: call.id,
+        accountId: key.accountId,
+        keyId: key.id,
+        amountMicroVnd: wanted,
+        floorMicroVnd: floor,
+      });
+      if (!(result instanceof Promise)) return decide(call, held, wanted, result);
+      return result.then((late) => decide(call, held, wanted, late));
+    },
+
+    stream(call, client): Sink {
+      const held = holds.get(call);
+      const endless = settings.when_exhausted === "finish";
+      if (!held || !call.stream || held.tariff.unit !== "mtok") {
+        return call.endpoint.protocol === "speech"
+          ? new PricedHead(call, client, held, prefix)
+          : client;
+      }
+      return new Extender(call, client, held, wallets, {
+        sliceTokens: settings.slice_tokens,
+        onShort: endless ? undefined : insufficient,
+      });
+    },
+
+    close(call) {
+      const held = holds.get(call);
+      if (!held || !call.key) return undefined;
+      holds.delete(call);
+      if (call.attempts === 0) {
+        const voided = wallets.void(call.id, call.key.accountId);
+        return voided instanceof Promise ? voided : undefined;
+      }
+      const { discountBps } = held.tariff;
+      const cost = chargeOf(call, held.tariff);
+      const posted = wallets.post(postingOf(call, cost, discountBps, clock.monotonic()));
+      if (!(posted instanceof Promise)) return settled(posted.chargedMicroVnd);
+      return posted.then((late) => settled(late.chargedMicroVnd));
+
+      function settled(charged: MicroVnd): undefined {
+        call.costMicroVnd = charged;
+        if (call.status === 200) call.replyHeaders.push(`${prefix}cost-vnd`, formatVnd(charged));
+        return undefined;
+      }
+    },
+  };
+}
+
+function pushPrice(call: Call, tariff: Tariff, prefix: string): void {
+  const price = formatVnd(tariff.unit === "mtok" ? tariff.microVnd * 1_000_000 : tariff.microVnd);
+  const name = {
+    mtok: "price-vnd-per-mtok",
+    call: "price-vnd-per-request",
+    image: "price-vnd-per-image",
+  };
+  call.replyHeaders.push(prefix + name[tariff.unit], price);
+}
+
+/** Audio leaves before the call is settled, but its cost is known at the start and belongs to its headers. */
+class PricedHead implements Sink {
+  private readonly call: Call;
+  private readonly client: Sink;
+  private readonly held: Held | undefined;
+  private readonly prefix: string;
+
+  constructor(call: Call, client: Sink, held: Held | undefined, prefix: string) {
+    this.call = call;
+    this.client = client;
+    this.held = held;
+    this.prefix = prefix;
+  }
+
+  head(status: number, headers: readonly string[]): void {
+    if (status === 200 && this.held) {
+      const cost = priceOf(this.held.baseUnits, this.held.tariff);
+      this.call.replyHeaders.push(`${this.prefix}cost-vnd`, formatVnd(cost));
+    }
+    this.client.head(status, headers);
+  }
+
+  event(...[event]: Parameters<Sink["event"]>): void {
+    this.client.event(event);
+  }
+
+  data(bytes: Uint8Array): void {
+    this.client.data(bytes);
+  }
+
+  end(...[outcome]: Parameters<Sink["end"]>): void {
+    this.client.end(outcome);
+  }
+}

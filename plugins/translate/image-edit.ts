@@ -1,0 +1,80 @@
+import type { Call, FormPart } from "../../core/call.ts";
+import { invalidRequest, type Refusal } from "../../core/refusal.ts";
+import {
+  type FetchedImage,
+  type ImageFetcher,
+  imageType,
+} from "../../core/upstream/fetch-image.ts";
+
+/** The names under which the reference image may come. */
+const IMAGE_FIELDS = ["image", "image_url", "reference_image", "ref_image"] as const;
+const IMAGES_MAX = 16;
+const DATA_URL = /^data:[^,]*;base64,/i;
+const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
+
+/**
+ * The form that image upstreams take, from whichever form the client chose: multipart as it came, or JSON
+ * with the image as data URL, as plain base64, or as an address, which is fetched here.
+ */
+export async function imageEditForm(
+  call: Call,
+  fetcher: ImageFetcher,
+): Promise<FormPart[] | Refusal> {
+  const parts: FormPart[] = [];
+  let images = 0;
+  for (const part of call.form ?? []) {
+    const name = part.name.replace(/\[\]$/, "");
+    if (!isImageField(name)) parts.push(part);
+    else if (part.filename !== undefined) {
+      const type = imageType(part.data);
+      if (type === undefined)
+        return invalidRequest(`${name}: must be PNG, JPEG, WebP or GIF`, name);
+      images++;
+      parts.push({ ...part, name: "image", type });
+    }
+  }
+  for (const name of IMAGE_FIELDS) {
+    const value = call.body[name];
+    if (value == null) continue;
+    for (const source of Array.isArray(value) ? value : [value]) {
+      if (images >= IMAGES_MAX)
+        return invalidRequest(`${name}: at most ${IMAGES_MAX} images`, name);
+      const image = typeof source === "string" ? await load(source, fetcher) : "a text is required";
+      if (typeof image === "string") return invalidRequest(`${name}: ${image}`, name);
+      const extension = image.type.slice("image/".length);
+      const filename = `image-${images}.${extension}`;
+      parts.push({ name: "image", data: image.data, type: image.type, filename });
+      images++;
+    }
+  }
+  if (images === 0) return invalidRequest("image: a reference image is required", "image");
+  // Several images go under the name that marks a list.
+  const field = images > 1 ? "image[]" : "image";
+  const form = parts.map((part) => (part.name === "image" ? { ...part, name: field } : part));
+  return call.form ? form : [...form, ...textFields(call)];
+}
+
+function isImageField(name: string): boolean {
+  return IMAGE_FIELDS.some((field) => field === name);
+}
+
+async function load(source: string, fetcher: ImageFetcher): Promise<FetchedImage | string> {
+  if (/^https?:\/\//i.test(source)) return fetcher.fetch(source);
+  const prefix = DATA_URL.exec(source)?.[0] ?? "";
+  const base64 = source.slice(prefix.length).replace(/\s/g, "");
+  if (!BASE64.test(base64)) return "must be a data URL, base64 or an http(s) address";
+  const data = Buffer.from(base64, "base64");
+  const type = imageType(data);
+  return type === undefined ? "must be PNG, JPEG, WebP or GIF" : { data, type };
+}
+
+/** The other fields of a JSON body, as a form writes them. */
+function textFields(call: Call): FormPart[] {
+  const fields: FormPart[] = [];
+  for (const [name, value] of Object.entries(call.body)) {
+    if (name === "model" || isImageField(name) || value == null) continue;
+    const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+    fields.push({ name, data: Buffer.from(text) });
+  }
+  return fields;
+}
