@@ -47,7 +47,7 @@ export const entry = {
 };
 
 const bounds = v.pipe(
-  v.tuple([price, price], "a list of the lowest and the highest price"),
+  v.strictTuple([price, price], "a list of the lowest and the highest price"),
   v.check(([low, high]) => low <= high, "a list of the lowest and the highest price"),
 );
 export const priceRange = mapping({

@@ -63,7 +63,7 @@ class Review {
     if (first === undefined) this.firstIndex.set(id, index);
     else this.report([...at, "id"], `expected an id of its own, got that of models[${first}]`);
 
-    if (parts.perMtok === undefined && parts.perCall === undefined) return;
+    if ((parts.perMtok === undefined) === (parts.perCall === undefined)) return;
     const isPerCall = parts.perCall !== undefined;
     const isAws = channel === "aws";
     if (isPerCall !== id.startsWith(this.prefix.per_call)) {

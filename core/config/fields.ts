@@ -62,8 +62,13 @@ export function mapping<const T extends v.ObjectEntries>(entries: T) {
 }
 
 /** A mapping with names of the operator's own choice. */
-export function named<const T extends v.GenericSchema>(value: T, name: RegExp, expected: string) {
-  return refusingLists(v.record(matching(name, expected), value, `a mapping by ${expected}`));
+export function named<const T extends v.GenericSchema>(
+  value: T,
+  name: RegExp,
+  expectedName: string,
+  expected: string,
+) {
+  return refusingLists(v.record(matching(name, expectedName), value, expected));
 }
 
 /** Adds what editors show beside a key. */

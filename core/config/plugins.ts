@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type * as v from "valibot";
-import { isObject } from "../json.ts";
+import { isObject, parseJson } from "../json.ts";
 import type { PluginModule } from "../plugin.ts";
 import type { Path, Problems } from "./problem.ts";
 import { pluginEntry } from "./schema.ts";
@@ -21,8 +21,8 @@ export interface LoadedPlugin {
 
 export type ImportPlugin = (url: string) => Promise<unknown>;
 
-/** The folder of the plugins that come with the gateway. */
-const BUILT_IN = new URL("../../plugins/", import.meta.url);
+/** The folder of the plugins that come with the gateway: one folder each, named like the plugin. */
+export const BUILT_IN = new URL("../../plugins/", import.meta.url);
 
 /** Loads the plugins of a config in their order; those that cannot be loaded are told to `problems`. */
 export async function loadPlugins(
@@ -49,6 +49,14 @@ export async function loadPlugins(
     loaded.push({ name, module, options: readOptions(module, options, source, at, problems) });
   }
   return loaded;
+}
+
+/** A plugin that comes with the gateway; undefined where there is none of that name. Rejects where it is broken. */
+export async function importBuiltIn(name: string): Promise<PluginModule | undefined> {
+  const url = new URL(`${name}/index.js`, BUILT_IN);
+  if (!existsSync(url)) return undefined;
+  const module: unknown = await import(url.href);
+  return isPluginModule(module) ? module : undefined;
 }
 
 async function findModule(
@@ -112,7 +120,7 @@ function locatePackage(name: string, folder: string): string | undefined {
   for (const modules of require.resolve.paths(name) ?? []) {
     const file = join(modules, name, "package.json");
     if (!existsSync(file)) continue;
-    const entry = entryOf(JSON.parse(readFileSync(file, "utf8")));
+    const entry = entryOf(parseJson(readFileSync(file, "utf8")));
     if (entry !== undefined) return pathToFileURL(join(dirname(file), entry)).href;
   }
   try {

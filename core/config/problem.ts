@@ -25,14 +25,11 @@ export class Problems {
   private readonly byPlace = new Map<string, Problem>();
 
   add(source: Located, path: Path, message: string): void {
-    const place = `${source.file}\n${formatPath(path)}`;
+    const { file } = source;
+    const line = source.lineOf(path);
+    const place = `${file}:${line} ${formatPath(path)}`;
     if (this.byPlace.has(place)) return;
-    this.byPlace.set(place, {
-      file: source.file,
-      line: source.lineOf(path),
-      path: formatPath(path),
-      message,
-    });
+    this.byPlace.set(place, { file, line, path: formatPath(path), message });
   }
 
   get found(): boolean {

@@ -45,15 +45,21 @@ const admin = v.optional(
   {},
 );
 
-const redis = url(["redis", "rediss"], "a redis:// or rediss:// URL");
+const REDIS = ["redis", "rediss"];
+const HOT = "embedded, a redis:// or rediss:// URL, or a list of them for a cluster";
+const LEDGER = "embedded or a postgres:// URL";
 
 export const stores = v.optional(
   mapping({
     hot: v.optional(
       described(
         v.union(
-          [v.literal("embedded"), redis, some(redis, "a list of Redis URLs")],
-          "embedded, a redis:// or rediss:// URL, or a list of them for a cluster",
+          [
+            v.literal("embedded"),
+            url(REDIS, HOT),
+            some(url(REDIS, "a redis:// or rediss:// URL"), "a list of Redis URLs"),
+          ],
+          HOT,
         ),
         "Balances, holds and outbox: embedded, one Redis, or some nodes of a Redis Cluster.",
       ),
@@ -61,10 +67,7 @@ export const stores = v.optional(
     ),
     ledger: v.optional(
       described(
-        v.union(
-          [v.literal("embedded"), url(["postgres", "postgresql"], "a postgres:// URL")],
-          "embedded or a postgres:// URL",
-        ),
+        v.union([v.literal("embedded"), url(["postgres", "postgresql"], LEDGER)], LEDGER),
         "The durable ledger: embedded, or Postgres.",
       ),
       "embedded",
@@ -141,13 +144,16 @@ const slashless = v.pipe(
 );
 
 /** Base addresses by protocol, as the clients of each take them: Messages without `/v1`, others with. */
-export const protocols = mapping({
-  messages: v.exactOptional(slashless),
-  chat: v.exactOptional(slashless),
-  responses: v.exactOptional(slashless),
-  images: v.exactOptional(slashless),
-  speech: v.exactOptional(slashless),
-});
+export const protocols = v.pipe(
+  mapping({
+    messages: v.exactOptional(slashless),
+    chat: v.exactOptional(slashless),
+    responses: v.exactOptional(slashless),
+    images: v.exactOptional(slashless),
+    speech: v.exactOptional(slashless),
+  }),
+  v.check((given) => Object.keys(given).length > 0, "at least one protocol"),
+);
 
 export const upstreamProfile = refusingLists(profile);
 
@@ -163,7 +169,8 @@ const upstream = mapping({
       named(
         matching(/^[\t\x20-\x7e]*$/, "printable text on one line"),
         /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/,
-        "header name",
+        "a header name",
+        "a mapping by header name",
       ),
       "Extra headers for every request.",
     ),
@@ -177,7 +184,8 @@ const upstream = mapping({
 export const upstreams = named(
   upstream,
   /^[A-Za-z][A-Za-z0-9_-]*$/,
-  "upstream name of letters, digits, - and _",
+  "a name of letters, digits, - and _",
+  "a mapping by upstream name",
 );
 
 export const catalogue = described(

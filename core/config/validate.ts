@@ -23,7 +23,7 @@ export function validate<const T extends v.GenericSchema>(
     const unknown: Path[] = [];
     for (const issue of result.issues) {
       const at = pathOf(issue);
-      problems.add(source, [...path, ...at], sentence(issue, valueAt(value, at)));
+      problems.add(source, [...path, ...at], sentence(issue, faultOf(issue, value)));
       if (issue.expected === "never") unknown.push(at);
     }
     // Valibot stops at the first unknown key of a mapping; without it, it finds the next.
@@ -54,6 +54,7 @@ function kindOf(value: unknown, issue: Issue): string {
   if (value === undefined || value === null) return "nothing";
   if (value === "") return "empty text";
   if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
+  if (isObject(value)) return Object.keys(value).length === 0 ? "an empty mapping" : "a mapping";
   switch (typeof value) {
     case "string":
       return NOT_OF_TEXT.has(issue.type) ? "text" : "other text";
@@ -61,10 +62,8 @@ function kindOf(value: unknown, issue: Issue): string {
       if (issue.type === "min_value") return "a smaller number";
       if (issue.type === "max_value") return "a larger number";
       return issue.type === "integer" ? "a fraction" : "a number";
-    case "boolean":
-      return "true or false";
     default:
-      return "a mapping";
+      return "true or false";
   }
 }
 
@@ -101,6 +100,13 @@ function expectation(issue: Issue): string {
 
 function pathOf(issue: Issue): Path {
   return (issue.path ?? []).map(({ key }) => (typeof key === "number" ? key : String(key)));
+}
+
+/** What is there instead: the value, or the name where a name is at fault. */
+function faultOf(issue: Issue, value: unknown): unknown {
+  const there = valueAt(value, pathOf(issue));
+  const last = issue.path?.at(-1);
+  return last?.origin === "key" && there !== undefined ? last.key : there;
 }
 
 function valueAt(value: unknown, path: Path): unknown {

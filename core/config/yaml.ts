@@ -24,6 +24,7 @@ export interface Source extends Located {
 /** Aliases can repeat and nest a small text into a huge value; no honest file comes near these. */
 const DEPTH_MAX = 32;
 const NODES_MAX = 200_000;
+const TOO_MUCH = "expected less YAML, or less deeply nested";
 
 /** Reads a file; answers undefined, with the reasons in `problems`, where there is nothing to check. */
 export async function readYaml(
@@ -50,11 +51,11 @@ function parseYaml(
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const faults = [...document.errors, ...document.warnings];
   for (const { code, pos } of faults) {
-    const at = lines.linePos(pos[0]);
-    problems.add(placedAt(file, at.line), [`line ${at.line}`], `expected ${wording(code)}`);
+    problems.add(placedAt(file, lines.linePos(pos[0]).line), [], `expected ${wording(code)}`);
   }
   if (faults.some(({ code }) => code !== "DUPLICATE_KEY")) return undefined;
-  return new Reading(file, document, lines, environment, problems);
+  const reading = new Reading(file, document, lines, environment, problems);
+  return reading.isTooMuch ? undefined : reading;
 }
 
 /** Turns the nodes of a document into plain values and keeps where each of them stood. */
@@ -63,6 +64,7 @@ class Reading implements Source {
   readonly value: unknown;
   private readonly offsets = new Map<string, number>();
   private readonly written = new Map<string, string>();
+  isTooMuch = false;
   private nodes = 0;
   private readonly document: Document.Parsed;
   private readonly lines: LineCounter;
@@ -99,10 +101,15 @@ class Reading implements Source {
 
   private read(node: unknown, path: Path): unknown {
     if (++this.nodes > NODES_MAX || path.length > DEPTH_MAX) {
-      this.problems.add(this, path.slice(0, 1), "expected less YAML, or less deeply nested");
+      if (!this.isTooMuch) this.problems.add(this, path.slice(0, 1), TOO_MUCH);
+      this.isTooMuch = true;
       return null;
     }
-    if (isAlias(node)) return this.read(node.resolve(this.document), path);
+    if (isAlias(node)) {
+      const anchored = node.resolve(this.document);
+      if (!anchored) this.problems.add(this, path, "expected an alias of an anchor before it");
+      return this.read(anchored, path);
+    }
     if (isMap(node)) {
       // `fromEntries` makes an own property of any key, `__proto__` included.
       return Object.fromEntries(
@@ -156,8 +163,6 @@ function wording(code: ErrorCode): string {
       return "YAML indented with the same spaces throughout";
     case "MULTIPLE_DOCS":
       return "one YAML document";
-    case "BAD_ALIAS":
-      return "an alias of an anchor that stands before it";
     case "TAG_RESOLVE_FAILED":
       return "YAML without tags of its own";
     default:

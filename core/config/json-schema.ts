@@ -1,0 +1,100 @@
+import { readdir } from "node:fs/promises";
+import { toJsonSchema } from "@valibot/to-json-schema";
+import type * as v from "valibot";
+import { isObject, type JsonObject } from "../json.ts";
+import { catalogueFile } from "./catalogue-file.ts";
+import { BUILT_IN, importBuiltIn } from "./plugins.ts";
+import { gatewayFile } from "./schema.ts";
+
+/**
+ * The JSON schema that editors check and complete the YAML files by, from the definitions that the gateway
+ * itself checks them by. One file serves both: what has `models` is a catalogue.
+ */
+export async function configJsonSchema(): Promise<JsonObject> {
+  const gateway = convert(gatewayFile, "throw");
+  const properties = gateway["properties"];
+  if (isObject(properties) && isObject(properties["plugins"])) {
+    properties["plugins"]["items"] = await pluginItems();
+  }
+  return {
+    $schema: "http://json-schema.org/draft-07/schema#",
+    if: { required: ["models"] },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON schema.
+    then: { $ref: "#/definitions/catalogue" },
+    else: { $ref: "#/definitions/gateway" },
+    definitions: {
+      catalogue: convert(catalogueFile, "throw"),
+      gateway,
+      variable: { type: "string", pattern: "\\$\\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\\}" },
+    },
+  };
+}
+
+/** Plugins that come with the gateway by name, with their options; others by any name. */
+async function pluginItems(): Promise<JsonObject> {
+  const names: string[] = [];
+  const options: JsonObject = {};
+  for (const entry of (await readdir(BUILT_IN, { withFileTypes: true })).sort(byName)) {
+    const module = entry.isDirectory() ? await importBuiltIn(entry.name) : undefined;
+    if (!module) continue;
+    names.push(entry.name);
+    // What JSON schema cannot say of a plugin's options is left to the gateway.
+    options[entry.name] = module.options ? convert(module.options, "ignore") : { type: "null" };
+  }
+  return {
+    anyOf: [
+      { enum: names },
+      { type: "string" },
+      { type: "object", properties: options, minProperties: 1, maxProperties: 1 },
+    ],
+  };
+}
+
+function byName(a: { readonly name: string }, b: { readonly name: string }): number {
+  return a.name < b.name ? -1 : 1;
+}
+
+function convert(schema: v.GenericSchema, errorMode: "throw" | "ignore"): JsonObject {
+  const { $schema, ...converted } = toJsonSchema(schema, {
+    errorMode,
+    ignoreActions: ["check"],
+    typeMode: "input",
+  });
+  const result = orVariable(converted);
+  return isObject(result) ? result : {};
+}
+
+/** Lets an environment variable stand for every number, choice and text of a certain form. */
+function orVariable(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(orVariable);
+  if (!isObject(node)) return node;
+  const { description, default: fallback, ...form } = node;
+  const notes = {
+    ...(description === undefined ? {} : { description }),
+    ...(fallback === undefined ? {} : { default: fallback }),
+  };
+  if (isConstrainedScalar(form)) {
+    return { ...notes, anyOf: [form, { $ref: "#/definitions/variable" }] };
+  }
+  const walked = Object.entries(form).map(([key, value]) => [
+    key,
+    key === "properties" && isObject(value) ? mapValues(value, orVariable) : walk(key, value),
+  ]);
+  return { ...notes, ...Object.fromEntries(walked) };
+}
+
+function walk(key: string, value: unknown): unknown {
+  return key === "items" || key === "anyOf" || key === "additionalProperties"
+    ? orVariable(value)
+    : value;
+}
+
+function mapValues(object: JsonObject, map: (value: unknown) => unknown): JsonObject {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value)]));
+}
+
+function isConstrainedScalar(form: JsonObject): boolean {
+  const type = form["type"];
+  if (type === "number" || type === "integer" || type === "boolean") return true;
+  return "enum" in form || "const" in form || "pattern" in form;
+}

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { TestContext } from "node:test";
+import { type Config, type Environment, formatProblems, loadConfig } from "../../core/config.ts";
+
+/** A config that is right, for tests that put one thing wrong. */
+export const GATEWAY = `listen: { host: 127.0.0.1, port: 8080, workers: 1 }
+admin: { token: 0123456789abcdef }
+stores: { hot: embedded, ledger: embedded, data: ./data }
+limits: { body_mb: 20, call_seconds: 900 }
+log: { level: info }
+headers: { prefix: x-svc- }
+upstreams:
+  main:
+    protocols: { messages: "http://127.0.0.1:9001" }
+    keys: [first-key, second-key]
+catalogue: catalogue.yaml
+plugins:
+  - ./plugin.js
+`;
+
+export const CATALOGUE = `models:
+  - id: plain
+    price_vnd_per_mtok: 2000
+    channel: standard
+    context_window: 200000
+    max_output_tokens: 64000
+    labels: [reasoning, streaming]
+    standard: messages
+    routes: [{ upstream: main, model: plain-1 }]
+  - id: req/plain
+    price_vnd_per_call: 500
+    context_window: 200000
+    max_output_tokens: 64000
+    standard: messages
+    routes: [{ upstream: main, model: plain-1 }]
+`;
+
+const PLUGIN = `export default () => ({ name: "test" });\n`;
+
+/** Files of a config by name; those that are not given are the right ones above. */
+export type Files = Readonly<Record<string, string>>;
+
+/** Puts one thing in the place of another that must be there. */
+export function swap(text: string, from: string, to: string): string {
+  assert.ok(text.includes(from), `the text to replace is there: ${from}`);
+  return text.replace(from, () => to);
+}
+
+/** Writes the files into a folder of their own, which is gone after the test. */
+export async function folderOf(t: TestContext, files: Files): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "tollgate-config-"));
+  t.after(() => rm(folder, { recursive: true }));
+  const all: Files = {
+    "gateway.yaml": GATEWAY,
+    "catalogue.yaml": CATALOGUE,
+    "plugin.js": PLUGIN,
+    "package.json": `{ "type": "module" }`,
+    ...files,
+  };
+  for (const [name, text] of Object.entries(all)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  }
+  return folder;
+}
+
+/** The config of the files, which must be right. */
+export async function accepted(
+  t: TestContext,
+  files: Files,
+  environment: Environment = {},
+): Promise<Config> {
+  const folder = await folderOf(t, files);
+  const loaded = await loadConfig(join(folder, "gateway.yaml"), environment);
+  if (!loaded.ok) assert.fail(formatProblems(loaded.problems));
+  return loaded.config;
+}
+
+/** What is told of the files, which must be wrong: one line a problem, without the folder. */
+export async function refused(
+  t: TestContext,
+  files: Files,
+  environment: Environment = {},
+): Promise<string[]> {
+  const folder = await folderOf(t, files);
+  const loaded = await loadConfig(join(folder, "gateway.yaml"), environment);
+  if (loaded.ok) assert.fail("a wrong config was accepted");
+  const lines = formatProblems(loaded.problems).replaceAll(`${folder}/`, "").split("\n");
+  return lines.slice(1).map((line) => line.trim());
+}

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { accepted, GATEWAY, refused, swap } from "./config-files.ts";
+
+const PLAIN = `export default () => ({ name: "plain" });\n`;
+const COUNTING = `
+import * as v from "${import.meta.resolve("valibot")}";
+export const options = v.strictObject({ count: v.number(), step: v.optional(v.number(), 1) });
+export default (services, options) => ({ name: "counting" });
+`;
+
+function withPlugins(list: string): string {
+  return swap(GATEWAY, "plugins:\n  - ./plugin.js\n", `plugins:\n${list}`);
+}
+
+describe("a plugin is found", () => {
+  test("by the name of one that comes with the gateway", async (t) => {
+    const { plugins } = await accepted(t, { "gateway.yaml": withPlugins("  - auth\n") });
+    assert.equal(plugins[0]?.name, "auth");
+    assert.equal(typeof plugins[0]?.module.default, "function");
+  });
+
+  test("by a path beside the config file, to a file or a folder with an index.js", async (t) => {
+    const { plugins } = await accepted(t, {
+      "gateway.yaml": withPlugins("  - ./own/plain.js\n  - ./own/folder\n"),
+      "own/plain.js": PLAIN,
+      "own/folder/index.js": PLAIN,
+    });
+    assert.deepEqual(
+      plugins.map(({ name, options }) => [name, options]),
+      [
+        ["./own/plain.js", undefined],
+        ["./own/folder", undefined],
+      ],
+    );
+  });
+
+  test("as a package that exports to `import` alone, or names a main file", async (t) => {
+    const { plugins } = await accepted(t, {
+      "gateway.yaml": withPlugins(`  - modern\n  - "@scope/classic"\n`),
+      "node_modules/modern/package.json": `{"type":"module","exports":{".":{"import":"./lib.js"}}}`,
+      "node_modules/modern/lib.js": PLAIN,
+      "node_modules/@scope/classic/package.json": `{"type":"module","main":"main.js"}`,
+      "node_modules/@scope/classic/main.js": PLAIN,
+    });
+    assert.equal(plugins.length, 2);
+  });
+
+  test("and gets its options as its schema reads them", async (t) => {
+    const { plugins } = await accepted(t, {
+      "gateway.yaml": withPlugins("  - ./counting.js: { count: 3 }\n"),
+      "counting.js": COUNTING,
+    });
+    assert.deepEqual(plugins[0]?.options, { count: 3, step: 1 });
+  });
+});
+
+describe("a plugin is refused", () => {
+  const place = "gateway.yaml:13 plugins";
+  const rows: readonly (readonly [list: string, ...told: string[]])[] = [
+    [
+      "  - nothing-of-this-name\n",
+      `${place}[0]: expected a built-in plugin, a path that begins with ./, ../ or /, or an installed package; found none named nothing-of-this-name`,
+    ],
+    [
+      "  - ./nothing.js\n",
+      `${place}[0]: expected a built-in plugin, a path that begins with ./, ../ or /, or an installed package; found none named ./nothing.js`,
+    ],
+    ["  - ./none.js\n", `${place}[0]: expected a module whose default export makes a plugin`],
+    ["  - ./throws.js\n", `${place}[0]: expected a module that can be loaded: not today`],
+    ["  - ./plain.js\n  - ./plain.js\n", `gateway.yaml:14 plugins[1]: expected every plugin once`],
+    [
+      "  - ./plain.js: { a: 1 }\n",
+      `${place}[0]["./plain.js"]: expected no options: the plugin takes none`,
+    ],
+    [
+      "  - {}\n",
+      `${place}[0]: expected the name of a plugin, or one name with its options, got an empty mapping`,
+    ],
+    [
+      "  - { a: 1, b: 2 }\n",
+      `${place}[0]: expected the name of a plugin, or one name with its options, got a mapping`,
+    ],
+    [
+      "  - [a]\n",
+      `${place}[0]: expected the name of a plugin, or one name with its options, got a list`,
+    ],
+    ["  - ./counting.js\n", `${place}[0].count: expected a value, got nothing`],
+    [
+      "  - ./counting.js: { count: many, step: 2, stop: 3, hop: 4 }\n",
+      `${place}[0]["./counting.js"].count: expected a number, got text`,
+      `${place}[0]["./counting.js"].hop: unknown key`,
+      `${place}[0]["./counting.js"].stop: unknown key`,
+    ],
+  ];
+  for (const [list, ...told] of rows) {
+    test(told[0], async (t) => {
+      const files = {
+        "gateway.yaml": withPlugins(list),
+        "plain.js": PLAIN,
+        "none.js": `export const plugin = 1;\n`,
+        "throws.js": `throw new Error("not today");\n`,
+        "counting.js": COUNTING,
+      };
+      assert.deepEqual(await refused(t, files), told);
+    });
+  }
+});

@@ -1,0 +1,490 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { CATALOGUE, GATEWAY, refused, swap } from "./config-files.ts";
+
+/** What is put wrong: the text, what stands there instead, and the line that tells of it. */
+type Row = readonly [from: string, to: string, told: string];
+
+const settings: readonly Row[] = [
+  // unknown keys
+  [
+    `log: {`,
+    `logs: {}\nlog: {`,
+    `gateway.yaml:5 logs: unknown key; expected listen, admin, stores, limits, log, headers, upstreams, catalogue, plugins`,
+  ],
+  [
+    `port: 8080`,
+    `prot: 8080`,
+    `gateway.yaml:1 listen.prot: unknown key; expected host, port, workers`,
+  ],
+  [
+    `    keys:`,
+    `    key: x\n    keys:`,
+    `gateway.yaml:10 upstreams.main.key: unknown key; expected protocols, keys, profile, headers, connections`,
+  ],
+  [
+    `messages: "`,
+    `message: x, messages: "`,
+    `gateway.yaml:9 upstreams.main.protocols.message: unknown key; expected messages, chat, responses, images, speech`,
+  ],
+  [
+    `    keys:`,
+    `    profile: { dialekt: openai }\n    keys:`,
+    `gateway.yaml:10 upstreams.main.profile.dialekt: unknown key`,
+  ],
+  // wrong types
+  [
+    `listen: { host: 127.0.0.1, port: 8080, workers: 1 }`,
+    `listen: 8080`,
+    `gateway.yaml:1 listen: expected a mapping of host, port, workers, got a number`,
+  ],
+  [
+    `limits: { body_mb: 20, call_seconds: 900 }`,
+    `limits: []`,
+    `gateway.yaml:4 limits: expected a mapping of body_mb, header_kb, reply_mb, calls_max, call_seconds, connect_seconds, idle_seconds, drain_seconds, got an empty list`,
+  ],
+  [`log: { level: info }`, `log:`, `gateway.yaml:5 log: expected a mapping of level, got nothing`],
+  [
+    `port: 8080`,
+    `port: "8080"`,
+    `gateway.yaml:1 listen.port: expected a whole number from 0 to 65535, got text`,
+  ],
+  [
+    `port: 8080`,
+    `port: true`,
+    `gateway.yaml:1 listen.port: expected a whole number from 0 to 65535, got true or false`,
+  ],
+  [
+    `host: 127.0.0.1`,
+    `host: ""`,
+    `gateway.yaml:1 listen.host: expected an address or host name, got empty text`,
+  ],
+  [
+    `[first-key, second-key]`,
+    `first-key`,
+    `gateway.yaml:10 upstreams.main.keys: expected a list of at least one key, got text`,
+  ],
+  [
+    `[first-key, second-key]`,
+    `[123]`,
+    `gateway.yaml:10 upstreams.main.keys[0]: expected a key without spaces, got a number`,
+  ],
+  // out of bounds
+  [
+    `port: 8080`,
+    `port: 70000`,
+    `gateway.yaml:1 listen.port: expected a whole number from 0 to 65535, got a larger number`,
+  ],
+  [
+    `port: 8080`,
+    `port: -1`,
+    `gateway.yaml:1 listen.port: expected a whole number from 0 to 65535, got a smaller number`,
+  ],
+  [
+    `body_mb: 20`,
+    `body_mb: 1.5`,
+    `gateway.yaml:4 limits.body_mb: expected a whole number from 1 to 1024, got a fraction`,
+  ],
+  [
+    `call_seconds: 900`,
+    `idle_seconds: 901`,
+    `gateway.yaml:4 limits.idle_seconds: expected at most call_seconds, got a larger number`,
+  ],
+  // wrong forms
+  [
+    `level: info`,
+    `level: loud`,
+    `gateway.yaml:5 log.level: expected one of trace, debug, info, warn, error, silent, got other text`,
+  ],
+  [
+    `prefix: x-svc-`,
+    `prefix: X-Svc`,
+    `gateway.yaml:6 headers.prefix: expected lower-case letters, digits and dashes that end in a dash, got other text`,
+  ],
+  [
+    `0123456789abcdef`,
+    `short`,
+    `gateway.yaml:2 admin.token: expected text of at least 16 characters without spaces, got other text`,
+  ],
+  [
+    `"http://127.0.0.1:9001"`,
+    `ftp://host`,
+    `gateway.yaml:9 upstreams.main.protocols.messages: expected an http:// or https:// URL without a query, got other text`,
+  ],
+  [
+    `"http://127.0.0.1:9001"`,
+    `"http://host:port"`,
+    `gateway.yaml:9 upstreams.main.protocols.messages: expected an http:// or https:// URL without a query, got other text`,
+  ],
+  [
+    `hot: embedded`,
+    `hot: memory`,
+    `gateway.yaml:3 stores.hot: expected embedded, a redis:// or rediss:// URL, or a list of them for a cluster, got other text`,
+  ],
+  [
+    `hot: embedded`,
+    `hot: [redis://a, b]`,
+    `gateway.yaml:3 stores.hot[1]: expected a redis:// or rediss:// URL, got other text`,
+  ],
+  [
+    `ledger: embedded`,
+    `ledger: mysql://a`,
+    `gateway.yaml:3 stores.ledger: expected embedded or a postgres:// URL, got other text`,
+  ],
+  [
+    `catalogue:`,
+    `  "a b": { protocols: { chat: "http://a" }, keys: [k] }
+catalogue:`,
+    `gateway.yaml:11 upstreams["a b"]: expected a name of letters, digits, - and _, got other text`,
+  ],
+  [
+    `{ messages: "http://127.0.0.1:9001" }`,
+    `{}`,
+    `gateway.yaml:9 upstreams.main.protocols: expected at least one protocol, got an empty mapping`,
+  ],
+  [
+    `    keys:`,
+    `    headers: { x-a: "b\\nc" }\n    keys:`,
+    `gateway.yaml:10 upstreams.main.headers.x-a: expected printable text on one line, got other text`,
+  ],
+  // what is needed
+  [
+    `[first-key, second-key]`,
+    `[]`,
+    `gateway.yaml:10 upstreams.main.keys: expected a list of at least one key, got an empty list`,
+  ],
+  [
+    `    keys: [first-key, second-key]\n`,
+    ``,
+    `gateway.yaml:8 upstreams.main.keys: expected a list of at least one key, got nothing`,
+  ],
+  [
+    `plugins:\n  - ./plugin.js\n`,
+    ``,
+    `gateway.yaml plugins: expected a list of at least one plugin, got nothing`,
+  ],
+  [
+    `catalogue: catalogue.yaml\n`,
+    ``,
+    `gateway.yaml catalogue: expected the path of a catalogue file, got nothing`,
+  ],
+  [
+    `catalogue: catalogue.yaml`,
+    `catalogue: other.yaml`,
+    `other.yaml: expected a file that can be read (ENOENT)`,
+  ],
+  // several processes on a store of one
+  [
+    `workers: 1`,
+    `workers: 2`,
+    `gateway.yaml:1 listen.workers: expected 1, since an embedded store belongs to one process; for more workers give stores.hot and stores.ledger a URL`,
+  ],
+];
+
+const variables: readonly Row[] = [
+  [
+    `first-key`,
+    `"\${KEY}"`,
+    `gateway.yaml:10 upstreams.main.keys[0]: environment variable KEY is not set`,
+  ],
+  [
+    `first-key`,
+    `"\${EMPTY}"`,
+    `gateway.yaml:10 upstreams.main.keys[0]: environment variable EMPTY is empty`,
+  ],
+  [
+    `first-key`,
+    `"\${A}-\${B}"`,
+    `gateway.yaml:10 upstreams.main.keys[0]: environment variable A is not set; environment variable B is not set`,
+  ],
+  [
+    `first-key`,
+    `"\${my-key}"`,
+    `gateway.yaml:10 upstreams.main.keys[0]: expected \${NAME} or \${NAME:-default} with a name of letters, digits and _; $\${ is a plain \${`,
+  ],
+  [
+    `"http://127.0.0.1:9001"`,
+    `"\${BASE}"`,
+    `gateway.yaml:9 upstreams.main.protocols.messages: environment variable BASE is not set`,
+  ],
+];
+
+const yaml: readonly Row[] = [
+  [`log:`, `log: { level: warn }\nlog:`, `gateway.yaml:6: expected every key once in a mapping`],
+  [
+    `host: 127.0.0.1`,
+    `host: "a" b`,
+    `gateway.yaml:1: expected well-formed YAML (unexpected token)`,
+  ],
+  [
+    `log: { level: info }`,
+    `log: *nowhere`,
+    `gateway.yaml:5 log: expected an alias of an anchor before it`,
+  ],
+  [
+    `log: { level: info }`,
+    `log: !secret x`,
+    `gateway.yaml:5: expected YAML without tags of its own`,
+  ],
+  [`log: { level: info }`, `---\nlog: {}`, `gateway.yaml:5: expected one YAML document`],
+];
+
+const models: readonly Row[] = [
+  [
+    `    labels:`,
+    `    lables: []\n    labels:`,
+    `catalogue.yaml:7 models[0].lables: unknown key; expected id, price_vnd_per_mtok, price_vnd_per_call, channel, context_window, max_output_tokens, labels, standard, routes`,
+  ],
+  [
+    `models:`,
+    `prices: {}\nmodels:`,
+    `catalogue.yaml:1 prices: unknown key; expected price_range, id_prefix, models`,
+  ],
+  [
+    `- id: plain`,
+    `- id: "a b"`,
+    `catalogue.yaml:2 models[0].id: expected a model id without spaces, got other text`,
+  ],
+  [
+    `- id: req/plain\n    price_vnd_per_call: 500`,
+    `- id: plain\n    price_vnd_per_mtok: 2000`,
+    `catalogue.yaml:10 models[1].id: expected an id of its own, got that of models[0]`,
+  ],
+  [
+    `[reasoning, streaming]`,
+    `[fast]`,
+    `catalogue.yaml:7 models[0].labels[0]: expected one of reasoning, vision, tools, streaming, got other text`,
+  ],
+  [
+    `channel: standard`,
+    `channel: azure`,
+    `catalogue.yaml:4 models[0].channel: expected one of standard, aws, got other text`,
+  ],
+  [
+    `[{ upstream: main, model: plain-1 }]`,
+    `[]`,
+    `catalogue.yaml:9 models[0].routes: expected a list of at least one route, got an empty list`,
+  ],
+  // prices
+  [
+    `    price_vnd_per_mtok: 2000\n`,
+    ``,
+    `catalogue.yaml:2 models[0]: expected price_vnd_per_mtok or price_vnd_per_call, got neither`,
+  ],
+  [
+    `price_vnd_per_mtok: 2000`,
+    `price_vnd_per_mtok: 2000\n    price_vnd_per_call: 500`,
+    `catalogue.yaml:4 models[0].price_vnd_per_call: expected only one of price_vnd_per_mtok and price_vnd_per_call, got both`,
+  ],
+  [
+    `price_vnd_per_mtok: 2000`,
+    `price_vnd_per_mtok: 1499`,
+    `catalogue.yaml:3 models[0].price_vnd_per_mtok: expected a price from 1500 to 55000 đ (price_range.vnd_per_mtok), got a smaller number`,
+  ],
+  [
+    `price_vnd_per_mtok: 2000`,
+    `price_vnd_per_mtok: 55001`,
+    `catalogue.yaml:3 models[0].price_vnd_per_mtok: expected a price from 1500 to 55000 đ (price_range.vnd_per_mtok), got a larger number`,
+  ],
+  [
+    `price_vnd_per_call: 500`,
+    `price_vnd_per_call: 229`,
+    `catalogue.yaml:11 models[1].price_vnd_per_call: expected a price from 230 to 1350 đ (price_range.vnd_per_call), got a smaller number`,
+  ],
+  [
+    `price_vnd_per_call: 500`,
+    `price_vnd_per_call: 1351`,
+    `catalogue.yaml:11 models[1].price_vnd_per_call: expected a price from 230 to 1350 đ (price_range.vnd_per_call), got a larger number`,
+  ],
+  [
+    `price_vnd_per_mtok: 2000`,
+    `price_vnd_per_mtok: 2000.5`,
+    `catalogue.yaml:3 models[0].price_vnd_per_mtok: expected a whole number of đ within price_range, got a fraction`,
+  ],
+  [
+    `models:`,
+    `price_range: { vnd_per_call: [500, 400] }\nmodels:`,
+    `catalogue.yaml:1 price_range.vnd_per_call: expected a list of the lowest and the highest price, got a list`,
+  ],
+  // ids that tell what a model is
+  [
+    `- id: req/plain`,
+    `- id: called`,
+    `catalogue.yaml:10 models[1].id: expected the id to begin with req/, since it is priced per call`,
+  ],
+  [
+    `- id: plain`,
+    `- id: req/other`,
+    `catalogue.yaml:2 models[0].id: expected the id not to begin with req/, since it is priced per token`,
+  ],
+  [
+    `channel: standard`,
+    `channel: aws`,
+    `catalogue.yaml:2 models[0].id: expected the id to begin with svc/, since its channel is aws`,
+  ],
+  [
+    `- id: plain`,
+    `- id: svc/plain`,
+    `catalogue.yaml:2 models[0].id: expected the id not to begin with svc/, since its channel is not aws`,
+  ],
+  // tokens
+  [
+    `    context_window: 200000\n`,
+    ``,
+    `catalogue.yaml:2 models[0].context_window: expected a whole number of tokens, got nothing`,
+  ],
+  [
+    `    max_output_tokens: 64000\n`,
+    ``,
+    `catalogue.yaml:2 models[0].max_output_tokens: expected a whole number of tokens, got nothing`,
+  ],
+  [
+    `max_output_tokens: 64000`,
+    `max_output_tokens: 200001`,
+    `catalogue.yaml:6 models[0].max_output_tokens: expected at most context_window, got a larger number`,
+  ],
+  // routes
+  [
+    `upstream: main`,
+    `upstream: mian`,
+    `catalogue.yaml:9 models[0].routes[0].upstream: expected an upstream of the config (main), got mian`,
+  ],
+  [
+    `standard: messages`,
+    `standard: chat`,
+    `catalogue.yaml:9 models[0].routes[0].upstream: expected an upstream with the protocol chat, which main lacks`,
+  ],
+  [
+    `model: plain-1 }`,
+    `model: plain-1, weight: 0 }`,
+    `catalogue.yaml:9 models[0].routes[0].weight: expected a whole number from 1 to 1000, got a smaller number`,
+  ],
+  [
+    `model: plain-1 }`,
+    `model: plain-1, profile: { dialect: strict } }`,
+    `catalogue.yaml:9 models[0].routes[0].profile.dialect: expected one of openai, compatible, got other text`,
+  ],
+];
+
+describe("a setting is refused", () => {
+  for (const [from, to, told] of settings) {
+    test(told, async (t) => {
+      assert.deepEqual(await refused(t, { "gateway.yaml": swap(GATEWAY, from, to) }), [told]);
+    });
+  }
+});
+
+describe("a variable is refused", () => {
+  for (const [from, to, told] of variables) {
+    test(told, async (t) => {
+      const files = { "gateway.yaml": swap(GATEWAY, from, to) };
+      assert.deepEqual(await refused(t, files, { EMPTY: "" }), [told]);
+    });
+  }
+});
+
+describe("a text that is no YAML is refused", () => {
+  for (const [from, to, told] of yaml) {
+    test(told, async (t) => {
+      assert.deepEqual(await refused(t, { "gateway.yaml": swap(GATEWAY, from, to) }), [told]);
+    });
+  }
+
+  test("and so is a file that is not there", async (t) => {
+    assert.deepEqual(await refused(t, { "gateway.yaml": "" }), [
+      "gateway.yaml: expected a mapping of listen, admin, stores, limits, log, headers, upstreams, catalogue, plugins, got nothing",
+    ]);
+  });
+
+  test("and so is an alias of itself", async (t) => {
+    const text = swap(GATEWAY, "log: { level: info }", "log: &log { level: *log }");
+    assert.deepEqual(await refused(t, { "gateway.yaml": text }), [
+      "gateway.yaml:5 log: expected less YAML, or less deeply nested",
+    ]);
+  });
+});
+
+describe("a model is refused", () => {
+  for (const [from, to, told] of models) {
+    test(told, async (t) => {
+      assert.deepEqual(await refused(t, { "catalogue.yaml": swap(CATALOGUE, from, to) }), [told]);
+    });
+  }
+
+  test("for speech that is priced by tokens", async (t) => {
+    const text = swap(CATALOGUE, "standard: messages", "standard: speech");
+    assert.deepEqual(await refused(t, { "catalogue.yaml": text }), [
+      "catalogue.yaml:3 models[0].price_vnd_per_mtok: expected price_vnd_per_call, since speech models are not billed by tokens",
+      "catalogue.yaml:9 models[0].routes[0].upstream: expected an upstream with the protocol speech, which main lacks",
+    ]);
+  });
+});
+
+describe("all that is wrong is told at once", () => {
+  test("ten errors in two files and a plugin", async (t) => {
+    const gateway = `
+listen: { port: eighty, hots: localhost }
+stores: { hot: memory }
+upstreams:
+  main: { protocols: { messages: "http://127.0.0.1" }, keys: ["\${MAIN_KEY}"], tls: yes }
+catalogue: catalogue.yaml
+plugins: [./plugin.js: { a: 1 }, ./missing.js]
+`;
+    const catalogue = swap(
+      swap(CATALOGUE, "price_vnd_per_mtok: 2000", "price_vnd_per_mtok: 200"),
+      "upstream: main",
+      "upstream: nowhere",
+    );
+    const files = {
+      "gateway.yaml": gateway,
+      "catalogue.yaml": swap(catalogue, "id: req/plain", "id: plain"),
+    };
+    assert.deepEqual(await refused(t, files), [
+      `gateway.yaml:2 listen.hots: unknown key; expected host, port, workers`,
+      `gateway.yaml:2 listen.port: expected a whole number from 0 to 65535, got text`,
+      `gateway.yaml:3 stores.hot: expected embedded, a redis:// or rediss:// URL, or a list of them for a cluster, got other text`,
+      `gateway.yaml:5 upstreams.main.keys[0]: environment variable MAIN_KEY is not set`,
+      `gateway.yaml:5 upstreams.main.tls: unknown key; expected protocols, keys, profile, headers, connections`,
+      `gateway.yaml:7 plugins[0]["./plugin.js"]: expected no options: the plugin takes none`,
+      `gateway.yaml:7 plugins[1]: expected a built-in plugin, a path that begins with ./, ../ or /, or an installed package; found none named ./missing.js`,
+      `catalogue.yaml:3 models[0].price_vnd_per_mtok: expected a price from 1500 to 55000 đ (price_range.vnd_per_mtok), got a smaller number`,
+      `catalogue.yaml:9 models[0].routes[0].upstream: expected an upstream of the config (main), got nowhere`,
+      `catalogue.yaml:10 models[1].id: expected an id of its own, got that of models[0]`,
+    ]);
+  });
+
+  test("two unknown keys of one mapping", async (t) => {
+    const text = swap(GATEWAY, "port: 8080", "prot: 1, hots: 2");
+    assert.deepEqual(await refused(t, { "gateway.yaml": text }), [
+      `gateway.yaml:1 listen.hots: unknown key; expected host, port, workers`,
+      `gateway.yaml:1 listen.prot: unknown key; expected host, port, workers`,
+    ]);
+  });
+});
+
+test("no message repeats what a variable holds", async (t) => {
+  const secret = "hunter2 hunter2";
+  const gateway = `
+listen: "\${S}"
+admin: { token: "\${S}" }
+stores: { hot: "\${S}", ledger: "\${S}" }
+limits: { body_mb: "\${S}" }
+log: { level: "\${S}" }
+headers: { prefix: "\${S}" }
+upstreams:
+  main:
+    protocols: { messages: "\${S}" }
+    keys: ["\${S}"]
+    profile: { dialect: "\${S}", effort_levels: ["\${S}"], max_stops: "\${S}" }
+    headers: { x-a: "\${S}\\n" }
+catalogue: catalogue.yaml
+plugins: ["\${S}", { ./plugin.js: { count: "\${S}" } }]
+`;
+  const files = {
+    "gateway.yaml": gateway,
+    "catalogue.yaml": CATALOGUE.replaceAll("main", `"\${S}"`).replace("plain", `"\${S}"`),
+  };
+  const told = await refused(t, files, { S: secret });
+  assert.equal(told.length, 18);
+  for (const line of told) assert.ok(!line.includes("hunter2"), line);
+});
