@@ -41,6 +41,12 @@ interface Hold {
   amountMicroVnd: MicroVnd;
 }
 
+interface Opening {
+  done: Promise<boolean>;
+  /** A movement that came while the wallet was being read, and may be newer than the reading. */
+  credit: CreditTotal | undefined;
+}
+
 const REVOKED: HoldResult = { kind: "revoked" };
 const UNKNOWN: HoldResult = { kind: "unknown" };
 const GONE: ExtendResult = { kind: "gone" };
@@ -53,7 +59,7 @@ const GONE: ExtendResult = { kind: "gone" };
 export class EmbeddedHotStore implements HotStore {
   private readonly options: EmbeddedHotOptions;
   private readonly wallets = new Map<string, Wallet>();
-  private readonly opening = new Map<string, Promise<boolean>>();
+  private readonly opening = new Map<string, Opening>();
   private readonly holds = new Map<string, Hold>();
   private readonly revoked = new Set<string>();
   private readonly recent = new RecentCalls();
@@ -163,25 +169,36 @@ export class EmbeddedHotStore implements HotStore {
   open(accountId: string, read: () => Promise<WalletSnapshot | undefined>): Promise<boolean> {
     if (this.wallets.has(accountId)) return Promise.resolve(true);
     const running = this.opening.get(accountId);
-    if (running !== undefined) return running;
-    const opening = this.install(accountId, read).finally(() => this.opening.delete(accountId));
+    if (running !== undefined) return running.done;
+    const opening: Opening = { done: Promise.resolve(false), credit: undefined };
     this.opening.set(accountId, opening);
-    return opening;
+    opening.done = this.install(accountId, read, opening).finally(() =>
+      this.opening.delete(accountId),
+    );
+    return opening.done;
   }
 
   credit(movement: CreditTotal): void {
-    const wallet = this.wallets.get(movement.accountId);
-    if (wallet === undefined || movement.creditVersion <= wallet.creditVersion) return;
-    const hold =
-      movement.releasedCallId === null ? undefined : this.holds.get(movement.releasedCallId);
-    const difference = Number(movement.creditedMicroVnd - wallet.creditedMicroVnd);
-    const available = wallet.availableMicroVnd + (hold?.amountMicroVnd ?? 0) + difference;
-    if (available < 0) return;
-    requireMicroVnd(available + wallet.heldMicroVnd + wallet.pendingMicroVnd);
-    if (movement.releasedCallId !== null) this.void(movement.releasedCallId);
+    const { accountId, creditVersion, creditedMicroVnd, releasedCallId } = movement;
+    const wallet = this.wallets.get(accountId);
+    if (wallet === undefined) {
+      const opening = this.opening.get(accountId);
+      if (opening && creditVersion > (opening.credit?.creditVersion ?? 0))
+        opening.credit = movement;
+      return;
+    }
+    const isNews = creditVersion > wallet.creditVersion;
+    const difference = isNews ? Number(creditedMicroVnd - wallet.creditedMicroVnd) : 0;
+    const released = this.holds.get(releasedCallId ?? "")?.amountMicroVnd ?? 0;
+    if (wallet.availableMicroVnd + released + difference < 0) return;
+    requireMicroVnd(
+      wallet.availableMicroVnd + wallet.heldMicroVnd + wallet.pendingMicroVnd + difference,
+    );
+    if (releasedCallId !== null) this.void(releasedCallId);
+    if (!isNews) return;
     wallet.availableMicroVnd += difference;
-    wallet.creditVersion = movement.creditVersion;
-    wallet.creditedMicroVnd = movement.creditedMicroVnd;
+    wallet.creditVersion = creditVersion;
+    wallet.creditedMicroVnd = creditedMicroVnd;
   }
 
   balances(accountId: string): Balances | undefined {
@@ -233,6 +250,7 @@ export class EmbeddedHotStore implements HotStore {
   private async install(
     accountId: string,
     read: () => Promise<WalletSnapshot | undefined>,
+    opening: Opening,
   ): Promise<boolean> {
     // No call can be posted for a wallet that is not open, so once the replayed ones are in the ledger,
     // a reading that begins now has them all, and nothing else is on its way.
@@ -249,6 +267,7 @@ export class EmbeddedHotStore implements HotStore {
       creditVersion: snapshot.creditVersion,
       creditedMicroVnd: snapshot.creditedMicroVnd,
     });
+    if (opening.credit !== undefined) this.credit(opening.credit);
     return true;
   }
 

@@ -39,8 +39,9 @@ export interface HotStore {
   /**
    * Makes ledger movements other than calls (top-ups, adjustments) spendable. Idempotent and free
    * of order: only the difference between `creditedMicroVnd` and the total known before is applied,
-   * and only where `creditVersion` is newer. A wallet that is not open is left alone: opening reads it.
-   * So is one that a movement would take below zero: the movement's own hold must come with it.
+   * and only where `creditVersion` is newer. A wallet that is not open is left alone, since opening reads
+   * it; a wallet that is being opened gets the movement where the reading had missed it. A movement that
+   * would take `available` below zero changes nothing: what it takes away must come as its own hold.
    */
   credit(movement: CreditTotal): Awaitable<void>;
 

@@ -16,13 +16,8 @@ export function credit(sql: Sql, movement: Credit): Promise<CreditResult> {
   return sql.begin(async (tx): Promise<CreditResult> => {
     const wallet = await lockWallet(tx, movement.accountId);
     if (wallet === undefined) return { kind: "no_account" };
-    const [earlier] = await tx<Movement[]>`
-      select account_id, kind, amount from ledger_entries where reference = ${movement.reference}`;
-    if (earlier !== undefined) {
-      return isSame(earlier, movement)
-        ? { kind: "credited", applied: false, wallet }
-        : { kind: "reference_conflict" };
-    }
+    const earlier = await movementBefore(tx, movement.reference);
+    if (earlier !== undefined) return repetition(earlier, movement, wallet);
     const balance = wallet.balanceMicroVnd + movement.amountMicroVnd;
     if (balance < 0n) return { kind: "below_zero" };
     if (movement.amountMicroVnd === 0n || balance > BALANCE_MAX) return { kind: "out_of_range" };
@@ -35,6 +30,14 @@ export function credit(sql: Sql, movement: Credit): Promise<CreditResult> {
     if (inserted.length === 0) return { kind: "reference_conflict" };
     return { kind: "credited", applied: true, wallet: await move(tx, movement) };
   });
+}
+
+/** What `credit` answers where the reference is known; undefined where it is not. */
+export async function credited(sql: Sql, movement: Credit): Promise<CreditResult | undefined> {
+  const earlier = await movementBefore(sql, movement.reference);
+  if (earlier === undefined) return undefined;
+  const wallet = await readWallet(sql, movement.accountId);
+  return wallet === undefined ? { kind: "no_account" } : repetition(earlier, movement, wallet);
 }
 
 /** The wallet as the ledger has it; undefined where there is no such account. */
@@ -66,10 +69,19 @@ function walletColumns(sql: Sql | Transaction) {
     credit_version as "creditVersion", credited as "creditedMicroVnd"`;
 }
 
-function isSame(earlier: Movement, movement: Credit): boolean {
-  return (
+async function movementBefore(
+  sql: Sql | Transaction,
+  reference: string,
+): Promise<Movement | undefined> {
+  const [earlier] = await sql<Movement[]>`
+    select account_id, kind, amount from ledger_entries where reference = ${reference}`;
+  return earlier;
+}
+
+function repetition(earlier: Movement, movement: Credit, wallet: WalletSnapshot): CreditResult {
+  const isSame =
     earlier.account_id === movement.accountId &&
     earlier.amount === movement.amountMicroVnd &&
-    earlier.kind === movement.kind
-  );
+    earlier.kind === movement.kind;
+  return isSame ? { kind: "credited", applied: false, wallet } : { kind: "reference_conflict" };
 }

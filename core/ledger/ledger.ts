@@ -31,6 +31,9 @@ export interface Ledger {
    */
   credit(movement: Credit): Promise<CreditResult>;
 
+  /** What `credit` answers to a repetition of this movement; undefined where its reference is new. */
+  credited(movement: Credit): Promise<CreditResult | undefined>;
+
   wallet(accountId: string): Promise<WalletSnapshot | undefined>;
 
   createAccount(account: { id: string; email: string }): Promise<"created" | "email_taken">;

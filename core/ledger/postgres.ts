@@ -3,7 +3,7 @@ import type { OutboxEntry, WalletSnapshot } from "../hot/hot.ts";
 import type { Log } from "../log.ts";
 import { account, accounts, createAccount } from "./accounts.ts";
 import { isUuid, type Sql } from "./client.ts";
-import { credit, readWallet } from "./credit.ts";
+import { credit, credited, readWallet } from "./credit.ts";
 import { createKey, keyByHash, revokeKey } from "./keys.ts";
 import type {
   Account,
@@ -89,6 +89,11 @@ export class PostgresLedger implements Ledger {
   async credit(movement: Credit): Promise<CreditResult> {
     if (!isUuid(movement.accountId)) return { kind: "no_account" };
     return credit(this.sql, movement);
+  }
+
+  async credited(movement: Credit): Promise<CreditResult | undefined> {
+    if (!isUuid(movement.accountId)) return { kind: "no_account" };
+    return credited(this.sql, movement);
   }
 
   async wallet(accountId: string): Promise<WalletSnapshot | undefined> {
