@@ -18,6 +18,10 @@ import { createStores } from "./stores.ts";
 import { Upstreams } from "./upstream/upstreams.ts";
 import { Wallets } from "./wallets.ts";
 
+/** Large enough for the ledger's best rate, and a pause that makes batches of a light load worth a transaction. */
+const SETTLEMENT = { batchEntries: 500, lingerMs: 20 };
+const STOP_DRAINING_MS = 10_000;
+
 /** A plugin that runs, with the options it was made with. */
 interface Running {
   readonly name: string;
@@ -44,8 +48,9 @@ export async function boot(first: Config, log: Log, clock: Clock = systemClock):
   const { hot, ledger, rateLimiter } = createStores(config, clock, log);
   await ledger.start();
   await hot.start();
-  const wallets = new Wallets({ hot, ledger, log });
-  const drainer = new Drainer({ hot, ledger, log });
+  const wallets = new Wallets({ hot, ledger });
+  await wallets.start();
+  const drainer = new Drainer({ hot, ledger, log, ...SETTLEMENT });
   drainer.start();
   const keys = new Keys(ledger, hot, clock, log);
   let openCalls: ReadonlySet<Call> = new Set();
@@ -126,7 +131,7 @@ export async function boot(first: Config, log: Log, clock: Clock = systemClock):
       await server.drain(config.limits.drainMs);
       server.close();
       await stopPlugins(running, log);
-      await drainer.stop();
+      await drainer.stop(STOP_DRAINING_MS);
       await hot.stop();
       await ledger.stop();
       await upstreams.close();

@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import type { Call } from "../../core/call.ts";
 import { text, whole } from "../../core/config/fields.ts";
-import type { HoldResult } from "../../core/hot/hot.ts";
 import { formatVnd, type MicroVnd } from "../../core/money.ts";
 import type { Plugin, Sink, Verdict } from "../../core/plugin.ts";
 import { Refusal, serviceUnavailable } from "../../core/refusal.ts";
 import type { Services } from "../../core/services.ts";
+import type { WalletHold } from "../../core/wallets.ts";
 import { wires } from "../../core/wire/index.ts";
 import { chargeOf, postingOf } from "./charge.ts";
 import { Extender } from "./extender.ts";
@@ -56,19 +56,18 @@ export default function settle(
     );
   }
 
-  function decide(call: Call, held: Held, wanted: MicroVnd, result: HoldResult): Verdict {
+  function decide(call: Call, held: Held, wanted: MicroVnd, result: WalletHold): Verdict {
     switch (result.kind) {
       case "held":
         break;
       case "short":
+      case "no_account":
         return insufficient();
       case "revoked":
         return new Refusal(401, "authentication_error", "The API key was revoked.");
       case "unavailable":
         log.warn({ call_id: call.id, reason: result.reason }, "a hold is not possible");
         return serviceUnavailable("Calls cannot be charged at the moment; try again shortly.");
-      case "unknown":
-        return insufficient();
     }
     call.heldMicroVnd = result.amountMicroVnd;
     holds.set(call, held);
@@ -145,7 +144,10 @@ export default function settle(
 
       function settled(charged: MicroVnd): undefined {
         call.costMicroVnd = charged;
-        if (call.status === 200) call.replyHeaders.push(`${prefix}cost-vnd`, formatVnd(charged));
+        // Audio carried its cost in the headers that left before it.
+        if (call.status === 200 && call.endpoint.protocol !== "speech") {
+          call.replyHeaders.push(`${prefix}cost-vnd`, formatVnd(charged));
+        }
         return undefined;
       }
     },
