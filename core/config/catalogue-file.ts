@@ -31,13 +31,13 @@ const route = mapping({
 export const entry = {
   id: described(
     matching(/^[A-Za-z0-9][\w.:@-]*(?:\/[A-Za-z0-9][\w.:@-]*)*$/, "a model id without spaces"),
-    "The public id: req/… where priced per call, svc/… on the AWS channel.",
+    "The public id: only those priced per call begin with req/, only the AWS channel with svc/.",
   ),
   price_vnd_per_mtok: v.optional(described(price, "đ per 1,000,000 input and output tokens.")),
   price_vnd_per_call: v.optional(described(price, "đ per call; of an image model, per image.")),
   channel: v.optional(described(oneOf(CHANNELS), "Where it is served from."), "standard"),
-  context_window: v.optional(described(tokens, "Tokens; needed where tokens go in.")),
-  max_output_tokens: v.optional(described(tokens, "Tokens; needed where tokens come out.")),
+  context_window: v.optional(described(tokens, "Tokens in and out together.")),
+  max_output_tokens: v.optional(described(tokens, "Tokens of the largest answer.")),
   labels: v.optional(
     described(v.array(oneOf(LABELS), `a list of ${LABELS.join(", ")}`), "What it can do."),
     [],

@@ -63,17 +63,16 @@ class Review {
     if (first === undefined) this.firstIndex.set(id, index);
     else this.report([...at, "id"], `expected an id of its own, got that of models[${first}]`);
 
-    if ((parts.perMtok === undefined) === (parts.perCall === undefined)) return;
-    const isPerCall = parts.perCall !== undefined;
-    const isAws = channel === "aws";
-    if (isPerCall !== id.startsWith(this.prefix.per_call)) {
-      const which = isPerCall ? "to begin with" : "not to begin with";
-      const why = isPerCall ? "it is priced per call" : "it is priced per token";
-      this.report([...at, "id"], `expected the id ${which} ${this.prefix.per_call}, since ${why}`);
-    } else if (isAws !== id.startsWith(this.prefix.aws)) {
-      const which = isAws ? "to begin with" : "not to begin with";
-      const why = `its channel is ${isAws ? "aws" : "not aws"}`;
-      this.report([...at, "id"], `expected the id ${which} ${this.prefix.aws}, since ${why}`);
+    // A caller reads the price and the channel off the id, so it must not promise what is not there.
+    const { per_call, aws } = this.prefix;
+    if (id.startsWith(per_call) && parts.perMtok !== undefined) {
+      this.report(
+        [...at, "id"],
+        `expected an id without ${per_call}, since it is priced per token`,
+      );
+    }
+    if (id.startsWith(aws) && channel === "standard") {
+      this.report([...at, "id"], `expected an id without ${aws}, since its channel is not aws`);
     }
   }
 
@@ -108,15 +107,7 @@ class Review {
     this.report(at, `expected a price from ${low} to ${high} đ (price_range.${name}), got ${got}`);
   }
 
-  private tokens({ given, standard, contextWindow, maxOutput }: Parts, at: Path): void {
-    if (standard === "messages" || standard === "chat") {
-      for (const key of ["context_window", "max_output_tokens"]) {
-        // An output without a bound cannot be held for.
-        if (given[key] === undefined) {
-          this.report([...at, key], "expected a whole number of tokens, got nothing");
-        }
-      }
-    }
+  private tokens({ contextWindow, maxOutput }: Parts, at: Path): void {
     if (contextWindow !== undefined && maxOutput !== undefined && maxOutput > contextWindow) {
       this.report(
         [...at, "max_output_tokens"],

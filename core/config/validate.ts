@@ -20,16 +20,12 @@ export function validate<const T extends v.GenericSchema>(
   for (;;) {
     const result = v.safeParse(schema, rest, { message: expectation });
     if (result.success) return rest === value ? result.output : undefined;
-    const unknown: Path[] = [];
-    for (const issue of result.issues) {
-      const at = pathOf(issue);
-      problems.add(source, [...path, ...at], sentence(issue, faultOf(issue, value)));
-      if (issue.expected === "never") unknown.push(at);
-    }
+    for (const issue of result.issues) report(issue, value, source, path, problems);
     // Valibot stops at the first unknown key of a mapping; without it, it finds the next.
+    const unknown = result.issues.filter(isUnknownKey);
     if (unknown.length === 0) return undefined;
     rest = structuredClone(rest);
-    for (const at of unknown) remove(rest, at);
+    for (const issue of unknown) remove(rest, pathOf(issue));
   }
 }
 
@@ -42,8 +38,21 @@ export function attempt<const T extends v.GenericSchema>(
   return result.success ? result.output : undefined;
 }
 
+function report(issue: Issue, value: unknown, source: Source, path: Path, problems: Problems) {
+  const at = pathOf(issue);
+  // In JavaScript a list is an object too, and Valibot looks for the keys of a mapping in it.
+  const list = issue.path?.findIndex(
+    ({ type, input }) => type === "object" && Array.isArray(input),
+  );
+  if (list !== undefined && list >= 0) {
+    problems.add(source, [...path, ...at.slice(0, list)], "expected a mapping, got a list");
+  } else {
+    problems.add(source, [...path, ...at], sentence(issue, faultOf(issue, value)));
+  }
+}
+
 function sentence(issue: Issue, value: unknown): string {
-  if (issue.expected === "never" && issue.kind === "schema") {
+  if (isUnknownKey(issue)) {
     return issue.message === "" ? "unknown key" : `unknown key; expected ${issue.message}`;
   }
   return `expected ${issue.message}, got ${kindOf(value, issue)}`;
@@ -71,7 +80,8 @@ const NOT_OF_TEXT = new Set(["number", "boolean", "array", "object", "strict_obj
 
 /** What is expected where a schema does not say it in words of its own, as a plugin's may not. */
 function expectation(issue: Issue): string {
-  if (issue.expected === "never") return "";
+  if (isUnknownKey(issue)) return "";
+  if (issue.expected === "never") return "nothing here";
   switch (issue.type) {
     case "string":
       return "text";
@@ -96,6 +106,11 @@ function expectation(issue: Issue): string {
     default:
       return issue.expected ?? "another value";
   }
+}
+
+function isUnknownKey(issue: Issue): boolean {
+  const last = issue.path?.at(-1);
+  return issue.expected === "never" && last?.origin === "key" && isObject(last.input);
 }
 
 function pathOf(issue: Issue): Path {

@@ -32,13 +32,15 @@ export async function readYaml(
   environment: Environment,
   problems: Problems,
 ): Promise<Source | undefined> {
+  let text: string;
   try {
-    return parseYaml(file, await readFile(file, "utf8"), environment, problems);
+    text = await readFile(file, "utf8");
   } catch (error) {
     const code = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
     problems.add(placedAt(file, undefined), [], `expected a file that can be read${code}`);
     return undefined;
   }
+  return parseYaml(file, text, environment, problems);
 }
 
 function parseYaml(
@@ -62,9 +64,9 @@ function parseYaml(
 class Reading implements Source {
   readonly file: string;
   readonly value: unknown;
+  isTooMuch = false;
   private readonly offsets = new Map<string, number>();
   private readonly written = new Map<string, string>();
-  isTooMuch = false;
   private nodes = 0;
   private readonly document: Document.Parsed;
   private readonly lines: LineCounter;
