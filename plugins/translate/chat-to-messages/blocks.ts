@@ -1,0 +1,217 @@
+import { isBlank } from "../arguments.ts";
+import { type RandomText, toMessagesToolId } from "../ids.ts";
+import type { ToolNames } from "../names.ts";
+import { WAITING_CHARS_MAX } from "../stream.ts";
+import type { AnswerBlock, MessagesEvent } from "../types.ts";
+import type { StreamedCall } from "./calls.ts";
+import type { Thought } from "./parts.ts";
+
+/** What waits until the open call is whole: neighbouring texts are one item, and so are thoughts. */
+type Queued = { texts: string[] } | { thoughts: Thought[] } | { call: StreamedCall };
+
+/** The block that is being written; Messages knows only one at a time. */
+type Open = "none" | "text" | "thinking" | StreamedCall;
+
+/**
+ * Writes the blocks of a Messages stream in order. Chat may mix text and several calls as it likes; here the
+ * first call streams as it comes, and what belongs behind it waits in a queue until its JSON is whole.
+ */
+export class BlockWriter {
+  /** At least one tool call was written. */
+  called = false;
+  /** More was queued than is kept. */
+  overfull = false;
+  private readonly write: (event: MessagesEvent) => void;
+  private readonly names: ToolNames;
+  private readonly random: RandomText;
+  private open: Open = "none";
+  private index = -1;
+  private signature = "";
+  private argumentsWritten = false;
+  private queue: Queued[] = [];
+  /** Where the queue goes on; what is before it is written. */
+  private queueHead = 0;
+  private waitingChars = 0;
+  /** White space behind a call, which is text only if more text follows. */
+  private held: string[] = [];
+  private behindCall = false;
+
+  constructor(write: (event: MessagesEvent) => void, names: ToolNames, random: RandomText) {
+    this.write = write;
+    this.names = names;
+    this.random = random;
+  }
+
+  text(piece: string): void {
+    if (piece === "") return;
+    if (this.behindCall && isBlank(piece)) {
+      this.held.push(piece);
+      this.count(piece.length);
+      return;
+    }
+    const text = this.held.length > 0 ? this.held.join("") + piece : piece;
+    this.held = [];
+    this.behindCall = false;
+    if (!this.blocked) {
+      this.writeText(text);
+      return;
+    }
+    this.count(text.length);
+    const last = this.queue.at(-1);
+    if (last && "texts" in last) last.texts.push(text);
+    else this.queue.push({ texts: [text] });
+  }
+
+  thought(thought: Thought): void {
+    this.behindCall = false;
+    if (!this.blocked) {
+      this.writeThought(thought);
+      return;
+    }
+    this.count(
+      thought.type === "thinking"
+        ? thought.thinking.length + thought.signature.length
+        : thought.data.length,
+    );
+    const last = this.queue.at(-1);
+    if (last && "thoughts" in last) last.thoughts.push(thought);
+    else this.queue.push({ thoughts: [thought] });
+  }
+
+  /** More arguments of a call, and the start of its block as soon as it can start. */
+  call(call: StreamedCall, args: string): void {
+    if (args !== "") this.arguments(call, args);
+    if (call.state === "waiting" && call.ready) this.begin(call);
+  }
+
+  /** The stream is whole: writes all that still waits, calls that never got an id included. */
+  finish(waiting: readonly StreamedCall[]): void {
+    for (const item of this.queue.slice(this.queueHead)) this.writeQueued(item);
+    this.queue = [];
+    for (const call of waiting) this.openCall(call);
+    this.close();
+  }
+
+  private get blocked(): boolean {
+    return typeof this.open === "object" && !this.open.scanner.complete;
+  }
+
+  private arguments(call: StreamedCall, args: string): void {
+    // Behind a whole object only white space makes sense; anything else says the whole again.
+    if (call.state === "closed" || (call.scanner.complete && !isBlank(args))) return;
+    call.hasArguments = true;
+    call.scanner.push(args);
+    if (call.state !== "open") {
+      call.pending.push(args);
+      this.count(args.length);
+      return;
+    }
+    this.writeArguments(args);
+    if (call.scanner.complete) this.drain();
+  }
+
+  private begin(call: StreamedCall): void {
+    this.held = [];
+    this.behindCall = true;
+    if (this.blocked) {
+      call.state = "queued";
+      this.queue.push({ call });
+    } else {
+      this.openCall(call);
+    }
+  }
+
+  /** Writes the queue up to the first call that is not whole; that one stays open and streams on. */
+  private drain(): void {
+    let item = this.queue[this.queueHead];
+    while (item !== undefined && !this.blocked) {
+      this.writeQueued(item);
+      this.queueHead += 1;
+      item = this.queue[this.queueHead];
+    }
+    if (item !== undefined) return;
+    this.queue = [];
+    this.queueHead = 0;
+    this.waitingChars = 0;
+  }
+
+  private writeQueued(item: Queued): void {
+    if ("texts" in item) this.writeText(item.texts.join(""));
+    else if ("call" in item) this.openCall(item.call);
+    else for (const thought of item.thoughts) this.writeThought(thought);
+  }
+
+  private writeText(text: string): void {
+    if (this.open !== "text") this.start("text", { type: "text", text: "" });
+    this.delta({ type: "text_delta", text });
+  }
+
+  private writeThought(thought: Thought): void {
+    if (thought.type === "redacted_thinking") {
+      this.start("thinking", thought);
+      this.close();
+      return;
+    }
+    const { thinking, signature } = thought;
+    if (this.open === "thinking" && this.signature !== "") {
+      // A signature ends its block. Said once more it is no news.
+      if (thinking === "" && signature === this.signature) return;
+      this.close();
+    }
+    if (this.open !== "thinking") {
+      this.start("thinking", { type: "thinking", thinking: "", signature: "" });
+    }
+    if (thinking !== "") this.delta({ type: "thinking_delta", thinking });
+    if (signature === "") return;
+    this.delta({ type: "signature_delta", signature });
+    this.signature = signature;
+  }
+
+  private openCall(call: StreamedCall): void {
+    this.start(call, {
+      type: "tool_use",
+      id: toMessagesToolId(call.id, this.random),
+      name: this.names.original(call.name),
+      input: {},
+    });
+    this.called = true;
+    call.state = "open";
+    const args = call.pending.join("");
+    call.pending = [];
+    if (args !== "") this.writeArguments(args);
+  }
+
+  private writeArguments(args: string): void {
+    this.delta({ type: "input_json_delta", partial_json: args });
+    this.argumentsWritten = true;
+  }
+
+  private start(open: Open, block: AnswerBlock): void {
+    this.close();
+    this.open = open;
+    this.index += 1;
+    this.write({ type: "content_block_start", index: this.index, content_block: block });
+  }
+
+  private delta(delta: Extract<MessagesEvent, { type: "content_block_delta" }>["delta"]): void {
+    this.write({ type: "content_block_delta", index: this.index, delta });
+  }
+
+  private close(): void {
+    if (this.open === "none") return;
+    if (typeof this.open === "object") {
+      // Clients of the real service see one empty delta for a tool without parameters.
+      if (!this.argumentsWritten) this.writeArguments("");
+      this.open.state = "closed";
+    }
+    this.write({ type: "content_block_stop", index: this.index });
+    this.open = "none";
+    this.signature = "";
+    this.argumentsWritten = false;
+  }
+
+  private count(chars: number): void {
+    this.waitingChars += chars;
+    if (this.waitingChars > WAITING_CHARS_MAX) this.overfull = true;
+  }
+}

@@ -1,0 +1,129 @@
+import type { JsonObject } from "../../../core/json.ts";
+import { isBlank } from "../arguments.ts";
+import { decodeText, isPdfAddress, isWebAddress, parseDataUrl } from "../media.ts";
+import type { MessagesContent, MessagesText } from "../types.ts";
+import { mark, type Scope } from "./scope.ts";
+
+/** The content of a user or tool message as blocks, blank texts left out. */
+export function userBlocks(content: unknown, path: string, scope: Scope): MessagesContent[] {
+  if (content === undefined || content === null) return [];
+  if (typeof content === "string") return textBlocks(content);
+  if (!Array.isArray(content)) {
+    scope.notes.invalid(path, "must be a string or an array of parts");
+    return [];
+  }
+  return content.flatMap((item: unknown, at) => {
+    const where = `${path}[${at}]`;
+    const part = scope.notes.element(item, where);
+    return part ? partBlocks(part, where, scope) : [];
+  });
+}
+
+/** The texts of a system or assistant message; a refusal is text of the assistant. */
+export function textOnlyBlocks(
+  content: unknown,
+  types: readonly string[],
+  path: string,
+  scope: Scope,
+): MessagesText[] {
+  if (content === undefined || content === null) return [];
+  if (typeof content === "string") return textBlocks(content);
+  if (!Array.isArray(content)) {
+    scope.notes.invalid(path, "must be a string or an array of parts");
+    return [];
+  }
+  return content.flatMap((item: unknown, at) => {
+    const where = `${path}[${at}]`;
+    const part = scope.notes.element(item, where);
+    if (!part) return [];
+    const type = types.find((known) => known === part["type"]);
+    if (type === undefined) {
+      scope.notes.unsupported(`${where}.type`, "only text can stand here");
+      return [];
+    }
+    const text = scope.notes.string(part, type, `${where}.${type}`) ?? "";
+    return textBlocks(text).map((block) => mark(block, part, where, scope));
+  });
+}
+
+/** A text as a block, or none: the upstream refuses texts of white space only. */
+export function textBlocks(text: string): MessagesText[] {
+  return isBlank(text) ? [] : [{ type: "text", text }];
+}
+
+function partBlocks(part: JsonObject, path: string, scope: Scope): MessagesContent[] {
+  switch (part["type"]) {
+    case "text": {
+      const text = scope.notes.string(part, "text", `${path}.text`) ?? "";
+      return textBlocks(text).map((block) => mark(block, part, path, scope));
+    }
+    case "image_url": {
+      const image = scope.notes.element(part["image_url"], `${path}.image_url`);
+      const where = `${path}.image_url.url`;
+      const url = image && scope.notes.requiredString(image, "url", where);
+      if (!url) return [];
+      return imageBlocks(url, where, scope).map((block) => mark(block, part, path, scope));
+    }
+    case "file": {
+      const file = scope.notes.element(part["file"], `${path}.file`);
+      if (!file) return [];
+      return fileBlocks(file, `${path}.file`, scope).map((block) => mark(block, part, path, scope));
+    }
+    default:
+      scope.notes.unsupported(`${path}.type`, "this kind of part cannot be translated");
+      return [];
+  }
+}
+
+function imageBlocks(url: string, path: string, scope: Scope): MessagesContent[] {
+  if (isWebAddress(url)) {
+    const source = { type: "url", url } as const;
+    return [isPdfAddress(url) ? { type: "document", source } : { type: "image", source }];
+  }
+  const found = parseDataUrl(url);
+  if (!found) {
+    scope.notes.unsupported(path, "must be a data URL or an address on the web");
+    return [];
+  }
+  const { mediaType, data } = found;
+  switch (mediaType) {
+    case "image/jpeg":
+    case "image/png":
+    case "image/gif":
+    case "image/webp":
+      return [{ type: "image", source: { type: "base64", media_type: mediaType, data } }];
+    default:
+      return documentBlocks(mediaType, data, path, scope);
+  }
+}
+
+function fileBlocks(file: JsonObject, path: string, scope: Scope): MessagesContent[] {
+  const given = scope.notes.string(file, "file_data", `${path}.file_data`);
+  if (given === undefined) {
+    scope.notes.unsupported(path, "only files with file_data can be translated");
+    return [];
+  }
+  // Without a data URL around it, the data is taken for the one kind of file that Chat has always known.
+  const found = parseDataUrl(given) ?? { mediaType: "application/pdf", data: given };
+  const title = scope.notes.string(file, "filename", `${path}.filename`);
+  return documentBlocks(found.mediaType, found.data, `${path}.file_data`, scope).map((block) =>
+    title && block.type === "document" ? { ...block, title } : block,
+  );
+}
+
+function documentBlocks(
+  mediaType: string,
+  data: string,
+  path: string,
+  scope: Scope,
+): MessagesContent[] {
+  if (mediaType === "application/pdf") {
+    return [{ type: "document", source: { type: "base64", media_type: mediaType, data } }];
+  }
+  if (mediaType.startsWith("text/")) {
+    const text = decodeText(data);
+    return [{ type: "document", source: { type: "text", media_type: "text/plain", data: text } }];
+  }
+  scope.notes.unsupported(path, `the media type ${mediaType.slice(0, 64)} cannot be translated`);
+  return [];
+}

@@ -1,0 +1,74 @@
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/json.ts";
+import { answeredInputOf } from "../arguments.ts";
+import { brokenForMessages, chatErrorIn200, type Reply, UNREADABLE } from "../errors.ts";
+import { type RandomText, randomText, toMessageId, toMessagesToolId } from "../ids.ts";
+import type { MessagesContext } from "../messages-to-chat/request.ts";
+import type { AnswerBlock, MessagesAnswer, MessagesError, MessagesToolUse } from "../types.ts";
+import { toMessagesUsage } from "../usage.ts";
+import {
+  firstChoice,
+  functionOf,
+  isFailure,
+  matchedStop,
+  stopOf,
+  stringOf,
+  textOf,
+  thoughtsOf,
+} from "./parts.ts";
+
+/** Translates a whole answer of a Chat Completions upstream, of status 200, for a Messages client. */
+export function chatToMessagesResponse(
+  body: unknown,
+  context: MessagesContext,
+  random: RandomText = randomText,
+): Reply<MessagesAnswer | MessagesError> {
+  if (!isObject(body)) return brokenForMessages(UNREADABLE);
+  const choice = firstChoice(body["choices"]);
+  if (!choice) return body["error"] ? chatErrorIn200(body) : brokenForMessages(UNREADABLE);
+  const finishReason = stringOf(choice["finish_reason"]);
+  if (isFailure(finishReason)) {
+    const failed = isObject(choice["error"]) ? choice : body;
+    return failed["error"]
+      ? chatErrorIn200(failed)
+      : brokenForMessages(`Upstream ended with finish reason "${finishReason}"`);
+  }
+  const message = objectOf(choice["message"]) ?? {};
+  const text = textOf(message["content"]);
+  const refusal = stringOf(message["refusal"]);
+  const calls = callsOf(message, context, random);
+  const content: AnswerBlock[] = [...thoughtsOf(message)];
+  if (text !== "" || refusal !== "") content.push({ type: "text", text: text || refusal });
+  for (const call of calls) content.push(call);
+  const answer: MessagesAnswer = {
+    id: toMessageId(body["id"], random),
+    type: "message",
+    role: "assistant",
+    model: context.model,
+    content,
+    ...stopOf({ finishReason, called: calls.length > 0, refusal, matched: matchedStop(choice) }),
+    usage: toMessagesUsage(body["usage"]),
+  };
+  return { status: 200, body: answer };
+}
+
+function callsOf(
+  message: JsonObject,
+  context: MessagesContext,
+  random: RandomText,
+): MessagesToolUse[] {
+  const given = arrayOf(message["tool_calls"]).filter(isObject);
+  const legacy = objectOf(message["function_call"]);
+  if (legacy) given.push({ function: legacy });
+  return given.flatMap((call) => {
+    const { name, args } = functionOf(call);
+    // What names no tool calls none.
+    if (name === "") return [];
+    const use: MessagesToolUse = {
+      type: "tool_use",
+      id: toMessagesToolId(call["id"], random),
+      name: context.toolNames.original(name),
+      input: answeredInputOf(args),
+    };
+    return [use];
+  });
+}

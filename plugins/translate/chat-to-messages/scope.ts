@@ -1,0 +1,31 @@
+import type { JsonObject } from "../../../core/json.ts";
+import type { MessagesProfile } from "../../../core/upstream/profile.ts";
+import type { ToolNames } from "../names.ts";
+import type { Notes } from "../notes.ts";
+import type { Marked } from "../types.ts";
+
+/** What the parts of one request share while it is translated. */
+export interface Scope {
+  readonly profile: MessagesProfile;
+  readonly notes: Notes;
+  readonly names: ToolNames;
+}
+
+/** Takes the cache mark of `from`, in either of its forms, over to `to`. */
+export function mark<T extends Marked>(to: T, from: JsonObject, path: string, scope: Scope): T {
+  const found = markOf(from, path, scope);
+  if (found) to.cache_control = found;
+  return to;
+}
+
+export function markOf(from: JsonObject, path: string, scope: Scope): JsonObject | undefined {
+  const found = scope.notes.verbatim(from, "cache_control", `${path}.cache_control`);
+  if (found) return found;
+  const breakpoint = from["prompt_cache_breakpoint"];
+  return breakpoint === undefined || breakpoint === null ? undefined : { type: "ephemeral" };
+}
+
+/** A null counts as absent everywhere in a Chat request. */
+export function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}

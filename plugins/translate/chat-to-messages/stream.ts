@@ -1,0 +1,176 @@
+import { arrayOf, isObject, type JsonObject, objectOf, parseJson } from "../../../core/json.ts";
+import { encodeEvent } from "../../../core/sse/writer.ts";
+import { argumentsText } from "../arguments.ts";
+import {
+  brokenForMessages,
+  chatErrorIn200,
+  type Failure,
+  MALFORMED,
+  messagesFailure,
+  OVERSIZED,
+  type Reply,
+  TRUNCATED,
+} from "../errors.ts";
+import { type RandomText, randomText, toMessageId } from "../ids.ts";
+import type { MessagesContext } from "../messages-to-chat/request.ts";
+import type { ClientStream, End, Mark, StreamTranslator, UpstreamEvent } from "../stream.ts";
+import type { MessagesAnswer, MessagesError, MessagesEvent } from "../types.ts";
+import { toMessagesUsage } from "../usage.ts";
+import { BlockWriter } from "./blocks.ts";
+import { type StreamedCall, StreamedCalls } from "./calls.ts";
+import {
+  firstChoice,
+  functionOf,
+  isFailure,
+  matchedStop,
+  stopOf,
+  stringOf,
+  textOf,
+  thoughtsOf,
+} from "./parts.ts";
+
+/** An explanation goes into the last event once more; no refusal needs a page. */
+const REFUSAL_CHARS_MAX = 16_384;
+
+/** Turns the stream of a Chat Completions upstream into that of a Messages client. */
+export class ChatToMessagesStream implements StreamTranslator {
+  private readonly context: MessagesContext;
+  private readonly client: ClientStream;
+  private readonly random: RandomText;
+  private readonly blocks: BlockWriter;
+  private readonly calls = new StreamedCalls();
+  private started = false;
+  private over = false;
+  private finishReason = "";
+  private matched = "";
+  private refusal = "";
+  /** The newest report counts; they are never added up, since some servers send one with every chunk. */
+  private usage: unknown = undefined;
+
+  constructor(context: MessagesContext, client: ClientStream, random: RandomText = randomText) {
+    this.context = context;
+    this.client = client;
+    this.random = random;
+    this.blocks = new BlockWriter((event) => this.write(event, "event"), context.toolNames, random);
+  }
+
+  event(event: UpstreamEvent): void {
+    const data = event.data;
+    if (this.over || data === "") return;
+    if (data.startsWith("[DONE]")) {
+      this.complete();
+      return;
+    }
+    const chunk = parseJson(data);
+    if (event.type === "error" || (isObject(chunk) && chunk["error"])) {
+      this.fail(chatErrorIn200(isObject(chunk) ? chunk : {}));
+    } else if (isObject(chunk)) {
+      this.chunk(chunk);
+    } else if (chunk === undefined && (event.type === undefined || event.type === "message")) {
+      // A named event is some server's own affair; only an ordinary one has to be a chunk.
+      this.fail(brokenForMessages(MALFORMED));
+    }
+  }
+
+  end(how: End): void {
+    if (this.over) return;
+    if (how === "eof" && this.finishReason !== "") this.complete();
+    else this.fail(brokenForMessages(TRUNCATED));
+  }
+
+  cut(failure: Failure): void {
+    if (!this.over) this.fail(messagesFailure(failure));
+  }
+
+  ping(): void {
+    if (this.started && !this.over) this.write({ type: "ping" }, "comment");
+  }
+
+  private chunk(chunk: JsonObject): void {
+    if (isObject(chunk["usage"])) this.usage = chunk["usage"];
+    const choice = firstChoice(chunk["choices"]);
+    if (!choice) return;
+    const reason = stringOf(choice["finish_reason"]);
+    if (this.finishReason === "" && isFailure(reason)) {
+      const message = `Upstream ended with finish reason "${reason}"`;
+      // What the failing chunk still says is not an answer; what was said before it stays said.
+      this.fail(choice["error"] ? chatErrorIn200(choice) : brokenForMessages(message));
+      return;
+    }
+    if (!this.started) this.start(chunk["id"]);
+    this.delta(objectOf(choice["delta"]) ?? {});
+    // The reason is only remembered: usage usually comes behind it.
+    this.finishReason ||= reason;
+    this.matched ||= matchedStop(choice);
+    if (this.blocks.overfull) this.fail(brokenForMessages(OVERSIZED));
+  }
+
+  private start(id: unknown): void {
+    this.started = true;
+    const message: MessagesAnswer = {
+      id: toMessageId(id, this.random),
+      type: "message",
+      role: "assistant",
+      model: this.context.model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: toMessagesUsage(this.usage),
+    };
+    this.write({ type: "message_start", message }, "event");
+  }
+
+  private delta(delta: JsonObject): void {
+    for (const thought of thoughtsOf(delta)) this.blocks.thought(thought);
+    this.blocks.text(textOf(delta["content"]));
+    const refusal = stringOf(delta["refusal"]);
+    if (this.refusal.length < REFUSAL_CHARS_MAX) this.refusal += refusal;
+    this.blocks.text(refusal);
+    for (const item of arrayOf(delta["tool_calls"])) {
+      if (!isObject(item)) continue;
+      const call = this.calls.find(item["index"], stringOf(item["id"]));
+      const { name, args } = functionOf(item);
+      this.callDelta(call, name, args);
+    }
+    const legacy = objectOf(delta["function_call"]);
+    if (legacy) this.callDelta(this.calls.legacy(), stringOf(legacy["name"]), legacy["arguments"]);
+  }
+
+  private callDelta(call: StreamedCall | undefined, name: string, args: unknown): void {
+    if (call === undefined) {
+      this.blocks.overfull = true;
+      return;
+    }
+    // The name may come again with every delta.
+    call.name ||= name;
+    this.blocks.call(call, argumentsText(args));
+  }
+
+  private complete(): void {
+    if (!this.started) {
+      this.fail(brokenForMessages(TRUNCATED));
+      return;
+    }
+    this.blocks.finish(this.calls.waiting());
+    const stop = stopOf({
+      finishReason: this.finishReason,
+      called: this.blocks.called,
+      refusal: this.refusal,
+      matched: this.matched,
+    });
+    const usage = toMessagesUsage(this.usage);
+    this.write({ type: "message_delta", delta: stop, usage }, "event");
+    this.over = true;
+    this.write({ type: "message_stop" }, "terminal");
+  }
+
+  private fail(reply: Reply<MessagesError>): void {
+    this.over = true;
+    if (this.started) this.write(reply.body, "error");
+    else this.client.refuse(reply.status, reply.body);
+  }
+
+  private write(event: MessagesEvent, mark: Mark): void {
+    this.client.write(encodeEvent(event.type, JSON.stringify(event)), mark);
+  }
+}

@@ -1,0 +1,225 @@
+import { isObject, type JsonObject, parseJson } from "../../core/json.ts";
+import type { Reject } from "./notes.ts";
+import type { ChatError, MessagesError } from "./types.ts";
+
+/** A whole answer: the status and the body in the protocol of the client. */
+export interface Reply<Body> {
+  readonly status: number;
+  readonly body: Body;
+}
+
+/** What went wrong, in the gateway's own words; a `Refusal` is one. */
+export interface Failure {
+  readonly status: number;
+  readonly type: string;
+  readonly message: string;
+  readonly param?: string | null;
+  readonly code?: string | null;
+}
+
+export const TRUNCATED = "Upstream stream ended before completion";
+export const MALFORMED = "Upstream sent malformed data";
+export const UNREADABLE = "Upstream sent an unreadable response";
+export const OVERSIZED = "Upstream sent more out of order than can be kept";
+
+/** An error of a Chat upstream as a Messages client knows it. `body` is JSON, text, or parsed already. */
+export function chatErrorToMessages(status: number, body: unknown): Reply<MessagesError> {
+  const found = parsed(body);
+  const error = isObject(found) && isObject(found["error"]) ? found["error"] : undefined;
+  return describeChatError(status, error, messageOf(found) ?? `Upstream returned HTTP ${status}`);
+}
+
+/**
+ * A Chat error inside a 200: an unstreamed body, or an event of a stream. Its own numeric code, where it
+ * has one, stands in for the status.
+ */
+export function chatErrorIn200(body: JsonObject): Reply<MessagesError> {
+  const error = isObject(body["error"]) ? body["error"] : body;
+  const status = [error["code"], error["status"], body["code"], body["status"]].find(isErrorStatus);
+  const message = messageOf(body) ?? "Upstream reported an error";
+  const reply = describeChatError(status ?? 502, error, message);
+  const vague = reply.body.error.type === "api_error";
+  return vague && /overloaded/i.test(message)
+    ? messagesError(529, "overloaded_error", message)
+    : reply;
+}
+
+/** An error of a Messages upstream as a Chat client knows it. */
+export function messagesErrorToChat(status: number, body: unknown): Reply<ChatError> {
+  const found = parsed(body);
+  const error = isObject(found) && isObject(found["error"]) ? found["error"] : undefined;
+  const message = messageOf(found) ?? `Upstream returned HTTP ${status}`;
+  switch (error?.["type"]) {
+    case "invalid_request_error":
+      return chatError(400, "invalid_request_error", message, overflowCode(message));
+    case "authentication_error":
+      return chatError(401, "authentication_error", message, "invalid_api_key");
+    case "billing_error":
+      return chatError(402, "insufficient_quota", message, "insufficient_quota");
+    case "permission_error":
+      return chatError(403, "permission_error", message, null);
+    case "not_found_error":
+      return chatError(404, "invalid_request_error", message, "model_not_found");
+    case "conflict_error":
+      return chatError(409, "conflict_error", message, null);
+    case "request_too_large":
+      return chatError(413, "invalid_request_error", message, "request_too_large");
+    case "rate_limit_error":
+      return chatError(429, "rate_limit_error", message, "rate_limit_exceeded");
+    case "timeout_error":
+      return chatError(504, "server_error", message, "timeout");
+    case "overloaded_error":
+      return chatError(503, "server_error", message, "overloaded");
+    case "api_error":
+      return chatError(Math.max(status, 500), "server_error", message, null);
+    default: {
+      // A success cannot carry an error, so there the upstream is at fault.
+      const known = status >= 400 ? status : 502;
+      const type = known >= 500 ? "server_error" : "invalid_request_error";
+      return chatError(known, type, message, null);
+    }
+  }
+}
+
+/** A rejected request in the words of a Messages client's protocol. */
+export function messagesRejection(reject: Reject): Reply<MessagesError> {
+  return messagesError(400, "invalid_request_error", reject.message);
+}
+
+/** A rejected request in the words of a Chat client's protocol. */
+export function chatRejection(reject: Reject): Reply<ChatError> {
+  const { message, param, code } = reject;
+  return { status: 400, body: { error: { message, type: "invalid_request_error", param, code } } };
+}
+
+/** A failure of the gateway's own in each protocol. */
+export function messagesFailure(failure: Failure): Reply<MessagesError> {
+  return messagesError(failure.status, failure.type, failure.message);
+}
+
+export function chatFailure(failure: Failure): Reply<ChatError> {
+  const { status, message, type, param = null, code = null } = failure;
+  return { status, body: { error: { message, type, param, code } } };
+}
+
+/** An upstream that broke the protocol, as each client is told. */
+export function brokenForMessages(message: string): Reply<MessagesError> {
+  return messagesError(502, "api_error", message);
+}
+
+export function brokenForChat(message: string, code: string | null): Reply<ChatError> {
+  return chatError(502, "server_error", message, code);
+}
+
+function describeChatError(
+  status: number,
+  error: JsonObject | undefined,
+  message: string,
+): Reply<MessagesError> {
+  const code = error?.["code"];
+  if (isContextOverflow(status, code, message)) {
+    // Agents shorten their conversation on these words and on no others.
+    const prefix = "prompt is too long: ";
+    const text = message.startsWith(prefix) ? message : prefix + message;
+    return messagesError(400, "invalid_request_error", text);
+  }
+  if (status === 429 && code === "insufficient_quota") {
+    return messagesError(402, "billing_error", message);
+  }
+  const [answered, type] = messagesStatus(status);
+  return messagesError(answered, type, message);
+}
+
+/** The status and type a Messages client sees; the upstream's own type string is never trusted. */
+function messagesStatus(status: number): [number, string] {
+  switch (status) {
+    case 400:
+    case 405:
+    case 415:
+    case 422:
+      return [400, "invalid_request_error"];
+    case 401:
+      return [401, "authentication_error"];
+    case 402:
+      return [402, "billing_error"];
+    case 403:
+      return [403, "permission_error"];
+    case 404:
+      return [404, "not_found_error"];
+    case 408:
+    case 504:
+      return [status, "timeout_error"];
+    case 409:
+      return [409, "conflict_error"];
+    case 413:
+      return [413, "request_too_large"];
+    case 429:
+      return [429, "rate_limit_error"];
+    case 500:
+    case 501:
+      return [500, "api_error"];
+    case 503:
+    case 529:
+      return [529, "overloaded_error"];
+  }
+  if (status === 502 || (status >= 520 && status <= 527)) return [502, "api_error"];
+  if (status >= 500 && status <= 599) return [status, "api_error"];
+  if (status >= 400 && status <= 499) return [status, "invalid_request_error"];
+  return [502, "api_error"];
+}
+
+function isContextOverflow(status: number, code: unknown, message: string): boolean {
+  if (code === "context_length_exceeded" || code === "model_max_prompt_tokens_exceeded")
+    return true;
+  // A limit on how much may be sent a minute speaks of the context window too, and passes by waiting.
+  if (status === 429 || (status >= 401 && status <= 403)) return false;
+  return /maximum context length|context window/i.test(message);
+}
+
+function overflowCode(message: string): string | null {
+  return /prompt is too long|exceed context limit/i.test(message)
+    ? "context_length_exceeded"
+    : null;
+}
+
+function messagesError(status: number, type: string, message: string): Reply<MessagesError> {
+  return { status, body: { type: "error", error: { type, message } } };
+}
+
+function chatError(
+  status: number,
+  type: string,
+  message: string,
+  code: string | null,
+): Reply<ChatError> {
+  return { status, body: { error: { message, type, param: null, code } } };
+}
+
+/** The upstream's words, wherever it put them. A page of HTML is nobody's words. */
+function messageOf(body: unknown): string | undefined {
+  if (!isObject(body)) return undefined;
+  const error = body["error"];
+  const inner = isObject(error) ? error["message"] : error;
+  return [inner, body["message"], detailOf(body["detail"])].find(isText);
+}
+
+/** FastAPI puts a list of complaints here. */
+function detailOf(detail: unknown): unknown {
+  if (!Array.isArray(detail)) return detail;
+  return detail
+    .map((item: unknown) => (isObject(item) ? item["msg"] : item))
+    .filter(isText)
+    .join("; ");
+}
+
+function parsed(body: unknown): unknown {
+  return typeof body === "string" ? parseJson(body) : body;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+function isErrorStatus(value: unknown): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value >= 400 && value <= 599;
+}

@@ -1,0 +1,227 @@
+import { isObject, type JsonObject, objectOf } from "../../../core/json.ts";
+import {
+  type ChatProfile,
+  clampEffort,
+  EFFORT_LEVELS,
+  type EffortLevel,
+} from "../../../core/upstream/profile.ts";
+import { sha256Hex } from "../ids.ts";
+import type { ToolNames } from "../names.ts";
+import { Notes, type Translated } from "../notes.ts";
+import { isStrictReady } from "../schema.ts";
+import type { ChatMessage, ChatRequest, ChatText } from "../types.ts";
+import { asSystemContent, systemTexts } from "./content.ts";
+import type { Scope } from "./scope.ts";
+import { addTools, declaredNames } from "./tools.ts";
+import { Turns } from "./turns.ts";
+
+/** What the answer to a Messages client needs to know of its request. */
+export interface MessagesContext {
+  /** The model the client asked for; answers name it, whatever served them. */
+  readonly model: string;
+  readonly toolNames: ToolNames;
+}
+
+/** Fields that are translated below. Everything else is dropped: Chat servers refuse what they do not know. */
+const TRANSLATED = new Set([
+  "model",
+  "max_tokens",
+  "system",
+  "messages",
+  "tools",
+  "tool_choice",
+  "stop_sequences",
+  "temperature",
+  "top_p",
+  "top_k",
+  "stream",
+  "metadata",
+  "thinking",
+  "output_config",
+  "output_format",
+  "service_tier",
+]);
+
+/** Fields whose meaning cannot be given: a place to run, a server to ask, a country to stay in. */
+const CONTRACTS = ["inference_geo", "container", "mcp_servers"];
+
+const USER_CHARS_MAX = 64;
+
+/** What an answer needs of a request, read without checking the rest of it. */
+export function messagesContext(body: unknown, profile: ChatProfile): MessagesContext {
+  const request = objectOf(body) ?? {};
+  const model = request["model"];
+  return {
+    model: typeof model === "string" ? model : "",
+    toolNames: declaredNames(request, profile.tool_name_max),
+  };
+}
+
+/** Translates the request of a Messages client for a Chat Completions upstream. Takes any JSON, never throws. */
+export function messagesToChatRequest(
+  body: unknown,
+  profile: ChatProfile,
+): Translated<ChatRequest, MessagesContext> {
+  const notes = new Notes();
+  const context = messagesContext(body, profile);
+  const scope: Scope = { profile, notes, names: context.toolNames };
+  const request: ChatRequest = { model: context.model, messages: [] };
+  if (isObject(body)) fill(request, body, scope);
+  else notes.invalid("body", "must be a JSON object");
+  if (notes.rejected) return { ok: false, reject: notes.rejected };
+  return { ok: true, body: request, dropped: notes.dropped, context };
+}
+
+function fill(request: ChatRequest, body: JsonObject, scope: Scope): void {
+  const { notes } = scope;
+  for (const name of CONTRACTS) {
+    const value = body[name];
+    const empty =
+      value === undefined || value === null || (Array.isArray(value) && value.length === 0);
+    if (!empty) notes.unsupported(name, "this model's provider cannot honour it");
+  }
+  for (const name of Object.keys(body)) {
+    if (!TRANSLATED.has(name) && !CONTRACTS.includes(name)) notes.drop(name);
+  }
+  request.messages = conversation(body, scope);
+  addMaxTokens(body, request, scope);
+  addTools(body, request, scope);
+  addSampling(body, request, scope);
+  addStops(body, request, scope);
+  addEffort(body, request, scope);
+  addFormat(body, request, scope);
+  addUser(body, request, scope);
+  const tier = body["service_tier"] ?? undefined;
+  if (tier === "auto") request.service_tier = "auto";
+  else if (tier === "standard_only") request.service_tier = "default";
+  else if (tier !== undefined) notes.drop("service_tier");
+  const stream = notes.boolean(body, "stream", "stream");
+  if (stream !== undefined) request.stream = stream;
+  // Without this a Chat stream tells no usage, and the client's protocol always does.
+  if (stream) request.stream_options = { include_usage: true };
+}
+
+function conversation(body: JsonObject, scope: Scope): ChatMessage[] {
+  const { notes, profile } = scope;
+  const given = body["messages"];
+  if (!Array.isArray(given) || given.length === 0) {
+    notes.invalid("messages", "must be a non-empty array");
+    return [];
+  }
+  const turns = new Turns(scope);
+  for (const [at, item] of given.entries()) turns.add(item, `messages[${at}]`);
+  turns.end();
+  const system = body["system"] ?? "";
+  const head: ChatText[] = [...systemTexts(system, "system", scope), ...turns.hoisted];
+  if (turns.messages.length === 0) notes.invalid("messages", "have nothing to say");
+  if (head.length === 0) return turns.messages;
+  const marked = profile.cache_control === "keep" && typeof system !== "string";
+  return [{ role: "system", content: asSystemContent(head, marked) }, ...turns.messages];
+}
+
+function addMaxTokens(body: JsonObject, request: ChatRequest, scope: Scope): void {
+  const given = body["max_tokens"];
+  if (typeof given !== "number" || !Number.isSafeInteger(given) || given < 1) {
+    scope.notes.invalid("max_tokens", "must be a whole number of 1 or more");
+    return;
+  }
+  request[scope.profile.max_tokens_field] = given;
+}
+
+function addSampling(body: JsonObject, request: ChatRequest, scope: Scope): void {
+  const { notes, profile } = scope;
+  for (const name of ["temperature", "top_p"] as const) {
+    const value = notes.number(body, name, name);
+    if (value === undefined) continue;
+    if (value < 0 || value > 1) notes.invalid(name, "must be from 0 to 1");
+    if (profile.sampling === "fixed") notes.drop(name);
+    else request[name] = value;
+  }
+  const topK = notes.number(body, "top_k", "top_k");
+  if (topK === undefined) return;
+  if (profile.top_k) request.top_k = topK;
+  else notes.drop("top_k");
+}
+
+function addStops(body: JsonObject, request: ChatRequest, scope: Scope): void {
+  const { notes, profile } = scope;
+  const stops: string[] = [];
+  for (const [at, item] of (
+    notes.array(body, "stop_sequences", "stop_sequences") ?? []
+  ).entries()) {
+    if (typeof item !== "string") notes.invalid(`stop_sequences[${at}]`, "must be a string");
+    else if (item !== "") stops.push(item);
+  }
+  if (profile.max_stops !== null && stops.length > profile.max_stops) {
+    const why = `this model's provider takes at most ${profile.max_stops}`;
+    notes.unsupported("stop_sequences", why);
+  }
+  if (stops.length > 0) request.stop = stops;
+}
+
+function addEffort(body: JsonObject, request: ChatRequest, scope: Scope): void {
+  const { notes, profile } = scope;
+  const thinking = notes.object(body, "thinking", "thinking");
+  const config = notes.object(body, "output_config", "output_config");
+  const level = effortOf(config, notes) ?? effortOfBudget(thinking, notes);
+  if (level === undefined) return;
+  if (profile.reasoning === "none") notes.drop(thinking ? "thinking" : "output_config.effort");
+  else request.reasoning_effort = clampEffort(level, profile.effort_levels);
+}
+
+function effortOf(config: JsonObject | undefined, notes: Notes): EffortLevel | undefined {
+  const given = config?.["effort"];
+  if (given === undefined || given === null) return undefined;
+  const level = EFFORT_LEVELS.find((known) => known === given);
+  if (level === undefined) notes.invalid("output_config.effort", "is not a level of effort");
+  return level;
+}
+
+function effortOfBudget(thinking: JsonObject | undefined, notes: Notes): EffortLevel | undefined {
+  if (thinking?.["type"] !== "enabled") return undefined;
+  const budget = notes.number(thinking, "budget_tokens", "thinking.budget_tokens");
+  if (budget === undefined) {
+    notes.invalid("thinking.budget_tokens", "is missing");
+    return undefined;
+  }
+  if (budget < 4096) return "low";
+  return budget < 16_384 ? "medium" : "high";
+}
+
+function addFormat(body: JsonObject, request: ChatRequest, scope: Scope): void {
+  const { notes } = scope;
+  const current = objectOf(body["output_config"])?.["format"];
+  const legacy = current === undefined || current === null;
+  const path = legacy ? "output_format" : "output_config.format";
+  const format = legacy ? body["output_format"] : current;
+  if (format === undefined || format === null) return;
+  const given = notes.element(format, path);
+  if (!given) return;
+  if (given["type"] !== "json_schema") {
+    notes.unsupported(`${path}.type`, 'only "json_schema" can be translated');
+    return;
+  }
+  const schema = notes.verbatim(given, "schema", `${path}.schema`);
+  if (!schema) {
+    notes.invalid(`${path}.schema`, "must be an object");
+    return;
+  }
+  const strict = isStrictReady(schema);
+  request.response_format = {
+    type: "json_schema",
+    json_schema: { name: formatName(schema["title"]), schema, strict },
+  };
+}
+
+function formatName(title: unknown): string {
+  if (typeof title !== "string" || title === "") return "output";
+  return title.slice(0, 64).replace(/[^a-zA-Z0-9_-]/g, "_");
+}
+
+function addUser(body: JsonObject, request: ChatRequest, scope: Scope): void {
+  const metadata = scope.notes.object(body, "metadata", "metadata");
+  const id = metadata && scope.notes.string(metadata, "user_id", "metadata.user_id");
+  if (!id) return;
+  // Hashing keeps a long id stable for its user and as long as the field allows.
+  request.user = id.length <= USER_CHARS_MAX ? id : sha256Hex(id);
+}

@@ -1,0 +1,24 @@
+import type { JsonObject } from "../../../core/json.ts";
+import type { ChatProfile } from "../../../core/upstream/profile.ts";
+import type { ToolNames } from "../names.ts";
+import type { Notes } from "../notes.ts";
+import type { Marked } from "../types.ts";
+
+/** What the parts of one request share while it is translated. */
+export interface Scope {
+  readonly profile: ChatProfile;
+  readonly notes: Notes;
+  readonly names: ToolNames;
+}
+
+/** Takes the cache mark of `from` over to `to`, where the upstream knows such marks. */
+export function mark<T extends Marked>(to: T, from: JsonObject, path: string, scope: Scope): T {
+  if (from["cache_control"] === undefined || from["cache_control"] === null) return to;
+  if (scope.profile.cache_control === "drop") {
+    scope.notes.drop("cache_control");
+    return to;
+  }
+  const cacheControl = scope.notes.verbatim(from, "cache_control", `${path}.cache_control`);
+  if (cacheControl) to.cache_control = cacheControl;
+  return to;
+}

@@ -1,0 +1,209 @@
+import type { JsonObject } from "../../../core/json.ts";
+import { argumentsOf } from "../arguments.ts";
+import { toChatToolId } from "../ids.ts";
+import type { ChatAssistant, ChatMessage, ChatPart, ChatText, ChatToolCall } from "../types.ts";
+import { asContent, asSystemContent, systemTexts, toolAnswer, userParts } from "./content.ts";
+import type { Scope } from "./scope.ts";
+
+/**
+ * Translates the turns of a Messages conversation one after the other.
+ *
+ * Chat wants every tool call answered by tool messages that follow it directly. So what stands between two
+ * assistant turns is gathered first: its tool results go in front, and only then the system entries and
+ * user messages, in their order.
+ */
+export class Turns {
+  readonly messages: ChatMessage[] = [];
+  /** System texts that belong to the head of the conversation. */
+  readonly hoisted: ChatText[] = [];
+  private readonly scope: Scope;
+  /** Calls of the last assistant turn that no result has answered yet. */
+  private readonly open = new Set<string>();
+  private results: ChatMessage[] = [];
+  private rest: ChatMessage[] = [];
+  private between = false;
+
+  constructor(scope: Scope) {
+    this.scope = scope;
+  }
+
+  add(item: unknown, path: string): void {
+    const message = this.scope.notes.element(item, path);
+    if (!message) return;
+    switch (message["role"]) {
+      case "assistant":
+        this.closeGap();
+        this.addAssistant(message, path);
+        return;
+      case "user":
+        this.between = true;
+        this.addUser(message, path);
+        return;
+      case "system":
+        this.between = true;
+        this.addSystem(message["content"], `${path}.content`);
+        return;
+      default:
+        this.scope.notes.invalid(`${path}.role`, 'must be "user" or "assistant"');
+    }
+  }
+
+  end(): void {
+    this.closeGap();
+    this.requireAnswers();
+  }
+
+  private closeGap(): void {
+    if (!this.between) return;
+    this.requireAnswers();
+    for (const message of this.results) this.messages.push(message);
+    for (const message of this.rest) this.messages.push(message);
+    this.results = [];
+    this.rest = [];
+    this.between = false;
+  }
+
+  private requireAnswers(): void {
+    if (this.open.size === 0) return;
+    const ids = [...this.open].slice(0, 8).join(", ");
+    this.scope.notes.invalid(
+      "messages",
+      `these tool_use ids have no tool_result in the turn after them: ${ids}`,
+    );
+    this.open.clear();
+  }
+
+  private addUser(message: JsonObject, path: string): void {
+    const content = message["content"];
+    const where = `${path}.content`;
+    if (typeof content === "string") {
+      if (content !== "") this.rest.push({ role: "user", content });
+      return;
+    }
+    if (!Array.isArray(content)) {
+      this.scope.notes.invalid(where, "must be a string or an array of blocks");
+      return;
+    }
+    const attachments: ChatPart[] = [];
+    for (const [at, item] of content.entries()) {
+      const block = this.scope.notes.element(item, `${where}[${at}]`);
+      if (block?.["type"] !== "tool_result") continue;
+      this.answer(block, `${where}[${at}]`);
+      const { message: result, attachments: media } = toolAnswer(
+        block,
+        `${where}[${at}]`,
+        this.scope,
+      );
+      this.results.push(result);
+      for (const part of media) attachments.push(part);
+    }
+    const parts = [...attachments, ...userParts(content, where, this.scope)];
+    if (parts.length > 0) this.rest.push({ role: "user", content: asContent(parts) });
+  }
+
+  private answer(block: JsonObject, path: string): void {
+    const id = block["tool_use_id"];
+    if (typeof id !== "string" || this.open.delete(id)) return;
+    const why = "answers no open tool_use of the assistant turn before it";
+    this.scope.notes.invalid(`${path}.tool_use_id`, `${id.slice(0, 128)} ${why}`);
+  }
+
+  private addSystem(content: unknown, path: string): void {
+    const texts = systemTexts(content, path, this.scope);
+    if (texts.length === 0) return;
+    const { mid_system: place, cache_control: marks } = this.scope.profile;
+    if (place === "hoist") {
+      for (const text of texts) this.hoisted.push(text);
+    } else if (place === "user") {
+      const text = asSystemContent(texts, false);
+      this.rest.push({ role: "user", content: `<system-reminder>${text}</system-reminder>` });
+    } else {
+      const marked = marks === "keep" && Array.isArray(content);
+      this.rest.push({ role: "system", content: asSystemContent(texts, marked) });
+    }
+  }
+
+  private addAssistant(message: JsonObject, path: string): void {
+    const answersPending = this.open.size > 0;
+    const turn = this.assistantTurn(message["content"], `${path}.content`);
+    if (turn === undefined) return;
+    const last = this.messages.at(-1);
+    // Only here do neighbouring turns become one: no text may come between a call and its answer.
+    if (answersPending && last?.role === "assistant") join(last, turn);
+    else this.messages.push(turn);
+  }
+
+  private assistantTurn(content: unknown, path: string): ChatAssistant | undefined {
+    if (typeof content === "string") {
+      return content === "" ? undefined : { role: "assistant", content };
+    }
+    if (!Array.isArray(content)) {
+      this.scope.notes.invalid(path, "must be a string or an array of blocks");
+      return undefined;
+    }
+    const texts: string[] = [];
+    const thoughts: string[] = [];
+    const calls: ChatToolCall[] = [];
+    for (const [at, item] of content.entries()) {
+      const where = `${path}[${at}]`;
+      const block = this.scope.notes.element(item, where);
+      if (!block) continue;
+      const type = block["type"];
+      if (type === "text") {
+        texts.push(this.scope.notes.string(block, "text", `${where}.text`) ?? "");
+      } else if (type === "thinking") {
+        thoughts.push(this.scope.notes.string(block, "thinking", `${where}.thinking`) ?? "");
+      } else if (type === "tool_use") {
+        calls.push(this.call(block, where));
+      } else if (!isServerBlock(type)) {
+        this.scope.notes.unsupported(`${where}.type`, "this block cannot be translated");
+      }
+    }
+    return this.build(texts.join(""), thoughts.join(""), calls);
+  }
+
+  private build(text: string, thought: string, calls: ChatToolCall[]): ChatAssistant | undefined {
+    if (text === "" && calls.length === 0) return undefined;
+    const turn: ChatAssistant = { role: "assistant", content: text === "" ? null : text };
+    if (this.scope.profile.replay_reasoning && thought !== "") turn.reasoning_content = thought;
+    if (calls.length > 0) turn.tool_calls = calls;
+    return turn;
+  }
+
+  private call(block: JsonObject, path: string): ChatToolCall {
+    const { notes, names, profile } = this.scope;
+    const id = notes.requiredString(block, "id", `${path}.id`);
+    const name = notes.requiredString(block, "name", `${path}.name`);
+    const input = notes.verbatim(block, "input", `${path}.input`);
+    if (this.open.has(id)) notes.invalid(`${path}.id`, "is the id of two calls");
+    this.open.add(id);
+    return {
+      id: toChatToolId(id, profile.tool_id_max),
+      type: "function",
+      function: {
+        name: names.forChat(name, profile.tool_name_max),
+        arguments: argumentsOf(input),
+      },
+    };
+  }
+}
+
+/** What the model's own side ran, or thought in secret: no Chat upstream has a place for it. */
+function isServerBlock(type: unknown): boolean {
+  return (
+    type === "redacted_thinking" ||
+    type === "server_tool_use" ||
+    type === "mcp_tool_use" ||
+    type === "container_upload" ||
+    (typeof type === "string" && type.endsWith("_tool_result"))
+  );
+}
+
+function join(first: ChatAssistant, second: ChatAssistant): void {
+  const text = (first.content ?? "") + (second.content ?? "");
+  first.content = text === "" ? null : text;
+  const thought = (first.reasoning_content ?? "") + (second.reasoning_content ?? "");
+  if (thought !== "") first.reasoning_content = thought;
+  const calls = [...(first.tool_calls ?? []), ...(second.tool_calls ?? [])];
+  if (calls.length > 0) first.tool_calls = calls;
+}

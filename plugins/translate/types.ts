@@ -1,0 +1,212 @@
+import type Anthropic from "@anthropic-ai/sdk";
+import type OpenAI from "openai";
+import type { JsonObject } from "../../core/json.ts";
+import type { EffortLevel } from "../../core/upstream/profile.ts";
+
+/*
+ * The bodies that translations give out, in the words of the official clients' declarations, plus the
+ * extensions that servers of both kinds have agreed on: reasoning, thinking blocks and cache marks. What
+ * comes in is untrusted and has no type until a guard has seen it.
+ */
+
+/** A cache mark travels as the client wrote it. */
+export type Marked = { cache_control?: JsonObject };
+
+/* Chat Completions, as sent to an upstream. */
+
+export type ChatText = OpenAI.Chat.ChatCompletionContentPartText & Marked;
+export type ChatImage = OpenAI.Chat.ChatCompletionContentPartImage & Marked;
+export type ChatFile = OpenAI.Chat.ChatCompletionContentPart.File & Marked;
+export type ChatPart = ChatText | ChatImage | ChatFile;
+export type ChatToolCall = OpenAI.Chat.ChatCompletionMessageFunctionToolCall;
+export type ChatTool = OpenAI.Chat.ChatCompletionFunctionTool & Marked;
+export type ChatToolChoice =
+  | "none"
+  | "auto"
+  | "required"
+  | OpenAI.Chat.ChatCompletionNamedToolChoice;
+
+export type ChatSystem = { role: "system"; content: string | ChatText[] };
+export type ChatUser = { role: "user"; content: string | ChatPart[] };
+export type ChatAssistant = {
+  role: "assistant";
+  content: string | null;
+  reasoning_content?: string;
+  tool_calls?: ChatToolCall[];
+};
+export type ChatToolResult = { role: "tool"; tool_call_id: string; content: string } & Marked;
+export type ChatMessage = ChatSystem | ChatUser | ChatAssistant | ChatToolResult;
+
+export type ChatRequest = {
+  model: string;
+  messages: ChatMessage[];
+  max_tokens?: number;
+  max_completion_tokens?: number;
+  temperature?: number;
+  top_p?: number;
+  top_k?: number;
+  stop?: string[];
+  stream?: boolean;
+  stream_options?: OpenAI.Chat.ChatCompletionStreamOptions;
+  tools?: ChatTool[];
+  tool_choice?: ChatToolChoice;
+  parallel_tool_calls?: boolean;
+  reasoning_effort?: EffortLevel;
+  response_format?: OpenAI.ResponseFormatJSONSchema;
+  service_tier?: "auto" | "default";
+  user?: string;
+};
+
+/* Messages, as sent to an upstream. */
+
+export type MessagesText = Pick<Anthropic.TextBlockParam, "type" | "text"> & Marked;
+export type MessagesImage = {
+  type: "image";
+  source: Anthropic.Base64ImageSource | Anthropic.URLImageSource;
+} & Marked;
+export type MessagesDocument = {
+  type: "document";
+  source: Anthropic.Base64PDFSource | Anthropic.PlainTextSource | Anthropic.URLPDFSource;
+  title?: string;
+} & Marked;
+export type MessagesToolUse = {
+  type: "tool_use";
+  id: string;
+  name: string;
+  input: JsonObject;
+} & Marked;
+export type MessagesToolResult = {
+  type: "tool_result";
+  tool_use_id: string;
+  content?: string | MessagesContent[];
+} & Marked;
+/** What a user may show: the blocks that a tool may give back, too. */
+export type MessagesContent = MessagesText | MessagesImage | MessagesDocument;
+/** Signed or sealed thinking goes back exactly as it came. */
+export type MessagesThinking =
+  | Pick<Anthropic.ThinkingBlockParam, "type" | "thinking" | "signature">
+  | Pick<Anthropic.RedactedThinkingBlockParam, "type" | "data">;
+export type MessagesBlock =
+  | MessagesContent
+  | MessagesToolUse
+  | MessagesToolResult
+  | MessagesThinking;
+export type MessagesTurn = { role: "user" | "assistant" | "system"; content: MessagesBlock[] };
+
+export type MessagesTool = Pick<Anthropic.Tool, "name"> & {
+  description?: string;
+  strict?: true;
+  input_schema: JsonObject;
+} & Marked;
+
+export type MessagesRequest = {
+  model: string;
+  max_tokens: number;
+  messages: MessagesTurn[];
+  system?: MessagesText[];
+  temperature?: number;
+  top_p?: number;
+  top_k?: number;
+  stop_sequences?: string[];
+  stream?: boolean;
+  tools?: MessagesTool[];
+  tool_choice?: Anthropic.ToolChoice;
+  thinking?: JsonObject;
+  output_config?: { effort?: EffortLevel; format?: Anthropic.JSONOutputFormat };
+  metadata?: { user_id: string };
+  service_tier?: "auto" | "standard_only";
+};
+
+/* Messages, as answered to a client. */
+
+export type MessagesUsage = Pick<Anthropic.Usage, "input_tokens" | "output_tokens"> & {
+  cache_creation_input_tokens: number;
+  cache_read_input_tokens: number;
+  output_tokens_details?: Anthropic.OutputTokensDetails;
+};
+export type MessagesStop = {
+  stop_reason: Anthropic.StopReason | null;
+  stop_sequence: string | null;
+  stop_details?: Pick<Anthropic.RefusalStopDetails, "type" | "category" | "explanation">;
+};
+export type AnswerBlock =
+  | Pick<Anthropic.TextBlock, "type" | "text">
+  | Pick<Anthropic.ThinkingBlock, "type" | "thinking" | "signature">
+  | Pick<Anthropic.RedactedThinkingBlock, "type" | "data">
+  | MessagesToolUse;
+export type MessagesAnswer = {
+  id: string;
+  type: "message";
+  role: "assistant";
+  model: string;
+  content: AnswerBlock[];
+  usage: MessagesUsage;
+} & MessagesStop;
+
+/** The events of a Messages stream, with the fields that a translated one has. */
+export type MessagesEvent =
+  | { type: "message_start"; message: MessagesAnswer }
+  | { type: "content_block_start"; index: number; content_block: AnswerBlock }
+  | {
+      type: "content_block_delta";
+      index: number;
+      delta: Exclude<Anthropic.RawContentBlockDelta, Anthropic.CitationsDelta>;
+    }
+  | { type: "content_block_stop"; index: number }
+  | { type: "message_delta"; delta: MessagesStop; usage: MessagesUsage }
+  | { type: "message_stop" }
+  | { type: "ping" }
+  | MessagesError;
+
+export type MessagesError = {
+  type: "error";
+  error: { type: string; message: string };
+  request_id?: string;
+};
+
+/* Chat Completions, as answered to a client. */
+
+export type ChatUsage = {
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+  prompt_tokens_details: { cached_tokens: number; cache_write_tokens: number };
+  completion_tokens_details?: { reasoning_tokens: number };
+};
+export type FinishReason = "stop" | "length" | "tool_calls" | "content_filter";
+export type AnswerToolCall = OpenAI.Chat.ChatCompletionMessageToolCall;
+export type ChatAnswerMessage = {
+  role: "assistant";
+  content: string | null;
+  refusal: string | null;
+  reasoning_content?: string;
+  thinking_blocks?: JsonObject[];
+  tool_calls?: AnswerToolCall[];
+  annotations?: OpenAI.Chat.ChatCompletionMessage.Annotation[];
+};
+export type ChatAnswer = {
+  id: string;
+  object: "chat.completion";
+  created: number;
+  model: string;
+  choices: [{ index: 0; message: ChatAnswerMessage; logprobs: null; finish_reason: FinishReason }];
+  usage: ChatUsage;
+};
+
+/** One piece of a streamed tool call; a custom call's shape is not in the published declarations yet. */
+export type ToolCallDelta =
+  | OpenAI.Chat.ChatCompletionChunk.Choice.Delta.ToolCall
+  | { index: number; id: string; type: "custom"; custom: { name: string; input: string } }
+  | { index: number; custom: { input: string } };
+export type ChatDelta = Pick<
+  OpenAI.Chat.ChatCompletionChunk.Choice.Delta,
+  "role" | "content" | "refusal"
+> & {
+  reasoning_content?: string;
+  thinking_blocks?: JsonObject[];
+  tool_calls?: ToolCallDelta[];
+};
+
+export type ChatError = {
+  error: { message: string; type: string; param: string | null; code: string | null };
+};
