@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Ask } from "./ask.ts";
 import type { Directive } from "./directive.ts";
 import { say } from "./say.ts";
@@ -48,7 +48,7 @@ const tokensPerImageMade = 1_000;
 /** What the simulator knows of a request beside its fields. */
 export interface Arrival {
   readonly bytes: Uint8Array;
-  /** Makes the ids of equal requests differ; empty by default. */
+  /** Up to 24 hex digits that make the ids of equal requests differ; empty by default. */
   readonly salt: string;
   /** The request as JSON, where the directive asks for it back. */
   readonly echo: string | undefined;
@@ -56,8 +56,7 @@ export interface Arrival {
 
 /** Answers a request as its directive asks. */
 export function makeAnswer(ask: Ask, directive: Directive, arrival: Arrival): Answer {
-  const hash = createHash("sha256").update(arrival.bytes).update(arrival.salt);
-  const id = hash.digest("hex").slice(0, 24);
+  const id = hash("sha256", arrival.bytes, "hex").slice(0, 24 - arrival.salt.length) + arrival.salt;
   const limit = directive.ignore_max_tokens === true ? undefined : ask.maxTokens;
   const thinking = cutToTokens(directive.thinking ?? "", limit);
   const thought = directive.reasoning_tokens ?? countTokens(thinking);

@@ -62,7 +62,7 @@
  *   pings                the protocol's ping before every nth event
  *   eol                  "\n" (default), "\r\n" or "\r"
  *   split_bytes          the stream cut anew into packets of this size
- *   coalesce             all events in one write
+ *   coalesce             as many events as fit in one write of 14 KB
  */
 import * as v from "valibot";
 

@@ -76,20 +76,14 @@ function read(body: JsonObject): Ask | Problem {
 }
 
 function whole(answer: Answer): string {
-  const { directive } = answer;
-  return JSON.stringify({
-    ...messageHead(answer),
-    content: blocks(answer).map(({ start, filled }) => ({ ...start, ...filled })),
-    stop_reason: directive.stop ?? stopReasons[answer.ending],
-    stop_sequence: answer.stopSequence,
-    stop_details: stopDetails(answer),
-    usage: directive.usage === "missing" ? undefined : fullUsage(answer, answer.usage.output),
-  });
+  const content = blocks(answer).map(({ start, filled }) => ({ ...start, ...filled }));
+  return JSON.stringify(messageOf(answer, content, stopReason(answer), answer.usage.output));
 }
 
 function* events(answer: Answer): Generator<string> {
   const { directive, usage } = answer;
-  yield frame("message_start", { type: "message_start", message: startMessage(answer) });
+  const opening = messageOf(answer, [], null, Math.min(1, usage.output));
+  yield frame("message_start", { type: "message_start", message: opening });
   let index = 0;
   for (const block of blocks(answer)) {
     const content_block = block.start;
@@ -103,7 +97,7 @@ function* events(answer: Answer): Generator<string> {
   yield frame("message_delta", {
     type: "message_delta",
     delta: {
-      stop_reason: directive.stop ?? stopReasons[answer.ending],
+      stop_reason: stopReason(answer),
       stop_sequence: answer.stopSequence,
       stop_details: stopDetails(answer),
     },
@@ -121,21 +115,33 @@ function* events(answer: Answer): Generator<string> {
   yield frame("message_stop", { type: "message_stop" });
 }
 
-function messageHead({ id, ask }: Answer): JsonObject {
-  return { id: `msg_${id}`, type: "message", role: "assistant", model: ask.model };
+/** The message, which has no stop reason yet when a stream opens. */
+function messageOf(
+  answer: Answer,
+  content: readonly JsonObject[],
+  stop_reason: string | null,
+  outputTokens: number,
+): JsonObject {
+  const { id, ask, directive } = answer;
+  const ended = stop_reason !== null;
+  return {
+    id: `msg_${id}`,
+    type: "message",
+    role: "assistant",
+    model: ask.model,
+    content,
+    stop_reason,
+    stop_sequence: ended ? answer.stopSequence : null,
+    stop_details: ended ? stopDetails(answer) : null,
+    usage:
+      directive.usage === "missing"
+        ? undefined
+        : fullUsage(answer, outputTokens, !ended && directive.usage === "late"),
+  };
 }
 
-function startMessage(answer: Answer): JsonObject {
-  const { usage: mode } = answer.directive;
-  const usage = fullUsage(answer, Math.min(1, answer.usage.output));
-  return {
-    ...messageHead(answer),
-    content: [],
-    stop_reason: null,
-    stop_sequence: null,
-    stop_details: null,
-    usage: mode === "missing" ? undefined : mode === "late" ? { ...usage, input_tokens: 0 } : usage,
-  };
+function stopReason({ directive, ending }: Answer): string {
+  return directive.stop ?? stopReasons[ending];
 }
 
 function stopDetails({ directive, ending, refusal }: Answer): JsonObject | null {
@@ -152,11 +158,14 @@ function inputUsage({ usage }: Answer) {
   };
 }
 
-function fullUsage(answer: Answer, output_tokens: number): JsonObject {
+function fullUsage(answer: Answer, output_tokens: number, late: boolean): JsonObject {
+  const input = inputUsage(answer);
   return {
-    ...inputUsage(answer),
+    input_tokens: late ? 0 : input.input_tokens,
+    cache_creation_input_tokens: input.cache_creation_input_tokens,
+    cache_read_input_tokens: input.cache_read_input_tokens,
     cache_creation: {
-      ephemeral_5m_input_tokens: answer.usage.cacheWrite,
+      ephemeral_5m_input_tokens: input.cache_creation_input_tokens,
       ephemeral_1h_input_tokens: 0,
     },
     output_tokens,

@@ -2,6 +2,14 @@ import type { Answer } from "./answer.ts";
 import type { Directive } from "./directive.ts";
 import type { Protocol } from "./protocol.ts";
 
+/**
+ * The most that may be written under one cork. uWebSockets.js 20.0.8 gathers 16 KB there; a write that
+ * does not fit makes it flush, and when that flush meets a full socket the write itself is lost, which
+ * the reader sees as a malformed chunk. Small corks also cost less: past the 16 KB an event takes four
+ * system calls, 8.5 µs in place of 0.4 µs.
+ */
+export const corkedBytesMax = 14_000;
+
 /** One write of a stream. An empty string stands for the directive's one silence. */
 export type Packet = string | Uint8Array;
 
@@ -40,9 +48,24 @@ export function* packets(
   let stream: Iterable<Packet> = protocol.events(answer);
   if (fault !== undefined) stream = stopped(stream, fault, protocol, answer);
   if (isDressed(directive)) stream = dressed(stream, directive, protocol.ping);
-  if (directive.coalesce === true) yield* recut(stream, Number.MAX_SAFE_INTEGER);
-  else if (directive.split_bytes !== undefined) yield* recut(stream, directive.split_bytes);
-  else yield* stream;
+  if (directive.coalesce === true) yield* recut(stream, corkedBytesMax);
+  else if (directive.split_bytes !== undefined) {
+    yield* recut(stream, Math.min(directive.split_bytes, corkedBytesMax));
+  } else yield* fitted(stream);
+}
+
+/** Cuts what is too large for one write; a giant event becomes several. */
+function* fitted(stream: Iterable<Packet>): Generator<Packet> {
+  for (const packet of stream) {
+    // A character of UTF-16 takes at most three bytes of UTF-8.
+    if (packet.length * 3 <= corkedBytesMax) yield packet;
+    else {
+      const bytes = Buffer.from(packet);
+      for (let start = 0; start < bytes.length; start += corkedBytesMax) {
+        yield bytes.subarray(start, start + corkedBytesMax);
+      }
+    }
+  }
 }
 
 function* stopped(
@@ -106,7 +129,7 @@ function* recut(stream: Iterable<Packet>, size: number): Generator<Packet> {
       yield packet;
       continue;
     }
-    const bytes = typeof packet === "string" ? Buffer.from(packet) : Buffer.from(packet);
+    const bytes = Buffer.from(packet);
     waiting.push(bytes);
     length += bytes.length;
     if (length < size) continue;

@@ -19,6 +19,7 @@ export class Responder {
   readonly #failures: Failures;
   /** Plans by the bytes of the request, for requests whose head has no part in the answer. */
   readonly #plans = new Map<string, Plan>();
+  readonly #seen = new Uint32Array(4_096);
   #calls = 0;
 
   constructor(protocol: Protocol, failures: Failures) {
@@ -39,11 +40,23 @@ export class Responder {
     const known = this.#plans.get(key);
     if (known !== undefined) return known;
     const plan = this.#plan(head, body);
-    if (plan instanceof Plan && isRepeatable(plan.answer.directive)) {
+    if (plan instanceof Plan && isRepeatable(plan.answer.directive) && this.#isRepeated(plan)) {
       if (this.#plans.size >= cachedPlansMax) this.#plans.clear();
       this.#plans.set(key, plan);
     }
     return plan;
+  }
+
+  /**
+   * Whether this request was seen lately. A plan is kept at the second sight only: keeping what never
+   * comes again costs more time in the garbage collector than making it did.
+   */
+  #isRepeated({ answer }: Plan): boolean {
+    const print = Number.parseInt(answer.id.slice(0, 8), 16);
+    const slot = print % this.#seen.length;
+    const repeated = this.#seen[slot] === print;
+    this.#seen[slot] = print;
+    return repeated;
   }
 
   #plan(head: Head, bytes: Buffer): Plan | Problem {
@@ -62,7 +75,7 @@ export class Responder {
     const directive = findDirective(places);
     if (typeof directive === "string") return problem(directive);
     const echo = directive.echo === true ? JSON.stringify({ ...head, body }) : undefined;
-    const salt = directive.unique_ids === true ? String(++this.#calls) : "";
+    const salt = directive.unique_ids === true ? (++this.#calls).toString(16) : "";
     return new Plan(this.#protocol, makeAnswer(ask, directive, { bytes, salt, echo }));
   }
 

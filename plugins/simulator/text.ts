@@ -8,7 +8,7 @@ const words = (
   .split(" ")
   .map((word) => (word.length === 3 ? `${word} ` : word));
 
-const fillerBlock = `${"toll gate by the sea, ".repeat(744)}toll gate by the`;
+const fillerBlock = "toll gate by the sea, ".repeat(186);
 
 /** The simulator's tokenizer: one token is four bytes of UTF-8, begun ones count. */
 export function countTokens(text: string): number {
@@ -26,7 +26,7 @@ export function fillerText(seed: number, tokens: number): string {
   return chosen.join("");
 }
 
-/** Text of `bytes` bytes in blocks of 16 KB, made as it is read, so that 16 GB take no memory. */
+/** Text of `bytes` bytes in blocks of 4 KB, made as it is read, so that 16 GB take no memory. */
 export function* fillerBlocks(bytes: number): Generator<string> {
   let left = bytes;
   for (; left >= fillerBlock.length; left -= fillerBlock.length) yield fillerBlock;

@@ -94,6 +94,22 @@ describe("the simulator's tally", () => {
     assert.equal(bytes, 20e6);
   });
 
+  it("loses nothing to a slow reader when a write does not fit the cork", async () => {
+    for (const directive of [{ total_bytes: 40e6 }, { giant_event_bytes: 20e6, deltas: 9_000 }]) {
+      const { incoming } = await open(chatBody(directive, { stream: true }));
+      let bytes = 0;
+      let end = "";
+      for await (const chunk of incoming as AsyncIterable<Buffer>) {
+        bytes += chunk.length;
+        end = chunk.toString("latin1", chunk.length - 14);
+        // A pause lets the simulator's socket fill, which is when uWebSockets.js may drop a write.
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      assert.ok(bytes > 20e6);
+      assert.equal(end, "data: [DONE]\n\n");
+    }
+  });
+
   it("sends all of a large unstreamed answer", async () => {
     const response = await post(bench, path, chatBody({ total_bytes: 20e6 }));
     const { choices } = (await response.json()) as { choices: [{ message: { content: string } }] };
