@@ -29,10 +29,6 @@ export function oneOf<const T extends readonly string[]>(options: T) {
   return v.picklist(options, `one of ${options.join(", ")}`);
 }
 
-export function yesOrNo() {
-  return v.boolean("true or false");
-}
-
 /** An absolute URL of one of the schemes. */
 export function url(schemes: readonly string[], expected: string) {
   const form = new RegExp(`^(?:${schemes.join("|")})://[^\\s/?#]+[^\\s?#]*$`);
