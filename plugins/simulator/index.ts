@@ -1,6 +1,7 @@
 /** Runs the simulated provider beside the gateway, so that the default configuration can answer. */
 import { Worker } from "node:worker_threads";
 import * as v from "valibot";
+import type { Plugin } from "../../core/plugin.ts";
 import type { WorkerOptions, WorkerReport } from "./worker.ts";
 
 /** Options of the plugin in the configuration. */
@@ -9,15 +10,8 @@ export const options = v.strictObject({
   host: v.optional(v.string(), "127.0.0.1"),
 });
 
-/** The part of the gateway's plugin contract that the simulator needs. */
-interface Plugin {
-  readonly name: string;
-  start(): Promise<void>;
-  stop(): Promise<void>;
-}
-
 /** Makes the plugin: `start` resolves when the simulator listens, `stop` when its thread has ended. */
-export default function simulator(_services: unknown, given: v.InferInput<typeof options>): Plugin {
+export default function simulator(_services: unknown, given: unknown): Plugin {
   const address = v.parse(options, given);
   let worker: Worker | undefined;
   return {
