@@ -1,0 +1,90 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse, stringify } from "yaml";
+import { isObject, type JsonObject } from "../../core/json.ts";
+import { packageRoot } from "../../core/root.ts";
+
+/** A plugin as a config names it, with or without options. */
+export type PluginEntry = string | Readonly<Record<string, unknown>>;
+
+/** What a test wants to be different from the shipped `config/gateway.yaml`. */
+export interface ConfigChanges {
+  /** Merged into the config, mapping by mapping; anything else replaces, and `undefined` removes. */
+  readonly config?: JsonObject | undefined;
+  /** Options by plugin name; a plugin that is not in the list yet goes to its end. `false` removes one. */
+  readonly plugins?: Readonly<Record<string, JsonObject | true | false>> | undefined;
+}
+
+/** The parts of a test's gateway that the config must name. */
+export interface Surroundings {
+  readonly port: number;
+  readonly data: string;
+  readonly simulatorPort: number;
+  readonly adminToken: string;
+}
+
+/** The simulator runs beside the gateway, and the demo has nobody to greet. */
+const LEFT_OUT = new Set(["simulator", "demo"]);
+
+/**
+ * The shipped default config, moved to other ports and another folder, with a test's changes. Tests run
+ * what strangers run, so a default that breaks is noticed.
+ */
+export function testConfig(changes: ConfigChanges, around: Surroundings): JsonObject {
+  const file = join(packageRoot, "config", "gateway.yaml");
+  const text = readFileSync(file, "utf8").replaceAll(
+    /127\.0\.0\.1:9001/g,
+    `127.0.0.1:${around.simulatorPort}`,
+  );
+  const shipped: unknown = parse(text, { merge: true });
+  if (!isObject(shipped)) throw new Error(`${file} holds no mapping`);
+  const config = merged(shipped, {
+    listen: { host: "127.0.0.1", port: around.port },
+    admin: { token: around.adminToken },
+    stores: { data: around.data },
+    limits: { drain_seconds: 5 },
+    catalogue: join(packageRoot, "config", "catalogue.yaml"),
+    plugins: pluginList(shipped["plugins"], changes.plugins ?? {}),
+  });
+  return merged(config, changes.config ?? {});
+}
+
+/** Writes a config where `--config` finds it. */
+export function writeConfig(file: string, config: JsonObject): void {
+  // Upstreams that are one object in memory are written out, not as YAML anchors.
+  writeFileSync(file, stringify(config, { aliasDuplicateObjects: false }));
+}
+
+function merged(base: JsonObject, changes: JsonObject): JsonObject {
+  const result: JsonObject = { ...base };
+  for (const [key, change] of Object.entries(changes)) {
+    const before = result[key];
+    if (change === undefined) delete result[key];
+    else if (isObject(change) && isObject(before)) result[key] = merged(before, change);
+    else result[key] = change;
+  }
+  return result;
+}
+
+function pluginList(shipped: unknown, changes: NonNullable<ConfigChanges["plugins"]>): unknown[] {
+  const entries = Array.isArray(shipped) ? shipped : [];
+  const names = entries.map(nameOf);
+  const list = entries.filter((_, at) => !LEFT_OUT.has(names[at] ?? ""));
+  for (const [name, change] of Object.entries(changes)) {
+    const at = list.findIndex((entry) => nameOf(entry) === name);
+    const entry = change === true ? name : { [name]: change };
+    if (change === false) list.splice(at, at < 0 ? 0 : 1);
+    else if (at < 0) list.push(entry);
+    else if (change !== true) list[at] = { [name]: { ...optionsOf(list[at]), ...change } };
+  }
+  return list;
+}
+
+function nameOf(entry: unknown): string {
+  return isObject(entry) ? (Object.keys(entry)[0] ?? "") : String(entry);
+}
+
+function optionsOf(entry: unknown): JsonObject {
+  const options = isObject(entry) ? Object.values(entry)[0] : undefined;
+  return isObject(options) ? options : {};
+}

@@ -1,0 +1,208 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { packageRoot } from "../../core/root.ts";
+import { freePort } from "./free-port.ts";
+import { type ConfigChanges, testConfig, writeConfig } from "./gateway-config.ts";
+import { startTestSimulator, type TestSimulator } from "./simulator.ts";
+import { Watchdog } from "./watchdog.ts";
+
+const READY_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 30_000;
+const LOG_TAIL = 4_000;
+const START_ATTEMPTS = 3;
+
+export interface GatewayOptions extends ConfigChanges {
+  /** A provider to share with other gateways; without it the gateway gets one of its own. */
+  readonly simulator?: TestSimulator;
+  /** Data folder, for a second gateway on the data of a first; without it a new one. */
+  readonly data?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** The Node to run it with; without it the one that runs the tests. */
+  readonly node?: string;
+}
+
+/** A gateway in a process of its own. */
+export interface TestGateway {
+  readonly url: string;
+  readonly port: number;
+  readonly pid: number | undefined;
+  readonly adminToken: string;
+  /** Its data folder, and the folder of everything else: config and logs. */
+  readonly data: string;
+  readonly folder: string;
+  readonly configFile: string;
+  readonly simulator: TestSimulator;
+  /** Everything it has written to stdout and stderr, over all its starts. */
+  readonly logs: string;
+  /** Sends SIGTERM and resolves with the exit code. It may be started again on the same data and port. */
+  stop(): Promise<number | null>;
+  /** Kills it as a crash would and waits until it is gone. */
+  kill9(): Promise<void>;
+  /** Starts it again after `stop` or `kill9`; resolves when it is ready. */
+  start(): Promise<void>;
+  /** Replaces the config file; SIGHUP or a start makes it count. */
+  configure(changes: ConfigChanges): void;
+  /** Sends a signal to the running process. */
+  signal(signal: NodeJS.Signals): void;
+  /** Stops gateway and simulator, at once if need be, and deletes the folder. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the built gateway (`dist/core/main.js`) as an operator would and resolves when `/readyz` says so.
+ * Whatever becomes of the test, even if it is killed, the process ends and its folder goes with it.
+ */
+export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
+  const simulator = options.simulator ?? (await startTestSimulator());
+  for (let attempt = 1; ; attempt++) {
+    const gateway = new GatewayProcess(options, simulator, await freePort());
+    try {
+      await gateway.start();
+      return gateway;
+    } catch (error) {
+      const beaten = gateway.logs.includes("cannot listen on");
+      await gateway.remove();
+      if (!beaten || attempt === START_ATTEMPTS) {
+        if (!options.simulator) await simulator.stop();
+        throw error;
+      }
+    }
+  }
+}
+
+class GatewayProcess implements TestGateway {
+  readonly url: string;
+  readonly port: number;
+  readonly adminToken = randomBytes(16).toString("hex");
+  readonly data: string;
+  readonly folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
+  readonly configFile = join(this.folder, "gateway.yaml");
+  readonly simulator: TestSimulator;
+  private readonly logFile = join(this.folder, "log");
+  private readonly options: GatewayOptions;
+  private readonly watchdog = new Watchdog(this.folder);
+  private child: ChildProcess | undefined;
+
+  constructor(options: GatewayOptions, simulator: TestSimulator, port: number) {
+    this.options = options;
+    this.simulator = simulator;
+    this.port = port;
+    this.url = `http://127.0.0.1:${port}`;
+    this.data = options.data ?? join(this.folder, "data");
+    this.configure({});
+  }
+
+  get pid(): number | undefined {
+    return this.child?.pid;
+  }
+
+  get logs(): string {
+    return existsSync(this.logFile) ? readFileSync(this.logFile, "utf8") : "";
+  }
+
+  configure(changes: ConfigChanges): void {
+    const { port, data, adminToken, simulator } = this;
+    const around = { port, data, adminToken, simulatorPort: simulator.port };
+    const config = { ...this.options.config, ...changes.config };
+    const plugins = { ...this.options.plugins, ...changes.plugins };
+    writeConfig(this.configFile, testConfig({ config, plugins }, around));
+  }
+
+  async start(): Promise<void> {
+    if (this.child && isRunning(this.child)) throw new Error("the gateway runs already");
+    // A file takes whatever is written, at any speed, and keeps no test from ending as a pipe would.
+    const log = openSync(this.logFile, "a");
+    const child = spawn(
+      this.options.node ?? process.execPath,
+      [join(packageRoot, "dist", "core", "main.js"), "--config", this.configFile],
+      {
+        cwd: this.folder,
+        stdio: ["ignore", log, log],
+        env: { ...process.env, ...this.options.env },
+      },
+    );
+    closeSync(log);
+    this.child = child;
+    child.unref();
+    this.watchdog.guard(child);
+    await this.ready(child);
+  }
+
+  async stop(): Promise<number | null> {
+    const { child } = this;
+    if (!child || !isRunning(child)) return child?.exitCode ?? null;
+    const gone = exited(child);
+    child.kill("SIGTERM");
+    const late = await Promise.race([gone, delay(STOP_TIMEOUT_MS, "late", { ref: false })]);
+    if (late === "late") {
+      await this.kill9();
+      throw new Error(`the gateway did not stop in ${STOP_TIMEOUT_MS} ms\n${this.tail()}`);
+    }
+    return child.exitCode;
+  }
+
+  async kill9(): Promise<void> {
+    const { child } = this;
+    if (!child || !isRunning(child)) return;
+    const gone = exited(child);
+    child.kill("SIGKILL");
+    await gone;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.child?.kill(signal);
+  }
+
+  async close(): Promise<void> {
+    if (!this.options.simulator) await this.simulator.stop();
+    await this.remove();
+  }
+
+  /** Ends the process and deletes its folder; the simulator goes on. */
+  async remove(): Promise<void> {
+    await this.kill9();
+    await this.watchdog.stop();
+  }
+
+  private async ready(child: ChildProcess): Promise<void> {
+    const deadline = performance.now() + READY_TIMEOUT_MS;
+    while (!(await answersReady(this.url))) {
+      const late = performance.now() > deadline;
+      if (isRunning(child) && !late) await delay(20);
+      else {
+        await this.kill9();
+        const why = late ? "is not ready" : `ended with ${child.exitCode ?? child.signalCode}`;
+        throw new Error(`the gateway ${why}\n${this.tail()}`);
+      }
+    }
+  }
+
+  private tail(): string {
+    return this.logs.slice(-LOG_TAIL);
+  }
+}
+
+function isRunning(child: ChildProcess): boolean {
+  return child.exitCode === null && child.signalCode === null;
+}
+
+async function exited(child: ChildProcess): Promise<void> {
+  // An unreferenced child would let a test that waits for its end run out of work.
+  child.ref();
+  await once(child, "exit");
+}
+
+async function answersReady(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${url}/readyz`);
+    await response.arrayBuffer();
+    return response.status === 200;
+  } catch {
+    return false;
+  }
+}

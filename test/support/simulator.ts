@@ -1,0 +1,50 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { packageRoot } from "../../core/root.ts";
+import { Watchdog } from "./watchdog.ts";
+
+/** A simulated provider for tests: it outlives the gateways that are killed in front of it. */
+export interface TestSimulator {
+  readonly port: number;
+  readonly url: string;
+  /** What it was asked and what it answered, by path; see `Tally`. */
+  stats(): Promise<Record<string, Record<string, number>>>;
+  /** Forgets tallies and failure keys. */
+  reset(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a simulated provider on a free port, in a process of its own: a test that is busy does not slow it
+ * down, and a test that forgets it still ends.
+ */
+export async function startTestSimulator(): Promise<TestSimulator> {
+  const program = join(packageRoot, "dist", "plugins", "simulator", "main.js");
+  const child = spawn(process.execPath, [program, "--port", "0"], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const watchdog = new Watchdog();
+  watchdog.guard(child);
+  const [line] = await Promise.race([once(child.stdout, "data"), once(child, "exit")]);
+  const port = Number(/:(\d+)\s*$/.exec(String(line))?.[1]);
+  if (!(port > 0)) {
+    await watchdog.stop();
+    throw new Error(`the simulator did not start: ${String(line)}`);
+  }
+  child.unref();
+  child.stdout.destroy();
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    port,
+    url,
+    async stats() {
+      const response = await fetch(`${url}/_sim/stats`);
+      return (await response.json()) as Record<string, Record<string, number>>;
+    },
+    async reset() {
+      await (await fetch(`${url}/_sim/reset`, { method: "POST" })).arrayBuffer();
+    },
+    stop: () => watchdog.stop(),
+  };
+}

@@ -1,0 +1,36 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+
+/**
+ * A shell that ends the process it was told of last, and deletes a folder, as soon as its stdin closes: that
+ * happens however the test's own process goes, by SIGKILL too.
+ */
+export class Watchdog {
+  private readonly shell: ChildProcess;
+
+  constructor(folder?: string) {
+    const script =
+      'while read -r line; do pid=$line; done; [ -z "$pid" ] || kill -9 "$pid"; ' +
+      '[ -z "$1" ] || { sleep 0.2; rm -rf "$1" || { sleep 1; rm -rf "$1"; }; }';
+    this.shell = spawn("sh", ["-c", script, "sh", folder ?? ""], {
+      stdio: ["pipe", "ignore", "ignore"],
+      // Ctrl-C goes to the whole process group of the test, and must not hit the watchdog.
+      detached: true,
+    });
+    this.shell.unref();
+  }
+
+  /** From now on this process does not outlive the test. */
+  guard(child: ChildProcess): void {
+    this.shell.stdin?.write(`${child.pid}\n`);
+    child.once("exit", () => this.shell.stdin?.write("\n"));
+  }
+
+  /** Ends the process, if it still runs, and deletes the folder. */
+  async stop(): Promise<void> {
+    this.shell.ref();
+    const gone = once(this.shell, "exit");
+    this.shell.stdin?.end();
+    await gone;
+  }
+}
