@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { parseJson } from "../json.ts";
 import type { OutboxEntry } from "./hot.ts";
 
 /**
@@ -70,9 +71,16 @@ export function encodeEntry(entry: OutboxEntry): string {
   ]);
 }
 
-/** The entry again, under the position that the store gives it; throws where the text is something else. */
+/** The entry again, under the position that the store gives it; throws where it cannot be read. */
 export function decodeEntry(entryId: string, text: string): OutboxEntry {
-  const row = v.parse(record, JSON.parse(text));
+  const parsed = v.safeParse(record, parseJson(text));
+  if (!parsed.success) {
+    throw new Error(
+      `entry ${entryId} of the outbox is not one that this version can read (${VERSION}): ` +
+        "run the version of the gateway that wrote it until the outbox is empty",
+    );
+  }
+  const row = parsed.output;
   return {
     entryId,
     posting: {

@@ -27,6 +27,8 @@ export interface JournalOptions {
   readonly segmentBytes?: number;
   /** True: a record is on the disk when `append` returns. False: in the page cache, on the disk within a second. */
   readonly sync: boolean;
+  /** How long to wait for another process to give up the folder. */
+  readonly lockWaitMs?: number;
   readonly log: Log;
 }
 
@@ -65,9 +67,10 @@ export class Journal {
 
   /** Reads what is there and starts a new segment. Throws FolderInUse or DamagedSegment. */
   static async open(options: JournalOptions): Promise<Journal> {
-    const lock = await lockFolder(options.folder, LOCK_WAIT_MS);
+    const settings = { segmentBytes: SEGMENT_BYTES, lockWaitMs: LOCK_WAIT_MS, ...options };
+    const lock = await lockFolder(settings.folder, settings.lockWaitMs);
     try {
-      return new Journal({ segmentBytes: SEGMENT_BYTES, ...options }, lock);
+      return new Journal(settings, lock);
     } catch (error) {
       await lock.release();
       throw error;

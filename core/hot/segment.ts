@@ -25,12 +25,12 @@ export interface SegmentContents {
   readonly fileBytes: number;
 }
 
-/** Sound records follow one that is not: a disk fault or a hand in the file, never a mere crash. */
+/** A record is not as it was written: a disk fault or a hand in the file, never a mere crash. */
 export class DamagedSegment extends Error {
   constructor(path: string, contents: { records: readonly JournalRecord[]; soundBytes: number }) {
     const last = contents.records.at(-1)?.position ?? "none";
     super(
-      `${path} is damaged at byte ${contents.soundBytes}, after record ${last}, and more follows. It holds ` +
+      `${path} is damaged at byte ${contents.soundBytes}, after record ${last}. It holds ` +
         "calls that were served and may not be charged yet, so the gateway does not start. " +
         `Restore the file; or rename it to ${path}.damaged to start without every record in it ` +
         "(they stay there as text, one JSON array a line, to be settled by hand).",
@@ -50,37 +50,33 @@ export function sealLine(line: Buffer, end: number): void {
 }
 
 /**
- * Every sound record of a segment. What follows the last sound one was torn by a crash while it was
- * written; nobody was told that it was kept. Throws DamagedSegment where a sound record follows.
+ * Every sound record of a segment. A crash can leave the beginning of a record at the end, or zeros where
+ * a loss of power kept the length of the file and not its last bytes; nobody was told that it was kept.
+ * A newline is the last byte of a record to be written, so a line that has one and is not sound was
+ * damaged later: DamagedSegment is thrown.
  */
 export function readSegment(path: string): SegmentContents {
   const bytes = readFileSync(path);
   const records: JournalRecord[] = [];
   let soundBytes = 0;
-  let damaged = false;
-  let offset = 0;
-  while (offset < bytes.length) {
-    const newline = bytes.indexOf(NEWLINE, offset);
-    const end = newline === -1 ? bytes.length : newline;
-    const record = newline === -1 ? undefined : readLine(bytes, offset, end);
+  for (;;) {
+    const end = bytes.indexOf(NEWLINE, soundBytes);
+    if (end === -1) return { records, soundBytes, fileBytes: bytes.length };
+    const record = readLine(bytes, soundBytes, end);
     const last = records.at(-1);
-    if (record === undefined) {
-      damaged = true;
-    } else if (damaged || (last !== undefined && record.position !== last.position + 1)) {
+    if (record === undefined || (last !== undefined && record.position !== last.position + 1)) {
       throw new DamagedSegment(path, { records, soundBytes });
-    } else {
-      records.push(record);
-      soundBytes = end + 1;
     }
-    offset = end + 1;
+    records.push(record);
+    soundBytes = end + 1;
   }
-  return { records, soundBytes, fileBytes: bytes.length };
 }
 
 function readLine(bytes: Buffer, start: number, end: number): JournalRecord | undefined {
-  const checksum = Number.parseInt(bytes.toString("latin1", start, start + CHECKSUM_BYTES), 16);
   const bodyStart = start + BODY_OFFSET;
-  if (bodyStart >= end || crc32(bytes.subarray(bodyStart, end)) !== checksum) return undefined;
+  if (bodyStart >= end) return undefined;
+  const checksum = crc32(bytes.subarray(bodyStart, end)).toString(16).padStart(CHECKSUM_BYTES, "0");
+  if (bytes.toString("latin1", start, bodyStart) !== `${checksum} `) return undefined;
   const space = bytes.indexOf(SPACE, bodyStart);
   if (space === -1 || space >= end) return undefined;
   const position = Number(bytes.toString("latin1", bodyStart, space));

@@ -1,0 +1,216 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { HotStore } from "../../../core/hot/hot.ts";
+import { histories } from "./histories.ts";
+import { Table } from "./table.ts";
+
+/** A hot store under test: started, empty, with a way to die and come back. */
+export interface HotStoreUnderTest {
+  readonly store: HotStore;
+  /** What a new process finds after this one was killed with -9 at this instant. */
+  crash(): Promise<HotStoreUnderTest>;
+  /** Stops the store and removes what it has left. */
+  dispose(): Promise<void>;
+}
+
+/**
+ * What every hot store does with money, as tables: a step on the left, what it must answer on the right.
+ * Amounts are µđ. `ledger` lines play the drainer and the ledger behind the store.
+ */
+const TABLES: Record<string, string> = {
+  "a hold is taken, posted and settled": `
+    credit A 1000                   -> version 1
+    hold c1 A 600..800              -> held 800
+    wallet A                        -> available 200 held 800 pending 0
+    post c1 A cost 500              -> charged 500 off 0
+    wallet A                        -> available 500 held 0 pending 500
+    settle                          -> 1 settled
+    wallet A                        -> available 500 held 0 pending 0
+    ledger A                        -> 500`,
+
+  "a wallet is read from the ledger before its first hold": `
+    credit A 1000                   -> version 1
+    bare-hold c1 A 1..10            -> unknown
+    open A                          -> true
+    bare-hold c1 A 1..10            -> held 10
+    open B                          -> false`,
+
+  "a hold takes what there is, and no less than its floor": `
+    credit A 1000                   -> version 1
+    hold c1 A 600..800              -> held 800
+    hold c2 A 150..800              -> held 200
+    hold c3 A 1..800                -> short 0
+    void c2 A                       -> ok
+    hold c3 A 201..800              -> short 200
+    wallet A                        -> available 200 held 800 pending 0`,
+
+  "a cost above the hold takes what is available and writes off the rest": `
+    credit A 1000                   -> version 1
+    hold c1 A 300..300              -> held 300
+    hold c2 A 500..500              -> held 500
+    post c1 A cost 900              -> charged 500 off 400
+    wallet A                        -> available 0 held 500 pending 500
+    post c2 A cost 500              -> charged 500 off 0
+    settle                          -> 2 settled
+    ledger A                        -> 0`,
+
+  "every step may come twice": `
+    credit A 1000                   -> version 1
+    hold c1 A 1..400                -> held 400
+    hold c1 A 1..400                -> held 400
+    extend c1 A 1..600              -> held 600
+    extend c1 A 1..600              -> held 600
+    wallet A                        -> available 400 held 600 pending 0
+    post c1 A cost 450              -> charged 450 off 0
+    post c1 A cost 450              -> charged 450 off 0 duplicate
+    void c1 A                       -> ok
+    void c1 A                       -> ok
+    wallet A                        -> available 550 held 0 pending 450
+    settle                          -> 1 settled
+    settle                          -> 0 settled
+    post c1 A cost 450              -> charged 450 off 0 duplicate
+    wallet A                        -> available 550 held 0 pending 0
+    ledger A                        -> 550`,
+
+  "a void gives back, and a hold that is gone cannot grow": `
+    credit A 1000                   -> version 1
+    hold c1 A 1..400                -> held 400
+    void c1 A                       -> ok
+    wallet A                        -> available 1000 held 0 pending 0
+    extend c1 A 1..600              -> gone
+    hold c2 A 1..400                -> held 400
+    post c2 A cost 1                -> charged 1 off 0
+    extend c2 A 1..600              -> gone`,
+
+  "an extension takes what there is, and no less than its floor": `
+    credit A 1000                   -> version 1
+    hold c1 A 100..100              -> held 100
+    hold c2 A 700..700              -> held 700
+    extend c1 A 300..500            -> held 300
+    extend c1 A 301..500            -> short 0
+    extend c1 A 1..200              -> held 300
+    wallet A                        -> available 0 held 1000 pending 0`,
+
+  "a call that costs nothing leaves a record and no charge": `
+    credit A 1000                   -> version 1
+    hold c1 A 0..0                  -> held 0
+    post c1 A cost 0                -> charged 0 off 0
+    settle                          -> 1 settled
+    ledger A                        -> 1000`,
+
+  "a credit is spendable at once, whatever the order in which news of it comes": `
+    credit A 100                    -> version 1
+    hold c1 A 1..100                -> held 100
+    hold c2 A 1..100                -> short 0
+    ledger-credit A 30              -> version 2
+    ledger-credit A 5               -> version 3
+    tell A 3 135                    -> ok
+    wallet A                        -> available 35 held 100 pending 0
+    tell A 2 130                    -> ok
+    tell A 3 135                    -> ok
+    wallet A                        -> available 35 held 100 pending 0
+    hold c2 A 1..100                -> held 35`,
+
+  "money taken away must have been held": `
+    credit A 100                    -> version 1
+    hold c1 A 1..80                 -> held 80
+    ledger-credit A -30             -> version 2
+    tell A 2 70                     -> ok
+    wallet A                        -> available 20 held 80 pending 0
+    void c1 A                       -> ok
+    hold m1 A 30..30                -> held 30
+    tell A 2 70 releasing m1        -> ok
+    wallet A                        -> available 70 held 0 pending 0
+    ledger A                        -> 70`,
+
+  "a movement that is no news still gives up its hold": `
+    credit A 100                    -> version 1
+    hold m1 A 30..30                -> held 30
+    ledger-credit A -30             -> version 2
+    ledger-credit A 50              -> version 3
+    tell A 3 120                    -> ok
+    tell A 2 70 releasing m1        -> ok
+    wallet A                        -> available 120 held 0 pending 0`,
+
+  "a revoked key holds nothing more, and its running calls end as they must": `
+    credit A 1000                   -> version 1
+    hold c1 A 1..400 key K1         -> held 400
+    revoke K1                       -> ok
+    hold c2 A 1..400 key K1         -> revoked
+    hold c3 A 1..400 key K2         -> held 400
+    post c1 A cost 400              -> charged 400 off 0`,
+
+  "amounts are exact up to 2^53 - 1": `
+    credit A 9007199254740991                    -> version 1
+    hold c1 A 1..9007199254740990                -> held 9007199254740990
+    wallet A                                     -> available 1 held 9007199254740990 pending 0
+    extend c1 A 1..9007199254740991              -> held 9007199254740991
+    post c1 A cost 9007199254740989              -> charged 9007199254740989 off 0
+    wallet A                                     -> available 2 held 0 pending 9007199254740989
+    settle                                       -> 1 settled
+    ledger A                                     -> 2`,
+
+  "amounts that are no amounts are refused and change nothing": `
+    credit A 1000                   -> version 1
+    hold c1 A 0..9007199254740992   -> RangeError
+    hold c1 A -1..5                 -> RangeError
+    hold c1 A 0..0.5                -> RangeError
+    hold c1 A 1..10                 -> held 10
+    post c1 A cost -1               -> RangeError
+    post c1 A cost 0.5              -> RangeError
+    wallet A                        -> available 990 held 10 pending 0`,
+
+  "a crash loses the holds and no posted call": `
+    credit A 1000                   -> version 1
+    hold c1 A 1..400                -> held 400
+    hold c2 A 1..100                -> held 100
+    post c1 A cost 300              -> charged 300 off 0
+    crash                           -> ok
+    settle                          -> 1 settled
+    hold c3 A 1..9999               -> held 700
+    post c1 A cost 300              -> charged 300 off 0 duplicate
+    wallet A                        -> available 0 held 700 pending 0
+    ledger A                        -> 700`,
+
+  "a crash between commit and acknowledgement charges once": `
+    credit A 1000                   -> version 1
+    hold c1 A 1..400                -> held 400
+    post c1 A cost 300              -> charged 300 off 0
+    commit                          -> 1 committed
+    wallet A                        -> available 700 held 0 pending 300
+    crash                           -> ok
+    settle                          -> 1 settled
+    open A                          -> true
+    wallet A                        -> available 700 held 0 pending 0
+    ledger A                        -> 700`,
+
+  "a wallet is not read while posts of it are on their way, so that it is never off by them": `
+    credit A 1000                   -> version 1
+    hold c1 A 1..400                -> held 400
+    post c1 A cost 300              -> charged 300 off 0
+    crash                           -> ok
+    open-soon A                     -> waits
+    commit                          -> 1 committed
+    open-soon A                     -> waits
+    settle                          -> 1 settled
+    open A                          -> true
+    wallet A                        -> available 700 held 0 pending 0`,
+};
+
+/** Runs every table and the property against a kind of hot store. */
+export function hotStoreConformance(name: string, create: () => Promise<HotStoreUnderTest>): void {
+  describe(`hot store: ${name}`, () => {
+    for (const [title, text] of Object.entries(TABLES)) {
+      test(title, async () => {
+        const table = await Table.begin(create);
+        try {
+          const { expected, found } = await table.run(text);
+          assert.equal(found, expected);
+        } finally {
+          await table.dispose();
+        }
+      });
+    }
+    histories(create);
+  });
+}

@@ -1,0 +1,200 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { MemoryLedger } from "../../support/memory-ledger.ts";
+import { posting } from "../../support/posting.ts";
+import type { HotStoreUnderTest } from "./conformance.ts";
+
+const RUNS = 60;
+const ACCOUNTS = ["A", "B"];
+
+type Step =
+  | { readonly do: "credit" | "hold" | "extend" | "post"; call: number; amount: number }
+  | { readonly do: "void"; call: number }
+  | { readonly do: "settle" | "commit" | "settle twice" | "crash" };
+
+const call = fc.nat(12);
+const amount = fc.integer({ min: 0, max: 1_500 });
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("credit" as const), call, amount }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant("hold" as const), call, amount }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("extend" as const), call, amount }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant("post" as const), call, amount }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("void" as const), call }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constantFrom("settle" as const, "commit" as const) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constantFrom("settle twice" as const, "crash" as const) }),
+  },
+);
+
+/** Random histories: whatever happens in whatever order, both stores agree to the µđ. */
+export function histories(create: () => Promise<HotStoreUnderTest>): void {
+  test("random histories agree to the µđ", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+        const history = new History(await create());
+        try {
+          for (const one of steps) await history.take(one);
+          await history.finish();
+        } finally {
+          await history.subject.dispose();
+        }
+      }),
+      { numRuns: RUNS },
+    );
+  });
+}
+
+class History {
+  subject: HotStoreUnderTest;
+  private readonly ledger = new MemoryLedger();
+  private readonly charged = new Map<string, number>();
+  private readonly credited = new Map<string, bigint>();
+  private generation = 0;
+  private references = 0;
+
+  constructor(subject: HotStoreUnderTest) {
+    this.subject = subject;
+    for (const accountId of ACCOUNTS) this.ledger.addAccount(accountId);
+  }
+
+  async take(one: Step): Promise<void> {
+    switch (one.do) {
+      case "credit":
+        await this.credit(accountOf(one.call), BigInt(one.amount));
+        break;
+      case "hold":
+        await this.hold(one.call, one.amount);
+        break;
+      case "extend":
+        await this.extend(one.call, one.amount);
+        break;
+      case "post":
+        await this.post(one.call, one.amount);
+        break;
+      case "void":
+        await this.subject.store.void(this.callId(one.call), accountOf(one.call));
+        break;
+      case "settle":
+        await this.settle(1);
+        break;
+      case "settle twice":
+        await this.settle(2);
+        break;
+      case "commit":
+        await this.ledger.settle(await this.subject.store.read(3, 0));
+        break;
+      case "crash":
+        this.subject = await this.subject.crash();
+        this.generation += 1;
+        await this.settle(1);
+        break;
+    }
+    await this.check();
+  }
+
+  /** After everything is settled, each call is charged what its post answered, and nothing is left over. */
+  async finish(): Promise<void> {
+    await this.settle(1);
+    const charges = [...this.ledger.charges].map(([id, charge]) => [id, charge.charged] as const);
+    assert.deepEqual(new Map(charges), this.charged);
+    for (const accountId of ACCOUNTS) {
+      let balance = this.credited.get(accountId) ?? 0n;
+      for (const [callId, amountMicroVnd] of this.charged) {
+        if (accountOf(Number(callId.split("-")[1])) === accountId)
+          balance -= BigInt(amountMicroVnd);
+      }
+      const wallet = await this.ledger.wallet(accountId);
+      assert.equal(wallet?.balanceMicroVnd, balance);
+      const hot = await this.subject.store.balances(accountId);
+      if (hot === undefined) continue;
+      assert.equal(hot.pendingMicroVnd, 0);
+      assert.equal(BigInt(hot.availableMicroVnd + hot.heldMicroVnd), balance);
+    }
+  }
+
+  /** At every instant: nothing below zero, and the hot store has what the ledger has or will have. */
+  private async check(): Promise<void> {
+    const unsettled = await this.subject.store.read(1_000, 0);
+    for (const accountId of ACCOUNTS) {
+      const hot = await this.subject.store.balances(accountId);
+      if (hot === undefined) continue;
+      assert.ok(hot.availableMicroVnd >= 0 && hot.heldMicroVnd >= 0 && hot.pendingMicroVnd >= 0);
+      let total = hot.availableMicroVnd + hot.heldMicroVnd + hot.pendingMicroVnd;
+      // What is committed and not acknowledged has left the ledger already.
+      for (const entry of unsettled) {
+        const committed = this.ledger.charges.get(entry.posting.callId);
+        if (committed?.accountId === accountId) total -= committed.charged;
+      }
+      assert.equal(BigInt(total), (await this.ledger.wallet(accountId))?.balanceMicroVnd);
+    }
+  }
+
+  private async credit(accountId: string, amountMicroVnd: bigint): Promise<void> {
+    this.references += 1;
+    const reference = `r${this.references}`;
+    const movement = { accountId, amountMicroVnd, reference, kind: "topup", reason: null } as const;
+    const result = await this.ledger.credit(movement);
+    assert.ok(result.kind === "credited");
+    this.credited.set(accountId, (this.credited.get(accountId) ?? 0n) + amountMicroVnd);
+    const { creditVersion, creditedMicroVnd } = result.wallet;
+    const news = { accountId, creditVersion, creditedMicroVnd, releasedCallId: null };
+    await this.subject.store.credit(news);
+    await this.subject.store.credit(news);
+  }
+
+  private async hold(call: number, amountMicroVnd: number): Promise<void> {
+    const callId = this.callId(call);
+    if (this.charged.has(callId)) return;
+    const accountId = accountOf(call);
+    await this.subject.store.open(accountId, () => this.ledger.wallet(accountId));
+    const floorMicroVnd = amountMicroVnd >> 1;
+    const request = { callId, accountId, keyId: "K", amountMicroVnd, floorMicroVnd };
+    const result = await this.subject.store.hold(request);
+    assert.ok(result.kind === "held" || result.kind === "short");
+  }
+
+  private async extend(call: number, totalMicroVnd: number): Promise<void> {
+    const request = { callId: this.callId(call), accountId: accountOf(call), totalMicroVnd };
+    const result = await this.subject.store.extend({ ...request, floorMicroVnd: 0 });
+    if (result.kind === "held") assert.ok(result.amountMicroVnd >= 0);
+  }
+
+  private async post(call: number, costMicroVnd: number): Promise<void> {
+    const callId = this.callId(call);
+    const accountId = accountOf(call);
+    if ((await this.subject.store.balances(accountId)) === undefined) return;
+    const result = await this.subject.store.post(posting({ callId, accountId, costMicroVnd }));
+    const before = this.charged.get(callId);
+    assert.equal(result.duplicate, before !== undefined);
+    if (before === undefined) this.charged.set(callId, result.chargedMicroVnd);
+    else assert.equal(result.chargedMicroVnd, before);
+    if (before === undefined) {
+      assert.equal(result.chargedMicroVnd + result.writtenOffMicroVnd, costMicroVnd);
+    }
+  }
+
+  private async settle(times: number): Promise<void> {
+    for (;;) {
+      const entries = await this.subject.store.read(5, 0);
+      if (entries.length === 0) return;
+      for (let time = 0; time < times; time += 1) {
+        await this.ledger.settle(entries);
+        await this.subject.store.acknowledge(entries);
+      }
+    }
+  }
+
+  /** Ids are never used again after a crash, as a new process makes new ones. */
+  private callId(call: number): string {
+    return `g${this.generation}-${call}`;
+  }
+}
+
+function accountOf(call: number): string {
+  return call % 3 === 0 ? "B" : "A";
+}

@@ -1,0 +1,162 @@
+import type { HotStore, OutboxEntry } from "../../../core/hot/hot.ts";
+import { MemoryLedger } from "../../support/memory-ledger.ts";
+import { posting } from "../../support/posting.ts";
+import type { HotStoreUnderTest } from "./conformance.ts";
+
+const NOT_YET_MS = 20;
+
+/** Runs the lines of a table against a store and a ledger in memory, and writes down what they answer. */
+export class Table {
+  private subject: HotStoreUnderTest;
+  private readonly ledger = new MemoryLedger();
+
+  static async begin(create: () => Promise<HotStoreUnderTest>): Promise<Table> {
+    return new Table(await create());
+  }
+
+  private constructor(subject: HotStoreUnderTest) {
+    this.subject = subject;
+    this.ledger.addAccount("A");
+  }
+
+  /** The table as it was given and as it came out, in the same columns. */
+  async run(text: string): Promise<{ expected: string; found: string }> {
+    const lines = text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trim()]));
+    const found: string[] = [];
+    for (const line of lines) {
+      const step = line.slice(0, line.indexOf("->")).trimEnd();
+      const answer = await this.step(step).catch((error: Error) => error.name);
+      found.push(`${line.slice(0, line.indexOf("->"))}-> ${answer}`);
+    }
+    return { expected: lines.join("\n"), found: found.join("\n") };
+  }
+
+  dispose(): Promise<void> {
+    return this.subject.dispose();
+  }
+
+  private get store(): HotStore {
+    return this.subject.store;
+  }
+
+  private async step(step: string): Promise<string> {
+    const [verb = "", ...rest] = step.split(/\s+/);
+    const [first = "", second = "", third = "", fourth = ""] = rest;
+    switch (verb) {
+      case "credit":
+        return this.credit(first, BigInt(second), true);
+      case "ledger-credit":
+        return this.credit(first, BigInt(second), false);
+      case "tell":
+        return this.tell(first, Number(second), BigInt(third), rest[4] ?? null);
+      case "hold":
+        await this.open(second);
+        return this.hold(first, second, third, rest[4] ?? "K");
+      case "bare-hold":
+        return this.hold(first, second, third, "K");
+      case "extend":
+        return this.extend(first, second, third);
+      case "post":
+        return this.post(first, second, Number(fourth));
+      case "void":
+        await this.store.void(first, second);
+        return "ok";
+      case "revoke":
+        await this.store.revoke(first);
+        return "ok";
+      case "open":
+        return String(await this.open(first));
+      case "open-soon":
+        return this.openSoon(first);
+      case "wallet":
+        return this.wallet(first);
+      case "ledger":
+        return String((await this.ledger.wallet(first))?.balanceMicroVnd);
+      case "commit":
+        return `${(await this.commit()).length} committed`;
+      case "settle": {
+        const entries = await this.commit();
+        await this.store.acknowledge(entries);
+        // A drainer may be told twice that its batch is done.
+        await this.store.acknowledge(entries);
+        return `${entries.length} settled`;
+      }
+      case "crash":
+        this.subject = await this.subject.crash();
+        return "ok";
+      default:
+        throw new Error(`no such step: ${step}`);
+    }
+  }
+
+  private open(accountId: string): Promise<boolean> {
+    return this.store.open(accountId, () => this.ledger.wallet(accountId));
+  }
+
+  private async openSoon(accountId: string): Promise<string> {
+    const later = new Promise<string>((resolve) => setTimeout(resolve, NOT_YET_MS, "waits"));
+    return Promise.race([this.open(accountId).then(String), later]);
+  }
+
+  private async credit(accountId: string, amount: bigint, tell: boolean): Promise<string> {
+    const reference = `r${Math.random()}`;
+    const kind = amount < 0n ? "adjustment" : "topup";
+    const movement = { accountId, amountMicroVnd: amount, reference, kind, reason: null } as const;
+    const result = await this.ledger.credit(movement);
+    if (result.kind !== "credited") return result.kind;
+    const { creditVersion, creditedMicroVnd } = result.wallet;
+    if (tell) await this.tell(accountId, creditVersion, creditedMicroVnd, null);
+    return `version ${creditVersion}`;
+  }
+
+  private async tell(
+    accountId: string,
+    creditVersion: number,
+    creditedMicroVnd: bigint,
+    releasedCallId: string | null,
+  ): Promise<string> {
+    await this.store.credit({ accountId, creditVersion, creditedMicroVnd, releasedCallId });
+    return "ok";
+  }
+
+  private async hold(callId: string, accountId: string, range: string, keyId: string) {
+    const [floor, amount] = amounts(range);
+    const request = { callId, accountId, keyId, amountMicroVnd: amount, floorMicroVnd: floor };
+    const result = await this.store.hold(request);
+    if (result.kind === "held") return `held ${result.amountMicroVnd}`;
+    return result.kind === "short" ? `short ${result.availableMicroVnd}` : result.kind;
+  }
+
+  private async extend(callId: string, accountId: string, range: string): Promise<string> {
+    const [floor, total] = amounts(range);
+    const request = { callId, accountId, totalMicroVnd: total, floorMicroVnd: floor };
+    const result = await this.store.extend(request);
+    if (result.kind === "held") return `held ${result.amountMicroVnd}`;
+    return result.kind === "short" ? `short ${result.availableMicroVnd}` : "gone";
+  }
+
+  private async post(callId: string, accountId: string, costMicroVnd: number): Promise<string> {
+    const result = await this.store.post(posting({ callId, accountId, costMicroVnd }));
+    const answer = `charged ${result.chargedMicroVnd} off ${result.writtenOffMicroVnd}`;
+    return result.duplicate ? `${answer} duplicate` : answer;
+  }
+
+  private async wallet(accountId: string): Promise<string> {
+    const found = await this.store.balances(accountId);
+    if (found === undefined) return "not open";
+    const { availableMicroVnd, heldMicroVnd, pendingMicroVnd } = found;
+    return `available ${availableMicroVnd} held ${heldMicroVnd} pending ${pendingMicroVnd}`;
+  }
+
+  private async commit(): Promise<OutboxEntry[]> {
+    const entries = await this.store.read(1_000, 0);
+    await this.ledger.settle(entries);
+    return entries;
+  }
+}
+
+/** `600..800`: the floor and the amount. */
+function amounts(range: string): [number, number] {
+  const [floor = "", amount = ""] = range.split("..");
+  return [Number(floor), Number(amount)];
+}

@@ -1,0 +1,13 @@
+import { pino } from "pino";
+import { isObject, type JsonObject } from "../../core/json.ts";
+import type { Log } from "../../core/log.ts";
+
+/** A log that keeps its lines, so that a test can say what an operator gets to read. */
+export function recordedLog(): { log: Log; lines: JsonObject[] } {
+  const lines: JsonObject[] = [];
+  const write = (line: string) => {
+    const parsed: unknown = JSON.parse(line);
+    if (isObject(parsed)) lines.push(parsed);
+  };
+  return { log: pino({ level: "debug", base: null }, { write }), lines };
+}
