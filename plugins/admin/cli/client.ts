@@ -1,0 +1,72 @@
+import { isObject, parseJson } from "../../../core/json.ts";
+import { EXIT, Failure } from "./failure.ts";
+
+/** A reconciliation of many wallets takes its time; everything else is quick. */
+const TIMEOUT_MS = 600_000;
+
+/** The admin API of a running gateway. */
+export class Client {
+  private readonly base: string;
+  private readonly token: string;
+
+  constructor(base: string, token: string) {
+    this.base = base;
+    this.token = token;
+  }
+
+  get(path: string, query: Readonly<Record<string, string>> = {}): Promise<unknown> {
+    const search = new URLSearchParams(query).toString();
+    return this.send("GET", search === "" ? path : `${path}?${search}`, undefined);
+  }
+
+  post(path: string, body: object): Promise<unknown> {
+    return this.send("POST", path, JSON.stringify(body));
+  }
+
+  /** The answer's JSON; a Failure where the gateway refuses or is not there. */
+  private async send(method: string, path: string, body: string | undefined): Promise<unknown> {
+    const { status, text } = await this.exchange(method, path, body);
+    const answer = parseJson(text);
+    if (status >= 200 && status < 300 && answer !== undefined) return answer;
+    throw new Failure(EXIT.refused, refusalIn(answer, status, this.base));
+  }
+
+  private async exchange(method: string, path: string, body: string | undefined) {
+    try {
+      const response = await fetch(`${this.base}/admin/v1${path}`, {
+        method,
+        headers: { authorization: `Bearer ${this.token}`, "content-type": "application/json" },
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+        // The token is for this address alone.
+        redirect: "manual",
+        ...(body !== undefined && { body }),
+      });
+      return { status: response.status, text: await response.text() };
+    } catch (error) {
+      const why = `cannot reach ${this.base} (${reasonOf(error)})`;
+      const advice = "is the gateway running? Start it with npm start, or name another --url";
+      throw new Failure(EXIT.unreachable, `${why}: ${advice}`);
+    }
+  }
+}
+
+function refusalIn(answer: unknown, status: number, base: string): string {
+  const error = isObject(answer) ? answer["error"] : undefined;
+  const message = isObject(error) ? error["message"] : undefined;
+  if (typeof message !== "string") {
+    return `${base} answered ${status}, and not as a gateway does: is the --url right?`;
+  }
+  if (status === 401) {
+    return `${message} Set GATEWAY_ADMIN_TOKEN, or --token, to the token of the gateway at ${base}.`;
+  }
+  if (status === 404 && isObject(error) && error["param"] === null) {
+    return `${base} has no admin API: is the plugin \`admin\` in its config, and the --url right?`;
+  }
+  return message;
+}
+
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  if (!(cause instanceof Error)) return String(cause);
+  return "code" in cause && typeof cause.code === "string" ? cause.code : cause.message;
+}

@@ -1,0 +1,105 @@
+import type { CreditResult } from "../../core/ledger/ledger.ts";
+import { formatVnd } from "../../core/money.ts";
+import type { ReconcileRow } from "../../core/reconcile.ts";
+import { invalidRequest, Refusal } from "../../core/refusal.ts";
+import type { Services } from "../../core/services.ts";
+import { type AdminRoute, conflict, type Done, done, unknownAccount } from "./answer.ts";
+import { isId, movement, readBody } from "./input.ts";
+
+/** Rows with a drift that one answer holds; more of them change nothing about what is to be done. */
+const ROWS_MAX = 1000;
+
+/** Money: movements other than calls, wallets, and the proof that all books agree. Out as decimal strings of đ. */
+export function moneyRoutes({ wallets }: Services): AdminRoute[] {
+  return [
+    {
+      method: "POST",
+      path: "/accounts/:account/credits",
+      async handle({ params, body }) {
+        const accountId = params["account"] ?? "";
+        const wanted = readBody(movement, body);
+        if (wanted instanceof Refusal) return wanted;
+        if (!isId(accountId)) return unknownAccount(accountId);
+        const { amount_vnd: amountMicroVnd, reference, reason = null } = wanted;
+        if (amountMicroVnd < 0n && reason === null) {
+          return invalidRequest("reason: an adjustment that takes money away needs one.", "reason");
+        }
+        const kind = amountMicroVnd < 0n ? "adjustment" : "topup";
+        const credit = { accountId, amountMicroVnd, reference, kind, reason } as const;
+        return answerOf(await wallets.credit(credit), accountId);
+      },
+    },
+    {
+      method: "GET",
+      path: "/accounts/:account/wallet",
+      async handle({ params }) {
+        const account = params["account"] ?? "";
+        const wallet = isId(account) ? await wallets.balances(account) : undefined;
+        if (wallet === undefined) return unknownAccount(account);
+        return done({
+          balance_vnd: formatVnd(wallet.balanceMicroVnd),
+          held_vnd: formatVnd(wallet.heldMicroVnd),
+          available_vnd: formatVnd(wallet.availableMicroVnd),
+          pending_vnd: formatVnd(wallet.pendingMicroVnd),
+        });
+      },
+    },
+    {
+      method: "GET",
+      path: "/reconcile",
+      async handle() {
+        let count = 0;
+        let drifting = 0;
+        const rows: object[] = [];
+        for await (const row of wallets.reconcile()) {
+          count++;
+          if (row.driftMicroVnd === 0n) continue;
+          drifting++;
+          if (rows.length < ROWS_MAX) rows.push(rowOf(row));
+        }
+        return done({ drift: drifting > 0, wallets: count, drifting_wallets: drifting, rows });
+      },
+    },
+  ];
+}
+
+function answerOf(result: CreditResult, accountId: string): Done | Refusal {
+  switch (result.kind) {
+    case "credited":
+      return done({
+        balance_vnd: formatVnd(result.wallet.balanceMicroVnd),
+        applied: result.applied,
+      });
+    case "no_account":
+      return unknownAccount(accountId);
+    case "reference_conflict":
+      return conflict(
+        "reference_conflict",
+        "This reference stands for a movement of another account or amount; nothing was changed.",
+        "reference",
+      );
+    case "below_zero":
+      return conflict(
+        "below_zero",
+        "The wallet has less than that available, and none may go below zero; nothing was changed.",
+        "amount_vnd",
+      );
+    case "out_of_range":
+      return invalidRequest(
+        "amount_vnd: with it the wallet would hold more than 9007199254.740991 đ, the most it can.",
+        "amount_vnd",
+      );
+  }
+}
+
+function rowOf(row: ReconcileRow): object {
+  return {
+    account_id: row.accountId,
+    ledger_sum_vnd: formatVnd(row.ledgerSumMicroVnd),
+    balance_vnd: formatVnd(row.balanceMicroVnd),
+    available_vnd: formatVnd(row.availableMicroVnd),
+    held_vnd: formatVnd(row.heldMicroVnd),
+    pending_vnd: formatVnd(row.pendingMicroVnd),
+    drift_vnd: formatVnd(row.driftMicroVnd),
+  };
+}

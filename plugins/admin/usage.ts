@@ -1,0 +1,58 @@
+import type { UsageRecord } from "../../core/ledger/ledger.ts";
+import { formatVnd } from "../../core/money.ts";
+import { Refusal } from "../../core/refusal.ts";
+import type { Services } from "../../core/services.ts";
+import { type AdminRoute, done, unknownAccount } from "./answer.ts";
+import { isId, readQuery, usagePage } from "./input.ts";
+
+/**
+ * The calls of an account, newest first, a page at a time: `limit` records, and then those `before` the last
+ * one, named by its `at` and `call_id` with a comma between them.
+ */
+export function usageRoutes({ ledger }: Services): AdminRoute[] {
+  return [
+    {
+      method: "GET",
+      path: "/accounts/:account/usage",
+      async handle({ params, query }) {
+        const accountId = params["account"] ?? "";
+        const page = readQuery(usagePage, query);
+        if (page instanceof Refusal) return page;
+        if (!isId(accountId)) return unknownAccount(accountId);
+        const { limit, before } = page;
+        const records = await ledger.usage({ accountId, limit, ...(before && { before }) });
+        if (records.length === 0 && !(await ledger.account(accountId))) {
+          return unknownAccount(accountId);
+        }
+        return done(records.map(recordOf));
+      },
+    },
+  ];
+}
+
+function recordOf(record: UsageRecord): object {
+  return {
+    call_id: record.callId,
+    at: record.at.toISOString(),
+    model: record.model,
+    input_tokens: record.inputTokens,
+    output_tokens: record.outputTokens,
+    cost_vnd: formatVnd(record.chargedMicroVnd),
+    latency_ms: record.latencyMs,
+    status: record.status,
+    key_id: record.keyId,
+    endpoint: record.endpoint,
+    mapped_from: record.mappedFrom,
+    upstream: record.upstream,
+    cache_read_tokens: record.cacheReadTokens,
+    cache_write_tokens: record.cacheWriteTokens,
+    reasoning_tokens: record.reasoningTokens,
+    images: record.images,
+    written_off_vnd: formatVnd(record.writtenOffMicroVnd),
+    discount_bps: record.discountBps,
+    first_byte_ms: record.firstByteMs,
+    streamed: record.streamed,
+    outcome: record.outcome,
+    estimated: record.estimated,
+  };
+}

@@ -1,0 +1,113 @@
+import { isObject } from "../../core/json.ts";
+import type { TestGateway } from "./gateway.ts";
+
+/** What the admin API answered. */
+export interface AdminAnswer {
+  readonly status: number;
+  // A test reads whatever fields it expects; a missing one fails its assertion.
+  readonly body: Record<string, unknown>;
+}
+
+/** A customer with money, ready to call. */
+export interface Customer {
+  readonly accountId: string;
+  readonly email: string;
+  readonly keyId: string;
+  readonly key: string;
+}
+
+/** The part of a gateway that the admin API needs. */
+export type AdminTarget = Pick<TestGateway, "url" | "adminToken">;
+
+/** Sends one request to the admin API; `path` is below `/admin/v1`. A list is answered as `{ list }`. */
+export async function admin(
+  gateway: AdminTarget,
+  method: "GET" | "POST",
+  path: string,
+  body?: unknown,
+): Promise<AdminAnswer> {
+  const response = await fetch(`${gateway.url}/admin/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${gateway.adminToken}`, "content-type": "application/json" },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const answer: unknown = await response.json();
+  return { status: response.status, body: isObject(answer) ? answer : { list: answer } };
+}
+
+let customers = 0;
+
+/** Makes an account with a key, and credits it where an amount in đ is given. */
+export async function createCustomer(
+  gateway: AdminTarget,
+  { creditVnd, email }: { creditVnd?: string | number; email?: string } = {},
+): Promise<Customer> {
+  const address = email ?? `customer-${process.pid}-${++customers}@tollgate.test`;
+  const account = await created(gateway, "/accounts", { email: address });
+  const accountId = String(account["id"]);
+  const key = await created(gateway, `/accounts/${accountId}/keys`, { name: "test" });
+  if (creditVnd !== undefined) await credit(gateway, accountId, creditVnd);
+  return { accountId, email: address, keyId: String(key["id"]), key: String(key["key"]) };
+}
+
+/** Adds money to a wallet under a reference of its own; answers the balance in đ. */
+export async function credit(
+  gateway: AdminTarget,
+  accountId: string,
+  amountVnd: string | number,
+  reference = `test-${process.pid}-${++customers}`,
+): Promise<string> {
+  const movement = { amount_vnd: amountVnd, reference };
+  const answer = await created(gateway, `/accounts/${accountId}/credits`, movement);
+  return String(answer["balance_vnd"]);
+}
+
+/** The parts of a wallet as decimal strings of đ. */
+export interface WalletParts {
+  readonly balance: string;
+  readonly held: string;
+  readonly available: string;
+  readonly pending: string;
+}
+
+export async function wallet(gateway: AdminTarget, accountId: string): Promise<WalletParts> {
+  const { body } = await admin(gateway, "GET", `/accounts/${accountId}/wallet`);
+  return {
+    balance: String(body["balance_vnd"]),
+    held: String(body["held_vnd"]),
+    available: String(body["available_vnd"]),
+    pending: String(body["pending_vnd"]),
+  };
+}
+
+/** The wallet once no call is open and every call has reached the ledger; fails after ten seconds. */
+export async function settledWallet(gateway: AdminTarget, accountId: string): Promise<WalletParts> {
+  const deadline = performance.now() + 10_000;
+  for (;;) {
+    const now = await wallet(gateway, accountId);
+    if (now.held === "0" && now.pending === "0") return now;
+    if (performance.now() > deadline) throw new Error(`not settled: ${JSON.stringify(now)}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** The usage records of an account, newest first. */
+export async function usage(
+  gateway: AdminTarget,
+  accountId: string,
+  limit = 1000,
+): Promise<Record<string, unknown>[]> {
+  const { body } = await admin(gateway, "GET", `/accounts/${accountId}/usage?limit=${limit}`);
+  return (Array.isArray(body["list"]) ? body["list"] : []).filter(isObject);
+}
+
+/** Sends a request that must succeed; fails with what the gateway said instead. */
+async function created(
+  gateway: AdminTarget,
+  path: string,
+  body: unknown,
+): Promise<Record<string, unknown>> {
+  const answer = await admin(gateway, "POST", path, body);
+  if (answer.status < 300) return answer.body;
+  throw new Error(`POST ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+}
