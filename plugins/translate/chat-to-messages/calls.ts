@@ -35,11 +35,11 @@ export class StreamedCalls {
   private readonly byId = new Map<string, StreamedCall>();
 
   /**
-   * The call that a delta with this `index` and `id` belongs to; a new one if need be. Undefined when there
-   * are too many.
+   * The call that a delta with this `index`, `id` and `name` belongs to, the latter two empty where it has
+   * none; a new call if need be. Undefined when there are too many.
    */
-  find(index: unknown, id: string): StreamedCall | undefined {
-    const known = typeof index === "number" ? this.atIndex(index, id) : this.withoutIndex(id);
+  find(index: unknown, id: string, name: string): StreamedCall | undefined {
+    const known = typeof index === "number" ? this.atIndex(index, id) : this.withoutIndex(id, name);
     const call = known ?? this.create(typeof index === "number" ? index : undefined, id);
     if (call === undefined) return undefined;
     if (call.id === "" && id !== "") call.id = id;
@@ -50,7 +50,7 @@ export class StreamedCalls {
 
   /** The one call of the form that knew no ids and no indexes. */
   legacy(): StreamedCall | undefined {
-    return this.find(-1, "");
+    return this.find(-1, "", "");
   }
 
   /** Calls that have a name but had to wait for more, in the order they came. */
@@ -68,8 +68,11 @@ export class StreamedCalls {
     return earlier?.index === index ? earlier : undefined;
   }
 
-  private withoutIndex(id: string): StreamedCall | undefined {
-    return id === "" ? this.calls.at(-1) : this.byId.get(id);
+  private withoutIndex(id: string, name: string): StreamedCall | undefined {
+    if (id !== "") return this.byId.get(id);
+    const latest = this.calls.at(-1);
+    // Servers without ids send each call whole: a name behind a whole call can only begin the next one.
+    return name !== "" && latest?.scanner.complete ? undefined : latest;
   }
 
   private create(index: number | undefined, id: string): StreamedCall | undefined {

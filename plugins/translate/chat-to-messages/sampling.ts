@@ -24,7 +24,7 @@ export function addSampling(
   const sampling = {
     temperature: none || thinks ? undefined : temperature,
     top_p: none || (thinks && (given.top_p ?? 0) < THINKING_TOP_P_MIN) ? undefined : given.top_p,
-    top_k: none || thinks ? undefined : given.top_k,
+    top_k: none || thinks || !Number.isInteger(given.top_k) ? undefined : given.top_k,
   };
   const { top_p: topP } = sampling;
   if (profile.sampling === "one" && sampling.temperature !== undefined && topP !== undefined) {

@@ -128,8 +128,8 @@ export class ChatToMessagesStream implements StreamTranslator {
     this.blocks.text(refusal);
     for (const item of arrayOf(delta["tool_calls"])) {
       if (!isObject(item)) continue;
-      const call = this.calls.find(item["index"], stringOf(item["id"]));
       const { name, args } = functionOf(item);
+      const call = this.calls.find(item["index"], stringOf(item["id"]), name);
       this.callDelta(call, name, args);
     }
     const legacy = objectOf(delta["function_call"]);

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json.ts";
+import { isObject, type JsonObject } from "../../../core/json.ts";
 import { isBlank } from "../arguments.ts";
 import { toChatToolId } from "../ids.ts";
 import type { ChatPart, ChatText, ChatToolResult } from "../types.ts";
@@ -19,11 +19,14 @@ export function userParts(content: readonly unknown[], path: string, scope: Scop
   return parts;
 }
 
-/** One lone text is a plain string, unless it has a mark to carry. Nothing else fits in a string. */
-export function asContent(parts: ChatPart[]): string | ChatPart[] {
+/** What a user message says: a plain string where it is one unmarked text block, else its parts. */
+export function asContent(parts: ChatPart[], blocks: readonly unknown[]): string | ChatPart[] {
+  const said = blocks
+    .filter(isObject)
+    .filter(({ type, text }) => type !== "tool_result" && (type !== "text" || text !== ""));
   const [only] = parts;
-  const plain = parts.length === 1 && only?.type === "text" && only.cache_control === undefined;
-  return plain ? only.text : parts;
+  const lone = parts.length === 1 && said.length === 1 && said[0]?.["type"] === "text";
+  return lone && only?.type === "text" && only.cache_control === undefined ? only.text : parts;
 }
 
 /** A tool's result: the message that answers the call, and the media that message cannot hold. */

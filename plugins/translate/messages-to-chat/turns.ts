@@ -98,7 +98,7 @@ export class Turns {
       for (const part of media) attachments.push(part);
     }
     const parts = [...attachments, ...userParts(content, where, this.scope)];
-    if (parts.length > 0) this.rest.push({ role: "user", content: asContent(parts) });
+    if (parts.length > 0) this.rest.push({ role: "user", content: asContent(parts, content) });
   }
 
   private answer(block: JsonObject, path: string): void {

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { JsonObject } from "../../../core/json.ts";
+import { chatProfile, messagesProfile, type Profile } from "../../../core/upstream/profile.ts";
+import { chatToMessagesRequest } from "../../../plugins/translate/chat-to-messages/request.ts";
+import { messagesToChatRequest } from "../../../plugins/translate/messages-to-chat/request.ts";
+import { checkChatRequest, checkMessagesRequest } from "./invariants.ts";
+import { mismatch } from "./match.ts";
+
+export interface Rule {
+  readonly rule: string;
+  readonly profile?: Profile;
+  /** Fields added to a plain request. */
+  readonly given: JsonObject;
+  /** What the upstream's body must hold, or the start of the message that rejects the request. */
+  readonly sent?: JsonObject;
+  readonly rejected?: string;
+  readonly code?: "unsupported_parameter" | null;
+  /** The names reported as dropped, in order. */
+  readonly dropped?: readonly string[];
+}
+
+const PLAIN_MESSAGES = { model: "m", max_tokens: 100, messages: [{ role: "user", content: "q" }] };
+const PLAIN_CHAT = { model: "m", messages: [{ role: "user", content: "q" }] };
+
+/** One test for each rule about requests of Messages clients. */
+export function messagesRules(rules: readonly Rule[]): void {
+  for (const rule of rules) {
+    test(rule.rule, () => {
+      const body = { ...PLAIN_MESSAGES, ...rule.given };
+      const result = messagesToChatRequest(body, chatProfile(rule.profile));
+      check(rule, result, checkChatRequest);
+    });
+  }
+}
+
+/** One test for each rule about requests of Chat clients. */
+export function chatRules(rules: readonly Rule[]): void {
+  for (const rule of rules) {
+    test(rule.rule, () => {
+      const body = { ...PLAIN_CHAT, ...rule.given };
+      const result = chatToMessagesRequest(body, messagesProfile(rule.profile));
+      check(rule, result, checkMessagesRequest);
+    });
+  }
+}
+
+type Result = ReturnType<typeof messagesToChatRequest> | ReturnType<typeof chatToMessagesRequest>;
+
+function check(rule: Rule, result: Result, invariants: (body: JsonObject) => void): void {
+  if (rule.rejected !== undefined) {
+    assert.ok(!result.ok, "is rejected");
+    const { message, code } = result.reject;
+    assert.ok(message.startsWith(rule.rejected), message);
+    if (rule.code !== undefined) assert.equal(code, rule.code);
+    return;
+  }
+  assert.ok(result.ok, `is accepted: ${JSON.stringify(result)}`);
+  const sent = JSON.parse(JSON.stringify(result.body));
+  invariants(sent);
+  if (rule.sent) assert.equal(mismatch(sent, rule.sent), undefined);
+  if (rule.dropped) assert.deepEqual(result.dropped, rule.dropped);
+}
