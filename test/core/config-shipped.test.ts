@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { type Environment, formatProblems, loadConfig } from "../../core/config.ts";
+import { isObject } from "../../core/json.ts";
+import { packageRoot } from "../../core/root.ts";
+
+async function load(name: string, environment: Environment) {
+  const loaded = await loadConfig(join(packageRoot, "config", name), environment);
+  if (!loaded.ok) assert.fail(formatProblems(loaded.problems));
+  return loaded.config;
+}
+
+test("the default config needs nothing: no variable, no server", async () => {
+  const config = await load("gateway.yaml", {});
+  assert.deepEqual([config.stores.hot, config.stores.ledger], ["embedded", "embedded"]);
+  for (const { protocols } of Object.values(config.upstreams)) {
+    for (const address of Object.values(protocols))
+      assert.match(address, /^http:\/\/127\.0\.0\.1:/);
+  }
+});
+
+test("the production config needs the variables that it names, and nothing else", async () => {
+  const text = await readFile(join(packageRoot, "config/production.yaml"), "utf8");
+  const settings = text.replace(/#.*$/gm, "");
+  const needed = new Set([...settings.matchAll(/\$\{([A-Z_]+)\}/g)].map(([, name = ""]) => name));
+  const environment = {
+    ...Object.fromEntries([...needed].map((name) => [name, `value-of-${name}`])),
+    REDIS_URL: "rediss://redis:6379",
+    DATABASE_URL: "postgres://postgres/tollgate",
+  };
+  const { upstreams, stores } = await load("production.yaml", environment);
+  assert.deepEqual(
+    [stores.hot, stores.ledger],
+    ["rediss://redis:6379", "postgres://postgres/tollgate"],
+  );
+  assert.deepEqual(upstreams["openai"]?.keys, ["value-of-OPENAI_API_KEY"]);
+
+  const nothing = await loadConfig(join(packageRoot, "config/production.yaml"), {});
+  assert.ok(!nothing.ok);
+  const told = nothing.problems.map(({ message }) => message);
+  assert.deepEqual(
+    told,
+    [...needed].map((name) => `environment variable ${name} is not set`),
+  );
+});
+
+test("both configs offer the same upstreams and families of models", async () => {
+  const gateway = await load("gateway.yaml", {});
+  const text = await readFile(join(packageRoot, "config/production.yaml"), "utf8");
+  for (const name of Object.keys(gateway.upstreams))
+    assert.ok(text.includes(`\n  ${name}:\n`), name);
+
+  const alias = gateway.plugins.find(({ name }) => name === "alias")?.options;
+  assert.ok(isObject(alias) && isObject(alias["families"]));
+  for (const [family, id] of Object.entries(alias["families"])) {
+    assert.equal(typeof id, "string");
+    assert.match(String(id), new RegExp(`^claude-${family}-5(?:-\\d+)?$`));
+    assert.ok(gateway.catalogue.get(String(id)), family);
+    assert.ok(text.includes(`${family}: ${id}\n`));
+  }
+});
+
+test("the production config mentions every setting of the core", async () => {
+  const text = await readFile(join(packageRoot, "config/production.yaml"), "utf8");
+  const schema: unknown = JSON.parse(
+    await readFile(join(packageRoot, "config/schema.json"), "utf8"),
+  );
+  const keys = (node: unknown): string[] => {
+    if (!isObject(node) || !isObject(node["properties"])) return [];
+    return Object.entries(node["properties"]).flatMap(([key, value]) =>
+      key === "profile" || key === "plugins" ? [key] : [key, ...keys(value)],
+    );
+  };
+  assert.ok(isObject(schema) && isObject(schema["definitions"]));
+  const gateway = schema["definitions"]["gateway"];
+  assert.ok(keys(gateway).length > 25);
+  for (const key of keys(gateway)) assert.ok(new RegExp(`\\b${key}\\b`).test(text), key);
+});
