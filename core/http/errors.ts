@@ -2,8 +2,8 @@ import type { HttpRequest, HttpResponse } from "uWebSockets.js";
 import { Refusal } from "../refusal.ts";
 import { wires } from "../wire/index.ts";
 import type { Wire } from "../wire/wire.ts";
-import { statusLine } from "./reply.ts";
 import type { Match } from "./router.ts";
+import { statusLine } from "./write.ts";
 
 /** Request headers by lower-case name; a repeated one is joined by commas, as HTTP allows. */
 export function headersOf(req: HttpRequest): Record<string, string> {

@@ -3,8 +3,8 @@ import type { Log } from "../log.ts";
 import { Refusal } from "../refusal.ts";
 import { bodyTooLarge, declaredLength, readBody } from "./body.ts";
 import { headersOf, sendRefusal, wireOf } from "./errors.ts";
-import { statusLine } from "./reply.ts";
 import type { PlainHandler, PlainRequest, PlainResponse } from "./router.ts";
+import { endWhole, statusLine, writeSliced } from "./write.ts";
 
 /** A request whose parts that uWebSockets.js lends only for a moment have been copied. */
 export type RequestHead = Omit<PlainRequest, "body">;
@@ -82,8 +82,9 @@ async function sendPlain(
       res.writeHeader(headers[at] ?? "", headers[at + 1] ?? "");
     }
     if (!whole) return;
-    if (head.method === "HEAD") res.endWithoutBody(Buffer.byteLength(body ?? ""));
-    else res.end(body ?? "");
+    const bytes = typeof body === "string" ? Buffer.from(body) : (body ?? new Uint8Array(0));
+    if (head.method === "HEAD") res.endWithoutBody(bytes.length);
+    else endWhole(res, bytes);
   });
   if (whole) return;
   let release: (() => void) | undefined;
@@ -93,11 +94,7 @@ async function sendPlain(
   });
   for await (const chunk of body) {
     if (isGone()) return;
-    let drained = true;
-    res.cork(() => {
-      drained = res.write(chunk);
-    });
-    if (drained) continue;
+    if (writeSliced(res, typeof chunk === "string" ? Buffer.from(chunk) : chunk)) continue;
     // Resolved by the socket when it has room, or by the timer, which looks whether the client is still there.
     await new Promise<void>((resolve) => {
       const timer = setInterval(() => isGone() && done(), 1000);

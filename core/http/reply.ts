@@ -1,5 +1,4 @@
 import type { HttpResponse } from "uWebSockets.js";
-import { STATUS_CODES } from "node:http";
 import { type Call, COMPLETE, type Outcome } from "../call.ts";
 import type { Log } from "../log.ts";
 import type { Pipeline } from "../pipeline.ts";
@@ -9,6 +8,7 @@ import type { ServerEvent } from "../sse/reader.ts";
 import { wires } from "../wire/index.ts";
 import type { Wire } from "../wire/wire.ts";
 import type { PlainResponse } from "./router.ts";
+import { CORKED_BYTES_MAX, endWhole, statusLine, writeSliced } from "./write.ts";
 
 /** A client that left before any status was sent; nginx's number for it, seen in logs only. */
 const STATUS_CLIENT_GONE = 499;
@@ -34,12 +34,13 @@ export class Reply implements Sink {
   private headSent = false;
   /** Bytes to write at the next flush; neighbours of one buffer are kept as one piece. */
   private readonly pieces: Uint8Array[] = [];
+  private pieceBytes = 0;
   /** Bytes that wait for the settlement. */
   private readonly held: Uint8Array[] = [];
   private wholeBytes = 0;
   private ended = false;
   private blocked = false;
-  private readonly writeOut: () => void;
+  private readonly writePiecesBound: () => void;
 
   constructor(
     res: HttpResponse,
@@ -56,7 +57,7 @@ export class Reply implements Sink {
     this.wire = wires[call.endpoint.protocol];
     this.wholeBytesMax = wholeBytesMax;
     this.onOver = onOver;
-    this.writeOut = () => this.writePieces();
+    this.writePiecesBound = () => this.writePieces();
   }
 
   head(status: number, headers: readonly string[]): void {
@@ -86,7 +87,11 @@ export class Reply implements Sink {
 
   /** Writes what has come since the last flush, in one go. Called once per chunk from the upstream. */
   flush(): void {
-    if (this.pieces.length > 0 && !this.ended && !this.call.gone) this.res.cork(this.writeOut);
+    if (this.pieces.length === 0 || this.ended || this.call.gone) return;
+    if (this.pieceBytes <= CORKED_BYTES_MAX) this.res.cork(this.writePiecesBound);
+    else this.writeSlices();
+    this.pieces.length = 0;
+    this.pieceBytes = 0;
   }
 
   end(outcome: Outcome): void {
@@ -144,7 +149,7 @@ export class Reply implements Sink {
   private finish(outcome: Outcome): void {
     if (!this.call.gone) {
       const failure = failureOf(outcome);
-      if (!failure) this.res.cork(() => this.writeHeld());
+      if (!failure) this.writeHeld();
       else this.res.cork(() => this.writeFailure(failure));
     }
     this.ended = true;
@@ -152,11 +157,20 @@ export class Reply implements Sink {
   }
 
   private writeHeld(): void {
-    if (!this.headSent) this.writeHead(this.headers);
-    const last = this.held.pop();
-    for (const bytes of this.held) this.res.write(bytes);
-    if (last) this.res.end(last);
-    else this.res.end();
+    if (this.shape === "whole") {
+      const body = joined(this.held);
+      this.res.cork(() => {
+        this.writeHead(this.headers);
+        endWhole(this.res, body);
+      });
+      return;
+    }
+    for (const bytes of this.held) this.add(bytes);
+    this.flush();
+    this.res.cork(() => {
+      if (!this.headSent) this.writeHead(this.headers);
+      this.res.end();
+    });
   }
 
   private writeFailure(refusal: Refusal): void {
@@ -183,13 +197,20 @@ export class Reply implements Sink {
       const length = last.length + bytes.length;
       this.pieces[before] = new Uint8Array(last.buffer, last.byteOffset, length);
     } else this.pieces.push(bytes);
+    this.pieceBytes += bytes.length;
   }
 
   private writePieces(): void {
     if (!this.headSent) this.writeHead(this.headers);
     let drained = true;
     for (const piece of this.pieces) drained = this.res.write(piece);
-    this.pieces.length = 0;
+    if (!drained) this.block();
+  }
+
+  private writeSlices(): void {
+    if (!this.headSent) this.res.cork(() => this.writeHead(this.headers));
+    let drained = true;
+    for (const piece of this.pieces) if (!writeSliced(this.res, piece)) drained = false;
     if (!drained) this.block();
   }
 
@@ -223,6 +244,12 @@ export class Reply implements Sink {
   }
 }
 
+const NOTHING = new Uint8Array(0);
+
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  return pieces.length === 1 ? (pieces[0] ?? NOTHING) : Buffer.concat(pieces);
+}
+
 /** The error a client is owed, undefined where the reply stands as it is. */
 function failureOf(outcome: Outcome): Refusal | undefined {
   if (outcome.kind === "exhausted") return outcome.refusal;
@@ -241,15 +268,4 @@ function contentType(headers: readonly string[]): string {
     if (headers[at] === "content-type") return headers[at + 1] ?? "";
   }
   return "";
-}
-
-const statusLines = new Map<number, string>();
-
-export function statusLine(status: number): string {
-  let line = statusLines.get(status);
-  if (line === undefined) {
-    line = `${status} ${STATUS_CODES[status] ?? "Unknown"}`;
-    statusLines.set(status, line);
-  }
-  return line;
 }

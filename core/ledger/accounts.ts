@@ -18,7 +18,10 @@ export async function createAccount(
 
 /** All accounts, oldest first. */
 export async function accounts(sql: Sql): Promise<Account[]> {
-  return sql<Account[]>`select ${accountColumns(sql)} from accounts order by created_at, id`;
+  return [
+    ...(await sql<Account[]>`
+      select ${accountColumns(sql)} from accounts order by created_at, id`),
+  ];
 }
 
 export async function account(sql: Sql, id: string): Promise<Account | undefined> {

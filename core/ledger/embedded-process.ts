@@ -4,8 +4,6 @@ import { fileURLToPath } from "node:url";
 import type { Log } from "../log.ts";
 
 const PROGRAM = fileURLToPath(new URL("./embedded-server.js", import.meta.url));
-/** The child of a killed gateway needs a moment to notice. */
-const LOCK_WAIT_MS = 5_000;
 const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 5_000;
 const RESTART_MS_MIN = 50;
@@ -20,6 +18,7 @@ export type ServerMessage =
 export interface EmbeddedProcessOptions {
   readonly folder: string;
   readonly socketPath: string;
+  readonly lockWaitMs: number;
   readonly log: Log;
 }
 
@@ -59,8 +58,8 @@ export class EmbeddedProcess {
   }
 
   private async launch(): Promise<void> {
-    const { folder, socketPath } = this.options;
-    const child = fork(PROGRAM, [folder, socketPath, String(LOCK_WAIT_MS)], {
+    const { folder, socketPath, lockWaitMs } = this.options;
+    const child = fork(PROGRAM, [folder, socketPath, String(lockWaitMs)], {
       execArgv: [],
       stdio: ["ignore", "ignore", "pipe", "ipc"],
     });

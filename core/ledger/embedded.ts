@@ -6,9 +6,14 @@ import { connect } from "./client.ts";
 import { EmbeddedProcess } from "./embedded-process.ts";
 import { PostgresLedger } from "./postgres.ts";
 
+/** The database of a killed gateway needs a moment to notice. */
+const LOCK_WAIT_MS = 5_000;
+
 export interface EmbeddedLedgerOptions {
   /** The folder of the database, for one gateway at a time; created with mode 700. */
   readonly folder: string;
+  /** How long to wait for another gateway on the folder to be gone. */
+  readonly lockWaitMs?: number;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -18,6 +23,8 @@ export interface EmbeddedLedgerOptions {
  * child is being restarted after a crash, every operation rejects.
  */
 export class EmbeddedLedger extends PostgresLedger {
+  /** The unix socket of the database, for one connection at a time. */
+  readonly socketPath: string;
   private readonly database: EmbeddedProcess;
 
   constructor(options: EmbeddedLedgerOptions) {
@@ -29,7 +36,9 @@ export class EmbeddedLedger extends PostgresLedger {
     // statement it may run one of another connection, which then takes its unnamed portal.
     const server = { server: { socketPath }, connectionsMax: 1, statementTimeoutMs: 0 };
     super({ sql: connect({ ...server, log }), clock, log });
-    this.database = new EmbeddedProcess({ folder, socketPath, log });
+    this.socketPath = socketPath;
+    const lockWaitMs = options.lockWaitMs ?? LOCK_WAIT_MS;
+    this.database = new EmbeddedProcess({ folder, socketPath, lockWaitMs, log });
   }
 
   override async start(): Promise<void> {

@@ -31,7 +31,7 @@ export const usageColumns = [
 /** The calls of an account, newest first. */
 export async function usage(sql: Sql, query: UsageQuery): Promise<UsageRecord[]> {
   const { accountId, limit, before } = query;
-  return sql<UsageRecord[]>`
+  const records = await sql<UsageRecord[]>`
     select
       call_id as "callId", key_id as "keyId", at, endpoint, model, mapped_from as "mappedFrom", upstream,
       input_tokens::float8 as "inputTokens", cache_read_tokens::float8 as "cacheReadTokens",
@@ -44,6 +44,7 @@ export async function usage(sql: Sql, query: UsageQuery): Promise<UsageRecord[]>
       ${before === undefined ? sql`` : sql`and (at, call_id) < (${before.at}, ${before.callId})`}
     order by at desc, call_id desc
     limit ${limit}`;
+  return [...records];
 }
 
 /** Makes the partition of `now` and of each of the months that follow. */
