@@ -1,0 +1,70 @@
+/** Upper bounds in seconds: a model answers within milliseconds from a cache, and within minutes when it thinks. */
+const BOUNDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900];
+
+/**
+ * How durations are distributed, by endpoint and by whether the reply was streamed. Written as Prometheus
+ * text here, because prom-client's own histogram can only be filled one labelled observation at a time.
+ */
+export class Distribution {
+  private readonly name: string;
+  private readonly help: string;
+  private readonly whole = new Map<string, Buckets>();
+  private readonly streamed = new Map<string, Buckets>();
+
+  constructor(name: string, help: string) {
+    this.name = name;
+    this.help = help;
+  }
+
+  observe(endpoint: string, isStreamed: boolean, seconds: number): void {
+    const byEndpoint = isStreamed ? this.streamed : this.whole;
+    let buckets = byEndpoint.get(endpoint);
+    if (buckets === undefined) {
+      buckets = new Buckets();
+      byEndpoint.set(endpoint, buckets);
+    }
+    buckets.add(seconds);
+  }
+
+  /** The lines of a scrape. */
+  text(): string {
+    const lines = [`# HELP ${this.name} ${this.help}`, `# TYPE ${this.name} histogram`];
+    for (const [byEndpoint, streamed] of [
+      [this.whole, "false"],
+      [this.streamed, "true"],
+    ] as const) {
+      for (const [endpoint, buckets] of byEndpoint) {
+        this.write(lines, `endpoint="${endpoint}",streamed="${streamed}"`, buckets);
+      }
+    }
+    return `${lines.join("\n")}\n`;
+  }
+
+  private write(lines: string[], labels: string, buckets: Buckets): void {
+    let below = 0;
+    for (const [at, bound] of BOUNDS.entries()) {
+      below += buckets.counts[at] ?? 0;
+      lines.push(`${this.name}_bucket{${labels},le="${bound}"} ${below}`);
+    }
+    lines.push(
+      `${this.name}_bucket{${labels},le="+Inf"} ${buckets.count}`,
+      `${this.name}_sum{${labels}} ${buckets.sum}`,
+      `${this.name}_count{${labels}} ${buckets.count}`,
+    );
+  }
+}
+
+class Buckets {
+  /** One per bound, each without those below it; what is above the last bound is in `count` alone. */
+  readonly counts = new Float64Array(BOUNDS.length);
+  count = 0;
+  sum = 0;
+
+  add(seconds: number): void {
+    let at = 0;
+    while (at < BOUNDS.length && seconds > (BOUNDS[at] ?? 0)) at++;
+    if (at < BOUNDS.length) this.counts[at] = (this.counts[at] ?? 0) + 1;
+    this.count++;
+    this.sum += seconds;
+  }
+}

@@ -1,0 +1,111 @@
+import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { MICRO_VND_PER_VND } from "../../core/money.ts";
+import type { Services } from "../../core/services.ts";
+import { calls, type Series, type Tally } from "./tally.ts";
+
+const STATES = ["closed", "open", "probing"] as const;
+const BY_MODEL = ["endpoint", "model"] as const;
+
+/** The metrics of this process as prom-client knows them. They are filled from the tally when somebody asks. */
+export function createRegistry(tally: Tally, services: Services): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  addCalls(registry, tally);
+  addRefusals(registry, tally);
+  addSums(registry, tally);
+  addGauges(registry, services);
+  return registry;
+}
+
+function addCalls(registry: Registry, tally: Tally): void {
+  new Counter({
+    name: "tollgate_calls_total",
+    help: "Calls that are over, by HTTP status and by how they ended.",
+    labelNames: [...BY_MODEL, "status", "outcome"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const series of tally.series()) {
+        const { endpoint, model } = series;
+        for (const { status, outcome, count } of calls(series)) {
+          this.inc({ endpoint, model, status, outcome }, count);
+        }
+      }
+    },
+  });
+}
+
+function addRefusals(registry: Registry, tally: Tally): void {
+  new Counter({
+    name: "tollgate_refusals_total",
+    help: "Calls that were refused, by error type; `upstream` where the provider refused.",
+    labelNames: ["type"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [type, count] of tally.refusals) this.inc({ type }, count);
+    },
+  });
+}
+
+function addSums(registry: Registry, tally: Tally): void {
+  const sum = (name: string, help: string, read: (series: Series) => number) =>
+    new Counter({
+      name,
+      help,
+      labelNames: BY_MODEL,
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const series of tally.series()) {
+          const { endpoint, model } = series;
+          this.inc({ endpoint, model }, read(series));
+        }
+      },
+    });
+  sum("tollgate_input_tokens_total", "Input tokens of served calls.", (s) => s.inputTokens);
+  sum("tollgate_output_tokens_total", "Output tokens of served calls.", (s) => s.outputTokens);
+  sum(
+    "tollgate_charged_vnd_total",
+    "What calls were charged, in đ.",
+    (s) => s.chargedMicroVnd / MICRO_VND_PER_VND,
+  );
+  sum(
+    "tollgate_estimated_usages_total",
+    "Calls whose usage was counted here because the provider did not report it.",
+    (s) => s.estimated,
+  );
+}
+
+function addGauges(registry: Registry, services: Services): void {
+  new Gauge({
+    name: "tollgate_open_calls",
+    help: "Calls that are open now.",
+    registers: [registry],
+    collect() {
+      this.set(services.openCalls.size);
+    },
+  });
+  new Gauge({
+    name: "tollgate_outbox_backlog",
+    help: "Charged calls that the ledger has not committed yet.",
+    registers: [registry],
+    collect() {
+      this.set(services.hot.backlog());
+    },
+  });
+  new Gauge({
+    name: "tollgate_upstream_breaker",
+    help: "1 for the state that the breaker of an upstream is in.",
+    labelNames: ["upstream", "state"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { name, breaker } of services.upstreams.all()) {
+        for (const state of STATES) {
+          this.set({ upstream: name, state }, breaker.state === state ? 1 : 0);
+        }
+      }
+    },
+  });
+}

@@ -1,0 +1,50 @@
+import type { Plugin } from "../../core/plugin.ts";
+import type { Services } from "../../core/services.ts";
+import { EndedCalls } from "./ended-calls.ts";
+import { createRegistry } from "./exposition.ts";
+import { Tally } from "./tally.ts";
+
+/**
+ * Counts calls and serves `GET /metrics` in the text format of Prometheus; changes nothing. It counts the
+ * calls that reach it: first in the config, that is every call that was admitted or refused.
+ */
+export default function metrics(services: Services): Plugin {
+  const { clock } = services;
+  const tally = new Tally();
+  const registry = createRegistry(tally, services);
+  const ended = new EndedCalls(
+    () => services.openCalls,
+    (call, endedMs) => tally.count(call, endedMs),
+  );
+
+  return {
+    name: "metrics",
+
+    close(call) {
+      ended.add(call, clock.monotonic());
+    },
+
+    routes(router) {
+      router.add({
+        method: "GET",
+        path: "/metrics",
+        access: "public",
+        bodyBytesMax: 0,
+        handler: async () => {
+          ended.look();
+          const known = await registry.metrics();
+          return {
+            status: 200,
+            headers: ["content-type", registry.contentType],
+            body: `${known}\n${tally.latency.text()}\n${tally.firstByte.text()}`,
+          };
+        },
+      });
+    },
+
+    async stop() {
+      ended.stop();
+      registry.clear();
+    },
+  };
+}

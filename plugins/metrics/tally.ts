@@ -1,0 +1,110 @@
+import type { Call } from "../../core/call.ts";
+import type { CallOutcome } from "../../core/hot/hot.ts";
+import { Distribution } from "./distribution.ts";
+
+const OUTCOMES: readonly CallOutcome[] = ["complete", "exhausted", "gone", "broken", "refused"];
+/** Stands for the model of a call that was refused before it had one. */
+const NO_MODEL = "none";
+
+/** Why calls were refused, by status: who came without money, and who without a key. */
+const REFUSALS: ReadonlyMap<number, string> = new Map([
+  [400, "invalid_request_error"],
+  [401, "authentication_error"],
+  [402, "insufficient_balance"],
+  [403, "permission_error"],
+  [404, "not_found_error"],
+  [413, "request_too_large"],
+  [429, "rate_limit_error"],
+  [503, "service_unavailable"],
+]);
+
+/** What was counted of one model on one endpoint. */
+export interface Series {
+  readonly endpoint: string;
+  readonly model: string;
+  /** Calls by status × 8 + place of the outcome; `calls` takes it apart. */
+  readonly ended: Map<number, number>;
+  inputTokens: number;
+  outputTokens: number;
+  chargedMicroVnd: number;
+  estimated: number;
+}
+
+/**
+ * Counts ended calls in plain numbers: what prom-client asks for, a labelled object per count, would cost
+ * each call more than the rest of its plugins. Names are those of routes and of the catalogue, so there
+ * are only so many, whatever callers send.
+ */
+export class Tally {
+  readonly latency = new Distribution(
+    "tollgate_call_duration_seconds",
+    "From the head of a request to the end of its reply.",
+  );
+  readonly firstByte = new Distribution(
+    "tollgate_first_byte_seconds",
+    "From the head of a request to the first byte of its reply from upstream.",
+  );
+  readonly refusals = new Map<string, number>();
+  private readonly byEndpoint = new Map<string, Map<string, Series>>();
+
+  /** Counts a call that is over; `endedMs` is on the clock of `call.startedMs`. */
+  count(call: Call, endedMs: number): void {
+    const endpoint = call.endpoint.path;
+    const series = this.seriesOf(endpoint, call.model === undefined ? NO_MODEL : call.model.id);
+    const outcome = OUTCOMES.indexOf(call.outcome ?? "refused");
+    const how = call.status * 8 + outcome;
+    series.ended.set(how, (series.ended.get(how) ?? 0) + 1);
+    series.chargedMicroVnd += call.costMicroVnd;
+    const { usage } = call;
+    // Usage that an upstream reports with an error is not the customer's.
+    if (usage !== undefined && call.status === 200) {
+      series.inputTokens += usage.inputTokens;
+      series.outputTokens += usage.outputTokens;
+      if (call.estimated) series.estimated++;
+    }
+    if (call.outcome === "refused") {
+      const type = call.attempts > 0 ? "upstream" : (REFUSALS.get(call.status) ?? "api_error");
+      this.refusals.set(type, (this.refusals.get(type) ?? 0) + 1);
+      return;
+    }
+    this.latency.observe(endpoint, call.stream, (endedMs - call.startedMs) / 1000);
+    if (call.firstByteAtMs === 0) return;
+    this.firstByte.observe(endpoint, call.stream, (call.firstByteAtMs - call.startedMs) / 1000);
+  }
+
+  *series(): Iterable<Series> {
+    for (const byModel of this.byEndpoint.values()) yield* byModel.values();
+  }
+
+  private seriesOf(endpoint: string, model: string): Series {
+    let byModel = this.byEndpoint.get(endpoint);
+    if (byModel === undefined) {
+      byModel = new Map();
+      this.byEndpoint.set(endpoint, byModel);
+    }
+    let series = byModel.get(model);
+    if (series === undefined) {
+      series = {
+        endpoint,
+        model,
+        ended: new Map(),
+        inputTokens: 0,
+        outputTokens: 0,
+        chargedMicroVnd: 0,
+        estimated: 0,
+      };
+      byModel.set(model, series);
+    }
+    return series;
+  }
+}
+
+/** The calls of a series by status and outcome. */
+export function* calls(
+  series: Series,
+): Iterable<{ status: number; outcome: CallOutcome; count: number }> {
+  for (const [how, count] of series.ended) {
+    const outcome = OUTCOMES[how % 8] ?? "refused";
+    yield { status: Math.floor(how / 8), outcome, count };
+  }
+}
