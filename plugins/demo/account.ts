@@ -1,0 +1,33 @@
+import { newId } from "../../core/id.ts";
+import type { Services } from "../../core/services.ts";
+
+const EMAIL = "demo@tollgate.local";
+/** The same at every start, so that the ledger takes it once. */
+const REFERENCE = "demo";
+
+/** The id of the demo account, which is made and credited where there is none yet. */
+export async function demoAccount(
+  { ledger, wallets, clock }: Services,
+  amountMicroVnd: bigint,
+): Promise<string> {
+  const id = newId(clock.now());
+  const created = await ledger.createAccount({ id, email: EMAIL });
+  const accountId = created === "created" ? id : (await accountOf(ledger)).id;
+  const result = await wallets.credit({
+    accountId,
+    amountMicroVnd,
+    reference: REFERENCE,
+    kind: "topup",
+    reason: "demo credit",
+  });
+  if (result.kind === "credited") return accountId;
+  throw new Error(
+    `the demo account cannot be credited (${result.kind}): take \`demo\` out of the plugins`,
+  );
+}
+
+async function accountOf(ledger: Services["ledger"]) {
+  const found = (await ledger.accounts()).find(({ email }) => email.toLowerCase() === EMAIL);
+  if (!found) throw new Error(`there is no account ${EMAIL}, though its address is taken`);
+  return found;
+}

@@ -1,0 +1,72 @@
+import type { Catalogue, Model } from "../../core/catalogue.ts";
+import { formatVnd, type MicroVnd } from "../../core/money.ts";
+import type { Services } from "../../core/services.ts";
+import type { DemoKey } from "./key.ts";
+
+const ADMIN_ADDRESS_DEFAULT = "http://127.0.0.1:8080";
+
+export interface Demo {
+  readonly address: string;
+  readonly accountId: string;
+  readonly key: DemoKey;
+  readonly balance: MicroVnd;
+}
+
+/** What a newcomer reads first: an address, a key, and calls that work as they stand. */
+export function greeting({ config, catalogue }: Services, demo: Demo): string {
+  const { accountId, balance } = demo;
+  const address = reachable(demo.address);
+  const isOn = (plugin: string) => config.plugins.some(({ name }) => name === plugin);
+  const lines = [`Tollgate takes calls at ${address}`, ""];
+  if (demo.key.kind === "key") {
+    const { key } = demo.key;
+    lines.push(`  demo key   ${key}`, `  balance    ${formatVnd(balance)} đ`);
+    if (isOn("dashboard")) lines.push(`  dashboard  ${address}/dashboard`);
+    lines.push("", ...examples(address, key, catalogue));
+  } else if (demo.key.kind === "too_many") {
+    lines.push("  The demo account has 10 active keys, and their texts are gone: delete the data");
+    lines.push("  folder to begin anew, or make an account of your own with npm run admin.");
+  }
+  if (isOn("admin")) {
+    const url = address === ADMIN_ADDRESS_DEFAULT ? "" : ` --url ${address}`;
+    lines.push("", `  npm run admin -- wallet --account ${accountId}${url}`);
+    lines.push("  npm run admin -- help");
+  }
+  return `\n${lines.join("\n")}\n\n`;
+}
+
+function examples(address: string, key: string, catalogue: Catalogue): string[] {
+  const model = catalogue.models.find(
+    ({ standard, price }) => standard === "messages" && price.unit === "mtok",
+  );
+  if (!model) return [`  See ${address}/v1/models for what there is to call.`];
+  return [
+    ...curl(address, key, body(model, false)),
+    "",
+    "  The same, streamed:",
+    "",
+    ...curl(address, key, body(model, true), "-N "),
+  ];
+}
+
+function curl(address: string, key: string, json: string, flag = ""): string[] {
+  return [
+    `  curl ${flag}${address}/v1/messages -H 'x-api-key: ${key}' \\`,
+    `    -H 'anthropic-version: 2023-06-01' -H 'content-type: application/json' \\`,
+    `    -d '${json}'`,
+  ];
+}
+
+function body(model: Model, stream: boolean): string {
+  return JSON.stringify({
+    model: model.id,
+    max_tokens: 100,
+    ...(stream && { stream }),
+    messages: [{ role: "user", content: "Hello!" }],
+  });
+}
+
+/** An address that listens everywhere is called here. */
+function reachable(address: string): string {
+  return address.replace(/^(https?:\/\/)0\.0\.0\.0(?=[:/]|$)/, "$1127.0.0.1");
+}

@@ -1,0 +1,44 @@
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { Keys } from "../../core/keys.ts";
+
+const ACTIVE_KEYS_MAX = 10;
+
+/** The key to greet with, or that there is none: whoever deletes the file ten times has used up the account. */
+export type DemoKey =
+  | { readonly kind: "key"; readonly key: string }
+  | { readonly kind: "too_many" }
+  | { readonly kind: "none" };
+
+/**
+ * A working key of the demo account. The ledger keeps only its hash, so its text stays in a file for the
+ * owner; where the file is gone, or its key was revoked, a new one is made.
+ */
+export async function demoKey(keys: Keys, accountId: string, file: string): Promise<DemoKey> {
+  const kept = await readKept(file);
+  if (kept !== undefined) {
+    const found = await keys.find(kept);
+    if (found?.status === "active" && found.accountId === accountId) {
+      return { kind: "key", key: kept };
+    }
+  }
+  const result = await keys.create(accountId, "demo", ACTIVE_KEYS_MAX);
+  if (result.kind !== "created") {
+    return { kind: result.kind === "too_many_keys" ? "too_many" : "none" };
+  }
+  // The new file takes the place of the old one whole, and nobody else can ever read it.
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  const next = `${file}.${process.pid}`;
+  await writeFile(next, `${result.key}\n`, { mode: 0o600 });
+  await rename(next, file);
+  return { kind: "key", key: result.key };
+}
+
+async function readKept(file: string): Promise<string | undefined> {
+  try {
+    return (await readFile(file, "utf8")).trim();
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+}
