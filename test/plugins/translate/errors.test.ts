@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { chatErrorToMessages, messagesErrorToChat } from "../../../plugins/translate/errors.ts";
+
+/* upstream status -> status and type for a Messages client */
+const CHAT_STATUSES = `
+  400 400 invalid_request_error
+  401 401 authentication_error
+  402 402 billing_error
+  403 403 permission_error
+  404 404 not_found_error
+  405 400 invalid_request_error
+  408 408 timeout_error
+  409 409 conflict_error
+  413 413 request_too_large
+  415 400 invalid_request_error
+  418 418 invalid_request_error
+  422 400 invalid_request_error
+  429 429 rate_limit_error
+  500 500 api_error
+  501 500 api_error
+  502 502 api_error
+  503 529 overloaded_error
+  504 504 timeout_error
+  507 507 api_error
+  520 502 api_error
+  527 502 api_error
+  529 529 overloaded_error
+  302 502 api_error
+`;
+
+/* upstream type and status -> status, type and code for a Chat client */
+const MESSAGES_TYPES = `
+  invalid_request_error 400 400 invalid_request_error null
+  authentication_error  401 401 authentication_error  invalid_api_key
+  billing_error         402 402 insufficient_quota    insufficient_quota
+  permission_error      403 403 permission_error      null
+  not_found_error       404 404 invalid_request_error model_not_found
+  conflict_error        409 409 conflict_error        null
+  request_too_large     413 413 invalid_request_error request_too_large
+  rate_limit_error      429 429 rate_limit_error      rate_limit_exceeded
+  timeout_error         408 504 server_error          timeout
+  api_error             500 500 server_error          null
+  api_error             503 503 server_error          null
+  overloaded_error      529 503 server_error          overloaded
+  shiny_error           418 418 invalid_request_error null
+  shiny_error           599 599 server_error          null
+  shiny_error           200 502 server_error          null
+`;
+
+describe("errors of a Chat upstream", () => {
+  for (const [from, status, type] of rows(CHAT_STATUSES)) {
+    test(`${from} is ${status} ${type}`, () => {
+      const reply = chatErrorToMessages(Number(from), { error: { message: "m", type: "x" } });
+      const body = { type: "error", error: { type, message: "m" } };
+      assert.deepEqual(reply, { status: Number(status), body });
+    });
+  }
+
+  const message = (body: unknown, status = 400) =>
+    chatErrorToMessages(status, body).body.error.message;
+  test("the message is wherever the upstream put it, but never a page", () => {
+    assert.equal(message('{"error":{"message":"a"}}'), "a");
+    assert.equal(message({ error: "b" }), "b");
+    assert.equal(message({ message: "c" }), "c");
+    assert.equal(message({ detail: [{ msg: "d" }, { msg: "e" }] }), "d; e");
+    assert.equal(message("<html>down</html>", 502), "Upstream returned HTTP 502");
+    assert.equal(message({ error: { message: 5 } }, 500), "Upstream returned HTTP 500");
+    assert.equal(message(undefined, 404), "Upstream returned HTTP 404");
+  });
+
+  test("a prompt too long is told in the words that clients look for", () => {
+    const prefix = /^prompt is too long: /;
+    assert.match(
+      message({ error: { code: "model_max_prompt_tokens_exceeded", message: "x" } }),
+      prefix,
+    );
+    assert.match(message({ message: "exceeds the Context Window of 8192" }, 500), prefix);
+    assert.equal(
+      message({ message: "prompt is too long: maximum context length" }),
+      "prompt is too long: maximum context length",
+    );
+    const limit = chatErrorToMessages(429, {
+      message: "too many tokens for a long context window",
+    });
+    assert.equal(limit.status, 429);
+  });
+});
+
+describe("errors of a Messages upstream", () => {
+  for (const [type, from, status, answered, code] of rows(MESSAGES_TYPES)) {
+    test(`${type} with ${from} is ${status} ${answered}`, () => {
+      const reply = messagesErrorToChat(Number(from), { error: { type, message: "m" } });
+      assert.equal(reply.status, Number(status));
+      const expected = {
+        message: "m",
+        type: answered,
+        param: null,
+        code: code === "null" ? null : code,
+      };
+      assert.deepEqual(reply.body, { error: expected });
+    });
+  }
+
+  test("a context too long has the code that clients look for", () => {
+    const error = { type: "invalid_request_error", message: "input exceed context limit" };
+    assert.equal(messagesErrorToChat(400, { error }).body.error.code, "context_length_exceeded");
+  });
+
+  test("what is no JSON keeps its status", () => {
+    const reply = messagesErrorToChat(503, "<html>");
+    const error = {
+      message: "Upstream returned HTTP 503",
+      type: "server_error",
+      param: null,
+      code: null,
+    };
+    assert.deepEqual(reply, { status: 503, body: { error } });
+  });
+});
+
+function rows(table: string): string[][] {
+  return table
+    .trim()
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/));
+}

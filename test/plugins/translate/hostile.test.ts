@@ -1,0 +1,302 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { isObject, type JsonObject } from "../../../core/json.ts";
+import { chatProfile, messagesProfile, type Profile } from "../../../core/upstream/profile.ts";
+import {
+  chatContext,
+  chatToMessagesRequest,
+} from "../../../plugins/translate/chat-to-messages/request.ts";
+import { chatToMessagesResponse } from "../../../plugins/translate/chat-to-messages/response.ts";
+import { chatErrorToMessages, messagesErrorToChat } from "../../../plugins/translate/errors.ts";
+import {
+  messagesContext,
+  messagesToChatRequest,
+} from "../../../plugins/translate/messages-to-chat/request.ts";
+import { messagesToChatResponse } from "../../../plugins/translate/messages-to-chat/response.ts";
+import { type Client, NOW_MS, Recorder, translator } from "./harness.ts";
+import {
+  checkChatRequest,
+  checkChatStream,
+  checkMessagesRequest,
+  checkMessagesStream,
+} from "./invariants.ts";
+
+/** Every word the protocols know, so that random objects get deep into the code. */
+const KEYS = [
+  ..."model messages role content type text source data media_type url title context".split(" "),
+  ..."tool_use_id id name input is_error thinking signature tools tool_choice system".split(" "),
+  ..."input_schema properties required strict max_tokens stop_sequences metadata user_id".split(
+    " ",
+  ),
+  ..."output_config format schema effort budget_tokens cache_control stream stop n user".split(" "),
+  ..."tool_calls function arguments tool_call_id function_call functions custom format".split(" "),
+  ..."thinking_blocks response_format json_schema reasoning_effort image_url file".split(" "),
+  ..."file_data filename choices index delta message finish_reason usage error code status".split(
+    " ",
+  ),
+  ..."content_block partial_json stop_reason stop_details explanation reasoning_details".split(" "),
+  ..."prompt_tokens completion_tokens_details reasoning_tokens citations detail refusal".split(" "),
+  ..."stream_options include_usage allowed_tools mode __proto__ constructor".split(" "),
+];
+const VALUES = [
+  ..."user assistant system developer tool function custom auto any none required tool".split(" "),
+  ..."text image document search_result tool_use tool_result thinking tool_reference".split(" "),
+  ..."redacted_thinking server_tool_use base64 file json_schema json_object enabled".split(" "),
+  ..."adaptive image_url application/pdf image/png low high stop length tool_calls error".split(
+    " ",
+  ),
+  ..."message_start content_block_start content_block_delta content_block_stop".split(" "),
+  ..."message_delta message_stop ping text_delta input_json_delta thinking_delta".split(" "),
+  ...'signature_delta refusal call_1 toolu_1 f:0 allowed_tools grammar {} {"a":1} [1]'.split(" "),
+  "",
+  " ",
+  "data:image/png;base64,AAAA",
+  "https://x.test/a.pdf",
+  '{"a":',
+];
+
+const { json } = fc.letrec<{ json: unknown }>((tie) => ({
+  json: fc.oneof(
+    { maxDepth: 6, depthSize: "small" },
+    fc.constantFrom<unknown>(...VALUES),
+    fc.constantFrom<unknown>(null, true, false, 0, 1, -1, 1.5, 2048, 1e308),
+    fc.array(tie("json"), { maxLength: 4 }),
+    fc.dictionary(fc.constantFrom(...KEYS), tie("json"), { maxKeys: 7 }),
+  ),
+}));
+const object = fc.dictionary(fc.constantFrom(...KEYS), json, { maxKeys: 9 });
+
+const PROFILES: readonly Profile[] = [
+  {},
+  { dialect: "compatible", cache_control: "keep", mid_system: "user", replay_reasoning: true },
+  { mid_system: "hoist", unsupported_tools: "drop", sampling: "none", thinking: "budget" },
+  { mid_system: "inline", structured_outputs: "tool", prefill: false, sampling: "both" },
+];
+const profiles = fc.constantFrom(...PROFILES);
+
+/** Shapes that are nearly right, so that much of a random request is accepted. */
+const block = fc.record(
+  {
+    type: fc.constantFrom("text", "tool_use", "tool_result", "thinking", "image"),
+    text: fc.constantFrom("a", "", " ", "b "),
+    id: fc.constantFrom("t1", "t2"),
+    tool_use_id: fc.constantFrom("t1", "t2"),
+    name: fc.constantFrom("f", "g.h"),
+    input: object,
+    source: fc.constant({ type: "url", url: "https://x.test/a.png" }),
+    content: json,
+    cache_control: fc.constant({ type: "ephemeral" }),
+  },
+  { requiredKeys: ["type", "id", "name", "tool_use_id", "source"] },
+);
+const messagesRequests = fc.record(
+  {
+    model: fc.constant("m"),
+    max_tokens: fc.constant(9),
+    messages: fc.array(
+      fc.record({
+        role: fc.constantFrom("user", "assistant", "system"),
+        content: fc.oneof(fc.constantFrom("a", "", " "), fc.array(block, { maxLength: 3 })),
+      }),
+      { minLength: 1, maxLength: 6 },
+    ),
+    system: fc.constantFrom<unknown>("s", "", [{ type: "text", text: "s" }]),
+    tools: fc.constantFrom<unknown>([], [{ name: "f" }], [{ type: "bash_1", name: "b" }]),
+    tool_choice: json,
+    stream: fc.boolean(),
+    thinking: json,
+  },
+  { requiredKeys: ["model", "max_tokens", "messages"] },
+);
+const call = fc.record({
+  id: fc.constantFrom("c1", "c:2"),
+  type: fc.constantFrom("function", "custom"),
+  function: fc.record({ name: fc.constantFrom("f", "g.h"), arguments: json }),
+  custom: fc.constant({ name: "f", input: "i" }),
+});
+const chatRequests = fc.record(
+  {
+    model: fc.constant("m"),
+    messages: fc.array(
+      fc.record(
+        {
+          role: fc.constantFrom("user", "assistant", "tool", "system"),
+          content: fc.constantFrom<unknown>("a", "", " ", null, [{ type: "text", text: "b " }]),
+          tool_calls: fc.array(call, { maxLength: 2 }),
+          tool_call_id: fc.constantFrom("c1", "c:2"),
+          thinking_blocks: json,
+        },
+        { requiredKeys: ["role", "content", "tool_call_id"] },
+      ),
+      { minLength: 1, maxLength: 7 },
+    ),
+    tools: fc.constantFrom<unknown>([], [{ type: "function", function: { name: "f" } }]),
+    tool_choice: fc.constantFrom<unknown>(null, "none", "auto", "required", {}),
+    parallel_tool_calls: fc.boolean(),
+    reasoning_effort: fc.constantFrom("none", "low", "max"),
+    response_format: fc.constantFrom<unknown>(null, {
+      type: "json_schema",
+      json_schema: { schema: { type: "object" } },
+    }),
+    max_tokens: fc.constantFrom(1, 900, 5000),
+    thinking: json,
+    temperature: fc.double({ noNaN: true }),
+  },
+  { requiredKeys: ["model", "messages"] },
+);
+
+describe("hostile requests never throw, and what is accepted is valid", () => {
+  test("Messages requests", () => {
+    const requests = fc.oneof(json, object, messagesRequests, messagesRequests);
+    fc.assert(
+      fc.property(requests, profiles, (body, profile) => {
+        const result = messagesToChatRequest(body, chatProfile(profile));
+        if (result.ok) checkChatRequest(JSON.parse(JSON.stringify(result.body)));
+        else assert.match(result.reject.message, /^[a-z_]+.*: /);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  test("Chat requests", () => {
+    const requests = fc.oneof(json, object, chatRequests, chatRequests);
+    fc.assert(
+      fc.property(requests, profiles, (body, profile) => {
+        const result = chatToMessagesRequest(body, messagesProfile(profile));
+        if (result.ok) checkMessagesRequest(JSON.parse(JSON.stringify(result.body)));
+        else assert.match(result.reject.message, /^[a-z_]+.*: /);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  test("values too deep to be written again are rejected by the name of their field", () => {
+    const deep: unknown = JSON.parse(`${'{"a":'.repeat(5000)}1${"}".repeat(5000)}`);
+    const use = {
+      role: "assistant",
+      content: [{ type: "tool_use", id: "a", name: "f", input: deep }],
+    };
+    const tool = { name: "f", input_schema: deep };
+    const calls = [{ id: "a", function: { name: "f", arguments: deep } }];
+    const q = { role: "user", content: "q" };
+    const rejected = [
+      messagesToChatRequest({ max_tokens: 1, messages: [q, use] }, chatProfile()),
+      messagesToChatRequest({ max_tokens: 1, messages: [q], tools: [tool] }, chatProfile()),
+      chatToMessagesRequest(
+        { messages: [q, { role: "assistant", tool_calls: calls }] },
+        messagesProfile(),
+      ),
+      chatToMessagesRequest({ messages: [q], thinking: deep }, messagesProfile()),
+    ];
+    for (const result of rejected) {
+      assert.ok(!result.ok);
+      assert.match(result.reject.message, /nested deeper/);
+    }
+    const answered = chatToMessagesResponse(
+      { choices: [{ message: { tool_calls: calls } }] },
+      messagesContext({}, chatProfile()),
+    );
+    assert.ok(JSON.stringify(answered.body));
+  });
+
+  test("a field that only looks like a prototype stays a field", () => {
+    const text =
+      '{"type":"object","properties":{"__proto__":{"type":"object"}},"__proto__":{"x":1}}';
+    const schema: unknown = JSON.parse(text);
+    const format = { type: "json_schema", json_schema: { schema } };
+    const body = { messages: [{ role: "user", content: "q" }], response_format: format };
+    const result = chatToMessagesRequest(body, messagesProfile());
+    assert.ok(result.ok);
+    assert.match(
+      JSON.stringify(result.body),
+      /"__proto__":\{"type":"object","additionalProperties":false\}/,
+    );
+  });
+});
+
+describe("hostile answers never throw", () => {
+  test("whole answers and errors", () => {
+    fc.assert(
+      fc.property(fc.oneof(json, object), object, (body, request) => {
+        chatToMessagesResponse(body, messagesContext(request, chatProfile()));
+        messagesToChatResponse(body, chatContext(request, messagesProfile()), NOW_MS);
+        const errors = [chatErrorToMessages(500, body), messagesErrorToChat(500, body)];
+        for (const { status } of errors) assert.ok(status >= 400 && status <= 599);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  const choice = fc.record({ index: fc.constantFrom(0, 0, 1), delta: object, finish_reason: json });
+  const chunks = fc.oneof(
+    object,
+    fc.record({ id: json, choices: fc.array(choice, { maxLength: 2 }), usage: json }),
+    fc.record({
+      choices: fc.tuple(
+        fc.record({ delta: fc.record({ content: json, tool_calls: fc.array(call) }) }),
+      ),
+    }),
+  );
+  const events = fc.oneof(
+    object,
+    fc.record({
+      type: fc.constantFrom(...VALUES.filter((value) => /^(message|content_block)_/.test(value))),
+      index: fc.constantFrom(0, 1),
+      content_block: fc.oneof(block, object),
+      delta: fc.record({
+        type: fc.constantFrom(...VALUES),
+        text: json,
+        partial_json: json,
+        thinking: json,
+        signature: json,
+        stop_reason: json,
+      }),
+      message: object,
+      usage: object,
+    }),
+  );
+
+  function fuzzStream(
+    client: Client,
+    data: fc.Arbitrary<JsonObject>,
+    check: (recorder: Recorder) => void,
+  ): void {
+    const end = fc.constantFrom("eof" as const, "reset" as const);
+    fc.assert(
+      fc.property(
+        fc.array(data, { maxLength: 12 }),
+        profiles,
+        object,
+        fc.boolean(),
+        end,
+        (all, profile, request, done, how) => {
+          const recorder = new Recorder();
+          const stream = translator(client, request, profile, recorder);
+          for (const item of all) stream.event({ type: undefined, data: JSON.stringify(item) });
+          if (done) stream.event({ type: undefined, data: "[DONE]" });
+          stream.end(how);
+          check(recorder);
+        },
+      ),
+      { numRuns: 3000 },
+    );
+  }
+
+  test("Chat streams", () => {
+    fuzzStream("messages", chunks, (recorder) => {
+      const side = recorder.clientSide();
+      if (side.httpError) assert.equal(side.events.length, 0);
+      checkMessagesStream(side.events);
+    });
+  });
+
+  test("Messages streams", () => {
+    fuzzStream("chat", events, (recorder) => {
+      const side = recorder.clientSide();
+      if (side.httpError) assert.equal(side.events.length, 0);
+      const first = side.events[0]?.data;
+      checkChatStream(side.events, isObject(first) && "usage" in first);
+    });
+  });
+});

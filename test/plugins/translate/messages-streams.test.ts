@@ -1,0 +1,420 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { JsonObject } from "../../../core/json.ts";
+import type { End } from "../../../plugins/translate/stream.ts";
+import { assembleMessages } from "./assemble.ts";
+import { type FixtureEvent, Recorder, run, serialise, translator } from "./harness.ts";
+import { checkMessagesStream } from "./invariants.ts";
+import { mismatch } from "./match.ts";
+
+interface StreamRule {
+  readonly rule: string;
+  readonly deltas: readonly JsonObject[];
+  /** Sent behind the deltas, instead of a finish reason and [DONE]. */
+  readonly tail?: readonly FixtureEvent[];
+  readonly finish?: string;
+  readonly end?: End;
+  readonly seen: JsonObject;
+}
+
+const DONE: FixtureEvent = { data: "[DONE]" };
+
+function chunk(delta: JsonObject, finish: string | null = null): FixtureEvent {
+  return { data: { id: "chatcmpl-1", choices: [{ index: 0, delta, finish_reason: finish }] } };
+}
+
+function tool(
+  index: number | undefined,
+  id: string | undefined,
+  name?: string,
+  args?: unknown,
+): JsonObject {
+  return { tool_calls: [{ index, id, function: { name, arguments: args } }] };
+}
+
+function rules(all: readonly StreamRule[]): void {
+  for (const { rule, deltas, tail: given, finish = "stop", end = "eof", seen } of all) {
+    test(rule, () => {
+      const tail = given ?? [chunk({}, finish), DONE];
+      const bytes = serialise([...deltas.map((delta) => chunk(delta)), ...tail]);
+      const side = run("messages", { model: "m" }, {}, [bytes], end).clientSide();
+      checkMessagesStream(side.events);
+      assert.equal(mismatch(assembleMessages(side), seen), undefined);
+    });
+  }
+}
+
+const A = { type: "tool_use", id: "a", name: "f" };
+const B = { type: "tool_use", id: "b", name: "g" };
+
+describe("Messages streams: which call a delta belongs to", () => {
+  rules([
+    {
+      rule: "no indexes: an id begins a call, the rest goes on with the latest",
+      deltas: [
+        tool(undefined, "a", "f", '{"x"'),
+        tool(undefined, undefined, undefined, ":1}"),
+        tool(undefined, "b", "g", "{"),
+        tool(undefined, undefined, undefined, "}"),
+      ],
+      seen: {
+        blocks: [
+          { ...A, input_json: '{"x":1}' },
+          { ...B, input_json: "{}" },
+        ],
+      },
+    },
+    {
+      rule: "no indexes and no ids: each call comes whole",
+      deltas: [tool(undefined, undefined, "f", { x: 1 }), tool(undefined, undefined, "g", {})],
+      seen: {
+        blocks: [
+          { name: "f", input_json: '{"x":1}', id: { $regex: "^toolu_" } },
+          { name: "g", input_json: "{}" },
+        ],
+        stop_reason: "tool_use",
+      },
+    },
+    {
+      rule: "index 0 for all, and ids with every delta, in turns",
+      deltas: [
+        tool(0, "a", "f", "{"),
+        tool(0, "b", "g", "{"),
+        tool(0, "a", "", "}"),
+        tool(0, "b", "", "}"),
+      ],
+      seen: {
+        blocks: [
+          { ...A, input_json: "{}" },
+          { ...B, input_json: "{}" },
+        ],
+      },
+    },
+    {
+      rule: "name, id and arguments one after the other",
+      deltas: [tool(0, undefined, "f"), tool(0, "a"), tool(0, undefined, undefined, "{}")],
+      seen: { blocks: [{ ...A, input_json: "{}" }] },
+    },
+    {
+      rule: "arguments make a call without an id begin",
+      deltas: [tool(0, undefined, "f"), tool(0, undefined, undefined, "{}"), tool(0, "late")],
+      seen: { blocks: [{ id: { $regex: "^toolu_[0-9A-Za-z]{24}$" }, input_json: "{}" }] },
+    },
+    {
+      rule: "an odd id is encoded",
+      deltas: [tool(0, "functions.f:0", "f", "{}")],
+      seen: { blocks: [{ id: { $regex: "^tgw1_[0-9A-Za-z]{6}_ZnVuY3Rpb25zLmY6MA$" } }] },
+    },
+  ]);
+});
+
+describe("Messages streams: order of blocks", () => {
+  rules([
+    {
+      rule: "a repeat of the whole arguments is no news, open or closed",
+      deltas: [
+        tool(0, "a", "f", '{"x":1}'),
+        tool(0, "a", "f", '{"x":1}'),
+        tool(1, "b", "g", "{}"),
+        tool(0, "a", "f", '{"x":1}'),
+      ],
+      seen: {
+        blocks: [
+          { ...A, input_json: '{"x":1}' },
+          { ...B, input_json: "{}" },
+        ],
+      },
+    },
+    {
+      rule: "braces and quotes inside of strings do not end arguments",
+      deltas: [
+        tool(0, "a", "f", '{"x":"}\\"}'),
+        { content: "t" },
+        tool(0, "a", "f", "\\\\"),
+        tool(0, "a", "f", '"}'),
+      ],
+      seen: {
+        blocks: [
+          { ...A, input_json: '{"x":"}\\"}\\\\"}' },
+          { type: "text", text: "t" },
+        ],
+      },
+    },
+    {
+      rule: "all kinds wait behind an open call, in the order they came",
+      deltas: [
+        tool(0, "a", "f", '{"x":'),
+        { content: "t1" },
+        { content: "t2" },
+        { reasoning: "r1" },
+        { reasoning: "r2" },
+        { thinking_blocks: [{ type: "redacted_thinking", data: "d" }] },
+        tool(1, "b", "g", '{"y":2'),
+        { content: "t3" },
+        tool(0, undefined, undefined, "1}"),
+        { content: "t4" },
+        tool(1, undefined, undefined, "}"),
+      ],
+      seen: {
+        blocks: [
+          { ...A, input_json: '{"x":1}' },
+          { type: "text", text: "t1t2" },
+          { type: "thinking", thinking: "r1r2", signature: "" },
+          { type: "redacted_thinking", data: "d" },
+          { ...B, input_json: '{"y":2}' },
+          { type: "text", text: "t3t4" },
+        ],
+      },
+    },
+    {
+      rule: "white space behind a call waits for text, through thinking too",
+      deltas: [
+        tool(0, "a", "f", "{}"),
+        { content: "\n" },
+        { content: " " },
+        { reasoning: "r" },
+        { content: "t" },
+      ],
+      seen: { blocks: [A, { thinking: "r" }, { type: "text", text: "\n t" }] },
+    },
+    {
+      rule: "white space before a call is text",
+      deltas: [{ content: "\n" }, tool(0, "a", "f", "{}")],
+      seen: { blocks: [{ type: "text", text: "\n" }, A] },
+    },
+    {
+      rule: "each signature ends a block of thinking; said twice it is no news",
+      deltas: [
+        { thinking_blocks: [{ type: "thinking", thinking: "a", signature: "s1" }] },
+        { thinking_blocks: [{ type: "thinking", thinking: "", signature: "s1" }] },
+        { thinking_blocks: [{ type: "thinking", thinking: "b", signature: "s2" }] },
+      ],
+      seen: {
+        blocks: [
+          { type: "thinking", thinking: "a", signature: "s1" },
+          { type: "thinking", thinking: "b", signature: "s2" },
+        ],
+      },
+    },
+    {
+      rule: "a signature alone makes a block",
+      deltas: [{ thinking_blocks: [{ type: "thinking", signature: "s" }] }, { content: "t" }],
+      seen: { blocks: [{ type: "thinking", thinking: "", signature: "s" }, { text: "t" }] },
+    },
+    {
+      rule: "reasoning under several names is said once",
+      deltas: [{ reasoning_content: "r", reasoning: "r", reasoning_details: [{ text: "r" }] }],
+      seen: { blocks: [{ type: "thinking", thinking: "r" }] },
+    },
+  ]);
+});
+
+describe("Messages streams: how they end", () => {
+  const text = [{ content: "t" }];
+  const error = (type: string, message: unknown = { $any: true }) => ({
+    error: { type: "error", error: { type, message } },
+    stop_reason: null,
+  });
+  const usage = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 };
+  rules([
+    {
+      rule: "cleanly, but too early",
+      deltas: text,
+      tail: [],
+      seen: error("api_error", "Upstream stream ended before completion"),
+    },
+    {
+      rule: "by a reset behind the finish reason",
+      deltas: text,
+      tail: [chunk({}, "stop")],
+      end: "reset",
+      seen: error("api_error"),
+    },
+    {
+      rule: "by a reset behind the very end",
+      deltas: text,
+      end: "reset",
+      seen: { stop_reason: "end_turn", error: null },
+    },
+    { rule: "by [DONE] alone", deltas: text, tail: [DONE], seen: { stop_reason: "end_turn" } },
+    {
+      rule: "by [DONE] before anything",
+      deltas: [],
+      tail: [DONE],
+      seen: { http_error: { status: 502, body: { error: { type: "api_error" } } } },
+    },
+    { rule: "by nothing at all", deltas: [], tail: [], seen: { http_error: { status: 502 } } },
+    {
+      rule: "by an event called error",
+      deltas: text,
+      tail: [{ event: "error", data: { message: "x" } }],
+      seen: error("api_error", "x"),
+    },
+    {
+      rule: "by an event called error that is no JSON",
+      deltas: text,
+      tail: [{ event: "error", data: "boom" }],
+      seen: error("api_error"),
+    },
+    {
+      rule: "by an overload in words",
+      deltas: text,
+      tail: [{ data: { error: { message: "Overloaded, sorry" } } }],
+      seen: error("overloaded_error"),
+    },
+    {
+      rule: "by an overload before anything",
+      deltas: [],
+      tail: [{ data: { error: "Overloaded" } }],
+      seen: { http_error: { status: 529 } },
+    },
+    { rule: "by an abort", deltas: text, finish: "abort", seen: error("api_error") },
+    {
+      rule: "by a failure with its own words",
+      deltas: text,
+      tail: [
+        {
+          data: {
+            choices: [{ delta: {}, finish_reason: "error", error: { code: 429, message: "slow" } }],
+          },
+        },
+      ],
+      seen: error("rate_limit_error", "slow"),
+    },
+    {
+      rule: "by a context too long",
+      deltas: text,
+      tail: [{ data: { error: { code: "context_length_exceeded", message: "no" } } }],
+      seen: error("invalid_request_error", "prompt is too long: no"),
+    },
+    {
+      rule: "an event of another name that is no JSON is not ours",
+      deltas: text,
+      tail: [{ event: "metrics", data: "42ms" }, chunk({}, "stop"), DONE],
+      seen: { stop_reason: "end_turn", error: null },
+    },
+    {
+      rule: "nothing counts behind [DONE]",
+      deltas: text,
+      tail: [DONE, { data: "{" }, chunk({ content: "x" })],
+      seen: { stop_reason: "end_turn", blocks: [{ text: "t" }] },
+    },
+    {
+      rule: "other choices do not count",
+      deltas: [],
+      tail: [
+        {
+          data: {
+            choices: [
+              { index: 1, delta: { content: "no" } },
+              { index: 0, delta: { content: "yes" } },
+            ],
+          },
+        },
+        DONE,
+      ],
+      seen: { blocks: [{ text: "yes" }] },
+    },
+    {
+      rule: "a stop sequence, with the finish or before it",
+      deltas: text,
+      tail: [
+        { data: { choices: [{ delta: {}, finish_reason: "stop", stop_reason: "###" }] } },
+        DONE,
+      ],
+      seen: { stop_reason: "stop_sequence", stop_sequence: "###" },
+    },
+    {
+      rule: "a token that stopped it is no sequence",
+      deltas: text,
+      tail: [
+        { data: { choices: [{ delta: {}, finish_reason: "stop", stop_reason: 128_009 }] } },
+        DONE,
+      ],
+      seen: { stop_reason: "end_turn", stop_sequence: null },
+    },
+    {
+      rule: "usage of null says nothing",
+      deltas: text,
+      tail: [{ data: { choices: [], usage } }, { data: { choices: [], usage: null } }, DONE],
+      seen: { usage: { input_tokens: 5, output_tokens: 2 } },
+    },
+    {
+      rule: "no usage is zeros",
+      deltas: text,
+      seen: {
+        usage: {
+          $exact: {
+            input_tokens: 0,
+            output_tokens: 0,
+            cache_read_input_tokens: 0,
+            cache_creation_input_tokens: 0,
+          },
+        },
+      },
+    },
+    {
+      rule: "a refusal behind a call is to be run all the same",
+      deltas: [{ refusal: "no" }, tool(0, "a", "f", "{}")],
+      seen: { stop_reason: "tool_use", stop_details: null },
+    },
+  ]);
+});
+
+describe("Messages streams: nothing waits without need", () => {
+  test("each piece leaves with the event that brought it", () => {
+    const recorder = new Recorder();
+    const stream = translator("messages", { model: "m" }, {}, recorder);
+    const send = (delta: JsonObject): string[] => {
+      const before = recorder.written.length;
+      stream.event({ type: undefined, data: JSON.stringify(chunk(delta).data) });
+      return recorder.written.slice(before).map(({ text }) => text.split("\n")[0] ?? "");
+    };
+    const [start, delta, stop] = ["start", "delta", "stop"].map(
+      (name) => `event: content_block_${name}`,
+    );
+    assert.deepEqual(send({ role: "assistant" }), ["event: message_start"]);
+    assert.deepEqual(send({ reasoning: "r" }), [start, delta]);
+    assert.deepEqual(send({ content: "t" }), [stop, start, delta]);
+    assert.deepEqual(send(tool(0, "a", "f", "")), [stop, start]);
+    assert.deepEqual(send(tool(0, undefined, undefined, "{")), [delta]);
+    assert.deepEqual(send(tool(1, "b", "g", "{")), []);
+    assert.deepEqual(send(tool(0, undefined, undefined, "}")), [delta, stop, start, delta]);
+    assert.deepEqual(send(tool(1, undefined, undefined, '"x"')), [delta]);
+  });
+
+  test("only the very last event is terminal, and a ping only comes in between", () => {
+    const recorder = new Recorder();
+    const stream = translator("messages", { model: "m" }, {}, recorder);
+    stream.ping();
+    assert.equal(recorder.written.length, 0);
+    stream.event({ type: undefined, data: JSON.stringify(chunk({ content: "a" }).data) });
+    stream.ping();
+    stream.event({ type: undefined, data: "[DONE]" });
+    stream.ping();
+    stream.cut({ status: 402, type: "insufficient_balance", message: "late" });
+    stream.end("reset");
+    assert.deepEqual(
+      recorder.written.map(({ mark }) => mark),
+      ["event", "event", "event", "comment", "event", "event", "terminal"],
+    );
+    assert.match(recorder.written[3]?.text ?? "", /^event: ping\n/);
+    assert.match(recorder.written.at(-1)?.text ?? "", /^event: message_stop\n/);
+  });
+
+  test("a stream that is cut ends in an error of its own protocol", () => {
+    const failure = { status: 402, type: "insufficient_balance", message: "top up", code: "x" };
+    const recorder = new Recorder();
+    const stream = translator("messages", { model: "m" }, {}, recorder);
+    stream.event({ type: undefined, data: JSON.stringify(chunk({ content: "a" }).data) });
+    stream.cut(failure);
+    stream.event({ type: undefined, data: "[DONE]" });
+    const last = recorder.written.at(-1);
+    assert.equal(last?.mark, "error");
+    const error = { type: "insufficient_balance", message: "top up" };
+    assert.equal(last?.text, `event: error\ndata: ${JSON.stringify({ type: "error", error })}\n\n`);
+    const early = new Recorder();
+    translator("messages", { model: "m" }, {}, early).cut(failure);
+    assert.deepEqual(early.httpError, { status: 402, body: { type: "error", error } });
+  });
+});
