@@ -5,9 +5,11 @@ import { closeSync, existsSync, mkdtempSync, openSync, readFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { type JsonObject, objectOf } from "../../core/json.ts";
 import { packageRoot } from "../../core/root.ts";
 import { freePort } from "./free-port.ts";
 import { type ConfigChanges, testConfig, writeConfig } from "./gateway-config.ts";
+import { copyEmptyLedger } from "./ledger-template.ts";
 import { startTestSimulator, type TestSimulator } from "./simulator.ts";
 import { Watchdog } from "./watchdog.ts";
 
@@ -21,6 +23,8 @@ export interface GatewayOptions extends ConfigChanges {
   readonly simulator?: TestSimulator;
   /** Data folder, for a second gateway on the data of a first; without it a new one. */
   readonly data?: string;
+  /** Lets the first start make its database all by itself, which takes seconds. */
+  readonly firstStart?: boolean;
   readonly env?: Readonly<Record<string, string>>;
   /** The Node to run it with; without it the one that runs the tests. */
   readonly node?: string;
@@ -78,13 +82,14 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
 class GatewayProcess implements TestGateway {
   readonly url: string;
   readonly port: number;
-  readonly adminToken = randomBytes(16).toString("hex");
   readonly data: string;
   readonly folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   readonly configFile = join(this.folder, "gateway.yaml");
   readonly simulator: TestSimulator;
   private readonly logFile = join(this.folder, "log");
   private readonly options: GatewayOptions;
+  private readonly token = randomBytes(16).toString("hex");
+  private config: JsonObject = {};
   private readonly watchdog = new Watchdog(this.folder);
   private child: ChildProcess | undefined;
 
@@ -95,10 +100,19 @@ class GatewayProcess implements TestGateway {
     this.url = `http://127.0.0.1:${port}`;
     this.data = options.data ?? join(this.folder, "data");
     this.configure({});
+    const isEmbedded = objectOf(this.config["stores"])?.["ledger"] === "embedded";
+    if (isEmbedded && !options.firstStart) copyEmptyLedger(this.data);
   }
 
   get pid(): number | undefined {
     return this.child?.pid;
+  }
+
+  /** As the config says, else from the file that the gateway has made. */
+  get adminToken(): string {
+    const token = objectOf(this.config["admin"])?.["token"];
+    if (typeof token === "string") return token;
+    return readFileSync(join(this.data, "admin-token"), "utf8").trim();
   }
 
   get logs(): string {
@@ -106,11 +120,12 @@ class GatewayProcess implements TestGateway {
   }
 
   configure(changes: ConfigChanges): void {
-    const { port, data, adminToken, simulator } = this;
-    const around = { port, data, adminToken, simulatorPort: simulator.port };
+    const { port, data, token, simulator } = this;
+    const around = { port, data, adminToken: token, simulatorPort: simulator.port };
     const config = { ...this.options.config, ...changes.config };
     const plugins = { ...this.options.plugins, ...changes.plugins };
-    writeConfig(this.configFile, testConfig({ config, plugins }, around));
+    this.config = testConfig({ config, plugins }, around);
+    writeConfig(this.configFile, this.config);
   }
 
   async start(): Promise<void> {

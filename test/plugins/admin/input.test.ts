@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { Refusal } from "../../../core/refusal.ts";
+import {
+  isId,
+  movement,
+  newAccount,
+  newKey,
+  readBody,
+  readQuery,
+  usagePage,
+} from "../../../plugins/admin/input.ts";
+
+const body = (value: unknown) => Buffer.from(JSON.stringify(value));
+const raw = (text: string) => Buffer.from(text);
+
+/** The `param` and message of a refusal; fails where there is none. */
+function refused(result: unknown): { param: string | null; message: string } {
+  assert.ok(result instanceof Refusal, `accepted: ${JSON.stringify(result, text)}`);
+  assert.equal(result.status, 400);
+  return { param: result.param, message: result.message };
+}
+
+function text(_key: string, value: unknown): unknown {
+  return typeof value === "bigint" ? String(value) : value;
+}
+
+describe("admin input: amounts", () => {
+  const accepted: [string, bigint][] = [
+    // JSON as sent             µđ
+    ["1", 1_000_000n],
+    ["-1", -1_000_000n],
+    ["0.1", 100_000n],
+    ["0.000001", 1n],
+    ["999999999.999999", 999_999_999_999_999n],
+    ["100000000000", 100_000_000_000_000_000n],
+    ["1e3", 1_000_000_000n],
+    ['"1"', 1_000_000n],
+    ['"-0.5"', -500_000n],
+    ['"9007199254.740991"', 9_007_199_254_740_991n],
+    ['"00012.300000"', 12_300_000n],
+  ];
+  for (const [json, microVnd] of accepted) {
+    it(`takes ${json}`, () => {
+      const result = readBody(movement, raw(`{"amount_vnd":${json},"reference":"r"}`));
+      assert.ok(!(result instanceof Refusal), String(result));
+      assert.equal(result.amount_vnd, microVnd);
+    });
+  }
+
+  const refusals = [
+    "0",
+    "-0",
+    '"0.000000"',
+    "0.0000001",
+    "1.2345678",
+    '"1.2345678"',
+    // Two amounts that differ by 1 µđ are one number here, so only a string can say which.
+    "9007199254.740991",
+    "1e21",
+    "1e-7",
+    '"1e3"',
+    '"1,000"',
+    '" 1"',
+    '"+1"',
+    '"0x10"',
+    '"NaN"',
+    '""',
+    '"9999999999999"',
+    "null",
+    "true",
+    "[1]",
+    "{}",
+  ];
+  for (const json of refusals) {
+    it(`refuses ${json}`, () => {
+      const { param, message } = refused(
+        readBody(movement, raw(`{"amount_vnd":${json},"reference":"r"}`)),
+      );
+      assert.equal(param, "amount_vnd");
+      assert.match(message, /at most 6 decimals/);
+    });
+  }
+});
+
+describe("admin input: text", () => {
+  it("lowers the case of an e-mail address and trims it", () => {
+    assert.deepEqual(readBody(newAccount, body({ email: " A.b+c@Example.COM " })), {
+      email: "a.b+c@example.com",
+    });
+  });
+
+  for (const email of ["", "a", "a@", "@b.co", "a b@c.de", "a@b", `${"a".repeat(250)}@b.co`, 7]) {
+    it(`refuses the address ${JSON.stringify(email).slice(0, 20)}`, () => {
+      assert.equal(refused(readBody(newAccount, body({ email }))).param, "email");
+    });
+  }
+
+  for (const name of ["", "   ", "a\nb", "a\u0000b", "x".repeat(101), "\ud800", null, 1]) {
+    it(`refuses the name ${JSON.stringify(name).slice(0, 20)}`, () => {
+      assert.equal(refused(readBody(newKey, body({ name }))).param, "name");
+    });
+  }
+
+  it("takes names in any language", () => {
+    assert.deepEqual(readBody(newKey, body({ name: "Máy chủ số 1 🚀" })), {
+      name: "Máy chủ số 1 🚀",
+    });
+  });
+
+  it("bounds references and reasons", () => {
+    const sent = { amount_vnd: "1", reference: "r".repeat(201) };
+    assert.equal(refused(readBody(movement, body(sent))).param, "reference");
+    const reason = "r".repeat(501);
+    assert.equal(
+      refused(readBody(movement, body({ ...sent, reference: "r", reason }))).param,
+      "reason",
+    );
+  });
+});
+
+describe("admin input: shapes", () => {
+  for (const json of ["", "{", "nul", "\u0000", '{"email":"a@b.co"}}']) {
+    it(`refuses ${JSON.stringify(json)} as no JSON`, () => {
+      assert.match(refused(readBody(newAccount, raw(json))).message, /not JSON/);
+    });
+  }
+
+  it("refuses text that is not UTF-8", () => {
+    const bytes = Buffer.concat([raw('{"name":"'), Buffer.from([0xff, 0xfe]), raw('"}')]);
+    assert.match(refused(readBody(newKey, bytes)).message, /not JSON/);
+  });
+
+  for (const value of [null, [], 1, "text", [{ email: "a@b.co" }]]) {
+    it(`refuses ${JSON.stringify(value)} as no object`, () => {
+      refused(readBody(newAccount, body(value)));
+    });
+  }
+
+  it("names a field that is missing, and one that does not exist", () => {
+    assert.match(refused(readBody(newAccount, body({}))).message, /^email: expected an e-mail/);
+    const { param, message } = refused(readBody(newAccount, body({ email: "a@b.co", mail: 1 })));
+    assert.equal(param, "mail");
+    assert.match(message, /there is no such field; there are email/);
+    refused(readBody(newAccount, raw('{"email":"a@b.co","__proto__":{"x":1}}')));
+  });
+});
+
+describe("admin input: pages of usage", () => {
+  const page = (query: string) => readQuery(usagePage, new URLSearchParams(query));
+  const id = "01a1f8dd-7b02-75fa-97ae-a9020a2b8f2d";
+
+  it("has a limit of its own", () => assert.deepEqual(page(""), { limit: 100 }));
+
+  it("takes the last record of the page before", () => {
+    assert.deepEqual(page(`limit=5&before=2026-11-20T12:10:26.946Z,${id}`), {
+      limit: 5,
+      before: { at: new Date("2026-11-20T12:10:26.946Z"), callId: id },
+    });
+  });
+
+  for (const query of ["limit=0", "limit=1001", "limit=-1", "limit=x", "limit=", "page=2"]) {
+    it(`refuses ${query}`, () => {
+      refused(page(query));
+    });
+  }
+  for (const before of ["x", `x,${id}`, "2026-11-20,1", `2026-11-20T12:10:26.946Z,${id}x`]) {
+    it(`refuses before=${before}`, () =>
+      assert.equal(refused(page(`before=${before}`)).param, "before"));
+  }
+});
+
+describe("admin input: ids", () => {
+  it("knows the ids of the gateway from other text", () => {
+    assert.ok(isId("01a1f8dd-7b02-75fa-97ae-a9020a2b8f2d"));
+    // The hot store compares ids as text: another spelling would be another wallet.
+    assert.ok(!isId("01A1F8DD-7B02-75FA-97AE-A9020A2B8F2D"));
+    for (const other of ["", "1", "'; drop table", "01a1f8dd7b0275fa97aea9020a2b8f2d"]) {
+      assert.ok(!isId(other), other);
+    }
+  });
+});

@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import {
+  admin,
+  createCustomer,
+  credit,
+  settledWallet,
+  usage,
+  wallet,
+} from "../../support/admin.ts";
+import { startGateway, type TestGateway } from "../../support/gateway.ts";
+
+describe("admin API: money", () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await startGateway();
+  });
+  after(() => gateway.close());
+
+  const move = (account: string, movement: object) =>
+    admin(gateway, "POST", `/accounts/${account}/credits`, movement);
+
+  async function refusal(account: string, movement: object) {
+    const { status, body } = await move(account, movement);
+    const error = body["error"] as Record<string, unknown>;
+    return [status, error["code"] ?? error["param"]];
+  }
+
+  async function call(key: string): Promise<number> {
+    const response = await fetch(`${gateway.url}/v1/messages`, {
+      method: "POST",
+      headers: { "x-api-key": key, "content-type": "application/json" },
+      body: JSON.stringify({
+        model: "claude-opus-5-5",
+        max_tokens: 100,
+        messages: [{ role: "user", content: 'hi [[sim {"input_tokens":7,"output_tokens":3}]]' }],
+      }),
+    });
+    await response.arrayBuffer();
+    return response.status;
+  }
+
+  it("applies twenty credits of one reference once", async () => {
+    const { accountId } = await createCustomer(gateway);
+    const movement = { amount_vnd: "50000.000001", reference: "bank transfer 1" };
+    const answers = await Promise.all(Array.from({ length: 20 }, () => move(accountId, movement)));
+    assert.ok(
+      answers.every(({ status, body }) => status === 200 && body["balance_vnd"] === "50000.000001"),
+    );
+    assert.equal(answers.filter(({ body }) => body["applied"] === true).length, 1);
+    assert.equal((await wallet(gateway, accountId)).balance, "50000.000001");
+  });
+
+  it("refuses a reference that stands for another movement", async () => {
+    const [one, two] = [await createCustomer(gateway), await createCustomer(gateway)];
+    await credit(gateway, one.accountId, 10, "mine");
+    const same = { amount_vnd: 10, reference: "mine" };
+    assert.deepEqual(await refusal(two.accountId, same), [409, "reference_conflict"]);
+    const more = { amount_vnd: 11, reference: "mine" };
+    assert.deepEqual(await refusal(one.accountId, more), [409, "reference_conflict"]);
+    assert.equal((await wallet(gateway, two.accountId)).balance, "0");
+    assert.equal((await wallet(gateway, one.accountId)).balance, "10");
+  });
+
+  it("takes money away only for a reason, and never more than there is", async () => {
+    const { accountId } = await createCustomer(gateway, { creditVnd: "10.5" });
+    const less = { amount_vnd: "-10.500001", reference: "less" };
+    assert.deepEqual(await refusal(accountId, less), [400, "reason"]);
+    const reason = "chargeback";
+    assert.deepEqual(await refusal(accountId, { ...less, reason }), [409, "below_zero"]);
+    const all = { amount_vnd: -10.5, reference: "all", reason };
+    assert.deepEqual(await move(accountId, all), {
+      status: 200,
+      body: { balance_vnd: "0", applied: true },
+    });
+    assert.deepEqual(await wallet(gateway, accountId), {
+      balance: "0",
+      held: "0",
+      available: "0",
+      pending: "0",
+    });
+  });
+
+  it("lets no wallet hold more than can be counted exactly", async () => {
+    const { accountId } = await createCustomer(gateway, { creditVnd: "9007199254.740991" });
+    const more = { amount_vnd: "0.000001", reference: "one too many" };
+    assert.deepEqual(await refusal(accountId, more), [400, "amount_vnd"]);
+    assert.equal((await wallet(gateway, accountId)).balance, "9007199254.740991");
+  });
+
+  it("shows what a call cost, and its record (billing rule 10)", async () => {
+    const { accountId, key, keyId } = await createCustomer(gateway, { creditVnd: 10 });
+    assert.deepEqual(await usage(gateway, accountId), []);
+    // 10 tokens at 36,000 đ per million.
+    assert.equal(await call(key), 200);
+    assert.equal((await settledWallet(gateway, accountId)).balance, "9.64");
+    const [record, ...others] = await usage(gateway, accountId);
+    assert.deepEqual(others, []);
+    const { call_id, at, latency_ms, first_byte_ms, ...rest } = record ?? {};
+    assert.match(String(call_id), /^[0-9a-f-]{36}$/);
+    assert.ok(Math.abs(Date.parse(String(at)) - Date.now()) < 60_000);
+    assert.ok(Number(first_byte_ms) <= Number(latency_ms));
+    assert.deepEqual(rest, {
+      model: "claude-opus-5-5",
+      input_tokens: 7,
+      output_tokens: 3,
+      cost_vnd: "0.36",
+      status: 200,
+      key_id: keyId,
+      endpoint: "/v1/messages",
+      mapped_from: null,
+      upstream: "anthropic",
+      cache_read_tokens: 0,
+      cache_write_tokens: 0,
+      reasoning_tokens: 0,
+      images: 0,
+      written_off_vnd: "0",
+      discount_bps: 0,
+      streamed: false,
+      outcome: "complete",
+      estimated: false,
+    });
+  });
+
+  it("pages through usage, newest first, without a gap or a repetition", async () => {
+    const { accountId, key } = await createCustomer(gateway, { creditVnd: 100 });
+    await Promise.all(Array.from({ length: 11 }, () => call(key)));
+    await settledWallet(gateway, accountId);
+    const all = await usage(gateway, accountId);
+    assert.equal(all.length, 11);
+    const ats = all.map((record) => String(record["at"]));
+    assert.deepEqual(ats, [...ats].sort().reverse());
+    const paged: unknown[] = [];
+    let before = "";
+    for (let page = 0; page < 4; page++) {
+      const path = `/accounts/${accountId}/usage?limit=4${before}`;
+      const { body } = await admin(gateway, "GET", path);
+      assert.ok(Array.isArray(body["list"]));
+      paged.push(...body["list"]);
+      const last = body["list"].at(-1);
+      if (last) before = `&before=${last.at},${last.call_id}`;
+    }
+    assert.deepEqual(paged, all);
+  });
+});

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFileSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { promisify } from "node:util";
+import { admin, settledWallet } from "../../support/admin.ts";
+import { startGateway, type TestGateway } from "../../support/gateway.ts";
+
+const run = promisify(execFile);
+
+describe("demo: the first start of the default config", () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await startGateway({ plugins: { demo: true }, firstStart: true });
+  });
+  after(() => gateway.close());
+
+  /** What the last start has printed. */
+  async function greeting(): Promise<string> {
+    const deadline = performance.now() + 5_000;
+    for (;;) {
+      const text = gateway.logs.slice(gateway.logs.lastIndexOf("Tollgate takes calls at"));
+      if (text.includes("npm run admin -- help")) return text;
+      assert.ok(performance.now() < deadline, gateway.logs);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+
+  const keyIn = (text: string) => /demo key +(tg-[\w-]+)/.exec(text)?.[1];
+  const accountIn = (text: string) => /--account (\S+)/.exec(text)?.[1] ?? "";
+
+  it("prints curl lines that work as they stand, and a balance that they come out of", async () => {
+    const text = await greeting();
+    assert.match(text, /balance +100000 đ/);
+    assert.ok(text.includes(gateway.url));
+    const lines = text.match(/^ {2}curl [\s\S]*?-d '[^']*'$/gm) ?? [];
+    assert.equal(lines.length, 2);
+    const [whole, streamed] = await Promise.all(
+      lines.map((line) => run("sh", ["-c", `${line} -s`])),
+    );
+    assert.equal(JSON.parse(whole?.stdout ?? "").stop_reason, "end_turn");
+    assert.match(streamed?.stdout ?? "", /event: message_stop/);
+    const { balance } = await settledWallet(gateway, accountIn(text));
+    assert.ok(Number(balance) < 100_000 && Number(balance) > 99_990, balance);
+  });
+
+  it("mentions no dashboard where there is none", async () => {
+    assert.ok(!(await greeting()).includes("/dashboard"));
+  });
+
+  it("keeps account, money and key over a restart", async () => {
+    const before = await greeting();
+    await gateway.kill9();
+    await gateway.start();
+    const text = await greeting();
+    assert.equal(keyIn(text), keyIn(before));
+    assert.equal(accountIn(text), accountIn(before));
+    assert.match(text, /balance +9999\d/);
+    const { body } = await admin(gateway, "GET", "/accounts");
+    assert.ok(Array.isArray(body["list"]) && body["list"].length === 1);
+  });
+
+  it("keeps the key to the owner, and makes another where its file is gone", async () => {
+    const file = join(gateway.data, "demo-key");
+    const before = readFileSync(file, "utf8");
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    assert.equal(before.trim(), keyIn(await greeting()));
+    await gateway.stop();
+    rmSync(file);
+    await gateway.start();
+    const key = keyIn(await greeting());
+    assert.equal(readFileSync(file, "utf8").trim(), key);
+    assert.notEqual(key, before.trim());
+    const headers = { "x-api-key": key ?? "" };
+    const response = await fetch(`${gateway.url}/v1/models`, { headers });
+    assert.equal(response.status, 200);
+  });
+});

@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { type Customer, createCustomer } from "../../support/admin.ts";
+import { startGateway, type TestGateway } from "../../support/gateway.ts";
+
+describe("GET /metrics", () => {
+  let gateway: TestGateway;
+  let customer: Customer;
+  before(async () => {
+    gateway = await startGateway();
+    customer = await createCustomer(gateway, { creditVnd: 100 });
+  });
+  after(() => gateway.close());
+
+  async function call(key: string, directive: object, more: object = {}): Promise<number> {
+    const content = `hi [[sim ${JSON.stringify(directive)}]]`;
+    const messages = [{ role: "user", content }];
+    const response = await fetch(`${gateway.url}/v1/messages`, {
+      method: "POST",
+      headers: { "x-api-key": key, "content-type": "application/json" },
+      body: JSON.stringify({ model: "claude-opus-5-5", max_tokens: 50, messages, ...more }),
+    });
+    await response.arrayBuffer();
+    return response.status;
+  }
+
+  /** Samples of a scrape by name and labels. */
+  async function scrape(): Promise<Map<string, number>> {
+    const response = await fetch(`${gateway.url}/metrics`);
+    assert.equal(response.status, 200);
+    assert.match(response.headers.get("content-type") ?? "", /^text\/plain; version=0\.0\.4/);
+    const samples = new Map<string, number>();
+    for (const line of (await response.text()).split("\n")) {
+      if (line === "" || line.startsWith("#")) continue;
+      const sample = /^([a-z0-9_]+(?:\{[^}]*\})?) (\S+)$/i.exec(line);
+      assert.ok(sample, `no sample: ${line}`);
+      assert.ok(!samples.has(sample[1]!), `twice: ${line}`);
+      samples.set(sample[1]!, Number(sample[2]));
+    }
+    return samples;
+  }
+
+  it("counts every call, whoever refused it, from the first plugin on", async () => {
+    const usage = { input_tokens: 7, output_tokens: 3 };
+    assert.equal(await call(customer.key, usage), 200);
+    assert.equal(await call(customer.key, usage, { stream: true }), 200);
+    assert.equal(await call(customer.key, { ...usage, usage: "missing" }), 200);
+    assert.equal(await call(customer.key, { status: 422 }), 422);
+    assert.equal(await call("tg-wrong", {}), 401);
+    assert.equal(await call(customer.key, {}, { max_tokens: 0 }), 400);
+    const poor = await createCustomer(gateway);
+    assert.equal(await call(poor.key, {}), 402);
+
+    const samples = await scrape();
+    const opus = 'endpoint="/v1/messages",model="claude-opus-5-5"';
+    const calls = (model: string, status: number, outcome: string) =>
+      samples.get(
+        `tollgate_calls_total{endpoint="/v1/messages",model="${model}",status="${status}",outcome="${outcome}"}`,
+      );
+    assert.equal(calls("claude-opus-5-5", 200, "complete"), 3);
+    assert.equal(calls("claude-opus-5-5", 422, "refused"), 1);
+    assert.equal(calls("claude-opus-5-5", 402, "refused"), 1);
+    assert.equal(calls("none", 401, "refused"), 1);
+    assert.equal(calls("none", 400, "refused"), 1);
+    for (const type of [
+      "authentication_error",
+      "insufficient_balance",
+      "invalid_request_error",
+      "upstream",
+    ]) {
+      assert.equal(samples.get(`tollgate_refusals_total{type="${type}"}`), 1, type);
+    }
+    assert.ok((samples.get(`tollgate_input_tokens_total{${opus}}`) ?? 0) >= 14);
+    assert.ok((samples.get(`tollgate_output_tokens_total{${opus}}`) ?? 0) >= 6);
+    assert.ok((samples.get(`tollgate_charged_vnd_total{${opus}}`) ?? 0) >= 0.72);
+    assert.equal(samples.get(`tollgate_estimated_usages_total{${opus}}`), 1);
+    for (const [streamed, count] of [
+      ["false", 2],
+      ["true", 1],
+    ]) {
+      const labels = `{endpoint="/v1/messages",streamed="${streamed}"}`;
+      assert.equal(samples.get(`tollgate_call_duration_seconds_count${labels}`), count);
+      assert.equal(samples.get(`tollgate_first_byte_seconds_count${labels}`), count);
+    }
+    assert.equal(samples.get("tollgate_open_calls"), 0);
+    assert.ok(samples.has("tollgate_outbox_backlog"));
+    assert.equal(samples.get('tollgate_upstream_breaker{upstream="anthropic",state="closed"}'), 1);
+    assert.ok((samples.get("process_resident_memory_bytes") ?? 0) > 0);
+  });
+
+  it("has no label that a caller can choose", async () => {
+    const before = [...(await scrape()).keys()];
+    for (let n = 0; n < 20; n++) {
+      await fetch(`${gateway.url}/v1/nothing/${n}`);
+      await fetch(`${gateway.url}/v1/models/made-up-${n}`, {
+        headers: { "x-api-key": customer.key },
+      });
+      await call(customer.key, {}, { model: `made-up-${n}` });
+    }
+    const added = [...(await scrape()).keys()].filter((name) => !before.includes(name));
+    assert.ok(!added.some((name) => name.includes("made-up")), added.join("\n"));
+    const series = added.filter((name) => name.startsWith("tollgate_calls_total"));
+    assert.ok(series.length <= 2, series.join("\n"));
+  });
+
+  it("shows calls that are open", async () => {
+    const hanging = new AbortController();
+    const pending = fetch(`${gateway.url}/v1/messages`, {
+      method: "POST",
+      signal: hanging.signal,
+      headers: { "x-api-key": customer.key, "content-type": "application/json" },
+      body: JSON.stringify({
+        model: "claude-opus-5-5",
+        max_tokens: 50,
+        messages: [{ role: "user", content: '[[sim {"hang":true}]]' }],
+      }),
+    });
+    const open = async (count: number) => {
+      const deadline = performance.now() + 5_000;
+      while ((await scrape()).get("tollgate_open_calls") !== count) {
+        assert.ok(performance.now() < deadline, `never ${count}`);
+      }
+    };
+    await open(1);
+    hanging.abort();
+    await assert.rejects(pending);
+    await open(0);
+  });
+});

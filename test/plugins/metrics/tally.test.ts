@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { Call } from "../../../core/call.ts";
+import type { Model } from "../../../core/catalogue.ts";
+import { endpoints } from "../../../core/endpoint.ts";
+import type { CallOutcome } from "../../../core/hot/hot.ts";
+import { Usage } from "../../../core/wire/usage.ts";
+import { Distribution } from "../../../plugins/metrics/distribution.ts";
+import { EndedCalls } from "../../../plugins/metrics/ended-calls.ts";
+import { calls, Tally } from "../../../plugins/metrics/tally.ts";
+
+const [messages, chat] = endpoints;
+const opus = { id: "claude-opus-5-5" } as Model;
+
+function ended(status: number, outcome: CallOutcome, change: Partial<Call> = {}): Call {
+  const call = new Call("id", 0, 1000, messages!, {});
+  const usage = new Usage();
+  usage.inputTokens = 7;
+  usage.outputTokens = 3;
+  const reply = { status, outcome, usage, attempts: 1, model: opus, firstByteAtMs: 1030 };
+  return Object.assign(call, reply, change);
+}
+
+describe("metrics: what is counted of a call", () => {
+  it("adds up calls, tokens and charges by endpoint and model", () => {
+    const tally = new Tally();
+    tally.count(ended(200, "complete", { costMicroVnd: 360_000 }), 1050);
+    tally.count(ended(200, "gone", { costMicroVnd: 140_000, estimated: true }), 1050);
+    tally.count(ended(200, "complete", { endpoint: chat! }), 1050);
+    const [first, second, ...others] = [...tally.series()];
+    assert.deepEqual(others, []);
+    assert.deepEqual([second?.endpoint, second?.model], ["/v1/chat/completions", opus.id]);
+    const { ended: _, ...sums } = first!;
+    assert.deepEqual(sums, {
+      endpoint: "/v1/messages",
+      model: opus.id,
+      inputTokens: 14,
+      outputTokens: 6,
+      chargedMicroVnd: 500_000,
+      estimated: 1,
+    });
+    assert.deepEqual(
+      [...calls(first!)],
+      [
+        { status: 200, outcome: "complete", count: 1 },
+        { status: 200, outcome: "gone", count: 1 },
+      ],
+    );
+  });
+
+  const refusals: [number, number, string][] = [
+    // status, attempts, type
+    [400, 0, "invalid_request_error"],
+    [401, 0, "authentication_error"],
+    [402, 0, "insufficient_balance"],
+    [403, 0, "permission_error"],
+    [404, 0, "not_found_error"],
+    [413, 0, "request_too_large"],
+    [429, 0, "rate_limit_error"],
+    [500, 0, "api_error"],
+    [503, 0, "service_unavailable"],
+    [429, 2, "upstream"],
+    [418, 1, "upstream"],
+  ];
+  for (const [status, attempts, type] of refusals) {
+    it(`counts a ${status} after ${attempts} attempts as ${type}`, () => {
+      const tally = new Tally();
+      tally.count(ended(status, "refused", { attempts }), 1050);
+      assert.deepEqual([...tally.refusals], [[type, 1]]);
+      const [series] = [...tally.series()];
+      assert.deepEqual([series?.inputTokens, series?.outputTokens], [0, 0]);
+      // A refusal in no time would make the gateway look faster than it is.
+      assert.match(tally.latency.text(), /^# HELP.*\n# TYPE.*\n$/);
+    });
+  }
+
+  it("names no model where a call had none", () => {
+    const tally = new Tally();
+    tally.count(ended(401, "refused", { model: undefined }), 1050);
+    assert.equal([...tally.series()][0]?.model, "none");
+  });
+});
+
+describe("metrics: distributions", () => {
+  it("writes cumulative buckets as Prometheus reads them", () => {
+    const distribution = new Distribution("d", "help");
+    for (const seconds of [0.01, 0.011, 2, 901]) distribution.observe("/v1/x", true, seconds);
+    const text = distribution.text();
+    assert.match(text, /^# HELP d help\n# TYPE d histogram\n/);
+    const of = (le: string) => `d_bucket{endpoint="/v1/x",streamed="true",le="${le}"}`;
+    for (const [le, count] of [
+      ["0.01", 1],
+      ["0.025", 2],
+      ["1", 2],
+      ["2.5", 3],
+      ["900", 3],
+      ["+Inf", 4],
+    ]) {
+      assert.ok(text.includes(`${of(String(le))} ${count}\n`), `${le}\n${text}`);
+    }
+    assert.ok(text.includes('d_count{endpoint="/v1/x",streamed="true"} 4\n'));
+    assert.ok(text.includes('d_sum{endpoint="/v1/x",streamed="true"} 903.021\n'));
+  });
+});
+
+describe("metrics: when a call is counted", () => {
+  it("waits until it is over, and counts it once with the time of its end", async () => {
+    const open = new Set<Call>();
+    const told: [string, number][] = [];
+    const calls = new EndedCalls(
+      () => open,
+      (call, endedMs) => told.push([call.id, endedMs]),
+    );
+    const [over, late] = [ended(200, "complete"), ended(200, "complete")];
+    open.add(late);
+    calls.add(over, 1);
+    calls.add(late, 2);
+    assert.deepEqual(told, []);
+    await turn();
+    assert.deepEqual(told, [["id", 1]]);
+    calls.look();
+    assert.equal(told.length, 1);
+    open.delete(late);
+    calls.look();
+    calls.look();
+    assert.deepEqual(told, [
+      ["id", 1],
+      ["id", 2],
+    ]);
+    calls.stop();
+  });
+});
