@@ -1,0 +1,25 @@
+import { describe } from "node:test";
+import type { Sql } from "../../../core/ledger/client.ts";
+import type { Ledger } from "../../../core/ledger/ledger.ts";
+import { accountTests } from "./accounts.ts";
+import { creditTests } from "./credit.ts";
+import { guardTests } from "./guards.ts";
+import { settleTests } from "./settle.ts";
+import { usageTests } from "./usage.ts";
+
+/** A started ledger, and a connection of its own to look behind it. */
+export interface LedgerUnderTest {
+  readonly ledger: Ledger;
+  readonly sql: Sql;
+}
+
+/** What every ledger does, whichever Postgres is behind it. `get` answers the same one for all tests. */
+export function ledgerConformance(name: string, get: () => LedgerUnderTest): void {
+  describe(`ledger: ${name}`, () => {
+    accountTests(get);
+    settleTests(get);
+    creditTests(get);
+    usageTests(get);
+    guardTests(get);
+  });
+}

@@ -1,0 +1,18 @@
+/** Settles calls in a loop until it is killed, and writes down each one that the ledger has answered for. */
+import { openSync, writeSync } from "node:fs";
+import { pino } from "pino";
+import { EmbeddedLedger } from "../../../core/ledger/embedded.ts";
+import { AT, charge, fundedAccount } from "./fixtures.ts";
+
+const [folder = "", answers = ""] = process.argv.slice(2);
+const answered = openSync(answers, "a");
+const clock = { now: () => AT, monotonic: () => 0 };
+const ledger = new EmbeddedLedger({ folder, clock, log: pino({ level: "silent" }) });
+await ledger.start();
+const accountId = await fundedAccount(ledger, 1_000_000_000n);
+process.stdout.write("settling\n");
+for (;;) {
+  const batch = Array.from({ length: 20 }, () => charge(accountId, 1));
+  await ledger.settle(batch);
+  writeSync(answered, batch.map((entry) => `${entry.posting.callId}\n`).join(""));
+}
