@@ -18,13 +18,22 @@ export interface FormPart {
 
 /** What goes to the upstream, in its protocol. */
 export interface UpstreamRequest {
-  protocol: Protocol;
-  path: string;
+  readonly protocol: Protocol;
+  readonly path: string;
   /** The JSON body; the model's name is put in per route. Undefined where `form` is sent instead. */
-  body: JsonObject | undefined;
-  form: FormPart[] | undefined;
+  readonly body: JsonObject | undefined;
+  readonly form: readonly FormPart[] | undefined;
   /** Client headers that matter upstream, name and value in turn. */
-  headers: string[];
+  readonly headers: readonly string[];
+  /**
+   * The body for a route whose profile may differ from that of the route that `body` was made for; undefined
+   * where the request cannot be expressed there.
+   */
+  readonly bodyFor: ((route: Route) => JsonObject | undefined) | undefined;
+  /** The most output tokens that the wallet affords, put into whichever body is sent. */
+  outputLimit: number | undefined;
+  /** Ask for a report of usage in a stream, put into whichever body is sent. */
+  wantsUsage: boolean;
 }
 
 /** How a call ended, and what the client is to be told where it did not end well. */
@@ -55,6 +64,8 @@ export const REFUSED: Outcome = { kind: "refused" };
 export interface Flow {
   pause(): void;
   resume(): void;
+  /** Sends what was written to the sink outside of an upstream's chunk. */
+  flush(): void;
   /** Ends the reply with an error in its own protocol and cancels the upstream. */
   cut(outcome: Outcome): void;
 }

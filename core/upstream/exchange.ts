@@ -1,4 +1,12 @@
-import { type Call, COMPLETE, type Flow, GONE, type Outcome, REFUSED } from "../call.ts";
+import {
+  type Call,
+  COMPLETE,
+  type Flow,
+  GONE,
+  type Outcome,
+  REFUSED,
+  type UpstreamRequest,
+} from "../call.ts";
 import type { Route } from "../catalogue.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
@@ -32,7 +40,7 @@ export class Exchange implements AttemptListener, Flow {
   private readonly call: Call;
   private readonly sink: Sink;
   /** Sends to the client what the sink has gathered; called once a chunk. */
-  private readonly flush: () => void;
+  readonly flush: () => void;
   private readonly upstreams: Upstreams;
   private readonly clock: Clock;
   private readonly log: Log;
@@ -88,18 +96,30 @@ export class Exchange implements AttemptListener, Flow {
 
     const headers = upstream.headers(request.protocol);
     for (const part of request.headers) headers.push(part);
-    let body: string | Buffer;
+    const body = this.encode(request, route, headers);
+    // Another route may do what this one's dialect cannot express.
+    if (body === undefined) return this.start();
+    this.attempt.send(base.origin, base.prefix + request.path, headers, body);
+  }
+
+  /** The body as it goes out, with its content type added to the headers. */
+  private encode(
+    request: UpstreamRequest,
+    route: Route,
+    headers: string[],
+  ): string | Buffer | undefined {
     if (request.form) {
       const form = encodeForm(request.form, { model: route.model });
       headers.push("content-type", form.contentType);
-      body = form.body;
-    } else {
-      headers.push("content-type", "application/json");
-      const json = request.body ?? {};
-      json["model"] = route.model;
-      body = JSON.stringify(json);
+      return form.body;
     }
-    this.attempt.send(base.origin, base.prefix + request.path, headers, body);
+    const json = request.bodyFor ? request.bodyFor(route) : request.body;
+    if (json === undefined) return undefined;
+    json["model"] = route.model;
+    if (request.outputLimit !== undefined) this.wire.limitOutput(json, request.outputLimit);
+    if (request.wantsUsage) this.wire.askForUsage(json);
+    headers.push("content-type", "application/json");
+    return JSON.stringify(json);
   }
 
   replied(status: number, headers: Headers): void {

@@ -38,11 +38,10 @@ export const chat: Wire = {
     else body[name] = tokens;
   },
 
+  lacksUsage: (body) => objectOf(body["stream_options"])?.["include_usage"] !== true,
+
   askForUsage(body) {
-    const options = objectOf(body["stream_options"]);
-    if (options?.["include_usage"] === true) return false;
-    body["stream_options"] = { ...options, include_usage: true };
-    return true;
+    body["stream_options"] = { ...objectOf(body["stream_options"]), include_usage: true };
   },
 
   errorBody: openAiErrorBody,

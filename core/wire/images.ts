@@ -32,7 +32,8 @@ export const images: Wire = {
 
   outputLimit: () => undefined,
   limitOutput() {},
-  askForUsage: () => false,
+  lacksUsage: () => false,
+  askForUsage() {},
   errorBody: openAiErrorBody,
   errorEvent: (refusal) => encodeEvent(undefined, openAiErrorBody(refusal)),
   kindOf: () => "data",

@@ -44,7 +44,8 @@ export const messages: Wire = {
     else delete body["thinking"];
   },
 
-  askForUsage: () => false,
+  lacksUsage: () => false,
+  askForUsage() {},
 
   errorBody: (refusal, requestId) =>
     JSON.stringify({

@@ -30,7 +30,8 @@ export const responses: Wire = {
     body["max_output_tokens"] = tokens;
   },
 
-  askForUsage: () => false,
+  lacksUsage: () => false,
+  askForUsage() {},
   errorBody: openAiErrorBody,
 
   errorEvent: (refusal) =>

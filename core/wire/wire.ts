@@ -27,8 +27,11 @@ export interface Wire {
   /** Lowers the output limit of a body that goes upstream. */
   limitOutput(body: JsonObject, tokens: number): void;
 
-  /** Changes a streamed request so that its stream reports usage; true where it had to be changed. */
-  askForUsage(body: JsonObject): boolean;
+  /** Whether a streamed request must say that it wants its usage reported, and does not. */
+  lacksUsage(body: JsonObject): boolean;
+
+  /** Makes a streamed request ask for its usage. */
+  askForUsage(body: JsonObject): void;
 
   /** The error body of the protocol, as JSON text. */
   errorBody(refusal: Refusal, requestId: string): string;

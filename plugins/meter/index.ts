@@ -68,7 +68,8 @@ export default function meter({ config }: Services, settings: Settings): Plugin 
       const usage = call.usage ?? new Usage();
       call.usage = usage;
       if (!call.stream) return new ReplyMeter(call, client, wire, usage, likely);
-      const hidden = upstream.body !== undefined && wire.askForUsage(upstream.body);
+      const hidden = upstream.body !== undefined && wire.lacksUsage(upstream.body);
+      upstream.wantsUsage = hidden;
       return new EventMeter(call, client, wire, usage, likely, hidden);
     },
 

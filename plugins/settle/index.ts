@@ -73,8 +73,7 @@ export default function settle(
     holds.set(call, held);
     if (result.amountMicroVnd < wanted && held.tariff.unit === "mtok") {
       held.outputTokens = affordable(result.amountMicroVnd, held.tariff) - held.baseUnits;
-      const { upstream } = call;
-      if (upstream?.body) wires[upstream.protocol].limitOutput(upstream.body, held.outputTokens);
+      if (call.upstream) call.upstream.outputLimit = held.outputTokens;
     }
     return undefined;
   }

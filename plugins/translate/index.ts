@@ -1,12 +1,16 @@
 import * as v from "valibot";
 import type { Call, UpstreamRequest } from "../../core/call.ts";
 import type { Model } from "../../core/catalogue.ts";
+import { upstreamPaths } from "../../core/endpoint.ts";
 import type { Plugin, Verdict } from "../../core/plugin.ts";
-import { invalidRequest } from "../../core/refusal.ts";
+import { invalidRequest, Refusal } from "../../core/refusal.ts";
 import type { Services } from "../../core/services.ts";
 import { ImageFetcher } from "../../core/upstream/fetch-image.ts";
 import type { Protocol } from "../../core/wire/wire.ts";
+import { CrossSink } from "./cross-sink.ts";
 import { imageEditForm } from "./image-edit.ts";
+import { Silences } from "./silences.ts";
+import { Translation } from "./translation.ts";
 
 const IMAGE_BYTES_MAX = 20 * 1_048_576;
 
@@ -16,13 +20,15 @@ export const options = v.strictObject({
 });
 
 /** Client headers that say something about the request itself, by protocol. */
-const FORWARDED: Readonly<Partial<Record<Protocol, readonly string[]>>> = {
+const FORWARDED: Readonly<Record<Protocol, readonly string[]>> = {
   messages: ["anthropic-beta"],
   chat: ["openai-beta"],
   responses: ["openai-beta"],
+  images: [],
+  speech: [],
 };
 
-/** Decides which protocol the model is asked in, and puts the request into it; sets `call.upstream`. */
+/** Asks each model in the protocol it speaks: unchanged where the client speaks it too, else translated both ways. */
 export default function translate(
   services: Services,
   settings: v.InferOutput<typeof options>,
@@ -31,47 +37,102 @@ export default function translate(
     anyAddress: settings.fetch_private_images,
     bytesMax: IMAGE_BYTES_MAX,
   });
+  const { prefix } = services.config.headers;
+  const translations = new WeakMap<Call, Translation>();
+  const silences = new Silences();
 
   function served(model: Model, protocol: Protocol): boolean {
     return model.routes.some((route) => services.upstreams.get(route.upstream)?.base(protocol));
   }
 
+  function cross(call: Call, model: Model): Verdict {
+    const translation = new Translation(call, model, services);
+    const made = translation.first();
+    if (!made) {
+      const message = `model: ${model.id} is not served here at the moment`;
+      return new Refusal(502, "api_error", message, { param: "model" });
+    }
+    if (!made.ok) {
+      const { message, param, code } = made.reject;
+      return new Refusal(400, "invalid_request_error", message, { param, code });
+    }
+    translations.set(call, translation);
+    call.upstream = {
+      protocol: translation.to,
+      path: upstreamPaths[translation.to],
+      body: made.body,
+      form: undefined,
+      headers: [],
+      bodyFor: (route) => translation.bodyFor(route),
+      outputLimit: undefined,
+      wantsUsage: false,
+    };
+    // Headers of one protocol mean nothing to the other; what is left out is said.
+    const left = FORWARDED[call.endpoint.protocol].filter((name) => name in call.headers);
+    const dropped = [...made.dropped, ...left];
+    if (dropped.length > 0) {
+      call.replyHeaders.push(`${prefix}translate-dropped`, dropped.join(","));
+    }
+    return undefined;
+  }
+
   return {
     name: "translate",
-    stop: () => fetcher.close(),
 
     request(call): Verdict | Promise<Verdict> {
       const { endpoint, model } = call;
       if (!model) return undefined;
       const { protocol } = endpoint;
+      if (endpoint.multipart) {
+        return imageEditForm(call, fetcher).then((form) => {
+          if (!Array.isArray(form)) return form;
+          call.upstream = { ...unchanged(call), form };
+          return undefined;
+        });
+      }
       if (protocol === "responses" && !served(model, protocol)) {
         const message = `model: ${model.id} is not served on /v1/responses: use /v1/chat/completions`;
         return invalidRequest(message, "model");
       }
-      if (endpoint.multipart) {
-        return imageEditForm(call, fetcher).then((form) => {
-          if (!Array.isArray(form)) return form;
-          call.upstream = request(call, protocol);
-          call.upstream.form = form;
-          return undefined;
-        });
-      }
       const isChat = protocol === "messages" || protocol === "chat";
-      if (isChat && model.standard !== protocol) {
-        return invalidRequest(`model: ${model.id} is served on ${model.standard} only`, "model");
-      }
-      call.upstream = request(call, protocol);
+      if (isChat && model.standard !== protocol) return cross(call, model);
+      call.upstream = unchanged(call);
       return undefined;
+    },
+
+    stream(call, client) {
+      const translation = translations.get(call);
+      if (!translation) return client;
+      const sink = new CrossSink(call, client, translation, services.clock);
+      if (call.stream) silences.watch(sink);
+      return sink;
+    },
+
+    start: async () => silences.start(),
+
+    async stop() {
+      silences.stop();
+      await fetcher.close();
     },
   };
 }
 
-/** The request as it came: same-protocol calls are not changed. */
-function request(call: Call, protocol: Protocol): UpstreamRequest {
+/** The request as it came. */
+function unchanged(call: Call): UpstreamRequest {
+  const { protocol, upstreamPath } = call.endpoint;
   const headers: string[] = [];
-  for (const name of FORWARDED[protocol] ?? []) {
+  for (const name of FORWARDED[protocol]) {
     const value = call.headers[name];
     if (value !== undefined) headers.push(name, value);
   }
-  return { protocol, path: call.endpoint.upstreamPath, body: call.body, form: undefined, headers };
+  return {
+    protocol,
+    path: upstreamPath,
+    body: call.body,
+    form: undefined,
+    headers,
+    bodyFor: undefined,
+    outputLimit: undefined,
+    wantsUsage: false,
+  };
 }

@@ -1,0 +1,122 @@
+import { type Call, COMPLETE, type Outcome, REFUSED } from "../../core/call.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Sink } from "../../core/plugin.ts";
+import { ServerEvent } from "../../core/sse/reader.ts";
+import type { Reply } from "./errors.ts";
+import type { ClientStream, Mark, StreamTranslator } from "./stream.ts";
+import type { Translation } from "./translation.ts";
+
+const JSON_TYPE = ["content-type", "application/json"];
+const EVENT_STREAM_TYPE = ["content-type", "text/event-stream; charset=utf-8"];
+
+/** Brings an upstream's reply to a client that speaks the other protocol: streams, whole replies and errors. */
+export class CrossSink implements Sink, ClientStream {
+  private readonly call: Call;
+  private readonly client: Sink;
+  private readonly translation: Translation;
+  private readonly clock: Clock;
+  private status = 0;
+  private headers: readonly string[] = [];
+  private readonly chunks: Uint8Array[] = [];
+  private translator: StreamTranslator | undefined = undefined;
+  private begun = false;
+  /** How the client's stream ended, where the translator has ended it. */
+  private closed: "terminal" | "error" | undefined = undefined;
+  private ended = false;
+  private wroteAtMs = 0;
+
+  constructor(call: Call, client: Sink, translation: Translation, clock: Clock) {
+    this.call = call;
+    this.client = client;
+    this.translation = translation;
+    this.clock = clock;
+    this.wroteAtMs = clock.monotonic();
+  }
+
+  get isOver(): boolean {
+    return this.ended;
+  }
+
+  head(status: number, headers: readonly string[]): void {
+    this.status = status;
+    this.headers = headers;
+  }
+
+  event(event: ServerEvent): void {
+    this.translator ??= this.translation.stream(this);
+    this.translator?.event(event);
+    // What cannot be delivered need not be produced, nor paid for.
+    if (this.closed === "error" && !this.ended) this.call.flow?.cut(UNTRANSLATABLE);
+  }
+
+  data(bytes: Uint8Array): void {
+    this.chunks.push(bytes);
+  }
+
+  end(outcome: Outcome): void {
+    this.ended = true;
+    this.client.end(this.conclude(outcome));
+  }
+
+  write(event: string, mark: Mark): void {
+    if (!this.begun) {
+      this.begun = true;
+      this.client.head(200, EVENT_STREAM_TYPE);
+    }
+    this.wroteAtMs = this.clock.monotonic();
+    if (mark === "terminal" || mark === "error") this.closed = mark;
+    this.client.event(new ServerEvent(Buffer.from(event)));
+  }
+
+  refuse(status: number, body: object): void {
+    this.closed = "error";
+    this.answer({ status, body }, []);
+  }
+
+  /** Keeps a connection open whose upstream has been silent for `silentMs`. */
+  ping(silentMs: number): void {
+    if (!this.begun || this.clock.monotonic() - this.wroteAtMs < silentMs) return;
+    this.translator?.ping();
+    this.call.flow?.flush();
+  }
+
+  private conclude(outcome: Outcome): Outcome {
+    if (outcome.kind === "complete" && this.chunks.length > 0) {
+      const reply = this.translation.reply(this.call.replyBody);
+      this.answer(reply, []);
+      return reply.status === 200 ? COMPLETE : REFUSED;
+    }
+    if (outcome.kind === "refused") {
+      const text = Buffer.concat(this.chunks).toString("utf8");
+      this.answer(this.translation.error(this.status, text), this.headers);
+      return outcome;
+    }
+    if (outcome.kind !== "complete" && !(outcome.kind === "broken" && outcome.truncated)) {
+      // The gateway's own error follows, in the client's protocol, unless the upstream's was translated.
+      return outcome.kind === "broken" ? { ...outcome, told: this.closed === "error" } : outcome;
+    }
+    // The translator knows whether what came is a whole answer.
+    this.translator?.end("eof");
+    if (this.closed === "terminal") return COMPLETE;
+    if (outcome.kind === "broken") return { ...outcome, told: this.closed === "error" };
+    return this.closed === "error" ? UNTRANSLATABLE : outcome;
+  }
+
+  private answer(reply: Reply<object>, headers: readonly string[]): void {
+    const kept: string[] = [...JSON_TYPE];
+    for (let at = 0; at < headers.length; at += 2) {
+      const name = headers[at] ?? "";
+      if (name !== "content-type") kept.push(name, headers[at + 1] ?? "");
+    }
+    this.client.head(reply.status, kept);
+    this.client.data(Buffer.from(JSON.stringify(reply.body)));
+  }
+}
+
+/** The translator could make no whole answer of what came, and has said so. */
+const UNTRANSLATABLE: Outcome = {
+  kind: "broken",
+  refusal: { status: 502, type: "api_error", message: "", param: null, code: null, headers: [] },
+  truncated: true,
+  told: true,
+};

@@ -1,0 +1,30 @@
+import type { CrossSink } from "./cross-sink.ts";
+
+const SILENT_MS = 15_000;
+const LOOK_MS = 5_000;
+
+/** Sends pings into translated streams whose upstream is silent; one timer for all of them. */
+export class Silences {
+  private readonly sinks = new Set<CrossSink>();
+  private timer: NodeJS.Timeout | undefined = undefined;
+
+  start(): void {
+    this.timer = setInterval(() => this.look(), LOOK_MS);
+    this.timer.unref();
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  watch(sink: CrossSink): void {
+    this.sinks.add(sink);
+  }
+
+  private look(): void {
+    for (const sink of this.sinks) {
+      if (sink.isOver) this.sinks.delete(sink);
+      else sink.ping(SILENT_MS);
+    }
+  }
+}

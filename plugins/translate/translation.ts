@@ -1,0 +1,94 @@
+import type { Call } from "../../core/call.ts";
+import type { Model, Route } from "../../core/catalogue.ts";
+import type { JsonObject } from "../../core/json.ts";
+import type { Services } from "../../core/services.ts";
+import {
+  chatProfile,
+  mergeProfiles,
+  messagesProfile,
+  type Profile,
+} from "../../core/upstream/profile.ts";
+import { type ChatContext, chatToMessagesRequest } from "./chat-to-messages/request.ts";
+import { chatToMessagesResponse } from "./chat-to-messages/response.ts";
+import { ChatToMessagesStream } from "./chat-to-messages/stream.ts";
+import { chatErrorToMessages, messagesErrorToChat, type Reply } from "./errors.ts";
+import { type MessagesContext, messagesToChatRequest } from "./messages-to-chat/request.ts";
+import { messagesToChatResponse } from "./messages-to-chat/response.ts";
+import { MessagesToChatStream } from "./messages-to-chat/stream.ts";
+import type { Translated } from "./notes.ts";
+import type { ClientStream, StreamTranslator } from "./stream.ts";
+
+/** What a request became, and which way: the way back must know. */
+type Made =
+  | { readonly to: "chat"; readonly context: MessagesContext }
+  | { readonly to: "messages"; readonly context: ChatContext };
+
+/**
+ * The translation of one call, both ways. Routes of a model may speak different dialects, so the request is
+ * made anew for a route whose profile differs, and the way back follows the route that was asked last.
+ */
+export class Translation {
+  readonly to: "messages" | "chat";
+  private readonly model: Model;
+  private readonly body: JsonObject;
+  private readonly services: Services;
+  private made: Made | undefined = undefined;
+
+  constructor(call: Call, model: Model, services: Services) {
+    this.to = call.endpoint.protocol === "messages" ? "chat" : "messages";
+    this.model = model;
+    // The model's name is put into bodies on their way out, never into the client's own.
+    this.body = { ...call.body };
+    this.services = services;
+  }
+
+  /** The request for the route that will most likely be asked; undefined where no route speaks the protocol. */
+  first(): Translated<JsonObject, unknown> | undefined {
+    const routes = this.model.routes.filter((route) =>
+      this.services.upstreams.get(route.upstream)?.base(this.to),
+    );
+    const [best] = routes.sort((a, b) => a.priority - b.priority);
+    return best && this.make(best);
+  }
+
+  bodyFor(route: Route): JsonObject | undefined {
+    const made = this.make(route);
+    return made.ok ? made.body : undefined;
+  }
+
+  reply(body: unknown): Reply<object> {
+    const { made } = this;
+    if (made?.to === "chat") return chatToMessagesResponse(body, made.context);
+    if (made) return messagesToChatResponse(body, made.context, this.services.clock.now());
+    return this.error(502, undefined);
+  }
+
+  /** An error reply; `body` as it came, JSON or not. */
+  error(status: number, body: unknown): Reply<object> {
+    return this.to === "chat"
+      ? chatErrorToMessages(status, body)
+      : messagesErrorToChat(status, body);
+  }
+
+  stream(client: ClientStream): StreamTranslator | undefined {
+    const { made } = this;
+    if (made?.to === "chat") return new ChatToMessagesStream(made.context, client);
+    return made && new MessagesToChatStream(made.context, client, this.services.clock.now());
+  }
+
+  private make(route: Route): Translated<JsonObject, unknown> {
+    const upstream = this.services.upstreams.get(route.upstream);
+    const most = this.model.maxOutputTokens;
+    const known: Profile =
+      most === undefined ? {} : { default_max_tokens: most, max_output_tokens: most };
+    const profile = { ...known, ...mergeProfiles(upstream?.config.profile, route.profile) };
+    if (this.to === "chat") {
+      const made = messagesToChatRequest(this.body, chatProfile(profile));
+      if (made.ok) this.made = { to: "chat", context: made.context };
+      return made.ok ? { ...made, body: { ...made.body } } : made;
+    }
+    const made = chatToMessagesRequest(this.body, messagesProfile(profile));
+    if (made.ok) this.made = { to: "messages", context: made.context };
+    return made.ok ? { ...made, body: { ...made.body } } : made;
+  }
+}
