@@ -1,0 +1,127 @@
+import type { Children } from "./children.ts";
+import { type CpuOptions, cellsOf, measureCpu, type Series } from "./cpu.ts";
+import { startGateway } from "./gateway.ts";
+import { startGenerator } from "./generator.ts";
+import { nodeOptionsOf, type Options, type Scenario, writeResults } from "./scenario.ts";
+import { printTable } from "./table.ts";
+import { startBareProxy, startNginx, startUpstream } from "./targets.ts";
+import {
+  CHAT_MODEL,
+  chatCall,
+  MESSAGES_MODEL,
+  messagesCall,
+  pacedStream,
+  SHORT_ANSWER,
+  STREAM_DELTAS,
+  type Workload,
+} from "./workload.ts";
+
+/** Enough for a proxy to find several sockets ready at each turn of its loop, as a busy one does. */
+const UNSTREAMED_CONNECTIONS = 64;
+const STREAMS = 100;
+/** 100 streams of an event each 5 ms: 20,000 events a second, which leaves all of them time to breathe. */
+const EVENT_DELAY_MS = 5;
+
+const paced = pacedStream(EVENT_DELAY_MS);
+const burst = { output_tokens: STREAM_DELTAS, deltas: STREAM_DELTAS };
+
+export const cpuScenarios: readonly Scenario[] = [
+  comparison("chat", "an unstreamed Chat Completions call", "call", chatCall(SHORT_ANSWER, false)),
+  comparison("messages", "an unstreamed Messages call", "call", messagesCall(SHORT_ANSWER, false)),
+  comparison("chat-stream", "a Chat Completions event", "event", chatCall(paced, true)),
+  comparison("messages-stream", "a Messages event", "event", messagesCall(paced, true)),
+  {
+    ...comparison("burst", "a Messages event of many a packet", "event", messagesCall(burst, true)),
+    onRequest: true,
+  },
+  translation(
+    "translated-chat",
+    "an event of a Chat Completions client",
+    chatCall(paced, true, CHAT_MODEL),
+    chatCall(paced, true, MESSAGES_MODEL),
+  ),
+  translation(
+    "translated-messages",
+    "an event of a Messages client",
+    messagesCall(paced, true, MESSAGES_MODEL),
+    messagesCall(paced, true, CHAT_MODEL),
+  ),
+];
+
+/** The same call through the bare proxy, the gateway and nginx. */
+function comparison(
+  name: string,
+  about: string,
+  unit: CpuOptions["unit"],
+  workload: Workload,
+): Scenario {
+  return {
+    name,
+    about: `processor time for ${about}, against a bare proxy`,
+    async run(children, options) {
+      const { upstream, generator, gateway } = await start(children, options);
+      const bare = await startBareProxy(children, upstream.port);
+      const nginx = await startNginx(children, upstream.port);
+      const series: Series[] = [
+        { label: "bare proxy", target: bare, workload },
+        { label: "gateway", target: gateway, workload },
+      ];
+      if (nginx) series.push({ label: "nginx", target: nginx, workload });
+      await measure(name, this.about, children, generator, series, unit, options);
+      await gateway.reconcile();
+      for (const each of [gateway, bare, nginx, generator, upstream]) await each?.end();
+    },
+  };
+}
+
+/** A stream that is translated against one that passes, to the same clients of the same gateway. */
+function translation(
+  name: string,
+  about: string,
+  passed: Workload,
+  translated: Workload,
+): Scenario {
+  return {
+    name,
+    about: `processor time for ${about}, translated against passed through`,
+    async run(children, options) {
+      const { upstream, generator, gateway } = await start(children, options);
+      const series: Series[] = [
+        { label: "passed through", target: gateway, workload: passed },
+        { label: "translated", target: gateway, workload: translated },
+      ];
+      await measure(name, this.about, children, generator, series, "event", options);
+      await gateway.reconcile();
+      for (const each of [gateway, generator, upstream]) await each.end();
+    },
+  };
+}
+
+async function start(children: Children, options: Options) {
+  const upstream = await startUpstream(children);
+  const generator = await startGenerator(children);
+  const gateway = await startGateway(children, {
+    upstreamPort: upstream.port,
+    nodeOptions: nodeOptionsOf(options),
+  });
+  return { upstream, generator, gateway };
+}
+
+async function measure(
+  name: string,
+  about: string,
+  children: Children,
+  generator: Parameters<typeof measureCpu>[0],
+  series: readonly Series[],
+  unit: CpuOptions["unit"],
+  options: Options,
+): Promise<void> {
+  const connections = unit === "call" ? UNSTREAMED_CONNECTIONS : STREAMS;
+  const { rounds, seconds } = options;
+  const rows = await measureCpu(generator, series, { rounds, seconds, connections, unit });
+  printTable(
+    `${name}: ${about}`,
+    rows.map((row) => cellsOf(row, unit)),
+  );
+  writeResults(name, children, options, rows);
+}

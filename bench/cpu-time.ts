@@ -1,0 +1,64 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** Linux counts the time of processes in hundredths of a second, whatever its own tick is. */
+const TICK_US = 10_000;
+
+/** Processor time that a proxy has used so far, in microseconds, user and system together. */
+export interface CpuTime {
+  /** The thread that runs the event loop. */
+  readonly mainUs: number;
+  /** All threads of the process: garbage collection, compilation and the thread pool are in here. */
+  readonly processUs: number;
+  /** Its child processes, such as the embedded ledger. */
+  readonly childrenUs: number;
+}
+
+/** Reads the time of a process and its children. */
+export function cpuTime(pid: number): CpuTime {
+  let childrenUs = 0;
+  for (const child of childrenOf(pid)) childrenUs += timeOf(`/proc/${child}/stat`);
+  return {
+    mainUs: timeOf(`/proc/${pid}/task/${pid}/stat`),
+    processUs: timeOf(`/proc/${pid}/stat`),
+    childrenUs,
+  };
+}
+
+export function cpuSince(before: CpuTime, after: CpuTime): CpuTime {
+  return {
+    mainUs: after.mainUs - before.mainUs,
+    processUs: after.processUs - before.processUs,
+    childrenUs: after.childrenUs - before.childrenUs,
+  };
+}
+
+/** Resident memory of a process, in bytes. */
+export function residentBytes(pid: number): number {
+  const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
+  return Number(line?.[1] ?? 0) * 1024;
+}
+
+/** The processes whose parent is `pid`. */
+export function childrenOf(pid: number): number[] {
+  const found: number[] = [];
+  for (const name of readdirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      if (Number(fieldsOf(`/proc/${name}/stat`)[1]) === pid) found.push(Number(name));
+    } catch {
+      // The process has ended since the folder was listed.
+    }
+  }
+  return found;
+}
+
+function timeOf(path: string): number {
+  const fields = fieldsOf(path);
+  return (Number(fields[11]) + Number(fields[12])) * TICK_US;
+}
+
+/** The fields behind the name of the command, which itself may hold spaces: state, parent, … */
+function fieldsOf(path: string): string[] {
+  const text = readFileSync(path, "utf8");
+  return text.slice(text.lastIndexOf(")") + 2).split(" ");
+}

@@ -1,0 +1,138 @@
+import { type CpuTime, cpuSince, cpuTime } from "./cpu-time.ts";
+import type { Generator } from "./generator.ts";
+import type { Report } from "./load/job.ts";
+import { median } from "./table.ts";
+import type { Target } from "./targets.ts";
+import type { Workload } from "./workload.ts";
+
+/** One row of a comparison: a kind of call, sent to a target. */
+export interface Series {
+  readonly label: string;
+  readonly target: Target;
+  readonly workload: Workload;
+}
+
+export interface CpuOptions {
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly connections: number;
+  /** What the time is divided by. */
+  readonly unit: "call" | "event";
+}
+
+/** Processor time per unit, in microseconds: medians over the rounds. */
+export interface CpuRow {
+  readonly label: string;
+  readonly mainUs: number;
+  readonly processUs: number;
+  /** Child processes, such as the embedded ledger. */
+  readonly childrenUs: number;
+  /** Median of the rounds' own ratios to the first series, process to process. */
+  readonly ratio: number;
+  /** The same with child processes on both sides. */
+  readonly ratioWithChildren: number;
+  readonly unitsPerSecond: number;
+  /** Share of its core that the process used while load was on. */
+  readonly busy: number;
+  readonly p50Us: number;
+  readonly p99Us: number;
+  readonly errors: number;
+}
+
+interface Sample {
+  readonly cpu: CpuTime;
+  readonly report: Report;
+  readonly units: number;
+}
+
+/**
+ * Measures the series in turn, round by round, so that whatever disturbs the machine disturbs all of them. The
+ * first round warms up and is not counted. A round begins and ends idle, so no call is counted half.
+ */
+export async function measureCpu(
+  generator: Generator,
+  series: readonly Series[],
+  options: CpuOptions,
+): Promise<CpuRow[]> {
+  const samples = series.map((): Sample[] => []);
+  for (let round = 0; round <= options.rounds; round++) {
+    for (const [at, each] of series.entries()) {
+      const sample = await measureRound(generator, each, options);
+      if (round > 0) samples[at]!.push(sample);
+    }
+  }
+  return series.map((each, at) => rowOf(each.label, samples[at]!, samples[0]!));
+}
+
+async function measureRound(
+  generator: Generator,
+  { label, target, workload }: Series,
+  { connections, seconds, unit }: CpuOptions,
+): Promise<Sample> {
+  const before = cpuTime(target.pid);
+  const { port, headers } = target;
+  const report = await generator.run({ port, headers, ...workload, connections, seconds });
+  // What was put off, such as settling calls in the ledger, belongs to the calls that caused it.
+  await untilQuiet(target.pid);
+  const cpu = cpuSince(before, cpuTime(target.pid));
+  if (report.calls === 0) throw new Error(`${label}: no call succeeded: ${report.firstError}`);
+  return { cpu, report, units: unit === "call" ? report.calls : report.events };
+}
+
+const QUIET_STEP_MS = 200;
+const QUIET_WITHIN_MS = 30_000;
+/** Timers and idle connections cost next to nothing; work left over takes a good part of the step. */
+const QUIET_US = 20_000;
+
+/** Resolves when a process and its children have nothing left to do. */
+export async function untilQuiet(pid: number): Promise<void> {
+  const deadline = Date.now() + QUIET_WITHIN_MS;
+  let before = cpuTime(pid);
+  for (let quiet = 0; quiet < 2 && Date.now() < deadline; ) {
+    await new Promise((resolve) => setTimeout(resolve, QUIET_STEP_MS));
+    const now = cpuTime(pid);
+    const { processUs, childrenUs } = cpuSince(before, now);
+    quiet = processUs + childrenUs <= QUIET_US ? quiet + 1 : 0;
+    before = now;
+  }
+}
+
+function rowOf(label: string, samples: readonly Sample[], baseline: readonly Sample[]): CpuRow {
+  const per = (of: (cpu: CpuTime) => number) => (sample: Sample) => of(sample.cpu) / sample.units;
+  const main = per((cpu) => cpu.mainUs);
+  const whole = per((cpu) => cpu.processUs);
+  const children = per((cpu) => cpu.childrenUs);
+  const all = per((cpu) => cpu.processUs + cpu.childrenUs);
+  const over = (of: (sample: Sample) => number) =>
+    median(samples.map((sample, round) => of(sample) / of(baseline[round]!)));
+  return {
+    label,
+    mainUs: median(samples.map(main)),
+    processUs: median(samples.map(whole)),
+    childrenUs: median(samples.map(children)),
+    ratio: over(whole),
+    ratioWithChildren: over(all),
+    unitsPerSecond: median(samples.map((sample) => sample.units / sample.report.seconds)),
+    busy: median(samples.map(({ cpu, report }) => cpu.mainUs / 1e6 / report.seconds)),
+    p50Us: median(samples.map(({ report }) => report.latencyUs.p50)),
+    p99Us: median(samples.map(({ report }) => report.latencyUs.p99)),
+    errors: samples.reduce((sum, { report }) => sum + report.errors, 0),
+  };
+}
+
+/** The cells of a row as they are printed. */
+export function cellsOf(row: CpuRow, unit: string): Record<string, string> {
+  return {
+    "": row.label,
+    [`µs/${unit}`]: row.processUs.toFixed(2),
+    "main thread": row.mainUs.toFixed(2),
+    ledger: row.childrenUs === 0 ? "" : row.childrenUs.toFixed(2),
+    ratio: row.ratio.toFixed(2),
+    "with ledger": row.ratioWithChildren.toFixed(2),
+    [`${unit}s/s`]: row.unitsPerSecond.toFixed(0),
+    busy: `${(row.busy * 100).toFixed(0)}%`,
+    "p50 ms": (row.p50Us / 1000).toFixed(2),
+    "p99 ms": (row.p99Us / 1000).toFixed(2),
+    errors: String(row.errors),
+  };
+}

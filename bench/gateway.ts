@@ -1,0 +1,113 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse, stringify } from "yaml";
+import { isObject, type JsonObject } from "../core/json.ts";
+import { type Children, untilReady } from "./children.ts";
+import { freePort } from "./free-port.ts";
+import { accepts, built, PROXY_CORE, type Target } from "./targets.ts";
+
+/** Plugins of the shipped config that have no place in a measurement: what they start runs apart, or not at all. */
+const LEFT_OUT = new Set(["simulator", "demo"]);
+
+const ADMIN_TOKEN = "benchmark-admin-token";
+
+/** Enough for any run, and less than the most that a wallet can hold. */
+const CREDIT_VND = "5000000000";
+
+export interface GatewayOptions {
+  readonly upstreamPort: number;
+  /** Options of Node itself, such as those of its profiler. */
+  readonly nodeOptions?: readonly string[];
+}
+
+export interface Gateway extends Target {
+  /** Rejects where the books do not agree to the µđ: a proxy that bills wrongly is not worth measuring. */
+  reconcile(): Promise<void>;
+}
+
+/** The gateway on embedded stores in a temporary folder, with every plugin of the shipped config. */
+export async function startGateway(children: Children, options: GatewayOptions): Promise<Gateway> {
+  const port = await freePort();
+  const folder = children.folder("gateway");
+  const file = join(folder, "gateway.yaml");
+  writeFileSync(file, stringify(configOf(folder, port, options.upstreamPort)));
+  const program = join(built, "core", "main.js");
+  const child = children.start("gateway", {
+    command: process.execPath,
+    args: [...(options.nodeOptions ?? []), program, "--config", file],
+    core: PROXY_CORE,
+  });
+  await untilReady("the gateway", child, () => accepts(port));
+  const headers = { authorization: `Bearer ${await newKey(port)}` };
+  return {
+    name: "gateway",
+    port,
+    pid: child.pid,
+    headers,
+    end: () => child.end(),
+    async reconcile() {
+      const { drift } = await admin(port, "GET", "/reconcile");
+      if (drift !== false) throw new Error("the gateway's books do not agree");
+    },
+  };
+}
+
+/** The shipped config with everything in one folder, in front of the benchmark's upstream. */
+function configOf(folder: string, port: number, upstreamPort: number): JsonObject {
+  const shipped = join(built, "..", "config");
+  const config: JsonObject = parse(readFileSync(join(shipped, "gateway.yaml"), "utf8"));
+  const base = `http://127.0.0.1:${upstreamPort}`;
+  const others = `${base}/v1`;
+  const protocols = {
+    messages: base,
+    chat: others,
+    responses: others,
+    images: others,
+    speech: others,
+  };
+  const upstreams: JsonObject = {};
+  for (const name in isObject(config["upstreams"]) ? config["upstreams"] : {}) {
+    upstreams[name] = { protocols, keys: ["bench"] };
+  }
+  const plugins = Array.isArray(config["plugins"]) ? config["plugins"] : [];
+  return {
+    ...config,
+    listen: { host: "127.0.0.1", port },
+    admin: { token: ADMIN_TOKEN },
+    stores: { hot: "embedded", ledger: "embedded", data: join(folder, "data") },
+    catalogue: join(shipped, "catalogue.yaml"),
+    upstreams,
+    plugins: plugins.filter((entry) => !LEFT_OUT.has(nameOf(entry))),
+  };
+}
+
+function nameOf(entry: unknown): string {
+  return isObject(entry) ? (Object.keys(entry)[0] ?? "") : String(entry);
+}
+
+/** Makes an account with money and answers a key of it. */
+async function newKey(port: number): Promise<string> {
+  const { id } = await admin(port, "POST", "/accounts", { email: "bench@example.com" });
+  const credit = { amount_vnd: CREDIT_VND, reference: "bench" };
+  await admin(port, "POST", `/accounts/${id}/credits`, credit);
+  const { key } = await admin(port, "POST", `/accounts/${id}/keys`, { name: "bench" });
+  return String(key);
+}
+
+async function admin(
+  port: number,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<JsonObject> {
+  const response = await fetch(`http://127.0.0.1:${port}/admin/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "application/json" },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const answer: unknown = await response.json();
+  if (!response.ok || !isObject(answer)) {
+    throw new Error(`admin ${method} ${path}: HTTP ${response.status}`);
+  }
+  return answer;
+}

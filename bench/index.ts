@@ -1,0 +1,52 @@
+/** `npm run bench [-- scenario… --rounds N --seconds S --profile FOLDER]`: all scenarios, or those named. */
+import { parseArgs } from "node:util";
+import { Children } from "./children.ts";
+import { cpuScenarios } from "./cpu-scenarios.ts";
+import { idleStreams } from "./idle-streams.ts";
+import { latency } from "./latency.ts";
+import type { Options, Scenario } from "./scenario.ts";
+import { slowReaders } from "./slow-reader.ts";
+
+const scenarios: readonly Scenario[] = [...cpuScenarios, latency, idleStreams, ...slowReaders];
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: "string", default: "5" },
+    seconds: { type: "string", default: "3" },
+    profile: { type: "string" },
+    help: { type: "boolean", default: false },
+  },
+});
+const options: Options = {
+  rounds: Number(values.rounds),
+  seconds: Number(values.seconds),
+  ...(values.profile !== undefined && { profileFolder: values.profile }),
+};
+const unknown = positionals.filter((name) => !scenarios.some((each) => each.name === name));
+
+if (values.help || unknown.length > 0 || !(options.rounds >= 1) || !(options.seconds > 0)) {
+  for (const name of unknown) console.error(`There is no scenario ${name}.`);
+  console.error("npm run bench [-- scenario… --rounds N --seconds S --profile FOLDER]\n");
+  for (const { name, about } of scenarios) console.error(`  ${name.padEnd(20)} ${about}`);
+  process.exit(values.help ? 0 : 2);
+}
+
+const chosen = scenarios.filter(({ name, onRequest }) =>
+  positionals.length > 0 ? positionals.includes(name) : !onRequest,
+);
+const children = new Children();
+if (!children.pinned) {
+  console.log("Processes share all cores here (one core, or no taskset): expect more noise.");
+}
+let failed = false;
+for (const scenario of chosen) {
+  try {
+    await scenario.run(children, options);
+  } catch (error) {
+    failed = true;
+    console.error(`${scenario.name}: ${error instanceof Error ? error.message : error}`);
+    await children.endAll();
+  }
+}
+process.exit(failed ? 1 : 0);

@@ -1,0 +1,121 @@
+import { writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Child, type Children, untilReady } from "./children.ts";
+import { freePort } from "./free-port.ts";
+
+/** Something that takes calls: the upstream itself, or a proxy in front of it. */
+export interface Target {
+  readonly name: string;
+  readonly port: number;
+  /** The process whose time is measured. */
+  readonly pid: number;
+  /** What authenticates its calls. */
+  readonly headers: Readonly<Record<string, string>>;
+  end(): Promise<void>;
+}
+
+/** The core of the proxy under test; the load generator and the upstream share the other one. */
+export const PROXY_CORE = 0;
+export const LOAD_CORE = 1;
+
+/** The compiled folder, `dist`. */
+export const built = fileURLToPath(new URL("..", import.meta.url));
+
+/** How a Node program of this folder is started. */
+export function script(
+  name: string,
+  ...args: (string | number)[]
+): { command: string; args: string[] } {
+  return { command: process.execPath, args: [join(built, "bench", name), ...args.map(String)] };
+}
+
+/** The simulated provider, in a process of its own. */
+export async function startUpstream(children: Children): Promise<Target> {
+  const port = await freePort();
+  const { command, args } = script("../plugins/simulator/main.js", "--port", port);
+  const child = children.start("upstream", { command, args, core: LOAD_CORE });
+  return listening("upstream", child, port);
+}
+
+/** The baseline of every comparison. */
+export async function startBareProxy(children: Children, upstreamPort: number): Promise<Target> {
+  const port = await freePort();
+  const program = script("bare-proxy.js", port, upstreamPort);
+  const child = children.start("bare", { ...program, core: PROXY_CORE });
+  return listening("bare proxy", child, port);
+}
+
+/** nginx as a plain proxy, run by whoever runs the benchmark; undefined where the machine has none. */
+export async function startNginx(
+  children: Children,
+  upstreamPort: number,
+): Promise<Target | undefined> {
+  const port = await freePort();
+  const folder = children.folder("nginx");
+  const file = join(folder, "nginx.conf");
+  writeFileSync(file, nginxConfig(folder, port, upstreamPort));
+  const args = ["-c", file, "-p", folder, "-e", join(folder, "error.log")];
+  const child = children.start("nginx", { command: "nginx", args, core: PROXY_CORE });
+  try {
+    return await listening("nginx", child, port);
+  } catch {
+    return undefined;
+  }
+}
+
+async function listening(name: string, child: Child, port: number): Promise<Target> {
+  await untilReady(name, child, () => accepts(port));
+  return { name, port, pid: child.pid, headers: AUTHORIZATION, end: () => child.end() };
+}
+
+const AUTHORIZATION = { authorization: "Bearer bench" };
+
+export function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: "127.0.0.1" });
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", () => resolve(false));
+  });
+}
+
+function nginxConfig(folder: string, port: number, upstreamPort: number): string {
+  // One process without a master, so that all of its time is that of one process id.
+  return `daemon off;
+master_process off;
+worker_rlimit_nofile 65536;
+pid ${folder}/nginx.pid;
+error_log ${folder}/error.log crit;
+events { worker_connections 32768; }
+http {
+  access_log off;
+  keepalive_requests 100000000;
+  keepalive_timeout 600s;
+  client_body_temp_path ${folder}/body;
+  proxy_temp_path ${folder}/proxy;
+  fastcgi_temp_path ${folder}/fastcgi;
+  uwsgi_temp_path ${folder}/uwsgi;
+  scgi_temp_path ${folder}/scgi;
+  client_body_buffer_size 64k;
+  upstream provider {
+    server 127.0.0.1:${upstreamPort};
+    keepalive 4096;
+    keepalive_requests 100000000;
+  }
+  server {
+    listen 127.0.0.1:${port} backlog=4096;
+    location / {
+      proxy_pass http://provider;
+      proxy_http_version 1.1;
+      proxy_set_header connection "";
+      proxy_buffering off;
+      proxy_read_timeout 900s;
+    }
+  }
+}
+`;
+}

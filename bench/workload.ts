@@ -1,0 +1,81 @@
+import type { Directive } from "../plugins/simulator/directive.ts";
+
+/** A kind of call: what is sent, and what a good reply ends with. */
+export interface Workload {
+  readonly path: string;
+  readonly body: string;
+  readonly endsWith: string;
+}
+
+/** Events of text that a stream of the benchmark has; a few more open and close it. */
+export const STREAM_DELTAS = 200;
+
+/** Models of the catalogue whose upstreams speak the two protocols. */
+export const CHAT_MODEL = "gpt-4.1";
+export const MESSAGES_MODEL = "claude-haiku-5-5";
+
+const OUTPUT_TOKENS_MAX = 4_000;
+
+const INSTRUCTIONS =
+  "You are the assistant of a small bookshop. Answer in the language of the question, name the shelf where " +
+  "a book stands, and say so when you do not know. Never promise a delivery date, and never quote a price " +
+  "that is not in the list you were given.";
+
+/** A conversation of the size that a chat window sends: about 1 KB. */
+const TURNS = [
+  ["user", "Do you have anything on the history of the Mekong delta, not too academic?"],
+  [
+    "assistant",
+    "We have three that fit: one on the canals, one on the people who came with them, and a travel book from " +
+      "the nineties. The first two stand on shelf 14, the third one by the window.",
+  ],
+  [
+    "user",
+    "The one on the canals sounds right. Is it illustrated, and is there a paperback of it?",
+  ],
+] as const;
+
+export function chatCall(
+  directive: Directive,
+  stream: boolean,
+  model: string = CHAT_MODEL,
+): Workload {
+  const messages = [{ role: "system", content: INSTRUCTIONS }, ...turns(directive)];
+  const body = { model, messages, max_tokens: OUTPUT_TOKENS_MAX, stream };
+  return {
+    path: "/v1/chat/completions",
+    body: JSON.stringify(body),
+    endsWith: stream ? "[DONE]\n\n" : "}",
+  };
+}
+
+export function messagesCall(
+  directive: Directive,
+  stream: boolean,
+  model: string = MESSAGES_MODEL,
+): Workload {
+  const messages = turns(directive);
+  const body = { model, system: INSTRUCTIONS, messages, max_tokens: OUTPUT_TOKENS_MAX, stream };
+  return {
+    path: "/v1/messages",
+    body: JSON.stringify(body),
+    endsWith: stream ? '"message_stop"}\n\n' : "}",
+  };
+}
+
+/** The answer to an unstreamed call: a short paragraph. */
+export const SHORT_ANSWER: Directive = { output_tokens: 60 };
+
+/** A stream that leaves the upstream one event a packet, as a model produces them. */
+export function pacedStream(eventDelayMs: number): Directive {
+  const tokens = STREAM_DELTAS;
+  return { output_tokens: tokens, deltas: tokens, event_delay_ms: eventDelayMs };
+}
+
+function turns(directive: Directive): { role: string; content: string }[] {
+  const last = TURNS.length - 1;
+  return TURNS.map(([role, content], at) => ({
+    role,
+    content: at === last ? `${content} [[sim ${JSON.stringify(directive)}]]` : content,
+  }));
+}

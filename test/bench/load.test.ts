@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Job } from "../../bench/load/job.ts";
+import { closedLoop, holdOpen, openLoop } from "../../bench/load/loops.ts";
+import { ResponseParser } from "../../bench/load/response-parser.ts";
+import { chatCall, messagesCall, STREAM_DELTAS } from "../../bench/workload.ts";
+import { type Simulator, startSimulator } from "../../plugins/simulator/server.ts";
+
+const STREAM =
+  "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n" +
+  "b\r\ndata: {}\n\nd\r\n5\r\nata: \r\n8\r\n[DONE]\n\n\r\n0\r\n\r\n";
+const WHOLE = 'HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n{"a":1}';
+
+let simulator: Simulator;
+
+before(async () => {
+  simulator = await startSimulator({ host: "127.0.0.1", port: 0 });
+});
+
+after(() => simulator.close());
+
+function job(call: ReturnType<typeof chatCall>, more: Partial<Job> = {}): Job {
+  return { port: simulator.port, headers: {}, connections: 4, seconds: 0.1, ...call, ...more };
+}
+
+test("a reply is read alike wherever the reads split it", () => {
+  for (const [text, events, tail] of [
+    [STREAM, 2, "data: [DONE]\n\n"],
+    [WHOLE, 0, '{"a":1}'],
+  ] as const) {
+    const bytes = Buffer.from(text);
+    for (let split = 0; split < bytes.length; split++) {
+      const parser = new ResponseParser();
+      assert.equal(parser.push(bytes.subarray(0, split)), "more");
+      assert.equal(parser.push(bytes.subarray(split)), "whole");
+      assert.equal(parser.status, 200);
+      assert.equal(parser.events, events);
+      assert.ok(parser.tail.toString().endsWith(tail));
+    }
+  }
+});
+
+test("what follows a whole reply unasked is malformed", () => {
+  assert.equal(new ResponseParser().push(Buffer.from(`${WHOLE}x`)), "malformed");
+  assert.equal(new ResponseParser().push(Buffer.from(`${STREAM}x`)), "malformed");
+  assert.equal(new ResponseParser().push(Buffer.from("nonsense\r\n\r\n")), "malformed");
+});
+
+test("a closed loop counts the calls that the upstream has answered", async () => {
+  const report = await closedLoop(job(chatCall({ output_tokens: 10 }, false)));
+  assert.ok(report.calls >= 4);
+  assert.equal(report.errors, 0);
+});
+
+test("every event of a stream is counted, in both protocols", async () => {
+  const directive = { output_tokens: STREAM_DELTAS, deltas: STREAM_DELTAS };
+  for (const call of [chatCall(directive, true), messagesCall(directive, true)]) {
+    const report = await closedLoop(job(call, { connections: 1, seconds: 0 }));
+    assert.equal(report.calls, 1);
+    assert.ok(report.events >= STREAM_DELTAS && report.events < STREAM_DELTAS + 10);
+  }
+});
+
+test("replies that are no success or not whole are errors", async () => {
+  for (const [directive, stream, expected] of [
+    [{ status: 503 }, false, /^HTTP 503/],
+    [{ cut_after_events: 3 }, true, /closed/],
+    [{ end_after_events: 3 }, true, /does not end/],
+  ] as const) {
+    const report = await closedLoop(
+      job(chatCall(directive, stream), { connections: 1, seconds: 0 }),
+    );
+    assert.equal(report.calls, 0);
+    assert.equal(report.errors, 1);
+    assert.match(report.firstError ?? "", expected);
+  }
+});
+
+test("an open loop sends as many calls as the rate asks for", async () => {
+  const call = job(chatCall({ output_tokens: 10 }, false), { connections: 100, seconds: 0.2 });
+  const report = await openLoop({ ...call, rate: 200 });
+  assert.equal(report.calls + report.errors, 40);
+});
+
+test("streams are held open until they are given up", async () => {
+  const silent = chatCall({ output_tokens: 10, silent_ms: 60_000 }, true);
+  const { report, release } = await holdOpen(job(silent, { seconds: 5 }));
+  release();
+  assert.equal(report.calls, 4);
+  assert.equal(report.errors, 0);
+});
