@@ -56,7 +56,7 @@ export class HistoryToolIds {
 export function toMessageId(raw: unknown, random: RandomText): string {
   if (typeof raw !== "string" || raw === "") return `msg_${random(24)}`;
   const cleaned = raw.replace(/^chatcmpl-/, "").replace(/[^a-zA-Z0-9_-]/g, "_");
-  return raw.startsWith("msg_") ? cleaned : `msg_${cleaned}`;
+  return cleaned.startsWith("msg_") ? cleaned : `msg_${cleaned}`;
 }
 
 /** The id of a Chat response, made from the id of the Messages response. */

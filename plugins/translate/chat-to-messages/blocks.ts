@@ -12,6 +12,8 @@ type Queued = { texts: string[] } | { thoughts: Thought[] } | { call: StreamedCa
 /** The block that is being written; Messages knows only one at a time. */
 type Open = "none" | "text" | "thinking" | StreamedCall;
 
+const THOUGHT_CHARS_MAX = 1024 * 1024;
+
 /**
  * Writes the blocks of a Messages stream in order. Chat may mix text and several calls as it likes; here the
  * first call streams as it comes, and what belongs behind it waits in a queue until its JSON is whole.
@@ -27,6 +29,9 @@ export class BlockWriter {
   private open: Open = "none";
   private index = -1;
   private signature = "";
+  /** The unsigned text of the open block of thinking. */
+  private unsigned: string[] = [];
+  private unsignedChars = 0;
   private argumentsWritten = false;
   private queue: Queued[] = [];
   /** Where the queue goes on; what is before it is written. */
@@ -161,10 +166,22 @@ export class BlockWriter {
     if (this.open !== "thinking") {
       this.start("thinking", { type: "thinking", thinking: "", signature: "" });
     }
-    if (thinking !== "") this.delta({ type: "thinking_delta", thinking });
-    if (signature === "") return;
+    // Some servers say the whole thought once more when they sign it.
+    const repeats = signature !== "" && this.unsigned.join("") === thinking;
+    if (thinking !== "" && !repeats) this.delta({ type: "thinking_delta", thinking });
+    if (signature === "") {
+      this.rememberThought(thinking);
+      return;
+    }
     this.delta({ type: "signature_delta", signature });
     this.signature = signature;
+  }
+
+  /** Keeps a thought to know its repeat by; one that grows too long is not kept, nor compared. */
+  private rememberThought(thinking: string): void {
+    this.unsigned.push(thinking);
+    this.unsignedChars += thinking.length;
+    if (this.unsignedChars > THOUGHT_CHARS_MAX) this.unsigned = [];
   }
 
   private openCall(call: StreamedCall): void {
@@ -207,6 +224,8 @@ export class BlockWriter {
     this.write({ type: "content_block_stop", index: this.index });
     this.open = "none";
     this.signature = "";
+    this.unsigned = [];
+    this.unsignedChars = 0;
     this.argumentsWritten = false;
   }
 

@@ -10,7 +10,7 @@ import type {
   MessagesTurn,
 } from "../types.ts";
 import { textBlocks, textOnlyBlocks, userBlocks } from "./content.ts";
-import { isGiven, mark, markOf, type Scope } from "./scope.ts";
+import { isGiven, mark, markOf, type Scope, withoutNulls } from "./scope.ts";
 
 /**
  * Reads the messages of a Chat request one after the other and gives out turns that alternate. System
@@ -117,7 +117,8 @@ export class History {
     const kept = (given ?? []).flatMap((item, at) => {
       const where = `${path}.thinking_blocks`;
       const element = this.scope.notes.element(item, `${where}[${at}]`);
-      const block = this.scope.notes.shallow(element, `${where}[${at}]`);
+      const given = this.scope.notes.shallow(element, `${where}[${at}]`);
+      const block = given && withoutNulls(given);
       return block && isVerifiable(block) ? [block] : [];
     });
     if (kept.length > 0) this.hasSignedThinking = true;

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json.ts";
+import { isObject, type JsonObject } from "../../../core/json.ts";
 import type { MessagesProfile } from "../../../core/upstream/profile.ts";
 import type { ToolNames } from "../names.ts";
 import type { Notes } from "../notes.ts";
@@ -20,7 +20,7 @@ export function mark<T extends Marked>(to: T, from: JsonObject, path: string, sc
 
 export function markOf(from: JsonObject, path: string, scope: Scope): JsonObject | undefined {
   const found = scope.notes.verbatim(from, "cache_control", `${path}.cache_control`);
-  if (found) return found;
+  if (found) return withoutNulls(found);
   const breakpoint = from["prompt_cache_breakpoint"];
   return breakpoint === undefined || breakpoint === null ? undefined : { type: "ephemeral" };
 }
@@ -28,4 +28,15 @@ export function markOf(from: JsonObject, path: string, scope: Scope): JsonObject
 /** A null counts as absent everywhere in a Chat request. */
 export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
+}
+
+/** A copy of an object that travels on as the client wrote it, but for its nulls. It must not be deep. */
+export function withoutNulls(object: JsonObject): JsonObject {
+  const kept = Object.entries(object).filter(([, value]) => isGiven(value));
+  return Object.fromEntries(kept.map(([key, value]) => [key, cleaned(value)]));
+}
+
+function cleaned(value: unknown): unknown {
+  if (Array.isArray(value)) return value.filter(isGiven).map(cleaned);
+  return isObject(value) ? withoutNulls(value) : value;
 }

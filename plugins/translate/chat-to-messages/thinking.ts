@@ -6,7 +6,7 @@ import {
   type MessagesProfile,
 } from "../../../core/upstream/profile.ts";
 import type { MessagesRequest } from "../types.ts";
-import { isGiven, type Scope } from "./scope.ts";
+import { isGiven, type Scope, withoutNulls } from "./scope.ts";
 
 /** Thinking budgets for effort levels, in tokens, for models that are asked by budget. */
 const BUDGETS: Readonly<Record<EffortLevel, number>> = {
@@ -18,6 +18,7 @@ const BUDGETS: Readonly<Record<EffortLevel, number>> = {
   max: 32_768,
 };
 const BUDGET_MIN = 1024;
+const THINKING_TYPES = ["enabled", "disabled", "adaptive", "between_tools"];
 
 /** What the rest of the request says about whether the model can think in this turn. */
 export interface Circumstances {
@@ -82,14 +83,17 @@ function addGiven(
   scope: Scope,
 ): void {
   const { profile, notes } = scope;
-  const type = notes.requiredString(given, "type", "thinking.type");
+  const type = given["type"];
+  if (!THINKING_TYPES.some((known) => known === type)) {
+    notes.invalid("thinking.type", "is not a kind of thinking");
+  }
   const thinks = type === "enabled" || type === "adaptive";
   const unsigned = profile.thinking === "budget" && circumstances.continuesUnsigned;
   if (thinks && (!mayThink(request) || unsigned)) {
     notes.drop("thinking");
     return;
   }
-  request.thinking = given;
+  request.thinking = withoutNulls(given);
   if (type !== "enabled") return;
   const path = "thinking.budget_tokens";
   const budget = notes.number(given, "budget_tokens", path) ?? 0;

@@ -1,0 +1,196 @@
+import { arrayOf, isObject, type JsonObject, objectOf, parseJson } from "../../../core/json.ts";
+import type { ToolNames } from "../../../plugins/translate/names.ts";
+
+/**
+ * What a conversation means, whichever protocol it is written in. Two requests mean the same if these are
+ * deeply equal. What is left out on purpose: how text is cut into blocks or parts, white space alone, turns of
+ * one role in a row, ids where only their pairing counts, and hints that only one side knows.
+ */
+export interface Meaning {
+  readonly system: string;
+  readonly turns: readonly Turn[];
+  readonly tools: readonly unknown[];
+  /** auto, none, any, or the name of a tool. */
+  readonly choice: string;
+  readonly oneCallAtATime: boolean;
+  readonly cap: unknown;
+  readonly temperature: unknown;
+  readonly stops: readonly unknown[];
+  readonly stream: boolean;
+}
+
+interface Turn {
+  readonly role: string;
+  /** For a user: results by the place of their calls in the turn before, then what is said and shown. */
+  readonly results: unknown[];
+  /** Texts and pictures; neighbouring texts of an assistant are one. */
+  readonly parts: unknown[];
+  readonly calls: unknown[];
+}
+
+/** What the name of a tool was before it had to change. */
+type Original = (name: unknown) => string;
+
+export function originalNames(...maps: readonly ToolNames[]): Original {
+  return (name) => maps.reduce((known, map) => map.original(known), String(name));
+}
+
+export function meaningOfMessages(body: JsonObject, original: Original): Meaning {
+  const turns = new Turns();
+  let system = textsOf(body["system"]);
+  for (const message of arrayOf(body["messages"]).filter(isObject)) {
+    const content = message["content"];
+    const blocks =
+      typeof content === "string"
+        ? [{ type: "text", text: content }]
+        : arrayOf(content).filter(isObject);
+    const role = String(message["role"]);
+    if (role === "system") {
+      system = [...system, ...textsOf(content)];
+      continue;
+    }
+    for (const block of blocks) {
+      switch (block["type"]) {
+        case "text":
+          turns.say(role, block["text"]);
+          break;
+        case "image":
+          turns.show(role, pictureOf(objectOf(block["source"]) ?? {}));
+          break;
+        case "tool_use":
+          turns.call(role, block["id"], original(block["name"]), block["input"]);
+          break;
+        case "tool_result": {
+          const result = textsOf(block["content"]).join("\n");
+          turns.answer(block["tool_use_id"], block["is_error"] === true ? failure(result) : result);
+          break;
+        }
+      }
+    }
+  }
+  const choice = objectOf(body["tool_choice"]);
+  const kind = String(choice?.["type"] ?? "auto");
+  return {
+    system: system.join("\n\n"),
+    turns: turns.done(),
+    tools: arrayOf(body["tools"])
+      .filter(isObject)
+      .map((tool) => [original(tool["name"]), tool["description"], tool["input_schema"]]),
+    choice: kind === "tool" ? `tool ${original(choice?.["name"])}` : kind,
+    oneCallAtATime: choice?.["disable_parallel_tool_use"] === true,
+    cap: body["max_tokens"],
+    temperature: body["temperature"],
+    stops: stopsOf(body["stop_sequences"]),
+    stream: body["stream"] === true,
+  };
+}
+
+export function meaningOfChat(body: JsonObject, original: Original): Meaning {
+  const turns = new Turns();
+  const system: string[] = [];
+  for (const message of arrayOf(body["messages"]).filter(isObject)) {
+    const role = String(message["role"]);
+    const content = message["content"];
+    if (role === "system") system.push(...textsOf(content));
+    else if (role === "tool") turns.answer(message["tool_call_id"], String(content));
+    else if (typeof content === "string") turns.say(role, content);
+    for (const part of role === "system" ? [] : arrayOf(content).filter(isObject)) {
+      if (part["type"] === "text") turns.say(role, part["text"]);
+      else turns.show(role, objectOf(part["image_url"])?.["url"]);
+    }
+    for (const call of arrayOf(message["tool_calls"]).filter(isObject)) {
+      const called = objectOf(call["function"]) ?? {};
+      const input = parseJson(String(called["arguments"]));
+      turns.call(role, call["id"], original(called["name"]), input);
+    }
+  }
+  const choice = body["tool_choice"];
+  const named = objectOf(objectOf(choice)?.["function"])?.["name"];
+  return {
+    system: system.join("\n\n"),
+    turns: turns.done(),
+    tools: arrayOf(body["tools"])
+      .map((tool) => objectOf(objectOf(tool)?.["function"]) ?? {})
+      .map((tool) => [original(tool["name"]), tool["description"], tool["parameters"]]),
+    choice: named ? `tool ${original(named)}` : choiceOf(choice),
+    // Where nothing may be called, it does not matter how many.
+    oneCallAtATime: body["parallel_tool_calls"] === false && choice !== "none",
+    cap: body["max_completion_tokens"] ?? body["max_tokens"],
+    temperature: body["temperature"],
+    stops: stopsOf(body["stop"]),
+    stream: body["stream"] === true,
+  };
+}
+
+/** Gathers turns; neighbours of one role are one turn. */
+class Turns {
+  private readonly turns: Turn[] = [];
+  private callIds: unknown[] = [];
+
+  say(role: string, text: unknown): void {
+    if (typeof text !== "string" || text === "") return;
+    const { parts } = this.turn(role);
+    const last = parts.at(-1);
+    const joins = role === "assistant" && typeof last === "string";
+    if (joins) parts[parts.length - 1] = last + text;
+    else parts.push(text);
+  }
+
+  show(role: string, picture: unknown): void {
+    this.turn(role).parts.push({ picture });
+  }
+
+  call(role: string, id: unknown, name: string, input: unknown): void {
+    this.turn(role).calls.push([name, input]);
+    this.callIds.push(id);
+  }
+
+  answer(id: unknown, text: string): void {
+    this.turn("user").results.push([this.callIds.lastIndexOf(id), text.trim() === "" ? "" : text]);
+  }
+
+  done(): Turn[] {
+    // White space at the very end of the assistant's last words is not carried.
+    const last = this.turns.at(-1);
+    const said = last?.parts.at(-1);
+    if (last?.role === "assistant" && typeof said === "string") {
+      last.parts[last.parts.length - 1] = said.trimEnd();
+    }
+    return this.turns;
+  }
+
+  private turn(role: string): Turn {
+    const last = this.turns.at(-1);
+    if (last?.role === role) return last;
+    const turn: Turn = { role, results: [], parts: [], calls: [] };
+    this.turns.push(turn);
+    return turn;
+  }
+}
+
+function textsOf(content: unknown): string[] {
+  if (typeof content === "string") return content === "" ? [] : [content];
+  return arrayOf(content)
+    .map((item) => String(objectOf(item)?.["text"] ?? ""))
+    .filter((text) => text.trim() !== "");
+}
+
+function pictureOf(source: JsonObject): unknown {
+  const { type, url, media_type: mediaType, data } = source;
+  return type === "url" ? url : `data:${String(mediaType)};base64,${String(data)}`;
+}
+
+/** Chat has no flag for a failure, so there the text says it. */
+function failure(text: string): string {
+  if (text === "") return "Error: tool failed";
+  return text.toLowerCase().startsWith("error") ? text : `Error: ${text}`;
+}
+
+function choiceOf(choice: unknown): string {
+  if (choice === undefined) return "auto";
+  return choice === "required" ? "any" : String(choice);
+}
+
+function stopsOf(stops: unknown): unknown[] {
+  return typeof stops === "string" ? [stops] : arrayOf(stops).filter((stop) => stop !== "");
+}
