@@ -6,8 +6,10 @@ import type { Services } from "../../core/services.ts";
 import { wires } from "../../core/wire/index.ts";
 import { Usage } from "../../core/wire/usage.ts";
 import { contentsOf, type Factors, tokensOf } from "./bound.ts";
+import { addCountTokensRoute } from "./count-tokens.ts";
 import { EventMeter } from "./event-meter.ts";
 import { ReplyMeter } from "./reply-meter.ts";
+import { TokenCounter } from "./token-counter.ts";
 
 const factor = (value: number) =>
   v.optional(v.pipe(v.number("a number"), v.minValue(0.1), v.maxValue(100_000)), value);
@@ -43,9 +45,12 @@ export default function meter({ config }: Services, settings: Settings): Plugin 
   const likely = factorsOf(settings.estimate);
   const { prefix } = config.headers;
   const likelyInput = new WeakMap<Call, number>();
+  const counter = new TokenCounter();
 
   return {
     name: "meter",
+    routes: (router) => addCountTokensRoute(router, counter, config.limits.bodyBytesMax),
+    stop: () => counter.stop(),
 
     request(call) {
       const { upstream, model } = call;

@@ -1,0 +1,34 @@
+import { parentPort } from "node:worker_threads";
+import { arrayOf, objectOf, parseJson } from "../../core/json.ts";
+import { tokensOfRequest } from "./tokenize.ts";
+
+/** What the worker is sent: the bytes of a request. */
+export interface CountRequest {
+  readonly id: number;
+  readonly body: Uint8Array;
+}
+
+/** What it answers: the count, or the reason why there is none. */
+export type CountReply =
+  | { readonly id: number; readonly tokens: number }
+  | { readonly id: number; readonly problem: string; readonly param: string | null };
+
+parentPort?.on("message", ({ id, body }: CountRequest) => parentPort?.postMessage(count(id, body)));
+
+function count(id: number, bytes: Uint8Array): CountReply {
+  const body = objectOf(parseJson(Buffer.from(bytes).toString("utf8")));
+  if (!body) return { id, problem: "The request body must be a JSON object.", param: null };
+  if (arrayOf(body["messages"]).length === 0) {
+    return {
+      id,
+      problem: "messages: a list with at least one item is required",
+      param: "messages",
+    };
+  }
+  try {
+    return { id, tokens: tokensOfRequest(body) };
+  } catch {
+    // Only nesting beyond what can be serialised fails here.
+    return { id, problem: "The request body is nested too deeply.", param: null };
+  }
+}

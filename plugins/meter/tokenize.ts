@@ -1,0 +1,95 @@
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { arrayOf, isObject, type JsonObject } from "../../core/json.ts";
+
+/** Longer runs are cut before they are tokenized: the tokenizer's time grows with the square of a run. */
+const RUN_CHARACTERS_MAX = 2_000;
+/** More than this is not counted but estimated: a second of work. */
+const EXACT_CHARACTERS_MAX = 1_000_000;
+/** What a turn, a tool and the whole request take beside their text. */
+const TOKENS_PER_TURN = 4;
+const TOKENS_PER_TOOL = 10;
+const TOKENS_PER_REQUEST = 3;
+const IMAGE_TOKENS = 1_200;
+const DOCUMENT_BASE64_PER_TOKEN = 40;
+
+/**
+ * Input tokens of a Messages request, by the o200k tokenizer. Images and documents by a usual size; what goes
+ * beyond a million characters at the rate of those before it.
+ */
+export function tokensOfRequest(body: JsonObject): number {
+  const tally = new Tally();
+  tally.tokens += TOKENS_PER_REQUEST;
+  addContent(body["system"], tally);
+  for (const turn of arrayOf(body["messages"])) {
+    tally.tokens += TOKENS_PER_TURN;
+    if (isObject(turn)) addContent(turn["content"], tally);
+  }
+  for (const tool of arrayOf(body["tools"])) {
+    tally.tokens += TOKENS_PER_TOOL;
+    tally.add(JSON.stringify(tool));
+  }
+  return Math.ceil(tally.tokens);
+}
+
+class Tally {
+  tokens = 0;
+  private exactTokens = 0;
+  private exactCharacters = 0;
+
+  add(text: string): void {
+    const left = EXACT_CHARACTERS_MAX - this.exactCharacters;
+    const exact = text.length <= left ? text : text.slice(0, Math.max(0, left));
+    const counted = tokensOfText(exact);
+    this.exactTokens += counted;
+    this.exactCharacters += exact.length;
+    const rate = this.exactTokens / Math.max(1, this.exactCharacters);
+    this.tokens += counted + (text.length - exact.length) * rate;
+  }
+}
+
+function addContent(content: unknown, tally: Tally): void {
+  if (typeof content === "string") return tally.add(content);
+  for (const block of arrayOf(content)) if (isObject(block)) addBlock(block, tally);
+}
+
+function addBlock(block: JsonObject, tally: Tally): void {
+  const { type, source } = block;
+  if (type === "image") {
+    tally.tokens += IMAGE_TOKENS;
+    return;
+  }
+  if (type === "document" && isObject(source) && source["type"] === "base64") {
+    const { data } = source;
+    if (typeof data === "string") tally.tokens += data.length / DOCUMENT_BASE64_PER_TOKEN;
+    return;
+  }
+  addContent(block["content"], tally);
+  if (isObject(source)) {
+    addContent(source["data"], tally);
+    addContent(source["content"], tally);
+  }
+  for (const name of ["text", "thinking", "title", "context", "name"]) {
+    const text = block[name];
+    if (typeof text === "string") tally.add(text);
+  }
+  if (block["input"] !== undefined) tally.add(JSON.stringify(block["input"]));
+}
+
+/** Tokens of a text, special tokens counted as the text that they are. */
+export function tokensOfText(text: string): number {
+  let tokens = 0;
+  for (let at = 0; at < text.length; ) {
+    const end = cutAt(text, at);
+    tokens += countTokens(text.slice(at, end), { disallowedSpecial: new Set() });
+    at = end;
+  }
+  return tokens;
+}
+
+/** The end of the run that begins at `from`: at a space where there is one in its second half. */
+function cutAt(text: string, from: number): number {
+  const end = from + RUN_CHARACTERS_MAX;
+  if (end >= text.length) return text.length;
+  const space = text.lastIndexOf(" ", end);
+  return space > from + RUN_CHARACTERS_MAX / 2 ? space : end;
+}
