@@ -1,12 +1,26 @@
 import postgres from "postgres";
 import type { Log } from "../log.ts";
 
-/** The client with `bigint` columns as BigInt, so that no amount is ever rounded. */
-export type Sql = postgres.Sql<{ bigint: bigint }>;
-export type Transaction = postgres.TransactionSql<{ bigint: bigint }>;
-
 const CONNECT_TIMEOUT_S = 5;
 const RECONNECT_S_MAX = 1;
+/** Longer than a statement may take; without an answer by then, its connection is taken for dead. */
+const ANSWER_GRACE_MS = 5_000;
+const ANSWER_TIMEOUT_MS = 60_000;
+
+export type Parameter = string | number | bigint | boolean | Date | Uint8Array | null;
+
+/**
+ * A pool of connections. Each call is one transaction: there is none that spans several, because a process
+ * that is frozen in the middle of one would keep its locks.
+ */
+export interface Sql {
+  /** The rows of one statement with parameters `$1`, `$2`…; columns of type bigint are BigInt. */
+  query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]>;
+  /** Several statements without parameters. */
+  script(text: string): Promise<void>;
+  /** Waits for what is under way, for `timeoutS` seconds at most. */
+  end(timeoutS: number): Promise<void>;
+}
 
 export interface ClientOptions {
   /** A server by its `postgres://…`, or the unix socket of the embedded one. */
@@ -17,26 +31,54 @@ export interface ClientOptions {
   readonly log: Log;
 }
 
-/** A pool of connections, opened when they are needed and again when they break. */
+/**
+ * Connects when it is first needed, and anew when a connection is lost. Of the `postgres` package only
+ * single queries are used, and a pool in which a connection broke is given up: in 3.4.9 a connection that
+ * closes while something is about to be written to it never writes again, and a transaction on it ends the
+ * process by an exception that nobody can catch (its issues 1154 and 1208).
+ */
 export function connect(options: ClientOptions): Sql {
-  const { server, log } = options;
-  const common = {
-    max: options.connectionsMax,
-    connect_timeout: CONNECT_TIMEOUT_S,
-    // In seconds. A server that is back is found again at once.
-    backoff: (attempt: number) => Math.min(RECONNECT_S_MAX, 0.02 * 2 ** attempt),
-    types: { bigint: postgres.BigInt },
-    onnotice: (notice: postgres.Notice) => log.debug({ notice: notice["message"] }, "postgres"),
-  };
-  if ("socketPath" in server) {
-    const database = { user: "postgres", database: "postgres", host: "localhost", ssl: false };
-    return postgres({ ...common, ...database, path: server.socketPath });
+  const answerTimeoutMs =
+    options.statementTimeoutMs > 0
+      ? options.statementTimeoutMs + ANSWER_GRACE_MS
+      : ANSWER_TIMEOUT_MS;
+  let pool = openPool(options);
+  let ended = false;
+
+  function giveUp(broken: typeof pool): void {
+    if (broken !== pool || ended) return;
+    pool = openPool(options);
+    broken.end({ timeout: 0 }).catch(() => {});
   }
-  const connection = {
-    application_name: "tollgate",
-    ...(options.statementTimeoutMs > 0 ? { statement_timeout: options.statementTimeoutMs } : {}),
+
+  async function run<Rows>(work: (pool: Pool) => Promise<Rows>): Promise<Rows> {
+    const used = pool;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const error = new Error(`the database did not answer within ${answerTimeoutMs} ms`);
+      timer = setTimeout(() => reject(error), answerTimeoutMs);
+    });
+    try {
+      return await Promise.race([work(used), late]);
+    } catch (error) {
+      if (isConnectionLost(error)) giveUp(used);
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  return {
+    query: async <Row extends object>(text: string, parameters: readonly Parameter[] = []) =>
+      run(async (pool) => [...(await pool.unsafe<Row[]>(text, [...parameters]))]),
+    script: async (text) => {
+      await run((pool) => pool.unsafe(text).simple());
+    },
+    end: async (timeoutS) => {
+      ended = true;
+      await pool.end({ timeout: timeoutS });
+    },
   };
-  return postgres(server.url, { ...common, connection });
 }
 
 /** The five characters by which Postgres names an error; undefined where the error is not its answer. */
@@ -47,4 +89,35 @@ export function sqlState(error: unknown): string | undefined {
 /** Whether a text can be the id of anything: Postgres rejects the whole statement for one that cannot. */
 export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
+}
+
+type Pool = ReturnType<typeof openPool>;
+
+function openPool(options: ClientOptions) {
+  const { server, log, statementTimeoutMs } = options;
+  const common = {
+    max: options.connectionsMax,
+    connect_timeout: CONNECT_TIMEOUT_S,
+    // In seconds. A server that is back is found again soon.
+    backoff: (attempt: number) => Math.min(RECONNECT_S_MAX, 0.02 * 2 ** attempt),
+    // Arrays are passed as text, so there is no need to ask for their types at every connection.
+    fetch_types: false,
+    types: { bigint: postgres.BigInt },
+    onnotice: (notice: postgres.Notice) => log.debug({ notice: notice["message"] }, "postgres"),
+  };
+  if ("socketPath" in server) {
+    const database = { user: "postgres", database: "postgres", host: "localhost", ssl: false };
+    return postgres({ ...common, ...database, path: server.socketPath });
+  }
+  const connection = {
+    application_name: "tollgate",
+    ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs } : {}),
+  };
+  return postgres(server.url, { ...common, connection });
+}
+
+/** Anything but an answer of the server; and its answers that it goes away (57P) or lost the line (08). */
+function isConnectionLost(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === undefined || state.startsWith("57P") || state.startsWith("08");
 }

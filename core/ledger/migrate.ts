@@ -2,15 +2,21 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { packageRoot } from "../root.ts";
-import type { Sql } from "./client.ts";
+import { type Sql, sqlState } from "./client.ts";
 
 const FOLDER = join(packageRoot, "core/ledger/migrations");
-/** Any number does, as long as nothing else in the database locks it. */
-const LOCK = 7_305_301;
+/** Any number does, as long as nothing else in the database locks it. Held until the script's transaction ends. */
+const LOCK = "select pg_advisory_xact_lock(7305301);";
+const UNIQUE_VIOLATION = "23505";
 
 interface Migration {
   readonly name: string;
   readonly text: string;
+  readonly checksum: string;
+}
+
+interface Applied {
+  readonly name: string;
   readonly checksum: string;
 }
 
@@ -23,36 +29,48 @@ export class MigrationConflict extends Error {
 }
 
 /**
- * Applies the migrations that the database does not have yet, all in one transaction under an advisory
- * lock, so that any number of processes may start at once. Answers the names that it applied. Throws
- * MigrationConflict where an applied file has changed or is missing here: the list only grows.
+ * Applies the migrations that the database does not have yet, each in a transaction with its own record.
+ * Any number of processes may start at once: they take turns, and one that finds the next migration's
+ * record there goes on to the one after it. Answers the names that it applied. Throws MigrationConflict
+ * where an applied file has changed or is missing here: the list only grows.
  */
 export async function migrate(sql: Sql, folder: string = FOLDER): Promise<string[]> {
   const migrations = await readMigrations(folder);
-  return sql.begin(async (tx) => {
-    await tx`select pg_advisory_xact_lock(${LOCK})`;
-    await tx`
-      create table if not exists migrations (
-        name text primary key,
-        checksum text not null,
-        applied_at timestamptz not null default now()
-      )`;
-    const applied = await tx<{ name: string; checksum: string }[]>`
-      select name, checksum from migrations order by name`;
-    const fresh = unapplied(migrations, applied);
-    for (const migration of fresh) {
-      await tx.unsafe(migration.text);
-      await tx`
-        insert into migrations (name, checksum) values (${migration.name}, ${migration.checksum})`;
-    }
-    return fresh.map((migration) => migration.name);
-  });
+  await sql.script(`${LOCK}
+    create table if not exists migrations (
+      name text primary key,
+      checksum text not null,
+      applied_at timestamptz not null default now()
+    )`);
+  const done: string[] = [];
+  for (;;) {
+    const applied = await sql.query<Applied>("select name, checksum from migrations order by name");
+    const next = nextMigration(migrations, applied);
+    if (next === undefined) return done;
+    if (await apply(sql, next)) done.push(next.name);
+  }
 }
 
-function unapplied(
+/** False where another process came first. */
+async function apply(sql: Sql, migration: Migration): Promise<boolean> {
+  const { name, checksum, text } = migration;
+  try {
+    await sql.script(`${LOCK}
+      insert into migrations (name, checksum) values ('${name}', '${checksum}');
+      ${text}`);
+    return true;
+  } catch (error) {
+    if (sqlState(error) !== UNIQUE_VIOLATION) throw error;
+    const applied = await sql.query("select from migrations where name = $1", [name]);
+    if (applied.length === 0) throw error;
+    return false;
+  }
+}
+
+function nextMigration(
   migrations: readonly Migration[],
-  applied: readonly { name: string; checksum: string }[],
-): readonly Migration[] {
+  applied: readonly Applied[],
+): Migration | undefined {
   for (const [index, { name, checksum }] of applied.entries()) {
     const migration = migrations[index];
     if (migration?.name !== name) {
@@ -67,11 +85,11 @@ function unapplied(
       );
     }
   }
-  return migrations.slice(applied.length);
+  return migrations[applied.length];
 }
 
 async function readMigrations(folder: string): Promise<Migration[]> {
-  const names = (await readdir(folder)).filter((name) => /^\d{4}-.+\.sql$/.test(name)).sort();
+  const names = (await readdir(folder)).filter((name) => /^\d{4}-[\w-]+\.sql$/.test(name)).sort();
   return Promise.all(
     names.map(async (name) => {
       const text = await readFile(join(folder, name), "utf8");

@@ -58,7 +58,7 @@ export class PostgresLedger implements Ledger {
 
   async stop(): Promise<void> {
     clearInterval(this.timer);
-    await this.sql.end({ timeout: STOP_TIMEOUT_S });
+    await this.sql.end(STOP_TIMEOUT_S);
   }
 
   async ping(timeoutMs: number): Promise<void> {
@@ -68,7 +68,7 @@ export class PostgresLedger implements Ledger {
       timer = setTimeout(() => reject(error), timeoutMs);
     });
     try {
-      await Promise.race([this.sql`select 1`, late]);
+      await Promise.race([this.sql.query("select 1"), late]);
     } finally {
       clearTimeout(timer);
     }

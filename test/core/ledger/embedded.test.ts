@@ -36,7 +36,7 @@ before(async () => {
 });
 
 after(async () => {
-  await sql.end();
+  await sql.end(1);
   await ledger.stop();
   rmSync(folder, { recursive: true, force: true });
 });

@@ -13,7 +13,7 @@ const RESTRICT_VIOLATION = "23001";
 export function guardTests(get: () => LedgerUnderTest): void {
   async function state(text: string, values: (string | bigint)[] = []): Promise<string> {
     const { sql } = get();
-    return sql.unsafe(text, values.map(String)).then(
+    return sql.query(text, values).then(
       () => "done",
       (error: unknown) => sqlState(error) ?? String(error),
     );
@@ -31,7 +31,10 @@ export function guardTests(get: () => LedgerUnderTest): void {
     ]) {
       assert.equal(await state(text), RESTRICT_VIOLATION, text);
     }
-    assert.equal((await sql`select from ledger_entries where account_id = ${a}`).length, 1);
+    assert.equal(
+      (await sql.query("select from ledger_entries where account_id = $1", [a])).length,
+      1,
+    );
   });
 
   test("a wallet cannot be negative, nor larger than is exact", async () => {
@@ -71,9 +74,8 @@ export function guardTests(get: () => LedgerUnderTest): void {
     ];
     const { sql } = get();
     for (const row of rows) {
-      const values = row.map((value) => (value === null ? null : String(value)));
       await assert.rejects(
-        sql.unsafe(insert, values),
+        sql.query(insert, row),
         (error) => sqlState(error) === CHECK_VIOLATION,
         row.join(" "),
       );

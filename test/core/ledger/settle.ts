@@ -11,9 +11,12 @@ export function settleTests(get: () => LedgerUnderTest): void {
     const a = await fundedAccount(ledger, 1_000n);
     const b = await fundedAccount(ledger, 50n);
     await ledger.settle([charge(a, 100), charge(b, 7), charge(a, 20), charge(b, 0), charge(a, 3)]);
-    const rows = await sql<{ account: string; amount: bigint; after: bigint }[]>`
+    const rows = await sql.query<{ account: string; amount: bigint; after: bigint }>(
+      `
       select account_id as account, amount, balance_after as after from ledger_entries
-      where account_id in (${a}, ${b}) and kind = 'charge' order by id`;
+      where account_id in ($1, $2) and kind = 'charge' order by id`,
+      [a, b],
+    );
     assert.deepEqual(
       rows.map((row) => [row.account === a ? "a" : "b", row.amount, row.after]),
       [
@@ -61,7 +64,9 @@ export function settleTests(get: () => LedgerUnderTest): void {
     await Promise.all([ledger.settle([free, free]), ledger.settle([free])]);
     await ledger.settle([free]);
     assert.equal((await ledger.usage({ accountId: a, limit: 10 })).length, 1);
-    const rows = await sql`select from ledger_entries where call_id = ${free.posting.callId}`;
+    const rows = await sql.query("select from ledger_entries where call_id = $1", [
+      free.posting.callId,
+    ]);
     assert.equal(rows.length, 0);
   });
 

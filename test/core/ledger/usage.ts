@@ -69,9 +69,9 @@ export function usageTests(get: () => LedgerUnderTest): void {
 
   test("every month has a partition of its own, made ahead", async () => {
     const { sql } = get();
-    const rows = await sql<{ name: string }[]>`
+    const rows = await sql.query<{ name: string }>(`
       select inhrelid::regclass::text as name from pg_inherits
-      where inhparent = 'usage_records'::regclass order by 1`;
+      where inhparent = 'usage_records'::regclass order by 1`);
     const names = rows.map((row) => row.name);
     for (const month of ["2025_06", "2025_07", "2025_08"]) {
       assert.ok(names.includes(`usage_records_${month}`), `${month} in ${names.join(" ")}`);
@@ -81,11 +81,13 @@ export function usageTests(get: () => LedgerUnderTest): void {
   test("many may make one partition at once", async () => {
     const { sql } = get();
     await Promise.all(
-      Array.from({ length: 10 }, () => sql`select make_usage_partition('2031-01-31T23:59:59Z')`),
+      Array.from({ length: 10 }, () =>
+        sql.query("select make_usage_partition('2031-01-31T23:59:59Z')"),
+      ),
     );
-    const [row] = await sql<{ bounds: string }[]>`
+    const [row] = await sql.query<{ bounds: string }>(`
       select pg_get_expr(relpartbound, oid) as bounds from pg_class
-      where relname = 'usage_records_2031_01'`;
+      where relname = 'usage_records_2031_01'`);
     assert.match(row?.bounds ?? "", /2031-01-01.*2031-02-01/);
   });
 }
