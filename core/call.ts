@@ -115,6 +115,8 @@ export class Call {
   /** What it costs: settle. */
   heldMicroVnd: MicroVnd = 0;
   costMicroVnd: MicroVnd = 0;
+  /** What it cost beyond what the wallet had. */
+  writtenOffMicroVnd: MicroVnd = 0;
   /** Let the upstream finish when the client leaves, to learn its usage. */
   drainWhenGone = false;
 

@@ -71,6 +71,11 @@ function addSums(registry: Registry, tally: Tally): void {
     (s) => s.chargedMicroVnd / MICRO_VND_PER_VND,
   );
   sum(
+    "tollgate_written_off_vnd_total",
+    "What calls cost beyond what their wallets had, in đ.",
+    (s) => s.writtenOffMicroVnd / MICRO_VND_PER_VND,
+  );
+  sum(
     "tollgate_estimated_usages_total",
     "Calls whose usage was counted here because the provider did not report it.",
     (s) => s.estimated,

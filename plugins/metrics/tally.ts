@@ -27,6 +27,7 @@ export interface Series {
   inputTokens: number;
   outputTokens: number;
   chargedMicroVnd: number;
+  writtenOffMicroVnd: number;
   estimated: number;
 }
 
@@ -55,6 +56,7 @@ export class Tally {
     const how = call.status * 8 + outcome;
     series.ended.set(how, (series.ended.get(how) ?? 0) + 1);
     series.chargedMicroVnd += call.costMicroVnd;
+    series.writtenOffMicroVnd += call.writtenOffMicroVnd;
     const { usage } = call;
     // Usage that an upstream reports with an error is not the customer's.
     if (usage !== undefined && call.status === 200) {
@@ -91,6 +93,7 @@ export class Tally {
         inputTokens: 0,
         outputTokens: 0,
         chargedMicroVnd: 0,
+        writtenOffMicroVnd: 0,
         estimated: 0,
       };
       byModel.set(model, series);

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { Call } from "../../core/call.ts";
 import { text, whole } from "../../core/config/fields.ts";
+import type { Posted } from "../../core/hot/hot.ts";
 import { formatVnd, type MicroVnd } from "../../core/money.ts";
 import type { Plugin, Sink, Verdict } from "../../core/plugin.ts";
 import { Refusal, serviceUnavailable } from "../../core/refusal.ts";
@@ -138,14 +139,14 @@ export default function settle(
       const { discountBps } = held.tariff;
       const cost = chargeOf(call, held.tariff);
       const posted = wallets.post(postingOf(call, cost, discountBps, clock.monotonic()));
-      if (!(posted instanceof Promise)) return settled(posted.chargedMicroVnd);
-      return posted.then((late) => settled(late.chargedMicroVnd));
+      return posted instanceof Promise ? posted.then(settled) : settled(posted);
 
-      function settled(charged: MicroVnd): undefined {
-        call.costMicroVnd = charged;
+      function settled(result: Posted): undefined {
+        call.costMicroVnd = result.chargedMicroVnd;
+        call.writtenOffMicroVnd = result.writtenOffMicroVnd;
         // Audio carried its cost in the headers that left before it.
         if (call.status === 200 && call.endpoint.protocol !== "speech") {
-          call.replyHeaders.push(`${prefix}cost-vnd`, formatVnd(charged));
+          call.replyHeaders.push(`${prefix}cost-vnd`, formatVnd(result.chargedMicroVnd));
         }
         return undefined;
       }
