@@ -38,6 +38,7 @@ describe("metrics: what is counted of a call", () => {
       inputTokens: 14,
       outputTokens: 6,
       chargedMicroVnd: 500_000,
+      writtenOffMicroVnd: 0,
       estimated: 1,
     });
     assert.deepEqual(
