@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { formatVnd } from "../../core/money.ts";
+import { type Customer, createCustomer, wallet } from "../support/admin.ts";
+import {
+  ask,
+  bodyOf,
+  type CallPath,
+  CHAT_MODEL,
+  MESSAGES_MODEL,
+  SPEECH_MODEL,
+} from "../support/ask.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { assertReconciled, microVnd, noOpenCalls, recordedCosts, spent } from "../support/proof.ts";
+
+const CALLS = 200;
+const AFFORDED = 3;
+const MICRO_VND_PER_TOKEN = { [MESSAGES_MODEL]: 36_000n, [CHAT_MODEL]: 38_000n };
+const CALL_PRICE_VND = 1_150;
+
+let gateway: TestGateway;
+
+before(async () => {
+  gateway = await startGateway();
+});
+after(() => gateway.close());
+
+/** Sends all requests in one go and reads every reply to its end. */
+async function storm(
+  customer: Customer,
+  requests: readonly { path: CallPath; body: string }[],
+): Promise<{ status: number; text: string; costVnd: string | null }[]> {
+  return Promise.all(
+    requests.map(async ({ path, body }) => {
+      const response = await ask(gateway.url, customer.key, path, body);
+      const text = await response.text();
+      const costVnd = response.headers.get("x-svc-cost-vnd");
+      return { status: response.status, text, costVnd };
+    }),
+  );
+}
+
+/**
+ * How many tokens the gateway holds for a request before it is served: the wallet shows it while the upstream
+ * keeps silent.
+ */
+async function heldTokens(path: CallPath, body: string, microVndPerToken: bigint): Promise<bigint> {
+  const { key, accountId } = await createCustomer(gateway, { creditVnd: 100_000 });
+  const leaving = new AbortController();
+  const call = ask(gateway.url, key, path, body, leaving.signal).catch(() => undefined);
+  let held = "0";
+  while (held === "0") held = (await wallet(gateway, accountId)).held;
+  leaving.abort();
+  await call;
+  return microVnd(held) / microVndPerToken;
+}
+
+/** A body whose call costs exactly what is held for it, so that money never comes back to a wallet. */
+async function exactCall(
+  path: "/v1/messages" | "/v1/chat/completions",
+  streamed: boolean,
+): Promise<{ body: string; microVnd: bigint }> {
+  const model = path === "/v1/messages" ? MESSAGES_MODEL : CHAT_MODEL;
+  const price = MICRO_VND_PER_TOKEN[model] ?? 0n;
+  const output = 500;
+  const limit = path === "/v1/messages" ? "max_tokens" : "max_completion_tokens";
+  // Two directives of one length, since the bound on the input counts their text as well.
+  const build = (input: number, more: { hang: true } | { images: 10 }) =>
+    bodyOf(
+      path,
+      { input_tokens: input, output_tokens: output, ...more },
+      { [limit]: output, stream: streamed },
+    );
+  const probe = build(10, { hang: true });
+  const held = await heldTokens(path, probe, price);
+  const body = build(Number(held) - output, { images: 10 });
+  assert.equal(body.length, probe.length);
+  return { body, microVnd: held * price };
+}
+
+describe("200 calls at once on a wallet with money for 3", () => {
+  for (const streamed of [false, true]) {
+    it(`serve exactly 3 that are priced by the token (streamed: ${streamed})`, async () => {
+      const call = await exactCall("/v1/messages", streamed);
+      const creditVnd = formatVnd(call.microVnd * BigInt(AFFORDED));
+      const customer = await createCustomer(gateway, { creditVnd });
+
+      const request = { path: "/v1/messages", body: call.body } as const;
+      const replies = await storm(customer, Array(CALLS).fill(request));
+
+      const served = replies.filter(({ status }) => status === 200);
+      assert.equal(served.length, AFFORDED);
+      assert.equal(replies.filter(({ status }) => status === 402).length, CALLS - AFFORDED);
+      for (const { text } of replies.filter(({ status }) => status === 402)) {
+        assert.match(text, /"insufficient_balance"/);
+      }
+      if (streamed) for (const { text } of served) assert.match(text, /event: message_stop/);
+      else for (const { costVnd } of served) assert.equal(costVnd, formatVnd(call.microVnd));
+
+      assert.equal(await spent(gateway, customer.accountId, creditVnd), microVnd(creditVnd));
+      assert.equal(await recordedCosts(gateway, customer.accountId), microVnd(creditVnd));
+      assert.deepEqual(await wallet(gateway, customer.accountId), {
+        balance: "0",
+        held: "0",
+        available: "0",
+        pending: "0",
+      });
+    });
+  }
+
+  it("serve exactly 3 that are priced by the call, over two protocols, streamed and not", async () => {
+    const creditVnd = AFFORDED * CALL_PRICE_VND;
+    const customer = await createCustomer(gateway, { creditVnd });
+    const requests = Array.from({ length: CALLS }, (_, at) => {
+      const path = at % 2 === 0 ? ("/v1/chat/completions" as const) : ("/v1/messages" as const);
+      const more = { model: "req/gpt-5.6-sol", stream: at % 3 === 0 };
+      return { path, body: bodyOf(path, { output_tokens: 20 }, more) };
+    });
+
+    const replies = await storm(customer, requests);
+
+    const statuses = replies.map(({ status }) => status).sort();
+    const expected = [...Array(AFFORDED).fill(200), ...Array(CALLS - AFFORDED).fill(402)];
+    assert.deepEqual(statuses, expected);
+    assert.equal(await spent(gateway, customer.accountId, creditVnd), microVnd(creditVnd));
+  });
+
+  it("never take more than there is from a wallet that every endpoint draws on", async () => {
+    const messages = await exactCall("/v1/messages", false);
+    const chat = await exactCall("/v1/chat/completions", true);
+    const [imageVnd, speechVnd] = [1_000, 1_350];
+    const kinds = [
+      { path: "/v1/messages", body: messages.body, microVnd: messages.microVnd },
+      { path: "/v1/chat/completions", body: chat.body, microVnd: chat.microVnd },
+      {
+        path: "/v1/images/generations",
+        body: bodyOf("/v1/images/generations"),
+        microVnd: microVnd(imageVnd),
+      },
+      {
+        path: "/v1/audio/speech",
+        body: bodyOf("/v1/audio/speech", { audio_bytes: 30_000 }, { model: SPEECH_MODEL }),
+        microVnd: microVnd(speechVnd),
+      },
+    ] as const;
+    const prices = kinds.map((kind) => kind.microVnd);
+    const creditVnd = 3 * speechVnd;
+    const customer = await createCustomer(gateway, { creditVnd });
+
+    const requests = Array.from({ length: CALLS }, (_, at) => kinds[at % kinds.length]!);
+    const replies = await storm(customer, requests);
+
+    let full = 0n;
+    for (const [at, { status }] of replies.entries()) {
+      assert.ok(status === 200 || status === 402, `call ${at}: ${status}`);
+      if (status === 200) full += prices[at % kinds.length]!;
+    }
+    const cost = await spent(gateway, customer.accountId, creditVnd);
+    assert.equal(await recordedCosts(gateway, customer.accountId), cost);
+    const left = microVnd(creditVnd) - cost;
+    if (full > cost) {
+      // The last call priced by the token may have got what was left and a lower limit on its output.
+      assert.equal(left, 0n, "only an empty wallet makes a call cost less than its hold");
+    }
+    // No money came back to the wallet, so whoever was refused would not fit into what is left either.
+    const refused = replies.flatMap(({ status }, at) => (status === 402 ? [at] : []));
+    for (const at of refused) {
+      assert.ok(prices[at % kinds.length]! > left, `call ${at} would have fitted`);
+    }
+  });
+
+  it("leave no call open, no money held and both stores in agreement", async () => {
+    await noOpenCalls(gateway);
+    const stats = await gateway.simulator.stats();
+    for (const [path, { open }] of Object.entries(stats)) assert.equal(open, 0, path);
+    await assertReconciled(gateway);
+  });
+});

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { parseVnd } from "../../core/money.ts";
+import { packageRoot } from "../../core/root.ts";
+import { settledWallet, usage } from "./admin.ts";
+import type { TestGateway } from "./gateway.ts";
+
+const WAIT_MS = 20_000;
+
+/** µđ of an amount that the admin API wrote. */
+export function microVnd(vnd: unknown): bigint {
+  const parsed = parseVnd(String(vnd));
+  if (parsed === undefined) throw new Error(`no amount: ${vnd}`);
+  return parsed;
+}
+
+/** Asks again until the answer is true; fails after twenty seconds. */
+export async function until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
+  const deadline = performance.now() + WAIT_MS;
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
+    await delay(10);
+  }
+}
+
+/** What `npm run admin -- reconcile` exits with, and what it prints. */
+export function runReconcile(gateway: TestGateway): Promise<{ code: number; output: string }> {
+  const program = join(packageRoot, "dist", "plugins", "admin", "cli.js");
+  const flags = ["reconcile", "--json", "--url", gateway.url, "--token", gateway.adminToken];
+  return new Promise((resolve) => {
+    execFile(process.execPath, [program, ...flags], (error, stdout, stderr) => {
+      const code = typeof error?.code === "number" ? error.code : error ? 1 : 0;
+      resolve({ code, output: stdout + stderr });
+    });
+  });
+}
+
+export async function assertReconciled(gateway: TestGateway): Promise<void> {
+  const { code, output } = await runReconcile(gateway);
+  assert.equal(code, 0, output);
+}
+
+/** The calls that the gateway has open, by its own count, without the one that asks. */
+export async function openCalls(gateway: Pick<TestGateway, "url">): Promise<number> {
+  const text = await (await fetch(`${gateway.url}/metrics`)).text();
+  return Number(/^tollgate_open_calls(?:\{[^}]*\})? (\d+)/m.exec(text)?.[1] ?? Number.NaN);
+}
+
+export async function noOpenCalls(gateway: Pick<TestGateway, "url">): Promise<void> {
+  await until("no call is open", async () => (await openCalls(gateway)) === 0);
+}
+
+/** What has been taken from a wallet that got `creditVnd` and on which no call is open any more. */
+export async function spent(
+  gateway: TestGateway,
+  accountId: string,
+  creditVnd: string | number,
+): Promise<bigint> {
+  const { balance, available } = await settledWallet(gateway, accountId);
+  assert.equal(balance, available, "nothing is held");
+  assert.ok(microVnd(balance) >= 0n, `the balance is ${balance}`);
+  return microVnd(creditVnd) - microVnd(balance);
+}
+
+/** The sum of the costs in the usage records of an account. */
+export async function recordedCosts(gateway: TestGateway, accountId: string): Promise<bigint> {
+  let sum = 0n;
+  for (const record of await usage(gateway, accountId)) sum += microVnd(record["cost_vnd"]);
+  return sum;
+}
+
+/** The resident memory of the gateway's process, in MB; `VmHWM` is the most it ever had. */
+export async function memoryMb(
+  gateway: Pick<TestGateway, "pid">,
+  field: "VmRSS" | "VmHWM",
+): Promise<number> {
+  const { readFile } = await import("node:fs/promises");
+  const status = await readFile(`/proc/${gateway.pid}/status`, "utf8");
+  return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) / 1024;
+}
