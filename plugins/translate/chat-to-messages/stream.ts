@@ -171,6 +171,13 @@ export class ChatToMessagesStream implements StreamTranslator {
   }
 
   private write(event: MessagesEvent, mark: Mark): void {
-    this.client.write(encodeEvent(event.type, JSON.stringify(event)), mark);
+    this.client.write(encodeEvent(event.type, json(event)), mark);
   }
+}
+
+/** Deltas are nearly all of a stream: with their outer part as a template they cost less than half. */
+function json(event: MessagesEvent): string {
+  if (event.type !== "content_block_delta") return JSON.stringify(event);
+  const { type, index, delta } = event;
+  return `{"type":"${type}","index":${index},"delta":${JSON.stringify(delta)}}`;
 }

@@ -1,11 +1,7 @@
 import { isObject, type JsonObject } from "../../../core/json.ts";
-import { isBlank } from "../arguments.ts";
 import { toChatToolId } from "../ids.ts";
 import type { ChatPart, ChatText, ChatToolResult } from "../types.ts";
 import { mark, type Scope } from "./scope.ts";
-
-/** A line that some clients put into the system prompt, with a number that changes from call to call. */
-const TELEMETRY_LINE = "x-anthropic-billing-header:";
 
 /** The content of a user turn without its tool results: a string, or the blocks translated one by one. */
 export function userParts(content: readonly unknown[], path: string, scope: Scope): ChatPart[] {
@@ -56,30 +52,6 @@ export function toolAnswer(block: JsonObject, path: string, scope: Scope): ToolA
     message: mark(message, block, path, scope),
     attachments: media.length > 0 ? [lead, ...media] : [],
   };
-}
-
-/** The texts of a system prompt or entry, without telemetry and without blank ones. */
-export function systemTexts(content: unknown, path: string, scope: Scope): ChatText[] {
-  if (typeof content === "string") return cleaned({ type: "text", text: content });
-  if (!Array.isArray(content)) {
-    scope.notes.invalid(path, "must be a string or an array of text blocks");
-    return [];
-  }
-  return content.flatMap((item: unknown, at) => {
-    const where = `${path}[${at}]`;
-    const block = scope.notes.element(item, where);
-    if (!block) return [];
-    if (block["type"] !== "text") {
-      scope.notes.invalid(`${where}.type`, 'must be "text"');
-      return [];
-    }
-    return cleaned(mark(textPart(block, where, scope), block, where, scope));
-  });
-}
-
-/** System texts are documents of their own: a blank line parts them, where marks do not keep them apart. */
-export function asSystemContent(texts: ChatText[], marked: boolean): string | ChatText[] {
-  return marked ? texts : texts.map((part) => part.text).join("\n\n");
 }
 
 function partsOf(block: JsonObject, path: string, scope: Scope): ChatPart[] {
@@ -191,23 +163,14 @@ function innerTexts(block: JsonObject, path: string, scope: Scope): string[] {
   });
 }
 
-function textPart(block: JsonObject, path: string, scope: Scope): ChatText {
+/** The text of a block that has one. */
+export function textPart(block: JsonObject, path: string, scope: Scope): ChatText {
   return { type: "text", text: scope.notes.string(block, "text", `${path}.text`) ?? "" };
 }
 
 function lines(texts: readonly (string | undefined)[]): ChatText[] {
   const text = texts.filter((line) => line !== undefined && line !== "").join("\n");
   return text === "" ? [] : [{ type: "text", text }];
-}
-
-function cleaned(part: ChatText): ChatText[] {
-  const text = part.text.includes(TELEMETRY_LINE)
-    ? part.text
-        .split("\n")
-        .filter((line) => !line.startsWith(TELEMETRY_LINE))
-        .join("\n")
-    : part.text;
-  return isBlank(text) ? [] : [{ ...part, text }];
 }
 
 function asFailure(text: string): string {

@@ -1,17 +1,13 @@
 import { isObject, type JsonObject, objectOf } from "../../../core/json.ts";
-import {
-  type ChatProfile,
-  clampEffort,
-  EFFORT_LEVELS,
-  type EffortLevel,
-} from "../../../core/upstream/profile.ts";
+import type { ChatProfile } from "../../../core/upstream/profile.ts";
 import { sha256Hex } from "../ids.ts";
 import type { ToolNames } from "../names.ts";
 import { Notes, type Translated } from "../notes.ts";
-import { isStrictReady } from "../schema.ts";
 import type { ChatMessage, ChatRequest, ChatText } from "../types.ts";
-import { asSystemContent, systemTexts } from "./content.ts";
+import { addEffort } from "./effort.ts";
+import { addFormat } from "./format.ts";
 import type { Scope } from "./scope.ts";
+import { asSystemContent, systemTexts } from "./system.ts";
 import { addTools, declaredNames } from "./tools.ts";
 import { Turns } from "./turns.ts";
 
@@ -157,65 +153,6 @@ function addStops(body: JsonObject, request: ChatRequest, scope: Scope): void {
     notes.unsupported("stop_sequences", why);
   }
   if (stops.length > 0) request.stop = stops;
-}
-
-function addEffort(body: JsonObject, request: ChatRequest, scope: Scope): void {
-  const { notes, profile } = scope;
-  const thinking = notes.object(body, "thinking", "thinking");
-  const config = notes.object(body, "output_config", "output_config");
-  const level = effortOf(config, notes) ?? effortOfBudget(thinking, notes);
-  if (level === undefined) return;
-  if (profile.reasoning === "none") notes.drop(thinking ? "thinking" : "output_config.effort");
-  else request.reasoning_effort = clampEffort(level, profile.effort_levels);
-}
-
-function effortOf(config: JsonObject | undefined, notes: Notes): EffortLevel | undefined {
-  const given = config?.["effort"];
-  if (given === undefined || given === null) return undefined;
-  const level = EFFORT_LEVELS.find((known) => known === given);
-  if (level === undefined) notes.invalid("output_config.effort", "is not a level of effort");
-  return level;
-}
-
-function effortOfBudget(thinking: JsonObject | undefined, notes: Notes): EffortLevel | undefined {
-  if (thinking?.["type"] !== "enabled") return undefined;
-  const budget = notes.number(thinking, "budget_tokens", "thinking.budget_tokens");
-  if (budget === undefined) {
-    notes.invalid("thinking.budget_tokens", "is missing");
-    return undefined;
-  }
-  if (budget < 4096) return "low";
-  return budget < 16_384 ? "medium" : "high";
-}
-
-function addFormat(body: JsonObject, request: ChatRequest, scope: Scope): void {
-  const { notes } = scope;
-  const current = objectOf(body["output_config"])?.["format"];
-  const legacy = current === undefined || current === null;
-  const path = legacy ? "output_format" : "output_config.format";
-  const format = legacy ? body["output_format"] : current;
-  if (format === undefined || format === null) return;
-  const given = notes.element(format, path);
-  if (!given) return;
-  if (given["type"] !== "json_schema") {
-    notes.unsupported(`${path}.type`, 'only "json_schema" can be translated');
-    return;
-  }
-  const schema = notes.verbatim(given, "schema", `${path}.schema`);
-  if (!schema) {
-    notes.invalid(`${path}.schema`, "must be an object");
-    return;
-  }
-  const strict = isStrictReady(schema);
-  request.response_format = {
-    type: "json_schema",
-    json_schema: { name: formatName(schema["title"]), schema, strict },
-  };
-}
-
-function formatName(title: unknown): string {
-  if (typeof title !== "string" || title === "") return "output";
-  return title.slice(0, 64).replace(/[^a-zA-Z0-9_-]/g, "_");
 }
 
 function addUser(body: JsonObject, request: ChatRequest, scope: Scope): void {

@@ -2,8 +2,9 @@ import type { JsonObject } from "../../../core/json.ts";
 import { argumentsOf } from "../arguments.ts";
 import { toChatToolId } from "../ids.ts";
 import type { ChatAssistant, ChatMessage, ChatPart, ChatText, ChatToolCall } from "../types.ts";
-import { asContent, asSystemContent, systemTexts, toolAnswer, userParts } from "./content.ts";
+import { asContent, toolAnswer, userParts } from "./content.ts";
 import type { Scope } from "./scope.ts";
+import { asSystemContent, systemTexts } from "./system.ts";
 
 /**
  * Translates the turns of a Messages conversation one after the other.
@@ -65,10 +66,10 @@ export class Turns {
 
   private requireAnswers(): void {
     if (this.open.size === 0) return;
-    const ids = [...this.open].slice(0, 8).join(", ");
+    const ids = Array.from(this.open, (id) => id.slice(0, 128));
     this.scope.notes.invalid(
       "messages",
-      `these tool_use ids have no tool_result in the turn after them: ${ids}`,
+      `these tool_use ids have no tool_result in the turn after them: ${ids.slice(0, 8).join(", ")}`,
     );
     this.open.clear();
   }
