@@ -19,7 +19,7 @@ import { Upstreams } from "./upstream/upstreams.ts";
 import { Wallets } from "./wallets.ts";
 
 /** Large enough for the ledger's best rate, and a pause that makes batches of a light load worth a transaction. */
-const SETTLEMENT = { batchEntries: 500, lingerMs: 20 };
+const SETTLEMENT = { batchEntries: 1000, lingerMs: 250 };
 const STOP_DRAINING_MS = 10_000;
 
 /** A plugin that runs, with the options it was made with. */
