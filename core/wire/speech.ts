@@ -1,9 +1,18 @@
+import { countOf, objectOf, parseJson } from "../json.ts";
+import type { ServerEvent } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
 import { openAiErrorBody } from "./openai-error.ts";
-import type { Wire } from "./wire.ts";
+import { asBuffer, hasObject } from "./scan.ts";
+import type { EventKind, Wire } from "./wire.ts";
 
-/** Text to speech: audio bytes pass through with the provider's content type, one price a call. */
+const DONE = Buffer.from('"speech.audio.done"');
+const ERROR = Buffer.from('"error"');
+
+/**
+ * Text to speech: audio bytes pass through with the provider's content type, one price a call. With
+ * `stream_format: "sse"` the audio comes as events, the last of which reports usage.
+ */
 export const speech: Wire = {
   protocol: "speech",
   check: (body) => checkFields(body, { input: "text", voice: "text" }),
@@ -13,11 +22,29 @@ export const speech: Wire = {
   askForUsage() {},
   errorBody: openAiErrorBody,
   errorEvent: (refusal) => encodeEvent(undefined, openAiErrorBody(refusal)),
-  kindOf: () => "data",
-  isTerminal: () => false,
+
+  kindOf(event): EventKind {
+    if (speech.isTerminal(event)) return "terminal";
+    return hasObject(event.raw, ERROR) ? "error" : "data";
+  },
+
+  // Base64 holds no quotes, so audio cannot imitate the name.
+  isTerminal: (event: ServerEvent) => asBuffer(event.raw).includes(DONE),
+
   mayEndAt: () => false,
   readReply() {},
-  readEvent: () => false,
+
+  readEvent(event, usage): boolean {
+    if (!speech.isTerminal(event)) return false;
+    const reported = objectOf(objectOf(parseJson(event.data))?.["usage"]);
+    if (!reported) return false;
+    usage.inputTokens = countOf(reported["input_tokens"]) ?? 0;
+    usage.outputTokens = countOf(reported["output_tokens"]) ?? 0;
+    usage.inputReported = true;
+    usage.outputReported = true;
+    return false;
+  },
+
   countDelta() {},
   countReply() {},
 };

@@ -57,7 +57,8 @@ export default function meter({ config }: Services, settings: Settings): Plugin 
       if (!upstream?.body || !model) return undefined;
       const contents = contentsOf(upstream.body);
       if (!contents) return invalidRequest("The request body is nested too deeply.");
-      if (model.price.unit === "mtok") {
+      // Images and speech are not priced by the token, so theirs are recorded where reported, never guessed.
+      if (model.standard === "messages" || model.standard === "chat") {
         const most = model.contextWindow ?? Number.POSITIVE_INFINITY;
         call.inputTokensBound = Math.min(tokensOf(contents, bound), most);
         likelyInput.set(call, Math.min(tokensOf(contents, likely), most));
@@ -81,11 +82,12 @@ export default function meter({ config }: Services, settings: Settings): Plugin 
     close(call) {
       const { usage } = call;
       if (!usage || call.status !== 200 || !call.delivered) return;
-      if (!usage.inputReported) {
-        usage.inputTokens = likelyInput.get(call) ?? 0;
+      const input = likelyInput.get(call);
+      if (input !== undefined && !usage.inputReported) {
+        usage.inputTokens = input;
         call.estimated = true;
       }
-      if (!usage.outputReported) {
+      if (input !== undefined && !usage.outputReported) {
         usage.outputTokens = Math.max(usage.outputTokens, call.deliveredTokens);
         call.estimated = true;
       }

@@ -29,6 +29,11 @@ export class ReplyMeter implements Sink {
   }
 
   event(event: ServerEvent): void {
+    // Speech comes as events without `stream` being set.
+    if (this.wire.protocol === "speech") {
+      this.call.delivered = true;
+      this.wire.readEvent(event, this.usage);
+    }
     this.client.event(event);
   }
 
