@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { type AdminTarget, type Customer, createCustomer, settledWallet, usage } from "./admin.ts";
+
+/** What customers of these tests start with, in đ. */
+export const CREDIT_VND = 100_000;
+
+/** A customer with 100,000 đ, or another amount. */
+export function customerWith(gateway: AdminTarget, creditVnd: string | number = CREDIT_VND) {
+  return createCustomer(gateway, { creditVnd });
+}
+
+/** Waits until all calls of a customer are settled, and answers their records, newest first. */
+export async function billedCalls(
+  gateway: AdminTarget,
+  { accountId }: Customer,
+): Promise<Record<string, unknown>[]> {
+  await settledWallet(gateway, accountId);
+  return usage(gateway, accountId);
+}
+
+/** The usage record of a customer's only call. */
+export async function billedCall(
+  gateway: AdminTarget,
+  customer: Customer,
+): Promise<Record<string, unknown>> {
+  const records = await billedCalls(gateway, customer);
+  assert.equal(records.length, 1, `one call was to be recorded: ${JSON.stringify(records)}`);
+  return records[0]!;
+}
+
+/** Fails unless the wallet holds exactly this much, in đ, with nothing held and nothing pending. */
+export async function assertBalance(
+  gateway: AdminTarget,
+  { accountId }: Customer,
+  vnd: string,
+): Promise<void> {
+  assert.deepEqual(await settledWallet(gateway, accountId), {
+    balance: vnd,
+    held: "0",
+    available: vnd,
+    pending: "0",
+  });
+}
+
+/** Fails unless nothing was taken from the 100,000 đ that the customer began with. */
+export async function assertNotCharged(gateway: AdminTarget, customer: Customer): Promise<void> {
+  await assertBalance(gateway, customer, String(CREDIT_VND));
+  for (const record of await usage(gateway, customer.accountId)) {
+    assert.equal(record["cost_vnd"], "0");
+  }
+}

@@ -1,0 +1,136 @@
+import type { Directive } from "../../plugins/simulator/directive.ts";
+import type { Customer } from "./admin.ts";
+import type { TestGateway } from "./gateway.ts";
+
+/** A prompt that tells the simulated provider how to behave. */
+export function asking(directive: Directive, prompt = "hello"): string {
+  return `${prompt} [[sim ${JSON.stringify(directive)}]]`;
+}
+
+/** The smallest body of each endpoint, with a directive for the simulated provider in its prompt. */
+export const bodies = {
+  messages: (directive: Directive = {}, more: object = {}) => ({
+    model: "claude-opus-5-5",
+    max_tokens: 4096,
+    messages: [{ role: "user" as const, content: asking(directive) }],
+    ...more,
+  }),
+  chat: (directive: Directive = {}, more: object = {}) => ({
+    model: "gpt-4.1-nano",
+    messages: [{ role: "user" as const, content: asking(directive) }],
+    ...more,
+  }),
+  responses: (directive: Directive = {}, more: object = {}) => ({
+    model: "gpt-4.1-nano",
+    input: asking(directive),
+    ...more,
+  }),
+  images: (directive: Directive = {}, more: object = {}) => ({
+    model: "req/gpt-image-2",
+    prompt: asking(directive),
+    ...more,
+  }),
+  speech: (directive: Directive = {}, more: object = {}) => ({
+    model: "req/gpt-4o-mini-tts",
+    voice: "alloy",
+    input: asking(directive),
+    ...more,
+  }),
+};
+
+export const paths = {
+  messages: "/v1/messages",
+  chat: "/v1/chat/completions",
+  responses: "/v1/responses",
+  images: "/v1/images/generations",
+  edits: "/v1/images/edits",
+  speech: "/v1/audio/speech",
+} as const;
+
+/** A whole reply, read. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The text as JSON; undefined where it is none. */
+  // A test reads whatever fields it expects; a missing one fails its assertion.
+  // biome-ignore lint/suspicious/noExplicitAny: answers have many shapes
+  readonly json: any;
+}
+
+export type Caller = Pick<Customer, "key"> | undefined;
+
+/** Sends JSON, or a text as it is, with the key as a bearer where there is a caller. */
+export function post(
+  gateway: Pick<TestGateway, "url">,
+  path: string,
+  caller: Caller,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
+  return send(gateway, path, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      ...(caller && { authorization: `Bearer ${caller.key}` }),
+      ...headers,
+    },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+}
+
+export function get(
+  gateway: Pick<TestGateway, "url">,
+  path: string,
+  caller: Caller,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
+  const authorization = caller && { authorization: `Bearer ${caller.key}` };
+  return send(gateway, path, { headers: { ...authorization, ...headers } });
+}
+
+export async function send(
+  gateway: Pick<TestGateway, "url">,
+  path: string,
+  init: RequestInit,
+): Promise<Answer> {
+  const response = await fetch(gateway.url + path, init);
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, json: parsed(text) };
+}
+
+/** The `data` of every event of a stream, parsed where it is JSON. */
+// biome-ignore lint/suspicious/noExplicitAny: events have many shapes
+export function eventsOf(text: string): any[] {
+  return text
+    .split("\n")
+    .filter((line) => line.startsWith("data: "))
+    .map((line) => parsed(line.slice("data: ".length)) ?? line.slice("data: ".length));
+}
+
+/** The text that a Messages or Chat stream has delivered. */
+export function deliveredText(text: string): string {
+  return eventsOf(text)
+    .map((event) => event.delta?.text ?? event.choices?.[0]?.delta?.content ?? "")
+    .join("");
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Asks again until the answer is true; fails after ten seconds. */
+export async function until(
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+): Promise<void> {
+  const deadline = performance.now() + 10_000;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
