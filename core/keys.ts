@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import type { Clock } from "./clock.ts";
 import type { HotStore } from "./hot/hot.ts";
 import { newId } from "./id.ts";
@@ -35,6 +35,7 @@ export class Keys {
   private readonly hot: HotStore;
   private readonly clock: Clock;
   private readonly log: Log;
+  /** By the SHA-256 of the key, in hexadecimal. */
   private readonly cache = new Map<string, Cached>();
 
   constructor(ledger: Ledger, hot: HotStore, clock: Clock, log: Log) {
@@ -49,16 +50,13 @@ export class Keys {
    * seen lately. Rejects where the ledger is away and the key is not known here.
    */
   find(secret: string): KeyRecord | undefined | Promise<KeyRecord | undefined> {
-    const hash = createHash("sha256").update(secret).digest();
-    const name = hash.toString("latin1");
+    const name = hash("sha256", secret, "hex");
     const cached = this.cache.get(name);
-    if (!cached) return this.read(name, hash, this.remember(name));
+    if (!cached) return this.read(name, this.remember(name));
     const ageMs = this.clock.monotonic() - cached.readAtMs;
-    if (cached.key === undefined) {
-      return ageMs < UNKNOWN_MS ? undefined : this.read(name, hash, cached);
-    }
-    if (ageMs >= STALE_MS) return this.read(name, hash, cached);
-    if (ageMs >= FRESH_MS) this.refresh(name, hash, cached);
+    if (cached.key === undefined) return ageMs < UNKNOWN_MS ? undefined : this.read(name, cached);
+    if (ageMs >= STALE_MS) return this.read(name, cached);
+    if (ageMs >= FRESH_MS) this.refresh(name, cached);
     return cached.key;
   }
 
@@ -69,7 +67,7 @@ export class Keys {
       id,
       accountId,
       name,
-      hash: createHash("sha256").update(secret).digest(),
+      hash: Buffer.from(hash("sha256", secret, "hex"), "hex"),
       prefix: secret.slice(0, SHOWN_CHARACTERS),
       activeKeysMax,
     });
@@ -81,7 +79,7 @@ export class Keys {
     const key = await this.ledger.revokeKey(keyId);
     if (!key) return false;
     await this.hot.revoke(keyId);
-    this.cache.delete(key.hash.toString("latin1"));
+    this.cache.delete(key.hash.toString("hex"));
     return true;
   }
 
@@ -108,8 +106,8 @@ export class Keys {
   }
 
   /** Concurrent calls with one key share one reading. */
-  private read(name: string, hash: Buffer, cached: Cached): Promise<KeyRecord | undefined> {
-    cached.reading ??= this.ledger.keyByHash(hash).then(
+  private read(name: string, cached: Cached): Promise<KeyRecord | undefined> {
+    cached.reading ??= this.ledger.keyByHash(Buffer.from(name, "hex")).then(
       (key) => {
         cached.reading = undefined;
         cached.key = key;
@@ -125,9 +123,9 @@ export class Keys {
     return cached.reading;
   }
 
-  private refresh(name: string, hash: Buffer, cached: Cached): void {
+  private refresh(name: string, cached: Cached): void {
     if (cached.reading) return;
-    this.read(name, hash, cached).catch((error: unknown) => {
+    this.read(name, cached).catch((error: unknown) => {
       // The key stays good; the next call past a fresh period asks again.
       cached.readAtMs += FRESH_MS;
       this.log.warn({ err: error }, "a key could not be read again from the ledger");

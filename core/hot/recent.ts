@@ -1,11 +1,11 @@
 import type { Posted } from "./hot.ts";
 
-const GENERATION_SIZE = 65_536;
+const GENERATION_SIZE = 8_192;
 
 /**
  * What became of the calls posted last, so that a second post of one changes nothing. Two generations:
  * the older is forgotten whole when the younger is full, but never while an entry of it is on its way to
- * the ledger. Constant work per call, at least 65,536 calls remembered, at most about twice as many
+ * the ledger. Constant work per call, at least 8,192 calls remembered, at most about twice as many
  * beside those still on their way.
  */
 export class RecentCalls {
