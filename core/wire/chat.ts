@@ -1,4 +1,5 @@
 import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../json.ts";
+import { invalidRequest } from "../refusal.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
 import { readDetachedImages } from "./image-tokens.ts";
@@ -14,6 +15,9 @@ const REFUSAL = Buffer.from('"refusal"');
 const USAGE = Buffer.from('"usage"');
 const ERROR = Buffer.from('"error"');
 
+/** As many as the providers take. */
+const CHOICES_MAX = 128;
+
 /** No `data: [DONE]` is longer, whatever its line ends. */
 const DONE_BYTES_MAX = 32;
 
@@ -21,15 +25,21 @@ const DONE_BYTES_MAX = 32;
 export const chat: Wire = {
   protocol: "chat",
 
-  check: (body) =>
-    checkFields(body, {
+  check(body) {
+    const refusal = checkFields(body, {
       messages: "list",
       stream: "flag",
       max_tokens: "count",
       max_completion_tokens: "count",
-    }),
+      n: "count",
+    });
+    if (refusal) return refusal;
+    if ((countOf(body["n"]) ?? 1) <= CHOICES_MAX) return undefined;
+    return invalidRequest(`n: at most ${CHOICES_MAX} choices a call`, "n");
+  },
 
   outputLimit: (body) => countOf(body["max_completion_tokens"]) ?? countOf(body["max_tokens"]),
+  choices: (body) => countOf(body["n"]) ?? 1,
 
   limitOutput(body, tokens) {
     // The name that the request already uses is one that the upstream knows.

@@ -31,6 +31,7 @@ export const images: Wire = {
   },
 
   outputLimit: () => undefined,
+  choices: () => 1,
   limitOutput() {},
   lacksUsage: () => false,
   askForUsage() {},

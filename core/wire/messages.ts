@@ -33,6 +33,7 @@ export const messages: Wire = {
   },
 
   outputLimit: (body) => countOf(body["max_tokens"]),
+  choices: () => 1,
 
   limitOutput(body, tokens) {
     body["max_tokens"] = tokens;

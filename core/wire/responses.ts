@@ -25,6 +25,7 @@ export const responses: Wire = {
   },
 
   outputLimit: (body) => countOf(body["max_output_tokens"]),
+  choices: () => 1,
 
   limitOutput(body, tokens) {
     body["max_output_tokens"] = tokens;

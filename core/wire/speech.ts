@@ -17,6 +17,7 @@ export const speech: Wire = {
   protocol: "speech",
   check: (body) => checkFields(body, { input: "text", voice: "text" }),
   outputLimit: () => undefined,
+  choices: () => 1,
   limitOutput() {},
   lacksUsage: () => false,
   askForUsage() {},

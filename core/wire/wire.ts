@@ -21,10 +21,13 @@ export interface Wire {
   /** What every client of the protocol must send; a refusal names the field. */
   check(body: JsonObject): Refusal | undefined;
 
-  /** The most output tokens that the body allows, where it says so. */
+  /** The most output tokens that the body allows to an answer, where it says so. */
   outputLimit(body: JsonObject): number | undefined;
 
-  /** Lowers the output limit of a body that goes upstream. */
+  /** How many answers the body asks for, each of them with that much output. */
+  choices(body: JsonObject): number;
+
+  /** Lowers the output limit of each answer of a body that goes upstream. */
   limitOutput(body: JsonObject, tokens: number): void;
 
   /** Whether a streamed request must say that it wants its usage reported, and does not. */

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { Call } from "../../core/call.ts";
+import type { Call, UpstreamRequest } from "../../core/call.ts";
 import { text, whole } from "../../core/config/fields.ts";
 import type { Posted } from "../../core/hot/hot.ts";
 import { formatVnd, type MicroVnd } from "../../core/money.ts";
@@ -74,7 +74,8 @@ export default function settle(
     holds.set(call, held);
     if (result.amountMicroVnd < wanted && held.tariff.unit === "mtok") {
       held.outputTokens = affordable(result.amountMicroVnd, held.tariff) - held.baseUnits;
-      if (call.upstream) call.upstream.outputLimit = held.outputTokens;
+      const { upstream } = call;
+      if (upstream) upstream.outputLimit = Math.floor(held.outputTokens / choicesOf(upstream));
     }
     return undefined;
   }
@@ -91,12 +92,15 @@ export default function settle(
       let held: Held;
       let floor: MicroVnd;
       if (tariff.unit === "mtok") {
-        const limit = upstream.body && wires[upstream.protocol].outputLimit(upstream.body);
-        const most = outputTokensMax(limit, model);
-        const output = call.stream ? Math.min(settings.slice_tokens, most) : most;
+        const { body, protocol } = upstream;
+        const limit = body && wires[protocol].outputLimit(body);
+        const choices = choicesOf(upstream);
+        const most = outputTokensMax(limit, model) * choices;
+        const slice = Math.max(settings.slice_tokens, choices);
+        const output = call.stream ? Math.min(slice, most) : most;
         const input = call.inputTokensBound;
         held = { tariff, baseUnits: input, outputTokens: output, outputTokensMax: most };
-        floor = priceOf(input + 1, tariff);
+        floor = priceOf(input + choices, tariff);
       } else {
         const units = fixedUnits(call, tariff);
         held = { tariff, baseUnits: units, outputTokens: 0, outputTokensMax: 0 };
@@ -152,6 +156,11 @@ export default function settle(
       }
     },
   };
+}
+
+/** Answers that a request asks for; each may use up the whole limit of output. */
+function choicesOf({ protocol, body }: UpstreamRequest): number {
+  return body ? wires[protocol].choices(body) : 1;
 }
 
 function pushPrice(call: Call, tariff: Tariff, prefix: string): void {
