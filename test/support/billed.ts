@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type AdminTarget, type Customer, createCustomer, settledWallet, usage } from "./admin.ts";
+import { until } from "./requests.ts";
 
 /** What customers of these tests start with, in đ. */
 export const CREDIT_VND = 100_000;
@@ -9,13 +10,21 @@ export function customerWith(gateway: AdminTarget, creditVnd: string | number = 
   return createCustomer(gateway, { creditVnd });
 }
 
-/** Waits until all calls of a customer are settled, and answers their records, newest first. */
+/** Waits until a customer's calls are settled and `count` of them are recorded, and no more; newest first. */
 export async function billedCalls(
   gateway: AdminTarget,
   { accountId }: Customer,
+  count: number,
 ): Promise<Record<string, unknown>[]> {
   await settledWallet(gateway, accountId);
-  return usage(gateway, accountId);
+  let records = await usage(gateway, accountId);
+  // A call that cost nothing is never pending in a wallet, so its record may still be on its way.
+  await until(`${count} calls are recorded`, async () => {
+    records = await usage(gateway, accountId);
+    return records.length >= count;
+  });
+  assert.equal(records.length, count, JSON.stringify(records));
+  return records;
 }
 
 /** The usage record of a customer's only call. */
@@ -23,9 +32,9 @@ export async function billedCall(
   gateway: AdminTarget,
   customer: Customer,
 ): Promise<Record<string, unknown>> {
-  const records = await billedCalls(gateway, customer);
-  assert.equal(records.length, 1, `one call was to be recorded: ${JSON.stringify(records)}`);
-  return records[0]!;
+  const [record] = await billedCalls(gateway, customer, 1);
+  assert.ok(record);
+  return record;
 }
 
 /** Fails unless the wallet holds exactly this much, in đ, with nothing held and nothing pending. */

@@ -1,3 +1,5 @@
+import { EventEmitter, once } from "node:events";
+import { request } from "node:http";
 import type { Directive } from "../../plugins/simulator/directive.ts";
 import type { Customer } from "./admin.ts";
 import type { TestGateway } from "./gateway.ts";
@@ -133,4 +135,63 @@ export async function until(
     if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
+}
+
+/** A call that is under way, whose client reads it bit by bit, or leaves. */
+export interface OpenCall {
+  /** Resolves when what has come so far is as wanted; fails where the reply ends before. */
+  until(isThere: (text: string) => boolean): Promise<void>;
+  /** Reads to the end; answers everything that came. */
+  rest(): Promise<string>;
+  /** Closes the connection. */
+  leave(): void;
+}
+
+/** Sends a call and answers at once, before any reply is there. */
+export async function openStream(
+  gateway: Pick<TestGateway, "port">,
+  path: string,
+  caller: Caller,
+  body: object,
+): Promise<OpenCall> {
+  const sent = request({
+    host: "127.0.0.1",
+    port: gateway.port,
+    path,
+    method: "POST",
+    agent: false,
+    headers: { "content-type": "application/json", authorization: `Bearer ${caller?.key}` },
+  });
+  let text = "";
+  let ended = false;
+  const changes = new EventEmitter();
+  const change = (over: boolean) => {
+    ended ||= over;
+    changes.emit("change");
+  };
+  sent.on("error", () => change(true));
+  sent.on("response", (response) => {
+    response.setEncoding("utf8");
+    response.on("data", (more: string) => {
+      text += more;
+      change(false);
+    });
+    response.on("error", () => change(true));
+    response.on("close", () => change(true));
+  });
+  const wait = async (isThere: () => boolean) => {
+    while (!isThere()) await once(changes, "change");
+  };
+  await new Promise<void>((resolve) => sent.end(JSON.stringify(body), resolve));
+  return {
+    async until(isThere) {
+      await wait(() => ended || isThere(text));
+      if (!isThere(text)) throw new Error(`the reply ended early: ${text.slice(-500)}`);
+    },
+    async rest() {
+      await wait(() => ended);
+      return text;
+    },
+    leave: () => sent.destroy(),
+  };
 }

@@ -1,0 +1,434 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Directive } from "../../plugins/simulator/directive.ts";
+import { credit, settledWallet, wallet } from "../support/admin.ts";
+import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import {
+  bodies,
+  deliveredText,
+  eventsOf,
+  get,
+  openStream,
+  paths,
+  post,
+  until,
+} from "../support/requests.ts";
+
+/** 3,000 µđ a token; the chat model of the other bodies takes 1,500. */
+const MESSAGES = "claude-haiku-5-5";
+
+/** Far more than the buffers between a provider and its client hold. */
+const ENDLESS: Directive = { output_tokens: 60_000, event_delay_ms: 0 };
+
+describe("wallets and running calls", () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await startGateway();
+  });
+  after(() => gateway.close());
+  const tally = async (path: string) => (await gateway.simulator.stats())[path]!;
+
+  describe("an empty wallet", () => {
+    it("gets 402 with a text that says where to top up, in each protocol's shape", async () => {
+      const customer = await customerWith(gateway, "0.000001");
+      const answer = await post(gateway, paths.messages, customer, bodies.messages());
+      assert.equal(answer.status, 402);
+      const { message } = answer.json.error;
+      assert.match(message, /balance does not cover this call\. Top up at http:\/\/\S+/);
+      assert.deepEqual(Object.keys(answer.json), ["type", "error", "request_id"]);
+      assert.deepEqual(answer.json.error, { type: "insufficient_balance", message });
+      const chat = await post(gateway, paths.chat, customer, bodies.chat());
+      assert.equal(chat.status, 402);
+      assert.deepEqual(chat.json, {
+        error: { message, type: "insufficient_balance", param: null, code: "insufficient_balance" },
+      });
+    });
+
+    it("still reads the list of models", async () => {
+      const customer = await customerWith(gateway, "0.000001");
+      assert.equal((await get(gateway, "/v1/models", customer)).status, 200);
+    });
+
+    it("serves again at once after a top-up, with the same key", async () => {
+      const customer = await customerWith(gateway, "0.000001");
+      const call = () =>
+        post(gateway, paths.chat, customer, bodies.chat({ input_tokens: 1, output_tokens: 1 }));
+      assert.equal((await call()).status, 402);
+      await credit(gateway, customer.accountId, 50_000);
+      assert.equal((await call()).status, 200);
+      await assertBalance(gateway, customer, "49999.997001");
+    });
+
+    it("that was never filled is refused as well", async () => {
+      const customer = await customerWith(gateway, "0.000001");
+      await post(gateway, paths.chat, customer, bodies.chat());
+      await assertBalance(gateway, customer, "0.000001");
+    });
+  });
+
+  describe("a wallet with money for a part of the output", () => {
+    const echoed = (text: string) => JSON.parse(text).body;
+
+    it("lowers max_tokens upstream to what it affords (Messages)", async () => {
+      // 1,000 tokens at 3,000 µđ.
+      const customer = await customerWith(gateway, 3);
+      const body = bodies.messages(
+        { echo: true, input_tokens: 50, output_tokens: 7 },
+        { model: MESSAGES, max_tokens: 100_000 },
+      );
+      const answer = await post(gateway, paths.messages, customer, body);
+      assert.equal(answer.status, 200);
+      const { max_tokens } = echoed(answer.json.content[0].text);
+      assert.ok(max_tokens >= 800 && max_tokens < 1000, `${max_tokens}`);
+      await assertBalance(gateway, customer, "2.829");
+    });
+
+    it("lowers it under the name that the caller used, and adds it where there was none (Chat)", async () => {
+      for (const [limit, name] of [
+        [{ max_tokens: 30_000 }, "max_tokens"],
+        [{ max_completion_tokens: 30_000 }, "max_completion_tokens"],
+        [{}, "max_completion_tokens"],
+      ] as const) {
+        const customer = await customerWith(gateway, "1.5");
+        const body = bodies.chat({ echo: true, input_tokens: 50, output_tokens: 7 }, limit);
+        const answer = await post(gateway, paths.chat, customer, body);
+        const sent = echoed(answer.json.choices[0].message.content);
+        assert.ok(sent[name] >= 800 && sent[name] < 1000, JSON.stringify(sent));
+        const names = Object.keys(sent).filter((key) => /^max_/.test(key));
+        assert.deepEqual(names, [name]);
+      }
+    });
+
+    it("lowers it on Responses, and in a stream", async () => {
+      const customer = await customerWith(gateway, "1.5");
+      const directive = { echo: true, input_tokens: 50, output_tokens: 7 };
+      const answer = await post(gateway, paths.responses, customer, bodies.responses(directive));
+      const [{ content }] = answer.json.output;
+      assert.ok(echoed(content[0].text).max_output_tokens < 1000);
+      const body = bodies.chat(directive, { stream: true });
+      const stream = await post(gateway, paths.chat, customer, body);
+      assert.ok(echoed(deliveredText(stream.text)).max_completion_tokens < 1000);
+    });
+
+    it("does not raise a limit that it affords", async () => {
+      const customer = await customerWith(gateway);
+      const body = bodies.messages({ echo: true }, { max_tokens: 17 });
+      const answer = await post(gateway, paths.messages, customer, body);
+      assert.equal(echoed(answer.json.content[0].text).max_tokens, 17);
+    });
+
+    it("keeps a thinking budget below the lowered limit, or leaves thinking out", async () => {
+      for (const [vnd, thinks] of [
+        [9, true],
+        [2, false],
+      ] as const) {
+        const customer = await customerWith(gateway, vnd);
+        const body = bodies.messages(
+          { echo: true, input_tokens: 50, output_tokens: 7 },
+          {
+            model: MESSAGES,
+            max_tokens: 64_000,
+            thinking: { type: "enabled", budget_tokens: 32_000 },
+          },
+        );
+        const answer = await post(gateway, paths.messages, customer, body);
+        const { max_tokens, thinking } = echoed(answer.json.content[0].text);
+        if (thinks) assert.equal(thinking.budget_tokens, max_tokens - 1);
+        else assert.equal(thinking, undefined);
+      }
+    });
+
+    it("gets 402 where it does not cover the input and one token", async () => {
+      const customer = await customerWith(gateway, "0.015");
+      const answer = await post(gateway, paths.chat, customer, bodies.chat());
+      assert.equal(answer.status, 402);
+      await assertBalance(gateway, customer, "0.015");
+    });
+
+    it("holds for each of n choices, so that none of them is given away", async () => {
+      const customer = await customerWith(gateway);
+      const stream = await openStream(
+        gateway,
+        paths.chat,
+        customer,
+        bodies.chat(
+          { text: "hello", delay_ms: 600_000 },
+          { stream: false, n: 8, max_tokens: 10_000 },
+        ),
+      );
+      await until("money is held", async () => {
+        return (await wallet(gateway, customer.accountId)).held !== "0";
+      });
+      // 8 × 10,000 tokens at 1,500 µđ, and some input.
+      const { held } = await wallet(gateway, customer.accountId);
+      assert.ok(Number(held) > 120 && Number(held) < 121, held);
+      stream.leave();
+      await assertNotCharged(gateway, customer);
+    });
+
+    it("lowers the limit of each of n choices to its share", async () => {
+      const customer = await customerWith(gateway, "1.5");
+      const body = bodies.chat(
+        { echo: true, input_tokens: 50, output_tokens: 7 },
+        { n: 4, max_tokens: 30_000 },
+      );
+      const answer = await post(gateway, paths.chat, customer, body);
+      const { max_tokens } = echoed(answer.json.choices[0].message.content);
+      assert.ok(max_tokens >= 200 && max_tokens < 250, `${max_tokens}`);
+    });
+  });
+
+  describe("a stream whose wallet runs out", () => {
+    it("ends with an error event of the Messages protocol and costs what was delivered", async () => {
+      // 2,500 tokens: two slices and a half.
+      const customer = await customerWith(gateway, "7.5");
+      const before = await tally(paths.messages);
+      const answer = await post(
+        gateway,
+        paths.messages,
+        customer,
+        bodies.messages(ENDLESS, { model: MESSAGES, max_tokens: 100_000, stream: true }),
+      );
+      assert.equal(answer.status, 200);
+      const last = eventsOf(answer.text).at(-1);
+      assert.equal(last.type, "error");
+      assert.equal(last.error.type, "insufficient_balance");
+      assert.match(last.error.message, /Top up at/);
+      assert.match(answer.text, /\nevent: error\ndata: [^\n]+\n\n$/);
+      const tokens = Math.ceil(deliveredText(answer.text).length / 4.2);
+      assert.ok(tokens > 2000 && tokens <= 2500, `${tokens}`);
+      const record = await billedCall(gateway, customer);
+      assert.equal(record["outcome"], "exhausted");
+      assert.equal(record["status"], 200);
+      assert.equal(record["estimated"], true);
+      assert.equal(record["output_tokens"], tokens);
+      assert.equal(record["written_off_vnd"], "0");
+      const cost = (Number(record["input_tokens"]) + tokens) * 3000;
+      assert.equal(record["cost_vnd"], String(cost / 1_000_000));
+      await assertBalance(gateway, customer, String((7_500_000 - cost) / 1_000_000));
+      await until("the upstream is cancelled", async () => {
+        return (await tally(paths.messages))["aborted"] === before["aborted"]! + 1;
+      });
+    });
+
+    it("ends with an error of the Chat protocol, and without [DONE]", async () => {
+      const customer = await customerWith(gateway, "3.75");
+      const answer = await post(
+        gateway,
+        paths.chat,
+        customer,
+        bodies.chat(ENDLESS, { stream: true }),
+      );
+      const events = eventsOf(answer.text);
+      const { error } = events.at(-1);
+      assert.equal(error.type, "insufficient_balance");
+      assert.equal(error.code, "insufficient_balance");
+      assert.ok(!events.includes("[DONE]"));
+      const tokens = Math.ceil(deliveredText(answer.text).length / 4.2);
+      const record = await billedCall(gateway, customer);
+      assert.equal(record["outcome"], "exhausted");
+      assert.equal(record["output_tokens"], tokens);
+      const cost = (Number(record["input_tokens"]) + tokens) * 1500;
+      assert.equal(record["cost_vnd"], String(cost / 1_000_000));
+    });
+
+    it("ends with an error event of the Responses protocol", async () => {
+      const customer = await customerWith(gateway, "3.75");
+      const answer = await post(
+        gateway,
+        paths.responses,
+        customer,
+        bodies.responses(ENDLESS, { stream: true }),
+      );
+      const last = eventsOf(answer.text).at(-1);
+      assert.equal(last.type, "error");
+      assert.equal(last.code, "insufficient_balance");
+      assert.equal((await billedCall(gateway, customer))["outcome"], "exhausted");
+    });
+
+    it("goes on where a top-up comes in time", async () => {
+      const customer = await customerWith(gateway, "3.75");
+      const body = bodies.chat(
+        // A silence in the second slice, long before the wallet is empty, until the money has come.
+        { output_tokens: 5000, silent_ms: 2000, silent_after_events: 1500 },
+        { stream: true },
+      );
+      const stream = await openStream(gateway, paths.chat, customer, body);
+      await credit(gateway, customer.accountId, 50_000);
+      const text = await stream.rest();
+      assert.ok(text.endsWith("data: [DONE]\n\n"));
+      const record = await billedCall(gateway, customer);
+      assert.equal(record["outcome"], "complete");
+      assert.equal(record["output_tokens"], 5000);
+    });
+  });
+
+  it("a long stream extends its hold a slice at a time, and many fit into one wallet", async () => {
+    const customer = await customerWith(gateway);
+    const held = async () => Number((await wallet(gateway, customer.accountId)).held);
+    const open = (silent_after_events: number, max_tokens = 100_000) =>
+      openStream(
+        gateway,
+        paths.messages,
+        customer,
+        bodies.messages(
+          { output_tokens: 50_000, silent_ms: 600_000, silent_after_events },
+          { model: MESSAGES, max_tokens, stream: true },
+        ),
+      );
+    // One event a token, two of them before the text: at the silence 4,000 tokens have come.
+    const stream = await open(4002);
+    await stream.until((text) => deliveredText(text).length === 16_000);
+    const delivered = Math.ceil(16_000 / 4.2);
+    // Between half a slice and one and a half ahead of what was delivered, and the input.
+    const tokens = (await held()) / 0.003;
+    assert.ok(tokens > delivered + 512 && tokens < delivered + 1700, `${tokens}`);
+    // A short one holds no more than its max_tokens.
+    const short = await open(2, 100);
+    const both = (await held()) / 0.003;
+    assert.ok(both > tokens + 100 && both < tokens + 300, `${both - tokens}`);
+    short.leave();
+    stream.leave();
+    await settledWallet(gateway, customer.accountId);
+  });
+
+  it("a stream that outlasts its slices is charged exactly once it has ended", async () => {
+    const customer = await customerWith(gateway);
+    const body = bodies.messages(
+      { input_tokens: 1000, output_tokens: 9000 },
+      { model: MESSAGES, max_tokens: 20_000, stream: true },
+    );
+    const answer = await post(gateway, paths.messages, customer, body);
+    assert.ok(answer.text.includes("message_stop"));
+    await assertBalance(gateway, customer, "99970");
+  });
+
+  it("a cost above the hold takes what is available, and the rest is written off", async () => {
+    const customer = await customerWith(gateway, "1.5");
+    const body = bodies.chat({ input_tokens: 1000, output_tokens: 500, ignore_max_tokens: true });
+    const answer = await post(gateway, paths.chat, customer, body);
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get("x-svc-cost-vnd"), "1.5");
+    const record = await billedCall(gateway, customer);
+    assert.equal(record["cost_vnd"], "1.5");
+    assert.equal(record["written_off_vnd"], "0.75");
+    await assertBalance(gateway, customer, "0");
+  });
+
+  it("a customer may take any number of calls at once, as far as the wallet goes", async () => {
+    // Each call costs 230 đ.
+    const customer = await customerWith(gateway, 700);
+    const body = bodies.chat({}, { model: "req/gpt-4.1-nano" });
+    const statuses = await Promise.all(
+      Array.from(
+        { length: 40 },
+        async () => (await post(gateway, paths.chat, customer, body)).status,
+      ),
+    );
+    assert.equal(statuses.filter((status) => status === 200).length, 3);
+    assert.equal(statuses.filter((status) => status === 402).length, 37);
+    await assertBalance(gateway, customer, "10");
+  });
+
+  describe("a client that leaves", () => {
+    it("before the first byte pays nothing, and upstream is cancelled", async () => {
+      for (const [path, body] of [
+        [paths.messages, bodies.messages({ hang: true })],
+        [paths.messages, bodies.messages({ hang: true }, { stream: true })],
+        [paths.chat, bodies.chat({ hang: true }, { stream: true })],
+        [paths.speech, bodies.speech({ hang: true })],
+        [paths.images, bodies.images({ hang: true })],
+      ] as const) {
+        const customer = await customerWith(gateway);
+        const before = await tally(path);
+        const stream = await openStream(gateway, path, customer, body);
+        await until("the upstream is asked", async () => {
+          return (await tally(path))["calls"] === before["calls"]! + 1;
+        });
+        stream.leave();
+        await until("the upstream is cancelled", async () => {
+          return (await tally(path))["aborted"] === before["aborted"]! + 1;
+        });
+        const record = await billedCall(gateway, customer);
+        assert.equal(record["outcome"], "gone");
+        assert.equal(record["cost_vnd"], "0");
+        await assertNotCharged(gateway, customer);
+      }
+    });
+
+    it("after the first byte pays the input and what was delivered", async () => {
+      const customer = await customerWith(gateway);
+      const before = await tally(paths.messages);
+      const stream = await openStream(
+        gateway,
+        paths.messages,
+        customer,
+        bodies.messages(
+          { output_tokens: 1000, input_tokens: 200, silent_ms: 600_000, silent_after_events: 212 },
+          { model: MESSAGES, stream: true },
+        ),
+      );
+      await stream.until((text) => deliveredText(text).length === 840);
+      stream.leave();
+      await until("the upstream is cancelled", async () => {
+        return (await tally(paths.messages))["aborted"] === before["aborted"]! + 1;
+      });
+      const record = await billedCall(gateway, customer);
+      assert.equal(record["outcome"], "gone");
+      assert.equal(record["estimated"], true);
+      assert.deepEqual([record["input_tokens"], record["output_tokens"]], [200, 200]);
+      await assertBalance(gateway, customer, "99998.8");
+    });
+
+    it("in the middle of speech pays for the call", async () => {
+      const customer = await customerWith(gateway);
+      const stream = await openStream(
+        gateway,
+        paths.speech,
+        customer,
+        bodies.speech({ audio_bytes: 100_000, silent_ms: 600_000, silent_after_events: 5 }),
+      );
+      await stream.until((text) => text.length > 0);
+      stream.leave();
+      const record = await billedCall(gateway, customer);
+      assert.equal(record["outcome"], "gone");
+      await assertBalance(gateway, customer, "98650");
+    });
+  });
+
+  it("a stream that the provider breaks off costs what was delivered", async () => {
+    for (const fault of [
+      { cut_after_events: 212 },
+      { end_after_events: 212 },
+      { error_after_events: 212 },
+    ]) {
+      const customer = await customerWith(gateway);
+      const answer = await post(
+        gateway,
+        paths.messages,
+        customer,
+        bodies.messages(
+          { output_tokens: 1000, input_tokens: 200, ...fault },
+          { model: MESSAGES, stream: true },
+        ),
+      );
+      assert.equal(eventsOf(answer.text).at(-1).type, "error");
+      assert.equal(deliveredText(answer.text).length, 840);
+      const record = await billedCall(gateway, customer);
+      assert.equal(record["outcome"], "broken");
+      assert.deepEqual([record["input_tokens"], record["output_tokens"]], [200, 200]);
+      await assertBalance(gateway, customer, "99998.8");
+    }
+  });
+
+  it("a price per call is not taken for a stream that the provider breaks off", async () => {
+    const customer = await customerWith(gateway);
+    const body = bodies.messages(
+      { output_tokens: 1000, end_after_events: 100 },
+      { model: "req/claude-opus-5-5", stream: true },
+    );
+    await post(gateway, paths.messages, customer, body);
+    await assertNotCharged(gateway, customer);
+  });
+});
