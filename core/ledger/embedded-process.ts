@@ -46,7 +46,8 @@ export class EmbeddedProcess {
     const { child } = this;
     if (child === undefined || hasEnded(child)) return;
     const ended = once(child, "exit");
-    if (child.connected) child.send("stop");
+    // It may be dying already; then there is nobody to tell, and its exit is what is waited for.
+    if (child.connected) child.send("stop", () => {});
     const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
     await ended;
     clearTimeout(timer);

@@ -1,4 +1,4 @@
-import { existsSync, renameSync, rmSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { PGLiteSocketServer } from "@electric-sql/pglite-socket";
@@ -44,17 +44,16 @@ async function serve(folder: string, path: string, waitMs: number): Promise<void
   tell({ kind: "ready" });
 }
 
-/** A new database is made under another name, so that a kill half way leaves none that looks whole. */
+/** A mark stands beside a database that is being made, so that a kill half way leaves none that looks whole. */
 async function openDatabase(folder: string): Promise<PGlite> {
   const path = join(folder, "postgres");
-  if (!existsSync(path)) {
-    const unfinished = join(folder, "postgres.new");
-    rmSync(unfinished, { recursive: true, force: true });
-    const db = await PGlite.create(unfinished);
-    await db.close();
-    renameSync(unfinished, path);
-  }
-  return PGlite.create(path);
+  const unfinished = join(folder, "postgres.unfinished");
+  if (existsSync(unfinished)) rmSync(path, { recursive: true, force: true });
+  if (existsSync(path)) return PGlite.create(path);
+  writeFileSync(unfinished, "");
+  const db = await PGlite.create(path);
+  rmSync(unfinished);
+  return db;
 }
 
 /**

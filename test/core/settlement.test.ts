@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { systemClock } from "../../core/clock.ts";
+import { Drainer } from "../../core/drainer.ts";
+import { EmbeddedHotStore } from "../../core/hot/embedded.ts";
+import { newId } from "../../core/id.ts";
+import { connect } from "../../core/ledger/client.ts";
+import { EmbeddedLedger } from "../../core/ledger/embedded.ts";
+import type { Ledger } from "../../core/ledger/ledger.ts";
+import { PostgresLedger } from "../../core/ledger/postgres.ts";
+import { Wallets } from "../../core/wallets.ts";
+import { recordedLog } from "../support/log.ts";
+import { startPostgres } from "../support/postgres.ts";
+import { posting } from "../support/posting.ts";
+
+/** `KILLS=50` for a longer run. */
+const KILLS = Number(process.env["KILLS"] ?? 3);
+const CREDIT = 1_000_000_000n;
+const { log } = recordedLog();
+const clock = systemClock;
+
+/** Calls run and are settled while the ledger's database is killed again and again: nothing is lost or doubled. */
+async function surviveKills(ledger: Ledger, kill: () => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-settlement-"));
+  const journal = { folder, bytesMax: 100_000_000, sync: false, log };
+  const hot = new EmbeddedHotStore({ journal, outboxEntriesMax: 1_000_000 });
+  await hot.start();
+  const wallets = new Wallets({ hot, ledger });
+  const drainer = new Drainer({ hot, ledger, log, batchEntries: 100, lingerMs: 1 });
+  drainer.start();
+  const accountId = newId(clock.now());
+  await ledger.createAccount({ id: accountId, email: `${accountId}@example.com` });
+  await wallets.credit(movement(accountId));
+  let charged = 0n;
+  let running = true;
+  const traffic = (async () => {
+    for (let n = 0; running; n += 1) {
+      const callId = newId(clock.now());
+      const request = { callId, accountId, keyId: "K", amountMicroVnd: 99, floorMicroVnd: 1 };
+      assert.equal((await wallets.hold(request)).kind, "held");
+      const at = clock.now();
+      const cost = { costMicroVnd: n % 100, at };
+      charged += BigInt(
+        (await wallets.post(posting({ callId, accountId, ...cost }))).chargedMicroVnd,
+      );
+      if (n % 4 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  })();
+  try {
+    for (let count = 0; count < KILLS; count += 1) await kill();
+  } finally {
+    running = false;
+    await traffic;
+  }
+  await drainer.stop(20_000);
+  assert.equal(hot.backlog(), 0);
+  assert.equal((await ledger.wallet(accountId))?.balanceMicroVnd, CREDIT - charged);
+  for await (const row of wallets.reconcile()) assert.equal(row.driftMicroVnd, 0n);
+  await hot.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+function movement(accountId: string) {
+  const reference = newId(clock.now());
+  return { accountId, amountMicroVnd: CREDIT, reference, kind: "topup", reason: null } as const;
+}
+
+function soon(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, Math.random() * 300));
+}
+
+test("Postgres is killed again and again while calls run", async (t) => {
+  const postgres = await startPostgres();
+  const { kill, restart } = postgres;
+  if (kill === undefined || restart === undefined) {
+    await postgres.stop();
+    return t.skip("the server is not this run's own");
+  }
+  const server = { url: postgres.url };
+  const sql = connect({ server, connectionsMax: 4, statementTimeoutMs: 10_000, log });
+  const ledger = new PostgresLedger({ sql, clock, log });
+  await ledger.start();
+  await surviveKills(ledger, async () => {
+    await soon();
+    await kill();
+    await soon();
+    await restart();
+    await ledger.ping(10_000);
+  });
+  await ledger.stop();
+  await postgres.stop();
+});
+
+test("the embedded database is killed again and again while calls run", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-settlement-"));
+  const ledger = new EmbeddedLedger({ folder, clock, log });
+  await ledger.start();
+  await surviveKills(ledger, async () => {
+    await soon();
+    if (ledger.pid !== undefined) process.kill(ledger.pid, "SIGKILL");
+    await answersAgain(ledger);
+  });
+  await ledger.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function answersAgain(ledger: Ledger): Promise<void> {
+  for (;;) {
+    try {
+      return await ledger.ping(5_000);
+    } catch {
+      await soon();
+    }
+  }
+}
