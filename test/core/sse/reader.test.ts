@@ -154,6 +154,17 @@ describe("SseReader", () => {
     assert.deepEqual(seen, ["1", "", "2"]);
   });
 
+  test("a line feed stays with its carriage return, and half a byte order mark is text", () => {
+    const raws = (bytes: Buffer): string[] =>
+      read(Array.from(bytes, (byte) => Uint8Array.of(byte))).map(({ raw }) =>
+        Buffer.from(raw).toString("latin1"),
+      );
+    const crlf = ["data: 1\r\n\r\n", "\r\n", "data: 2\r\n\r\n"];
+    assert.deepEqual(raws(Buffer.from(crlf.join(""))), crlf);
+    const half = "\xef\xbb\ndata: 1\n\n";
+    assert.deepEqual(raws(Buffer.from(half, "latin1")), [half]);
+  });
+
   test("a block within one chunk is a view of it, an open one is copied out", () => {
     const chunk = new Uint8Array(Buffer.from("data: 1\n\ndata: 2"));
     const raws: Uint8Array[] = [];

@@ -346,6 +346,12 @@ describe("Chat requests: system messages in mid-conversation", () => {
       sent: { system: [{ text: "S" }], messages: [{}, {}, {}] },
     },
     {
+      rule: "behind a user who said nothing",
+      profile: inline,
+      given: { messages: [{ role: "user", content: " " }, system("S"), said, Q] },
+      sent: { system: [{ text: "S" }], messages: [{ content: [{ text: "." }] }, {}, {}] },
+    },
+    {
       rule: "between two users, who become one",
       given: { messages: [Q, system("S"), Q] },
       sent: { system: [{ text: "S" }], messages: [{ content: [{}, {}] }] },
@@ -724,6 +730,7 @@ describe("Chat requests: formats", () => {
                 open: { type: "object", additionalProperties: true },
               },
               anyOf: [{ type: ["object", "null"] }],
+              prefixItems: [{ type: "object" }],
               $defs: { d: { properties: { default: { type: "string" } } } },
             },
           },
@@ -740,6 +747,7 @@ describe("Chat requests: formats", () => {
                   open: { type: "object", additionalProperties: true },
                 },
                 anyOf: [{ type: ["object", "null"], additionalProperties: false }],
+                prefixItems: [{ type: "object", additionalProperties: false }],
                 $defs: {
                   d: { properties: { default: { type: "string" } }, additionalProperties: false },
                 },

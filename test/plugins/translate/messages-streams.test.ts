@@ -178,6 +178,11 @@ describe("Messages streams: order of blocks", () => {
       seen: { blocks: [A, { thinking: "r" }, { type: "text", text: "\n t" }] },
     },
     {
+      rule: "white space behind text that is behind a call is text",
+      deltas: [tool(0, "a", "f", "{}"), { content: "t" }, { content: "\n" }],
+      seen: { blocks: [A, { type: "text", text: "t\n" }] },
+    },
+    {
       rule: "white space before a call is text",
       deltas: [{ content: "\n" }, tool(0, "a", "f", "{}")],
       seen: { blocks: [{ type: "text", text: "\n" }, A] },
