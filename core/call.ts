@@ -114,6 +114,8 @@ export class Call {
 
   /** What it costs: settle. */
   heldMicroVnd: MicroVnd = 0;
+  /** Its price is held, be it 0: the call may be served. */
+  covered = false;
   costMicroVnd: MicroVnd = 0;
   /** What it cost beyond what the wallet had. */
   writtenOffMicroVnd: MicroVnd = 0;

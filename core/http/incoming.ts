@@ -55,6 +55,7 @@ export class Incoming {
   /** For routes that need a key but no upstream: admission, then the route's own handler. */
   answer(head: RequestHead, bodyBytesMax: number, handler: PlainHandler): void {
     this.receive(bodyBytesMax, (body) => {
+      if (!this.call.key) return this.notPossibleWithout("auth");
       const handle = async () => {
         const response = await handler({ ...head, body });
         this.reply.answer(response);
@@ -142,18 +143,17 @@ export class Incoming {
 
   private forward(): void {
     const { call, reply, runtime } = this;
-    if (!call.key || !call.model || !call.upstream) {
-      // Without the plugins that set these nobody is charged, so nobody is served.
-      const missing = !call.key ? "auth" : !call.model ? "alias" : "translate";
-      return this.bug(
-        new Error(`no plugin did the work of "${missing}": switch it on in the config`),
-      );
-    }
+    const missing = missingFor(call);
+    if (missing !== undefined) return this.notPossibleWithout(missing);
     const { upstreams, clock, log } = runtime;
     const sink = runtime.pipeline.wrap(call, reply);
     const exchange = new Exchange(call, sink, () => reply.flush(), upstreams, clock, log);
     call.flow = exchange;
     exchange.start();
+  }
+
+  private notPossibleWithout(plugin: string): void {
+    this.bug(new Error(`no plugin did the work of "${plugin}": switch it on in the config`));
   }
 
   private clientLeft(): void {
@@ -174,4 +174,13 @@ export class Incoming {
     this.refusal ??= refusal;
     if (!this.waiting) this.reply.refuse(this.refusal);
   }
+}
+
+/** The plugin whose work is missing: without it nobody would be charged, or not rightly, so nobody is served. */
+function missingFor(call: Call): string | undefined {
+  if (!call.key) return "auth";
+  if (!call.model) return "alias";
+  if (!call.upstream) return "translate";
+  if (!call.usage) return "meter";
+  return call.covered ? undefined : "settle";
 }

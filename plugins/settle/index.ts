@@ -71,6 +71,7 @@ export default function settle(
         return serviceUnavailable("Calls cannot be charged at the moment; try again shortly.");
     }
     call.heldMicroVnd = result.amountMicroVnd;
+    call.covered = true;
     holds.set(call, held);
     if (result.amountMicroVnd < wanted && held.tariff.unit === "mtok") {
       held.outputTokens = affordable(result.amountMicroVnd, held.tariff) - held.baseUnits;

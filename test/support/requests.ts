@@ -3,6 +3,7 @@ import { request } from "node:http";
 import type { Directive } from "../../plugins/simulator/directive.ts";
 import type { Customer } from "./admin.ts";
 import type { TestGateway } from "./gateway.ts";
+import type { ConfigChanges } from "./gateway-config.ts";
 
 /** A prompt that tells the simulated provider how to behave. */
 export function asking(directive: Directive, prompt = "hello"): string {
@@ -135,6 +136,15 @@ export async function until(
     if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
+}
+
+/** Gives a running gateway another config by SIGHUP; resolves when it serves by it. */
+export async function reload(gateway: TestGateway, changes: ConfigChanges): Promise<void> {
+  const reloads = () => gateway.logs.split('"msg":"reloaded"').length;
+  const before = reloads();
+  gateway.configure(changes);
+  gateway.signal("SIGHUP");
+  await until("the gateway has reloaded its config", () => reloads() > before);
 }
 
 /** A call that is under way, whose client reads it bit by bit, or leaves. */

@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import type { Gateway } from "../../core/boot.ts";
+import { loadConfig } from "../../core/config.ts";
+import { endpoints } from "../../core/endpoint.ts";
+import type { Route } from "../../core/http/router.ts";
+import { assertNotCharged, customerWith } from "../support/billed.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { type ConfigChanges, testConfig, writeConfig } from "../support/gateway-config.ts";
+import { copyEmptyLedger } from "../support/ledger-template.ts";
+import { recordedLog } from "../support/log.ts";
+import { bodies, get, paths, post, reload, until } from "../support/requests.ts";
+
+const IMAGE = "iVBORw0KGgo=";
+
+/** A call for every billable endpoint that succeeds where nothing is missing. */
+const CALLS = [
+  [paths.messages, bodies.messages()],
+  [paths.chat, bodies.chat()],
+  [paths.responses, bodies.responses()],
+  [paths.images, bodies.images()],
+  [paths.edits, bodies.images({}, { image: IMAGE })],
+  [paths.speech, bodies.speech()],
+] as const;
+
+describe("no stray access", () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await startGateway();
+  });
+  after(() => gateway.close());
+
+  describe("every route of a gateway that runs the shipped plugins", () => {
+    let routes: Route[];
+    let inProcess: Gateway;
+    let folder: string;
+    before(async () => {
+      // Routes are not seen from outside, so this gateway runs in the test's own process.
+      folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
+      const file = join(folder, "gateway.yaml");
+      const around = { port: 0, data: folder, simulatorPort: 1, adminToken: "token" };
+      writeConfig(file, testConfig({}, around));
+      copyEmptyLedger(folder);
+      const loaded = await loadConfig(file, process.env);
+      assert.ok(loaded.ok);
+      const { boot } = await import("../../core/boot.ts");
+      inProcess = await boot(loaded.config, recordedLog().log);
+      routes = inProcess.router.all();
+    });
+    after(async () => {
+      await inProcess.stop();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    it("under /v1 is a call or needs a key", () => {
+      const under = routes.filter((route) => route.path.startsWith("/v1"));
+      assert.ok(under.length >= 9);
+      for (const { method, path, access } of under) {
+        assert.ok(access === "call" || access === "key", `${method} ${path} is ${access}`);
+      }
+    });
+
+    it("that reaches an upstream is one of the six endpoints, and a call", () => {
+      const calls = routes.filter((route) => route.access === "call");
+      assert.deepEqual(
+        calls.map((route) => `${route.method} ${route.path}`).sort(),
+        endpoints.map((endpoint) => `POST ${endpoint.path}`).sort(),
+      );
+      assert.deepEqual(calls.map(({ path }) => path).sort(), CALLS.map(([path]) => path).sort());
+    });
+
+    it("that is open to anybody tells of the gateway as a whole only", () => {
+      const open = routes.filter((route) => route.access === "public").map(({ path }) => path);
+      assert.deepEqual(open.sort(), ["/healthz", "/metrics", "/readyz"]);
+    });
+
+    it("refuses whoever has no key, or no token", async () => {
+      for (const route of routes) {
+        if (route.access === "public") continue;
+        const path = route.path.replaceAll(/:\w+|\*/g, "x");
+        const response = await fetch(inProcess.address + path, {
+          method: route.method,
+          ...(route.method === "POST" && { body: "{}" }),
+        });
+        await response.arrayBuffer();
+        const refused = [401, 403, 404].includes(response.status);
+        assert.ok(refused, `${route.method} ${route.path} answered ${response.status}`);
+        if (path.startsWith("/v1")) assert.equal(response.status, 401, path);
+      }
+    });
+  });
+
+  it("all six are served where every plugin is on", async () => {
+    const customer = await customerWith(gateway);
+    for (const [path, body] of CALLS) {
+      assert.equal((await post(gateway, path, customer, body)).status, 200, path);
+    }
+  });
+
+  for (const plugin of ["auth", "alias", "translate", "meter", "settle"]) {
+    it(`without ${plugin} no call is served, streamed or not, with a key or without`, async () => {
+      const customer = await customerWith(gateway);
+      const without: ConfigChanges = { plugins: { [plugin]: false } };
+      await reload(gateway, without);
+      const before = await gateway.simulator.stats();
+      for (const caller of [customer, undefined]) {
+        for (const [path, body] of CALLS) {
+          const answers = [await post(gateway, path, caller, body)];
+          const isChat = !path.includes("images");
+          if (isChat) answers.push(await post(gateway, path, caller, { ...body, stream: true }));
+          for (const { status, headers, text } of answers) {
+            const expected = caller === undefined && plugin !== "auth" ? 401 : 500;
+            assert.equal(status, expected, `${path}: ${text}`);
+            assert.ok(headers.get("x-request-id"));
+          }
+        }
+      }
+      if (plugin === "auth") {
+        assert.equal((await get(gateway, "/v1/models", customer)).status, 500);
+        assert.equal((await get(gateway, "/v1/models", undefined)).status, 500);
+      }
+      assert.deepEqual(await gateway.simulator.stats(), before);
+      await until("the log says what is missing", () => {
+        return gateway.logs.includes(`no plugin did the work of \\"${plugin}\\"`);
+      });
+      await reload(gateway, {});
+      await assertNotCharged(gateway, customer);
+      assert.equal((await post(gateway, paths.chat, customer, bodies.chat())).status, 200);
+    });
+  }
+});
