@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { newId } from "../../../core/id.ts";
 import type { NewKey } from "../../../core/ledger/ledger.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
-import { AT, fundedAccount } from "./fixtures.ts";
+import { AT, fundedAccount, holdUp } from "./fixtures.ts";
 
 function newKey(accountId: string, activeKeysMax = 10): NewKey {
   const hash = randomBytes(32);
@@ -79,7 +79,9 @@ export function accountTests(get: () => LedgerUnderTest): void {
     const { ledger } = get();
     const accountId = await fundedAccount(ledger, 0n);
     const keys = Array.from({ length: 20 }, () => newKey(accountId));
+    const heldUp = holdUp(get(), "accounts", accountId);
     const made = await Promise.all(keys.map((key) => ledger.createKey(key)));
+    await heldUp;
     assert.equal(made.filter((result) => result === "created").length, 10);
     assert.equal(made.filter((result) => result === "too_many_keys").length, 10);
     await ledger.revokeKey(keys[made.indexOf("created")]!.id);

@@ -11,6 +11,8 @@ import { usageTests } from "./usage.ts";
 export interface LedgerUnderTest {
   readonly ledger: Ledger;
   readonly sql: Sql;
+  /** Whether statements of `sql` may run while others of the ledger do. */
+  readonly isConcurrent: boolean;
 }
 
 /** What every ledger does, whichever Postgres is behind it. `get` answers the same one for all tests. */

@@ -41,7 +41,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-ledgerConformance("embedded", () => ({ ledger, sql }));
+ledgerConformance("embedded", () => ({ ledger, sql, isConcurrent: false }));
 
 test("nobody else can read the database or open its socket", () => {
   assert.equal(statSync(ledger.socketPath).mode & 0o077, 0);

@@ -3,6 +3,7 @@ import type { OutboxEntry, Posting } from "../../../core/hot/hot.ts";
 import { newId } from "../../../core/id.ts";
 import type { Credit, CreditResult, Ledger } from "../../../core/ledger/ledger.ts";
 import { posting } from "../../support/posting.ts";
+import type { LedgerUnderTest } from "./conformance.ts";
 
 export const AT = Date.UTC(2025, 5, 15, 12);
 
@@ -45,4 +46,21 @@ export async function agreedBalance(ledger: Ledger, accountId: string): Promise<
 
 export function applied(result: CreditResult): string {
   return result.kind === "credited" ? String(result.applied) : result.kind;
+}
+
+/**
+ * Keeps the row of an account locked for a moment, so that what is begun meanwhile is all under way at
+ * once and meets at the lock, if it takes one. Resolves when the lock is given up.
+ */
+export async function holdUp(
+  subject: LedgerUnderTest,
+  table: "wallets" | "accounts",
+  id: string,
+): Promise<void> {
+  if (!subject.isConcurrent) return;
+  const column = table === "wallets" ? "account_id" : "id";
+  await subject.sql.query(
+    `select pg_sleep(0.3) from (select from ${table} where ${column} = $1 for update) locked`,
+    [id],
+  );
 }

@@ -26,7 +26,7 @@ before(async () => {
   await Promise.all(ledgers.map((ledger) => ledger.stop()));
   const ledger = ledgerOn(pool(6));
   await ledger.start();
-  subject = { ledger, sql: pool(4) };
+  subject = { ledger, sql: pool(4), isConcurrent: true };
 });
 
 after(async () => {

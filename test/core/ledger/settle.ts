@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { newId } from "../../../core/id.ts";
 import { EntryRefused } from "../../../core/ledger/ledger.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
-import { AT, agreedBalance, balance, charge, fundedAccount } from "./fixtures.ts";
+import { AT, agreedBalance, balance, charge, fundedAccount, holdUp } from "./fixtures.ts";
 
 export function settleTests(get: () => LedgerUnderTest): void {
   test("a batch leaves a row for each charge, with the balance after it", async () => {
@@ -39,6 +39,17 @@ export function settleTests(get: () => LedgerUnderTest): void {
     await Promise.all(Array.from({ length: 6 }, () => ledger.settle(batch)));
     assert.equal(await agreedBalance(ledger, a), 100_000n - 780n);
     assert.equal((await ledger.usage({ accountId: a, limit: 100 })).length, 40);
+  });
+
+  test("a new batch that meets itself in other connections settles once", async () => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 1_000n);
+    const batch = Array.from({ length: 10 }, () => charge(a, 7));
+    await Promise.all([
+      holdUp(get(), "wallets", a),
+      ...Array.from({ length: 4 }, () => ledger.settle(batch)),
+    ]);
+    assert.equal(await agreedBalance(ledger, a), 930n);
   });
 
   test("new batches sent twice at once, over many accounts in any order, settle once", async () => {
