@@ -32,9 +32,9 @@ export function creditTests(get: () => LedgerUnderTest): void {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 0n);
     const movement = topUp(a, 70n);
-    const heldUp = holdUp(get(), "wallets", a);
+    const { released } = await holdUp(get(), "wallets", a);
     const results = await Promise.all(Array.from({ length: 20 }, () => ledger.credit(movement)));
-    await heldUp;
+    await released;
     assert.equal(results.map(applied).filter((one) => one === "true").length, 1);
     assert.equal(results.map(applied).filter((one) => one === "false").length, 19);
     assert.equal(await agreedBalance(ledger, a), 70n);

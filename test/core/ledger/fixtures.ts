@@ -50,17 +50,16 @@ export function applied(result: CreditResult): string {
 
 /**
  * Keeps the row of an account locked for a moment, so that what is begun meanwhile is all under way at
- * once and meets at the lock, if it takes one. Resolves when the lock is given up.
+ * once and meets at the lock, if it takes one. Resolves once the lock is taken; `released` follows.
  */
 export async function holdUp(
-  subject: LedgerUnderTest,
+  { sql, isConcurrent }: LedgerUnderTest,
   table: "wallets" | "accounts",
   id: string,
-): Promise<void> {
-  if (!subject.isConcurrent) return;
-  const column = table === "wallets" ? "account_id" : "id";
-  await subject.sql.query(
-    `select pg_sleep(0.3) from (select from ${table} where ${column} = $1 for update) locked`,
-    [id],
-  );
+): Promise<{ released: Promise<unknown> }> {
+  if (!isConcurrent) return { released: Promise.resolve() };
+  const lock = `select from ${table} where ${table === "wallets" ? "account_id" : "id"} = $1 for update`;
+  const released = sql.query(`select pg_sleep(0.3) from (${lock}) locked`, [id]);
+  while ((await sql.query(`${lock} skip locked`, [id])).length > 0);
+  return { released };
 }

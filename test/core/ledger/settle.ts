@@ -45,10 +45,9 @@ export function settleTests(get: () => LedgerUnderTest): void {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 1_000n);
     const batch = Array.from({ length: 10 }, () => charge(a, 7));
-    await Promise.all([
-      holdUp(get(), "wallets", a),
-      ...Array.from({ length: 4 }, () => ledger.settle(batch)),
-    ]);
+    const { released } = await holdUp(get(), "wallets", a);
+    await Promise.all(Array.from({ length: 4 }, () => ledger.settle(batch)));
+    await released;
     assert.equal(await agreedBalance(ledger, a), 930n);
   });
 
