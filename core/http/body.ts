@@ -22,23 +22,68 @@ export function declaredLength(headers: Readonly<Record<string, string>>): numbe
   return text === undefined ? undefined : Number(text);
 }
 
+/** Whether the length of a request's body shows only when it ends. */
+export function isChunked(headers: Readonly<Record<string, string>>): boolean {
+  return headers["transfer-encoding"] !== undefined;
+}
+
 /**
- * Reads a request body and gives it to `onWhole`, or tells `onTooLarge` in the moment it passes the limit.
- * Memory that uWebSockets.js lends is copied; bytes beyond the limit are not kept.
+ * The 400 for a request whose end is open to interpretation. uWebSockets.js takes the first of two lengths, and
+ * takes a body with an encoding that it does not know for none: a proxy in front may see it differently, and
+ * what is a body to one of them would be a request of somebody else's to the other.
+ */
+export function ambiguousLength(headers: Readonly<Record<string, string>>): Refusal | undefined {
+  const encoding = headers["transfer-encoding"];
+  const isKnown = encoding === undefined || encoding.trim().toLowerCase() === "chunked";
+  if (isKnown && !headers["content-length"]?.includes(",")) return undefined;
+  return invalidRequest("The request does not say clearly where its body ends.");
+}
+
+/** A refused body of a declared length is read and thrown away up to here, so that its connection lives on. */
+const DISCARDED_BYTES_MAX = 100 * 1_048_576;
+
+/**
+ * Makes sure that a client whose reply leaves before its body has come cannot go on sending for ever:
+ * uWebSockets.js reads on behind a reply, whatever comes. A connection that is paused instead is cut by its
+ * idle timeout of ten seconds, and the reply arrives all the same, which an immediate close would not ensure.
+ */
+export function boundDeclared(res: HttpResponse, length: number | undefined): void {
+  if (length !== undefined && length > DISCARDED_BYTES_MAX) res.pause();
+}
+
+/** A body that is being read. */
+export interface Reading {
+  /** Keeps nothing of it from now on; its end is still told. */
+  discard(): void;
+}
+
+/**
+ * Reads a request body and gives it to `onWhole`, or tells `onTooLarge` in the moment it passes the limit, and
+ * then reads no more. Memory that uWebSockets.js lends is copied; what is beyond the limit is not kept.
  */
 export function readBody(
   res: HttpResponse,
   bytesMax: number,
   onWhole: (body: Buffer) => void,
-  onTooLarge: (isLast: boolean) => void,
-): void {
+  onTooLarge: () => void,
+): Reading {
   let chunks: Buffer[] | undefined;
   let bytes = 0;
+  let kept = true;
+  let over = false;
   res.onData((lent, isLast) => {
+    if (over) return;
     bytes += lent.byteLength;
     if (bytes > bytesMax) {
+      over = true;
       chunks = undefined;
-      return onTooLarge(isLast);
+      if (!isLast) res.pause();
+      return onTooLarge();
+    }
+    over = isLast;
+    if (!kept) {
+      if (isLast) onWhole(NOTHING);
+      return;
     }
     const chunk = Buffer.from(Buffer.from(lent));
     if (isLast) {
@@ -49,7 +94,15 @@ export function readBody(
     if (chunks) chunks.push(chunk);
     else chunks = [chunk];
   });
+  return {
+    discard() {
+      kept = false;
+      chunks = undefined;
+    },
+  };
 }
+
+const NOTHING = Buffer.alloc(0);
 
 /** A body of JSON as an object, or the 400 that says what is wrong with it. */
 export function parseJsonBody(bytes: Buffer): JsonObject | Refusal {

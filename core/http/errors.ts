@@ -30,14 +30,44 @@ export function sendRefusal(
   close = false,
 ): void {
   res.cork(() => {
-    res.writeStatus(statusLine(refusal.status));
-    res.writeHeader("x-request-id", requestId);
-    res.writeHeader("content-type", "application/json");
-    for (let at = 0; at < refusal.headers.length; at += 2) {
-      res.writeHeader(refusal.headers[at] ?? "", refusal.headers[at + 1] ?? "");
-    }
+    writeHead(res, refusal, requestId);
     res.end(wire.errorBody(refusal, requestId), close);
   });
+}
+
+/**
+ * Answers a refusal and cuts the connection, so that nothing behind the request is read as a further one.
+ * uWebSockets.js would still serve that behind an `end` which closes; behind a reply that has not ended it cuts
+ * the connection by itself.
+ */
+export function refuseAndCut(
+  res: HttpResponse,
+  wire: Wire,
+  refusal: Refusal,
+  requestId: string,
+): void {
+  let gone = false;
+  res.onAborted(() => {
+    gone = true;
+  });
+  res.cork(() => {
+    writeHead(res, refusal, requestId);
+    res.writeHeader("connection", "close");
+    res.write(wire.errorBody(refusal, requestId));
+  });
+  // The cork that uWebSockets.js serves a request under must be over, or the reply is lost.
+  setImmediate(() => {
+    if (!gone) res.close();
+  });
+}
+
+function writeHead(res: HttpResponse, refusal: Refusal, requestId: string): void {
+  res.writeStatus(statusLine(refusal.status));
+  res.writeHeader("x-request-id", requestId);
+  res.writeHeader("content-type", "application/json");
+  for (let at = 0; at < refusal.headers.length; at += 2) {
+    res.writeHeader(refusal.headers[at] ?? "", refusal.headers[at + 1] ?? "");
+  }
 }
 
 /** Why a path or method is not served, and which address the client's user probably meant. */

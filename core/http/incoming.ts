@@ -5,7 +5,16 @@ import { invalidRequest, Refusal } from "../refusal.ts";
 import type { Runtime } from "../runtime.ts";
 import { Exchange } from "../upstream/exchange.ts";
 import { wires } from "../wire/index.ts";
-import { bodyTooLarge, declaredLength, parseFormBody, parseJsonBody, readBody } from "./body.ts";
+import {
+  bodyTooLarge,
+  boundDeclared,
+  declaredLength,
+  isChunked,
+  parseFormBody,
+  parseJsonBody,
+  type Reading,
+  readBody,
+} from "./body.ts";
 import type { RequestHead } from "./plain.ts";
 import { Reply } from "./reply.ts";
 import type { PlainHandler } from "./router.ts";
@@ -23,6 +32,9 @@ export class Incoming {
   private waiting = false;
   /** Set once, by whoever refuses first; answered when no plugin is at work. */
   private refusal: Refusal | undefined = undefined;
+  private reading: Reading | undefined = undefined;
+  /** A chunked body is still arriving: a refusal waits for its end, or for the limit. */
+  private sending = false;
 
   constructor(
     res: HttpResponse,
@@ -58,7 +70,7 @@ export class Incoming {
       if (!this.call.key) return this.notPossibleWithout("auth");
       const handle = async () => {
         const response = await handler({ ...head, body });
-        this.reply.answer(response);
+        this.reply.answer(response, head.method);
       };
       handle().catch((error: unknown) => this.bug(error));
     });
@@ -68,20 +80,27 @@ export class Incoming {
   private receive(bodyBytesMax: number, next: (body: Buffer) => void): void {
     const length = declaredLength(this.call.headers);
     if (length !== undefined && length > bodyBytesMax) {
+      boundDeclared(this.res, length);
       return this.refuse(bodyTooLarge(bodyBytesMax));
     }
     let body: Buffer | undefined;
     let admitted = false;
-    readBody(
+    this.sending = isChunked(this.call.headers);
+    this.reading = readBody(
       this.res,
       bodyBytesMax,
       (whole) => {
+        this.sending = false;
         this.call.bodyBytes = whole.length;
-        if (this.refusal || this.call.gone) return;
-        if (admitted) next(whole);
+        if (this.call.gone) return;
+        if (this.refusal) this.refuse(this.refusal);
+        else if (admitted) next(whole);
         else body = whole;
       },
-      () => this.refuse(bodyTooLarge(bodyBytesMax)),
+      () => {
+        this.sending = false;
+        this.refuse(bodyTooLarge(bodyBytesMax));
+      },
     );
     this.run("admit", () => {
       admitted = true;
@@ -113,7 +132,7 @@ export class Incoming {
   private decide(verdict: Refusal | undefined, next: () => void): void {
     this.refusal ??= verdict;
     if (this.call.gone) this.reply.end(GONE);
-    else if (this.refusal) this.reply.refuse(this.refusal);
+    else if (this.refusal) this.refuse(this.refusal);
     else next();
   }
 
@@ -172,7 +191,8 @@ export class Incoming {
 
   private refuse(refusal: Refusal): void {
     this.refusal ??= refusal;
-    if (!this.waiting) this.reply.refuse(this.refusal);
+    this.reading?.discard();
+    if (!this.waiting && !this.sending) this.reply.refuse(this.refusal);
   }
 }
 

@@ -1,8 +1,8 @@
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
 import type { Log } from "../log.ts";
 import { Refusal } from "../refusal.ts";
-import { bodyTooLarge, declaredLength, readBody } from "./body.ts";
-import { headersOf, sendRefusal, wireOf } from "./errors.ts";
+import { bodyTooLarge, boundDeclared, declaredLength, readBody } from "./body.ts";
+import { sendRefusal, wireOf } from "./errors.ts";
 import type { PlainHandler, PlainRequest, PlainResponse } from "./router.ts";
 import { endWhole, statusLine, writeSliced } from "./write.ts";
 
@@ -14,6 +14,7 @@ export function requestHead(
   req: HttpRequest,
   path: string,
   params: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>>,
   requestId: string,
 ): RequestHead {
   return {
@@ -21,7 +22,7 @@ export function requestHead(
     path,
     params,
     query: new URLSearchParams(req.getQuery()),
-    headers: headersOf(req),
+    headers,
     remoteAddress: Buffer.from(res.getRemoteAddressAsText()).toString(),
     requestId,
   };
@@ -46,7 +47,10 @@ export function servePlain(
     sendRefusal(res, wireOf(head.path, head.headers), refusal, head.requestId);
   };
   const length = declaredLength(head.headers);
-  if (length !== undefined && length > bodyBytesMax) return refuse(bodyTooLarge(bodyBytesMax));
+  if (length !== undefined && length > bodyBytesMax) {
+    boundDeclared(res, length);
+    return refuse(bodyTooLarge(bodyBytesMax));
+  }
   const answer = async (body: Buffer) => {
     try {
       const response = await handler({ ...head, body });

@@ -13,6 +13,9 @@ import { CORKED_BYTES_MAX, endWhole, statusLine, writeSliced } from "./write.ts"
 /** A client that left before any status was sent; nginx's number for it, seen in logs only. */
 const STATUS_CLIENT_GONE = 499;
 
+/** What HTTP adds to each write: its length in hexadecimal and two line ends. */
+const CHUNK_FRAME_BYTES = 8;
+
 /**
  * The client's end of a call.
  *
@@ -32,6 +35,7 @@ export class Reply implements Sink {
   private shape: "none" | "whole" | "events" | "bytes" = "none";
   private headers: readonly string[] = [];
   private headSent = false;
+  private headOnly = false;
   /** Bytes to write at the next flush; neighbours of one buffer are kept as one piece. */
   private readonly pieces: Uint8Array[] = [];
   private pieceBytes = 0;
@@ -105,9 +109,10 @@ export class Reply implements Sink {
     this.settle(outcome);
   }
 
-  /** Answers a route that needs a key but no upstream; its body is whole. */
-  answer(response: PlainResponse): void {
+  /** Answers a route that needs a key but no upstream; its body is whole, and HEAD asks for its length alone. */
+  answer(response: PlainResponse, method: string): void {
     if (this.call.outcome !== undefined) return;
+    this.headOnly = method === "HEAD";
     this.call.status = response.status;
     this.shape = "whole";
     this.headers = response.headers ?? [];
@@ -161,7 +166,8 @@ export class Reply implements Sink {
       const body = joined(this.held);
       this.res.cork(() => {
         this.writeHead(this.headers);
-        endWhole(this.res, body);
+        if (this.headOnly) this.res.endWithoutBody(body.length);
+        else endWhole(this.res, body);
       });
       return;
     }
@@ -196,7 +202,10 @@ export class Reply implements Sink {
     ) {
       const length = last.length + bytes.length;
       this.pieces[before] = new Uint8Array(last.buffer, last.byteOffset, length);
-    } else this.pieces.push(bytes);
+    } else {
+      this.pieces.push(bytes);
+      this.pieceBytes += CHUNK_FRAME_BYTES;
+    }
     this.pieceBytes += bytes.length;
   }
 

@@ -11,7 +11,8 @@ import { type Endpoint, KEYED_SERVES_NOTHING } from "../endpoint.ts";
 import { newId } from "../id.ts";
 import { Refusal, serviceUnavailable } from "../refusal.ts";
 import type { Runtime } from "../runtime.ts";
-import { headersOf, notServed, sendRefusal, wireOf } from "./errors.ts";
+import { ambiguousLength, boundDeclared, declaredLength, isChunked, readBody } from "./body.ts";
+import { headersOf, notServed, refuseAndCut, sendRefusal, wireOf } from "./errors.ts";
 import { Incoming } from "./incoming.ts";
 import { requestHead, servePlain } from "./plain.ts";
 
@@ -93,27 +94,52 @@ export class Server {
     const method = req.getCaseSensitiveMethod();
     const match = runtime.router.match(method, path);
     const id = newId(runtime.clock.now());
+    const headers = headersOf(req);
+    const unclear = ambiguousLength(headers);
+    if (unclear) return refuseAndCut(res, wireOf(path, headers), unclear, id);
     if (match.kind !== "route") {
-      const headers = headersOf(req);
-      return sendRefusal(res, wireOf(path, headers), notServed(match, path), id);
+      return this.refuse(res, headers, path, notServed(match, path), id);
     }
     const { route } = match;
     switch (route.access) {
       case "call":
-        return this.open(res, headersOf(req), route.endpoint, id);
+        return this.open(res, headers, route.endpoint, id);
       case "key": {
-        const head = requestHead(res, req, path, match.params, id);
-        const { protocol } = wireOf(path, head.headers);
+        const head = requestHead(res, req, path, match.params, headers, id);
+        const { protocol } = wireOf(path, headers);
         const endpoint = { ...KEYED_SERVES_NOTHING, path: route.path, protocol };
-        const incoming = new Incoming(res, runtime, endpoint, head.headers, id, this.onCallOver);
+        const incoming = new Incoming(res, runtime, endpoint, headers, id, this.onCallOver);
         this.openCalls.add(incoming.call);
         return incoming.answer(head, route.bodyBytesMax, route.handler);
       }
       default: {
-        const head = requestHead(res, req, path, match.params, id);
+        const head = requestHead(res, req, path, match.params, headers, id);
         return servePlain(res, head, route.bodyBytesMax, route.handler, runtime.log);
       }
     }
+  }
+
+  /** Refuses a request that becomes no call; one whose body is chunked when that has ended. */
+  private refuse(
+    res: HttpResponse,
+    headers: Readonly<Record<string, string>>,
+    path: string,
+    refusal: Refusal,
+    id: string,
+  ): void {
+    const send = () => sendRefusal(res, wireOf(path, headers), refusal, id, this.draining);
+    if (!isChunked(headers)) {
+      boundDeclared(res, declaredLength(headers));
+      return send();
+    }
+    let gone = false;
+    res.onAborted(() => {
+      gone = true;
+    });
+    const over = () => {
+      if (!gone) send();
+    };
+    readBody(res, this.runtime.limits.bodyBytesMax, over, over).discard();
   }
 
   private open(
@@ -130,8 +156,7 @@ export class Server {
             "The gateway has as many open calls as it can take; try again shortly.",
           )
         : undefined;
-    if (refusal)
-      return sendRefusal(res, wireOf(endpoint.path, headers), refusal, id, this.draining);
+    if (refusal) return this.refuse(res, headers, endpoint.path, refusal, id);
     const incoming = new Incoming(res, runtime, endpoint, headers, id, this.onCallOver);
     this.openCalls.add(incoming.call);
     incoming.start();
