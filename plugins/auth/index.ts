@@ -44,8 +44,9 @@ export default function auth({ keys, log }: Services): Plugin {
 }
 
 function keyIn(headers: Readonly<Record<string, string>>): string | undefined {
-  const key = headers["x-api-key"] ?? bearer(headers["authorization"]);
-  return key === undefined || key === "" || key.length > KEY_CHARACTERS_MAX ? undefined : key;
+  // Clients that are configured with one header may send the other one empty.
+  const key = headers["x-api-key"] || bearer(headers["authorization"]);
+  return !key || key.length > KEY_CHARACTERS_MAX ? undefined : key;
 }
 
 function bearer(header: string | undefined): string | undefined {
