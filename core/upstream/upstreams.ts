@@ -5,6 +5,9 @@ import { MESSAGES_VERSION } from "../endpoint.ts";
 import type { Protocol } from "../wire/wire.ts";
 import { Breaker } from "./breaker.ts";
 
+/** More than the server needs to notice that a call has lasted too long. */
+const DEADLINE_GRACE_MS = 10_000;
+
 /** An upstream as calls need it: connections, credentials in turn, and its breaker. */
 export class Upstream {
   readonly name: string;
@@ -50,14 +53,17 @@ export class Upstreams {
   private readonly agents: Agent[] = [];
 
   constructor(config: Config, clock: Clock) {
+    const { idleMs, callMs } = config.limits;
+    // A call's own deadline bounds silence; the idle limit is there for operators who want less. Without one,
+    // both would strike at once, and the client might hear of a broken connection in place of its limit.
+    const silenceMs = idleMs < callMs ? idleMs : callMs + DEADLINE_GRACE_MS;
     for (const [name, upstream] of Object.entries(config.upstreams)) {
       const agent = new Agent({
         connections: upstream.connections,
         pipelining: 1,
         connect: { timeout: config.limits.connectMs },
-        // A call's own deadline bounds silence; the idle limit is there for operators who want less.
-        headersTimeout: config.limits.idleMs,
-        bodyTimeout: config.limits.idleMs,
+        headersTimeout: silenceMs,
+        bodyTimeout: silenceMs,
         keepAliveTimeout: 30_000,
         // One header section is bounded like a client's is.
         maxHeaderSize: 65_536,
