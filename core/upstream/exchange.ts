@@ -11,7 +11,7 @@ import type { Route } from "../catalogue.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { Sink } from "../plugin.ts";
-import { Refusal } from "../refusal.ts";
+import { Refusal, type RefusalType } from "../refusal.ts";
 import { type ServerEvent, SseReader } from "../sse/reader.ts";
 import { wires } from "../wire/index.ts";
 import type { Wire } from "../wire/wire.ts";
@@ -25,6 +25,12 @@ const ATTEMPTS_MAX = 3;
 
 /** Headers of an upstream's reply that its client is to see. */
 const PASSED_HEADERS = ["content-type", "retry-after", "retry-after-ms"] as const;
+
+const REFUSED_AS: Readonly<Record<number, RefusalType>> = {
+  404: "not_found_error",
+  413: "request_too_large",
+  429: "rate_limit_error",
+};
 
 /** Statuses below 500 that another upstream may well answer differently. */
 const TRY_ELSEWHERE = new Set([401, 402, 403, 408, 429]);
@@ -137,12 +143,16 @@ export class Exchange implements AttemptListener, Flow {
       if (status >= 500 || ACCOUNT_REFUSED.has(status))
         return this.cut(this.providerFailed(status));
     }
+    const type = single(headers["content-type"]);
+    if (status >= 400 && type !== undefined && !type.includes("json")) {
+      return this.cut(refusedUnreadably(status, single(headers["retry-after"])));
+    }
     const passed: string[] = [];
     for (const name of PASSED_HEADERS) {
       const value = single(headers[name]);
       if (value !== undefined) passed.push(name, value);
     }
-    if (status === 200 && single(headers["content-type"])?.startsWith("text/event-stream")) {
+    if (status === 200 && type?.startsWith("text/event-stream")) {
       this.reader = new SseReader();
     }
     this.sink.head(status, passed);
@@ -244,6 +254,15 @@ export class Exchange implements AttemptListener, Flow {
     );
     return broken("The upstream provider cannot be used at the moment. Nothing was charged.");
   }
+}
+
+/** Whatever stands before the provider refused with a page of its own: its status counts, its page does not. */
+function refusedUnreadably(status: number, retryAfter: string | undefined): Outcome {
+  const type = REFUSED_AS[status] ?? "invalid_request_error";
+  const message = `The upstream provider refused the call with HTTP ${status}.`;
+  const headers = retryAfter === undefined ? [] : ["retry-after", retryAfter];
+  const refusal = new Refusal(status, type, message, { headers });
+  return { kind: "broken", refusal, truncated: false, told: false };
 }
 
 function broken(message: string): Outcome & { kind: "broken" } {
