@@ -5,7 +5,7 @@ import type { Endpoint } from "../../core/endpoint.ts";
 import type { Plugin } from "../../core/plugin.ts";
 import { invalidRequest, Refusal } from "../../core/refusal.ts";
 import type { Services } from "../../core/services.ts";
-import { holdsImage } from "./vision.ts";
+import { imagesIn } from "./vision.ts";
 
 const MODEL_CHARACTERS_MAX = 256;
 
@@ -54,12 +54,16 @@ export default function alias(services: Services, settings: v.InferOutput<typeof
       if (call.stream && model.standard !== "speech" && !model.labels.has("streaming")) {
         return invalidRequest(`stream: ${model.id} cannot be streamed`, "stream");
       }
-      if (!model.labels.has("vision") && holdsImage(call.body, call.endpoint.protocol)) {
-        const message = `${model.id} cannot read images: choose a model labelled vision`;
-        return invalidRequest(
-          message,
-          call.endpoint.protocol === "responses" ? "input" : "messages",
-        );
+      const images = imagesIn(call.body, call.endpoint.protocol);
+      if (images !== "none") {
+        const param = call.endpoint.protocol === "responses" ? "input" : "messages";
+        if (!model.labels.has("vision")) {
+          const message = `${model.id} cannot read images: choose a model labelled vision`;
+          return invalidRequest(message, param);
+        }
+        if (images === "unreadable") {
+          return invalidRequest(`${param}: images must be PNG, JPEG, WebP or GIF`, param);
+        }
       }
       call.model = model;
       call.replyHeaders.push(`${prefix}model`, model.id);

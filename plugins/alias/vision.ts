@@ -2,20 +2,44 @@ import { arrayOf, type JsonObject, objectOf } from "../../core/json.ts";
 import type { Protocol } from "../../core/wire/wire.ts";
 
 const IMAGE_TYPES = new Set(["image", "image_url", "input_image"]);
+/** What models read; some clients write the second for the first. */
+const FORMATS = new Set(["image/jpeg", "image/jpg", "image/png", "image/webp", "image/gif"]);
+/** No media type is longer; behind it may stand 20 MB of image. */
+const MEDIA_TYPE_CHARACTERS_MAX = 100;
 
-/** Whether the turns of a request hold an image, tool results included. */
-export function holdsImage(body: JsonObject, protocol: Protocol): boolean {
-  if (protocol === "images" || protocol === "speech") return false;
-  const turns = arrayOf(protocol === "responses" ? body["input"] : body["messages"]);
-  return turns.some((turn) => {
-    const content = objectOf(turn)?.["content"];
-    return arrayOf(content).some(isImage);
-  });
+/**
+ * Whether the turns of a request hold images, tool results included, and whether all of them declare a
+ * format that models read. An image named by its address declares none.
+ */
+export function imagesIn(body: JsonObject, protocol: Protocol): "none" | "readable" | "unreadable" {
+  if (protocol === "images" || protocol === "speech") return "none";
+  let found: "none" | "readable" = "none";
+  for (const turn of arrayOf(protocol === "responses" ? body["input"] : body["messages"])) {
+    for (const image of imageParts(objectOf(turn)?.["content"])) {
+      if (!isReadable(image)) return "unreadable";
+      found = "readable";
+    }
+  }
+  return found;
 }
 
-function isImage(part: unknown): boolean {
-  const block = objectOf(part);
-  if (!block) return false;
-  if (typeof block["type"] === "string" && IMAGE_TYPES.has(block["type"])) return true;
-  return block["type"] === "tool_result" && arrayOf(block["content"]).some(isImage);
+function* imageParts(content: unknown, inResult = false): Generator<JsonObject> {
+  for (const entry of arrayOf(content)) {
+    const part = objectOf(entry);
+    const type = part?.["type"];
+    if (!part || typeof type !== "string") continue;
+    if (IMAGE_TYPES.has(type)) yield part;
+    // Results hold no results: whoever nests them deeply must not fill the stack.
+    else if (type === "tool_result" && !inResult) yield* imageParts(part["content"], true);
+  }
+}
+
+function isReadable(image: JsonObject): boolean {
+  const source = objectOf(image["source"]);
+  if (source?.["type"] === "base64") return FORMATS.has(String(source["media_type"]).toLowerCase());
+  // `image_url` is an object in Chat, a text in Responses.
+  const url = objectOf(image["image_url"])?.["url"] ?? image["image_url"];
+  if (typeof url !== "string" || !/^data:/i.test(url)) return true;
+  const end = url.slice(0, MEDIA_TYPE_CHARACTERS_MAX).search(/[;,]/);
+  return FORMATS.has(url.slice("data:".length, Math.max(end, 0)).toLowerCase());
 }
