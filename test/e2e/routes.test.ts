@@ -7,11 +7,11 @@ import type { Gateway } from "../../core/boot.ts";
 import { loadConfig } from "../../core/config.ts";
 import { endpoints } from "../../core/endpoint.ts";
 import type { Route } from "../../core/http/router.ts";
+import { createLog } from "../../core/log.ts";
 import { assertNotCharged, customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { type ConfigChanges, testConfig, writeConfig } from "../support/gateway-config.ts";
 import { copyEmptyLedger } from "../support/ledger-template.ts";
-import { recordedLog } from "../support/log.ts";
 import { bodies, get, paths, post, reload, until } from "../support/requests.ts";
 
 const IMAGE = "iVBORw0KGgo=";
@@ -47,7 +47,7 @@ describe("no stray access", () => {
       const loaded = await loadConfig(file, process.env);
       assert.ok(loaded.ok);
       const { boot } = await import("../../core/boot.ts");
-      inProcess = await boot(loaded.config, recordedLog().log);
+      inProcess = await boot(loaded.config, createLog("silent"));
       routes = inProcess.router.all();
     });
     after(async () => {

@@ -1,0 +1,650 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { admin, type Customer } from "../support/admin.ts";
+import { assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
+import { freePort } from "../support/free-port.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { suspend } from "../support/ledger-sql.ts";
+import {
+  type Answer,
+  bodies,
+  get,
+  openStream,
+  paths,
+  post,
+  reload,
+  send,
+} from "../support/requests.ts";
+
+/** A small body for each endpoint, which succeeds. */
+const CALLS = [
+  [paths.messages, bodies.messages()],
+  [paths.chat, bodies.chat()],
+  [paths.responses, bodies.responses()],
+  [paths.images, bodies.images()],
+  [paths.edits, bodies.images({}, { image: "iVBORw0KGgo=" })],
+  [paths.speech, bodies.speech()],
+] as const;
+
+describe("the specification's tables", () => {
+  let gateway: TestGateway;
+  let customer: Customer;
+  before(async () => {
+    const nobody = `http://127.0.0.1:${await freePort()}`;
+    gateway = await startGateway({
+      config: {
+        // A provider that cannot be reached: nobody listens there.
+        upstreams: { xai: { protocols: { chat: `${nobody}/v1`, responses: `${nobody}/v1` } } },
+      },
+    });
+    customer = await customerWith(gateway);
+  });
+  after(() => gateway.close());
+
+  /** Fails unless the answer is this error in exactly the shape of its endpoint. */
+  function assertError(
+    answer: Answer,
+    status: number,
+    type: string,
+    message: RegExp,
+    { param = null, code = null }: { param?: string | null; code?: string | null } = {},
+    isMessages = false,
+  ): void {
+    assert.equal(answer.status, status, answer.text);
+    assert.equal(answer.headers.get("content-type"), "application/json");
+    const id = answer.headers.get("x-request-id");
+    assert.ok(id);
+    const text = answer.json.error.message;
+    assert.match(text, message);
+    if (isMessages) {
+      const expected = { type: "error", error: { type, message: text }, request_id: id };
+      assert.deepEqual(answer.json, expected);
+    } else assert.deepEqual(answer.json, { error: { message: text, type, param, code } });
+  }
+
+  describe("aliasing", () => {
+    const mapped = async (path: string, body: object) => {
+      const answer = await post(gateway, path, customer, body);
+      assert.equal(answer.status, 200, answer.text);
+      return [answer.headers.get("x-svc-model"), answer.headers.get("x-svc-model-mapped-from")];
+    };
+
+    it("rule 1: short names of families stand for their generation-5 models", async () => {
+      for (const [name, model] of [
+        ["fable", "claude-fable-5-2"],
+        ["opus", "claude-opus-5-5"],
+        ["sonnet", "claude-sonnet-5-5"],
+        ["haiku", "claude-haiku-5-5"],
+      ]) {
+        const { model: _, ...body } = bodies.messages();
+        assert.deepEqual(await mapped(paths.messages, { model: name, ...body }), [model, name]);
+        const chat = bodies.chat({}, { model: name });
+        assert.deepEqual(await mapped(paths.chat, chat), [model, name]);
+        const responses = bodies.responses({}, { model: name });
+        assert.deepEqual(await mapped(paths.responses, responses), [model, name]);
+      }
+    });
+
+    it("rule 2: smaller tiers and unsupported names fall back to the top model of the default family", async () => {
+      for (const name of [
+        "claude-3-haiku-20240307",
+        "gpt-3.5-turbo",
+        "opus-mini",
+        "openai/gpt-4.1-nano",
+        "Claude-Opus-5-5",
+        "no such model",
+      ]) {
+        const [model, from] = await mapped(paths.messages, bodies.messages({}, { model: name }));
+        assert.equal(model, "claude-opus-5-5");
+        assert.equal(from, name.includes(" ") ? "no%20such%20model" : name);
+      }
+    });
+
+    it("rule 2: an unsupported name on an image or speech endpoint is a 404, as no family serves it", async () => {
+      for (const [path, body] of [
+        [paths.images, bodies.images({}, { model: "dall-e-3" })],
+        [paths.edits, bodies.images({}, { model: "dall-e-3", image: "iVBORw0KGgo=" })],
+        [paths.speech, bodies.speech({}, { model: "tts-1" })],
+      ] as const) {
+        const answer = await post(gateway, path, customer, body);
+        const detail = { param: "model", code: "model_not_found" };
+        assertError(answer, 404, "not_found_error", /GET \/v1\/models lists the names/, detail);
+      }
+    });
+
+    it("rule 3: x-svc-model-mapped-from is there if a name was mapped, streamed too, and else not", async () => {
+      const plain = await mapped(paths.messages, bodies.messages());
+      assert.deepEqual(plain, ["claude-opus-5-5", null]);
+      const stream = bodies.messages({}, { model: "haiku", stream: true });
+      assert.deepEqual(await mapped(paths.messages, stream), ["claude-haiku-5-5", "haiku"]);
+      const own = await customerWith(gateway);
+      await post(gateway, paths.chat, own, bodies.chat({}, { model: "tên không có" }));
+      const record = await billedCall(gateway, own);
+      assert.equal(record["mapped_from"], "tên không có");
+      assert.equal(record["model"], "claude-opus-5-5");
+    });
+
+    it("a name can smuggle no line into the response headers", async () => {
+      const evil = "x\r\nset-cookie: a=b";
+      const answer = await post(gateway, paths.chat, customer, bodies.chat({}, { model: evil }));
+      assert.equal(answer.status, 200);
+      assert.equal(answer.headers.get("set-cookie"), null);
+      const header = answer.headers.get("x-svc-model-mapped-from");
+      assert.equal(header, "x%0D%0Aset-cookie%3A%20a%3Db");
+    });
+  });
+
+  describe("authentication", () => {
+    const models = (headers: Record<string, string>) => send(gateway, "/v1/models", { headers });
+
+    it("rule 1: either header is accepted on every endpoint", async () => {
+      const { key } = customer;
+      for (const [path, body] of CALLS) {
+        for (const headers of [
+          { "x-api-key": key },
+          { authorization: `Bearer ${key}` },
+          { authorization: `bearer ${key}` },
+        ]) {
+          const answer = await post(gateway, path, undefined, body, headers as never);
+          assert.equal(answer.status, 200, path);
+        }
+      }
+      assert.equal((await models({ "x-api-key": key })).status, 200);
+      assert.equal((await models({ authorization: `Bearer ${key}` })).status, 200);
+    });
+
+    it("rule 1: an empty header does not hide the other one", async () => {
+      const { key } = customer;
+      const both = await models({ "x-api-key": "", authorization: `Bearer ${key}` });
+      assert.equal(both.status, 200);
+      assert.equal((await models({ "x-api-key": key, authorization: "" })).status, 200);
+    });
+
+    it("rule 2: a missing or wrong key gets 401 authentication_error on every endpoint", async () => {
+      for (const [path, body] of CALLS) {
+        for (const headers of [
+          {},
+          { "x-api-key": "" },
+          { authorization: "Bearer" },
+          { authorization: `Basic ${customer.key}` },
+          { "x-api-key": "tg-wrong" },
+          { authorization: `Bearer ${customer.key.slice(0, -1)}` },
+          { authorization: `Bearer ${customer.key}x` },
+          { "x-api-key": "x".repeat(5000) },
+        ]) {
+          const answer = await post(gateway, path, undefined, body, headers as never);
+          const isMessages = path === paths.messages;
+          const code = { code: "invalid_api_key" };
+          assertError(answer, 401, "authentication_error", /key/, code, isMessages);
+        }
+      }
+      const list = await get(gateway, "/v1/models", undefined);
+      assertError(list, 401, "authentication_error", /key is required/, {
+        code: "invalid_api_key",
+      });
+    });
+
+    it("rule 2: a revoked key is refused at once, and its account's other keys go on", async () => {
+      const own = await customerWith(gateway);
+      const { body } = await admin(gateway, "POST", `/accounts/${own.accountId}/keys`, {
+        name: "other",
+      });
+      const call = (key: unknown) =>
+        post(gateway, paths.messages, { key: String(key) }, bodies.messages());
+      assert.equal((await call(own.key)).status, 200);
+      assert.equal((await call(body["key"])).status, 200);
+      await admin(gateway, "POST", `/keys/${own.keyId}/revoke`);
+      const answer = await call(own.key);
+      assertError(answer, 401, "authentication_error", /revoked/, {}, true);
+      assert.equal((await call(body["key"])).status, 200);
+    });
+
+    it("rule 3: an account has at most 10 active keys, and a revoked one makes room", async () => {
+      const { accountId, keyId } = await customerWith(gateway);
+      const create = async (name: string) =>
+        (await admin(gateway, "POST", `/accounts/${accountId}/keys`, { name })).status;
+      for (let made = 2; made <= 10; made++) assert.equal(await create(`key ${made}`), 201);
+      assert.equal(await create("key 11"), 409);
+      await admin(gateway, "POST", `/keys/${keyId}/revoke`);
+      assert.equal(await create("key 11"), 201);
+    });
+
+    it("rule 4: usage is recorded by key", async () => {
+      const own = await customerWith(gateway);
+      await post(gateway, paths.chat, own, bodies.chat());
+      assert.equal((await billedCall(gateway, own))["key_id"], own.keyId);
+    });
+
+    it("a suspended account gets 403 permission_error", async () => {
+      const own = await customerWith(gateway);
+      await suspend(gateway, own.accountId);
+      const chat = await post(gateway, paths.chat, own, bodies.chat());
+      assertError(chat, 403, "permission_error", /suspended/);
+    });
+
+    it("the key does not reach the provider", async () => {
+      const answer = await post(gateway, paths.chat, customer, bodies.chat({ echo: true }));
+      assert.ok(!answer.text.includes(customer.key));
+    });
+  });
+
+  describe("errors", () => {
+    const both = async (
+      body: (path: string) => unknown,
+      status: number,
+      type: string,
+      message: RegExp,
+      detail: { param?: string; code?: string } = {},
+    ) => {
+      for (const [path] of CALLS) {
+        const answer = await post(gateway, path, customer, body(path));
+        assertError(answer, status, type, message, detail, path === paths.messages);
+      }
+    };
+
+    it("400 invalid_request_error: invalid JSON", async () => {
+      await both(() => "{", 400, "invalid_request_error", /not valid JSON/);
+      await both(() => "", 400, "invalid_request_error", /empty/);
+      await both(() => "[1]", 400, "invalid_request_error", /must be a JSON object/);
+      await both(() => "null", 400, "invalid_request_error", /must be a JSON object/);
+    });
+
+    it("400 invalid_request_error: bytes that are no UTF-8", async () => {
+      const answer = await send(gateway, paths.chat, {
+        method: "POST",
+        headers: { authorization: `Bearer ${customer.key}` },
+        body: Buffer.from([0x7b, 0xff, 0x7d]),
+      });
+      assertError(answer, 400, "invalid_request_error", /not UTF-8/);
+    });
+
+    it("400 invalid_request_error: a missing or wrong parameter, by its name", async () => {
+      for (const [path, body, param] of [
+        [paths.messages, bodies.messages({}, { model: undefined }), "model"],
+        [paths.messages, bodies.messages({}, { messages: undefined }), "messages"],
+        [paths.messages, bodies.messages({}, { messages: [] }), "messages"],
+        [paths.messages, bodies.messages({}, { max_tokens: undefined }), "max_tokens"],
+        [paths.messages, bodies.messages({}, { max_tokens: 0 }), "max_tokens"],
+        [paths.messages, bodies.messages({}, { max_tokens: 1.5 }), "max_tokens"],
+        [paths.messages, bodies.messages({}, { stream: "yes" }), "stream"],
+        [paths.chat, bodies.chat({}, { model: undefined }), "model"],
+        [paths.chat, bodies.chat({}, { model: 7 }), "model"],
+        [paths.chat, bodies.chat({}, { messages: "hello" }), "messages"],
+        [paths.chat, bodies.chat({}, { max_tokens: -1 }), "max_tokens"],
+        [paths.chat, bodies.chat({}, { n: 0 }), "n"],
+        [paths.chat, bodies.chat({}, { n: 129 }), "n"],
+        [paths.responses, bodies.responses({}, { input: undefined }), "input"],
+        [paths.responses, bodies.responses({}, { max_output_tokens: 0 }), "max_output_tokens"],
+        [paths.images, bodies.images({}, { prompt: undefined }), "prompt"],
+        [paths.images, bodies.images({}, { n: 0 }), "n"],
+        [paths.images, bodies.images({}, { n: 11 }), "n"],
+        [paths.images, bodies.images({}, { n: "2" }), "n"],
+        [paths.images, bodies.images({}, { size: "large" }), "size"],
+        [paths.images, bodies.images({}, { size: "1024X1024" }), "size"],
+        [paths.edits, bodies.images(), "image"],
+        [paths.speech, bodies.speech({}, { input: undefined }), "input"],
+        [paths.speech, bodies.speech({}, { voice: "" }), "voice"],
+      ] as const) {
+        const answer = await post(gateway, path, customer, body);
+        const isMessages = path === paths.messages;
+        const message = new RegExp(`^${param}: `);
+        assertError(answer, 400, "invalid_request_error", message, { param }, isMessages);
+      }
+    });
+
+    it("400 invalid_request_error: JSON that is nested too deeply", async () => {
+      const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
+      const body = `{"model":"gpt-4.1-nano","messages":[${deep}]}`;
+      const answer = await post(gateway, paths.chat, customer, body);
+      assertError(answer, 400, "invalid_request_error", /nested too deeply/);
+      const results = `${'[{"type":"tool_result","content":'.repeat(20_000)}1${"}]".repeat(20_000)}`;
+      const tools = `{"model":"opus","max_tokens":9,"messages":[{"role":"user","content":${results}}]}`;
+      const nested = await post(gateway, paths.messages, customer, tools);
+      assertError(nested, 400, "invalid_request_error", /nested too deeply/, {}, true);
+    });
+
+    it("402 insufficient_balance: the wallet is exhausted", async () => {
+      const poor = await customerWith(gateway, "0.000001");
+      for (const [path, body] of CALLS) {
+        const answer = await post(gateway, path, poor, body);
+        const code = { code: "insufficient_balance" };
+        const isMessages = path === paths.messages;
+        assertError(answer, 402, "insufficient_balance", /Top up at http/, code, isMessages);
+      }
+    });
+
+    it("404: a wrong base address, before any key is asked for, with the right one in the message", async () => {
+      for (const [path, message] of [
+        ["/messages", /\/v1 is missing: use \/v1\/messages/],
+        ["/chat/completions", /\/v1 is missing: use \/v1\/chat\/completions/],
+        ["/models", /\/v1 is missing: use \/v1\/models/],
+        ["/v1/v1/messages", /\/v1 is doubled: use \/v1\/messages/],
+        ["/v1/v1/chat/completions", /\/v1 is doubled: use \/v1\/chat\/completions/],
+        ["/v1/v1/audio/speech", /\/v1 is doubled: use \/v1\/audio\/speech/],
+        ["/api/v1/responses", /use \/v1\/responses/],
+        ["/v1/completions", /base address/],
+        ["/", /base address/],
+      ] as const) {
+        const answer = await post(gateway, path, undefined, "{}");
+        assertError(answer, 404, "not_found_error", message, { code: "not_found" });
+      }
+      const versioned = { "anthropic-version": "2023-06-01" };
+      const shaped = await post(gateway, "/v1/v1/messages", undefined, "{}", versioned);
+      assertError(shaped, 404, "not_found_error", /doubled/, {}, true);
+    });
+
+    it("405 with the methods that a path takes", async () => {
+      const answer = await get(gateway, paths.chat, customer);
+      assertError(answer, 405, "invalid_request_error", /takes POST/);
+      assert.equal(answer.headers.get("allow"), "POST");
+    });
+
+    it("429 rate_limit_error of the provider passes with its retry-after", async () => {
+      const limited = { status: 429, retry_after: 12 };
+      const messages = await post(gateway, paths.messages, customer, bodies.messages(limited));
+      assert.equal(messages.status, 429);
+      assert.equal(messages.json.type, "error");
+      assert.equal(messages.json.error.type, "rate_limit_error");
+      assert.equal(messages.headers.get("retry-after"), "12");
+      const chat = await post(gateway, paths.chat, customer, bodies.chat(limited));
+      assert.equal(chat.status, 429);
+      assert.equal(typeof chat.json.error.message, "string");
+      assert.equal(chat.headers.get("retry-after"), "12");
+    });
+
+    it("4xx of the provider pass with its message, in the protocol's shape", async () => {
+      const refused = {
+        status: 400,
+        error: { message: "temperature: too hot", param: "temperature" },
+      };
+      const messages = await post(gateway, paths.messages, customer, bodies.messages(refused));
+      assert.equal(messages.status, 400);
+      assert.equal(messages.json.type, "error");
+      assert.equal(messages.json.error.type, "invalid_request_error");
+      assert.equal(messages.json.error.message, "temperature: too hot");
+      const chat = await post(gateway, paths.chat, customer, bodies.chat(refused));
+      assert.equal(chat.status, 400);
+      assert.equal(chat.json.error.message, "temperature: too hot");
+      assert.equal(chat.json.error.param, "temperature");
+    });
+
+    it("4xx of the provider that are a web page are told in the protocol's shape", async () => {
+      for (const [status, type] of [
+        [404, "not_found_error"],
+        [413, "request_too_large"],
+        [418, "invalid_request_error"],
+        [429, "rate_limit_error"],
+      ] as const) {
+        const page = {
+          status,
+          body: "<html>nginx</html>",
+          content_type: "text/html",
+          retry_after: 3,
+        };
+        for (const stream of [false, true]) {
+          const messages = await post(
+            gateway,
+            paths.messages,
+            customer,
+            bodies.messages(page, { stream }),
+          );
+          assertError(messages, status, type, new RegExp(`HTTP ${status}`), {}, true);
+          const chat = await post(gateway, paths.chat, customer, bodies.chat(page, { stream }));
+          assertError(chat, status, type, new RegExp(`HTTP ${status}`));
+          assert.equal(chat.headers.get("retry-after"), "3");
+          const translated = bodies.chat(page, { model: "opus", stream });
+          assert.equal((await post(gateway, paths.chat, customer, translated)).status, status);
+        }
+      }
+    });
+
+    it("502 api_error: the provider cannot be reached", async () => {
+      for (const stream of [false, true]) {
+        const chat = bodies.chat({}, { model: "grok-4.5", stream });
+        const answer = await post(gateway, paths.chat, customer, chat);
+        assertError(answer, 502, "api_error", /cannot be reached\. Nothing was charged/);
+        const messages = bodies.messages({}, { model: "grok-4.5", stream });
+        const translated = await post(gateway, paths.messages, customer, messages);
+        assertError(translated, 502, "api_error", /cannot be reached/, {}, true);
+      }
+    });
+
+    it("502 api_error: the provider refuses the gateway's own key, of which its customer learns nothing", async () => {
+      for (const status of [401, 402, 403]) {
+        const secret = { status, error: { message: "the gateway's account is overdue" } };
+        const answer = await post(gateway, paths.chat, customer, bodies.chat(secret));
+        assertError(answer, 502, "api_error", /cannot be used at the moment/);
+      }
+    });
+
+    it("502 api_error: the provider fails", async () => {
+      for (const status of [500, 502, 503, 504, 529]) {
+        const answer = await post(gateway, paths.messages, customer, bodies.messages({ status }));
+        assertError(answer, 502, "api_error", /Nothing was charged/, {}, true);
+      }
+    });
+
+    it("503 service_unavailable: more open calls than the gateway takes, with retry-after", async () => {
+      const own = await customerWith(gateway);
+      await reload(gateway, { config: { limits: { calls_max: 1 } } });
+      const stream = await openStream(
+        gateway,
+        paths.chat,
+        own,
+        bodies.chat({ silent_ms: 600_000 }, { stream: true }),
+      );
+      await stream.until((text) => text.includes("data: "));
+      for (const [path, body] of CALLS) {
+        const answer = await post(gateway, path, own, body);
+        const isMessages = path === paths.messages;
+        assertError(answer, 503, "service_unavailable", /try again shortly/, {}, isMessages);
+        assert.equal(answer.headers.get("retry-after"), "1");
+      }
+      stream.leave();
+      await reload(gateway, {});
+    });
+
+    it("504 timeout_error: a call that outlasts the limit, which costs nothing and cancels upstream", async () => {
+      const own = await customerWith(gateway);
+      await reload(gateway, { config: { limits: { call_seconds: 1 } } });
+      const answer = await post(gateway, paths.messages, own, bodies.messages({ hang: true }));
+      assertError(answer, 504, "timeout_error", /longer than the limit of 1 second/, {}, true);
+      const stream = bodies.chat({ silent_ms: 600_000 }, { stream: true });
+      const cut = await post(gateway, paths.chat, own, stream);
+      assert.equal(cut.status, 200);
+      assert.match(cut.text, /"type":"timeout_error"[^\n]*\n\n$/);
+      await reload(gateway, {});
+      await assertNotCharged(gateway, own);
+    });
+
+    it("none of them is charged", async () => {
+      const own = await customerWith(gateway);
+      for (const answer of [
+        await post(gateway, paths.chat, own, "{"),
+        await post(gateway, paths.chat, own, bodies.chat({}, { model: "grok-4.5" })),
+        await post(gateway, paths.chat, own, bodies.chat({ status: 404, body: "x" })),
+        await post(gateway, paths.images, own, bodies.images({}, { model: "opus" })),
+      ]) {
+        assert.ok(answer.status >= 400);
+        assert.equal(answer.headers.get("x-svc-cost-vnd"), null);
+      }
+      await assertNotCharged(gateway, own);
+    });
+  });
+
+  describe("response headers", () => {
+    const directive = { input_tokens: 1000, output_tokens: 500, text: "ok" };
+    const own = (headers: Headers) =>
+      Object.fromEntries([...headers].filter(([name]) => name.startsWith("x-svc-")));
+
+    it("of a call priced per token", async () => {
+      const answer = await post(
+        gateway,
+        paths.messages,
+        customer,
+        bodies.messages(directive, { model: "opus" }),
+      );
+      assert.deepEqual(own(answer.headers), {
+        "x-svc-model": "claude-opus-5-5",
+        "x-svc-model-mapped-from": "opus",
+        "x-svc-input-tokens": "1000",
+        "x-svc-output-tokens": "500",
+        "x-svc-cost-vnd": "54",
+        "x-svc-price-vnd-per-mtok": "36000",
+      });
+    });
+
+    it("of a call with a fixed price", async () => {
+      const body = bodies.chat(directive, { model: "req/gpt-4.1-nano" });
+      const answer = await post(gateway, paths.chat, customer, body);
+      assert.deepEqual(own(answer.headers), {
+        "x-svc-model": "req/gpt-4.1-nano",
+        "x-svc-input-tokens": "1000",
+        "x-svc-output-tokens": "500",
+        "x-svc-cost-vnd": "230",
+        "x-svc-price-vnd-per-request": "230",
+      });
+    });
+
+    it("of a translated call", async () => {
+      const body = bodies.chat(directive, { model: "claude-opus-5-5" });
+      const answer = await post(gateway, paths.chat, customer, body);
+      assert.equal(answer.headers.get("x-svc-model"), "claude-opus-5-5");
+      assert.equal(answer.headers.get("x-svc-cost-vnd"), "54");
+    });
+
+    it("of every endpoint, on success, hold the cost", async () => {
+      for (const [path, body] of CALLS) {
+        const { status, headers } = await post(gateway, path, customer, body);
+        assert.equal(status, 200);
+        assert.match(headers.get("x-svc-cost-vnd") ?? "", /^\d+(\.\d{1,6})?$/, path);
+        assert.ok(headers.get("x-svc-model"));
+      }
+    });
+
+    it("of a stream lack tokens and cost, which nobody knows yet", async () => {
+      for (const [path, body] of [
+        [paths.messages, bodies.messages(directive, { stream: true, model: "opus" })],
+        [paths.chat, bodies.chat(directive, { stream: true, model: "opus" })],
+        [paths.responses, bodies.responses(directive, { stream: true, model: "opus" })],
+      ] as const) {
+        const answer = await post(gateway, path, customer, body);
+        assert.equal(answer.status, 200);
+        assert.match(answer.headers.get("content-type") ?? "", /^text\/event-stream/);
+        assert.deepEqual(own(answer.headers), {
+          "x-svc-model": "claude-opus-5-5",
+          "x-svc-model-mapped-from": "opus",
+          "x-svc-price-vnd-per-mtok": "36000",
+        });
+      }
+    });
+
+    it("x-request-id is on every response, and no two are the same", async () => {
+      const ids = new Set<string | null>();
+      const answers = [
+        await get(gateway, "/healthz", undefined),
+        await get(gateway, "/readyz", undefined),
+        await get(gateway, "/nothing", undefined),
+        await get(gateway, paths.chat, undefined),
+        await get(gateway, "/v1/models", undefined),
+        await get(gateway, "/v1/models", customer),
+        await get(gateway, "/v1/models/none", customer),
+        await get(gateway, "/admin/v1/accounts", undefined),
+        await post(gateway, "/v1/messages/count_tokens", customer, bodies.messages()),
+        await post(gateway, paths.chat, customer, bodies.chat({}, { stream: true })),
+        await post(gateway, paths.chat, customer, bodies.chat({ status: 400 })),
+        await post(gateway, paths.chat, customer, bodies.chat({ status: 500 })),
+      ];
+      for (const [path, body] of CALLS) {
+        answers.push(await post(gateway, path, customer, body));
+        answers.push(await post(gateway, path, customer, "{"));
+        answers.push(await post(gateway, path, undefined, body));
+      }
+      for (const { headers } of answers) ids.add(headers.get("x-request-id"));
+      assert.equal(ids.size, answers.length);
+      assert.ok(!ids.has(null));
+    });
+  });
+
+  describe("endpoints", () => {
+    it("the image model is used on the image endpoints only, and others say where to go", async () => {
+      const model = "req/gpt-image-2";
+      for (const [path, body] of [
+        [paths.messages, bodies.messages({}, { model })],
+        [paths.chat, bodies.chat({}, { model })],
+        [paths.responses, bodies.responses({}, { model })],
+        [paths.speech, bodies.speech({}, { model })],
+      ] as const) {
+        const answer = await post(gateway, path, customer, body);
+        const message = /use \/v1\/images\/generations or \/v1\/images\/edits/;
+        const isMessages = path === paths.messages;
+        assertError(answer, 400, "invalid_request_error", message, { param: "model" }, isMessages);
+      }
+    });
+
+    it("the speech model is used on the speech endpoint only, and others say where to go", async () => {
+      const model = "req/gpt-4o-mini-tts";
+      for (const [path, body] of [
+        [paths.messages, bodies.messages({}, { model })],
+        [paths.chat, bodies.chat({}, { model })],
+        [paths.responses, bodies.responses({}, { model })],
+        [paths.images, bodies.images({}, { model })],
+        [paths.edits, bodies.images({}, { model, image: "iVBORw0KGgo=" })],
+      ] as const) {
+        const answer = await post(gateway, path, customer, body);
+        const message = /use \/v1\/audio\/speech/;
+        const isMessages = path === paths.messages;
+        assertError(answer, 400, "invalid_request_error", message, { param: "model" }, isMessages);
+      }
+    });
+
+    it("chat models are not used for images or speech", async () => {
+      for (const [path, body] of [
+        [paths.images, bodies.images({}, { model: "opus" })],
+        [paths.edits, bodies.images({}, { model: "gpt-4.1-nano", image: "iVBORw0KGgo=" })],
+        [paths.speech, bodies.speech({}, { model: "gpt-4.1-nano" })],
+      ] as const) {
+        const answer = await post(gateway, path, customer, body);
+        const message = /use \/v1\/messages or \/v1\/chat\/completions/;
+        assertError(answer, 400, "invalid_request_error", message, { param: "model" });
+      }
+    });
+
+    it("/v1/messages/count_tokens is free and answers input_tokens alone", async () => {
+      const own = await customerWith(gateway);
+      const { max_tokens: _, ...body } = bodies.messages();
+      const answer = await post(gateway, "/v1/messages/count_tokens", own, body);
+      assert.equal(answer.status, 200, answer.text);
+      assert.deepEqual(Object.keys(answer.json), ["input_tokens"]);
+      assert.ok(answer.json.input_tokens > 0);
+      await assertNotCharged(gateway, own);
+    });
+
+    it("a stream is that of its endpoint, byte for byte as the provider sends it", async () => {
+      for (const [path, body, key] of [
+        [paths.messages, bodies.messages({ text: "Xin chào" }, { stream: true }), "x-api-key"],
+        [
+          paths.responses,
+          bodies.responses({ text: "Xin chào" }, { stream: true }),
+          "authorization",
+        ],
+        [
+          paths.chat,
+          bodies.chat(
+            { text: "Xin chào", comments: 2, eol: "\r\n" },
+            { stream: true, stream_options: { include_usage: true } },
+          ),
+          "authorization",
+        ],
+      ] as const) {
+        const through = await post(gateway, path, customer, body);
+        const direct = await fetch(gateway.simulator.url + path, {
+          method: "POST",
+          headers: { "content-type": "application/json", [key]: "Bearer simulated" },
+          body: JSON.stringify(body),
+        });
+        assert.equal(through.text, await direct.text(), path);
+      }
+    });
+  });
+});
