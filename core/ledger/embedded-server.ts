@@ -2,7 +2,7 @@ import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { PGLiteSocketServer } from "@electric-sql/pglite-socket";
-import { FolderInUse, lockFolder } from "../lock.ts";
+import { FolderInUse, type FolderLock, lockFolder } from "../lock.ts";
 import type { ServerMessage } from "./embedded-process.ts";
 
 /**
@@ -31,7 +31,7 @@ try {
 }
 
 async function serve(folder: string, path: string, waitMs: number): Promise<void> {
-  await lockFolder(folder, waitMs);
+  const lock = await lockFolder(folder, waitMs);
   const db = await openDatabase(folder);
   failFast(db);
   // Left by a killed process; the lock says that nobody listens there any more.
@@ -39,7 +39,7 @@ async function serve(folder: string, path: string, waitMs: number): Promise<void
   const server = new PGLiteSocketServer({ db, path, maxConnections: 8 });
   await server.start();
   process.on("message", (message) => {
-    if (message === "stop") stop(server, db);
+    if (message === "stop") stop(server, db, lock);
   });
   tell({ kind: "ready" });
 }
@@ -72,10 +72,11 @@ function failFast(db: PGlite): void {
   };
 }
 
-function stop(server: PGLiteSocketServer, db: PGlite): void {
+function stop(server: PGLiteSocketServer, db: PGlite, lock: FolderLock): void {
   server
     .stop()
     .then(() => db.close())
+    .then(() => lock.release())
     .finally(() => process.exit(0));
 }
 

@@ -56,13 +56,14 @@ test("a second gateway on the folder is refused, and the first goes on", async (
 });
 
 test("a folder too deep for a socket works", async () => {
-  const deep = join(mkdtempSync(join(tmpdir(), "tollgate-deep-")), "x".repeat(60), "y".repeat(60));
+  const root = mkdtempSync(join(tmpdir(), "tollgate-deep-"));
+  const deep = join(root, "x".repeat(60), "y".repeat(60));
   const other = open(deep);
   assert.ok(other.socketPath.length < 100);
   await other.start();
   await other.ping(5_000);
   await other.stop();
-  rmSync(deep, { recursive: true, force: true });
+  rmSync(root, { recursive: true, force: true });
 });
 
 test("a database that is killed at any time comes back with every settled call", async () => {
