@@ -43,6 +43,8 @@ export class ImageFetcher {
         const isPrivate = error instanceof Error && error.message === NOT_PUBLIC;
         return isPrivate ? "only public http(s) addresses are fetched" : "it cannot be fetched";
       }
+      // A body that is given up half-way emits an error, which would end the process if nobody listened.
+      response.body.on("error", () => {});
       const { location } = response.headers;
       if (response.statusCode >= 300 && response.statusCode < 400 && typeof location === "string") {
         response.body.destroy();
