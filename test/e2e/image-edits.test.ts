@@ -1,0 +1,234 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import { after, before, describe, it } from "node:test";
+import { makePng } from "../../plugins/simulator/png.ts";
+import { assertBalance, assertNotCharged, customerWith } from "../support/billed.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { type Answer, bodies, paths, post, reload, send } from "../support/requests.ts";
+
+const FIELDS = ["image", "image_url", "reference_image", "ref_image"] as const;
+const PRIVATE_TOO = { plugins: { translate: { fetch_private_images: true } } };
+
+const png = makePng(8, 8, 0x00ff00);
+/** The first bytes by which each format is known. */
+const formats = {
+  "image/png": png,
+  "image/jpeg": Buffer.from("ffd8ffe000104a464946", "hex"),
+  "image/gif": Buffer.from("GIF89a\x01\x00\x01\x00", "latin1"),
+  "image/webp": Buffer.from("RIFF\x0c\x00\x00\x00WEBPVP8 ", "latin1"),
+} as const;
+
+describe("POST /v1/images/edits", () => {
+  let gateway: TestGateway;
+  let server: Server;
+  let address: string;
+  let asked: string[];
+
+  before(async () => {
+    gateway = await startGateway(PRIVATE_TOO);
+    asked = [];
+    server = createServer((request, response) => {
+      asked.push(request.url ?? "");
+      switch (request.url) {
+        case "/photo":
+          return response.writeHead(200, { "content-type": "text/plain" }).end(png);
+        case "/moved":
+          return response.writeHead(302, { location: "/photo" }).end();
+        case "/round":
+          return response.writeHead(302, { location: "/round" }).end();
+        case "/moved-with-a-body":
+          return response.writeHead(302, { location: "/missing-with-a-body" }).write("never ended");
+        case "/missing-with-a-body":
+          return response.writeHead(404).write("never ended");
+        case "/cut":
+          response.writeHead(200, { "content-length": 1000 }).write(png);
+          return setImmediate(() => response.destroy());
+        case "/page":
+          return response.writeHead(200, { "content-type": "image/png" }).end("<html></html>");
+        case "/large":
+          response.writeHead(200);
+          return response.end(Buffer.concat([png], 20 * 1024 * 1024 + 1));
+        default:
+          return response.writeHead(404).end();
+      }
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const bound = server.address();
+    assert.ok(bound !== null && typeof bound === "object");
+    address = `http://127.0.0.1:${bound.port}`;
+  });
+  after(async () => {
+    server.closeAllConnections();
+    server.close();
+    await gateway.close();
+  });
+
+  const edit = async (body: object): Promise<Answer> => {
+    const customer = await customerWith(gateway);
+    const answer = await post(gateway, paths.edits, customer, body);
+    if (answer.status === 200) await assertBalance(gateway, customer, "99000");
+    else await assertNotCharged(gateway, customer);
+    return answer;
+  };
+  /** The form that reached the provider. */
+  const sent = (answer: Answer) => {
+    assert.equal(answer.status, 200, answer.text);
+    return JSON.parse(answer.json.data[0].revised_prompt).body;
+  };
+  const digest = (data: Buffer) => createHash("sha256").update(data).digest("hex");
+
+  for (const field of FIELDS) {
+    it(`takes the image as ${field}: a data URL, plain base64 or an address`, async () => {
+      const base64 = png.toString("base64");
+      for (const source of [`data:image/png;base64,${base64}`, base64, `${address}/photo`]) {
+        const form = sent(await edit(bodies.images({ echo: true }, { [field]: source })));
+        assert.equal(form.image.sha256, digest(png));
+        assert.equal(form.image.type, "image/png");
+        assert.equal(form.model, "gpt-image-2");
+      }
+    });
+  }
+
+  it("takes PNG, JPEG, WebP and GIF, known by their bytes whatever is declared", async () => {
+    for (const [type, data] of Object.entries(formats)) {
+      const image = `data:application/octet-stream;base64,${data.toString("base64")}`;
+      const form = sent(await edit(bodies.images({ echo: true }, { image })));
+      assert.equal(form.image.type, type);
+      assert.equal(form.image.sha256, digest(data));
+    }
+  });
+
+  it("passes the other fields on", async () => {
+    const image = png.toString("base64");
+    const more = { image, size: "512x512", quality: "high", user: "u1" };
+    const form = sent(await edit(bodies.images({ echo: true }, more)));
+    assert.equal(form.size, "512x512");
+    assert.equal(form.quality, "high");
+    assert.equal(form.user, "u1");
+    assert.match(form.prompt, /^hello/);
+  });
+
+  it("takes several images, as a list or under several names", async () => {
+    const image = png.toString("base64");
+    for (const more of [{ image: [image, image] }, { image, ref_image: image }]) {
+      const form = sent(await edit(bodies.images({ echo: true }, more)));
+      assert.equal(form.image.length, 2);
+    }
+  });
+
+  it("refuses what is no image of the four formats", async () => {
+    for (const image of [
+      "data:image/bmp;base64,Qk0AAAAAAAAAAAAA",
+      Buffer.from("not an image").toString("base64"),
+      "no base64 at all!",
+      "ftp://images.example/a.png",
+      "file:///etc/passwd",
+      7,
+      "",
+      `${address}/page`,
+      `${address}/missing`,
+      `${address}/round`,
+      `${address}/large`,
+    ]) {
+      const answer = await edit(bodies.images({}, { image }));
+      assert.equal(answer.status, 400, `${image}: ${answer.text}`);
+      assert.equal(answer.json.error.type, "invalid_request_error");
+      assert.equal(answer.json.error.param, "image");
+    }
+    const missing = await edit(bodies.images());
+    assert.match(missing.json.error.message, /^image: a reference image is required/);
+  });
+
+  it("outlives servers of images that misbehave", async () => {
+    for (const path of ["/moved-with-a-body", "/missing-with-a-body", "/cut", "/large"]) {
+      await edit(bodies.images({}, { image: address + path }));
+    }
+    assert.equal((await edit(bodies.images({}, { image: png.toString("base64") }))).status, 200);
+  });
+
+  it("follows a redirect", async () => {
+    const form = sent(await edit(bodies.images({ echo: true }, { image: `${address}/moved` })));
+    assert.equal(form.image.sha256, digest(png));
+  });
+
+  it("takes a file of a form, under each of the four names", async () => {
+    for (const field of FIELDS) {
+      const customer = await customerWith(gateway);
+      const form = new FormData();
+      const { model, prompt } = bodies.images({ echo: true });
+      form.set("model", model);
+      form.set("prompt", prompt);
+      form.set("n", "2");
+      form.set("size", "512x512");
+      form.set(field, new Blob([new Uint8Array(png)], { type: "image/png" }), "photo.png");
+      const answer = await send(gateway, paths.edits, {
+        method: "POST",
+        headers: { authorization: `Bearer ${customer.key}` },
+        body: form,
+      });
+      const reached = sent(answer);
+      assert.equal(reached.image.filename, "photo.png");
+      assert.equal(reached.image.sha256, digest(png));
+      assert.equal(reached.size, "512x512");
+      assert.equal(answer.json.data.length, 2);
+      await assertBalance(gateway, customer, "98000");
+    }
+  });
+
+  it("takes the other forms of an image inside of a form too", async () => {
+    const customer = await customerWith(gateway);
+    const form = new FormData();
+    const { model, prompt } = bodies.images({ echo: true });
+    form.set("model", model);
+    form.set("prompt", prompt);
+    form.set("image_url", `${address}/photo`);
+    const answer = await send(gateway, paths.edits, {
+      method: "POST",
+      headers: { authorization: `Bearer ${customer.key}` },
+      body: form,
+    });
+    assert.equal(sent(answer).image.sha256, digest(png));
+  });
+
+  it("refuses a form that is broken, and forms where JSON is expected", async () => {
+    const customer = await customerWith(gateway);
+    const headers = {
+      authorization: `Bearer ${customer.key}`,
+      "content-type": "multipart/form-data; boundary=x",
+    };
+    for (const path of [paths.edits, paths.images, paths.chat]) {
+      const answer = await send(gateway, path, { method: "POST", headers, body: "--y\r\n" });
+      assert.equal(answer.status, 400, path);
+      assert.equal(answer.json.error.type, "invalid_request_error");
+    }
+    await assertNotCharged(gateway, customer);
+  });
+
+  it("fetches from public addresses only, unless the operator says otherwise", async () => {
+    await reload(gateway, { plugins: { translate: { fetch_private_images: false } } });
+    asked = [];
+    const { port } = new URL(address);
+    for (const image of [
+      `${address}/photo`,
+      `http://localhost:${port}/photo`,
+      `http://[::1]:${port}/photo`,
+      `http://[::ffff:127.0.0.1]:${port}/photo`,
+      `http://0.0.0.0:${port}/photo`,
+      `http://2130706433:${port}/photo`,
+      "http://169.254.169.254/latest/meta-data/",
+      "http://10.0.0.1/photo",
+      "http://192.168.0.1/photo",
+    ]) {
+      const answer = await edit(bodies.images({}, { image }));
+      assert.equal(answer.status, 400, image);
+      assert.match(answer.json.error.message, /only public http\(s\) addresses are fetched/);
+    }
+    assert.deepEqual(asked, []);
+    const inline = await edit(bodies.images({}, { image: png.toString("base64") }));
+    assert.equal(inline.status, 200);
+    await reload(gateway, PRIVATE_TOO);
+  });
+});

@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { parse } from "yaml";
+import { packageRoot } from "../../core/root.ts";
+import type { Customer } from "../support/admin.ts";
+import { customerWith } from "../support/billed.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { get } from "../support/requests.ts";
+
+interface Entry {
+  readonly id: string;
+  readonly price_vnd_per_mtok?: number;
+  readonly price_vnd_per_call?: number;
+  readonly channel?: string;
+  readonly context_window?: number;
+  readonly max_output_tokens?: number;
+  readonly labels?: readonly string[];
+  readonly standard: string;
+}
+
+/** As each model stands in the catalogue that is shipped. */
+const file = readFileSync(join(packageRoot, "config", "catalogue.yaml"), "utf8");
+const catalogue: readonly Entry[] = parse(file, { merge: true }).models;
+
+const VERSIONED = { "anthropic-version": "2023-06-01" };
+
+/** What both shapes say of a model beside its name. */
+function extras(entry: Entry): object {
+  const isImages = entry.standard === "images";
+  return {
+    context_window: entry.context_window ?? null,
+    max_output_tokens: entry.max_output_tokens ?? null,
+    channel: entry.channel ?? "standard",
+    labels: entry.labels ?? [],
+    api_standard: entry.standard,
+    pricing: {
+      currency: "VND",
+      vnd_per_mtok: entry.price_vnd_per_mtok ?? null,
+      vnd_per_call: isImages ? null : (entry.price_vnd_per_call ?? null),
+      vnd_per_image: isImages ? entry.price_vnd_per_call : null,
+    },
+  };
+}
+
+describe("GET /v1/models", () => {
+  let gateway: TestGateway;
+  let customer: Customer;
+  before(async () => {
+    gateway = await startGateway();
+    customer = await customerWith(gateway, "0.000001");
+  });
+  after(() => gateway.close());
+  // biome-ignore lint/suspicious/noExplicitAny: the answer is compared field by field
+  const list = async (headers = {}, query = ""): Promise<any> => {
+    const answer = await get(gateway, `/v1/models${query}`, customer, headers);
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get("content-type"), "application/json");
+    return answer.json;
+  };
+
+  it("lists all 102 models with limits, labels and prices in the OpenAI shape", async () => {
+    const { object, data } = await list();
+    assert.equal(object, "list");
+    assert.equal(data.length, 102);
+    for (const [at, entry] of catalogue.entries()) {
+      const { created, owned_by, ...rest } = data[at];
+      assert.deepEqual(rest, { id: entry.id, object: "model", ...extras(entry) });
+      assert.ok(Number.isInteger(created));
+      assert.equal(typeof owned_by, "string");
+    }
+  });
+
+  it("lists them in the Messages shape to a client that sends its version header", async () => {
+    const answer = await list(VERSIONED);
+    assert.equal(answer.has_more, false);
+    assert.equal(answer.first_id, catalogue[0]?.id);
+    assert.equal(answer.last_id, catalogue.at(-1)?.id);
+    assert.equal(answer.data.length, 102);
+    for (const [at, entry] of catalogue.entries()) {
+      const { created_at, display_name, ...rest } = answer.data[at];
+      assert.deepEqual(rest, { id: entry.id, type: "model", ...extras(entry) });
+      assert.ok(!Number.isNaN(Date.parse(created_at)));
+      assert.equal(typeof display_name, "string");
+    }
+  });
+
+  it("pages in the Messages shape, without a gap or a repetition", async () => {
+    const ids: string[] = [];
+    let after = "";
+    for (let more = true; more; ) {
+      const page = await list(VERSIONED, `?limit=25${after}`);
+      ids.push(...page.data.map((model: Entry) => model.id));
+      more = page.has_more;
+      after = `&after_id=${encodeURIComponent(page.last_id)}`;
+    }
+    assert.deepEqual(
+      ids,
+      catalogue.map(({ id }) => id),
+    );
+  });
+
+  it("holds what the specification counts: 23 on the AWS channel, 38 per call, 64 per token", async () => {
+    const { data } = await list();
+    const count = (holds: (model: ReturnType<typeof JSON.parse>) => boolean) =>
+      data.filter(holds).length;
+    assert.equal(
+      count((model) => model.channel === "aws"),
+      23,
+    );
+    assert.equal(
+      count((model) => model.id.startsWith("svc/")),
+      23,
+    );
+    assert.equal(
+      count((model) => model.id.startsWith("req/")),
+      38,
+    );
+    assert.equal(
+      count((model) => model.pricing.vnd_per_mtok !== null),
+      64,
+    );
+    const windows = new Set(data.map((model: Entry) => model.context_window));
+    for (const tokens of [1_000_000, 200_000, 256_000, 196_000, 500_000, 1_050_000, null]) {
+      assert.ok(windows.has(tokens), `${tokens}`);
+    }
+  });
+
+  it("limits of the top family: 1,000,000 tokens of context, 128,000 of output", async () => {
+    const { data } = await list();
+    const top = data.find((model: Entry) => model.id === "claude-opus-5-5");
+    assert.equal(top.context_window, 1_000_000);
+    assert.equal(top.max_output_tokens, 128_000);
+  });
+
+  it("answers one model by its id, with its slash as it is or encoded, and 404 for none", async () => {
+    for (const entry of catalogue) {
+      for (const id of [entry.id, encodeURIComponent(entry.id)]) {
+        const answer = await get(gateway, `/v1/models/${id}`, customer);
+        assert.equal(answer.json.id, entry.id);
+        assert.deepEqual(answer.json.pricing, Object(extras(entry)).pricing);
+      }
+    }
+    const chat = await get(gateway, "/v1/models/none", customer);
+    assert.equal(chat.status, 404);
+    assert.equal(chat.json.error.type, "not_found_error");
+    const messages = await get(gateway, "/v1/models/none", customer, VERSIONED);
+    assert.equal(messages.status, 404);
+    assert.equal(messages.json.type, "error");
+    assert.equal(messages.json.error.type, "not_found_error");
+  });
+
+  it("answers the ids that calls take, and their prices are those that calls pay", async () => {
+    const rich = await customerWith(gateway);
+    const { data } = await list();
+    for (const { id, api_standard, pricing } of data) {
+      if (api_standard !== "messages" && api_standard !== "chat") continue;
+      const isMessages = api_standard === "messages";
+      const response = await fetch(
+        `${gateway.url}${isMessages ? "/v1/messages" : "/v1/chat/completions"}`,
+        {
+          method: "POST",
+          headers: { authorization: `Bearer ${rich.key}`, "content-type": "application/json" },
+          body: JSON.stringify({
+            model: id,
+            max_tokens: 8,
+            messages: [
+              { role: "user", content: '[[sim {"input_tokens":1000,"output_tokens":0}]]' },
+            ],
+          }),
+        },
+      );
+      await response.arrayBuffer();
+      assert.equal(response.headers.get("x-svc-model"), id);
+      assert.equal(response.headers.get("x-svc-model-mapped-from"), null);
+      const price = pricing.vnd_per_mtok;
+      const cost = price === null ? pricing.vnd_per_call : price / 1000;
+      assert.equal(response.headers.get("x-svc-cost-vnd"), String(cost), id);
+    }
+  });
+});
