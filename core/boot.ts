@@ -9,7 +9,8 @@ import { addModelRoutes } from "./http/models.ts";
 import { Router } from "./http/router.ts";
 import { Server } from "./http/server.ts";
 import { Keys } from "./keys.ts";
-import type { Log } from "./log.ts";
+import type { LineLog, Log } from "./log.ts";
+import { OpenCalls } from "./open-calls.ts";
 import { Pipeline } from "./pipeline.ts";
 import type { Plugin } from "./plugin.ts";
 import type { Runtime } from "./runtime.ts";
@@ -42,7 +43,11 @@ export interface Gateway {
 }
 
 /** Starts everything that a config names: stores first, then plugins, then the listener. */
-export async function boot(first: Config, log: Log, clock: Clock = systemClock): Promise<Gateway> {
+export async function boot(
+  first: Config,
+  log: LineLog,
+  clock: Clock = systemClock,
+): Promise<Gateway> {
   let config = first;
   let upstreams = new Upstreams(config, clock);
   const { hot, ledger, rateLimiter } = createStores(config, clock, log);
@@ -53,7 +58,7 @@ export async function boot(first: Config, log: Log, clock: Clock = systemClock):
   const drainer = new Drainer({ hot, ledger, log, ...SETTLEMENT });
   drainer.start();
   const keys = new Keys(ledger, hot, clock, log);
-  let openCalls: ReadonlySet<Call> = new Set();
+  let openCalls = new OpenCalls();
 
   const services: Services = {
     get config() {

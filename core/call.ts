@@ -134,6 +134,8 @@ export class Call {
   outcome: CallOutcome | undefined = undefined;
   /** How many plugins, in the order of the config, the call has reached: those it must close. */
   entered = 0;
+  /** Its place among the open calls; -1 where it has none. */
+  slot = -1;
   /** The client has left; nothing can be written any more. */
   gone = false;
 

@@ -7,6 +7,7 @@ import type { RateLimiter } from "./hot/rate-limiter.ts";
 import type { Keys } from "./keys.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { Log } from "./log.ts";
+import type { OpenCalls } from "./open-calls.ts";
 import type { Upstreams } from "./upstream/upstreams.ts";
 import type { Wallets } from "./wallets.ts";
 
@@ -26,5 +27,5 @@ export interface Services {
   readonly keys: Keys;
   readonly rateLimiter: RateLimiter;
   /** Calls that are open at this moment. */
-  readonly openCalls: ReadonlySet<Call>;
+  readonly openCalls: Iterable<Call> & Pick<OpenCalls, "size" | "has">;
 }

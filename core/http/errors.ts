@@ -7,7 +7,7 @@ import { statusLine } from "./write.ts";
 
 /** Request headers by lower-case name; a repeated one is joined by commas, as HTTP allows. */
 export function headersOf(req: HttpRequest): Record<string, string> {
-  const headers: Record<string, string> = Object.create(null);
+  const headers: Record<string, string> = {};
   req.forEach((name, value) => {
     const before = headers[name];
     headers[name] = before === undefined ? value : `${before}, ${value}`;

@@ -238,19 +238,21 @@ export class Reply implements Sink {
     this.headSent = true;
     const { res, call } = this;
     res.writeStatus(statusLine(call.status));
-    res.writeHeader("x-request-id", call.id);
-    for (let at = 0; at < headers.length; at += 2) {
-      res.writeHeader(headers[at] ?? "", headers[at + 1] ?? "");
-    }
-    for (let at = 0; at < call.replyHeaders.length; at += 2) {
-      res.writeHeader(call.replyHeaders[at] ?? "", call.replyHeaders[at + 1] ?? "");
-    }
-    if (this.shape === "events") {
-      res.writeHeader("cache-control", "no-cache");
-      // Proxies such as nginx would otherwise gather the stream into blocks.
-      res.writeHeader("x-accel-buffering", "no");
-    }
+    // One native call for all headers, since each costs as much as building the text of all of them.
+    let value = call.id + headerLines(headers) + headerLines(call.replyHeaders);
+    // Proxies such as nginx would otherwise gather a stream into blocks.
+    if (this.shape === "events") value += "\r\ncache-control: no-cache\r\nx-accel-buffering: no";
+    res.writeHeader("x-request-id", value);
   }
+}
+
+/** Headers as lines that follow another header. A line break in one would begin a header of its own. */
+function headerLines(headers: readonly string[]): string {
+  let lines = "";
+  for (let at = 0; at < headers.length; at += 2) lines += `\r\n${headers[at]}: ${headers[at + 1]}`;
+  const breaks = lines.split("\n").length - 1;
+  if (breaks * 2 === headers.length) return lines;
+  return headerLines(headers.map((text) => text.replace(/[\r\n]+/g, " ")));
 }
 
 const NOTHING = new Uint8Array(0);

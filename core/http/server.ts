@@ -9,6 +9,7 @@ import {
 import type { Call } from "../call.ts";
 import { type Endpoint, KEYED_SERVES_NOTHING } from "../endpoint.ts";
 import { newId } from "../id.ts";
+import { OpenCalls } from "../open-calls.ts";
 import { Refusal, serviceUnavailable } from "../refusal.ts";
 import type { Runtime } from "../runtime.ts";
 import { ambiguousLength, boundDeclared, declaredLength, isChunked, readBody } from "./body.ts";
@@ -24,8 +25,7 @@ const EXCLUSIVE_PORT = 1;
 export class Server {
   /** Replaced by a reload; calls that are open keep the one they began with. */
   runtime: Runtime;
-  /** In order of arrival. */
-  readonly openCalls = new Set<Call>();
+  readonly openCalls = new OpenCalls();
   private readonly onCallOver: (call: Call) => void;
   private readonly app = App();
   private listening: us_listen_socket | undefined = undefined;
@@ -162,12 +162,12 @@ export class Server {
     incoming.start();
   }
 
-  /** Ends calls that have lasted too long. They are kept in order of arrival, so the first young one ends it. */
+  /** Ends calls that have lasted too long. */
   private sweep(): void {
     const { clock, limits } = this.runtime;
     const before = clock.monotonic() - limits.callMs;
     for (const call of this.openCalls) {
-      if (call.startedMs > before) return;
+      if (call.startedMs > before) continue;
       const seconds = Math.round(limits.callMs / 1000);
       const message = `The call took longer than the limit of ${seconds} seconds.`;
       const refusal = new Refusal(504, "timeout_error", message);

@@ -1,4 +1,5 @@
 import type { Call } from "../../core/call.ts";
+import type { OpenCalls } from "../../core/open-calls.ts";
 
 const LOOK_AGAIN_MS = 50;
 
@@ -8,7 +9,7 @@ const LOOK_AGAIN_MS = 50;
  * event loop serves all calls of that turn.
  */
 export class EndedCalls {
-  private readonly open: () => ReadonlySet<Call>;
+  private readonly open: () => Pick<OpenCalls, "has">;
   private readonly tell: (call: Call, endedMs: number) => void;
   private readonly calls: Call[] = [];
   private readonly endedMs: number[] = [];
@@ -20,7 +21,7 @@ export class EndedCalls {
   };
 
   /** `open` answers the calls that are not over. */
-  constructor(open: () => ReadonlySet<Call>, tell: (call: Call, endedMs: number) => void) {
+  constructor(open: () => Pick<OpenCalls, "has">, tell: (call: Call, endedMs: number) => void) {
     this.open = open;
     this.tell = tell;
   }

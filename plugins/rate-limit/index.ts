@@ -22,7 +22,7 @@ export default function rateLimit(
   { rateLimiter }: Services,
   settings: v.InferOutput<typeof options>,
 ): Plugin {
-  const running = new Set<Call>();
+  const running = new WeakSet<Call>();
 
   function enter(call: Call, keyId: string): AwaitableVerdict {
     if (settings.concurrent_calls === 0) return undefined;

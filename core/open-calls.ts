@@ -1,0 +1,38 @@
+import type { Call } from "./call.ts";
+
+/**
+ * The calls that are open. An array in which the last call takes the place of one that ends, not a Set: a Set
+ * leaves behind a chain of outgrown tables that still point at calls, and the garbage collector then moves
+ * every call of the past second around, 4 KB each, before it may forget it.
+ */
+export class OpenCalls implements Iterable<Call> {
+  private readonly calls: Call[] = [];
+
+  get size(): number {
+    return this.calls.length;
+  }
+
+  has(call: Call): boolean {
+    return this.calls[call.slot] === call;
+  }
+
+  add(call: Call): void {
+    call.slot = this.calls.length;
+    this.calls.push(call);
+  }
+
+  delete(call: Call): void {
+    if (!this.has(call)) return;
+    const last = this.calls.pop();
+    if (last !== undefined && last !== call) {
+      this.calls[call.slot] = last;
+      last.slot = call.slot;
+    }
+    call.slot = -1;
+  }
+
+  /** In no order; a call may end while it is visited. */
+  [Symbol.iterator](): Iterator<Call> {
+    return [...this.calls][Symbol.iterator]();
+  }
+}
