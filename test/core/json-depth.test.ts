@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { nestsDeeperThan } from "../../core/json.ts";
+
+function depthOf(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
+}
+
+const text = (json: unknown, space?: number) => Buffer.from(JSON.stringify(json, null, space));
+
+describe("the depth of a JSON text", () => {
+  it("is found as a parser finds it, whatever stands in its strings", () => {
+    const anything = fc.anything({
+      key: fc.string({ unit: fc.constantFrom('"', "\\", "[", "]", "{", "}", "a", "đ") }),
+      values: [
+        fc.string({ unit: fc.constantFrom('"', "\\", "[", "]", "{", "}", "é") }),
+        fc.integer(),
+      ],
+      maxDepth: 6,
+    });
+    fc.assert(
+      fc.property(fc.array(anything), fc.constantFrom(0, 2), (value, space) => {
+        const depth = depthOf(JSON.parse(JSON.stringify(value)));
+        const bytes = text(value, space);
+        assert.equal(nestsDeeperThan(depth, bytes), false);
+        assert.equal(nestsDeeperThan(depth - 1, bytes), true);
+      }),
+    );
+  });
+
+  it("counts levels, not brackets", () => {
+    assert.equal(nestsDeeperThan(2, text(Array(1000).fill([]))), false);
+  });
+
+  it("is found in 20 MB of brackets without reading them all", () => {
+    assert.equal(nestsDeeperThan(200, Buffer.alloc(20_000_000, "[")), true);
+  });
+
+  it("of a string that never ends is no matter", () => {
+    for (const broken of ['"', '"\\', '"\\"', '{"a', `"${"\\".repeat(1_000_001)}"`]) {
+      assert.equal(nestsDeeperThan(200, Buffer.from(broken)), false);
+    }
+  });
+});
