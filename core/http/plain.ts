@@ -4,7 +4,7 @@ import { Refusal } from "../refusal.ts";
 import { bodyTooLarge, boundDeclared, declaredLength, readBody } from "./body.ts";
 import { sendRefusal, wireOf } from "./errors.ts";
 import type { PlainHandler, PlainRequest, PlainResponse } from "./router.ts";
-import { endWhole, statusLine, writeSliced } from "./write.ts";
+import { endHead, endWhole, statusLine, writeSliced } from "./write.ts";
 
 /** A request whose parts that uWebSockets.js lends only for a moment have been copied. */
 export type RequestHead = Omit<PlainRequest, "body">;
@@ -87,7 +87,7 @@ async function sendPlain(
     }
     if (!whole) return;
     const bytes = typeof body === "string" ? Buffer.from(body) : (body ?? new Uint8Array(0));
-    if (head.method === "HEAD") res.endWithoutBody(bytes.length);
+    if (head.method === "HEAD") endHead(res, bytes.length);
     else endWhole(res, bytes);
   });
   if (whole) return;

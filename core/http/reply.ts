@@ -8,7 +8,7 @@ import type { ServerEvent } from "../sse/reader.ts";
 import { wires } from "../wire/index.ts";
 import type { Wire } from "../wire/wire.ts";
 import type { PlainResponse } from "./router.ts";
-import { CORKED_BYTES_MAX, endWhole, statusLine, writeSliced } from "./write.ts";
+import { CORKED_BYTES_MAX, endHead, endWhole, statusLine, writeSliced } from "./write.ts";
 
 /** A client that left before any status was sent; nginx's number for it, seen in logs only. */
 const STATUS_CLIENT_GONE = 499;
@@ -166,7 +166,7 @@ export class Reply implements Sink {
       const body = joined(this.held);
       this.res.cork(() => {
         this.writeHead(this.headers);
-        if (this.headOnly) this.res.endWithoutBody(body.length);
+        if (this.headOnly) endHead(this.res, body.length);
         else endWhole(this.res, body);
       });
       return;

@@ -77,19 +77,24 @@ export class Router {
     return [...exact, ...this.patterns.map((pattern) => pattern.route)];
   }
 
+  /** HEAD goes where GET goes, unless it has a route of its own. */
   match(method: string, path: string): Match {
     const methods = this.exact.get(path);
-    const route = methods?.get(method) ?? (method === "HEAD" ? methods?.get("GET") : undefined);
+    const isHead = method === "HEAD";
+    const route = methods?.get(method) ?? (isHead ? methods?.get("GET") : undefined);
     const known = route && this.matches.get(route);
     if (known) return known;
-    const allowed = methods ? [...methods.keys()] : [];
+    const allowed = new Set(methods?.keys());
     for (const pattern of this.patterns) {
       const params = matchParts(pattern.parts, path);
       if (!params) continue;
-      if (pattern.route.method === method) return { kind: "route", route: pattern.route, params };
-      allowed.push(pattern.route.method);
+      const { method: taken } = pattern.route;
+      if (taken === method || (isHead && taken === "GET")) {
+        return { kind: "route", route: pattern.route, params };
+      }
+      allowed.add(taken);
     }
-    return allowed.length > 0 ? { kind: "method", allowed } : { kind: "none" };
+    return allowed.size > 0 ? { kind: "method", allowed: [...allowed] } : { kind: "none" };
   }
 }
 

@@ -18,6 +18,15 @@ export function endWhole(res: HttpResponse, body: Uint8Array): void {
   res.onWritable((offset) => res.tryEnd(body.subarray(offset), body.length)[0]);
 }
 
+/**
+ * Ends the reply to HEAD. uWebSockets.js 20.0.8 takes a reply whose length it is told by argument for one that has not
+ * ended, and cuts the connection at its next request.
+ */
+export function endHead(res: HttpResponse, bodyBytes: number): void {
+  res.writeHeader("content-length", String(bodyBytes));
+  res.endWithoutBody();
+}
+
 /** Writes one part of a reply in slices, each under a cork of its own; false where the client must catch up. */
 export function writeSliced(res: HttpResponse, bytes: Uint8Array): boolean {
   let drained = true;
