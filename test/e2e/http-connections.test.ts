@@ -1,0 +1,234 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { createCustomer, settledWallet, usage, wallet } from "../support/admin.ts";
+import { bodyOf } from "../support/ask.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { assertReconciled, noOpenCalls, openCalls, spent, until } from "../support/proof.ts";
+import { RawClient, rawPost } from "../support/raw-client.ts";
+
+const PATH = "/v1/messages";
+const CREDIT_VND = 100_000;
+
+let gateway: TestGateway;
+
+before(async () => {
+  gateway = await startGateway();
+});
+after(() => gateway.close());
+
+const newCustomer = () => createCustomer(gateway, { creditVnd: CREDIT_VND });
+
+async function upstreamTally(): Promise<{ open: number; aborted: number; calls: number }> {
+  const { open = 0, aborted = 0, calls = 0 } = (await gateway.simulator.stats())[PATH] ?? {};
+  return { open, aborted, calls };
+}
+
+function get(path: string, key: string, method = "GET"): string {
+  return `${method} ${path} HTTP/1.1\r\nhost: gateway\r\nx-api-key: ${key}\r\n\r\n`;
+}
+
+describe("a connection", () => {
+  it("serves call after call, streamed and not", async () => {
+    const { key } = await newCustomer();
+    const client = await RawClient.open(gateway.port);
+    for (const stream of [false, true, false, true]) {
+      await client.send(rawPost(PATH, key, bodyOf(PATH, { output_tokens: 2 }, { stream })));
+      const { status, whole, body } = await client.response();
+      assert.equal(status, 200);
+      assert.equal(whole, true);
+      assert.match(body.toString(), stream ? /message_stop/ : /"type":"message"/);
+    }
+    client.destroy();
+  });
+
+  it("goes on after calls that were refused", async () => {
+    const { key } = await newCustomer();
+    const client = await RawClient.open(gateway.port);
+    for (const [wrongKey, body, expected] of [
+      ["tg-wrong", "{}", 401],
+      [key, "{", 400],
+      [key, "{}", 400],
+      [key, bodyOf(PATH, { status: 418 }), 418],
+      [key, bodyOf(PATH, { status: 500 }), 502],
+      [key, bodyOf(PATH), 200],
+    ] as const) {
+      await client.send(rawPost(PATH, wrongKey, body));
+      assert.equal((await client.response()).status, expected);
+    }
+    client.destroy();
+  });
+
+  it("answers requests that need no upstream in the order in which they were pipelined", async () => {
+    const { key } = await newCustomer();
+    const client = await RawClient.open(gateway.port);
+    await client.send(get("/healthz", key) + get("/v2/x", key) + get("/healthz", key));
+    for (const status of [200, 404, 200]) assert.equal((await client.response()).status, status);
+    client.destroy();
+  });
+
+  it("is cut when a request is pipelined onto a call that is not answered: nothing is charged", async () => {
+    const { key, accountId } = await newCustomer();
+    const { aborted } = await upstreamTally();
+    const client = await RawClient.open(gateway.port);
+    await client.send(rawPost(PATH, key, bodyOf(PATH, { hang: true })));
+    await until("the upstream is asked", async () => (await upstreamTally()).open === 1);
+    assert.notEqual((await wallet(gateway, accountId)).held, "0");
+    await client.send(rawPost(PATH, key, bodyOf(PATH)));
+    await client.closed;
+    assert.equal(client.pending.toString(), "");
+    await noOpenCalls(gateway);
+    assert.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
+    await until(
+      "the upstream is left",
+      async () => (await upstreamTally()).aborted === aborted + 1,
+    );
+  });
+
+  it("is cut when two calls arrive in one packet: neither is charged", async () => {
+    const { key, accountId } = await newCustomer();
+    const client = await RawClient.open(gateway.port);
+    const call = rawPost(PATH, key, bodyOf(PATH));
+    await client.send(Buffer.concat([call, call]));
+    await client.closed;
+    await noOpenCalls(gateway);
+    assert.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
+  });
+
+  it("whose client has closed its half counts as left: nothing is charged, the upstream is cancelled", async () => {
+    const { key, accountId } = await newCustomer();
+    const { aborted } = await upstreamTally();
+    const client = await RawClient.open(gateway.port, { allowHalfOpen: true });
+    await client.send(rawPost(PATH, key, bodyOf(PATH, { hang: true })));
+    await until("the upstream is asked", async () => (await upstreamTally()).open === 1);
+    client.socket.end();
+    await client.closed;
+    await noOpenCalls(gateway);
+    assert.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
+    await until(
+      "the upstream is left",
+      async () => (await upstreamTally()).aborted === aborted + 1,
+    );
+  });
+
+  it("of another version of HTTP is refused", async () => {
+    const client = await RawClient.open(gateway.port);
+    await client.send("GET /healthz HTTP/1.0\r\n\r\n");
+    await client.closed;
+    assert.match(client.pending.toString(), /^HTTP\/1\.1 505 /);
+  });
+});
+
+describe("a method", () => {
+  for (const path of ["/healthz", "/v1/models", "/v1/models/claude-opus-5-5"]) {
+    it(`HEAD ${path} is answered as GET is, without the body`, async () => {
+      const { key } = await newCustomer();
+      const client = await RawClient.open(gateway.port);
+      await client.send(get(path, key));
+      const { status, body, headers } = await client.response();
+      assert.equal(status, 200);
+      await client.send(get(path, key, "HEAD"));
+      const head = await client.head();
+      assert.match(head, /^HTTP\/1\.1 200 /);
+      assert.match(head, new RegExp(`content-length: ${body.length}\r\n`, "i"));
+      assert.ok(head.includes(String(headers["content-type"])));
+      await client.send(get("/v2/none", key));
+      assert.equal((await client.response()).status, 404, "what follows is the next reply");
+      client.destroy();
+    });
+  }
+
+  for (const [method, path, allowed] of [
+    ["OPTIONS", PATH, "POST"],
+    ["GET", PATH, "POST"],
+    ["DELETE", PATH, "POST"],
+    ["BREW", PATH, "POST"],
+    ["POST", "/v1/models", "GET"],
+    ["PUT", "/healthz", "GET"],
+  ] as const) {
+    it(`${method} ${path} answers 405 and names ${allowed}`, async () => {
+      const response = await fetch(gateway.url + path, { method });
+      assert.equal(response.status, 405);
+      assert.equal(response.headers.get("allow"), allowed);
+      assert.match(await response.text(), /"message"/);
+    });
+  }
+});
+
+describe("a client that leaves", () => {
+  it("before its body is complete is charged nothing, and no upstream is asked", async () => {
+    const { key, accountId } = await newCustomer();
+    const { calls } = await upstreamTally();
+    const body = bodyOf(PATH);
+    const client = await RawClient.open(gateway.port);
+    await client.send(
+      rawPost(PATH, key, body.slice(0, -1), { "content-length": `${body.length}` }),
+    );
+    await until("the call is open", async () => (await openCalls(gateway)) === 1);
+    client.reset();
+    await noOpenCalls(gateway);
+    assert.equal((await upstreamTally()).calls, calls);
+    assert.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
+    assert.deepEqual(await usage(gateway, accountId), []);
+  });
+
+  for (const stream of [false, true]) {
+    it(`before the upstream has answered is charged nothing (streamed: ${stream})`, async () => {
+      const { key, accountId } = await newCustomer();
+      const { aborted } = await upstreamTally();
+      const client = await RawClient.open(gateway.port);
+      await client.send(rawPost(PATH, key, bodyOf(PATH, { hang: true }, { stream })));
+      await until("the upstream is asked", async () => (await upstreamTally()).open === 1);
+      client.destroy();
+      await noOpenCalls(gateway);
+      await until("it is left", async () => (await upstreamTally()).aborted === aborted + 1);
+      assert.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
+    });
+  }
+
+  for (const how of ["destroy", "reset"] as const) {
+    it(`in the middle of a stream is charged the input and what it got (${how})`, async () => {
+      const { key, accountId } = await newCustomer();
+      const { aborted } = await upstreamTally();
+      const directive = {
+        text: "one two three four",
+        deltas: 4,
+        silent_ms: 600_000,
+        silent_after_events: 5,
+      };
+      const client = await RawClient.open(gateway.port);
+      await client.send(rawPost(PATH, key, bodyOf(PATH, directive, { stream: true })));
+      await client.sees("content_block_delta");
+      client[how]();
+      await noOpenCalls(gateway);
+      await until("it is left", async () => (await upstreamTally()).aborted === aborted + 1);
+      const { held } = await settledWallet(gateway, accountId);
+      assert.equal(held, "0");
+      const [record] = await usage(gateway, accountId);
+      assert.equal(record?.["outcome"], "gone");
+      assert.equal(record?.["estimated"], true);
+      const outputTokens = Number(record?.["output_tokens"]);
+      assert.ok(outputTokens >= 1 && outputTokens <= 10, `${outputTokens} output tokens`);
+      assert.ok(Number(record?.["input_tokens"]) > 0);
+      assert.ok((await spent(gateway, accountId, CREDIT_VND)) > 0n);
+    });
+  }
+
+  it("in crowds leaves nothing behind", async () => {
+    const { key } = await newCustomer();
+    const clients = await Promise.all(
+      Array.from({ length: 100 }, () => RawClient.open(gateway.port)),
+    );
+    const directive = { output_tokens: 50, event_delay_ms: 3 };
+    for (const [at, client] of clients.entries()) {
+      await client.send(rawPost(PATH, key, bodyOf(PATH, directive, { stream: at % 2 === 0 })));
+    }
+    for (const [at, client] of clients.entries()) {
+      if (at % 4 === 0) await client.sees("message_start");
+      if (at % 3 === 0) client.reset();
+      else client.destroy();
+    }
+    await noOpenCalls(gateway);
+    await until("no upstream is open", async () => (await upstreamTally()).open === 0);
+    await assertReconciled(gateway);
+  });
+});
