@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { formatVnd } from "../../core/money.ts";
+import type { Directive } from "../../plugins/simulator/directive.ts";
+import { createCustomer, usage } from "../support/admin.ts";
+import { ask, bodyOf, type CallPath } from "../support/ask.ts";
+import { type Download, download } from "../support/download.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { assertReconciled, noOpenCalls, spent, until } from "../support/proof.ts";
+
+const CREDIT_VND = 1_000_000;
+const SILENCE_MS = 72_000;
+
+type Streamed = "/v1/messages" | "/v1/chat/completions" | "/v1/responses";
+
+/** What a stream asks for besides its prompt, the event that completes it, and one that says it failed. */
+const STREAMS: Record<Streamed, { more: object; terminal: RegExp; error: RegExp }> = {
+  "/v1/messages": {
+    more: { stream: true },
+    terminal: /event: message_stop/,
+    error: /event: error\r?\ndata: \{"type":"error","error":\{"type":"\w+"/,
+  },
+  "/v1/chat/completions": {
+    more: { stream: true, stream_options: { include_usage: true } },
+    terminal: /data: \[DONE\]/,
+    error: /data: \{"error":\{/,
+  },
+  "/v1/responses": {
+    more: { stream: true },
+    terminal: /response\.(completed|incomplete)"/,
+    error: /event: error\r?\ndata: \{"type":"error"/,
+  },
+};
+const PATHS = Object.keys(STREAMS) as Streamed[];
+
+let gateway: TestGateway;
+let key: string;
+
+before(async () => {
+  gateway = await startGateway();
+  ({ key } = await createCustomer(gateway, { creditVnd: CREDIT_VND }));
+});
+after(async () => {
+  await noOpenCalls(gateway);
+  await assertReconciled(gateway);
+  await gateway.close();
+});
+
+function stream(path: Streamed, directive: Directive, by = key): Promise<Download> {
+  const body = bodyOf(path, directive, STREAMS[path].more);
+  return download(gateway.url + path, body, { "x-api-key": by }, { keep: true });
+}
+
+/** The usage record of an account's only call, once it has reached the ledger. */
+async function onlyRecord(accountId: string): Promise<Record<string, unknown>> {
+  let records: Record<string, unknown>[] = [];
+  await until("the call is recorded", async () => {
+    records = await usage(gateway, accountId);
+    return records.length > 0;
+  });
+  assert.equal(records.length, 1);
+  return records[0] ?? {};
+}
+
+describe("a stream of the same protocol", { concurrency: true }, () => {
+  const shapes: Record<string, Directive> = {
+    "as it mostly is": {},
+    "with line ends of CRLF": { eol: "\r\n" },
+    "with line ends of CR": { eol: "\r" },
+    "with comments": { comments: 2 },
+    "with pings": { pings: 2 },
+    "with all of these": { eol: "\r\n", comments: 3, pings: 2 },
+    "a byte a packet": { split_bytes: 1, text: "a đồng, a 💸" },
+    "in packets of seven bytes": { split_bytes: 7, eol: "\r\n", comments: 2, output_tokens: 20 },
+    "many events a packet": { coalesce: true, output_tokens: 64 },
+    "with a giant event": { giant_event_bytes: 3_000_000, ignore_max_tokens: true },
+    "with reasoning": { thinking: "hm ".repeat(20), text: "so" },
+    "with tool calls": { tools: [{ name: "a" }, { name: "b", arguments: { x: "đ" } }] },
+    "with text that imitates its end": {
+      text: '\n\ndata: [DONE]\n\nevent: message_stop\ndata: {"type":"message_stop","usage":{"output_tokens":9}}\n\n',
+    },
+  };
+  for (const [name, directive] of Object.entries(shapes)) {
+    for (const path of PATHS) {
+      it(`arrives byte for byte ${name}: ${path}`, async () => {
+        const body = bodyOf(path, directive, STREAMS[path].more);
+        const asked = { authorization: "Bearer simulated" };
+        const provider = await download(gateway.simulator.url + path, body, asked);
+        const got = await stream(path, directive);
+        assert.equal(got.status, 200);
+        assert.match(String(got.headers["content-type"]), /^text\/event-stream/);
+        assert.equal(got.error, undefined);
+        assert.equal(got.bytes, provider.bytes);
+        assert.equal(got.hash, provider.hash);
+      });
+    }
+  }
+});
+
+describe("a stream that fails", { concurrency: true }, () => {
+  for (const path of PATHS) {
+    const { terminal, error } = STREAMS[path];
+
+    for (const [name, directive] of Object.entries({
+      "is cut off": { cut_after_events: 4 },
+      "ends cleanly, but too early": { end_after_events: 4 },
+    })) {
+      it(`because it ${name} ends with an error in its protocol, never as if it were whole: ${path}`, async () => {
+        const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+        const got = await stream(path, { output_tokens: 40, ...directive }, customer.key);
+        const text = got.body.toString();
+        assert.equal(got.error, undefined, "the connection itself ends well");
+        assert.match(text, error);
+        assert.doesNotMatch(text, terminal);
+        assert.match(text, /\n\n$/);
+        const record = await onlyRecord(customer.accountId);
+        assert.equal(record["outcome"], "broken");
+        // 40 tokens were ordered; four events are a few of them at most, or none.
+        assert.ok(Number(record["output_tokens"]) < 20, JSON.stringify(record));
+        const cost = await spent(gateway, customer.accountId, CREDIT_VND);
+        assert.equal(formatVnd(cost), record["cost_vnd"]);
+        assert.equal(cost > 0n, Number(record["output_tokens"]) > 0);
+      });
+    }
+
+    it(`by its provider's own error event passes that on, once: ${path}`, async () => {
+      const message = "the provider is overloaded";
+      const directive = { output_tokens: 40, error_after_events: 4, error: { message } };
+      const got = await stream(path, directive);
+      const text = got.body.toString();
+      assert.equal(text.split(message).length, 2, text);
+      assert.doesNotMatch(text, terminal);
+      assert.doesNotMatch(text, /ended before completion|connection to the upstream/);
+    });
+
+    it(`that is not streamed is a 502 and costs nothing: ${path}`, async () => {
+      const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+      const response = await ask(
+        gateway.url,
+        customer.key,
+        path,
+        bodyOf(path, { output_tokens: 40, cut_after_events: 4 }),
+      );
+      assert.equal(response.status, 502);
+      assert.match(await response.text(), /"api_error"/);
+      assert.equal(await spent(gateway, customer.accountId, CREDIT_VND), 0n);
+    });
+  }
+
+  it("in the middle of audio is cut off, and costs nothing", async () => {
+    const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+    const body = bodyOf("/v1/audio/speech", { audio_bytes: 500_000, cut_after_events: 2 });
+    const url = `${gateway.url}/v1/audio/speech`;
+    const got = await download(url, body, { "x-api-key": customer.key });
+    assert.notEqual(got.error, undefined);
+    assert.ok(got.bytes < 500_000);
+    assert.equal(await spent(gateway, customer.accountId, CREDIT_VND), 0n);
+  });
+});
+
+describe("a stream that is silent", { concurrency: true }, () => {
+  for (const path of ["/v1/messages", "/v1/chat/completions"] satisfies CallPath[]) {
+    it(`for more than a minute stays open: ${path}`, async () => {
+      const directive = { output_tokens: 12, silent_ms: SILENCE_MS, silent_after_events: 5 };
+      const got = await stream(path, directive);
+      assert.equal(got.error, undefined);
+      assert.match(got.body.toString(), STREAMS[path].terminal);
+    });
+  }
+
+  it("for more than a minute before its first byte stays open too", async () => {
+    const got = await stream("/v1/messages", { output_tokens: 3, delay_ms: SILENCE_MS });
+    assert.match(got.body.toString(), /event: message_stop/);
+  });
+});
