@@ -5,6 +5,10 @@ import { EmbeddedHotStore } from "./hot/embedded.ts";
 import { EmbeddedRateLimiter } from "./hot/embedded-rate-limiter.ts";
 import type { HotStore } from "./hot/hot.ts";
 import type { RateLimiter } from "./hot/rate-limiter.ts";
+import { RedisClient } from "./hot/redis/client.ts";
+import { RedisRateLimiter } from "./hot/redis/rate-limiter.ts";
+import { truthOf } from "./hot/redis/truth.ts";
+import { RedisHotStore } from "./hot/redis.ts";
 import { connect } from "./ledger/client.ts";
 import { EmbeddedLedger } from "./ledger/embedded.ts";
 import type { Ledger } from "./ledger/ledger.ts";
@@ -21,32 +25,58 @@ export interface Stores {
   readonly ledger: Ledger;
 }
 
+/** Where `stores.hot` names Redis; a change would leave every wallet and every outbox behind. */
+const REDIS_PREFIX = "tollgate";
+/** With the hold's answer after that of the rate limiter, a call is refused within a second. */
+const REDIS_TIMEOUT_MS = 450;
+const SPOOL_BYTES_MAX = 256 * 1024 * 1024;
+
 /** The stores that a config names, not started yet. */
 export function createStores(config: Config, clock: Clock, log: Log): Stores {
-  const { data, hot, ledger } = config.stores;
-  if (hot !== "embedded") {
-    throw new Error(
-      "stores.hot: this version keeps hot balances in its own process only: embedded",
-    );
-  }
+  const { data, hot } = config.stores;
+  const ledger = createLedger(config, clock, log);
+  if (hot !== "embedded") return { ...createRedis(hot, data, ledger, log), ledger };
   return {
     hot: new EmbeddedHotStore({
       journal: { folder: join(data, "journal"), bytesMax: JOURNAL_BYTES_MAX, sync: false, log },
       outboxEntriesMax: OUTBOX_ENTRIES_MAX,
     }),
     rateLimiter: new EmbeddedRateLimiter(clock),
-    ledger:
-      ledger === "embedded"
-        ? new EmbeddedLedger({ folder: join(data, "ledger"), clock, log })
-        : new PostgresLedger({
-            sql: connect({
-              server: { url: ledger },
-              connectionsMax: 10,
-              statementTimeoutMs: 30_000,
-              log,
-            }),
-            clock,
-            log,
-          }),
+    ledger,
   };
+}
+
+function createRedis(
+  servers: string | readonly string[],
+  data: string,
+  ledger: Ledger,
+  log: Log,
+): Omit<Stores, "ledger"> {
+  const client = new RedisClient(servers, REDIS_TIMEOUT_MS);
+  const hot = new RedisHotStore({
+    client,
+    prefix: REDIS_PREFIX,
+    spool: { folder: join(data, "spool"), bytesMax: SPOOL_BYTES_MAX, log },
+    outboxEntriesMax: OUTBOX_ENTRIES_MAX,
+    truth: truthOf(ledger),
+    log,
+  });
+  return { hot, rateLimiter: new RedisRateLimiter(client, REDIS_PREFIX) };
+}
+
+function createLedger(config: Config, clock: Clock, log: Log): Ledger {
+  const { data, ledger } = config.stores;
+  if (ledger === "embedded") {
+    return new EmbeddedLedger({ folder: join(data, "ledger"), clock, log });
+  }
+  return new PostgresLedger({
+    sql: connect({
+      server: { url: ledger },
+      connectionsMax: 10,
+      statementTimeoutMs: 30_000,
+      log,
+    }),
+    clock,
+    log,
+  });
 }

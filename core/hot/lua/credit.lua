@@ -1,0 +1,43 @@
+-- ARGV: account, version, total of all movements so far, call whose hold it releases ('' for none), 2^53 - 1
+local account, version, credited, released_call = ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6]
+local most = tonumber(ARGV[7])
+local known = call('HMGET', wallets, account .. ':a', account .. ':h', account .. ':p', account .. ':v', account .. ':c')
+local is_news = version > (tonumber(known[4]) or -1)
+if not known[1] then
+  -- Whoever is opening the wallet now may have read the ledger before this movement: it will read again.
+  if is_news then
+    call('HSET', wallets, account .. ':v', ARGV[4], account .. ':c', credited)
+  end
+  return { n, 'ok' }
+end
+local difference = '0'
+if is_news then
+  -- Totals may exceed what a Lua number holds, and Redis counts to 2^63: it does the subtraction.
+  local field, before = account .. ':d', known[5]
+  call('HSET', wallets, field, credited)
+  if string.sub(before, 1, 1) == '-' then
+    call('HINCRBY', wallets, field, string.sub(before, 2))
+  elseif before ~= '0' then
+    call('HINCRBY', wallets, field, '-' .. before)
+  end
+  difference = call('HGET', wallets, field)
+  call('HDEL', wallets, field)
+end
+local amount = tonumber(difference)
+local available = tonumber(known[1])
+local released = call('HGET', holds, released_call)
+local freed = released and parts(released) or 0
+if available + freed + amount < 0 then
+  return { n, 'ok' }
+end
+if available + tonumber(known[2]) + tonumber(known[3]) + amount > most then
+  return { n, 'range' }
+end
+if released then
+  give_back(released_call)
+end
+if is_news then
+  call('HINCRBY', wallets, account .. ':a', difference)
+  call('HSET', wallets, account .. ':v', ARGV[4], account .. ':c', credited)
+end
+return { n, 'ok' }

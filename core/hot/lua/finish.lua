@@ -1,0 +1,9 @@
+-- ARGV: outbox as "epoch|process". Deletes it once it is empty; 1 where it is gone.
+local of, process = string.match(ARGV[3], '^(%d+)|(.*)$')
+local outbox = key('o:' .. process, of)
+if call('XLEN', outbox) > 0 then
+  return 0
+end
+call('DEL', outbox)
+call('HDEL', base .. 'orphans', ARGV[3])
+return 1

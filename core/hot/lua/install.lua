@@ -1,0 +1,15 @@
+-- KEYS[4] whether wallets of this epoch may be opened  ARGV: account, balance, version, total of all movements
+local account = ARGV[3]
+if call('HEXISTS', wallets, account .. ':a') == 1 then
+  return { n, 'open' }
+end
+if call('EXISTS', KEYS[4]) == 0 then
+  return { n, 'closed' }
+end
+local known = tonumber(call('HGET', wallets, account .. ':v'))
+if known and known > tonumber(ARGV[5]) then
+  return { n, 'stale' }
+end
+call('HSET', wallets, account .. ':a', ARGV[4], account .. ':h', '0', account .. ':p', '0',
+  account .. ':v', ARGV[5], account .. ':c', ARGV[6])
+return { n, 'open' }

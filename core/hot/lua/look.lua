@@ -1,0 +1,26 @@
+-- Shows that this process lives, and answers all that it must know about the bucket.
+-- ARGV: epoch it knows ('0' for none), operations it was told of, 1 where it is on its way into this epoch
+local run = server()
+local mine = tonumber(call('HGET', key('procs'), me) or '-1')
+if mine >= 0 and ARGV[3] == epoch and mine >= tonumber(ARGV[4]) then
+  call('HINCRBY', key('beats'), me, '1')
+  call('HSET', key('verified'), me, run)
+elseif ARGV[5] == '1' and epoch ~= '' then
+  call('HINCRBY', key('joining'), me, '1')
+end
+local procs = {}
+local beats = call('HGETALL', key('beats'))
+for at = 1, #beats, 2 do
+  local verified = call('HGET', key('verified'), beats[at]) == run and '1' or '0'
+  procs[#procs + 1] = { beats[at], beats[at + 1], verified }
+end
+return {
+  epoch,
+  now() - (tonumber(epoch) or 0),
+  mine,
+  call('SISMEMBER', key('reaped'), me),
+  call('EXISTS', key('open')),
+  procs,
+  call('HGETALL', key('joining')),
+  call('HGETALL', base .. 'orphans'),
+}

@@ -1,0 +1,30 @@
+-- KEYS[4] outbox of the process  KEYS[5] what became of this call
+-- ARGV: call, account, cost, entry, epoch, how long to remember the call (ms)
+local call_id, account = ARGV[3], ARGV[4]
+local done = call('GET', KEYS[5])
+if done then
+  local charged, off, place = string.match(done, '^(%d+):(%d+):(.*)$')
+  return { n, 'duplicate', charged, off, place }
+end
+local hold = call('HGET', holds, call_id)
+local held, holder = 0, ''
+if hold then
+  held, holder, account = parts(hold)
+end
+local cost = tonumber(ARGV[5])
+local available = tonumber(call('HGET', wallets, account .. ':a'))
+if not available and cost > 0 then
+  return { n, 'unknown' }
+end
+local charged = math.min(cost, held + (available or 0))
+if hold then
+  call('HDEL', holds, call_id)
+end
+add(account, ':a', held - charged)
+add(account, ':h', 0 - held)
+add(account, ':p', charged)
+local off = cost - charged
+local id = call('XADD', KEYS[4], '*', 'e', ARGV[6], 'c', text(charged), 'o', text(off))
+local place = ARGV[7] .. '|' .. owner .. '|' .. id
+call('SET', KEYS[5], text(charged) .. ':' .. text(off) .. ':' .. place, 'PX', ARGV[8])
+return { n, 'posted', text(charged), text(off), place }

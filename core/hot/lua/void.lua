@@ -1,0 +1,3 @@
+-- ARGV: call
+give_back(ARGV[3])
+return { n, 'ok' }

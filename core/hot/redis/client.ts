@@ -1,0 +1,117 @@
+import { Cluster, Redis } from "ioredis";
+import type { Script } from "./scripts.ts";
+
+const CONNECT_TIMEOUT_MS = 1_000;
+const RECONNECT_MS_MIN = 25;
+const RECONNECT_MS_MAX = 250;
+/** A cluster tells where a slot has gone; more hops than this are no answer any more. */
+const REDIRECTIONS_MAX = 4;
+const CLUSTER_RETRY_MS = 50;
+/** A connection that owes answers and sends nothing is given up after this many command timeouts. */
+const SILENT_TIMEOUTS = 3;
+
+/** Redis is not connected, or not ready: nothing was sent. */
+export class RedisAway extends Error {
+  constructor(status: string) {
+    super(`redis is away (${status})`);
+    this.name = "RedisAway";
+  }
+}
+
+/** A connection to one Redis or to a cluster, where every command is answered or rejected in time. */
+export class RedisClient {
+  private readonly client: Redis | Cluster;
+
+  /** `servers`: the URL of one Redis, or of some nodes of a cluster. */
+  constructor(servers: string | readonly string[], commandTimeoutMs: number) {
+    this.client = connect(servers, commandTimeoutMs);
+    // Every command that fails says so to its caller; without a listener the process would end.
+    this.client.on("error", () => {});
+  }
+
+  /** Connects in the background, and anew for ever when the connection is lost; tells each time it is there. */
+  connect(onReady: () => void = () => {}): void {
+    this.client.on("ready", onReady);
+    this.client.connect().catch(() => {});
+  }
+
+  disconnect(): void {
+    this.client.disconnect();
+  }
+
+  /** Runs a script that the server knows; rejects with `NOSCRIPT …` where it does not. */
+  evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    if (this.client.status !== "ready") return Promise.reject(new RedisAway(this.client.status));
+    return this.client.evalsha(sha, keys.length, ...keys, ...args);
+  }
+
+  /** Runs a script and makes the server know it. */
+  load(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    if (this.client.status !== "ready") return Promise.reject(new RedisAway(this.client.status));
+    return this.client.eval(script.source, keys.length, ...keys, ...args);
+  }
+
+  /** Runs a script whether the server knows it or not. */
+  async run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    try {
+      return await this.evalsha(script.sha, keys, args);
+    } catch (error) {
+      if (!isUnknownScript(error)) throw error;
+      return await this.load(script, keys, args);
+    }
+  }
+
+  /** Any other command. */
+  call(name: string, ...args: string[]): Promise<unknown> {
+    if (this.client.status !== "ready") return Promise.reject(new RedisAway(this.client.status));
+    return this.client.call(name, args);
+  }
+}
+
+export function isUnknownScript(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("NOSCRIPT");
+}
+
+function connect(servers: string | readonly string[], commandTimeoutMs: number): Redis | Cluster {
+  const common = {
+    commandTimeout: commandTimeoutMs,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: commandTimeoutMs * SILENT_TIMEOUTS,
+    // What was sent when the connection broke may have been done: whoever sent it decides what to do.
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    lazyConnect: true,
+  };
+  if (typeof servers === "string") {
+    return new Redis(servers, {
+      ...common,
+      enableOfflineQueue: false,
+      enableAutoPipelining: true,
+      retryStrategy: reconnectMs,
+    });
+  }
+  const nodes = servers.map((server) => new URL(server));
+  const [first] = nodes;
+  return new Cluster(
+    nodes.map((node) => ({ host: node.hostname, port: Number(node.port || 6379) })),
+    {
+      enableOfflineQueue: false,
+      enableAutoPipelining: true,
+      lazyConnect: true,
+      maxRedirections: REDIRECTIONS_MAX,
+      retryDelayOnFailover: CLUSTER_RETRY_MS,
+      retryDelayOnClusterDown: CLUSTER_RETRY_MS,
+      clusterRetryStrategy: reconnectMs,
+      redisOptions: {
+        ...common,
+        ...(first?.username ? { username: decodeURIComponent(first.username) } : {}),
+        ...(first?.password ? { password: decodeURIComponent(first.password) } : {}),
+        ...(first?.protocol === "rediss:" ? { tls: {} } : {}),
+      },
+    },
+  );
+}
+
+function reconnectMs(attempt: number): number {
+  return Math.min(RECONNECT_MS_MAX, RECONNECT_MS_MIN * attempt);
+}

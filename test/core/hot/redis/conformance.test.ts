@@ -1,0 +1,53 @@
+import { after, before } from "node:test";
+import { startRedis, startRedisCluster, type TestRedis } from "../../../support/redis.ts";
+import { type HotStoreUnderTest, hotStoreConformance } from "../conformance.ts";
+import { endLeases, startStore, type TestStore } from "./store.ts";
+
+let single: TestRedis;
+let cluster: TestRedis;
+
+before(async () => {
+  [single, cluster] = await Promise.all([startRedis(), startRedisCluster()]);
+});
+
+after(async () => {
+  await Promise.all([single.stop(), cluster.stop()]);
+});
+
+/** A crash is the death of the gateway: a new one finds in Redis what it left there. */
+async function killed(redis: TestRedis, before?: TestStore): Promise<HotStoreUnderTest> {
+  const { servers } = redis;
+  const subject = await startStore({
+    servers,
+    ...(before && { prefix: before.prefix, spoolFolder: before.spoolFolder }),
+  });
+  return {
+    store: subject.store,
+    async crash() {
+      await subject.die();
+      await endLeases(servers, subject.prefix);
+      return killed(redis, subject);
+    },
+    dispose: subject.dispose,
+  };
+}
+
+/** A crash is the loss of everything that Redis had, while the gateway goes on. */
+async function wiped(redis: TestRedis): Promise<HotStoreUnderTest> {
+  const { store, prefix, dispose } = await startStore({ servers: redis.servers });
+  const subject: HotStoreUnderTest = {
+    store,
+    async crash() {
+      await redis.wipe(prefix);
+      return subject;
+    },
+    dispose,
+  };
+  return subject;
+}
+
+const outlive = { walletsOutliveCrashes: true };
+hotStoreConformance("redis, gateway killed", () => killed(single), outlive);
+hotStoreConformance("redis, wiped", () => wiped(single));
+hotStoreConformance("redis cluster, gateway killed", () => killed(cluster), outlive);
+hotStoreConformance("redis cluster, wiped", () => wiped(cluster));

@@ -1,0 +1,211 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { RedisClient } from "../../core/hot/redis/client.ts";
+import { freePort } from "./free-port.ts";
+import { Watchdog } from "./watchdog.ts";
+
+const READY_TIMEOUT_MS = 15_000;
+const START_ATTEMPTS = 5;
+const SLOTS = 16_384;
+
+export interface TestRedis {
+  /** As `stores.hot` takes it: a URL, or a list of them for a cluster. */
+  readonly servers: string | readonly string[];
+  /** Forgets every key that begins with this: all that a test has made. */
+  wipe(prefix: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A server of this test's own, so that it may be killed. */
+export interface RedisServer {
+  readonly port: number;
+  readonly url: string;
+  /** One command, on a connection of the test's own. */
+  call(name: string, ...args: string[]): Promise<unknown>;
+  signal(signal: NodeJS.Signals): void;
+  /** Kills it as a crash would and waits until it is gone. */
+  kill(): Promise<void>;
+  /** Starts it again with the same port, and the same folder where it was told to keep anything. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** One Redis: the one that REDIS_URL names, else a server of its own. */
+export async function startRedis(): Promise<TestRedis> {
+  const given = process.env["REDIS_URL"];
+  if (given === undefined) {
+    const server = await startRedisServer();
+    return { servers: server.url, wipe: (prefix) => wipe(server.url, prefix), stop: server.stop };
+  }
+  return { servers: given, wipe: (prefix) => wipe(given, prefix), async stop() {} };
+}
+
+/** A cluster of three nodes without replicas. */
+export async function startRedisCluster(): Promise<TestRedis & { nodes: readonly RedisServer[] }> {
+  const nodes = await Promise.all([0, 1, 2].map(() => startRedisServer({ cluster: true })));
+  const [first] = nodes;
+  for (const [at, node] of nodes.entries()) {
+    const from = Math.floor((SLOTS * at) / nodes.length);
+    const to = Math.floor((SLOTS * (at + 1)) / nodes.length) - 1;
+    await node.call("CLUSTER", "ADDSLOTSRANGE", `${from}`, `${to}`);
+    await node.call("CLUSTER", "SET-CONFIG-EPOCH", `${at + 1}`);
+    if (first && node !== first) {
+      const bus = String(await clusterPort(first));
+      await node.call("CLUSTER", "MEET", "127.0.0.1", `${first.port}`, bus);
+    }
+  }
+  const servers = nodes.map((node) => node.url);
+  await until("the cluster is formed", async () => {
+    const states = await Promise.all(nodes.map((node) => node.call("CLUSTER", "INFO")));
+    return states.every(
+      (state) => `${state}`.includes("cluster_state:ok") && `${state}`.includes("known_nodes:3"),
+    );
+  });
+  return {
+    servers,
+    nodes,
+    wipe: async (prefix) => {
+      await Promise.all(servers.map((server) => wipe(server, prefix)));
+    },
+    async stop() {
+      await Promise.all(nodes.map((node) => node.stop()));
+    },
+  };
+}
+
+/**
+ * A server on a free port, which dies with the test. `settings` are lines of redis.conf as arguments; without
+ * any it keeps nothing over a restart.
+ */
+export async function startRedisServer(
+  options: { cluster?: boolean; settings?: readonly string[] } = {},
+): Promise<RedisServer> {
+  const binary = findBinary() ?? installBinary();
+  for (let attempt = 1; ; attempt += 1) {
+    const server = new Server(binary, await freePort(), await freePort(), options);
+    try {
+      await server.start();
+      return server;
+    } catch (error) {
+      await server.stop();
+      if (attempt === START_ATTEMPTS) throw error;
+    }
+  }
+}
+
+class Server implements RedisServer {
+  readonly port: number;
+  readonly url: string;
+  private readonly binary: string;
+  private readonly settings: readonly string[];
+  private readonly folder = mkdtempSync(join(tmpdir(), "tollgate-redis-"));
+  private readonly watchdog = new Watchdog(this.folder);
+  private child: ChildProcess | undefined;
+  private client: RedisClient | undefined;
+
+  constructor(
+    binary: string,
+    port: number,
+    busPort: number,
+    options: { cluster?: boolean; settings?: readonly string[] },
+  ) {
+    const { cluster = false, settings = ["--save", "", "--appendonly", "no"] } = options;
+    this.binary = binary;
+    this.port = port;
+    this.url = `redis://127.0.0.1:${port}`;
+    const clustered = ["--cluster-enabled", "yes", "--cluster-port", `${busPort}`];
+    this.settings = cluster ? [...settings, ...clustered] : settings;
+    this.stop = this.stop.bind(this);
+  }
+
+  async start(): Promise<void> {
+    const listen = ["--port", `${this.port}`, "--bind", "127.0.0.1", "--dir", this.folder];
+    const child = spawn(this.binary, [...listen, ...this.settings], { stdio: "ignore" });
+    this.child = child;
+    child.unref();
+    this.watchdog.guard(child);
+    await until("redis answers", async () => {
+      if (child.exitCode !== null) throw new Error("redis-server ended at its start");
+      return (await this.call("PING")) === "PONG";
+    });
+  }
+
+  async call(name: string, ...args: string[]): Promise<unknown> {
+    if (this.client === undefined) {
+      const client = new RedisClient(this.url, 5_000);
+      this.client = client;
+      await new Promise<void>((resolve) => client.connect(resolve));
+    }
+    return this.client.call(name, ...args);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.child?.kill(signal);
+  }
+
+  async kill(): Promise<void> {
+    this.client?.disconnect();
+    this.client = undefined;
+    const { child } = this;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    child.ref();
+    const gone = once(child, "exit");
+    child.kill("SIGKILL");
+    await gone;
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    await this.watchdog.stop();
+  }
+}
+
+/** Deletes the keys of a test, at once: scripts run alone. */
+async function wipe(server: string, prefix: string): Promise<void> {
+  const client = new RedisClient(server, 10_000);
+  await new Promise<void>((resolve) => client.connect(resolve));
+  const script =
+    "for _, key in ipairs(redis.call('KEYS', ARGV[1])) do redis.call('UNLINK', key) end";
+  await client.call("EVAL", script, "0", `${prefix}:*`);
+  client.disconnect();
+}
+
+async function clusterPort(node: RedisServer): Promise<number> {
+  const answer = await node.call("CONFIG", "GET", "cluster-port");
+  const text = JSON.stringify(answer instanceof Map ? [...answer] : answer);
+  return Number(/\d+/.exec(text)?.[0]);
+}
+
+async function until(what: string, isSo: () => Promise<unknown> | undefined): Promise<void> {
+  const deadline = performance.now() + READY_TIMEOUT_MS;
+  for (;;) {
+    const answer = await Promise.resolve(isSo()).catch(() => false);
+    if (answer) return;
+    if (performance.now() > deadline) throw new Error(`${what}: not within ${READY_TIMEOUT_MS} ms`);
+    await delay(10);
+  }
+}
+
+function findBinary(): string | undefined {
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  return folders.map((folder) => join(folder, "redis-server")).find((file) => existsSync(file));
+}
+
+function installBinary(): string {
+  if (process.getuid?.() === 0 && existsSync("/usr/bin/apt-get")) {
+    const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+    execFileSync("apt-get", ["update", "-qq"], { env, stdio: "pipe" });
+    const packages = ["install", "-y", "-qq", "--no-install-recommends", "redis-server"];
+    execFileSync("apt-get", packages, { env, stdio: "pipe" });
+    const found = findBinary();
+    if (found) return found;
+  }
+  throw new Error(
+    "The tests need Redis 7: set REDIS_URL to a server that they may use, or install it " +
+      "(Debian: apt install redis-server; macOS: brew install redis).",
+  );
+}
