@@ -95,7 +95,9 @@ export class Children {
 
   private killAll(): void {
     for (const child of this.running) child.kill("SIGKILL");
-    for (const folder of this.folders) rmSync(folder, { recursive: true, force: true });
+    // What is killed may write for another moment: the gateway's ledger ends when it misses its parent.
+    const patient = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 };
+    for (const folder of this.folders) rmSync(folder, patient);
   }
 }
 
