@@ -17,8 +17,9 @@ export function readHead(req: HttpRequest): Head {
   req.forEach((name, value) => {
     headers[name] = value;
   });
-  const query = req.getQuery();
-  const path = query === "" ? req.getUrl() : `${req.getUrl()}?${query}`;
+  // Undefined where the address has no question mark.
+  const query: string | undefined = req.getQuery();
+  const path = query ? `${req.getUrl()}?${query}` : req.getUrl();
   return { method: req.getMethod().toUpperCase(), path, headers };
 }
 
