@@ -1,0 +1,633 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import OpenAI from "openai";
+import type { ChatCompletionChunk, ChatCompletionMessageParam } from "openai/resources/index.js";
+import type { Directive } from "../../plugins/simulator/directive.ts";
+import { makePng } from "../../plugins/simulator/png.ts";
+import type { Customer } from "../support/admin.ts";
+import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
+import { type Echo, echoIn } from "../support/echo.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { asking, bodies, paths, until } from "../support/requests.ts";
+
+/** Upstream it is asked by `/v1/messages`; clients of this file only speak Chat Completions. */
+const MODEL = "claude-opus-5-5";
+/** A model that is asked to think by a budget in tokens. */
+const BUDGET_MODEL = "claude-haiku-4-5";
+
+const WEATHER = {
+  type: "function",
+  function: {
+    name: "weather",
+    description: "The weather of a city.",
+    parameters: {
+      type: "object",
+      properties: { city: { type: "string" } },
+      required: ["city"],
+    },
+  },
+} as const;
+const CLOCK = { type: "function", function: { name: "clock" } } as const;
+const SCHEMA = {
+  type: "object",
+  properties: { city: { type: "string" }, celsius: { type: "number" } },
+  required: ["city", "celsius"],
+  additionalProperties: false,
+} as const;
+
+/** The fields that the gateway adds to what the SDK declares. */
+interface Thoughts {
+  readonly reasoning_content?: string;
+  readonly thinking_blocks?: readonly object[];
+}
+
+describe("OpenAI's client on a model of the Messages protocol", () => {
+  let gateway: TestGateway;
+  let openai: OpenAI;
+  before(async () => {
+    gateway = await startGateway();
+    openai = clientOf((await customerWith(gateway)).key);
+  });
+  after(() => gateway.close());
+
+  const clientOf = (apiKey: string, more: object = {}) =>
+    new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey, maxRetries: 0, ...more });
+  async function fresh(): Promise<{ openai: OpenAI; customer: Customer }> {
+    const customer = await customerWith(gateway);
+    return { openai: clientOf(customer.key), customer };
+  }
+  const tally = async () => (await gateway.simulator.stats())[paths.messages]!;
+  const chat = (directive: Directive = {}, more: object = {}) =>
+    bodies.chat(directive, { model: MODEL, ...more });
+
+  /** What went upstream for a request that ends in an ordinary prompt. */
+  async function upstreamOf(more: object, messages: ChatCompletionMessageParam[] = []) {
+    const prompt = { role: "user" as const, content: asking({ echo: true }) };
+    const { data, response } = await openai.chat.completions
+      .create({ model: MODEL, ...more, messages: [...messages, prompt] })
+      .withResponse();
+    const echo: Echo = echoIn(data.choices[0]?.message.content);
+    assert.equal(echo.path, paths.messages);
+    return { ...echo, dropped: response.headers.get("x-svc-translate-dropped") };
+  }
+
+  /** The same request whole and by the streaming helper. */
+  async function both(body: ReturnType<typeof chat>) {
+    const whole = await openai.chat.completions.create(body);
+    const streamed = await openai.chat.completions.stream(body).finalChatCompletion();
+    return [whole, streamed] as const;
+  }
+
+  describe("text", () => {
+    it("comes whole, under the name of the model that was asked for, and costs its usage", async () => {
+      const { openai, customer } = await fresh();
+      const { data, response } = await openai.chat.completions
+        .create(chat({ text: "Xin chào 🌏", input_tokens: 10, output_tokens: 5 }))
+        .withResponse();
+      assert.equal(data.object, "chat.completion");
+      assert.match(data.id, /^chatcmpl-msg_/);
+      assert.equal(data.model, MODEL);
+      assert.equal(data.choices.length, 1);
+      assert.equal(data.choices[0]?.message.role, "assistant");
+      assert.equal(data.choices[0]?.message.content, "Xin chào 🌏");
+      assert.equal(data.choices[0]?.finish_reason, "stop");
+      assert.equal(data.usage?.total_tokens, 15);
+      assert.equal(response.headers.get("x-svc-cost-vnd"), "0.54");
+      await assertBalance(gateway, customer, "99999.46");
+    });
+
+    it("streams: one id, one role, no usage unless asked, and costs the same", async () => {
+      const { openai, customer } = await fresh();
+      const body = chat({ text: "one two three", input_tokens: 10, output_tokens: 5 });
+      const chunks: ChatCompletionChunk[] = [];
+      for await (const chunk of await openai.chat.completions.create({ ...body, stream: true })) {
+        chunks.push(chunk);
+      }
+      assert.equal(new Set(chunks.map(({ id }) => id)).size, 1);
+      assert.deepEqual([...new Set(chunks.map(({ model }) => model))], [MODEL]);
+      assert.equal(chunks.filter(({ choices }) => choices[0]?.delta.role).length, 1);
+      assert.ok(chunks.every((chunk) => chunk.choices.length === 1 && !("usage" in chunk)));
+      assert.equal(
+        chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join(""),
+        "one two three",
+      );
+      assert.equal(chunks.at(-1)?.choices[0]?.finish_reason, "stop");
+      await assertBalance(gateway, customer, "99999.46");
+    });
+
+    it("is cut where the client's limit says, and is told so", async () => {
+      const body = chat({ output_tokens: 100 }, { max_completion_tokens: 7 });
+      for (const { choices, usage } of await both(body)) {
+        assert.equal(choices[0]?.finish_reason, "length");
+        if (usage) assert.equal(usage.completion_tokens, 7);
+      }
+    });
+
+    it("that stops at a stop sequence ends as any other", async () => {
+      const [whole, streamed] = await both(chat({ text: "one END two" }, { stop: "END" }));
+      for (const { choices } of [whole, streamed]) {
+        assert.equal(choices[0]?.message.content, "one ");
+        assert.equal(choices[0]?.finish_reason, "stop");
+      }
+    });
+
+    it("of a refusal is content filtered, with the provider's explanation", async () => {
+      const body = chat({ refusal: "I cannot help with that." });
+      for (const { choices } of await both(body)) {
+        assert.equal(choices[0]?.finish_reason, "content_filter");
+        assert.equal(choices[0]?.message.refusal, "I cannot help with that.");
+      }
+    });
+
+    it("names the alias that was asked for, not the model behind it", async () => {
+      const body = { ...chat({ text: "ok" }), model: "opus" };
+      for (const answer of await both(body)) assert.equal(answer.model, "opus");
+      const { body: sent } = await upstreamOf({ model: "opus" });
+      assert.equal(sent.model, MODEL);
+    });
+  });
+
+  describe("tools", () => {
+    const asked: Directive = {
+      text: "Let me look.",
+      tools: [
+        { name: "weather", arguments: { city: "Huế", days: [1, [2]] }, id: "toolu_1" },
+        { name: "clock", id: "toolu_2" },
+      ],
+    };
+
+    it("are called in parallel, whole and streamed, byte for byte", async () => {
+      for (const { choices } of await both(chat(asked, { tools: [WEATHER, CLOCK] }))) {
+        assert.equal(choices[0]?.finish_reason, "tool_calls");
+        assert.equal(choices[0].message.content, "Let me look.");
+        assert.deepEqual(
+          choices[0].message.tool_calls?.map((call) =>
+            call.type === "function"
+              ? [call.id, call.function.name, call.function.arguments]
+              : call.type,
+          ),
+          [
+            ["toolu_1", "weather", '{"city":"Huế","days":[1,[2]]}'],
+            ["toolu_2", "clock", "{}"],
+          ],
+        );
+      }
+    });
+
+    it("get their results back in a full loop, and the upstream sees pairs that match", async () => {
+      const question = { role: "user" as const, content: asking(asked) };
+      const first = await openai.chat.completions
+        .stream({ model: MODEL, messages: [question], tools: [WEATHER, CLOCK] })
+        .finalChatCompletion();
+      const conversation: ChatCompletionMessageParam[] = [
+        question,
+        first.choices[0]!.message,
+        { role: "tool", tool_call_id: "toolu_1", content: "31 °C" },
+        { role: "tool", tool_call_id: "toolu_2", content: "12:00" },
+      ];
+      const answer = await openai.chat.completions.create({
+        model: MODEL,
+        tools: [WEATHER, CLOCK],
+        messages: [...conversation, { role: "user", content: asking({ text: "It is hot." }) }],
+      });
+      assert.equal(answer.choices[0]?.message.content, "It is hot.");
+      const { body } = await upstreamOf({ tools: [WEATHER, CLOCK] }, conversation);
+      assert.deepEqual(body.tools, [
+        {
+          name: "weather",
+          description: "The weather of a city.",
+          input_schema: WEATHER.function.parameters,
+        },
+        { name: "clock", input_schema: { type: "object", properties: {} } },
+      ]);
+      assert.deepEqual(body.messages.slice(1), [
+        {
+          role: "assistant",
+          content: [
+            { type: "text", text: "Let me look." },
+            {
+              type: "tool_use",
+              id: "toolu_1",
+              name: "weather",
+              input: { city: "Huế", days: [1, [2]] },
+            },
+            { type: "tool_use", id: "toolu_2", name: "clock", input: {} },
+          ],
+        },
+        {
+          role: "user",
+          content: [
+            { type: "tool_result", tool_use_id: "toolu_1", content: "31 °C" },
+            { type: "tool_result", tool_use_id: "toolu_2", content: "12:00" },
+            { type: "text", text: asking({ echo: true }) },
+          ],
+        },
+      ]);
+    });
+
+    it("of one megabyte of arguments in 100,000 deltas arrive byte for byte", async () => {
+      const args = JSON.stringify({ text: 'ab"\\ngạo 🌏 '.repeat(65_000) });
+      assert.ok(Buffer.byteLength(args) > 1_000_000);
+      const body = chat(
+        { tools: [{ name: "weather", arguments: args }], argument_deltas: 100_000 },
+        { tools: [WEATHER] },
+      );
+      const parts: string[] = [];
+      for await (const chunk of await openai.chat.completions.create({ ...body, stream: true })) {
+        for (const call of chunk.choices[0]?.delta.tool_calls ?? []) {
+          parts.push(call.function?.arguments ?? "");
+        }
+      }
+      assert.ok(parts.length > 90_000);
+      assert.ok(parts.join("") === args);
+    });
+
+    it("of one megabyte of arguments are put together by the streaming helper", async () => {
+      const args = JSON.stringify({ text: "lúa nếp 🌾 ".repeat(90_000) });
+      const body = chat(
+        { tools: [{ name: "weather", arguments: args }], argument_deltas: 300 },
+        { tools: [WEATHER] },
+      );
+      for (const { choices } of await both(body)) {
+        const [call] = choices[0]?.message.tool_calls ?? [];
+        assert.ok(call?.type === "function" && call.function.arguments === args);
+      }
+    });
+
+    it("with names that the upstream would refuse keep them on the client's side", async () => {
+      const name = "files.read/all";
+      const tools = [{ type: "function" as const, function: { name } }];
+      const { body } = await upstreamOf({
+        tools,
+        tool_choice: { type: "function", function: { name } },
+      });
+      const sent: string = body.tools[0].name;
+      assert.match(sent, /^[a-zA-Z0-9_-]{1,128}$/);
+      assert.deepEqual(body.tool_choice, { type: "tool", name: sent });
+      const called = chat({ tools: [{ name: sent, arguments: { a: 1 } }] }, { tools });
+      for (const { choices } of await both(called)) {
+        const [call] = choices[0]?.message.tool_calls ?? [];
+        assert.ok(call?.type === "function");
+        assert.equal(call.function.name, name);
+      }
+    });
+
+    it("are chosen, forced, forbidden and serialised in the upstream's words", async () => {
+      const tools = [WEATHER];
+      for (const [choice, sent] of [
+        ["auto", { type: "auto" }],
+        ["required", { type: "any" }],
+        ["none", { type: "none" }],
+        [
+          { type: "function", function: { name: "weather" } },
+          { type: "tool", name: "weather" },
+        ],
+      ] as const) {
+        const { body } = await upstreamOf({ tools, tool_choice: choice });
+        assert.deepEqual(body.tool_choice, sent);
+      }
+      const { body } = await upstreamOf({ tools, parallel_tool_calls: false });
+      assert.deepEqual(body.tool_choice, { type: "auto", disable_parallel_tool_use: true });
+    });
+
+    it("declared as custom are called as custom", async () => {
+      const tools = [{ type: "custom" as const, custom: { name: "sql" } }];
+      const body = chat({ tools: [{ name: "sql", arguments: { input: "SELECT 1" } }] }, { tools });
+      const whole = await openai.chat.completions.create(body);
+      const [call] = whole.choices[0]?.message.tool_calls ?? [];
+      assert.ok(call?.type === "custom");
+      assert.deepEqual(call.custom, { name: "sql", input: "SELECT 1" });
+    });
+  });
+
+  describe("what goes upstream", () => {
+    it("holds images, inline and by address", async () => {
+      const data = makePng(4, 4, 0xff0000).toString("base64");
+      const { body } = await upstreamOf({}, [
+        {
+          role: "user",
+          content: [
+            { type: "image_url", image_url: { url: `data:image/png;base64,${data}` } },
+            { type: "image_url", image_url: { url: "https://example.com/a.png", detail: "high" } },
+            { type: "text", text: "colours?" },
+          ],
+        },
+      ]);
+      assert.deepEqual(body.messages[0].content.slice(0, 3), [
+        { type: "image", source: { type: "base64", media_type: "image/png", data } },
+        { type: "image", source: { type: "url", url: "https://example.com/a.png" } },
+        { type: "text", text: "colours?" },
+      ]);
+    });
+
+    it("holds system and developer prompts where the upstream reads them, in order", async () => {
+      const { body } = await upstreamOf({}, [
+        { role: "system", content: "One." },
+        { role: "developer", content: [{ type: "text", text: "Two." }] },
+        { role: "user", content: "hello" },
+        { role: "assistant", content: "hi" },
+        { role: "system", content: "Three." },
+      ]);
+      assert.deepEqual(body.system, [
+        { type: "text", text: "One." },
+        { type: "text", text: "Two." },
+        { type: "text", text: "Three." },
+      ]);
+      assert.deepEqual(
+        body.messages.map(({ role }: { role: string }) => role),
+        ["user", "assistant", "user"],
+      );
+    });
+
+    it("asks for JSON by a schema", async () => {
+      const response_format = {
+        type: "json_schema" as const,
+        json_schema: { name: "weather", strict: true, schema: SCHEMA },
+      };
+      const { body } = await upstreamOf({ response_format });
+      assert.deepEqual(body.output_config, { format: { type: "json_schema", schema: SCHEMA } });
+      const text = '{"city":"Huế","celsius":31}';
+      const parsed = await openai.chat.completions.parse(chat({ text }, { response_format }));
+      assert.deepEqual(parsed.choices[0]?.message.parsed, { city: "Huế", celsius: 31 });
+    });
+
+    it("has a limit of output even where the client has none: the model's own", async () => {
+      assert.equal((await upstreamOf({})).body.max_tokens, 128_000);
+      assert.equal((await upstreamOf({ max_tokens: 50 })).body.max_tokens, 50);
+      const both = { max_tokens: 50, max_completion_tokens: 60 };
+      assert.equal((await upstreamOf(both)).body.max_tokens, 60);
+    });
+
+    it("names no hint that was left out, and the reply lists them", async () => {
+      const { body, dropped } = await upstreamOf({
+        seed: 1,
+        logit_bias: {},
+        temperature: 0.5,
+        user: "u-1",
+      });
+      assert.deepEqual(dropped?.split(",").sort(), ["logit_bias", "seed", "temperature"]);
+      assert.deepEqual(Object.keys(body).sort(), ["max_tokens", "messages", "metadata", "model"]);
+      assert.deepEqual(body.metadata, { user_id: "u-1" });
+      assert.equal((await upstreamOf({})).dropped, null);
+    });
+
+    it("carries no header of the client's protocol, and the reply says so", async () => {
+      const { data, response } = await openai.chat.completions
+        .create(chat({ echo: true }), { headers: { "openai-beta": "x=v1", "openai-project": "p" } })
+        .withResponse();
+      const { headers } = echoIn(data.choices[0]?.message.content);
+      assert.deepEqual(
+        Object.keys(headers).filter((name) => /openai|beta|authorization/.test(name)),
+        [],
+      );
+      assert.equal(headers["anthropic-version"], "2023-06-01");
+      assert.equal(headers["x-api-key"], "simulated");
+      assert.equal(response.headers.get("x-svc-translate-dropped"), "openai-beta");
+    });
+
+    it("carries the beta header on a call in the model's own protocol", async () => {
+      const { data } = await openai.chat.completions
+        .create(bodies.chat({ echo: true }), { headers: { "openai-beta": "x=v1" } })
+        .withResponse();
+      assert.equal(echoIn(data.choices[0]?.message.content).headers["openai-beta"], "x=v1");
+    });
+  });
+
+  describe("reasoning", () => {
+    it("is asked for by effort, or by a budget where the model wants one", async () => {
+      const adaptive = (await upstreamOf({ reasoning_effort: "high" })).body;
+      assert.deepEqual(adaptive.thinking, { type: "adaptive", display: "summarized" });
+      assert.deepEqual(adaptive.output_config, { effort: "high" });
+      const budget = (await upstreamOf({ model: BUDGET_MODEL, reasoning_effort: "low" })).body;
+      assert.deepEqual(budget.thinking, { type: "enabled", budget_tokens: 2048 });
+    });
+
+    it("comes apart from the text, whole and streamed, and can be sent back", async () => {
+      const body = chat(
+        { thinking: "I think so.", signature: "sig", redacted_thinking: "hidden", text: "Yes." },
+        { reasoning_effort: "high" },
+      );
+      const blocks = [
+        { type: "thinking", thinking: "I think so.", signature: "sig" },
+        { type: "redacted_thinking", data: "hidden" },
+      ];
+      const whole = await openai.chat.completions.create(body);
+      const message: OpenAI.ChatCompletionMessage & Thoughts = whole.choices[0]!.message;
+      assert.equal(message.content, "Yes.");
+      assert.equal(message.reasoning_content, "I think so.");
+      assert.deepEqual(message.thinking_blocks, blocks);
+
+      let reasoning = "";
+      let text = "";
+      const streamed: object[] = [];
+      for await (const { choices } of await openai.chat.completions.create({
+        ...body,
+        stream: true,
+      })) {
+        const delta: (ChatCompletionChunk.Choice.Delta & Thoughts) | undefined = choices[0]?.delta;
+        reasoning += delta?.reasoning_content ?? "";
+        text += delta?.content ?? "";
+        streamed.push(...(delta?.thinking_blocks ?? []));
+      }
+      assert.deepEqual([reasoning, text], ["I think so.", "Yes."]);
+      assert.deepEqual(streamed, blocks);
+
+      const { body: sent } = await upstreamOf({}, [{ role: "user", content: "sure?" }, message]);
+      assert.deepEqual(sent.messages[1].content, [...blocks, { type: "text", text: "Yes." }]);
+    });
+
+    it("and the cache are counted in the words of the client's protocol", async () => {
+      const body = chat({
+        text: "ok",
+        input_tokens: 1000,
+        cache_read_tokens: 600,
+        cache_write_tokens: 300,
+        output_tokens: 50,
+        reasoning_tokens: 40,
+      });
+      const expected = {
+        prompt_tokens: 1000,
+        completion_tokens: 50,
+        total_tokens: 1050,
+        prompt_tokens_details: { cached_tokens: 600, cache_write_tokens: 300 },
+        completion_tokens_details: { reasoning_tokens: 40 },
+      };
+      assert.deepEqual((await openai.chat.completions.create(body)).usage, expected);
+      const stream = openai.chat.completions.stream({
+        ...body,
+        stream_options: { include_usage: true },
+      });
+      assert.deepEqual((await stream.finalChatCompletion()).usage, expected);
+    });
+  });
+
+  describe("a stream", () => {
+    it("that its client aborts is cancelled upstream, and costs what was delivered", async () => {
+      const { openai, customer } = await fresh();
+      const before = await tally();
+      const delivered = "abcd".repeat(10);
+      const stream = await openai.chat.completions.create({
+        ...chat({
+          text: `${delivered}never`,
+          input_tokens: 100,
+          silent_ms: 600_000,
+          silent_after_events: 12,
+        }),
+        stream: true,
+      });
+      let text = "";
+      for await (const chunk of stream) {
+        text += chunk.choices[0]?.delta.content ?? "";
+        if (text === delivered) stream.controller.abort();
+      }
+      await until("the upstream is cancelled", async () => {
+        return (await tally())["aborted"] === before["aborted"]! + 1;
+      });
+      const record = await billedCall(gateway, customer);
+      assert.equal(record["outcome"], "gone");
+      assert.equal(record["input_tokens"], 100);
+      // 40 letters at 4.2 bytes a token, rounded up.
+      assert.equal(record["output_tokens"], 10);
+      assert.equal(record["cost_vnd"], "3.96");
+    });
+
+    it("that the upstream breaks off ends in an error, never as if it were whole", async () => {
+      for (const fault of [
+        { cut_after_events: 6 },
+        { end_after_events: 6 },
+        { error_after_events: 6 },
+      ] as const) {
+        const stream = await openai.chat.completions.create({
+          ...chat({ text: "one two three four five six", ...fault }),
+          stream: true,
+        });
+        const finished: unknown[] = [];
+        let text = "";
+        await assert.rejects(
+          async () => {
+            for await (const { choices } of stream) {
+              text += choices[0]?.delta.content ?? "";
+              if (choices[0]?.finish_reason) finished.push(choices[0].finish_reason);
+            }
+          },
+          (error) => error instanceof OpenAI.APIError,
+          JSON.stringify(fault),
+        );
+        assert.deepEqual(finished, []);
+        assert.equal(text, "one two three fo");
+      }
+    });
+
+    it("whose first event is an error is an error with a status", async () => {
+      const { openai, customer } = await fresh();
+      const body = chat({
+        error_after_events: 0,
+        error: { type: "overloaded_error", message: "Overloaded" },
+      });
+      await assert.rejects(openai.chat.completions.create({ ...body, stream: true }), (error) => {
+        assert.ok(error instanceof OpenAI.InternalServerError);
+        assert.equal(error.status, 503);
+        assert.equal(error.code, "overloaded");
+        return true;
+      });
+      await assertNotCharged(gateway, customer);
+    });
+  });
+
+  describe("errors arrive as the client's own classes", () => {
+    async function refused(
+      body: ReturnType<typeof chat>,
+      ErrorClass: new (...args: never[]) => InstanceType<typeof OpenAI.APIError>,
+      expected: { status: number; code?: string | null; type?: string; param?: string | null },
+      message = /.{10}/,
+    ) {
+      for (const stream of [false, true]) {
+        await assert.rejects(openai.chat.completions.create({ ...body, stream }), (error) => {
+          assert.ok(error instanceof ErrorClass, String(error));
+          const { status, code, type, param } = error;
+          assert.deepEqual(
+            { status, code, type, param },
+            { code: null, param: null, type: "invalid_request_error", ...expected },
+          );
+          assert.match(error.message, message);
+          return true;
+        });
+      }
+    }
+
+    it("for what the provider refuses", async () => {
+      await refused(chat({ status: 400 }), OpenAI.BadRequestError, { status: 400 });
+      await refused(chat({ status: 404 }), OpenAI.NotFoundError, {
+        status: 404,
+        code: "model_not_found",
+      });
+      await refused(chat({ status: 413 }), OpenAI.APIError, {
+        status: 413,
+        code: "request_too_large",
+      });
+    });
+
+    it("for a conversation that is too long, by the code that agents look for", async () => {
+      await refused(
+        chat({
+          status: 400,
+          error: {
+            type: "invalid_request_error",
+            message: "prompt is too long: 210000 tokens > 200000 maximum",
+          },
+        }),
+        OpenAI.BadRequestError,
+        { status: 400, code: "context_length_exceeded" },
+        /prompt is too long/,
+      );
+    });
+
+    it("for a rate limit, with the provider's retry-after", async () => {
+      for (const stream of [false, true]) {
+        const call = openai.chat.completions.create({
+          ...chat({ status: 429, retry_after: 7 }),
+          stream,
+        });
+        await assert.rejects(call, (error) => {
+          assert.ok(error instanceof OpenAI.RateLimitError);
+          assert.equal(error.code, "rate_limit_exceeded");
+          assert.equal(error.headers.get("retry-after"), "7");
+          return true;
+        });
+      }
+    });
+
+    it("for a provider that fails, as a 502 and free of charge", async () => {
+      const { openai, customer } = await fresh();
+      for (const status of [500, 503, 529]) {
+        await assert.rejects(openai.chat.completions.create(chat({ status })), (error) => {
+          assert.ok(error instanceof OpenAI.InternalServerError);
+          assert.equal(error.status, 502);
+          return true;
+        });
+      }
+      await assertNotCharged(gateway, customer);
+    });
+
+    it("for what the upstream's protocol cannot express, naming the field", async () => {
+      const before = await tally();
+      for (const [param, more] of [
+        ["n", { n: 2 }],
+        ["logprobs", { logprobs: true }],
+        ["audio", { audio: { voice: "alloy", format: "mp3" } }],
+        ["web_search_options", { web_search_options: {} }],
+      ] as const) {
+        const expected = { status: 400, code: "unsupported_parameter", param };
+        await refused(chat({}, more), OpenAI.BadRequestError, expected, new RegExp(param));
+      }
+      const orphan = { messages: [{ role: "tool", tool_call_id: "call_x", content: "1" }] };
+      await refused(
+        chat({}, orphan),
+        OpenAI.BadRequestError,
+        { status: 400, param: "messages" },
+        /call_x/,
+      );
+      assert.deepEqual(await tally(), before);
+    });
+  });
+});
