@@ -2,10 +2,17 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { after, before, describe, it } from "node:test";
-import { admin, type Customer, createCustomer, settledWallet } from "../support/admin.ts";
+import { type Customer, createCustomer, settledWallet } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { assertReconciled, memoryMb, microVnd, noOpenCalls, spent } from "../support/proof.ts";
+import {
+  allUsage,
+  assertReconciled,
+  memoryMb,
+  microVnd,
+  noOpenCalls,
+  spent,
+} from "../support/proof.ts";
 import { Random } from "../support/random.ts";
 import { RawClient } from "../support/raw-client.ts";
 import { type HostileRequest, HostileRequests, malformed } from "./hostile-requests.ts";
@@ -138,7 +145,7 @@ describe("10,000 hostile requests", () => {
   });
 
   it("are charged for what was answered with 200 and for nothing else", async () => {
-    const records = await allUsage(customer.accountId);
+    const records = await allUsage(gateway, customer.accountId);
     const charged = records.filter((record) => record["cost_vnd"] !== "0");
     for (const record of charged) assert.equal(record["status"], 200);
     // The head of a stream of text cannot tell what it costs; that of audio does.
@@ -168,19 +175,3 @@ describe("10,000 hostile requests", () => {
     assert.ok(most < MEMORY_MB_MAX, `${most} MB`);
   });
 });
-
-async function allUsage(accountId: string): Promise<Record<string, unknown>[]> {
-  const records: Record<string, unknown>[] = [];
-  for (let before = ""; ; ) {
-    const { body } = await admin(
-      gateway,
-      "GET",
-      `/accounts/${accountId}/usage?limit=1000${before}`,
-    );
-    const page = body["list"] as Record<string, unknown>[];
-    records.push(...page);
-    const last = page.at(-1);
-    if (!last || page.length < 1000) return records;
-    before = `&before=${encodeURIComponent(`${last["at"]},${last["call_id"]}`)}`;
-  }
-}

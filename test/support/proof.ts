@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { arrayOf, isObject } from "../../core/json.ts";
 import { parseVnd } from "../../core/money.ts";
 import { packageRoot } from "../../core/root.ts";
-import { settledWallet, usage } from "./admin.ts";
+import { admin, settledWallet } from "./admin.ts";
 import type { TestGateway } from "./gateway.ts";
 
 const WAIT_MS = 20_000;
@@ -64,10 +66,26 @@ export async function spent(
   return microVnd(creditVnd) - microVnd(balance);
 }
 
+/** All usage records of an account, newest first; the admin API gives out a thousand at a time. */
+export async function allUsage(
+  gateway: TestGateway,
+  accountId: string,
+): Promise<Record<string, unknown>[]> {
+  const records: Record<string, unknown>[] = [];
+  for (let before = ""; ; ) {
+    const path = `/accounts/${accountId}/usage?limit=1000${before}`;
+    const page = arrayOf((await admin(gateway, "GET", path)).body["list"]).filter(isObject);
+    records.push(...page);
+    const last = page.at(-1);
+    if (!last || page.length < 1000) return records;
+    before = `&before=${encodeURIComponent(`${last["at"]},${last["call_id"]}`)}`;
+  }
+}
+
 /** The sum of the costs in the usage records of an account. */
 export async function recordedCosts(gateway: TestGateway, accountId: string): Promise<bigint> {
   let sum = 0n;
-  for (const record of await usage(gateway, accountId)) sum += microVnd(record["cost_vnd"]);
+  for (const record of await allUsage(gateway, accountId)) sum += microVnd(record["cost_vnd"]);
   return sum;
 }
 
@@ -76,7 +94,6 @@ export async function memoryMb(
   gateway: Pick<TestGateway, "pid">,
   field: "VmRSS" | "VmHWM",
 ): Promise<number> {
-  const { readFile } = await import("node:fs/promises");
   const status = await readFile(`/proc/${gateway.pid}/status`, "utf8");
   return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) / 1024;
 }

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { createCustomer, settledWallet, usage } from "../support/admin.ts";
+import { ask, bodyOf } from "../support/ask.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { allUsage, assertReconciled, microVnd, noOpenCalls, until } from "../support/proof.ts";
+import { Random } from "../support/random.ts";
+
+const ROUNDS = 5;
+const WORKERS = 12;
+const CREDIT_VND = 10_000_000;
+const MICRO_VND_PER_TOKEN = 36_000n;
+const PATH = "/v1/messages";
+
+/** What a client knows of a call of its own. */
+interface Sent {
+  readonly id: string;
+  /** What the call costs if it runs to its end. */
+  readonly costMicroVnd: bigint;
+  /** The whole reply has come, its last byte included. */
+  readonly whole: boolean;
+}
+
+let gateway: TestGateway;
+const random = Random.printed();
+
+before(async () => {
+  gateway = await startGateway({ config: { log: { level: "warn" } } });
+});
+after(() => gateway.close());
+
+/** Calls without a pause until the gateway is gone; what it knows of them goes into `sent`. */
+async function callOn(key: string, sent: Sent[]): Promise<void> {
+  for (;;) {
+    const stream = random.chance(0.5);
+    const input_tokens = 10 + random.below(500);
+    const output_tokens = 1 + random.below(60);
+    const pace = stream && random.chance(0.5) ? { event_delay_ms: 1 } : {};
+    const body = bodyOf(PATH, { input_tokens, output_tokens, ...pace }, { stream });
+    const costMicroVnd = BigInt(input_tokens + output_tokens) * MICRO_VND_PER_TOKEN;
+    let id: string | undefined;
+    let whole = false;
+    try {
+      const response = await ask(gateway.url, key, PATH, body);
+      assert.equal(response.status, 200);
+      id = response.headers.get("x-request-id") ?? "";
+      const text = await response.text();
+      whole = stream ? text.includes("event: message_stop") : text.endsWith("}");
+    } catch (error) {
+      if (error instanceof assert.AssertionError) throw error;
+    }
+    if (id !== undefined) sent.push({ id, costMicroVnd, whole });
+    if (!whole) return;
+  }
+}
+
+describe("a gateway that is killed again and again while it serves", () => {
+  it("charges every reply that arrived whole exactly once, and others for what was delivered at most", async () => {
+    const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+    const sent: Sent[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const load = Array.from({ length: WORKERS }, () => callOn(key, sent));
+      const enough = sent.length + 50 + random.below(200);
+      await until("the load is on", () => sent.length >= enough);
+      // The moment of the kill is the point, and no event tells which one would hurt.
+      await delay(random.below(30));
+      await gateway.kill9();
+      await Promise.all(load);
+      await gateway.start();
+    }
+    await noOpenCalls(gateway);
+    const { balance, held } = await settledWallet(gateway, accountId);
+    assert.equal(held, "0");
+
+    const records = new Map<unknown, bigint>();
+    let costs = 0n;
+    for (const record of await allUsage(gateway, accountId)) {
+      assert.ok(!records.has(record["call_id"]), `${record["call_id"]} is recorded twice`);
+      records.set(record["call_id"], microVnd(record["cost_vnd"]));
+      costs += microVnd(record["cost_vnd"]);
+    }
+    const whole = sent.filter((call) => call.whole);
+    console.log(`# ${whole.length} whole of ${sent.length}, ${records.size} recorded`);
+    assert.ok(whole.length > ROUNDS * WORKERS, "the load was one");
+    for (const { id, costMicroVnd } of whole) assert.equal(records.get(id), costMicroVnd, id);
+    for (const { id, costMicroVnd } of sent.filter((call) => !call.whole)) {
+      const charged = records.get(id) ?? 0n;
+      assert.ok(charged <= costMicroVnd, `${id} was charged ${charged} of ${costMicroVnd}`);
+    }
+    assert.equal(microVnd(CREDIT_VND) - microVnd(balance), costs);
+    await assertReconciled(gateway);
+  });
+
+  it("is as good as new for the next customer", async () => {
+    const { key, accountId } = await createCustomer(gateway, { creditVnd: 100 });
+    const body = bodyOf(PATH, { input_tokens: 900, output_tokens: 50 });
+    const response = await ask(gateway.url, key, PATH, body);
+    assert.equal(response.headers.get("x-svc-cost-vnd"), "34.2");
+    assert.equal((await settledWallet(gateway, accountId)).balance, "65.8");
+    assert.equal((await usage(gateway, accountId)).length, 1);
+  });
+});
