@@ -2,6 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
+import { childrenOf } from "./cpu-time.ts";
 
 const READY_WITHIN_MS = 30_000;
 const END_WITHIN_MS = 10_000;
@@ -89,15 +90,28 @@ export class Children {
     const ended = [...this.running].map(
       (child) => new Promise((resolve) => child.once("exit", resolve)),
     );
-    for (const child of this.running) child.kill("SIGKILL");
+    for (const child of this.running) killTree(child);
     await Promise.all(ended);
   }
 
   private killAll(): void {
-    for (const child of this.running) child.kill("SIGKILL");
-    // What is killed may write for another moment: the gateway's ledger ends when it misses its parent.
+    for (const child of this.running) killTree(child);
+    // What is killed may finish a write first.
     const patient = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 };
     for (const folder of this.folders) rmSync(folder, patient);
+  }
+}
+
+/** Kills a process and its children: the gateway's ledger would otherwise end only when it misses its parent. */
+function killTree(child: ChildProcess): void {
+  const below = child.pid === undefined ? [] : childrenOf(child.pid);
+  child.kill("SIGKILL");
+  for (const pid of below) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It has ended already.
+    }
   }
 }
 
