@@ -1,0 +1,692 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import Anthropic from "@anthropic-ai/sdk";
+import type { Directive } from "../../plugins/simulator/directive.ts";
+import { makePng } from "../../plugins/simulator/png.ts";
+import type { Customer } from "../support/admin.ts";
+import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
+import { echoIn } from "../support/echo.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { asking, bodies, paths, until } from "../support/requests.ts";
+
+/** Upstream it is asked by `/v1/chat/completions`; clients of this file only speak Messages. */
+const MODEL = "gpt-4.1-nano";
+/** A model that thinks, with effort levels from low to max. */
+const THINKING_MODEL = "gpt-5.6-luna";
+/** A model whose provider wants its own reasoning back. */
+const REPLAY_MODEL = "deepseek-v4-flash";
+
+const WEATHER: Anthropic.Tool = {
+  name: "weather",
+  description: "The weather of a city.",
+  input_schema: {
+    type: "object",
+    properties: { city: { type: "string" } },
+    required: ["city"],
+  },
+};
+const CLOCK: Anthropic.Tool = { name: "clock", input_schema: { type: "object" } };
+const SCHEMA = {
+  type: "object",
+  title: "the weather",
+  properties: { city: { type: "string" }, celsius: { type: "number" } },
+  required: ["city", "celsius"],
+  additionalProperties: false,
+} as const;
+
+describe("Anthropic's client on a model of the Chat protocol", () => {
+  let gateway: TestGateway;
+  let anthropic: Anthropic;
+  before(async () => {
+    gateway = await startGateway();
+    anthropic = clientOf((await customerWith(gateway)).key);
+  });
+  after(() => gateway.close());
+
+  const clientOf = (apiKey: string, more: object = {}) =>
+    new Anthropic({ baseURL: gateway.url, apiKey, maxRetries: 0, ...more });
+  async function fresh(): Promise<{ anthropic: Anthropic; customer: Customer }> {
+    const customer = await customerWith(gateway);
+    return { anthropic: clientOf(customer.key), customer };
+  }
+  const tally = async () => (await gateway.simulator.stats())[paths.chat]!;
+  const message = (directive: Directive = {}, more: object = {}) =>
+    bodies.messages(directive, { model: MODEL, ...more });
+
+  /** What went upstream for a request that ends in an ordinary prompt. */
+  async function upstreamOf(more: object, messages: Anthropic.MessageParam[] = []) {
+    const prompt = { role: "user" as const, content: asking({ echo: true }) };
+    const { data, response } = await anthropic.messages
+      .create({ model: MODEL, max_tokens: 4096, ...more, messages: [...messages, prompt] })
+      .withResponse();
+    const echo = echoIn(textOf(data));
+    assert.equal(echo.path, paths.chat);
+    return { ...echo, dropped: response.headers.get("x-svc-translate-dropped") };
+  }
+
+  /** The same request whole and by the streaming helper. */
+  async function both(body: ReturnType<typeof message>) {
+    const whole = await anthropic.messages.create(body);
+    const streamed = await anthropic.messages.stream(body).finalMessage();
+    return [whole, streamed] as const;
+  }
+
+  describe("text", () => {
+    it("comes whole, under the name of the model that was asked for, and costs its usage", async () => {
+      const { anthropic, customer } = await fresh();
+      const { data, response } = await anthropic.messages
+        .create(message({ text: "Xin chào 🌏", input_tokens: 10, output_tokens: 5 }))
+        .withResponse();
+      assert.equal(data.type, "message");
+      assert.equal(data.role, "assistant");
+      assert.match(data.id, /^msg_/);
+      assert.equal(data.model, MODEL);
+      assert.deepEqual(data.content, [{ type: "text", text: "Xin chào 🌏" }]);
+      assert.equal(data.stop_reason, "end_turn");
+      assert.equal(data.usage.input_tokens, 10);
+      assert.equal(data.usage.output_tokens, 5);
+      // 15 tokens at 1,500 đ per million.
+      assert.equal(response.headers.get("x-svc-cost-vnd"), "0.0225");
+      await assertBalance(gateway, customer, "99999.9775");
+    });
+
+    it("streams in the order that the protocol demands, and costs the same", async () => {
+      const { anthropic, customer } = await fresh();
+      const body = message({ text: "one two three", input_tokens: 10, output_tokens: 5 });
+      const kinds: string[] = [];
+      let text = "";
+      for await (const event of await anthropic.messages.create({ ...body, stream: true })) {
+        if (kinds.at(-1) !== event.type) kinds.push(event.type);
+        if (event.type === "message_start") assert.equal(event.message.model, MODEL);
+        if (event.type === "content_block_delta" && event.delta.type === "text_delta") {
+          text += event.delta.text;
+        }
+      }
+      assert.equal(text, "one two three");
+      assert.deepEqual(kinds, [
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
+      ]);
+      await assertBalance(gateway, customer, "99999.9775");
+    });
+
+    it("is cut where the client's limit says, and is told so", async () => {
+      for (const { stop_reason, usage } of await both(
+        message({ output_tokens: 100 }, { max_tokens: 7 }),
+      )) {
+        assert.equal(stop_reason, "max_tokens");
+        assert.equal(usage.output_tokens, 7);
+      }
+    });
+
+    it("of a refusal is a refusal, with the provider's explanation", async () => {
+      for (const { content, stop_reason, stop_details } of await both(
+        message({ refusal: "I cannot help with that." }),
+      )) {
+        assert.equal(stop_reason, "refusal");
+        assert.deepEqual(content, [{ type: "text", text: "I cannot help with that." }]);
+        assert.equal(stop_details?.explanation, "I cannot help with that.");
+      }
+    });
+
+    it("that the provider's filter ends is a refusal too", async () => {
+      for (const { stop_reason } of await both(message({ text: "so", stop: "content_filter" }))) {
+        assert.equal(stop_reason, "refusal");
+      }
+    });
+
+    it("goes on after tools, in a block of its own", async () => {
+      const body = message(
+        { text: "Before.", tools: [{ name: "clock", id: "call_1" }], text_after: "After." },
+        { tools: [CLOCK] },
+      );
+      const { content } = await anthropic.messages.stream(body).finalMessage();
+      assert.deepEqual(content, [
+        { type: "text", text: "Before." },
+        { type: "tool_use", id: "call_1", name: "clock", input: {} },
+        { type: "text", text: "After." },
+      ]);
+    });
+  });
+
+  describe("tools", () => {
+    const asked: Directive = {
+      text: "Let me look.",
+      tools: [
+        { name: "weather", arguments: { city: "Huế", days: [1, [2]] }, id: "call_1" },
+        { name: "clock", id: "call_2" },
+      ],
+    };
+    const called = [
+      { type: "text", text: "Let me look." },
+      { type: "tool_use", id: "call_1", name: "weather", input: { city: "Huế", days: [1, [2]] } },
+      { type: "tool_use", id: "call_2", name: "clock", input: {} },
+    ];
+
+    it("are called in parallel, whole and streamed, one after the other or interleaved", async () => {
+      for (const interleave of [false, true]) {
+        const body = message({ ...asked, interleave }, { tools: [WEATHER, CLOCK] });
+        for (const { content, stop_reason } of await both(body)) {
+          assert.equal(stop_reason, "tool_use");
+          assert.deepEqual(content, called);
+        }
+      }
+    });
+
+    it("interleaved upstream, lose no byte of their arguments on the way", async () => {
+      const args = ["weather", "clock", "weather"].map((name, at) => ({
+        name,
+        id: `call_${at}`,
+        arguments: JSON.stringify({ at, text: `${name} "\\ 🌏 `.repeat(200 + at) }),
+      }));
+      const body = message(
+        { tools: args, interleave: true, argument_deltas: 150 },
+        { tools: [WEATHER, CLOCK] },
+      );
+      const arrived: string[] = [];
+      for await (const event of await anthropic.messages.create({ ...body, stream: true })) {
+        if (event.type === "content_block_start") arrived.push("");
+        if (event.type === "content_block_delta" && event.delta.type === "input_json_delta") {
+          arrived[event.index] += event.delta.partial_json;
+        }
+      }
+      assert.deepEqual(
+        arrived,
+        args.map((tool) => tool.arguments),
+      );
+    });
+
+    it("get their results back in a full loop, and the upstream sees pairs that match", async () => {
+      const question = { role: "user" as const, content: asking(asked) };
+      const first = await anthropic.messages
+        .stream({
+          model: MODEL,
+          max_tokens: 4096,
+          messages: [question],
+          tools: [WEATHER, CLOCK],
+        })
+        .finalMessage();
+      const conversation = (last: string): Anthropic.MessageParam[] => [
+        question,
+        { role: "assistant", content: first.content },
+        {
+          role: "user",
+          content: [
+            { type: "text", text: last },
+            { type: "tool_result", tool_use_id: "call_1", content: "31 °C" },
+            {
+              type: "tool_result",
+              tool_use_id: "call_2",
+              is_error: true,
+              content: [{ type: "text", text: "stopped" }],
+            },
+          ],
+        },
+      ];
+      const more = { model: MODEL, max_tokens: 4096, tools: [WEATHER, CLOCK] };
+      const answer = await anthropic.messages.create({
+        ...more,
+        messages: conversation(asking({ text: "It is hot." })),
+      });
+      assert.deepEqual(answer.content, [{ type: "text", text: "It is hot." }]);
+      const echo = await anthropic.messages.create({
+        ...more,
+        messages: conversation(asking({ echo: true })),
+      });
+      const { body } = echoIn(textOf(echo));
+      assert.deepEqual(body.tools, [
+        {
+          type: "function",
+          function: {
+            name: "weather",
+            description: "The weather of a city.",
+            parameters: WEATHER.input_schema,
+          },
+        },
+        {
+          type: "function",
+          function: { name: "clock", parameters: { type: "object", properties: {} } },
+        },
+      ]);
+      const [, assistant, ...results] = body.messages;
+      assert.equal(assistant.content, "Let me look.");
+      assert.deepEqual(assistant.tool_calls, [
+        {
+          id: "call_1",
+          type: "function",
+          function: { name: "weather", arguments: '{"city":"Huế","days":[1,[2]]}' },
+        },
+        { id: "call_2", type: "function", function: { name: "clock", arguments: "{}" } },
+      ]);
+      assert.deepEqual(results, [
+        { role: "tool", tool_call_id: "call_1", content: "31 °C" },
+        { role: "tool", tool_call_id: "call_2", content: "Error: stopped" },
+        { role: "user", content: asking({ echo: true }) },
+      ]);
+    });
+
+    it("of one megabyte of arguments in 100,000 deltas arrive byte for byte", async () => {
+      const args = JSON.stringify({ text: 'ab"\\ngạo 🌏 '.repeat(65_000) });
+      assert.ok(Buffer.byteLength(args) > 1_000_000);
+      const body = message(
+        { tools: [{ name: "weather", arguments: args }], argument_deltas: 100_000 },
+        { tools: [WEATHER] },
+      );
+      const parts: string[] = [];
+      for await (const event of await anthropic.messages.create({ ...body, stream: true })) {
+        if (event.type !== "content_block_delta") continue;
+        if (event.delta.type === "input_json_delta") parts.push(event.delta.partial_json);
+      }
+      assert.ok(parts.length > 90_000);
+      assert.ok(parts.join("") === args);
+    });
+
+    it("of one megabyte of arguments are put together by the streaming helper", async () => {
+      const input = { text: "lúa nếp 🌾 ".repeat(90_000) };
+      const body = message(
+        { tools: [{ name: "weather", arguments: input }], argument_deltas: 20_000 },
+        { tools: [WEATHER] },
+      );
+      for (const { content } of await both(body)) {
+        const [call] = content;
+        assert.ok(call?.type === "tool_use");
+        assert.ok(JSON.stringify(call.input) === JSON.stringify(input));
+      }
+    });
+
+    it("with names and ids too long for the upstream keep them on the client's side", async () => {
+      const name = `mcp__${"files_".repeat(15)}read`;
+      const tools = [{ name, input_schema: { type: "object" as const } }];
+      const id = `toolu_${"x".repeat(60)}`;
+      const history: Anthropic.MessageParam[] = [
+        { role: "user", content: "read" },
+        { role: "assistant", content: [{ type: "tool_use", id, name, input: {} }] },
+        { role: "user", content: [{ type: "tool_result", tool_use_id: id, content: "1" }] },
+      ];
+      const { body } = await upstreamOf({ tools, tool_choice: { type: "tool", name } }, history);
+      const sent: string = body.tools[0].function.name;
+      assert.match(sent, /^[a-zA-Z0-9_-]{1,64}$/);
+      assert.equal(body.tool_choice.function.name, sent);
+      assert.equal(body.messages[1].tool_calls[0].function.name, sent);
+      assert.match(body.messages[1].tool_calls[0].id, /^.{1,40}$/);
+      assert.equal(body.messages[2].tool_call_id, body.messages[1].tool_calls[0].id);
+      for (const { content } of await both(message({ tools: [{ name: sent }] }, { tools }))) {
+        assert.ok(content[0]?.type === "tool_use");
+        assert.equal(content[0].name, name);
+      }
+    });
+
+    it("with ids that the client's protocol does not allow get them back unchanged upstream", async () => {
+      const id = "functions.weather:0";
+      const question = {
+        role: "user" as const,
+        content: asking({ tools: [{ name: "clock", id }] }),
+      };
+      const first = await anthropic.messages.create({
+        ...message({}, { tools: [CLOCK] }),
+        messages: [question],
+      });
+      const [call] = first.content;
+      assert.ok(call?.type === "tool_use");
+      assert.match(call.id, /^[a-zA-Z0-9_-]+$/);
+      const { body } = await upstreamOf({ tools: [CLOCK] }, [
+        question,
+        { role: "assistant", content: first.content },
+        { role: "user", content: [{ type: "tool_result", tool_use_id: call.id }] },
+      ]);
+      assert.equal(body.messages[1].tool_calls[0].id, id);
+      assert.equal(body.messages[2].tool_call_id, id);
+    });
+
+    it("are chosen, forced, forbidden and serialised in the upstream's words", async () => {
+      const tools = [WEATHER];
+      for (const [tool_choice, sent] of [
+        [{ type: "auto" }, "auto"],
+        [{ type: "any" }, "required"],
+        [{ type: "none" }, "none"],
+        [
+          { type: "tool", name: "weather" },
+          { type: "function", function: { name: "weather" } },
+        ],
+      ] as const) {
+        assert.deepEqual((await upstreamOf({ tools, tool_choice })).body.tool_choice, sent);
+      }
+      const single = { type: "auto", disable_parallel_tool_use: true };
+      assert.equal(
+        (await upstreamOf({ tools, tool_choice: single })).body.parallel_tool_calls,
+        false,
+      );
+    });
+  });
+
+  describe("what goes upstream", () => {
+    it("holds images, inline and by address, and those of tool results", async () => {
+      const data = makePng(4, 4, 0xff0000).toString("base64");
+      const inline = {
+        type: "image",
+        source: { type: "base64", media_type: "image/png", data },
+      } as const;
+      const { body } = await upstreamOf({ tools: [CLOCK] }, [
+        {
+          role: "user",
+          content: [
+            inline,
+            { type: "image", source: { type: "url", url: "https://example.com/a.png" } },
+            { type: "text", text: "colours?" },
+          ],
+        },
+        { role: "assistant", content: [{ type: "tool_use", id: "c1", name: "clock", input: {} }] },
+        { role: "user", content: [{ type: "tool_result", tool_use_id: "c1", content: [inline] }] },
+      ]);
+      const url = `data:image/png;base64,${data}`;
+      assert.deepEqual(body.messages[0].content, [
+        { type: "image_url", image_url: { url } },
+        { type: "image_url", image_url: { url: "https://example.com/a.png" } },
+        { type: "text", text: "colours?" },
+      ]);
+      assert.equal(body.messages[2].role, "tool");
+      assert.equal(typeof body.messages[2].content, "string");
+      assert.deepEqual(body.messages[3].content.at(-1), { type: "image_url", image_url: { url } });
+    });
+
+    it("holds the system prompt first, and one in mid-conversation in its place", async () => {
+      const { body } = await upstreamOf({ system: [{ type: "text", text: "One." }] }, [
+        { role: "user", content: "hello" },
+        { role: "assistant", content: "hi" },
+        { role: "system", content: "Two." } as unknown as Anthropic.MessageParam,
+      ]);
+      assert.deepEqual(body.messages.slice(0, 4), [
+        { role: "system", content: "One." },
+        { role: "user", content: "hello" },
+        { role: "assistant", content: "hi" },
+        { role: "system", content: "Two." },
+      ]);
+    });
+
+    it("asks for JSON by a schema", async () => {
+      const output_config = { format: { type: "json_schema" as const, schema: SCHEMA } };
+      const { body } = await upstreamOf({ output_config });
+      assert.deepEqual(body.response_format, {
+        type: "json_schema",
+        json_schema: { name: "the_weather", schema: SCHEMA, strict: true },
+      });
+      const text = '{"city":"Huế","celsius":31}';
+      const { parsed_output } = await anthropic.messages.parse(
+        message({ text }, { output_config }),
+      );
+      assert.deepEqual(parsed_output, { city: "Huế", celsius: 31 });
+    });
+
+    it("asks a stream for its usage, and only a stream", async () => {
+      assert.equal((await upstreamOf({})).body.stream_options, undefined);
+      const streamed = await anthropic.messages.stream(message({ echo: true })).finalMessage();
+      const { body } = echoIn(textOf(streamed));
+      assert.equal(body.stream, true);
+      assert.deepEqual(body.stream_options, { include_usage: true });
+    });
+
+    it("names no hint that was left out, and the reply lists them", async () => {
+      const { body, dropped } = await upstreamOf({
+        top_k: 5,
+        cache_control: { type: "ephemeral" },
+        metadata: { user_id: "u-1" },
+        stop_sequences: ["END"],
+        temperature: 0.5,
+      });
+      assert.deepEqual(dropped?.split(",").sort(), ["cache_control", "top_k"]);
+      assert.deepEqual(Object.keys(body).sort(), [
+        "max_completion_tokens",
+        "messages",
+        "model",
+        "stop",
+        "temperature",
+        "user",
+      ]);
+      assert.equal((await upstreamOf({})).dropped, null);
+    });
+
+    it("carries no header of the client's protocol, and the reply says so", async () => {
+      const { data, response } = await anthropic.messages
+        .create(message({ echo: true }), { headers: { "anthropic-beta": "a-1,b-2" } })
+        .withResponse();
+      const { headers } = echoIn(textOf(data));
+      assert.deepEqual(
+        Object.keys(headers).filter((name) => /anthropic|beta|x-api-key/.test(name)),
+        [],
+      );
+      assert.equal(headers["authorization"], "Bearer simulated");
+      assert.equal(response.headers.get("x-svc-translate-dropped"), "anthropic-beta");
+    });
+
+    it("carries the beta header on a call in the model's own protocol", async () => {
+      const answer = await anthropic.messages.create(bodies.messages({ echo: true }), {
+        headers: { "anthropic-beta": "a-1,b-2" },
+      });
+      assert.equal(echoIn(textOf(answer)).headers["anthropic-beta"], "a-1,b-2");
+    });
+  });
+
+  describe("thinking", () => {
+    it("is asked for by effort, with the levels that the model has", async () => {
+      const ask = async (more: object, model = THINKING_MODEL) =>
+        (await upstreamOf({ model, ...more })).body.reasoning_effort;
+      assert.equal(await ask({ thinking: { type: "enabled", budget_tokens: 2000 } }), "low");
+      assert.equal(await ask({ output_config: { effort: "max" } }), "max");
+      assert.equal(await ask({ output_config: { effort: "max" } }, "gpt-5.5"), "xhigh");
+      assert.equal(await ask({ output_config: { effort: "max" } }, MODEL), undefined);
+    });
+
+    it("comes in a block of its own, whole and streamed, whatever the provider calls it", async () => {
+      for (const reasoning_field of ["reasoning_content", "reasoning"] as const) {
+        const body = message({ thinking: "I think so.", reasoning_field, text: "Yes." });
+        for (const { content } of await both(body)) {
+          assert.deepEqual(content, [
+            { type: "thinking", thinking: "I think so.", signature: "" },
+            { type: "text", text: "Yes." },
+          ]);
+        }
+      }
+    });
+
+    it("goes back to a provider that wants it, and to no other", async () => {
+      const history: Anthropic.MessageParam[] = [
+        { role: "user", content: "hello" },
+        {
+          role: "assistant",
+          content: [
+            { type: "thinking", thinking: "I think so.", signature: "" },
+            { type: "text", text: "Yes." },
+          ],
+        },
+      ];
+      const replayed = (await upstreamOf({ model: REPLAY_MODEL }, history)).body;
+      assert.equal(replayed.messages[1].reasoning_content, "I think so.");
+      const kept = (await upstreamOf({}, history)).body;
+      assert.deepEqual(kept.messages[1], { role: "assistant", content: "Yes." });
+    });
+
+    it("and the cache are counted in the words of the client's protocol", async () => {
+      const body = message({
+        text: "ok",
+        input_tokens: 1000,
+        cache_read_tokens: 600,
+        cache_write_tokens: 300,
+        output_tokens: 50,
+        reasoning_tokens: 40,
+      });
+      for (const { usage } of await both(body)) {
+        assert.equal(usage.input_tokens, 100);
+        assert.equal(usage.cache_read_input_tokens, 600);
+        assert.equal(usage.cache_creation_input_tokens, 300);
+        assert.equal(usage.output_tokens, 50);
+        assert.equal(usage.output_tokens_details?.thinking_tokens, 40);
+      }
+    });
+  });
+
+  describe("a stream", () => {
+    it("that its client aborts is cancelled upstream, and costs what was delivered", async () => {
+      const { anthropic, customer } = await fresh();
+      const before = await tally();
+      const delivered = "abcd".repeat(10);
+      const stream = anthropic.messages.stream(
+        message({
+          text: `${delivered}never`,
+          silent_ms: 600_000,
+          silent_after_events: 11,
+        }),
+      );
+      let text = "";
+      await assert.rejects(async () => {
+        for await (const event of stream) {
+          if (event.type !== "content_block_delta" || event.delta.type !== "text_delta") continue;
+          text += event.delta.text;
+          if (text === delivered) stream.abort();
+        }
+        await stream.done();
+      }, Anthropic.APIUserAbortError);
+      await until("the upstream is cancelled", async () => {
+        return (await tally())["aborted"] === before["aborted"]! + 1;
+      });
+      const record = await billedCall(gateway, customer);
+      assert.equal(record["outcome"], "gone");
+      assert.equal(record["estimated"], true);
+      // 40 letters at 4.2 bytes a token, rounded up.
+      assert.equal(record["output_tokens"], 10);
+    });
+
+    it("that the upstream breaks off ends in an error, never as if it were whole", async () => {
+      for (const fault of [
+        { cut_after_events: 5 },
+        { end_after_events: 5 },
+        { error_after_events: 5 },
+      ] as const) {
+        const stream = anthropic.messages.stream(message({ text: "one two three four", ...fault }));
+        const kinds: string[] = [];
+        let text = "";
+        stream.on("streamEvent", ({ type }) => kinds.push(type));
+        stream.on("text", (delta) => {
+          text += delta;
+        });
+        await assert.rejects(
+          stream.finalMessage(),
+          (error) => error instanceof Anthropic.APIError && /api_error/.test(error.message),
+          JSON.stringify(fault),
+        );
+        assert.equal(text, "one two three fo");
+        assert.ok(!kinds.includes("message_delta") && !kinds.includes("message_stop"));
+      }
+    });
+
+    it("whose first event is an error is an error with a status", async () => {
+      const { anthropic, customer } = await fresh();
+      const body = message({ error_after_events: 0, error: { message: "We are overloaded" } });
+      await assert.rejects(anthropic.messages.stream(body).finalMessage(), (error) => {
+        assert.ok(error instanceof Anthropic.InternalServerError, String(error));
+        assert.equal(error.status, 529);
+        assert.match(error.message, /overloaded_error/);
+        return true;
+      });
+      await assertNotCharged(gateway, customer);
+    });
+  });
+
+  describe("errors arrive as the client's own classes", () => {
+    type ErrorClass = new (...args: never[]) => InstanceType<typeof Anthropic.APIError>;
+    async function refused(
+      body: ReturnType<typeof message>,
+      ErrorClass: ErrorClass,
+      status: number,
+      type: string,
+      words = /.{10}/,
+    ) {
+      for (const stream of [false, true]) {
+        await assert.rejects(anthropic.messages.create({ ...body, stream }), (error) => {
+          assert.ok(error instanceof ErrorClass, String(error));
+          assert.equal(error.status, status);
+          const found = error.error as { type: string; error: { type: string; message: string } };
+          assert.equal(found.type, "error");
+          assert.equal(found.error.type, type);
+          assert.match(found.error.message, words);
+          return true;
+        });
+      }
+    }
+
+    it("for what the provider refuses", async () => {
+      const invalid = "invalid_request_error";
+      await refused(message({ status: 400 }), Anthropic.BadRequestError, 400, invalid);
+      await refused(message({ status: 422 }), Anthropic.BadRequestError, 400, invalid);
+      await refused(message({ status: 404 }), Anthropic.NotFoundError, 404, "not_found_error");
+      await refused(message({ status: 413 }), Anthropic.APIError, 413, "request_too_large");
+    });
+
+    it("for a conversation that is too long, in the words that agents look for", async () => {
+      const body = message({
+        status: 400,
+        error: {
+          code: "context_length_exceeded",
+          message: "This model's maximum context length is 1000 tokens.",
+        },
+      });
+      const words = /^prompt is too long: This model's maximum/;
+      await refused(body, Anthropic.BadRequestError, 400, "invalid_request_error", words);
+    });
+
+    it("for a rate limit, with the provider's retry-after", async () => {
+      for (const stream of [false, true]) {
+        const body = message({ status: 429, retry_after: 7 });
+        await assert.rejects(anthropic.messages.create({ ...body, stream }), (error) => {
+          assert.ok(error instanceof Anthropic.RateLimitError);
+          assert.equal(error.headers.get("retry-after"), "7");
+          return true;
+        });
+      }
+    });
+
+    it("for a provider that fails, as a 502 and free of charge", async () => {
+      const { anthropic, customer } = await fresh();
+      for (const status of [500, 503]) {
+        await assert.rejects(anthropic.messages.create(message({ status })), (error) => {
+          assert.ok(error instanceof Anthropic.InternalServerError);
+          assert.equal(error.status, 502);
+          assert.match(error.message, /api_error/);
+          return true;
+        });
+      }
+      await assertNotCharged(gateway, customer);
+    });
+
+    it("for what the upstream's protocol cannot express, naming the field", async () => {
+      const before = await tally();
+      const invalid = "invalid_request_error";
+      for (const [more, words] of [
+        [{ container: "c" }, /container/],
+        [{ mcp_servers: [{ type: "url", url: "https://example.com", name: "m" }] }, /mcp_servers/],
+        [{ inference_geo: "us" }, /inference_geo/],
+        [{ stop_sequences: ["a", "b", "c", "d", "e"] }, /stop_sequences/],
+        [{ tools: [{ type: "web_search_20250305", name: "web_search" }] }, /tools\[0\]/],
+        [{ temperature: 1.5 }, /temperature/],
+        [
+          {
+            messages: [
+              { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_orphan" }] },
+            ],
+          },
+          /toolu_orphan/,
+        ],
+      ] as const) {
+        await refused(message({}, more), Anthropic.BadRequestError, 400, invalid, words);
+      }
+      assert.deepEqual(await tally(), before);
+    });
+  });
+});
+
+function textOf({ content }: Anthropic.Message): string {
+  return content.map((block) => (block.type === "text" ? block.text : "")).join("");
+}
