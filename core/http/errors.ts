@@ -3,7 +3,7 @@ import { Refusal } from "../refusal.ts";
 import { wires } from "../wire/index.ts";
 import type { Wire } from "../wire/wire.ts";
 import type { Match } from "./router.ts";
-import { statusLine } from "./write.ts";
+import { endHead, statusLine } from "./write.ts";
 
 /** Request headers by lower-case name; a repeated one is joined by commas, as HTTP allows. */
 export function headersOf(req: HttpRequest): Record<string, string> {
@@ -21,17 +21,20 @@ export function wireOf(path: string, headers: Readonly<Record<string, string>>):
   return isMessages ? wires.messages : wires.chat;
 }
 
-/** Answers a refusal where there is no call: the whole reply at once. */
+/** Answers a refusal where there is no call: the whole reply at once, or its length alone to HEAD. */
 export function sendRefusal(
   res: HttpResponse,
+  method: string,
   wire: Wire,
   refusal: Refusal,
   requestId: string,
   close = false,
 ): void {
+  const body = wire.errorBody(refusal, requestId);
   res.cork(() => {
     writeHead(res, refusal, requestId);
-    res.end(wire.errorBody(refusal, requestId), close);
+    if (method === "HEAD") endHead(res, Buffer.byteLength(body));
+    else res.end(body, close);
   });
 }
 
@@ -97,5 +100,5 @@ function hint(path: string): string {
     : path.includes("/v1/")
       ? ""
       : "/v1 is missing";
-  return `${trouble === "" ? "" : `${trouble}: `}use /v1${tail}. ${address}`;
+  return `${trouble === "" ? "Use" : `${trouble}: use`} /v1${tail}. ${address}`;
 }

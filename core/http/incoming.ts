@@ -66,11 +66,12 @@ export class Incoming {
 
   /** For routes that need a key but no upstream: admission, then the route's own handler. */
   answer(head: RequestHead, bodyBytesMax: number, handler: PlainHandler): void {
+    this.reply.headOnly = head.method === "HEAD";
     this.receive(bodyBytesMax, (body) => {
       if (!this.call.key) return this.notPossibleWithout("auth");
       const handle = async () => {
         const response = await handler({ ...head, body });
-        this.reply.answer(response, head.method);
+        this.reply.answer(response);
       };
       handle().catch((error: unknown) => this.bug(error));
     });

@@ -44,7 +44,7 @@ export function servePlain(
   const refuse = (refusal: Refusal) => {
     if (gone || answered) return;
     answered = true;
-    sendRefusal(res, wireOf(head.path, head.headers), refusal, head.requestId);
+    sendRefusal(res, head.method, wireOf(head.path, head.headers), refusal, head.requestId);
   };
   const length = declaredLength(head.headers);
   if (length !== undefined && length > bodyBytesMax) {

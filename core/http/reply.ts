@@ -35,7 +35,8 @@ export class Reply implements Sink {
   private shape: "none" | "whole" | "events" | "bytes" = "none";
   private headers: readonly string[] = [];
   private headSent = false;
-  private headOnly = false;
+  /** HEAD asks for the length of the reply alone. */
+  headOnly = false;
   /** Bytes to write at the next flush; neighbours of one buffer are kept as one piece. */
   private readonly pieces: Uint8Array[] = [];
   private pieceBytes = 0;
@@ -109,10 +110,9 @@ export class Reply implements Sink {
     this.settle(outcome);
   }
 
-  /** Answers a route that needs a key but no upstream; its body is whole, and HEAD asks for its length alone. */
-  answer(response: PlainResponse, method: string): void {
+  /** Answers a route that needs a key but no upstream; its body is whole. */
+  answer(response: PlainResponse): void {
     if (this.call.outcome !== undefined) return;
-    this.headOnly = method === "HEAD";
     this.call.status = response.status;
     this.shape = "whole";
     this.headers = response.headers ?? [];
@@ -187,7 +187,9 @@ export class Reply implements Sink {
       return;
     }
     this.writeHead(["content-type", "application/json", ...refusal.headers]);
-    this.res.end(this.wire.errorBody(refusal, this.call.id));
+    const body = this.wire.errorBody(refusal, this.call.id);
+    if (this.headOnly) endHead(this.res, Buffer.byteLength(body));
+    else this.res.end(body);
   }
 
   /** A chunk that continues the last piece in the same memory becomes one with it. */

@@ -98,7 +98,7 @@ export class Server {
     const unclear = ambiguousLength(headers);
     if (unclear) return refuseAndCut(res, wireOf(path, headers), unclear, id);
     if (match.kind !== "route") {
-      return this.refuse(res, headers, path, notServed(match, path), id);
+      return this.refuse(res, method, headers, path, notServed(match, path), id);
     }
     const { route } = match;
     switch (route.access) {
@@ -122,12 +122,13 @@ export class Server {
   /** Refuses a request that becomes no call; one whose body is chunked when that has ended. */
   private refuse(
     res: HttpResponse,
+    method: string,
     headers: Readonly<Record<string, string>>,
     path: string,
     refusal: Refusal,
     id: string,
   ): void {
-    const send = () => sendRefusal(res, wireOf(path, headers), refusal, id, this.draining);
+    const send = () => sendRefusal(res, method, wireOf(path, headers), refusal, id, this.draining);
     if (!isChunked(headers)) {
       boundDeclared(res, declaredLength(headers));
       return send();
@@ -156,7 +157,7 @@ export class Server {
             "The gateway has as many open calls as it can take; try again shortly.",
           )
         : undefined;
-    if (refusal) return this.refuse(res, headers, endpoint.path, refusal, id);
+    if (refusal) return this.refuse(res, "POST", headers, endpoint.path, refusal, id);
     const incoming = new Incoming(res, runtime, endpoint, headers, id, this.onCallOver);
     this.openCalls.add(incoming.call);
     incoming.start();
