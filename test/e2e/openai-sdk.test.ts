@@ -277,9 +277,9 @@ describe("OpenAI's official client", () => {
         model: "req/gpt-image-2",
         image,
         prompt: asking({ echo: true }, "make it blue"),
-        size: "512x512",
+        size: "1024x1024",
         n: 2,
-      } as never);
+      });
       assert.equal(data?.length, 2);
       const { body } = JSON.parse(data[0]?.revised_prompt ?? "");
       assert.deepEqual(body.image, {
@@ -289,7 +289,7 @@ describe("OpenAI's official client", () => {
         sha256: createHash("sha256").update(png).digest("hex"),
       });
       assert.equal(body.model, "gpt-image-2");
-      assert.equal(body.size, "512x512");
+      assert.equal(body.size, "1024x1024");
       assert.equal(body.n, "2");
       await assertBalance(gateway, customer, "98000");
     });

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import type { Gateway } from "../../core/boot.ts";
+import { boot, type Gateway } from "../../core/boot.ts";
 import { loadConfig } from "../../core/config.ts";
 import { endpoints } from "../../core/endpoint.ts";
 import type { Route } from "../../core/http/router.ts";
@@ -46,7 +46,6 @@ describe("no stray access", () => {
       copyEmptyLedger(folder);
       const loaded = await loadConfig(file, process.env);
       assert.ok(loaded.ok);
-      const { boot } = await import("../../core/boot.ts");
       inProcess = await boot(loaded.config, createLog("silent"));
       routes = inProcess.router.all();
     });

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { Agent, request } from "node:http";
 import { after, before, describe, it } from "node:test";
 import { admin, type Customer } from "../support/admin.ts";
 import { assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
@@ -139,13 +141,14 @@ describe("the specification's tables", () => {
 
     it("rule 1: either header is accepted on every endpoint", async () => {
       const { key } = customer;
+      const either: Record<string, string>[] = [
+        { "x-api-key": key },
+        { authorization: `Bearer ${key}` },
+        { authorization: `bearer ${key}` },
+      ];
       for (const [path, body] of CALLS) {
-        for (const headers of [
-          { "x-api-key": key },
-          { authorization: `Bearer ${key}` },
-          { authorization: `bearer ${key}` },
-        ]) {
-          const answer = await post(gateway, path, undefined, body, headers as never);
+        for (const headers of either) {
+          const answer = await post(gateway, path, undefined, body, headers);
           assert.equal(answer.status, 200, path);
         }
       }
@@ -161,18 +164,19 @@ describe("the specification's tables", () => {
     });
 
     it("rule 2: a missing or wrong key gets 401 authentication_error on every endpoint", async () => {
+      const refused: Record<string, string>[] = [
+        {},
+        { "x-api-key": "" },
+        { authorization: "Bearer" },
+        { authorization: `Basic ${customer.key}` },
+        { "x-api-key": "tg-wrong" },
+        { authorization: `Bearer ${customer.key.slice(0, -1)}` },
+        { authorization: `Bearer ${customer.key}x` },
+        { "x-api-key": "x".repeat(5000) },
+      ];
       for (const [path, body] of CALLS) {
-        for (const headers of [
-          {},
-          { "x-api-key": "" },
-          { authorization: "Bearer" },
-          { authorization: `Basic ${customer.key}` },
-          { "x-api-key": "tg-wrong" },
-          { authorization: `Bearer ${customer.key.slice(0, -1)}` },
-          { authorization: `Bearer ${customer.key}x` },
-          { "x-api-key": "x".repeat(5000) },
-        ]) {
-          const answer = await post(gateway, path, undefined, body, headers as never);
+        for (const headers of refused) {
+          const answer = await post(gateway, path, undefined, body, headers);
           const isMessages = path === paths.messages;
           const code = { code: "invalid_api_key" };
           assertError(answer, 401, "authentication_error", /key/, code, isMessages);
@@ -321,7 +325,7 @@ describe("the specification's tables", () => {
         ["/v1/v1/messages", /\/v1 is doubled: use \/v1\/messages/],
         ["/v1/v1/chat/completions", /\/v1 is doubled: use \/v1\/chat\/completions/],
         ["/v1/v1/audio/speech", /\/v1 is doubled: use \/v1\/audio\/speech/],
-        ["/api/v1/responses", /use \/v1\/responses/],
+        ["/api/v1/responses", /Use \/v1\/responses/],
         ["/v1/completions", /base address/],
         ["/", /base address/],
       ] as const) {
@@ -618,6 +622,39 @@ describe("the specification's tables", () => {
       assert.deepEqual(Object.keys(answer.json), ["input_tokens"]);
       assert.ok(answer.json.input_tokens > 0);
       await assertNotCharged(gateway, own);
+    });
+
+    it("HEAD gets the headers alone, of refusals too, so that its connection can serve again", async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      const ask = async (method: string, path: string, key = customer.key) => {
+        const sent = request({
+          host: "127.0.0.1",
+          port: gateway.port,
+          path,
+          method,
+          agent,
+          headers: { "x-api-key": key },
+        }).end();
+        const [response] = await once(sent, "response");
+        let bytes = 0;
+        for await (const more of response) bytes += more.length;
+        if (method === "HEAD") assert.equal(bytes, 0);
+        return { status: response.statusCode, bytes };
+      };
+      for (const [path, key, status] of [
+        ["/v1/models", customer.key, 200],
+        ["/v1/models", "tg-wrong", 401],
+        ["/healthz", "", 200],
+        ["/nothing", "", 404],
+        [paths.messages, "", 405],
+        ["/admin/v1/accounts", "", 401],
+      ] as const) {
+        assert.equal((await ask("HEAD", path, key)).status, status, path);
+        const { status: next, bytes } = await ask("GET", "/v1/models/opus");
+        assert.equal(next, 404, path);
+        assert.ok(bytes > 0);
+      }
+      agent.destroy();
     });
 
     it("a stream is that of its endpoint, byte for byte as the provider sends it", async () => {

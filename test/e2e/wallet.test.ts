@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Directive } from "../../plugins/simulator/directive.ts";
-import { credit, settledWallet, wallet } from "../support/admin.ts";
+import { createCustomer, credit, settledWallet, wallet } from "../support/admin.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import {
@@ -61,9 +61,9 @@ describe("wallets and running calls", () => {
     });
 
     it("that was never filled is refused as well", async () => {
-      const customer = await customerWith(gateway, "0.000001");
-      await post(gateway, paths.chat, customer, bodies.chat());
-      await assertBalance(gateway, customer, "0.000001");
+      const customer = await createCustomer(gateway);
+      assert.equal((await post(gateway, paths.chat, customer, bodies.chat())).status, 402);
+      await assertBalance(gateway, customer, "0");
     });
   });
 
