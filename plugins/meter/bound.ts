@@ -30,7 +30,13 @@ const NOT_READ = new Set(["model", "stream", "stream_options", "metadata", "user
 export function contentsOf(body: JsonObject): Contents | undefined {
   const contents: Contents = { text: new Delivered(), images: 0, documentBytes: 0, items: 0 };
   let level: unknown[] = [];
-  for (const name in body) if (!NOT_READ.has(name)) level.push(body[name]);
+  for (const name in body) {
+    const value = body[name];
+    // Limits, temperatures and switches steer the model, they are not read by it.
+    if (!NOT_READ.has(name) && typeof value !== "number" && typeof value !== "boolean") {
+      level.push(value);
+    }
+  }
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > DEPTH_MAX) return undefined;
     const below: unknown[] = [];
@@ -47,6 +53,10 @@ function visit(value: unknown, contents: Contents, below: unknown[]): void {
   } else if (Array.isArray(value)) {
     for (const entry of value) below.push(entry);
   } else if (isObject(value)) {
+    // A text in a part of its own is the same to the model as one without, and so it costs the same
+    // whichever of the two a translation makes of it.
+    const text = onlyText(value);
+    if (text !== undefined) return visit(text, contents, below);
     contents.items++;
     if (countSource(value, contents)) return;
     for (const name in value) {
@@ -54,6 +64,14 @@ function visit(value: unknown, contents: Contents, below: unknown[]): void {
       below.push(value[name]);
     }
   } else contents.text.asciiBytes += 4;
+}
+
+/** The text of a part that holds nothing else: `{ type: "text", text }`. */
+function onlyText(value: JsonObject): string | undefined {
+  const { type, text } = value;
+  if (type !== "text" || typeof text !== "string") return undefined;
+  for (const name in value) if (name !== "type" && name !== "text") return undefined;
+  return text;
 }
 
 /** Objects that carry media: counted here as a whole. Answers whether this was one. */
