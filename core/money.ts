@@ -11,6 +11,8 @@ export const MICRO_VND_PER_VND = 1_000_000;
 export const MICRO_VND_MAX: MicroVnd = Number.MAX_SAFE_INTEGER;
 export const BASIS_POINTS = 10_000;
 
+const DIGIT_ZERO = 48;
+
 /** Units × price in µđ; throws a RangeError where the product is not an exact integer. */
 export function cost(units: number, microVndPerUnit: MicroVnd): MicroVnd {
   const product = units * microVndPerUnit;
@@ -34,6 +36,21 @@ export function discounted(amount: MicroVnd, discountBps: number): MicroVnd {
 
 /** `1500000` µđ -> `"1.5"`: a decimal string of đ with at most six decimals and no trailing zero. */
 export function formatVnd(amount: MicroVnd | bigint): string {
+  return typeof amount === "number" && amount >= 0 ? formatNumber(amount) : formatBigInt(amount);
+}
+
+/** The usual case, some ten times faster: whole and rest of a safe integer are exact. */
+function formatNumber(micro: MicroVnd): string {
+  const rest = micro % MICRO_VND_PER_VND;
+  const whole = (micro - rest) / MICRO_VND_PER_VND;
+  if (rest === 0) return String(whole);
+  const fraction = String(MICRO_VND_PER_VND + rest);
+  let end = fraction.length;
+  while (fraction.charCodeAt(end - 1) === DIGIT_ZERO) end--;
+  return `${whole}.${fraction.slice(1, end)}`;
+}
+
+function formatBigInt(amount: MicroVnd | bigint): string {
   const micro = BigInt(amount);
   const sign = micro < 0n ? "-" : "";
   const absolute = micro < 0n ? -micro : micro;

@@ -251,11 +251,15 @@ export class Reply implements Sink {
 /** Headers as lines that follow another header. A line break in one would begin a header of its own. */
 function headerLines(headers: readonly string[]): string {
   let lines = "";
-  for (let at = 0; at < headers.length; at += 2) lines += `\r\n${headers[at]}: ${headers[at + 1]}`;
-  const breaks = lines.split("\n").length - 1;
-  if (breaks * 2 === headers.length) return lines;
-  return headerLines(headers.map((text) => text.replace(/[\r\n]+/g, " ")));
+  for (let at = 0; at < headers.length; at += 2) {
+    const value = headers[at + 1] ?? "";
+    lines += `\r\n${headers[at]}: ${LINE_BREAK.test(value) ? value.replace(LINE_BREAKS, " ") : value}`;
+  }
+  return lines;
 }
+
+const LINE_BREAK = /[\r\n]/;
+const LINE_BREAKS = /[\r\n]+/g;
 
 const NOTHING = new Uint8Array(0);
 
