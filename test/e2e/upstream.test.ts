@@ -1,0 +1,294 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { createCustomer, usage } from "../support/admin.ts";
+import { ask, bodyOf } from "../support/ask.ts";
+import type { TestGateway } from "../support/gateway.ts";
+import { allUsage, assertReconciled, noOpenCalls, spent, until } from "../support/proof.ts";
+import {
+  PRICE_VND_PER_MTOK,
+  startRoutedGateway,
+  type TestRoute,
+  upstreamName,
+} from "../support/routed-gateway.ts";
+import { startTestSimulator, type TestSimulator } from "../support/simulator.ts";
+
+const PATH = "/v1/messages";
+const CREDIT_VND = 100_000;
+const USED = { input_tokens: 30, output_tokens: 10 };
+/** What a call costs that uses the above. */
+const COST_MICRO_VND = BigInt(40 * PRICE_VND_PER_MTOK);
+
+const GOOD: TestRoute = { behaves: {}, priority: 1 };
+
+/** What a first route may do so that the second is asked. */
+const PASSED_ON: Record<string, TestRoute["behaves"]> = {
+  "status-401": { status: 401 },
+  "status-402": { status: 402 },
+  "status-403": { status: 403 },
+  "status-408": { status: 408 },
+  "status-429": { status: 429, retry_after: 30 },
+  "status-500": { status: 500 },
+  "status-503": { status: 503 },
+  "status-529": { status: 529 },
+  "error-page": { status: 502, body: "<html>bad gateway</html>", content_type: "text/html" },
+  reset: { reset: true },
+  "cut-head": { cut_after_events: 0 },
+  dead: "dead",
+};
+
+const MODELS: Record<string, readonly TestRoute[]> = {
+  ...Object.fromEntries(
+    Object.entries(PASSED_ON).map(([name, behaves]) => [name, [{ behaves }, GOOD]]),
+  ),
+  hangs: [{ behaves: { hang: true } }, GOOD],
+  "cut-later": [{ behaves: { cut_after_events: 4 } }, GOOD],
+  "bad-request": [{ behaves: { status: 400, error: { message: "no such tool" } } }, GOOD],
+  "all-429": [
+    { behaves: { status: 429, retry_after: 7 } },
+    { behaves: { status: 429, retry_after: 9 }, priority: 1 },
+  ],
+  "all-503": [{ behaves: { status: 503 } }, { behaves: { status: 503 }, priority: 1 }],
+  "all-401": [{ behaves: { status: 401 } }, { behaves: { status: 403 }, priority: 1 }],
+  "all-dead": [{ behaves: "dead" }, { behaves: "dead" }],
+  "all-hang": [{ behaves: { hang: true } }],
+  falls: [
+    { behaves: { status: 500 } },
+    { behaves: { status: 500 }, priority: 1 },
+    { behaves: { status: 500 }, priority: 2 },
+    { behaves: {}, priority: 3 },
+  ],
+  weighted: [
+    { behaves: {}, weight: 3 },
+    { behaves: {}, weight: 1 },
+    { behaves: {}, weight: 1, priority: 1 },
+  ],
+  breaks: [{ behaves: { status: 500 } }, GOOD],
+  goes: [{ behaves: {} }],
+};
+
+let simulator: TestSimulator;
+let gateway: TestGateway;
+
+before(async () => {
+  simulator = await startTestSimulator();
+  gateway = await startRoutedGateway(simulator, MODELS, { idle_seconds: 2, connect_seconds: 2 });
+});
+after(async () => {
+  await noOpenCalls(gateway);
+  await assertReconciled(gateway);
+  await gateway.close();
+  await simulator.stop();
+});
+
+interface Result {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: Headers;
+  /** How much the customer was charged in all, µđ. */
+  readonly cost: bigint;
+  /** The upstream in the record of the call, where there is one. */
+  readonly upstream: unknown;
+}
+
+/** One call of a customer who makes no other. */
+async function callOnce(model: string, more: object = {}, by = gateway): Promise<Result> {
+  const { key, accountId } = await createCustomer(by, { creditVnd: CREDIT_VND });
+  const response = await ask(by.url, key, PATH, bodyOf(PATH, USED, { model, ...more }));
+  const text = await response.text();
+  const cost = await spent(by, accountId, CREDIT_VND);
+  const [record] = cost > 0n ? await usage(by, accountId) : [];
+  const { status, headers } = response;
+  return { status, text, headers, cost, upstream: record?.["upstream"] };
+}
+
+async function askedUpstream(): Promise<number> {
+  return (await simulator.stats())[PATH]?.["calls"] ?? 0;
+}
+
+describe("a call whose first upstream fails before its first byte", () => {
+  for (const model of Object.keys(PASSED_ON)) {
+    // Without a stream the simulator cuts off the body, which is later than the head.
+    for (const stream of model === "cut-head" ? [true] : [false, true]) {
+      it(`is served by the next and charged once: ${model}, streamed: ${stream}`, async () => {
+        const result = await callOnce(model, { stream });
+        assert.equal(result.status, 200, result.text);
+        assert.match(result.text, stream ? /event: message_stop/ : /"type":"message"/);
+        assert.equal(result.upstream, upstreamName(model, 1));
+        assert.equal(result.cost, COST_MICRO_VND);
+      });
+    }
+  }
+
+  it("because it says nothing for the idle limit is served by the next", async () => {
+    const result = await callOnce("hangs");
+    assert.equal(result.status, 200);
+    assert.equal(result.upstream, upstreamName("hangs", 1));
+    assert.equal(result.cost, COST_MICRO_VND);
+  });
+
+  it("is tried three times at most", async () => {
+    const before = await askedUpstream();
+    const result = await callOnce("falls");
+    assert.equal(result.status, 502);
+    assert.equal((await askedUpstream()) - before, 3);
+    assert.equal(result.cost, 0n);
+  });
+});
+
+describe("a call whose upstream has begun to answer", () => {
+  it("is not tried again when its stream breaks: what was delivered is charged", async () => {
+    const before = await askedUpstream();
+    const result = await callOnce("cut-later", { stream: true });
+    assert.equal(result.status, 200);
+    assert.match(result.text, /event: error/);
+    assert.doesNotMatch(result.text, /message_stop/);
+    assert.equal((await askedUpstream()) - before, 1);
+    assert.ok(result.cost < COST_MICRO_VND, `${result.cost}`);
+  });
+
+  it("is not tried again when its whole reply breaks: nothing is charged", async () => {
+    const before = await askedUpstream();
+    const result = await callOnce("cut-later");
+    assert.equal(result.status, 502);
+    assert.equal((await askedUpstream()) - before, 1);
+    assert.equal(result.cost, 0n);
+  });
+
+  it("is answered with the provider's own refusal where the request is at fault", async () => {
+    const before = await askedUpstream();
+    const result = await callOnce("bad-request");
+    assert.equal(result.status, 400);
+    assert.match(result.text, /no such tool/);
+    assert.equal((await askedUpstream()) - before, 1, "another provider would say the same");
+    assert.equal(result.cost, 0n);
+  });
+});
+
+describe("a call that no upstream serves", () => {
+  it("answers the provider's 429 with its retry-after", async () => {
+    const result = await callOnce("all-429");
+    assert.equal(result.status, 429);
+    assert.equal(result.headers.get("retry-after"), "9");
+    assert.match(result.text, /"rate_limit_error"/);
+    assert.equal(result.cost, 0n);
+  });
+
+  for (const model of ["all-503", "all-dead", "all-hang"]) {
+    for (const stream of [false, true]) {
+      it(`answers 502 api_error: ${model}, streamed: ${stream}`, async () => {
+        const result = await callOnce(model, { stream });
+        assert.equal(result.status, 502);
+        const { type, error } = JSON.parse(result.text);
+        assert.equal(type, "error");
+        assert.equal(error.type, "api_error");
+        assert.equal(result.cost, 0n);
+      });
+    }
+  }
+
+  it("never shows the gateway's own bad credentials as the client's, and tells the operator", async () => {
+    const result = await callOnce("all-401");
+    assert.equal(result.status, 502);
+    assert.doesNotMatch(result.text, /authentication|permission|key/i);
+    assert.equal(result.cost, 0n);
+    await until("it is logged", () => gateway.logs.includes("refuses the gateway's key"));
+  });
+});
+
+describe("routes", () => {
+  it("of one priority share calls by weight; a higher number gets none while those work", async () => {
+    const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+    const calls = 400;
+    await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        for (let call = 0; call < calls / 8; call++) {
+          const response = await ask(
+            gateway.url,
+            key,
+            PATH,
+            bodyOf(PATH, USED, { model: "weighted" }),
+          );
+          assert.equal(response.status, 200);
+          await response.text();
+        }
+      }),
+    );
+    assert.equal(await spent(gateway, accountId, CREDIT_VND), BigInt(calls) * COST_MICRO_VND);
+    const counts = [0, 0, 0];
+    for (const { upstream } of await allUsage(gateway, accountId)) {
+      for (const at of counts.keys()) {
+        if (upstream === upstreamName("weighted", at)) counts[at] = (counts[at] ?? 0) + 1;
+      }
+    }
+    // 300 are expected; a fair coin of this weight is off by 60 once in 10^11 runs.
+    assert.ok((counts[0] ?? 0) > 240 && (counts[0] ?? 0) < 360, counts.join());
+    assert.equal(counts[2], 0);
+    assert.equal((counts[0] ?? 0) + (counts[1] ?? 0), calls);
+  });
+
+  it("whose upstream has failed five times in a row are left alone", async () => {
+    for (let call = 0; call < 5; call++) assert.equal((await callOnce("breaks")).status, 200);
+    const before = await askedUpstream();
+    assert.equal((await callOnce("breaks")).status, 200);
+    assert.equal((await askedUpstream()) - before, 1, "only the good one was asked");
+  });
+});
+
+describe("a call that lasts too long", () => {
+  let hasty: TestGateway;
+
+  before(async () => {
+    hasty = await startRoutedGateway(simulator, { goes: [{ behaves: {} }] }, { call_seconds: 1 });
+  });
+  after(async () => {
+    await assertReconciled(hasty);
+    await hasty.close();
+  });
+
+  it("is answered with 504 and costs nothing where it is not streamed", async () => {
+    const { key, accountId } = await createCustomer(hasty, { creditVnd: CREDIT_VND });
+    const response = await ask(
+      hasty.url,
+      key,
+      PATH,
+      bodyOf(PATH, { hang: true }, { model: "goes" }),
+    );
+    assert.equal(response.status, 504);
+    assert.match(await response.text(), /"timeout_error"/);
+    assert.equal(await spent(hasty, accountId, CREDIT_VND), 0n);
+  });
+
+  it("ends with an error event where it is streamed, charged for what was delivered", async () => {
+    const { key, accountId } = await createCustomer(hasty, { creditVnd: CREDIT_VND });
+    const directive = {
+      text: "word ".repeat(400),
+      deltas: 400,
+      event_delay_ms: 20,
+      ignore_max_tokens: true,
+    };
+    const body = bodyOf(PATH, directive, { model: "goes", stream: true });
+    const text = await (await ask(hasty.url, key, PATH, body)).text();
+    assert.match(text, /event: error\ndata: .*"timeout_error"/);
+    assert.doesNotMatch(text, /message_stop/);
+    const [record] = await usage(hasty, accountId);
+    assert.equal(record?.["outcome"], "broken");
+    assert.ok((await spent(hasty, accountId, CREDIT_VND)) > 0n);
+  });
+});
+
+describe("an upstream that falls silent in the middle of a stream", () => {
+  it("is given up at the idle limit: an error event, and what was delivered is charged", async () => {
+    const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+    const directive = {
+      text: "one two three",
+      deltas: 3,
+      silent_ms: 600_000,
+      silent_after_events: 4,
+    };
+    const body = bodyOf(PATH, directive, { model: "goes", stream: true });
+    const text = await (await ask(gateway.url, key, PATH, body)).text();
+    assert.match(text, /event: error/);
+    assert.doesNotMatch(text, /message_stop/);
+    assert.ok((await spent(gateway, accountId, CREDIT_VND)) > 0n);
+  });
+});
