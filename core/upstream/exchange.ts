@@ -95,16 +95,14 @@ export class Exchange implements AttemptListener, Flow {
       return this.finish(broken(message));
     }
     this.tried.push(route);
+    const headers = upstream.headers(request.protocol);
+    for (const part of request.headers) headers.push(part);
+    const body = this.encode(request, route, headers);
+    if (body === undefined) return this.start();
     call.route = route;
     call.attempts++;
     upstream.breaker.begin();
     this.attempt = new Attempt(upstream, this);
-
-    const headers = upstream.headers(request.protocol);
-    for (const part of request.headers) headers.push(part);
-    const body = this.encode(request, route, headers);
-    // Another route may do what this one's dialect cannot express.
-    if (body === undefined) return this.start();
     this.attempt.send(base.origin, base.prefix + request.path, headers, body);
   }
 
@@ -239,7 +237,12 @@ export class Exchange implements AttemptListener, Flow {
   private nextRoute(): Route | undefined {
     const { model, upstream, attempts, gone } = this.call;
     if (!model || !upstream || attempts >= ATTEMPTS_MAX || gone) return undefined;
-    return chooseRoute(model, upstream.protocol, this.tried, this.upstreams);
+    for (;;) {
+      const route = chooseRoute(model, upstream.protocol, this.tried, this.upstreams);
+      if (!route || !upstream.bodyFor || upstream.bodyFor(route)) return route;
+      // Another route may do what this one's dialect cannot express; a reply that is there already beats none.
+      this.tried.push(route);
+    }
   }
 
   /** The upstream's trouble is its own or the gateway's, and no other route is left. */

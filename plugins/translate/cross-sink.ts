@@ -15,6 +15,7 @@ export class CrossSink implements Sink, ClientStream {
   private readonly client: Sink;
   private readonly translation: Translation;
   private readonly clock: Clock;
+  private readonly onReply: () => void;
   private status = 0;
   private headers: readonly string[] = [];
   private readonly chunks: Uint8Array[] = [];
@@ -25,7 +26,15 @@ export class CrossSink implements Sink, ClientStream {
   private ended = false;
   private wroteAtMs = 0;
 
-  constructor(call: Call, client: Sink, translation: Translation, clock: Clock) {
+  /** `onReply` hears when an upstream has replied: no other route will be asked any more. */
+  constructor(
+    call: Call,
+    client: Sink,
+    translation: Translation,
+    clock: Clock,
+    onReply: () => void,
+  ) {
+    this.onReply = onReply;
     this.call = call;
     this.client = client;
     this.translation = translation;
@@ -40,6 +49,7 @@ export class CrossSink implements Sink, ClientStream {
   head(status: number, headers: readonly string[]): void {
     this.status = status;
     this.headers = headers;
+    this.onReply();
   }
 
   event(event: ServerEvent): void {

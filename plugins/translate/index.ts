@@ -67,13 +67,15 @@ export default function translate(
       outputLimit: undefined,
       wantsUsage: false,
     };
-    // Headers of one protocol mean nothing to the other; what is left out is said.
-    const left = FORWARDED[call.endpoint.protocol].filter((name) => name in call.headers);
-    const dropped = [...made.dropped, ...left];
-    if (dropped.length > 0) {
-      call.replyHeaders.push(`${prefix}translate-dropped`, dropped.join(","));
-    }
     return undefined;
+  }
+
+  /** Says what was left out for the route that replies. Headers of one protocol mean nothing to the other. */
+  function sayDropped(call: Call, translation: Translation): void {
+    const left = FORWARDED[call.endpoint.protocol].filter((name) => name in call.headers);
+    const dropped = [...translation.dropped, ...left];
+    if (dropped.length === 0) return;
+    call.replyHeaders.push(`${prefix}translate-dropped`, dropped.join(","));
   }
 
   return {
@@ -103,7 +105,8 @@ export default function translate(
     stream(call, client) {
       const translation = translations.get(call);
       if (!translation) return client;
-      const sink = new CrossSink(call, client, translation, services.clock);
+      const onReply = () => sayDropped(call, translation);
+      const sink = new CrossSink(call, client, translation, services.clock, onReply);
       if (call.stream) silences.watch(sink);
       return sink;
     },

@@ -19,9 +19,12 @@ import type { Translated } from "./notes.ts";
 import type { ClientStream, StreamTranslator } from "./stream.ts";
 
 /** What a request became, and which way: the way back must know. */
-type Made =
+type Made = { readonly dropped: readonly string[] } & (
   | { readonly to: "chat"; readonly context: MessagesContext }
-  | { readonly to: "messages"; readonly context: ChatContext };
+  | { readonly to: "messages"; readonly context: ChatContext }
+);
+
+type Result = Translated<JsonObject, unknown>;
 
 /**
  * The translation of one call, both ways. Routes of a model may speak different dialects, so the request is
@@ -33,6 +36,8 @@ export class Translation {
   private readonly body: JsonObject;
   private readonly services: Services;
   private made: Made | undefined = undefined;
+  /** The latest result and its route: each route is asked for more than once, and a body may be large. */
+  private latest: { readonly route: Route; readonly made: Result } | undefined = undefined;
 
   constructor(call: Call, model: Model, services: Services) {
     this.to = call.endpoint.protocol === "messages" ? "chat" : "messages";
@@ -42,18 +47,31 @@ export class Translation {
     this.services = services;
   }
 
-  /** The request for the route that will most likely be asked; undefined where no route speaks the protocol. */
-  first(): Translated<JsonObject, unknown> | undefined {
+  /**
+   * The request for the best route that can express it, or else why the best route cannot; undefined where no
+   * route speaks the protocol.
+   */
+  first(): Result | undefined {
     const routes = this.model.routes.filter((route) =>
       this.services.upstreams.get(route.upstream)?.base(this.to),
     );
-    const [best] = routes.sort((a, b) => a.priority - b.priority);
-    return best && this.make(best);
+    let refused: Result | undefined;
+    for (const route of routes.sort((a, b) => a.priority - b.priority)) {
+      const made = this.make(route);
+      if (made.ok) return made;
+      refused ??= made;
+    }
+    return refused;
   }
 
   bodyFor(route: Route): JsonObject | undefined {
     const made = this.make(route);
     return made.ok ? made.body : undefined;
+  }
+
+  /** Client fields that were left out for the route that was asked last, because they are only hints. */
+  get dropped(): readonly string[] {
+    return this.made?.dropped ?? [];
   }
 
   reply(body: unknown): Reply<object> {
@@ -76,7 +94,12 @@ export class Translation {
     return made && new MessagesToChatStream(made.context, client, this.services.clock.now());
   }
 
-  private make(route: Route): Translated<JsonObject, unknown> {
+  private make(route: Route): Result {
+    if (this.latest?.route !== route) this.latest = { route, made: this.translate(route) };
+    return this.latest.made;
+  }
+
+  private translate(route: Route): Result {
     const upstream = this.services.upstreams.get(route.upstream);
     const most = this.model.maxOutputTokens;
     const known: Profile =
@@ -84,11 +107,11 @@ export class Translation {
     const profile = { ...known, ...mergeProfiles(upstream?.config.profile, route.profile) };
     if (this.to === "chat") {
       const made = messagesToChatRequest(this.body, chatProfile(profile));
-      if (made.ok) this.made = { to: "chat", context: made.context };
+      if (made.ok) this.made = { to: "chat", context: made.context, dropped: made.dropped };
       return made.ok ? { ...made, body: { ...made.body } } : made;
     }
     const made = chatToMessagesRequest(this.body, messagesProfile(profile));
-    if (made.ok) this.made = { to: "messages", context: made.context };
+    if (made.ok) this.made = { to: "messages", context: made.context, dropped: made.dropped };
     return made.ok ? { ...made, body: { ...made.body } } : made;
   }
 }
