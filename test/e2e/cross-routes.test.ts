@@ -1,0 +1,211 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { stringify } from "yaml";
+import type { Directive } from "../../plugins/simulator/directive.ts";
+import { billedCall, customerWith } from "../support/billed.ts";
+import { type Echo, echoIn } from "../support/echo.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { asking, deliveredText, eventsOf, paths, post } from "../support/requests.ts";
+import { startTestSimulator, type TestSimulator } from "../support/simulator.ts";
+
+const LONG_NAME = `mcp__${"files_".repeat(12)}read`;
+const STRICT = { dialect: "openai" };
+const LOOSE = { dialect: "compatible", tool_name_max: 128, top_k: true };
+
+/** Models whose first upstream is over its limit; `broken` fails, and is left alone by the breaker then. */
+const MODELS = {
+  "strict-then-loose": { standard: "chat", profiles: [STRICT, LOOSE], first: "limited" },
+  "loose-then-strict": { standard: "chat", profiles: [LOOSE, STRICT], first: "limited" },
+  "broken-then-loose": { standard: "chat", profiles: [STRICT, LOOSE], first: "broken" },
+  "adaptive-then-budget": {
+    standard: "messages",
+    profiles: [{}, { thinking: "budget", structured_outputs: "tool", max_output_tokens: 9000 }],
+    first: "limited",
+  },
+} as const;
+type ModelId = keyof typeof MODELS;
+
+const CATALOGUE = {
+  models: Object.entries(MODELS).map(([id, { standard, profiles, first }]) => ({
+    id,
+    price_vnd_per_mtok: 10_000,
+    context_window: 200_000,
+    max_output_tokens: 50_000,
+    labels: ["reasoning", "vision", "tools", "streaming"],
+    standard,
+    routes: profiles.map((profile, at) => ({
+      upstream: at === 0 ? first : "sound",
+      model: `upstream-${at}`,
+      priority: at,
+      profile,
+    })),
+  })),
+};
+
+describe("a model whose routes differ in what they take", () => {
+  let simulator: TestSimulator;
+  let gateway: TestGateway;
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
+  before(async () => {
+    simulator = await startTestSimulator();
+    const catalogue = join(folder, "catalogue.yaml");
+    writeFileSync(catalogue, stringify(CATALOGUE, { aliasDuplicateObjects: false }));
+    const upstream = (key: string) => ({
+      protocols: { messages: simulator.url, chat: `${simulator.url}/v1` },
+      keys: [key],
+    });
+    gateway = await startGateway({
+      simulator,
+      config: {
+        catalogue,
+        upstreams: {
+          limited: upstream('sim:{"status":429,"retry_after":9}'),
+          broken: upstream('sim:{"status":503}'),
+          sound: upstream("sound"),
+        },
+      },
+      plugins: {
+        alias: { default_family: "opus", families: { opus: "adaptive-then-budget" } },
+      },
+    });
+  });
+  after(async () => {
+    await gateway.close();
+    await simulator.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const bodyOf = (model: ModelId, directive: Directive, more: object) => ({
+    model,
+    max_tokens: 4096,
+    messages: [{ role: "user", content: asking(directive) }],
+    ...more,
+  });
+  const tools = [{ name: LONG_NAME, input_schema: { type: "object" } }];
+
+  async function ask(path: string, body: object, creditVnd?: string) {
+    const customer = await customerWith(gateway, creditVnd);
+    const answer = await post(gateway, path, customer, body);
+    return { customer, answer };
+  }
+
+  /** What the second route received, after the first one was asked in vain. */
+  async function second(path: string, body: object, creditVnd?: string): Promise<Echo> {
+    const upstream = path === paths.messages ? paths.chat : paths.messages;
+    const failed = async () => (await simulator.stats())[upstream]?.["failed"] ?? 0;
+    const before = await failed();
+    const { answer, customer } = await ask(path, body, creditVnd);
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal(await failed(), before + 1);
+    assert.equal((await billedCall(gateway, customer))["upstream"], "sound");
+    const { json } = answer;
+    const echo = echoIn(json.content?.[0]?.text ?? json.choices[0].message.content);
+    assert.equal(echo.body.model, "upstream-1");
+    return echo;
+  }
+
+  it("is asked in the second one's dialect when the first fails", async () => {
+    const more = { tools, top_k: 5 };
+    const loose = await second(paths.messages, bodyOf("strict-then-loose", { echo: true }, more));
+    assert.equal(loose.body.max_tokens, 4096);
+    assert.equal(loose.body.max_completion_tokens, undefined);
+    assert.equal(loose.body.tools[0].function.name, LONG_NAME);
+    assert.equal(loose.body.top_k, 5);
+    const strict = await second(paths.messages, bodyOf("loose-then-strict", { echo: true }, more));
+    assert.equal(strict.body.max_completion_tokens, 4096);
+    assert.equal(strict.body.max_tokens, undefined);
+    assert.match(strict.body.tools[0].function.name, /^.{64}$/);
+    assert.equal(strict.body.top_k, undefined);
+    const broken = await second(paths.messages, bodyOf("broken-then-loose", { echo: true }, {}));
+    assert.equal(broken.body.max_tokens, 4096);
+  });
+
+  it("says what was left out for the route that replied", async () => {
+    for (const [model, dropped] of [
+      ["strict-then-loose", null],
+      ["loose-then-strict", "top_k"],
+    ] as const) {
+      const { answer } = await ask(paths.messages, bodyOf(model, { text: "ok" }, { top_k: 5 }));
+      assert.equal(answer.status, 200);
+      assert.equal(answer.headers.get("x-svc-translate-dropped"), dropped, model);
+    }
+  });
+
+  it("answers with the names that the client knows, whole and streamed", async () => {
+    const { body } = await second(
+      paths.messages,
+      bodyOf("loose-then-strict", { echo: true }, { tools }),
+    );
+    const name: string = body.tools[0].function.name;
+    assert.notEqual(name, LONG_NAME);
+    const called = bodyOf("loose-then-strict", { tools: [{ name }] }, { tools });
+    const { answer: whole } = await ask(paths.messages, called);
+    assert.equal(whole.json.content[0].name, LONG_NAME);
+    const { answer: streamed } = await ask(paths.messages, { ...called, stream: true });
+    const [start] = eventsOf(streamed.text).filter(({ type }) => type === "content_block_start");
+    assert.equal(start.content_block.name, LONG_NAME);
+  });
+
+  it("is asked to think, and for its format, as the second one's model must be", async () => {
+    const { body } = await second(
+      paths.chat,
+      bodyOf("adaptive-then-budget", { echo: true }, { reasoning_effort: "low" }),
+    );
+    assert.deepEqual(body.thinking, { type: "enabled", budget_tokens: 2048 });
+    assert.equal(body.output_config, undefined);
+    const response_format = {
+      type: "json_schema",
+      json_schema: { name: "city", schema: { type: "object", properties: { city: {} } } },
+    };
+    const input = { tools: [{ name: "structured_output", arguments: { city: "Huế" } }] };
+    const asked = bodyOf("adaptive-then-budget", input, { response_format });
+    const { answer: whole } = await ask(paths.chat, asked);
+    assert.equal(whole.json.choices[0].message.content, '{"city":"Huế"}');
+    assert.equal(whole.json.choices[0].finish_reason, "stop");
+    const { answer: streamed } = await ask(paths.chat, { ...asked, stream: true });
+    assert.equal(deliveredText(streamed.text), '{"city":"Huế"}');
+  });
+
+  it("is limited to what the wallet affords, in whichever words are sent", async () => {
+    // 10,000 đ per million tokens: 20 đ are 2,000 tokens in and out.
+    for (const [path, model, field] of [
+      [paths.messages, "strict-then-loose", "max_tokens"],
+      [paths.messages, "loose-then-strict", "max_completion_tokens"],
+      [paths.chat, "adaptive-then-budget", "max_tokens"],
+    ] as const) {
+      const { body } = await second(path, bodyOf(model, { echo: true }, {}), "20");
+      assert.ok(body[field] > 1800 && body[field] < 2000, `${model}: ${body[field]}`);
+    }
+    const thinking = bodyOf("adaptive-then-budget", { echo: true }, { reasoning_effort: "medium" });
+    const { body } = await second(paths.chat, { ...thinking, max_tokens: 8000 }, "30");
+    assert.ok(body.max_tokens < 3000, String(body.max_tokens));
+    assert.equal(body.thinking.budget_tokens, body.max_tokens - 1);
+  });
+
+  it("is asked where the request can be expressed, and nowhere else", async () => {
+    const stop_sequences = ["a", "b", "c", "d", "e"];
+    for (const model of ["strict-then-loose", "loose-then-strict"] as const) {
+      const body = bodyOf(model, { text: "zz" }, { stop_sequences });
+      const { answer, customer } = await ask(paths.messages, body);
+      if (model === "strict-then-loose") {
+        assert.equal(answer.status, 200, answer.text);
+        assert.equal((await billedCall(gateway, customer))["upstream"], "sound");
+      } else {
+        // Only the route that is over its limit could take it: its answer stands.
+        assert.equal(answer.status, 429, answer.text);
+        assert.equal(answer.json.error.type, "rate_limit_error");
+        assert.equal(answer.headers.get("retry-after"), "9");
+      }
+    }
+  });
+
+  it("refuses what none of its routes can express, naming the field", async () => {
+    const body = bodyOf("strict-then-loose", {}, { container: "c" });
+    const { answer } = await ask(paths.messages, body);
+    assert.equal(answer.status, 400);
+    assert.match(answer.json.error.message, /container/);
+  });
+});
