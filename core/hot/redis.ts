@@ -17,7 +17,7 @@ import type {
 } from "./hot.ts";
 import { RecentCalls } from "./recent.ts";
 import { Announcer } from "./redis/announcer.ts";
-import { Bucket, NotMember, type Reply } from "./redis/bucket.ts";
+import { asReply, Bucket, NotMember, type Reply } from "./redis/bucket.ts";
 import { BUCKETS, bucketIndexOf } from "./redis/buckets.ts";
 import { isUnknownScript, type RedisClient } from "./redis/client.ts";
 import { Keeper, type KeeperSettings } from "./redis/keeper.ts";
@@ -60,7 +60,7 @@ const JOIN_WAIT_MS = 900;
 const OPEN_ATTEMPTS = 3;
 const LEAVE_TIMEOUT_MS = 1_000;
 /** A call is remembered after its post until it is settled, a day at most: then two posts of one call are one. */
-const CALL_KEPT_MS = 86_400_000;
+const CALL_KEPT_MS = "86400000";
 /** Calls posted here last that answer for themselves, even where Redis has forgotten them. */
 const RECENT_CALLS = 16_384;
 const SPOOLED_POST_BYTES = 1_024;
@@ -104,7 +104,7 @@ export class RedisHotStore implements HotStore {
       log: options.log,
     });
     this.offers = new Offers(options.truth, {
-      post: (bucket, posting) => this.postTo(bucket, posting),
+      post: (bucket, posting) => this.postTo(bucket, posting, asReply),
       open: (accountId) => this.open(accountId, () => options.truth.wallet(accountId)),
       keep: (bucket, entry) => this.settlement.keep(bucket, entry),
       over: (_, callId) => this.holds.delete(callId),
@@ -158,17 +158,11 @@ export class RedisHotStore implements HotStore {
     const { epoch } = bucket;
     if (known === undefined) this.holds.set(callId, { bucket, keyId, epoch });
     else known.epoch = epoch;
-    return this.sendHold(bucket, request).then(
-      (result) => {
-        if (result.kind !== "held") this.holds.delete(callId);
-        return result;
-      },
-      (error: unknown) => {
-        // Whether it was taken nobody knows; a later audit gives back what no call here holds.
-        this.holds.delete(callId);
-        return isJoining(error) ? { kind: "unknown" } : unavailable(error);
-      },
-    );
+    return this.sendHold(bucket, request).catch((error: unknown) => {
+      // Whether it was taken nobody knows; a later audit gives back what no call here holds.
+      this.holds.delete(callId);
+      return isJoining(error) ? { kind: "unknown" } : unavailable(error);
+    });
   }
 
   async extend(request: ExtendRequest): Promise<ExtendResult> {
@@ -182,7 +176,7 @@ export class RedisHotStore implements HotStore {
       if (hold.epoch !== bucket.epoch) return this.holdAgain(request, hold);
       const { callId, totalMicroVnd, floorMicroVnd } = request;
       const args = [callId, String(totalMicroVnd), String(floorMicroVnd)];
-      const [kind, amount] = await bucket.run("extend", [], args);
+      const [kind, amount] = await bucket.run("extend", [], args, asReply);
       if (kind === "held") return { kind, amountMicroVnd: amountOf(amount) };
       if (kind === "short") return { kind, availableMicroVnd: amountOf(amount) };
       return { kind: "gone" };
@@ -196,24 +190,9 @@ export class RedisHotStore implements HotStore {
     const bucket = this.bucketOf(posting.accountId);
     const sentAtMs = performance.now();
     if (bucket.state !== "ready") return this.spoolPost(bucket, posting, sentAtMs);
-    return this.postTo(bucket, posting).then(
-      (reply) => {
-        const [kind, charged, writtenOff, place] = reply;
-        if (kind === "unknown") return this.spoolPost(bucket, posting, sentAtMs);
-        this.holds.delete(posting.callId);
-        const chargedMicroVnd = amountOf(charged);
-        const writtenOffMicroVnd = amountOf(writtenOff);
-        const duplicate = kind !== "posted";
-        if (!duplicate) {
-          const entryId = `${bucket.name}|${textOf(place)}`;
-          const entry = { entryId, posting, chargedMicroVnd, writtenOffMicroVnd };
-          this.settlement.keep(bucket, entry);
-        }
-        const posted = { chargedMicroVnd, writtenOffMicroVnd, duplicate };
-        this.recent.add(posting.callId, posted, 0, 0);
-        return posted;
-      },
-      () => this.spoolPost(bucket, posting, sentAtMs),
+    const answer = (reply: Reply) => this.posted(bucket, posting, reply, sentAtMs);
+    return this.postTo(bucket, posting, answer).catch(() =>
+      this.spoolPost(bucket, posting, sentAtMs),
     );
   }
 
@@ -221,7 +200,7 @@ export class RedisHotStore implements HotStore {
     this.holds.delete(callId);
     const bucket = this.bucketOf(accountId);
     // Where this fails, an audit gives the hold back.
-    if (bucket.state === "ready") await bucket.run("void", [], [callId]).catch(() => {});
+    if (bucket.state === "ready") await bucket.run("void", [], [callId], asReply).catch(() => {});
   }
 
   open(accountId: string, read: () => Promise<WalletSnapshot | undefined>): Promise<boolean> {
@@ -242,7 +221,7 @@ export class RedisHotStore implements HotStore {
       releasedCallId ?? "",
       String(MICRO_VND_MAX),
     ];
-    const [kind] = await this.asMember(bucket, () => bucket.run("credit", [], args));
+    const [kind] = await this.asMember(bucket, () => bucket.run("credit", [], args, asReply));
     if (kind === "range") throw new RangeError(`account ${accountId} would hold too much money`);
     if (releasedCallId !== null) this.holds.delete(releasedCallId);
   }
@@ -305,32 +284,17 @@ export class RedisHotStore implements HotStore {
     return this.spool?.refusal((this.holds.size + 1) * SPOOLED_POST_BYTES);
   }
 
-  private async sendHold(bucket: Bucket, request: HoldRequest): Promise<HoldResult> {
+  private sendHold(bucket: Bucket, request: HoldRequest): Promise<HoldResult> {
     const { callId, accountId, keyId, amountMicroVnd, floorMicroVnd } = request;
-    const [kind, amount] = await bucket.run(
-      "hold",
-      [bucket.revokedKey],
-      [
-        callId,
-        accountId,
-        keyId,
-        String(amountMicroVnd),
-        String(floorMicroVnd),
-        // Money that an operator takes away is not given back because a process ends: it has no key, and no lease.
-        keyId === "" ? "" : bucket.process,
-      ],
-    );
-    switch (kind) {
-      case "held":
-        return { kind, amountMicroVnd: amountOf(amount) };
-      case "short":
-        return { kind, availableMicroVnd: amountOf(amount) };
-      case "revoked":
-      case "unknown":
-        return { kind };
-      default:
-        throw new Error(`redis answered ${String(kind)} to a hold`);
-    }
+    // Money that an operator takes away is not given back because a process ends: it has no key, and no lease.
+    const holder = keyId === "" ? "" : bucket.process;
+    const amounts = [String(amountMicroVnd), String(floorMicroVnd)];
+    const args = [callId, accountId, keyId, ...amounts, holder];
+    return bucket.run("hold", [bucket.revokedKey], args, (reply) => {
+      const result = readHold(reply);
+      if (result.kind !== "held") this.holds.delete(callId);
+      return result;
+    });
   }
 
   /** Redis has lost the hold of a call that runs: the call goes on where its wallet affords it anew. */
@@ -345,20 +309,30 @@ export class RedisHotStore implements HotStore {
     return { kind: "gone" };
   }
 
-  private postTo(bucket: Bucket, posting: Posting): Promise<Reply> {
+  private postTo<T>(bucket: Bucket, posting: Posting, answer: (reply: Reply) => T): Promise<T> {
     const { callId, accountId, costMicroVnd } = posting;
     const entry = { entryId: "", posting, chargedMicroVnd: 0, writtenOffMicroVnd: 0 };
     const keys = [bucket.outboxKey, bucket.callKey(callId)];
-    const kept = String(CALL_KEPT_MS);
     const text = encodeEntry(entry);
-    return bucket.run("post", keys, [
-      callId,
-      accountId,
-      String(costMicroVnd),
-      text,
-      bucket.epoch,
-      kept,
-    ]);
+    const args = [callId, accountId, String(costMicroVnd), text, bucket.epoch, CALL_KEPT_MS];
+    return bucket.run("post", keys, args, answer);
+  }
+
+  private posted(bucket: Bucket, posting: Posting, reply: Reply, sentAtMs: number): Posted {
+    const [kind, charged, writtenOff, place] = reply;
+    const { callId } = posting;
+    if (kind === "unknown") return this.spoolPost(bucket, posting, sentAtMs);
+    this.holds.delete(callId);
+    const chargedMicroVnd = amountOf(charged);
+    const writtenOffMicroVnd = amountOf(writtenOff);
+    const duplicate = kind !== "posted";
+    if (!duplicate) {
+      const entryId = `${bucket.name}|${textOf(place)}`;
+      this.settlement.keep(bucket, { entryId, posting, chargedMicroVnd, writtenOffMicroVnd });
+    }
+    const posted = { chargedMicroVnd, writtenOffMicroVnd, duplicate };
+    this.recent.add(callId, posted, 0, 0);
+    return posted;
   }
 
   /** Redis may have the post or not: it is on the disk before the caller hears that it is safe. */
@@ -386,7 +360,7 @@ export class RedisHotStore implements HotStore {
       try {
         const { creditVersion, creditedMicroVnd } = snapshot;
         const args = [accountId, String(balance), String(creditVersion), String(creditedMicroVnd)];
-        const [kind] = await bucket.run("install", [bucket.openKey], args);
+        const [kind] = await bucket.run("install", [bucket.openKey], args, asReply);
         if (kind === "open") return true;
       } catch (error) {
         if (!isJoining(error)) throw error;
@@ -485,13 +459,27 @@ export class RedisHotStore implements HotStore {
   private async audit(bucket: Bucket): Promise<void> {
     const held = await this.keepers.get(bucket)?.held();
     const lost = held?.filter((callId) => !this.holds.has(callId)) ?? [];
-    await Promise.all(lost.map((callId) => bucket.run("void", [], [callId])));
+    await Promise.all(lost.map((callId) => bucket.run("void", [], [callId], asReply)));
   }
 }
 
 function requireMicroVnd(amount: MicroVnd): void {
   if (!Number.isSafeInteger(amount) || amount < 0) {
     throw new RangeError(`not an amount of µđ between 0 and ${MICRO_VND_MAX}: ${amount}`);
+  }
+}
+
+function readHold([kind, amount]: Reply): HoldResult {
+  switch (kind) {
+    case "held":
+      return { kind, amountMicroVnd: amountOf(amount) };
+    case "short":
+      return { kind, availableMicroVnd: amountOf(amount) };
+    case "revoked":
+    case "unknown":
+      return { kind };
+    default:
+      throw new Error(`redis answered ${String(kind)} to a hold`);
   }
 }
 

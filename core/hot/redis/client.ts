@@ -1,4 +1,4 @@
-import { Cluster, Redis } from "ioredis";
+import { Cluster, Command, Redis } from "ioredis";
 import type { Script } from "./scripts.ts";
 
 const CONNECT_TIMEOUT_MS = 1_000;
@@ -7,9 +7,6 @@ const RECONNECT_MS_MAX = 250;
 /** A cluster tells where a slot has gone; more hops than this are no answer any more. */
 const REDIRECTIONS_MAX = 4;
 const CLUSTER_RETRY_MS = 50;
-/** A connection that owes answers and sends nothing is given up after this many command timeouts. */
-const SILENT_TIMEOUTS = 3;
-
 /** Redis is not connected, or not ready: nothing was sent. */
 export class RedisAway extends Error {
   constructor(status: string) {
@@ -18,13 +15,21 @@ export class RedisAway extends Error {
   }
 }
 
-/** A connection to one Redis or to a cluster, where every command is answered or rejected in time. */
+/**
+ * A connection to one Redis or to a cluster, where every command is answered or rejected within `timeoutMs`
+ * of the last answer.
+ */
 export class RedisClient {
   private readonly client: Redis | Cluster;
+  private corked = false;
+  private readonly uncork = (stream: Redis["stream"]): void => {
+    this.corked = false;
+    stream.uncork();
+  };
 
   /** `servers`: the URL of one Redis, or of some nodes of a cluster. */
-  constructor(servers: string | readonly string[], commandTimeoutMs: number) {
-    this.client = connect(servers, commandTimeoutMs);
+  constructor(servers: string | readonly string[], timeoutMs: number) {
+    this.client = connect(servers, timeoutMs);
     // Every command that fails says so to its caller; without a listener the process would end.
     this.client.on("error", () => {});
   }
@@ -42,7 +47,18 @@ export class RedisClient {
   /** Runs a script that the server knows; rejects with `NOSCRIPT …` where it does not. */
   evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     if (this.client.status !== "ready") return Promise.reject(new RedisAway(this.client.status));
-    return this.client.evalsha(sha, keys.length, ...keys, ...args);
+    const { client } = this;
+    if (client instanceof Cluster) return client.evalsha(sha, keys.length, ...keys, ...args);
+    // What ioredis calls auto-pipelining, without its four promises and two callbacks a command, and without
+    // waiting for the answers to one batch before it sends the next: 45 µs a hold and post instead of 54.
+    if (!this.corked) {
+      this.corked = true;
+      client.stream.cork();
+      setImmediate(this.uncork, client.stream);
+    }
+    const command = new Command("evalsha", [sha, String(keys.length), ...keys, ...args], UTF8);
+    client.sendCommand(command);
+    return command.promise;
   }
 
   /** Runs a script and makes the server know it. */
@@ -72,11 +88,14 @@ export function isUnknownScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("NOSCRIPT");
 }
 
-function connect(servers: string | readonly string[], commandTimeoutMs: number): Redis | Cluster {
+const UTF8 = { replyEncoding: "utf8" } as const;
+
+function connect(servers: string | readonly string[], timeoutMs: number): Redis | Cluster {
   const common = {
-    commandTimeout: commandTimeoutMs,
     connectTimeout: CONNECT_TIMEOUT_MS,
-    socketTimeout: commandTimeoutMs * SILENT_TIMEOUTS,
+    // A connection that owes answers and stays silent is given up, and all of them are rejected: one timer
+    // for all commands under way, where a timer each costs 1.5 µs.
+    socketTimeout: timeoutMs,
     // What was sent when the connection broke may have been done: whoever sent it decides what to do.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -86,7 +105,6 @@ function connect(servers: string | readonly string[], commandTimeoutMs: number):
     return new Redis(servers, {
       ...common,
       enableOfflineQueue: false,
-      enableAutoPipelining: true,
       retryStrategy: reconnectMs,
     });
   }
@@ -104,6 +122,8 @@ function connect(servers: string | readonly string[], commandTimeoutMs: number):
       clusterRetryStrategy: reconnectMs,
       redisOptions: {
         ...common,
+        // Commands to a node that is being connected wait for it in a queue, which only this bounds.
+        commandTimeout: timeoutMs,
         ...(first?.username ? { username: decodeURIComponent(first.username) } : {}),
         ...(first?.password ? { password: decodeURIComponent(first.password) } : {}),
         ...(first?.protocol === "rediss:" ? { tls: {} } : {}),

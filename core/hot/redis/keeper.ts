@@ -1,4 +1,4 @@
-import type { Bucket } from "./bucket.ts";
+import { asReply, type Bucket } from "./bucket.ts";
 import type { RedisClient } from "./client.ts";
 import { type Look, numberOf, readLook, textOf } from "./look.ts";
 import { type MembersOperation, membersScript } from "./scripts.ts";
@@ -173,7 +173,7 @@ export class Keeper {
       if (this.awaited.size > 0 || look.members.some((member) => !member.verified)) return SOON_MS;
       await bucket.openGate();
     } else if (bucket.state !== "ready") {
-      await bucket.run("noop", [], []);
+      await bucket.run("noop", [], [], asReply);
     }
     const open = look.open || (await this.open());
     const isNews = bucket.state !== "ready" || bucket.open !== open;

@@ -1,6 +1,6 @@
 import type { Log } from "../../log.ts";
 import type { OutboxEntry } from "../hot.ts";
-import type { Bucket } from "./bucket.ts";
+import { asReply, type Bucket } from "./bucket.ts";
 import type { RedisClient } from "./client.ts";
 import type { Keeper } from "./keeper.ts";
 import { readOutbox } from "./orphans.ts";
@@ -11,6 +11,8 @@ import { placeOf } from "./place.ts";
  * of it need not ask the ledger (see `offers.ts`).
  */
 const SETTLED_KEPT_MS = 120_000;
+/** A batch that is not full waits this long for more: an acknowledgement is one command for each bucket in it. */
+const GATHER_MS = 50;
 
 export interface SettlementOptions {
   readonly client: RedisClient;
@@ -65,9 +67,14 @@ export class Settlement {
 
   async read(max: number, waitMs: number): Promise<OutboxEntry[]> {
     this.handedOut.clear();
-    const entries = await this.gather(max);
-    if (entries.length > 0 || waitMs <= 0 || this.stopped) return entries;
-    await this.posted(waitMs);
+    if (waitMs > 0 && !this.stopped && this.kept < max) {
+      if (this.kept === 0) {
+        const entries = await this.gather(max);
+        if (entries.length > 0) return entries;
+        await this.posted(waitMs);
+      }
+      if (this.kept > 0) await this.pause(Math.min(GATHER_MS, waitMs));
+    }
     return this.gather(max);
   }
 
@@ -128,6 +135,7 @@ export class Settlement {
           ...entries.map((entry) => bucket.callKey(entry.posting.callId)),
         ],
         [isCurrent ? "1" : "0", String(SETTLED_KEPT_MS), ...args],
+        asReply,
       );
     } catch {
       if (!isOrphan) bucket.owed.push(...entries);
@@ -188,14 +196,20 @@ export class Settlement {
 
   /** Resolves at the next post, at `stop`, or when the time is over. */
   private posted(waitMs: number): Promise<void> {
+    return this.pause(waitMs, (wake) => {
+      this.wake = wake;
+    });
+  }
+
+  private pause(ms: number, wakeable?: (wake: () => void) => void): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
         clearTimeout(timer);
         this.wake = undefined;
         resolve();
       };
-      const timer = setTimeout(done, waitMs);
-      this.wake = done;
+      const timer = setTimeout(done, ms);
+      wakeable?.(done);
     });
   }
 }

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startRedis, startRedisCluster, type TestRedis } from "../../../support/redis.ts";
+import { World } from "./world.ts";
+
+let servers: TestRedis[];
+
+before(async () => {
+  servers = await Promise.all([startRedis(), startRedisCluster()]);
+});
+
+after(async () => {
+  await Promise.all(servers.map((server) => server.stop()));
+});
+
+for (const [at, name] of ["one redis", "a cluster"].entries()) {
+  test(`500 calls at once from two gateways on a wallet with money for 7: ${name}`, async () => {
+    const world = new World({ servers: servers[at]!.servers });
+    try {
+      await world.addGateway();
+      await world.addGateway();
+      await world.addAccount("A", 7_699n);
+      const calls = Array.from({ length: 500 }, (_, n) =>
+        world.call(world.stores[n % 2]!, "A", { hold: 1_000, cost: 1_100 }),
+      );
+      await Promise.all(calls);
+      await world.quiet();
+      // Seven holds fit. Each costs 100 more than it held: what is left covers six of these and a part of one.
+      assert.deepEqual(world.ends, { posted: 7, voided: 0, short: 493, refused: 0 });
+      const balance = (await world.ledger.wallet("A"))?.balanceMicroVnd;
+      assert.equal(balance, 0n);
+      assert.equal(world.ledger.charges.size, 7);
+    } finally {
+      await world.dispose();
+    }
+  });
+
+  test(`an entry that two gateways settle leaves pending once: ${name}`, async () => {
+    const world = new World({ servers: servers[at]!.servers });
+    try {
+      const { store } = await world.addGateway();
+      const other = await world.addGateway();
+      await world.addAccount("A", 100_000n);
+      await Promise.all(Array.from({ length: 50 }, () => world.call(store, "A")));
+      const entries = await store.read(100, 0);
+      await world.ledger.settle(entries);
+      await Promise.all([
+        store.acknowledge(entries),
+        store.acknowledge(entries),
+        other.store.acknowledge(entries),
+      ]);
+      await world.check();
+      const found = await other.store.balances("A");
+      assert.deepEqual(found, {
+        availableMicroVnd: 65_000,
+        heldMicroVnd: 0,
+        pendingMicroVnd: 0,
+      });
+    } finally {
+      await world.dispose();
+    }
+  });
+}
