@@ -13,7 +13,7 @@ const EVENT_STREAM_TYPE = ["content-type", "text/event-stream; charset=utf-8"];
 export class CrossSink implements Sink, ClientStream {
   private readonly call: Call;
   private readonly client: Sink;
-  private readonly translation: Translation;
+  private readonly translation: Pick<Translation, "reply" | "error" | "stream">;
   private readonly clock: Clock;
   private readonly onReply: () => void;
   private status = 0;
@@ -30,7 +30,7 @@ export class CrossSink implements Sink, ClientStream {
   constructor(
     call: Call,
     client: Sink,
-    translation: Translation,
+    translation: Pick<Translation, "reply" | "error" | "stream">,
     clock: Clock,
     onReply: () => void,
   ) {

@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, it, mock } from "node:test";
+import { Call, COMPLETE, type Outcome } from "../../../core/call.ts";
+import { endpoints } from "../../../core/endpoint.ts";
+import type { Sink } from "../../../core/plugin.ts";
+import { ServerEvent } from "../../../core/sse/reader.ts";
+import { chatProfile, messagesProfile } from "../../../core/upstream/profile.ts";
+import { chatToMessagesRequest } from "../../../plugins/translate/chat-to-messages/request.ts";
+import { ChatToMessagesStream } from "../../../plugins/translate/chat-to-messages/stream.ts";
+import { CrossSink } from "../../../plugins/translate/cross-sink.ts";
+import { messagesToChatRequest } from "../../../plugins/translate/messages-to-chat/request.ts";
+import { MessagesToChatStream } from "../../../plugins/translate/messages-to-chat/stream.ts";
+import { Silences } from "../../../plugins/translate/silences.ts";
+
+const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
+const COMMENT = ": ping\n\n";
+
+/** What a client has received, as text. */
+class Client implements Sink {
+  text = "";
+  outcome: Outcome | undefined;
+  head(): void {}
+  event(event: ServerEvent): void {
+    this.text += Buffer.from(event.raw).toString();
+  }
+  data(): void {}
+  end(outcome: Outcome): void {
+    this.outcome = outcome;
+  }
+}
+
+/** Everything that one translated stream takes, on a clock that stands still until it is moved. */
+function open(protocol: "messages" | "chat", clock: { ms: number }) {
+  const endpoint = endpoints.find((entry) => entry.protocol === protocol);
+  assert.ok(endpoint);
+  const call = new Call("id", 0, 0, endpoint, {});
+  let flushes = 0;
+  call.flow = { pause() {}, resume() {}, flush: () => flushes++, cut() {} };
+  const client = new Client();
+  const request = {
+    model: "m",
+    max_tokens: 9,
+    stream: true,
+    messages: [{ role: "user", content: "x" }],
+  };
+  const translation = {
+    reply: () => ({ status: 200, body: {} }),
+    error: () => ({ status: 500, body: {} }),
+    stream(out: CrossSink) {
+      if (protocol === "messages") {
+        const made = messagesToChatRequest(request, chatProfile({}));
+        assert.ok(made.ok);
+        return new ChatToMessagesStream(made.context, out);
+      }
+      const made = chatToMessagesRequest(request, messagesProfile({}));
+      assert.ok(made.ok);
+      return new MessagesToChatStream(made.context, out, 0);
+    },
+  };
+  const time = { now: () => clock.ms, monotonic: () => clock.ms };
+  const sink = new CrossSink(call, client, translation, time, () => {});
+  const send = (...events: readonly object[]) => {
+    for (const event of events) {
+      sink.event(new ServerEvent(Buffer.from(`data: ${JSON.stringify(event)}\n\n`)));
+    }
+  };
+  return { sink, client, send, flushes: () => flushes };
+}
+
+const CHAT_CHUNK = { id: "c", choices: [{ index: 0, delta: { content: "one" } }] };
+const CHAT_END = { id: "c", choices: [{ index: 0, delta: {}, finish_reason: "stop" }] };
+const MESSAGE_START = { type: "message_start", message: { id: "msg_1" } };
+const MESSAGE_END = [
+  { type: "message_delta", delta: { stop_reason: "end_turn" } },
+  { type: "message_stop" },
+];
+
+describe("a translated stream whose upstream is silent", () => {
+  const clock = { ms: 0 };
+  beforeEach(() => {
+    mock.timers.enable({ apis: ["setInterval"] });
+    clock.ms = 0;
+  });
+  afterEach(() => mock.timers.reset());
+
+  function watching(...sinks: CrossSink[]): Silences {
+    const silences = new Silences();
+    silences.start();
+    for (const sink of sinks) silences.watch(sink);
+    return silences;
+  }
+  function pass(ms: number): void {
+    for (let passed = 0; passed < ms; passed += 1000) {
+      clock.ms += 1000;
+      mock.timers.tick(1000);
+    }
+  }
+  const count = (text: string, part: string) => text.split(part).length - 1;
+
+  for (const [protocol, first, ping] of [
+    ["messages", CHAT_CHUNK, PING],
+    ["chat", MESSAGE_START, COMMENT],
+  ] as const) {
+    it(`gets a ${protocol} ping every 15 s, sent at once`, () => {
+      const { sink, client, send, flushes } = open(protocol, clock);
+      const silences = watching(sink);
+      send(first);
+      pass(14_000);
+      assert.equal(count(client.text, ping), 0);
+      pass(1_000);
+      assert.equal(count(client.text, ping), 1);
+      assert.ok(client.text.endsWith(ping));
+      assert.equal(flushes(), 1);
+      pass(45_000);
+      assert.equal(count(client.text, ping), 4);
+      silences.stop();
+    });
+
+    it(`gets no ${protocol} ping before its first event, so that an error can still have a status`, () => {
+      const { sink, client } = open(protocol, clock);
+      const silences = watching(sink);
+      pass(120_000);
+      assert.equal(client.text, "");
+      silences.stop();
+    });
+
+    it(`gets no ${protocol} ping while events flow`, () => {
+      const { sink, client, send } = open(protocol, clock);
+      const silences = watching(sink);
+      for (let at = 0; at < 10; at++) {
+        if (protocol === "messages") send(CHAT_CHUNK);
+        else
+          send(MESSAGE_START, {
+            type: "content_block_delta",
+            index: 0,
+            delta: { type: "text_delta", text: "a" },
+          });
+        pass(10_000);
+      }
+      assert.equal(count(client.text, ping), 0);
+      silences.stop();
+    });
+  }
+
+  it("gets nothing behind its end", () => {
+    const messages = open("messages", clock);
+    const chat = open("chat", clock);
+    const silences = watching(messages.sink, chat.sink);
+    messages.send(CHAT_CHUNK, CHAT_END);
+    messages.sink.event(new ServerEvent(Buffer.from("data: [DONE]\n\n")));
+    chat.send(MESSAGE_START, ...MESSAGE_END);
+    // Between its last event and its settlement a stream is not over yet.
+    pass(30_000);
+    for (const { sink } of [messages, chat]) sink.end(COMPLETE);
+    pass(30_000);
+    for (const { client } of [messages, chat]) {
+      assert.deepEqual(client.outcome, COMPLETE);
+      assert.equal(count(client.text, "ping"), 0);
+    }
+    silences.stop();
+  });
+});
