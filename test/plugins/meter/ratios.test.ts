@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { countTokens as cl100k } from "gpt-tokenizer/encoding/cl100k_base";
+import { countTokens as o200k } from "gpt-tokenizer/encoding/o200k_base";
+import { arrayOf, type JsonObject, objectOf } from "../../../core/json.ts";
+import { chatProfile } from "../../../core/upstream/profile.ts";
+import { contentsOf, type Factors, tokensOf } from "../../../plugins/meter/bound.ts";
+import { tokensOfRequest } from "../../../plugins/meter/tokenize.ts";
+import { messagesToChatRequest } from "../../../plugins/translate/messages-to-chat/request.ts";
+import { CONVERSATIONS } from "./conversations.ts";
+
+/** As the plugin has them by default: cautious for holds, average for estimates. */
+const HOLD: Factors = {
+  asciiBytesPerToken: 3,
+  otherBytesPerToken: 1.5,
+  imageTokens: 2500,
+  documentBytesPerToken: 25,
+};
+const ESTIMATE: Factors = {
+  asciiBytesPerToken: 4.2,
+  otherBytesPerToken: 2.4,
+  imageTokens: 1200,
+  documentBytesPerToken: 40,
+};
+
+/** A conversation as a model is given it: every turn between marks, tools and calls as JSON. */
+function rendered(request: JsonObject): string {
+  const turns: string[] = [];
+  const turn = (role: string, content: string) =>
+    turns.push(`<|im_start|>${role}<|im_sep|>${content}<|im_end|>`);
+  const system = [request["system"], ...arrayOf(request["tools"]).map((tool) => asText(tool))];
+  const head = system.filter((part) => part !== undefined).join("\n\n");
+  if (head !== "") turn("system", head);
+  for (const message of arrayOf(request["messages"])) {
+    const { role, content } = objectOf(message) ?? {};
+    const parts = typeof content === "string" ? [content] : arrayOf(content).map(blockText);
+    turn(String(role), parts.join("\n"));
+  }
+  return `${turns.join("")}<|im_start|>assistant<|im_sep|>`;
+}
+
+function blockText(block: unknown): string {
+  const { type, text, name, input, content } = objectOf(block) ?? {};
+  if (type === "tool_use") return `${String(name)} ${asText(input)}`;
+  return typeof text === "string" ? text : asText(content);
+}
+
+function asText(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** Marks count as one token each, as they do for a model. */
+function countBy(count: (text: string) => number, text: string): number {
+  const pieces = text.split(/<\|im_\w+\|>/);
+  return pieces.reduce((sum, piece) => sum + count(piece), pieces.length - 1);
+}
+
+interface Ratios {
+  readonly name: string;
+  readonly exact: number;
+  readonly other: number;
+  readonly counted: number;
+  readonly bound: number;
+  readonly estimate: number;
+}
+
+const table = Object.entries(CONVERSATIONS).map(([name, request]): Ratios => {
+  const text = rendered(request);
+  const contents = contentsOf(request);
+  assert.ok(contents);
+  return {
+    name,
+    exact: countBy(o200k, text),
+    other: countBy(cl100k, text),
+    counted: tokensOfRequest(request),
+    bound: tokensOf(contents, HOLD),
+    estimate: tokensOf(contents, ESTIMATE),
+  };
+});
+
+describe("tokens counted here, against a tokenizer over the rendered conversation", () => {
+  it("are printed as a table, for the README", () => {
+    const column = (value: number) => value.toFixed(2).padStart(8);
+    const head = ["o200k", "cl100k", "count/o200k", "count/cl100k", "bound", "estimate"].join("  ");
+    console.log(`${"".padEnd(20)} ${head}`);
+    for (const { name, exact, other, counted, bound, estimate } of table) {
+      const counts = `${String(exact).padStart(6)} ${String(other).padStart(6)}`;
+      const ratios = [counted / exact, counted / other, bound / exact, estimate / exact];
+      console.log(`${name.padEnd(20)} ${counts} ${ratios.map(column).join(" ")}`);
+    }
+  });
+
+  for (const { name, exact, other, counted, bound, estimate } of table) {
+    it(`${name}: count_tokens is within 10 % of its own tokenizer`, () => {
+      assert.ok(Math.abs(counted - exact) <= exact * 0.1, `${counted} for ${exact}`);
+    });
+
+    it(`${name}: a hold covers what either tokenizer counts, and no more than 2.5 times that`, () => {
+      assert.ok(bound >= Math.max(exact, other), `${bound} for ${exact} and ${other}`);
+      assert.ok(bound <= 2.5 * Math.min(exact, other), `${bound} for ${exact} and ${other}`);
+    });
+
+    it(`${name}: an estimate where nothing is reported is within 40 %`, () => {
+      const [low, high] = [0.6 * Math.min(exact, other), 1.4 * Math.max(exact, other)];
+      assert.ok(estimate >= low && estimate <= high, `${estimate} for ${exact} and ${other}`);
+    });
+
+    it(`${name}: a hold covers the translated request too, and is not much larger`, () => {
+      const request = { model: "m", max_tokens: 9, ...CONVERSATIONS[name] };
+      const made = messagesToChatRequest(request, chatProfile({}));
+      assert.ok(made.ok);
+      const contents = contentsOf({ ...made.body });
+      assert.ok(contents);
+      const translated = tokensOf(contents, HOLD);
+      assert.ok(translated >= exact && translated <= 1.25 * bound, `${translated} for ${bound}`);
+    });
+  }
+});
