@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { Refusal } from "../../../core/refusal.ts";
+import { ServerEvent, SseReader } from "../../../core/sse/reader.ts";
+import { wires } from "../../../core/wire/index.ts";
+import type { Protocol } from "../../../core/wire/wire.ts";
+
+const event = (text: string) => new ServerEvent(Buffer.from(text));
+const IMITATIONS = [
+  "[DONE]",
+  "data: [DONE]",
+  '"type":"message_stop"',
+  "event: message_stop\ndata: {}",
+  '"type":"response.completed"',
+  '"error":{"message":"x"}',
+  "message_stop",
+];
+
+/** A delta of each protocol with this text as its content. */
+const delta: Record<"messages" | "chat" | "responses", (text: string) => string> = {
+  messages: (text) =>
+    `event: content_block_delta\ndata: ${JSON.stringify({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } })}\n\n`,
+  chat: (content) => `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`,
+  responses: (text) =>
+    `event: response.output_text.delta\ndata: ${JSON.stringify({ type: "response.output_text.delta", delta: text })}\n\n`,
+};
+
+const KINDS: readonly [Protocol, string, "data" | "terminal" | "error"][] = [
+  ["messages", 'event: message_stop\ndata: {"type":"message_stop"}\n\n', "terminal"],
+  ["messages", 'data: {"type":"message_stop"}\n\n', "terminal"],
+  ["messages", 'event: message_stop\r\ndata: {"type":"message_stop"}\r\n\r\n', "terminal"],
+  ["messages", 'event: message_delta\ndata: {"type":"message_delta"}\n\n', "data"],
+  ["messages", 'event: ping\ndata: {"type":"ping"}\n\n', "data"],
+  ["messages", ": comment\n\n", "data"],
+  ["messages", 'event: error\ndata: {"type":"error","error":{}}\n\n', "error"],
+  ["chat", "data: [DONE]\n\n", "terminal"],
+  ["chat", "data:[DONE]\r\n\r\n", "terminal"],
+  ["chat", ": comment\n\n", "data"],
+  ["chat", 'data: {"error":{"message":"x"}}\n\n', "error"],
+  ["chat", 'data: {"choices":[],"error":null}\n\n', "data"],
+  ["chat", 'data: {"choices":[{"delta":{"error":{}}}]}\n\n', "data"],
+  ["responses", 'event: response.completed\ndata: {"type":"response.completed"}\n\n', "terminal"],
+  ["responses", 'event: response.incomplete\ndata: {"type":"response.incomplete"}\n\n', "terminal"],
+  ["responses", 'data: {"type":"response.completed"}\n\n', "terminal"],
+  ["responses", 'event: response.failed\ndata: {"type":"response.failed"}\n\n', "error"],
+  ["responses", 'event: error\ndata: {"type":"error"}\n\n', "error"],
+  ["responses", 'event: response.created\ndata: {"type":"response.created"}\n\n', "data"],
+];
+
+describe("the kind of an event", () => {
+  for (const [protocol, text, kind] of KINDS) {
+    it(`is ${kind}: ${protocol} ${JSON.stringify(text)}`, () => {
+      assert.equal(wires[protocol].kindOf(event(text)), kind);
+      assert.equal(wires[protocol].isTerminal(event(text)), kind === "terminal");
+    });
+  }
+
+  for (const protocol of ["messages", "chat", "responses"] as const) {
+    it(`is data where content imitates an end or an error: ${protocol}`, () => {
+      for (const text of IMITATIONS) {
+        assert.equal(wires[protocol].kindOf(event(delta[protocol](text))), "data", text);
+      }
+    });
+
+    it(`of the gateway's own error event is an error, and it is one event: ${protocol}`, () => {
+      const refusal = new Refusal(502, "api_error", 'it "broke"\n\ndata: [DONE]\n\n');
+      const kinds: string[] = [];
+      const reader = new SseReader();
+      reader.push(Buffer.from(wires[protocol].errorEvent(refusal)), (each) => {
+        kinds.push(wires[protocol].kindOf(each));
+      });
+      assert.deepEqual(kinds, ["error"]);
+    });
+  }
+
+  it("lets a stream end without a terminal event only behind the reason for its end", () => {
+    const stop = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n';
+    const open = 'data: {"choices":[{"delta":{"content":"x"},"finish_reason":null}]}\n\n';
+    assert.equal(wires.chat.mayEndAt(event(stop)), true);
+    assert.equal(wires.chat.mayEndAt(event(open)), false);
+    const reason = 'event: message_delta\ndata: {"delta":{"stop_reason":"end_turn"}}\n\n';
+    assert.equal(wires.messages.mayEndAt(event(reason)), true);
+    assert.equal(wires.messages.mayEndAt(event(delta.messages("stop_reason"))), false);
+    assert.equal(wires.responses.mayEndAt(event(stop)), false);
+  });
+});

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { countStrings, hasObject, startsWith } from "../../../core/wire/scan.ts";
+import { Delivered } from "../../../core/wire/wire.ts";
+
+const NAME = Buffer.from('"text"');
+
+/** What a parser finds: every string under the key, however deep. */
+function stringsUnder(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    !Array.isArray(value) && key === "text" && typeof inner === "string"
+      ? [inner]
+      : stringsUnder(inner),
+  );
+}
+
+function counted(json: string): Delivered {
+  const delivered = new Delivered();
+  countStrings(Buffer.from(json), NAME, delivered);
+  return delivered;
+}
+
+const wild = fc.string({
+  unit: fc.constantFrom(
+    '"',
+    "\\",
+    "a",
+    "text",
+    ":",
+    "{",
+    "}",
+    "đ",
+    "語",
+    "💸",
+    "\n",
+    " ",
+    "\u0001",
+  ),
+});
+const tree = fc.letrec((tie) => ({
+  node: fc.oneof(
+    { depthSize: "small" },
+    wild,
+    fc.integer(),
+    fc.array(tie("node"), { maxLength: 3 }),
+    fc.dictionary(fc.constantFrom("text", "a", "tex", "text2"), tie("node"), { maxKeys: 3 }),
+  ),
+})).node;
+
+describe("counting strings without a parser", () => {
+  it("finds every one that a parser finds, and no other", () => {
+    fc.assert(
+      fc.property(tree, (value) => {
+        const strings = stringsUnder(value);
+        const { any } = counted(JSON.stringify({ value }));
+        assert.equal(
+          any,
+          strings.some((text) => text !== ""),
+        );
+      }),
+    );
+  });
+
+  it("counts ASCII by its characters and other scripts by their bytes, escapes as what they stand for", () => {
+    fc.assert(
+      fc.property(tree, (value) => {
+        const all = stringsUnder(value).join("");
+        const { asciiBytes, otherBytes } = counted(JSON.stringify({ value }));
+        // Control characters have no short escape: they count as one of another script does, cautiously.
+        const controls = all.split("\u0001").length - 1;
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII begins with them
+        const ascii = all.match(/[\u0000-\u007f]/g)?.length ?? 0;
+        assert.equal(asciiBytes, ascii - controls);
+        assert.equal(otherBytes, Buffer.byteLength(all) - ascii + 2 * controls);
+      }),
+    );
+  });
+
+  it("takes white space around the colon, and an event's other lines, as they come", () => {
+    assert.equal(counted('event: x\ndata: {"text" :  "four"}\n\n').asciiBytes, 4);
+    assert.equal(counted('{"text":"a","text":"bc"}').asciiBytes, 3);
+  });
+
+  it("survives text that ends in the middle", () => {
+    const json = JSON.stringify({ text: 'a "quoted" \\ đồng' });
+    for (let end = 0; end <= json.length; end++) counted(json.slice(0, end));
+  });
+
+  it("is not deceived by content that imitates a key", () => {
+    assert.equal(counted(JSON.stringify({ other: '"text":"imitated"' })).any, false);
+  });
+});
+
+describe("looking for an object under a key", () => {
+  const usage = Buffer.from('"usage"');
+
+  it("finds it with white space or without", () => {
+    for (const json of ['{"usage":{}}', '{"usage": {"a":1}}', '{"a":[{"usage"  :  {}}]}']) {
+      assert.equal(hasObject(Buffer.from(json), usage), true, json);
+    }
+  });
+
+  it("finds none in null, in a number, in content", () => {
+    const imitation = JSON.stringify({ content: '"usage":{"output_tokens":1}' });
+    for (const json of ['{"usage":null}', '{"usage":1}', '{"usage"', imitation]) {
+      assert.equal(hasObject(Buffer.from(json), usage), false, json);
+    }
+  });
+
+  it("says no about a shorter text than its prefix", () => {
+    assert.equal(startsWith(Buffer.from("ev"), Buffer.from("event:")), false);
+  });
+});

@@ -1,0 +1,246 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { SseReader } from "../../../core/sse/reader.ts";
+import { wires } from "../../../core/wire/index.ts";
+import { Usage } from "../../../core/wire/usage.ts";
+import { Delivered, type Protocol } from "../../../core/wire/wire.ts";
+
+function fromReply(protocol: Protocol, reply: Record<string, unknown>): Usage {
+  const usage = new Usage();
+  wires[protocol].readReply(reply, usage);
+  return usage;
+}
+
+/** Usage and delivered text of a stream, each event given as its type and JSON. */
+function fromStream(
+  protocol: Protocol,
+  events: readonly (readonly [string | undefined, unknown])[],
+): { usage: Usage; delivered: Delivered } {
+  const usage = new Usage();
+  const delivered = new Delivered();
+  const text = events.map(([type, data]) => {
+    const json = typeof data === "string" ? data : JSON.stringify(data);
+    return `${type === undefined ? "" : `event: ${type}\n`}data: ${json}\n\n`;
+  });
+  new SseReader().push(Buffer.from(text.join("")), (event) => {
+    wires[protocol].readEvent(event, usage);
+    wires[protocol].countDelta(event, delivered);
+  });
+  return { usage, delivered };
+}
+
+function assertUsage(usage: Usage, expected: Partial<Usage>): void {
+  const got = Object.fromEntries(
+    Object.keys(expected).map((key) => [key, usage[key as keyof Usage]]),
+  );
+  assert.deepEqual(got, expected);
+}
+
+describe("usage of the Messages protocol", () => {
+  it("adds cache reads and writes to the input, which does not hold them", () => {
+    const usage = fromReply("messages", {
+      usage: {
+        input_tokens: 10,
+        cache_read_input_tokens: 100,
+        cache_creation_input_tokens: 1000,
+        output_tokens: 7,
+        output_tokens_details: { thinking_tokens: 3 },
+      },
+    });
+    assertUsage(usage, {
+      inputTokens: 1110,
+      cacheReadTokens: 100,
+      cacheWriteTokens: 1000,
+      outputTokens: 7,
+      reasoningTokens: 3,
+      inputReported: true,
+      outputReported: true,
+    });
+  });
+
+  it("takes the input from the first event and the output from the last", () => {
+    const { usage, delivered } = fromStream("messages", [
+      [
+        "message_start",
+        { type: "message_start", message: { usage: { input_tokens: 9, output_tokens: 1 } } },
+      ],
+      [
+        "content_block_delta",
+        { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "four" } },
+      ],
+      ["message_delta", { type: "message_delta", delta: {}, usage: { output_tokens: 5 } }],
+      ["message_delta", { type: "message_delta", delta: {}, usage: { output_tokens: 8 } }],
+    ]);
+    assertUsage(usage, { inputTokens: 9, outputTokens: 8, outputReported: true });
+    assert.equal(delivered.asciiBytes, 4);
+  });
+
+  it("lets a later report of the input replace an earlier one, part by part", () => {
+    const { usage } = fromStream("messages", [
+      [
+        "message_start",
+        {
+          type: "message_start",
+          message: { usage: { input_tokens: 0, cache_read_input_tokens: 5 } },
+        },
+      ],
+      ["message_delta", { type: "message_delta", usage: { input_tokens: 20, output_tokens: 2 } }],
+    ]);
+    assertUsage(usage, { inputTokens: 25, cacheReadTokens: 5, outputTokens: 2 });
+  });
+
+  it("is not complete before the last event: the first only opens the count", () => {
+    const { usage } = fromStream("messages", [
+      [
+        "message_start",
+        { type: "message_start", message: { usage: { input_tokens: 9, output_tokens: 4 } } },
+      ],
+    ]);
+    assertUsage(usage, { inputReported: true, outputReported: false });
+  });
+
+  it("counts text, thinking and arguments of tools as delivered", () => {
+    const delta = (delta: object) =>
+      ["content_block_delta", { type: "content_block_delta", delta }] as const;
+    const { delivered } = fromStream("messages", [
+      delta({ type: "text_delta", text: "ab" }),
+      delta({ type: "thinking_delta", thinking: "cde" }),
+      delta({ type: "input_json_delta", partial_json: '{"f":1}' }),
+      delta({ type: "signature_delta", signature: "not a word of it" }),
+    ]);
+    assert.equal(delivered.asciiBytes, 2 + 3 + 7);
+  });
+});
+
+describe("usage of the Chat Completions protocol", () => {
+  it("finds cached tokens inside the input", () => {
+    const usage = fromReply("chat", {
+      usage: {
+        prompt_tokens: 100,
+        completion_tokens: 20,
+        total_tokens: 120,
+        prompt_tokens_details: { cached_tokens: 60 },
+        completion_tokens_details: { reasoning_tokens: 15 },
+      },
+    });
+    assertUsage(usage, {
+      inputTokens: 100,
+      cacheReadTokens: 60,
+      outputTokens: 20,
+      reasoningTokens: 15,
+    });
+  });
+
+  it("adds reasoning that a provider leaves out of the output but not out of the total", () => {
+    const usage = fromReply("chat", {
+      usage: {
+        prompt_tokens: 100,
+        completion_tokens: 20,
+        total_tokens: 320,
+        completion_tokens_details: { reasoning_tokens: 200 },
+      },
+    });
+    assertUsage(usage, { inputTokens: 100, outputTokens: 220, reasoningTokens: 200 });
+  });
+
+  it("reads the event that only reports usage, and says that it is one", () => {
+    const usage = new Usage();
+    const reader = new SseReader();
+    const only: boolean[] = [];
+    const chunks = [
+      { choices: [{ delta: { content: "x" } }], usage: null },
+      { choices: [{ delta: {}, finish_reason: "stop" }] },
+      { choices: [], usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 } },
+    ];
+    const text = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("");
+    reader.push(Buffer.from(text), (event) => only.push(wires.chat.readEvent(event, usage)));
+    assert.deepEqual(only, [false, false, true]);
+    assertUsage(usage, { inputTokens: 3, outputTokens: 4, outputReported: true });
+  });
+
+  it("takes the last of several cumulative reports", () => {
+    const report = (completion_tokens: number) =>
+      [
+        undefined,
+        { choices: [{ delta: {} }], usage: { prompt_tokens: 3, completion_tokens } },
+      ] as const;
+    const { usage } = fromStream("chat", [report(1), report(2), report(9)]);
+    assertUsage(usage, { inputTokens: 3, outputTokens: 9 });
+  });
+
+  it("does not take content for a report", () => {
+    const content = '"usage":{"prompt_tokens":1,"completion_tokens":1}';
+    const { usage } = fromStream("chat", [[undefined, { choices: [{ delta: { content } }] }]]);
+    assertUsage(usage, { inputReported: false, outputReported: false, inputTokens: 0 });
+  });
+
+  it("adds image tokens that stand beside the input, and not those inside it", () => {
+    const beside = {
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      image_tokens: 100,
+      total_tokens: 115,
+    };
+    assertUsage(fromReply("chat", { usage: beside }), { inputTokens: 110 });
+    const inside = {
+      prompt_tokens: 110,
+      completion_tokens: 5,
+      image_tokens: 100,
+      total_tokens: 115,
+    };
+    assertUsage(fromReply("chat", { usage: inside }), { inputTokens: 110 });
+  });
+});
+
+describe("usage of the Responses protocol", () => {
+  const response = {
+    usage: {
+      input_tokens: 50,
+      input_tokens_details: { cached_tokens: 20 },
+      output_tokens: 9,
+      output_tokens_details: { reasoning_tokens: 4 },
+    },
+  };
+  const expected = { inputTokens: 50, cacheReadTokens: 20, outputTokens: 9, reasoningTokens: 4 };
+
+  it("stands in the reply", () => {
+    assertUsage(fromReply("responses", response), expected);
+  });
+
+  for (const type of ["response.completed", "response.incomplete", "response.failed"]) {
+    it(`stands in the event ${type}`, () => {
+      const { usage } = fromStream("responses", [
+        ["response.created", { type: "response.created", response: { usage: null } }],
+        ["response.output_text.delta", { type: "response.output_text.delta", delta: "abc" }],
+        [type, { type, response }],
+      ]);
+      assertUsage(usage, expected);
+    });
+  }
+});
+
+describe("usage that is hostile or broken", () => {
+  const wrong = [null, -1, 1.5, "7", 2 ** 60, Number.NaN, {}, [], true];
+  for (const [protocol, input, output] of [
+    ["messages", "input_tokens", "output_tokens"],
+    ["chat", "prompt_tokens", "completion_tokens"],
+    ["responses", "input_tokens", "output_tokens"],
+  ] as const) {
+    it(`is not believed: ${protocol}`, () => {
+      for (const value of wrong) {
+        const usage = fromReply(protocol, { usage: { [input]: value, [output]: value } });
+        assertUsage(usage, {
+          inputTokens: 0,
+          outputTokens: 0,
+          inputReported: false,
+          outputReported: false,
+        });
+      }
+    });
+
+    it(`of zero is a report of zero: ${protocol}`, () => {
+      const usage = fromReply(protocol, { usage: { [input]: 0, [output]: 0 } });
+      assertUsage(usage, { inputReported: true, outputReported: true });
+    });
+  }
+});
