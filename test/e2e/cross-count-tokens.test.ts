@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import Anthropic from "@anthropic-ai/sdk";
+import { makePng } from "../../plugins/simulator/png.ts";
+import { type Customer, usage, wallet } from "../support/admin.ts";
+import { customerWith } from "../support/billed.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { get, post } from "../support/requests.ts";
+
+const PATH = "/v1/messages/count_tokens";
+const TURN = { role: "user" as const, content: "How many tokens are in this sentence?" };
+
+describe("POST /v1/messages/count_tokens", () => {
+  let gateway: TestGateway;
+  let customer: Customer;
+  before(async () => {
+    gateway = await startGateway();
+    // Not enough for any call.
+    customer = await customerWith(gateway, "0.000001");
+  });
+  after(() => gateway.close());
+
+  const count = (body: unknown, headers?: Record<string, string>) =>
+    post(gateway, PATH, customer, body, headers);
+
+  it("answers alike for every chat model, asks no provider and costs nothing", async () => {
+    const before = await gateway.simulator.stats();
+    const { json: models } = await get(gateway, "/v1/models", customer);
+    const ids = models.data.map(({ id }: { id: string }) => id);
+    assert.ok(ids.length > 90);
+    for (const model of ids) {
+      const { status, json } = await count({ model, messages: [TURN] });
+      assert.equal(status, 200, model);
+      // Eight of the text, three of the request, four of the turn.
+      assert.deepEqual(json, { input_tokens: 15 }, model);
+    }
+    assert.deepEqual(await gateway.simulator.stats(), before);
+    assert.deepEqual(await usage(gateway, customer.accountId), []);
+    assert.equal((await wallet(gateway, customer.accountId)).balance, "0.000001");
+  });
+
+  it("is what Anthropic's client asks, for models of either protocol", async () => {
+    const anthropic = new Anthropic({ baseURL: gateway.url, apiKey: customer.key, maxRetries: 0 });
+    const data = makePng(4, 4, 0xff0000).toString("base64");
+    for (const model of ["claude-opus-5-5", "gpt-4.1-nano"]) {
+      const words = await anthropic.messages.countTokens({ model, messages: [TURN] });
+      const more = await anthropic.messages.countTokens({
+        model,
+        system: "Be brief.",
+        tools: [{ name: "clock", input_schema: { type: "object" } }],
+        messages: [
+          {
+            role: "user",
+            content: [
+              { type: "text", text: TURN.content },
+              { type: "image", source: { type: "base64", media_type: "image/png", data } },
+            ],
+          },
+        ],
+      });
+      // An image counts 1,200.
+      const added = more.input_tokens - words.input_tokens;
+      assert.ok(added > 1_215 && added < 1_260, String(added));
+    }
+  });
+
+  it("refuses in the shape of its protocol", async () => {
+    for (const [body, words] of [
+      ["no json", /JSON/],
+      ["[]", /JSON object/],
+      [{ model: "claude-opus-5-5" }, /^messages:/],
+      [{ model: "claude-opus-5-5", messages: [] }, /^messages:/],
+    ] as const) {
+      const { status, json } = await count(body);
+      assert.equal(status, 400, JSON.stringify(json));
+      assert.equal(json.type, "error");
+      assert.equal(json.error.type, "invalid_request_error");
+      assert.match(json.error.message, words);
+      assert.match(json.request_id, /./);
+    }
+    const keyless = await post(gateway, PATH, undefined, { messages: [TURN] });
+    assert.equal(keyless.status, 401);
+    assert.equal(keyless.json.type, "error");
+    assert.equal(keyless.json.error.type, "authentication_error");
+  });
+
+  it("lets other requests pass while it counts ten megabytes", async () => {
+    const content = "The toll road was older than the town. ".repeat(270_000);
+    let counting = true;
+    const counted = count({ model: "gpt-4.1-nano", messages: [{ role: "user", content }] });
+    const over = counted.finally(() => {
+      counting = false;
+    });
+    let served = 0;
+    while (counting) {
+      assert.equal((await get(gateway, "/v1/models", customer)).status, 200);
+      served++;
+    }
+    const { status, json } = await over;
+    assert.equal(status, 200);
+    // Nine tokens a sentence, of which only the first million characters are counted one by one.
+    assert.ok(Math.abs(json.input_tokens / (9 * 270_000) - 1) < 0.05, String(json.input_tokens));
+    assert.ok(served > 3, String(served));
+  });
+});
