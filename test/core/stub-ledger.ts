@@ -5,6 +5,7 @@ import type {
   CreditResult,
   KeyRecord,
   Ledger,
+  NewKey,
   UsageRecord,
 } from "../../core/ledger/ledger.ts";
 import { MemoryLedger } from "../support/memory-ledger.ts";
@@ -41,13 +42,15 @@ export class StubLedger extends MemoryLedger implements Ledger {
     return [];
   }
   async account(): Promise<undefined> {}
-  async createKey(): Promise<"created"> {
+  async createKey(_key: NewKey): Promise<"created"> {
     return "created";
   }
-  async keyByHash(): Promise<KeyRecord | undefined> {
+  async keyByHash(_hash: Buffer): Promise<KeyRecord | undefined> {
     return undefined;
   }
-  async revokeKey(): Promise<undefined> {}
+  async revokeKey(_keyId: string): Promise<KeyRecord | undefined> {
+    return undefined;
+  }
   async usage(): Promise<UsageRecord[]> {
     return [];
   }

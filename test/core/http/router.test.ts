@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type Match, Router } from "../../../core/http/router.ts";
+
+function routerOf(...routes: readonly string[]): Router {
+  const router = new Router();
+  for (const route of routes) {
+    const [method = "", path = ""] = route.split(" ");
+    const handler = () => ({ status: 200 });
+    router.add({ method, path, access: "public", bodyBytesMax: 0, handler });
+  }
+  return router;
+}
+
+/** What a match comes to, in a line. */
+function told(match: Match): string {
+  if (match.kind === "route") {
+    const params = Object.entries(match.params).map(([name, value]) => ` ${name}=${value}`);
+    return `${match.route.method} ${match.route.path}${params.join("")}`;
+  }
+  return match.kind === "method" ? `405 ${match.allowed.join()}` : "404";
+}
+
+const router = routerOf(
+  "GET /v1/models",
+  "GET /v1/models/*",
+  "POST /v1/messages",
+  "GET /accounts/:id",
+  "POST /accounts/:id/keys",
+  "GET /accounts/all",
+  "POST /accounts/all",
+);
+
+describe("a router", () => {
+  for (const [request, expected] of [
+    ["GET /v1/models", "GET /v1/models"],
+    ["HEAD /v1/models", "GET /v1/models"],
+    ["HEAD /v1/models/x", "GET /v1/models/* *=x"],
+    ["GET /v1/models/req/x", "GET /v1/models/* *=req/x"],
+    ["GET /v1/models/", "GET /v1/models/* *="],
+    ["GET /v1/modelsx", "404"],
+    ["POST /v1/models", "405 GET"],
+    ["PUT /v1/models", "405 GET"],
+    ["HEAD /v1/messages", "405 POST"],
+    ["get /v1/models", "405 GET"],
+    ["GET /accounts/7", "GET /accounts/:id id=7"],
+    ["GET /accounts/a%2Fb", "GET /accounts/:id id=a/b"],
+    ["GET /accounts/%", "404"],
+    ["GET /accounts/%C3", "404"],
+    ["GET /accounts/", "404"],
+    ["GET /accounts", "404"],
+    ["GET /accounts/7/", "404"],
+    ["GET /accounts/all", "GET /accounts/all"],
+    ["POST /accounts/7/keys", "POST /accounts/:id/keys id=7"],
+    ["GET /accounts/7/keys", "405 POST"],
+    ["GET /v1//models", "404"],
+    ["GET /v1/models?x=1", "404"],
+    ["GET /__proto__", "404"],
+    ["constructor /v1/models", "405 GET"],
+    ["GET ", "404"],
+  ] as const) {
+    it(`takes ${request} to ${expected}`, () => {
+      const [method = "", path = ""] = request.split(" ");
+      assert.equal(told(router.match(method, path)), expected);
+    });
+  }
+
+  it("refuses a second route for the same method and path", () => {
+    assert.throws(() => routerOf("GET /a", "GET /a"), /two routes for GET \/a/);
+  });
+
+  it("names every route, so that a test can walk them", () => {
+    assert.equal(router.all().length, 7);
+  });
+});

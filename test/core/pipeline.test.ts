@@ -1,0 +1,211 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { Call, COMPLETE } from "../../core/call.ts";
+import { endpoints } from "../../core/endpoint.ts";
+import { Pipeline } from "../../core/pipeline.ts";
+import type { Plugin, Sink } from "../../core/plugin.ts";
+import { invalidRequest } from "../../core/refusal.ts";
+import { ServerEvent } from "../../core/sse/reader.ts";
+
+const [endpoint] = endpoints;
+const newCall = () => new Call("id", 0, 0, endpoint!, {});
+
+/** A plugin that notes what it is asked; `changes` replaces parts of it. */
+function noting(name: string, notes: string[], changes: Partial<Plugin> = {}): Plugin {
+  return {
+    name,
+    admit() {
+      notes.push(`admit ${name}`);
+      return undefined;
+    },
+    request() {
+      notes.push(`request ${name}`);
+      return undefined;
+    },
+    stream(_call, client): Sink {
+      notes.push(`stream ${name}`);
+      return {
+        head: (status, headers) => client.head(status, headers),
+        event(event) {
+          notes.push(`event ${name}`);
+          client.event(event);
+        },
+        data: (bytes) => client.data(bytes),
+        end(outcome) {
+          notes.push(`end ${name}`);
+          client.end(outcome);
+        },
+      };
+    },
+    close() {
+      notes.push(`close ${name}`);
+    },
+    ...changes,
+  };
+}
+
+const clientSink = (notes: string[]): Sink => ({
+  head() {},
+  event: () => void notes.push("event client"),
+  data() {},
+  end: () => void notes.push("end client"),
+});
+
+const tick = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("the pipeline", () => {
+  it("runs requests first to last, bytes last to first, and closes first to last", () => {
+    const notes: string[] = [];
+    const pipeline = new Pipeline([noting("a", notes), noting("b", notes), noting("c", notes)]);
+    const call = newCall();
+    assert.equal(pipeline.admit(call), undefined);
+    assert.equal(pipeline.request(call), undefined);
+    const sink = pipeline.wrap(call, clientSink(notes));
+    sink.event(new ServerEvent(Buffer.from("data: x\n\n")));
+    sink.end(COMPLETE);
+    assert.equal(pipeline.close(call), undefined);
+    assert.deepEqual(notes, [
+      ...["admit a", "admit b", "admit c"],
+      ...["request a", "request b", "request c"],
+      ...["stream a", "stream b", "stream c"],
+      ...["event c", "event b", "event a", "event client"],
+      ...["end c", "end b", "end a", "end client"],
+      ...["close a", "close b", "close c"],
+    ]);
+  });
+
+  for (const stage of ["admit", "request"] as const) {
+    it(`stops at the first refusal in ${stage}, and closes those it has reached only`, () => {
+      const notes: string[] = [];
+      const refusal = invalidRequest("no");
+      const pipeline = new Pipeline([
+        noting("a", notes),
+        noting("b", notes, { [stage]: () => refusal }),
+        noting("c", notes),
+      ]);
+      const call = newCall();
+      assert.equal(pipeline[stage](call), refusal);
+      pipeline.close(call);
+      assert.deepEqual(notes, [`${stage} a`, "close a", "close b"]);
+    });
+  }
+
+  it("closes all that admission has reached, though a request was refused early", () => {
+    const notes: string[] = [];
+    const pipeline = new Pipeline([
+      noting("a", notes, { request: () => invalidRequest("no") }),
+      noting("b", notes),
+    ]);
+    const call = newCall();
+    pipeline.admit(call);
+    pipeline.request(call);
+    notes.length = 0;
+    pipeline.close(call);
+    assert.deepEqual(notes, ["close a", "close b"]);
+  });
+
+  it("closes nothing of a call that has reached nobody", () => {
+    const notes: string[] = [];
+    new Pipeline([noting("a", notes)]).close(newCall());
+    assert.deepEqual(notes, []);
+  });
+
+  it("answers no promise unless a plugin does", async () => {
+    const notes: string[] = [];
+    const late = noting("late", notes, { request: async () => undefined });
+    const pipeline = new Pipeline([noting("a", notes), late, noting("b", notes)]);
+    const call = newCall();
+    assert.equal(pipeline.admit(call), undefined);
+    const verdict = pipeline.request(call);
+    assert.ok(verdict instanceof Promise);
+    assert.ok(!notes.includes("request b"), "the next one waits");
+    assert.equal(await verdict, undefined);
+    assert.ok(notes.includes("request b"));
+  });
+
+  it("takes a late refusal as it takes an early one", async () => {
+    const notes: string[] = [];
+    const refusal = invalidRequest("late");
+    const late = noting("late", notes, { admit: async () => refusal });
+    const pipeline = new Pipeline([late, noting("b", notes)]);
+    const call = newCall();
+    assert.equal(await pipeline.admit(call), refusal);
+    pipeline.close(call);
+    assert.deepEqual(notes, ["close late"]);
+  });
+
+  it("takes no further step for a client that left while a plugin was at work", async () => {
+    const notes: string[] = [];
+    let finish: () => void = () => {};
+    const slow = noting("slow", notes, {
+      request: () =>
+        new Promise((resolve) => {
+          finish = () => resolve(undefined);
+        }),
+    });
+    const pipeline = new Pipeline([slow, noting("holds", notes)]);
+    const call = newCall();
+    const verdict = pipeline.request(call);
+    call.gone = true;
+    finish();
+    await verdict;
+    pipeline.close(call);
+    assert.deepEqual(notes, ["close slow"]);
+  });
+
+  it("lets a plugin's bug through, and still closes what it has reached", () => {
+    const notes: string[] = [];
+    const bug = new Error("a bug");
+    const buggy = noting("buggy", notes, {
+      request() {
+        throw bug;
+      },
+    });
+    const pipeline = new Pipeline([noting("a", notes), buggy, noting("b", notes)]);
+    const call = newCall();
+    assert.throws(() => pipeline.request(call), bug);
+    pipeline.close(call);
+    assert.deepEqual(notes, ["request a", "close a", "close buggy"]);
+  });
+
+  for (const [name, close] of [
+    [
+      "throws",
+      () => {
+        throw new Error("first");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("first"))],
+  ] as const) {
+    it(`closes the others where one ${name}, and then tells the first failure`, async () => {
+      const notes: string[] = [];
+      const pipeline = new Pipeline([
+        noting("a", notes),
+        noting("b", notes, { close }),
+        noting("c", notes, { close: () => Promise.reject(new Error("second")) }),
+        noting("d", notes),
+      ]);
+      const call = newCall();
+      pipeline.request(call);
+      notes.length = 0;
+      await assert.rejects(async () => pipeline.close(call), /first/);
+      assert.deepEqual(notes, ["close a", "close d"]);
+    });
+  }
+
+  it("waits for each close before the next", async () => {
+    const notes: string[] = [];
+    const slow = noting("slow", notes, {
+      async close() {
+        await tick();
+        notes.push("close slow");
+      },
+    });
+    const pipeline = new Pipeline([slow, noting("b", notes)]);
+    const call = newCall();
+    pipeline.request(call);
+    notes.length = 0;
+    await pipeline.close(call);
+    assert.deepEqual(notes, ["close slow", "close b"]);
+  });
+});

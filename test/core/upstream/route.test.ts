@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import type { Model, Route } from "../../../core/catalogue.ts";
+import { chooseRoute } from "../../../core/upstream/route.ts";
+import { Upstreams } from "../../../core/upstream/upstreams.ts";
+import { Random } from "../../support/random.ts";
+import { accepted, CATALOGUE, GATEWAY, swap } from "../config-files.ts";
+
+const clock = { ms: 0, now: () => clock.ms, monotonic: () => clock.ms };
+
+/** A model with these routes, each written `upstream`, `upstream*weight` or `upstream@priority`. */
+async function setUp(t: TestContext, written: readonly string[]) {
+  const routes = written.map((text) => {
+    const [, upstream, weight = "1", priority = "0"] =
+      /^(\w+)(?:\*(\d+))?(?:@(\d+))?$/.exec(text) ?? [];
+    return `{ upstream: ${upstream}, model: m, weight: ${weight}, priority: ${priority} }`;
+  });
+  const upstream = (name: string) =>
+    `  ${name}:\n    protocols: { messages: "http://127.0.0.1:9001" }\n    keys: [k]\n`;
+  const names = ["a", "b", "c"].map(upstream).join("");
+  const list = `routes: [${routes.join(", ")}]`;
+  const config = await accepted(t, {
+    "gateway.yaml": swap(GATEWAY, "catalogue:", `${names}catalogue:`),
+    "catalogue.yaml": CATALOGUE.replace("routes: [{ upstream: main, model: plain-1 }]", list),
+  });
+  const upstreams = new Upstreams(config, clock);
+  t.after(() => upstreams.close());
+  const model = config.catalogue.get("plain");
+  assert.ok(model);
+  return { model, upstreams };
+}
+
+function open(upstreams: Upstreams, name: string): void {
+  for (let at = 0; at < 5; at++) upstreams.get(name)?.breaker.fail();
+}
+
+/** Every upstream in the order in which a call that always fails would ask it. */
+function order(model: Model, upstreams: Upstreams, random?: () => number): string {
+  const tried: Route[] = [];
+  for (;;) {
+    const route = chooseRoute(model, "messages", tried, upstreams, random);
+    if (!route) return tried.map(({ upstream }) => upstream).join(" ");
+    tried.push(route);
+  }
+}
+
+describe("the choice of a route", () => {
+  it("goes by priority, the lower first, whatever the order in the file", async (t) => {
+    const { model, upstreams } = await setUp(t, ["c@2", "a", "b@1"]);
+    assert.equal(order(model, upstreams), "a b c");
+  });
+
+  it("goes by weight among equals", async (t) => {
+    const { model, upstreams } = await setUp(t, ["a*6", "b*3", "c*1"]);
+    const random = new Random(7);
+    const counts: Record<string, number> = {};
+    for (let call = 0; call < 10_000; call++) {
+      const upstream = chooseRoute(model, "messages", [], upstreams, () =>
+        random.fraction(),
+      )?.upstream;
+      counts[upstream ?? ""] = (counts[upstream ?? ""] ?? 0) + 1;
+    }
+    for (const [name, expected] of [
+      ["a", 6_000],
+      ["b", 3_000],
+      ["c", 1_000],
+    ] as const) {
+      assert.ok(Math.abs((counts[name] ?? 0) - expected) < 200, JSON.stringify(counts));
+    }
+  });
+
+  it("reaches every route, whichever numbers are drawn", async (t) => {
+    const { model, upstreams } = await setUp(t, ["a", "b", "c@1"]);
+    assert.equal(
+      order(model, upstreams, () => 0),
+      "b a c",
+    );
+    assert.equal(
+      order(model, upstreams, () => 0.999),
+      "a b c",
+    );
+  });
+
+  it("leaves out upstreams that do not speak the protocol", async (t) => {
+    const { model, upstreams } = await setUp(t, ["a", "b@1"]);
+    assert.equal(chooseRoute(model, "chat", [], upstreams), undefined);
+  });
+
+  it("leaves an upstream for last whose breaker is open", async (t) => {
+    const { model, upstreams } = await setUp(t, ["a", "b@1", "c@2"]);
+    open(upstreams, "a");
+    assert.equal(order(model, upstreams), "b c a");
+  });
+
+  it("tries the best all the same where every breaker is open", async (t) => {
+    const { model, upstreams } = await setUp(t, ["a", "b@1"]);
+    open(upstreams, "a");
+    open(upstreams, "b");
+    assert.equal(order(model, upstreams), "a b");
+  });
+
+  it("goes back to an upstream whose time to be probed has come", async (t) => {
+    const { model, upstreams } = await setUp(t, ["a", "b@1"]);
+    open(upstreams, "a");
+    clock.ms += 5_000;
+    assert.equal(order(model, upstreams), "a b");
+  });
+});
