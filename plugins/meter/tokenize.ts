@@ -3,8 +3,8 @@ import { arrayOf, isObject, type JsonObject } from "../../core/json.ts";
 
 /** Longer runs are cut before they are tokenized: the tokenizer's time grows with the square of a run. */
 const RUN_CHARACTERS_MAX = 2_000;
-/** More than this is not counted but estimated: a second of work. */
-const EXACT_CHARACTERS_MAX = 1_000_000;
+/** More than this is not counted but estimated: a second of work, or three where it is hardest. */
+const EXACT_BYTES_MAX = 1_000_000;
 /** What a turn, a tool and the whole request take beside their text. */
 const TOKENS_PER_TURN = 4;
 const TOKENS_PER_TOOL = 10;
@@ -14,7 +14,7 @@ const DOCUMENT_BASE64_PER_TOKEN = 40;
 
 /**
  * Input tokens of a Messages request, by the o200k tokenizer. Images and documents by a usual size; what goes
- * beyond a million characters at the rate of those before it.
+ * beyond a million bytes at the rate of those before it.
  */
 export function tokensOfRequest(body: JsonObject): number {
   const tally = new Tally();
@@ -35,11 +35,14 @@ class Tally {
   tokens = 0;
   private exactTokens = 0;
   private exactCharacters = 0;
+  private bytesLeft = EXACT_BYTES_MAX;
 
   add(text: string): void {
-    const left = EXACT_CHARACTERS_MAX - this.exactCharacters;
-    const exact = text.length <= left ? text : text.slice(0, Math.max(0, left));
+    const bytes = Buffer.byteLength(text);
+    const share = Math.min(1, this.bytesLeft / Math.max(1, bytes));
+    const exact = text.slice(0, Math.floor(text.length * share));
     const counted = tokensOfText(exact);
+    this.bytesLeft -= bytes * share;
     this.exactTokens += counted;
     this.exactCharacters += exact.length;
     const rate = this.exactTokens / Math.max(1, this.exactCharacters);

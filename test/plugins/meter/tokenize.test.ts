@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { tokensOfRequest, tokensOfText } from "../../../plugins/meter/tokenize.ts";
+
+const asked = (content: unknown) => tokensOfRequest({ messages: [{ role: "user", content }] });
+const EMPTY = asked("");
+
+describe("tokens of a request", () => {
+  it("are the same for a text and for a part that holds it", () => {
+    assert.equal(asked([{ type: "text", text: "Xin chào 🌏" }]), asked("Xin chào 🌏"));
+  });
+
+  it("count marks of the tokenizer's own as the text that they are", () => {
+    assert.ok(tokensOfText("<|endoftext|><|im_start|>") > 4);
+  });
+
+  it("hold whatever a block can: results, inputs, thinking, documents", () => {
+    const words = "one two three four five six seven";
+    const text = tokensOfText(words);
+    for (const block of [
+      { type: "text", text: words },
+      { type: "thinking", thinking: words, signature: "x".repeat(10_000) },
+      { type: "tool_result", tool_use_id: "t", content: words },
+      { type: "tool_result", tool_use_id: "t", content: [{ type: "text", text: words }] },
+      { type: "document", source: { type: "text", data: words } },
+      { type: "document", source: { type: "content", content: [{ type: "text", text: words }] } },
+    ]) {
+      assert.equal(asked([block]) - EMPTY, text, JSON.stringify(block).slice(0, 100));
+    }
+    const call = { type: "tool_use", id: "t", name: "run", input: { words } };
+    assert.ok(asked([call]) - EMPTY > text);
+  });
+
+  it("count an image by its usual size and a document by its length, not by their base64", () => {
+    const data = "A".repeat(400_000);
+    const image = { type: "image", source: { type: "base64", media_type: "image/png", data } };
+    assert.equal(asked([image]) - EMPTY, 1_200);
+    const pdf = {
+      type: "document",
+      source: { type: "base64", media_type: "application/pdf", data },
+    };
+    assert.equal(asked([pdf]) - EMPTY, 10_000);
+  });
+
+  it("beyond a million bytes follow the rate of those before", () => {
+    for (const sentence of [
+      "The toll road was older than the town. ",
+      "Con đường ấy có trước cả làng. ",
+    ]) {
+      const times = Math.ceil(3_000_000 / Buffer.byteLength(sentence));
+      const exact = (times * tokensOfText(sentence.repeat(100))) / 100;
+      const count = asked(sentence.repeat(times));
+      assert.ok(Math.abs(count / exact - 1) < 0.01, `${count} for ${exact}`);
+    }
+  });
+
+  it("of a text cut into runs are those of the text in one", () => {
+    const words = "lúa nếp cái hoa vàng ".repeat(400);
+    const inPieces = words.match(/.{21}/g) ?? [];
+    const sum = inPieces.reduce((total, piece) => total + tokensOfText(piece), 0);
+    assert.ok(Math.abs(tokensOfText(words) / sum - 1) < 0.2);
+    assert.equal(tokensOfText("a".repeat(2_000)) * 5, tokensOfText("a".repeat(10_000)));
+  });
+});
