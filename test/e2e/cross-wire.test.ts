@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Directive } from "../../plugins/simulator/directive.ts";
+import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { startOneReplyUpstream } from "../support/one-reply-upstream.ts";
+import { asking, deliveredText, eventsOf, paths, post, reload } from "../support/requests.ts";
+
+/** A client of each protocol, on a model of the other. */
+const CROSSED = [
+  { path: paths.messages, model: "gpt-4.1-nano", upstream: "openai" },
+  { path: paths.chat, model: "claude-opus-5-5", upstream: "anthropic" },
+] as const;
+type Crossed = (typeof CROSSED)[number];
+
+const ANSWER: Directive = {
+  thinking: "Để tôi nghĩ đã 🌏.",
+  signature: "sig",
+  text: 'một "hai"\\ ba 🌾\n',
+  tools: [
+    { name: "weather", arguments: { city: "Huế" }, id: "t_1" },
+    { name: "clock", arguments: { at: ["12:00", "🕛"] }, id: "t_2" },
+  ],
+  input_tokens: 10,
+  output_tokens: 20,
+};
+
+/** Ways in which the same stream may come over the wire. */
+const WIRES: readonly Directive[] = [
+  { eol: "\r\n" },
+  { eol: "\r" },
+  { split_bytes: 1 },
+  { split_bytes: 7, eol: "\r\n" },
+  { coalesce: true },
+  { comments: 1 },
+  { pings: 2 },
+  { event_delay_ms: 0 },
+];
+
+describe("translated replies on the wire", () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await startGateway();
+  });
+  after(() => gateway.close());
+
+  async function ask(
+    { path, model }: Crossed,
+    directive: Directive,
+    more: object = {},
+    creditVnd?: string,
+  ) {
+    const customer = await customerWith(gateway, creditVnd);
+    const messages = [{ role: "user", content: asking(directive) }];
+    const answer = await post(gateway, path, customer, {
+      model,
+      max_tokens: 4096,
+      messages,
+      ...more,
+    });
+    return { customer, answer };
+  }
+
+  for (const crossed of CROSSED) {
+    describe(`${crossed.path} on ${crossed.model}`, () => {
+      const stream = { stream: true };
+
+      it("are the same events however the upstream's bytes come", async () => {
+        // Ids are made of the request, which the directive is part of.
+        const read = async (wire: Directive) => {
+          const { answer } = await ask(crossed, { ...ANSWER, ...wire }, stream);
+          return eventsOf(answer.text)
+            .filter(({ type }) => type !== "ping")
+            .map((event) =>
+              JSON.stringify(event)
+                .replace(/(msg_)[0-9a-f]+/, "$1")
+                .replace(/"created":\d+/, ""),
+            );
+        };
+        const plain = await read({});
+        assert.ok(plain.length > 10);
+        for (const wire of WIRES) assert.deepEqual(await read(wire), plain, JSON.stringify(wire));
+      });
+
+      it("end with the one event that says so, and nothing behind it", async () => {
+        const { answer } = await ask(crossed, ANSWER, stream);
+        const end = crossed.path === paths.messages ? '{"type":"message_stop"}' : "[DONE]";
+        assert.ok(answer.text.endsWith(`data: ${end}\n\n`));
+        assert.equal(answer.text.split(end).length, 2);
+        assert.equal(answer.headers.get("content-type"), "text/event-stream; charset=utf-8");
+      });
+
+      it("are an error in the client's shape where a proxy answers with its own page", async () => {
+        const page = { body: "<html>Not Found</html>", content_type: "text/html" };
+        for (const more of [{}, stream]) {
+          for (const [status, expected] of [
+            [404, 404],
+            [413, 413],
+            [429, 429],
+            [500, 502],
+          ] as const) {
+            const { answer, customer } = await ask(crossed, { status, ...page }, more);
+            assert.equal(answer.status, expected);
+            assert.ok(answer.json.error.message.length > 10);
+            assert.ok(!answer.text.includes("html"));
+            assert.equal(answer.json.type, crossed.path === paths.messages ? "error" : undefined);
+            await assertNotCharged(gateway, customer);
+          }
+        }
+      });
+
+      it("never tell the client of the gateway's own account upstream", async () => {
+        for (const status of [401, 402, 403]) {
+          const { answer } = await ask(crossed, { status, error: { message: "account acme-7" } });
+          assert.equal(answer.status, 502);
+          assert.ok(!answer.text.includes("acme-7"));
+        }
+      });
+
+      it("are cut where the wallet runs out, in the client's protocol, and cost the wallet", async () => {
+        const money = crossed.path === paths.chat ? "54" : "2.25";
+        const { answer, customer } = await ask(crossed, { output_tokens: 4000 }, stream, money);
+        const last = eventsOf(answer.text).at(-1);
+        assert.match(last.error.message, /balance/);
+        if (crossed.path === paths.messages) assert.equal(last.type, "error");
+        else assert.equal(last.error.code, "insufficient_balance");
+        assert.ok(!answer.text.includes("[DONE]") && !answer.text.includes("message_stop"));
+        assert.ok(deliveredText(answer.text).length > 4000);
+        const record = await billedCall(gateway, customer);
+        assert.equal(record["outcome"], "exhausted");
+        assert.ok(Number(record["cost_vnd"]) <= Number(money));
+      });
+
+      it("that are no replies at all are an error, free of charge", async () => {
+        for (const reply of [
+          {},
+          { error: { message: "We failed.", type: "x" } },
+          { choices: [] },
+        ]) {
+          const upstream = await startOneReplyUpstream(reply);
+          try {
+            const { url } = upstream;
+            const protocols = { messages: url, chat: `${url}/v1` };
+            await reload(gateway, {
+              config: { upstreams: { [crossed.upstream]: { protocols, keys: ["k"] } } },
+            });
+            for (const more of [{}, stream]) {
+              const { answer, customer } = await ask(crossed, {}, more);
+              assert.ok(answer.status >= 500, `${answer.status} ${answer.text}`);
+              assert.ok(answer.json.error.message.length > 5);
+              await assertBalance(gateway, customer, "100000");
+            }
+          } finally {
+            await reload(gateway, {});
+            await upstream.stop();
+          }
+        }
+      });
+    });
+  }
+});
