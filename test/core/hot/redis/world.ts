@@ -23,6 +23,11 @@ export class World {
   readonly ends: Record<CallEnd, number> = { posted: 0, voided: 0, short: 0, refused: 0 };
   private readonly credited = new Map<string, bigint>();
   private readonly drains: Promise<void>[] = [];
+  private readonly paused = new Map<
+    RedisHotStore,
+    { resumed: Promise<void>; resume: () => void }
+  >();
+  private readonly dead = new Set<RedisHotStore>();
   private stopping = false;
   private readonly options: StoreOptions;
 
@@ -111,8 +116,17 @@ export class World {
     assert.deepEqual(charged, this.posted);
   }
 
+  /** The gateway ends as by a kill -9, and nobody speaks of it any more. */
+  async kill(gateway: TestStore): Promise<void> {
+    this.gateways.splice(this.gateways.indexOf(gateway), 1);
+    this.dead.add(gateway.store);
+    this.resume(gateway.store);
+    await gateway.die();
+  }
+
   async dispose(): Promise<void> {
     this.stopping = true;
+    for (const store of this.stores) this.resume(store);
     await Promise.all(this.drains);
     await Promise.all(this.gateways.map((gateway) => gateway.dispose()));
   }
@@ -145,9 +159,26 @@ export class World {
     return undefined;
   }
 
+  /** The ledger is away for this gateway until `resume`. */
+  pause(store: RedisHotStore): void {
+    let resume = () => {};
+    const resumed = new Promise<void>((resolve) => {
+      resume = resolve;
+    });
+    this.paused.set(store, { resumed, resume });
+  }
+
+  resume(store: RedisHotStore): void {
+    this.paused.get(store)?.resume();
+    this.paused.delete(store);
+  }
+
   private async drain(store: RedisHotStore): Promise<void> {
-    while (!this.stopping) {
+    while (!this.stopping && !this.dead.has(store)) {
+      await this.paused.get(store)?.resumed;
       const entries = await store.read(100, 20);
+      await this.paused.get(store)?.resumed;
+      if (this.dead.has(store)) return;
       await this.ledger.settle(entries);
       await store.acknowledge(entries);
     }
