@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { Call, COMPLETE, type Outcome } from "../../../core/call.ts";
+import { endpoints } from "../../../core/endpoint.ts";
+import { Refusal } from "../../../core/refusal.ts";
+import { ServerEvent } from "../../../core/sse/reader.ts";
+import { chatProfile } from "../../../core/upstream/profile.ts";
+import { ChatToMessagesStream } from "../../../plugins/translate/chat-to-messages/stream.ts";
+import { CrossSink } from "../../../plugins/translate/cross-sink.ts";
+import { messagesContext } from "../../../plugins/translate/messages-to-chat/request.ts";
+
+const [endpoint] = endpoints;
+const CHUNK = '{"id":"c","choices":[{"index":0,"delta":{"content":"one"}}]}';
+const END = '{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}';
+const BROKEN = {
+  kind: "broken",
+  refusal: new Refusal(502, "api_error", "Upstream stream ended before completion"),
+  truncated: true,
+  told: false,
+} as const;
+
+/** A stream of a Chat upstream on its way to a Messages client, and what became of it. */
+function open() {
+  assert.ok(endpoint);
+  const call = new Call("id", 0, 0, endpoint, {});
+  const seen = { status: 0, text: "", cuts: 0, outcome: undefined as Outcome | undefined };
+  let replies = 0;
+  const context = messagesContext({ model: "m" }, chatProfile({}));
+  const sink: CrossSink = new CrossSink(
+    call,
+    {
+      head: (status) => {
+        seen.status = status;
+      },
+      event: (event) => {
+        seen.text += Buffer.from(event.raw).toString();
+      },
+      data: (bytes) => {
+        seen.text += Buffer.from(bytes).toString();
+      },
+      end: (outcome) => {
+        seen.outcome = outcome;
+      },
+    },
+    {
+      reply: () => ({ status: 200, body: {} }),
+      error: () => ({ status: 400, body: {} }),
+      stream: (client) => new ChatToMessagesStream(context, client),
+    },
+    { now: () => 0, monotonic: () => 0 },
+    () => replies++,
+  );
+  call.flow = {
+    pause() {},
+    resume() {},
+    flush() {},
+    cut(outcome) {
+      seen.cuts++;
+      sink.end(outcome);
+    },
+  };
+  sink.head(200, ["content-type", "text/event-stream"]);
+  assert.equal(replies, 1);
+  const send = (data: string) => sink.event(new ServerEvent(Buffer.from(`data: ${data}\n\n`)));
+  return { sink, seen, send };
+}
+
+describe("a translated stream", () => {
+  it("whose upstream sends what is no event is cancelled upstream, and told once", () => {
+    const { seen, send } = open();
+    send(CHUNK);
+    send("<html>");
+    assert.equal(seen.cuts, 1);
+    assert.equal(seen.text.split("event: error").length, 2);
+    assert.ok(seen.outcome?.kind === "broken" && seen.outcome.told);
+    assert.ok(!seen.text.includes("message_stop"));
+  });
+
+  it("that fails before its first event is an answer with a status, and cancelled upstream", () => {
+    const { seen, send } = open();
+    send('{"error":{"message":"We are overloaded"}}');
+    assert.equal(seen.cuts, 1);
+    assert.equal(seen.status, 529);
+    assert.equal(JSON.parse(seen.text).error.type, "overloaded_error");
+    assert.ok(seen.outcome?.kind === "broken" && seen.outcome.told);
+  });
+
+  it("is whole where the upstream's body ends behind the reason to stop, without its last event", () => {
+    const { sink, seen, send } = open();
+    send(CHUNK);
+    send(END);
+    sink.end(BROKEN);
+    assert.deepEqual(seen.outcome, COMPLETE);
+    assert.ok(seen.text.endsWith('event: message_stop\ndata: {"type":"message_stop"}\n\n'));
+  });
+
+  it("is broken, and says so, where the upstream's body ends before", () => {
+    const { sink, seen, send } = open();
+    send(CHUNK);
+    sink.end(BROKEN);
+    assert.deepEqual(seen.outcome, { ...BROKEN, told: true });
+    assert.match(seen.text, /event: error\n.*ended before completion/);
+  });
+
+  it("of which nothing came is left to the gateway to refuse", () => {
+    const { sink, seen } = open();
+    const gone: Outcome = { kind: "gone" };
+    sink.end(gone);
+    assert.deepEqual([seen.text, seen.outcome], ["", gone]);
+  });
+
+  it("that the gateway cuts keeps the gateway's own refusal", () => {
+    const { sink, seen, send } = open();
+    send(CHUNK);
+    const refusal = new Refusal(402, "insufficient_balance", "empty");
+    sink.end({ kind: "exhausted", refusal });
+    assert.deepEqual(seen.outcome, { kind: "exhausted", refusal });
+    assert.ok(!seen.text.includes("error"));
+  });
+});
