@@ -115,16 +115,13 @@ export class Incoming {
       const verdict = this.runtime.pipeline[stage](this.call);
       if (!(verdict instanceof Promise)) return this.decide(verdict, next);
       this.waiting = true;
-      verdict.then(
-        (decided) => {
+      verdict
+        .finally(() => {
           this.waiting = false;
-          this.decide(decided, next);
-        },
-        (error: unknown) => {
-          this.waiting = false;
-          this.bug(error);
-        },
-      );
+        })
+        .then((decided) => this.decide(decided, next))
+        // What follows a late verdict may fail as well, and nobody else would answer the call then.
+        .catch((error: unknown) => this.bug(error));
     } catch (error) {
       this.bug(error);
     }
@@ -167,7 +164,9 @@ export class Incoming {
     if (missing !== undefined) return this.notPossibleWithout(missing);
     const { upstreams, clock, log } = runtime;
     const sink = runtime.pipeline.wrap(call, reply);
-    const exchange = new Exchange(call, sink, () => reply.flush(), upstreams, clock, log);
+    const flush = () => reply.flush();
+    const bug = (error: unknown) => this.bug(error);
+    const exchange = new Exchange(call, sink, flush, bug, upstreams, clock, log);
     call.flow = exchange;
     exchange.start();
   }

@@ -7,6 +7,8 @@ export interface AttemptListener {
   received(chunk: Buffer): void;
   completed(): void;
   failed(error: Error): void;
+  /** One of the above has thrown, which undici would take for trouble with the connection. */
+  bug(error: unknown): void;
 }
 
 export type Headers = Record<string, string | string[] | undefined>;
@@ -71,21 +73,40 @@ export class Attempt implements Dispatcher.DispatchHandler {
     headers: Headers,
   ): void {
     // 1xx statuses only announce the real one.
-    if (!this.left && status >= 200) this.listener.replied(status, headers);
+    if (this.left || status < 200) return;
+    try {
+      this.listener.replied(status, headers);
+    } catch (error) {
+      this.listener.bug(error);
+    }
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.left) return;
-    this.listener.received(chunk);
+    try {
+      this.listener.received(chunk);
+    } catch (error) {
+      return this.listener.bug(error);
+    }
     // A pause in the middle of a chunk takes hold only when the parser is back from it.
     if (this.paused && !controller.paused) controller.pause();
   }
 
   onResponseEnd(): void {
-    if (!this.left) this.listener.completed();
+    if (this.left) return;
+    try {
+      this.listener.completed();
+    } catch (error) {
+      this.listener.bug(error);
+    }
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
-    if (!this.left) this.listener.failed(error);
+    if (this.left) return;
+    try {
+      this.listener.failed(error);
+    } catch (thrown) {
+      this.listener.bug(thrown);
+    }
   }
 }

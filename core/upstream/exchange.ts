@@ -47,6 +47,8 @@ export class Exchange implements AttemptListener, Flow {
   private readonly sink: Sink;
   /** Sends to the client what the sink has gathered; called once a chunk. */
   readonly flush: () => void;
+  /** Ends the call whatever state its sinks are in, and says why in the log. */
+  private readonly onBug: (error: unknown) => void;
   private readonly upstreams: Upstreams;
   private readonly clock: Clock;
   private readonly log: Log;
@@ -69,6 +71,7 @@ export class Exchange implements AttemptListener, Flow {
     call: Call,
     sink: Sink,
     flush: () => void,
+    onBug: (error: unknown) => void,
     upstreams: Upstreams,
     clock: Clock,
     log: Log,
@@ -76,6 +79,7 @@ export class Exchange implements AttemptListener, Flow {
     this.call = call;
     this.sink = sink;
     this.flush = flush;
+    this.onBug = onBug;
     this.upstreams = upstreams;
     this.clock = clock;
     this.log = log;
@@ -195,6 +199,14 @@ export class Exchange implements AttemptListener, Flow {
     this.start();
   }
 
+  /** A plugin has thrown on the way back; nothing that it was to pass on can be relied upon. */
+  bug(error: unknown): void {
+    this.over = true;
+    if (this.status === 0) this.attempt?.upstream.breaker.forget();
+    this.attempt?.abort();
+    this.onBug(error);
+  }
+
   pause(): void {
     this.attempt?.pause();
   }
@@ -231,7 +243,11 @@ export class Exchange implements AttemptListener, Flow {
   private finish(outcome: Outcome): void {
     if (this.over) return;
     this.over = true;
-    this.sink.end(this.call.gone && outcome.kind === "broken" ? GONE : outcome);
+    try {
+      this.sink.end(this.call.gone && outcome.kind === "broken" ? GONE : outcome);
+    } catch (error) {
+      this.bug(error);
+    }
   }
 
   private nextRoute(): Route | undefined {
