@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { createCustomer, wallet } from "../support/admin.ts";
+import { bodyOf } from "../support/ask.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { assertReconciled, noOpenCalls, openCalls, spent, until } from "../support/proof.ts";
+import { RawClient, rawPost } from "../support/raw-client.ts";
+
+const PATH = "/v1/messages";
+const CREDIT_VND = 1_000;
+
+/** A plugin behind all others that fails, or waits, where a header of the call says so. */
+const PLUGIN = `
+const waits = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const bug = () => { throw new Error("a bug in a plugin"); };
+function act(call, stage) {
+  switch (call.headers["x-bug"]) {
+    case stage + "-throws": return bug();
+    case stage + "-rejects": return waits(5).then(bug);
+    case stage + "-waits": return waits(300).then(() => undefined);
+    case "late-" + stage: return undefined;
+  }
+}
+export default () => ({
+  name: "buggy",
+  admit: (call) => act(call, "admit"),
+  request(call) {
+    if (call.headers["x-bug"]?.startsWith("late-")) return waits(5).then(() => undefined);
+    return act(call, "request");
+  },
+  stream(call, client) {
+    const kind = call.headers["x-bug"];
+    if (kind === "stream-throws" || kind === "late-stream") bug();
+    return {
+      head(status, headers) { if (kind === "head-throws") bug(); client.head(status, headers); },
+      event(event) { if (kind === "event-throws") bug(); client.event(event); },
+      data(bytes) { if (kind === "data-throws") bug(); client.data(bytes); },
+      end(outcome) { if (kind === "end-throws" && outcome.kind === "complete") bug(); client.end(outcome); },
+    };
+  },
+});
+`;
+
+let gateway: TestGateway;
+let folder: string;
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  const plugin = join(folder, "buggy.js");
+  writeFileSync(plugin, PLUGIN);
+  gateway = await startGateway({ plugins: { [plugin]: true } });
+});
+after(async () => {
+  await gateway.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe("a plugin with a bug", () => {
+  for (const bug of [
+    "admit-throws",
+    "admit-rejects",
+    "request-throws",
+    "request-rejects",
+    "stream-throws",
+    "late-stream",
+    "head-throws",
+    "event-throws",
+    "data-throws",
+    "end-throws",
+  ]) {
+    for (const stream of [false, true]) {
+      if (stream ? bug === "data-throws" : bug === "event-throws") continue;
+      it(`ends its own call with an error and costs nothing: ${bug}, streamed: ${stream}`, async () => {
+        const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+        const client = await RawClient.open(gateway.port);
+        await client.send(rawPost(PATH, key, bodyOf(PATH, {}, { stream }), { "x-bug": bug }));
+        const { status, body } = await client.response();
+        client.destroy();
+        if (stream && status === 200) assert.match(body.toString(), /event: error/);
+        else assert.equal(status, 500);
+        assert.doesNotMatch(body.toString(), /message_stop|a bug in a plugin/);
+        await noOpenCalls(gateway);
+        assert.equal((await wallet(gateway, accountId)).held, "0");
+        assert.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
+      });
+    }
+  }
+
+  for (const stage of ["admit", "request"]) {
+    it(`that waits while its client leaves holds nothing afterwards: ${stage}`, async () => {
+      const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+      const asked = (await gateway.simulator.stats())[PATH]?.["calls"] ?? 0;
+      const client = await RawClient.open(gateway.port);
+      await client.send(rawPost(PATH, key, bodyOf(PATH), { "x-bug": `${stage}-waits` }));
+      await until("the call is open", async () => (await openCalls(gateway)) === 1);
+      client.reset();
+      await noOpenCalls(gateway);
+      assert.equal((await wallet(gateway, accountId)).held, "0");
+      assert.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
+      assert.equal((await gateway.simulator.stats())[PATH]?.["calls"] ?? 0, asked);
+    });
+  }
+
+  it("leaves the gateway up, and both stores in agreement", async () => {
+    const { key } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+    const client = await RawClient.open(gateway.port);
+    await client.send(rawPost(PATH, key, bodyOf(PATH)));
+    assert.equal((await client.response()).status, 200);
+    client.destroy();
+    await assertReconciled(gateway);
+    assert.doesNotMatch(gateway.logs, /unhandled rejection/);
+  });
+});
