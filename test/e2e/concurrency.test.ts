@@ -160,7 +160,8 @@ describe("200 calls at once on a wallet with money for 3", () => {
     const left = microVnd(creditVnd) - cost;
     if (full > cost) {
       // The last call priced by the token may have got what was left and a lower limit on its output.
-      assert.equal(left, 0n, "only an empty wallet makes a call cost less than its hold");
+      const token = MICRO_VND_PER_TOKEN[CHAT_MODEL] ?? 0n;
+      assert.ok(left < token, `${left} µđ are left, of which another token could be had`);
     }
     // No money came back to the wallet, so whoever was refused would not fit into what is left either.
     const refused = replies.flatMap(({ status }, at) => (status === 402 ? [at] : []));
