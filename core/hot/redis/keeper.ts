@@ -159,13 +159,17 @@ export class Keeper {
     const { bucket, settings } = this;
     this.moving = false;
     bucket.freshAtMs = nowMs;
-    await this.reapSilent(look, nowMs);
-    await this.claimOrphans(look);
     if (!bucket.gateOpen) {
       bucket.setState("joining", false);
       for (const process of this.known) this.awaited.add(process);
     }
-    this.meet(look, nowMs);
+    const silent = this.silent(look, nowMs);
+    const givenUp = this.meet(look, nowMs);
+    if (!bucket.gateOpen && look.open && (silent.length > 0 || givenUp)) {
+      return this.distrust(look, silent);
+    }
+    for (const member of silent) await this.reap(member);
+    await this.claimOrphans(look);
     this.known = new Set(
       look.members.map((member) => member.process).filter((process) => process !== bucket.process),
     );
@@ -182,27 +186,49 @@ export class Keeper {
     return open && !isNews ? settings.heartbeatMs : Math.min(SOON_MS, settings.heartbeatMs);
   }
 
-  /** Crosses off whom nobody need wait for: who is here again, and who has been silent for long enough. */
-  private meet(look: Look, nowMs: number): void {
+  /**
+   * Redis has restarted, and somebody who could tell whether it has lost something does not come back. What was
+   * settled is in the ledger: wallets are read from there again, and what Redis says now is not spent.
+   */
+  private async distrust(look: Look, silent: readonly SilentMember[]): Promise<number> {
+    for (const { process } of silent) this.known.delete(process);
+    await this.ask("declare", look.epoch, look.epoch);
+    return 0;
+  }
+
+  /**
+   * Crosses off whom nobody need wait for: who is here again, and who has been silent for long enough. True
+   * where somebody was given up.
+   */
+  private meet(look: Look, nowMs: number): boolean {
+    let givenUp = false;
     const here = new Set(look.members.map((member) => member.process));
     for (const process of this.awaited) {
       const beat = look.joining.get(process) ?? "";
-      if (here.has(process) || this.watch.isSilent(`awaited ${process}`, beat, nowMs)) {
-        this.awaited.delete(process);
-        this.watch.forget(`awaited ${process}`);
-      }
+      const isHere = here.has(process);
+      if (!isHere && !this.watch.isSilent(`awaited ${process}`, beat, nowMs)) continue;
+      givenUp ||= !isHere;
+      this.awaited.delete(process);
+      this.known.delete(process);
+      this.watch.forget(`awaited ${process}`);
     }
+    return givenUp;
   }
 
-  private async reapSilent(look: Look, nowMs: number): Promise<void> {
+  private silent(look: Look, nowMs: number): SilentMember[] {
+    const members = look.members.map(({ process, beat }) => ({ process, beat }));
+    const joining = [...look.joining].map(([process, beat]) => ({ process, beat }));
+    return [...members, ...joining].filter(
+      ({ process, beat }) =>
+        process !== this.bucket.process && this.watch.isSilent(process, beat, nowMs),
+    );
+  }
+
+  private async reap({ process, beat }: SilentMember): Promise<void> {
     const { bucket } = this;
-    const others = look.members.map(({ process, beat }) => [process, beat] as const);
-    for (const [process, beat] of [...others, ...look.joining]) {
-      if (process === bucket.process || !this.watch.isSilent(process, beat, nowMs)) continue;
-      const voided = numberOf(await this.ask("reap", bucket.epoch, process, beat));
-      this.watch.forget(process);
-      if (voided >= 0) this.events.reaped(bucket, process, voided);
-    }
+    const voided = numberOf(await this.ask("reap", bucket.epoch, process, beat));
+    this.watch.forget(process);
+    if (voided >= 0) this.events.reaped(bucket, process, voided);
   }
 
   private async claimOrphans(look: Look): Promise<void> {
@@ -223,6 +249,11 @@ export class Keeper {
     const { bucket } = this;
     return this.client.run(membersScript, [bucket.epochKey], [operation, bucket.process, ...args]);
   }
+}
+
+interface SilentMember {
+  readonly process: string;
+  readonly beat: string;
 }
 
 type Judgement = "new" | "member" | "lost" | "moved" | "reaped";

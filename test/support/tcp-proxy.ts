@@ -1,0 +1,55 @@
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+
+/** A port that leads to another one on this machine, until it is cut. */
+export interface TcpProxy {
+  readonly port: number;
+  /** Ends all connections; new ones are refused until `restore`. */
+  cut(): void;
+  restore(): void;
+  close(): Promise<void>;
+}
+
+export async function startTcpProxy(target: number): Promise<TcpProxy> {
+  const sockets = new Set<Socket>();
+  let isCut = false;
+  const server = createServer((client) => {
+    if (isCut) {
+      client.destroy();
+      return;
+    }
+    const upstream = connect(target, "127.0.0.1");
+    for (const [socket, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(socket);
+      socket.on("error", () => socket.destroy());
+      socket.on("close", () => {
+        sockets.delete(socket);
+        other.destroy();
+      });
+      socket.pipe(other);
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port is free");
+  const cut = () => {
+    isCut = true;
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    port: address.port,
+    cut,
+    restore() {
+      isCut = false;
+    },
+    async close() {
+      cut();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
