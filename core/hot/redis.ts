@@ -447,6 +447,7 @@ export class RedisHotStore implements HotStore {
 
   private tended(bucket: Bucket): void {
     this.announcer.isBack(bucket.name);
+    if ((this.keepers.get(bucket)?.claimed.size ?? 0) > 0) this.settlement.rouse();
     if (!bucket.open) return;
     this.settlement.payOwed(bucket).catch(() => {});
     void this.offers.drain(bucket, () => performance.now());

@@ -61,6 +61,11 @@ export class Settlement {
     return entries;
   }
 
+  /** There may be something to read: the outbox of a dead process. */
+  rouse(): void {
+    this.wake?.();
+  }
+
   isSettling(bucket: Bucket): boolean {
     return this.handedOut.has(bucket);
   }

@@ -1,0 +1,48 @@
+/**
+ * A gateway in a process of its own, for a parent that freezes it: holds money for a call when told to, and says
+ * what it is answered.
+ */
+import { createInterface } from "node:readline";
+import { posting } from "../../../support/posting.ts";
+import { startStore } from "./store.ts";
+
+const [servers = "", prefix = "", balance = "0"] = process.argv.slice(2);
+const { store } = await startStore({
+  servers,
+  prefix,
+  truth: {
+    wallet: async (accountId) => snapshot(accountId),
+    hasCall: async () => false,
+  },
+});
+process.stdout.write("ready\n");
+for await (const line of createInterface({ input: process.stdin })) {
+  const [verb = "", callId = "", amount = "0"] = line.split(" ");
+  const answer = await step(verb, callId, Number(amount)).catch((error: Error) => error.message);
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+}
+
+async function step(verb: string, callId: string, microVnd: number): Promise<unknown> {
+  switch (verb) {
+    case "open":
+      return store.open("A", async () => snapshot("A"));
+    case "hold": {
+      const amounts = { amountMicroVnd: microVnd, floorMicroVnd: microVnd };
+      return store.hold({ callId, accountId: "A", keyId: "K", ...amounts });
+    }
+    case "extend":
+      return store.extend({
+        callId,
+        accountId: "A",
+        totalMicroVnd: microVnd,
+        floorMicroVnd: microVnd,
+      });
+    default:
+      return store.post(posting({ callId, accountId: "A", costMicroVnd: microVnd }));
+  }
+}
+
+function snapshot(accountId: string) {
+  const balanceMicroVnd = BigInt(balance);
+  return { accountId, balanceMicroVnd, creditVersion: 1, creditedMicroVnd: balanceMicroVnd };
+}

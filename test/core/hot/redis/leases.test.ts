@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface, type Interface } from "node:readline";
+import { after, before, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { startRedis, type TestRedis } from "../../../support/redis.ts";
+import { startStore, type TestStore } from "./store.ts";
+
+const CHILD = fileURLToPath(new URL("./gateway-child.js", import.meta.url));
+const LEASE_MS = 300;
+const TIMEOUT_MS = 5_000;
+const WALLET = {
+  accountId: "A",
+  balanceMicroVnd: 1_000n,
+  creditVersion: 1,
+  creditedMicroVnd: 1_000n,
+};
+
+let redis: TestRedis;
+
+before(async () => {
+  redis = await startRedis();
+});
+
+after(() => redis.stop());
+
+/** A gateway in another process. */
+class Child {
+  readonly process: ChildProcess;
+  private readonly lines: AsyncIterator<string>;
+  private readonly reader: Interface;
+
+  constructor(prefix: string) {
+    const args = [CHILD, String(redis.servers), prefix, String(WALLET.balanceMicroVnd)];
+    this.process = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
+    assert.ok(this.process.stdout);
+    this.reader = createInterface({ input: this.process.stdout });
+    this.lines = this.reader[Symbol.asyncIterator]();
+  }
+
+  async line(): Promise<string> {
+    const { value } = await this.lines.next();
+    return String(value);
+  }
+
+  async ask(command: string): Promise<unknown> {
+    this.process.stdin?.write(`${command}\n`);
+    return JSON.parse(await this.line());
+  }
+
+  async kill(): Promise<void> {
+    if (this.process.signalCode !== null) return;
+    const gone = once(this.process, "exit");
+    this.process.kill("SIGKILL");
+    await gone;
+  }
+}
+
+async function withChild(body: (own: TestStore, child: Child) => Promise<void>): Promise<void> {
+  const own = await startStore({ servers: redis.servers });
+  const child = new Child(own.prefix);
+  try {
+    assert.equal(await child.line(), "ready");
+    assert.equal(await own.store.open("A", async () => WALLET), true);
+    await body(own, child);
+  } finally {
+    await child.kill();
+    await own.dispose();
+  }
+}
+
+async function untilHeld({ store }: TestStore, microVnd: number): Promise<void> {
+  const deadline = performance.now() + TIMEOUT_MS;
+  while ((await store.balances("A"))?.heldMicroVnd !== microVnd) {
+    assert.ok(performance.now() < deadline, `never ${microVnd} held`);
+    await delay(10);
+  }
+}
+
+test("what a killed gateway held is given back, and what it posted is settled by another", () =>
+  withChild(async (own, child) => {
+    await child.ask("hold c1 300");
+    await child.ask("hold c2 200");
+    assert.deepEqual(await child.ask("post c2 150"), {
+      chargedMicroVnd: 150,
+      writtenOffMicroVnd: 0,
+      duplicate: false,
+    });
+    await child.kill();
+    await untilHeld(own, 0);
+    const entries = await own.store.read(10, TIMEOUT_MS);
+    assert.deepEqual(
+      entries.map((entry) => [entry.posting.callId, entry.chargedMicroVnd]),
+      [["c2", 150]],
+    );
+    await own.store.acknowledge(entries);
+    const found = await own.store.balances("A");
+    assert.deepEqual(found, { availableMicroVnd: 850, heldMicroVnd: 0, pendingMicroVnd: 0 });
+  }));
+
+test("a live gateway keeps its hold far beyond the length of a lease", () =>
+  withChild(async (own, child) => {
+    await child.ask("hold c1 300");
+    await delay(3 * LEASE_MS);
+    assert.deepEqual(await child.ask("extend c1 400"), { kind: "held", amountMicroVnd: 400 });
+    assert.equal((await own.store.balances("A"))?.heldMicroVnd, 400);
+  }));
+
+test("a frozen gateway whose holds were voided spends no more, and is charged what is there", () =>
+  withChild(async (own, child) => {
+    await child.ask("hold c1 300");
+    child.process.kill("SIGSTOP");
+    await untilHeld(own, 0);
+    const amounts = { amountMicroVnd: 900, floorMicroVnd: 900 };
+    const hold = { callId: "c2", accountId: "A", keyId: "K", ...amounts };
+    assert.equal((await own.store.hold(hold)).kind, "held");
+    child.process.kill("SIGCONT");
+    assert.deepEqual(await child.ask("extend c1 350"), { kind: "gone" });
+    await child.ask("post c1 250");
+    // Its answer may have come from the disk; what is charged in the end is what the other call has left.
+    const deadline = performance.now() + TIMEOUT_MS;
+    let found = await own.store.balances("A");
+    while (found?.pendingMicroVnd === 0) {
+      assert.ok(performance.now() < deadline, "never posted");
+      await delay(10);
+      found = await own.store.balances("A");
+    }
+    assert.deepEqual(found, { availableMicroVnd: 0, heldMicroVnd: 900, pendingMicroVnd: 100 });
+  }));
