@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { appendFileSync, cpSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { RedisHotStore } from "../../../../core/hot/redis.ts";
+import { recordedLog } from "../../../support/log.ts";
+import { posting } from "../../../support/posting.ts";
+import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
+import type { TestStore } from "./store.ts";
+import { World } from "./world.ts";
+
+const REFUSED_WITHIN_MS = 1_000;
+const DURABLE = ["--save", "", "--appendonly", "yes", "--appendfsync", "no"];
+
+async function inWorld(body: (world: World, server: RedisServer) => Promise<void>): Promise<void> {
+  const server = await startRedisServer({ settings: DURABLE });
+  const world = new World({ servers: server.url });
+  try {
+    await world.addAccount("A", 10_000n);
+    await body(world, server);
+  } finally {
+    server.signal("SIGCONT");
+    await world.dispose();
+    await server.stop();
+  }
+}
+
+async function hold(world: World, store: RedisHotStore, callId: string) {
+  await store.open("A", () => world.ledger.wallet("A"));
+  const amounts = { amountMicroVnd: 100, floorMicroVnd: 100 };
+  return store.hold({ callId, accountId: "A", keyId: "K", ...amounts });
+}
+
+async function post(world: World, store: RedisHotStore, callId: string): Promise<void> {
+  world.posted.set(callId, 70);
+  const posted = await store.post(posting({ callId, accountId: "A", costMicroVnd: 70 }));
+  assert.deepEqual(posted, { chargedMicroVnd: 70, writtenOffMicroVnd: 0, duplicate: false });
+}
+
+/** What is on the disk when a process is killed at this instant. */
+function copyOf(gateway: TestStore): string {
+  const copy = mkdtempSync(join(tmpdir(), "tollgate-spool-"));
+  const isFile = (path: string) => !path.endsWith("lock");
+  cpSync(gateway.spoolFolder, copy, { recursive: true, filter: isFile });
+  return copy;
+}
+
+function segmentsIn(folder: string): string[] {
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  return names.filter((name) => name.endsWith(".journal")).map((name) => join(folder, name));
+}
+
+test("while redis is away calls that run end, new ones are refused at once, and the log stays short", () =>
+  inWorld(async (world, server) => {
+    const { log, lines } = recordedLog();
+    const { store } = await world.addGateway({ log });
+    for (let n = 0; n < 50; n += 1) await hold(world, store, `c${n}`);
+    await server.kill();
+    for (let n = 0; n < 50; n += 1) {
+      await post(world, store, `c${n}`);
+      const request = { callId: `n${n}`, accountId: "A", keyId: "K" };
+      const startMs = performance.now();
+      const held = await store.hold({ ...request, amountMicroVnd: 1, floorMicroVnd: 1 });
+      assert.equal(held.kind, "unavailable");
+      assert.ok(performance.now() - startMs < REFUSED_WITHIN_MS);
+    }
+    assert.equal(store.backlog(), 50);
+    assert.ok(lines.length <= 2, `${lines.length} lines in the log`);
+    await server.start();
+    await world.check();
+  }));
+
+test("a frozen redis refuses a new call within a second, and takes nothing for it", () =>
+  inWorld(async (world, server) => {
+    const { store } = await world.addGateway();
+    await hold(world, store, "c1");
+    server.signal("SIGSTOP");
+    const startMs = performance.now();
+    const request = { callId: "c2", accountId: "A", keyId: "K" };
+    const held = await store.hold({ ...request, amountMicroVnd: 1, floorMicroVnd: 1 });
+    assert.equal(held.kind, "unavailable");
+    assert.ok(performance.now() - startMs < REFUSED_WITHIN_MS);
+    await post(world, store, "c1");
+    server.signal("SIGCONT");
+    await world.check();
+  }));
+
+test("spooled posts are charged once, though the gateway is killed, and killed again after their replay", () =>
+  inWorld(async (world, server) => {
+    const first = await world.addGateway();
+    for (const callId of ["c1", "c2", "c3"]) await hold(world, first.store, callId);
+    await server.kill();
+    for (const callId of ["c1", "c2", "c3"]) await post(world, first.store, callId);
+    const left = copyOf(first);
+    // The kill fell into a fourth record.
+    const [segment] = segmentsIn(left);
+    assert.ok(segment);
+    appendFileSync(segment, readFileSync(segment).subarray(0, 40));
+    await world.kill(first);
+    await server.start();
+    const second = await world.addGateway({ spoolFolder: left });
+    await world.check();
+    const again = copyOf(second);
+    await world.kill(second);
+    await world.addGateway({ spoolFolder: again });
+    await world.check();
+  }));
+
+test("a gateway takes what dead ones beside it have spooled", () =>
+  inWorld(async (world, server) => {
+    const { spoolFolder, store, ...first } = await world.addGateway();
+    const second = await world.addGateway({ spoolFolder });
+    for (const [at, one] of [store, second.store].entries()) await hold(world, one, `c${at}`);
+    await server.kill();
+    for (const [at, one] of [store, second.store].entries()) await post(world, one, `c${at}`);
+    const left = copyOf(second);
+    await world.kill({ spoolFolder, store, ...first });
+    await world.kill(second);
+    await server.start();
+    const { store: third } = await world.addGateway({ spoolFolder: left });
+    await world.check();
+    assert.equal(third.backlog(), 0);
+  }));
