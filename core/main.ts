@@ -1,16 +1,33 @@
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { isWorker, superviseWorkers, whenOrphaned } from "./cluster.ts";
 import { formatProblems, loadConfig } from "./config.ts";
 import { createLog } from "./log.ts";
 import { packageRoot } from "./root.ts";
 
-/** `npm start -- --config FILE`: runs the gateway in the foreground until SIGTERM; SIGHUP reloads. */
+/**
+ * `npm start -- --config FILE`: runs the gateway in the foreground until SIGTERM; SIGHUP reloads. With
+ * `listen.workers` above 1 it is run by as many processes, and this one watches over them.
+ */
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { config: { type: "string", short: "c" } } });
   const file = values.config ?? join(packageRoot, "config", "gateway.yaml");
   const loaded = await loadConfig(file, process.env);
   if (!loaded.ok) return fail(formatProblems(loaded.problems));
   const { config } = loaded;
+  const { workers } = config.listen;
+  if (workers > 1 && !isWorker()) {
+    const script = fileURLToPath(import.meta.url);
+    const args = process.argv.slice(2);
+    const code = await superviseWorkers({
+      script,
+      args,
+      workers,
+      log: createLog(config.log.level),
+    });
+    process.exit(code);
+  }
 
   // uWebSockets.js reads its limit on request heads when it is loaded, so that comes after this.
   process.env["UWS_HTTP_MAX_HEADERS_SIZE"] = String(config.limits.headerBytesMax);
@@ -28,6 +45,7 @@ async function main(): Promise<void> {
   };
   process.on("SIGTERM", (signal) => void stop(signal));
   process.on("SIGINT", (signal) => void stop(signal));
+  if (isWorker()) whenOrphaned(() => void stop("the supervisor has died"));
   process.on("SIGHUP", async () => {
     const next = await loadConfig(file, process.env);
     if (!next.ok) {

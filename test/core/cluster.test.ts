@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const SUPERVISOR = fileURLToPath(new URL("./supervisor-child.js", import.meta.url));
+
+/** A supervisor, what its workers say, and their process ids as they start. */
+class Supervisor {
+  readonly process: ChildProcess;
+  private readonly lines: AsyncIterator<string>;
+
+  constructor(...args: string[]) {
+    this.process = spawn(process.execPath, [SUPERVISOR, ...args], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    assert.ok(this.process.stdout);
+    this.lines = createInterface({ input: this.process.stdout })[Symbol.asyncIterator]();
+  }
+
+  /** The process id in the next line, which must begin so. */
+  async next(what: string): Promise<number> {
+    const { value, done } = await this.lines.next();
+    assert.ok(!done, `ended before: ${what}`);
+    const [verb, pid] = String(value).split(" ");
+    assert.equal(verb, what);
+    return Number(pid);
+  }
+
+  async both(what: string): Promise<number[]> {
+    return [await this.next(what), await this.next(what)].sort();
+  }
+}
+
+test("a worker that dies is started again, and signals reach all", async () => {
+  const supervisor = new Supervisor();
+  const [first, second] = await supervisor.both("start");
+  process.kill(first!, "SIGKILL");
+  const third = await supervisor.next("start");
+  supervisor.process.kill("SIGHUP");
+  assert.deepEqual(await supervisor.both("hup"), [second, third].sort());
+  supervisor.process.kill("SIGTERM");
+  await supervisor.both("term");
+  const [code] = await once(supervisor.process, "exit");
+  assert.equal(code, 0);
+});
+
+test("workers that cannot start end the supervisor with an error", async () => {
+  const supervisor = new Supervisor("broken");
+  const [code] = await once(supervisor.process, "exit");
+  assert.equal(code, 1);
+});
+
+test("workers do not outlive a supervisor that is killed", async () => {
+  const supervisor = new Supervisor();
+  const pids = await supervisor.both("start");
+  supervisor.process.kill("SIGKILL");
+  assert.deepEqual(await supervisor.both("orphan"), pids);
+});

@@ -1,0 +1,9 @@
+/** A supervisor of two workers, in a process of its own. */
+import { fileURLToPath } from "node:url";
+import { pino } from "pino";
+import { superviseWorkers } from "../../core/cluster.ts";
+
+const script = fileURLToPath(new URL("./worker-child.js", import.meta.url));
+const log = pino({ level: "silent" });
+const args = process.argv.slice(2);
+process.exit(await superviseWorkers({ script, args, workers: 2, log }));
