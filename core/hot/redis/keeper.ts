@@ -1,5 +1,5 @@
 import { asReply, type Bucket } from "./bucket.ts";
-import type { RedisClient } from "./client.ts";
+import { isUnknownScript, type RedisClient } from "./client.ts";
 import { type Look, numberOf, readLook, textOf } from "./look.ts";
 import { type MembersOperation, membersScript } from "./scripts.ts";
 import { Watch } from "./watch.ts";
@@ -68,7 +68,9 @@ export class Keeper {
       const waitMs = await this.round(nowMs);
       this.failures = 0;
       return waitMs;
-    } catch {
+    } catch (error) {
+      // The gate is closed, which the next round sees to.
+      if (isUnknownScript(error)) return 0;
       // Whoever fails says so through the bucket: here it is only tried again.
       this.bucket.setState("away", false);
       this.watch.clear();
