@@ -10,6 +10,11 @@ import { print } from "./cli/output.ts";
 const URL_DEFAULT = "http://127.0.0.1:8080";
 const TOKEN_FILE = join("data", "admin-token");
 
+// Whoever reads along, `head` say, may have seen enough: that is no failure.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === "EPIPE" ? EXIT.ok : EXIT.refused);
+});
+
 async function main(): Promise<number> {
   const request = readArguments(process.argv.slice(2));
   if (request.kind === "help") {
