@@ -62,7 +62,8 @@ const LEAVE_TIMEOUT_MS = 1_000;
 /** A call is remembered after its post until it is settled, a day at most: then two posts of one call are one. */
 const CALL_KEPT_MS = "86400000";
 /** Calls posted here last that answer for themselves, even where Redis has forgotten them. */
-const RECENT_CALLS = 16_384;
+const RECENT_CALLS = 4_096;
+const ACCOUNTS_REMEMBERED = 10_000;
 const SPOOLED_POST_BYTES = 1_024;
 /** Every so many rounds, what Redis holds for this process is compared with the calls that it runs. */
 const AUDIT_EVERY_ROUNDS = 10;
@@ -78,6 +79,7 @@ export class RedisHotStore implements HotStore {
   private readonly pulses = new Map<Bucket, Pulse>();
   private readonly rounds = new Map<Bucket, number>();
   private readonly holds = new Map<string, OpenHold>();
+  private readonly bucketByAccount = new Map<string, Bucket>();
   private readonly opening = new Map<string, Promise<boolean>>();
   private readonly revoked = new Set<string>();
   private readonly recent = new RecentCalls(RECENT_CALLS);
@@ -268,9 +270,14 @@ export class RedisHotStore implements HotStore {
     return this.settlement.size + this.offers.size;
   }
 
+  /** Remembered, since to hash an id takes a microsecond, and each call asks three times. */
   private bucketOf(accountId: string): Bucket {
+    const known = this.bucketByAccount.get(accountId);
+    if (known !== undefined) return known;
     const bucket = this.buckets[bucketIndexOf(accountId, this.buckets.length)];
     if (bucket === undefined) throw new Error("the store has no buckets");
+    if (this.bucketByAccount.size >= ACCOUNTS_REMEMBERED) this.bucketByAccount.clear();
+    this.bucketByAccount.set(accountId, bucket);
     return bucket;
   }
 

@@ -1,4 +1,5 @@
-import { Cluster, Command, Redis } from "ioredis";
+import { Cluster, Redis } from "ioredis";
+import { Batch } from "./batch.ts";
 import type { Script } from "./scripts.ts";
 
 const CONNECT_TIMEOUT_MS = 1_000;
@@ -21,15 +22,13 @@ export class RedisAway extends Error {
  */
 export class RedisClient {
   private readonly client: Redis | Cluster;
-  private corked = false;
-  private readonly uncork = (stream: Redis["stream"]): void => {
-    this.corked = false;
-    stream.uncork();
-  };
+  /** For one Redis; a cluster has the pipelines of ioredis, which know where each slot is. */
+  private readonly batch: Batch | undefined;
 
   /** `servers`: the URL of one Redis, or of some nodes of a cluster. */
   constructor(servers: string | readonly string[], timeoutMs: number) {
     this.client = connect(servers, timeoutMs);
+    this.batch = this.client instanceof Redis ? new Batch(this.client) : undefined;
     // Every command that fails says so to its caller; without a listener the process would end.
     this.client.on("error", () => {});
   }
@@ -47,24 +46,17 @@ export class RedisClient {
   /** Runs a script that the server knows; rejects with `NOSCRIPT …` where it does not. */
   evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     if (this.client.status !== "ready") return Promise.reject(new RedisAway(this.client.status));
-    const { client } = this;
-    if (client instanceof Cluster) return client.evalsha(sha, keys.length, ...keys, ...args);
-    // What ioredis calls auto-pipelining, without its four promises and two callbacks a command, and without
-    // waiting for the answers to one batch before it sends the next: 45 µs a hold and post instead of 54.
-    if (!this.corked) {
-      this.corked = true;
-      client.stream.cork();
-      setImmediate(this.uncork, client.stream);
-    }
-    const command = new Command("evalsha", [sha, String(keys.length), ...keys, ...args], UTF8);
-    client.sendCommand(command);
-    return command.promise;
+    const { client, batch } = this;
+    if (batch === undefined) return client.evalsha(sha, keys.length, ...keys, ...args);
+    return batch.run("evalsha", [sha, String(keys.length), ...keys, ...args]);
   }
 
   /** Runs a script and makes the server know it. */
   load(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     if (this.client.status !== "ready") return Promise.reject(new RedisAway(this.client.status));
-    return this.client.eval(script.source, keys.length, ...keys, ...args);
+    const { client, batch } = this;
+    if (batch === undefined) return client.eval(script.source, keys.length, ...keys, ...args);
+    return batch.run("eval", [script.source, String(keys.length), ...keys, ...args]);
   }
 
   /** Runs a script whether the server knows it or not. */
@@ -80,15 +72,14 @@ export class RedisClient {
   /** Any other command. */
   call(name: string, ...args: string[]): Promise<unknown> {
     if (this.client.status !== "ready") return Promise.reject(new RedisAway(this.client.status));
-    return this.client.call(name, args);
+    const { client, batch } = this;
+    return batch === undefined ? client.call(name, args) : batch.run(name.toLowerCase(), args);
   }
 }
 
 export function isUnknownScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("NOSCRIPT");
 }
-
-const UTF8 = { replyEncoding: "utf8" } as const;
 
 function connect(servers: string | readonly string[], timeoutMs: number): Redis | Cluster {
   const common = {

@@ -1,15 +1,9 @@
 import type { OutboxEntry } from "../hot.ts";
 
-/** Where an entry is: the outbox of a process in an epoch of a bucket, and its id there. */
-export interface Place {
-  readonly bucketName: string;
-  readonly epoch: string;
-  readonly process: string;
-  readonly streamId: string;
-}
-
-/** Takes an entry id apart: `b07|1700000000000|process|1700000000001-0`. */
-export function placeOf(entry: OutboxEntry): Place {
-  const [bucketName = "", epoch = "", process = "", streamId = ""] = entry.entryId.split("|");
-  return { bucketName, epoch, process, streamId };
+/**
+ * Where an entry is: its id is `b07|1700000000000|process|1700000000001-0`, the bucket, the epoch, the process
+ * whose outbox it is in, and its id there. Answers all but the last.
+ */
+export function outboxOf({ entryId }: OutboxEntry): string {
+  return entryId.slice(0, entryId.lastIndexOf("|"));
 }

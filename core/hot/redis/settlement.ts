@@ -4,13 +4,13 @@ import { asReply, type Bucket } from "./bucket.ts";
 import type { RedisClient } from "./client.ts";
 import type { Keeper } from "./keeper.ts";
 import { readOutbox } from "./orphans.ts";
-import { placeOf } from "./place.ts";
+import { outboxOf } from "./place.ts";
 
 /**
  * After its entry has left the outbox a call is remembered for this long: offers that are younger than half
  * of it need not ask the ledger (see `offers.ts`).
  */
-const SETTLED_KEPT_MS = 120_000;
+const SETTLED_KEPT_MS = "120000";
 /** A batch that is not full waits this long for more: an acknowledgement is one command for each bucket in it. */
 const GATHER_MS = 50;
 
@@ -92,15 +92,12 @@ export class Settlement {
   async acknowledge(entries: readonly OutboxEntry[]): Promise<void> {
     const byOutbox = new Map<string, OutboxEntry[]>();
     for (const entry of entries) {
-      const { bucketName, epoch, process } = placeOf(entry);
-      const bucket = this.byName.get(bucketName);
-      if (bucket?.unsettled.delete(entry.entryId)) this.kept -= 1;
-      const outbox = `${bucketName}|${epoch}|${process}`;
+      const outbox = outboxOf(entry);
       const group = byOutbox.get(outbox);
       if (group) group.push(entry);
       else byOutbox.set(outbox, [entry]);
     }
-    await Promise.all([...byOutbox.values()].map((group) => this.acknowledgeGroup(group)));
+    await Promise.all([...byOutbox].map(([outbox, group]) => this.acknowledgeGroup(outbox, group)));
     this.handedOut.clear();
   }
 
@@ -111,15 +108,15 @@ export class Settlement {
     if (owed.length > 0) await this.acknowledge(owed);
   }
 
-  private async acknowledgeGroup(entries: readonly OutboxEntry[]): Promise<void> {
-    const [first] = entries;
-    if (first === undefined) return;
-    const place = placeOf(first);
-    const bucket = this.byName.get(place.bucketName);
+  private async acknowledgeGroup(outbox: string, entries: readonly OutboxEntry[]): Promise<void> {
+    const [bucketName = "", epoch = "", process = ""] = outbox.split("|");
+    const bucket = this.byName.get(bucketName);
+    if (bucket === undefined) return;
+    for (const { entryId } of entries) if (bucket.unsettled.delete(entryId)) this.kept -= 1;
     // Nothing was ever in Redis of an entry without a place there.
-    if (bucket === undefined || place.process === "") return;
-    const isCurrent = place.epoch === bucket.epoch;
-    const orphan = `${place.epoch}|${place.process}`;
+    if (process === "") return;
+    const isCurrent = epoch === bucket.epoch;
+    const orphan = `${epoch}|${process}`;
     const keeper = this.options.keepers.get(bucket);
     const isOrphan = keeper?.claimed.has(orphan) ?? false;
     if (!isCurrent && !isOrphan) return;
@@ -128,20 +125,13 @@ export class Settlement {
       return;
     }
     try {
-      const args = entries.flatMap((entry) => [
-        placeOf(entry).streamId,
-        entry.posting.accountId,
-        String(entry.chargedMicroVnd),
-      ]);
-      await bucket.run(
-        "acknowledge",
-        [
-          bucket.outboxOf(place.epoch, place.process),
-          ...entries.map((entry) => bucket.callKey(entry.posting.callId)),
-        ],
-        [isCurrent ? "1" : "0", String(SETTLED_KEPT_MS), ...args],
-        asReply,
-      );
+      const keys = [bucket.outboxOf(epoch, process)];
+      const args = [isCurrent ? "1" : "0", SETTLED_KEPT_MS];
+      for (const { entryId, posting, chargedMicroVnd } of entries) {
+        keys.push(bucket.callKey(posting.callId));
+        args.push(entryId.slice(outbox.length + 1), posting.accountId, String(chargedMicroVnd));
+      }
+      await bucket.run("acknowledge", keys, args, asReply);
     } catch {
       if (!isOrphan) bucket.owed.push(...entries);
     }

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { RedisAway, RedisClient } from "../../../../core/hot/redis/client.ts";
+import { membersScript } from "../../../../core/hot/redis/scripts.ts";
+import { startRedisCluster, startRedisServer } from "../../../support/redis.ts";
+
+const TIMEOUT_MS = 300;
+const ECHO = { source: "return ARGV[1]", sha: "098e0f0d1448c0a81dafe820f66d460eb09263da" };
+
+async function connected(servers: string | readonly string[]): Promise<RedisClient> {
+  const client = new RedisClient(servers, TIMEOUT_MS);
+  await new Promise<void>((resolve) => client.connect(resolve));
+  return client;
+}
+
+/** Commands of every kind, interleaved, some of them sent while answers to others arrive. */
+async function echoes(client: RedisClient): Promise<void> {
+  await client.load(ECHO, ["{a}"], ["first"]);
+  const one = async (n: number) => {
+    const ways = [
+      () => client.evalsha(ECHO.sha, ["{a}"], [`${n}`]),
+      () => client.call("ECHO", `${n}`),
+      () => client.load(ECHO, ["{a}"], [`${n}`]),
+      () => client.run(ECHO, ["{a}"], [`${n}`]),
+    ];
+    for (let way = 0; way < ways.length; way += 1) {
+      assert.equal(await ways[(way + n) % ways.length]?.(), `${n}`);
+    }
+  };
+  await Promise.all(Array.from({ length: 500 }, (_, n) => one(n)));
+}
+
+test("every command gets its own answer, whatever is sent around it", async () => {
+  const server = await startRedisServer();
+  const client = await connected(server.url);
+  await echoes(client);
+  client.disconnect();
+  await server.stop();
+});
+
+test("every command to a cluster gets its own answer too", async () => {
+  const cluster = await startRedisCluster();
+  const client = await connected(cluster.servers);
+  await echoes(client);
+  client.disconnect();
+  await cluster.stop();
+});
+
+test("a frozen server rejects what is under way, and answers again when it goes on", async () => {
+  const server = await startRedisServer();
+  const client = await connected(server.url);
+  server.signal("SIGSTOP");
+  const startMs = performance.now();
+  const sent = Array.from({ length: 50 }, () => client.call("PING"));
+  const results = await Promise.allSettled(sent);
+  assert.ok(results.every((result) => result.status === "rejected"));
+  assert.ok(performance.now() - startMs < 3 * TIMEOUT_MS);
+  await assert.rejects(client.call("PING"), RedisAway);
+  const back = new Promise<void>((resolve) => client.connect(resolve));
+  server.signal("SIGCONT");
+  await back;
+  await echoes(client);
+  client.disconnect();
+  await server.stop();
+});
+
+test("a script that the server does not know is loaded once it is asked for", async () => {
+  const server = await startRedisServer();
+  const client = await connected(server.url);
+  const args = ["look", "p", "0", "0", "0"];
+  await assert.rejects(client.evalsha(membersScript.sha, ["{a}:epoch"], args), /NOSCRIPT/);
+  assert.ok(Array.isArray(await client.run(membersScript, ["{a}:epoch"], args)));
+  assert.ok(Array.isArray(await client.evalsha(membersScript.sha, ["{a}:epoch"], args)));
+  client.disconnect();
+  await server.stop();
+});
