@@ -9,7 +9,10 @@ export interface KeeperSettings {
   readonly heartbeatMs: number;
   /** A process that shows none for this long has lost its holds and its outbox to the others. */
   readonly leaseMs: number;
-  /** Age of an epoch before wallets are opened in it: time for every process to notice that it began. */
+  /**
+   * Age of an epoch before a process that has just started opens wallets in it: time for every other one to
+   * notice that it began. Whoever was there before knows for whom to wait, and waits less.
+   */
   readonly graceMs: number;
 }
 
@@ -33,6 +36,8 @@ export interface KeeperEvents {
 const RETRY_MS_MIN = 25;
 const RETRY_MS_MAX = 250;
 const SOON_MS = 20;
+/** For a process that has joined since this one last looked. */
+const WITNESS_GRACE_MS = 300;
 
 /**
  * Keeps this process a member of one bucket: shows that it lives, notices what Redis has lost, ends the
@@ -47,6 +52,8 @@ export class Keeper {
   private failures = 0;
   private incarnation = 0;
   private moving = false;
+  /** It was a member of the epoch before, and knows who else was. */
+  private isWitness = false;
   /** The other members as last seen. */
   private known = new Set<string>();
   /** Those among them that must show up again, or be silent, before money moves. */
@@ -122,6 +129,7 @@ export class Keeper {
     const { bucket } = this;
     if (!this.moving) {
       this.moving = true;
+      this.isWitness = true;
       this.claimed.clear();
       for (const process of this.known) this.awaited.add(process);
       bucket.setState("joining", false);
@@ -140,6 +148,7 @@ export class Keeper {
     if (this.events.isSettling(bucket)) return SOON_MS;
     this.events.expelled(bucket);
     this.claimed.clear();
+    this.isWitness = false;
     this.incarnation += 1;
     bucket.process = `${bucket.process.split("~")[0]}~${this.incarnation}`;
     bucket.epoch = "";
@@ -244,7 +253,9 @@ export class Keeper {
 
   private async open(): Promise<boolean> {
     if (this.awaited.size > 0) return false;
-    return (await this.ask("open", this.bucket.epoch, String(this.settings.graceMs))) === 1;
+    const { graceMs } = this.settings;
+    const ageMs = this.isWitness ? Math.min(graceMs, WITNESS_GRACE_MS) : graceMs;
+    return (await this.ask("open", this.bucket.epoch, String(ageMs))) === 1;
   }
 
   private ask(operation: MembersOperation, ...args: string[]): Promise<unknown> {
