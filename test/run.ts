@@ -13,6 +13,7 @@ import type { Counts } from "./support/count-reporter.ts";
  * Arguments are parts of file names: `npm test -- alias sse` runs the matching files only.
  */
 const testFolder = fileURLToPath(new URL(".", import.meta.url));
+const TEST_TIMEOUT_MS = 240_000;
 const reporter = join(testFolder, "support", "count-reporter.js");
 
 async function main(): Promise<void> {
@@ -56,6 +57,8 @@ async function runUnder(node: string, files: readonly string[]): Promise<Counts>
     [
       "--test",
       "--test-concurrency=2",
+      // A test that hangs is a failure, not a run without end.
+      `--test-timeout=${TEST_TIMEOUT_MS}`,
       "--test-reporter=spec",
       "--test-reporter-destination=stdout",
       `--test-reporter=${reporter}`,

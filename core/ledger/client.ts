@@ -5,7 +5,7 @@ const CONNECT_TIMEOUT_S = 5;
 const RECONNECT_S_MAX = 1;
 /** Longer than a statement may take; without an answer by then, its connection is taken for dead. */
 const ANSWER_GRACE_MS = 5_000;
-const ANSWER_TIMEOUT_MS = 60_000;
+const ANSWER_TIMEOUT_MS = 30_000;
 
 export type Parameter = string | number | bigint | boolean | Date | Uint8Array | null;
 
@@ -28,6 +28,8 @@ export interface ClientOptions {
   readonly connectionsMax: number;
   /** The server gives up a statement after this; 0: never. */
   readonly statementTimeoutMs: number;
+  /** Told when a statement had no answer in time: the server itself may hang. */
+  readonly onSilent?: () => void;
   readonly log: Log;
 }
 
@@ -56,7 +58,10 @@ export function connect(options: ClientOptions): Sql {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       const error = new Error(`the database did not answer within ${answerTimeoutMs} ms`);
-      timer = setTimeout(() => reject(error), answerTimeoutMs);
+      timer = setTimeout(() => {
+        options.onSilent?.();
+        reject(error);
+      }, answerTimeoutMs);
     });
     try {
       return await Promise.race([work(used), late]);

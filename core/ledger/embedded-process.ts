@@ -53,6 +53,15 @@ export class EmbeddedProcess {
     clearTimeout(timer);
   }
 
+  /** Ends a child that hangs, as a crash would; it is started again. */
+  kill(): void {
+    this.options.log.error(
+      { pid: this.pid },
+      "the embedded database does not answer: restarting it",
+    );
+    this.child?.kill("SIGKILL");
+  }
+
   /** Process id of the child, for tests that kill it. */
   get pid(): number | undefined {
     return this.child?.pid;

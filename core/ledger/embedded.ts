@@ -35,10 +35,14 @@ export class EmbeddedLedger extends PostgresLedger {
     // One connection, because the socket server mixes the messages of several: between two of one
     // statement it may run one of another connection, which then takes its unnamed portal.
     const server = { server: { socketPath }, connectionsMax: 1, statementTimeoutMs: 0 };
-    super({ sql: connect({ ...server, log }), clock, log });
-    this.socketPath = socketPath;
     const lockWaitMs = options.lockWaitMs ?? LOCK_WAIT_MS;
-    this.database = new EmbeddedProcess({ folder, socketPath, lockWaitMs, log });
+    const database = new EmbeddedProcess({ folder, socketPath, lockWaitMs, log });
+    // A database that was killed in the middle of a statement was once seen to come back and never answer
+    // again; killed once more it does.
+    const onSilent = () => database.kill();
+    super({ sql: connect({ ...server, onSilent, log }), clock, log });
+    this.socketPath = socketPath;
+    this.database = database;
   }
 
   override async start(): Promise<void> {
