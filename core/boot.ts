@@ -4,6 +4,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { Drainer } from "./drainer.ts";
 import { endpoints } from "./endpoint.ts";
+import { closedGates } from "./gates.ts";
 import { addHealthRoutes } from "./http/health.ts";
 import { addModelRoutes } from "./http/models.ts";
 import { Router } from "./http/router.ts";
@@ -50,7 +51,7 @@ export async function boot(
 ): Promise<Gateway> {
   let config = first;
   let upstreams = new Upstreams(config, clock);
-  const { hot, ledger, rateLimiter } = createStores(config, clock, log);
+  const { hot, ledger, database, rateLimiter } = createStores(config, clock, log);
   await ledger.start();
   await hot.start();
   const wallets = new Wallets({ hot, ledger });
@@ -76,10 +77,12 @@ export async function boot(
     clock,
     log,
     ledger,
+    database,
     hot,
     wallets,
     keys,
     rateLimiter,
+    gates: closedGates(),
   };
 
   let running = await startPlugins(config, services, []);

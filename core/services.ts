@@ -2,9 +2,11 @@ import type { Call } from "./call.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
+import type { Gates } from "./gates.ts";
 import type { HotStore } from "./hot/hot.ts";
 import type { RateLimiter } from "./hot/rate-limiter.ts";
 import type { Keys } from "./keys.ts";
+import type { Database } from "./ledger/database.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { Log } from "./log.ts";
 import type { OpenCalls } from "./open-calls.ts";
@@ -22,10 +24,13 @@ export interface Services {
   readonly clock: Clock;
   readonly log: Log;
   readonly ledger: Ledger;
+  /** The ledger's database, for tables that plugins own. Money moves through `wallets` only. */
+  readonly database: Database;
   readonly hot: HotStore;
   readonly wallets: Wallets;
   readonly keys: Keys;
   readonly rateLimiter: RateLimiter;
+  readonly gates: Gates;
   /** Calls that are open at this moment. */
   readonly openCalls: Iterable<Call> & Pick<OpenCalls, "size" | "has">;
 }

@@ -10,6 +10,7 @@ import { RedisRateLimiter } from "./hot/redis/rate-limiter.ts";
 import { truthOf } from "./hot/redis/truth.ts";
 import { RedisHotStore } from "./hot/redis.ts";
 import { connect } from "./ledger/client.ts";
+import type { Database } from "./ledger/database.ts";
 import { EmbeddedLedger } from "./ledger/embedded.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { PostgresLedger } from "./ledger/postgres.ts";
@@ -23,6 +24,8 @@ export interface Stores {
   readonly hot: HotStore;
   readonly rateLimiter: RateLimiter;
   readonly ledger: Ledger;
+  /** The same database, for plugins. */
+  readonly database: Database;
 }
 
 /** Where `stores.hot` names Redis; a change would leave every wallet and every outbox behind. */
@@ -35,7 +38,8 @@ const SPOOL_BYTES_MAX = 256 * 1024 * 1024;
 export function createStores(config: Config, clock: Clock, log: Log): Stores {
   const { data, hot } = config.stores;
   const ledger = createLedger(config, clock, log);
-  if (hot !== "embedded") return { ...createRedis(hot, data, ledger, log), ledger };
+  const { database } = ledger;
+  if (hot !== "embedded") return { ...createRedis(hot, data, ledger, log), ledger, database };
   return {
     hot: new EmbeddedHotStore({
       journal: { folder: join(data, "journal"), bytesMax: JOURNAL_BYTES_MAX, sync: false, log },
@@ -43,6 +47,7 @@ export function createStores(config: Config, clock: Clock, log: Log): Stores {
     }),
     rateLimiter: new EmbeddedRateLimiter(clock),
     ledger,
+    database,
   };
 }
 
@@ -51,7 +56,7 @@ function createRedis(
   data: string,
   ledger: Ledger,
   log: Log,
-): Omit<Stores, "ledger"> {
+): Omit<Stores, "ledger" | "database"> {
   const client = new RedisClient(servers, REDIS_TIMEOUT_MS);
   const hot = new RedisHotStore({
     client,
@@ -64,7 +69,7 @@ function createRedis(
   return { hot, rateLimiter: new RedisRateLimiter(client, REDIS_PREFIX) };
 }
 
-function createLedger(config: Config, clock: Clock, log: Log): Ledger {
+function createLedger(config: Config, clock: Clock, log: Log): PostgresLedger {
   const { data, ledger } = config.stores;
   if (ledger === "embedded") {
     return new EmbeddedLedger({ folder: join(data, "ledger"), clock, log });

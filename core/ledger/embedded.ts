@@ -25,7 +25,7 @@ export interface EmbeddedLedgerOptions {
 export class EmbeddedLedger extends PostgresLedger {
   /** The unix socket of the database, for one connection at a time. */
   readonly socketPath: string;
-  private readonly database: EmbeddedProcess;
+  private readonly child: EmbeddedProcess;
 
   constructor(options: EmbeddedLedgerOptions) {
     mkdirSync(options.folder, { recursive: true, mode: 0o700 });
@@ -36,27 +36,27 @@ export class EmbeddedLedger extends PostgresLedger {
     // statement it may run one of another connection, which then takes its unnamed portal.
     const server = { server: { socketPath }, connectionsMax: 1, statementTimeoutMs: 0 };
     const lockWaitMs = options.lockWaitMs ?? LOCK_WAIT_MS;
-    const database = new EmbeddedProcess({ folder, socketPath, lockWaitMs, log });
+    const child = new EmbeddedProcess({ folder, socketPath, lockWaitMs, log });
     // A database that was killed in the middle of a statement was once seen to come back and never answer
     // again; killed once more it does.
-    const onSilent = () => database.kill();
+    const onSilent = () => child.kill();
     super({ sql: connect({ ...server, onSilent, log }), clock, log });
     this.socketPath = socketPath;
-    this.database = database;
+    this.child = child;
   }
 
   override async start(): Promise<void> {
-    await this.database.start();
+    await this.child.start();
     await super.start();
   }
 
   override async stop(): Promise<void> {
     await super.stop();
-    await this.database.stop();
+    await this.child.stop();
   }
 
   /** Process id of the database, for tests that kill it. */
   get pid(): number | undefined {
-    return this.database.pid;
+    return this.child.pid;
   }
 }

@@ -32,36 +32,41 @@ export class MigrationConflict extends Error {
  * Applies the migrations that the database does not have yet, each in a transaction with its own record.
  * Any number of processes may start at once: they take turns, and one that finds the next migration's
  * record there goes on to the one after it. Answers the names that it applied. Throws MigrationConflict
- * where an applied file has changed or is missing here: the list only grows.
+ * where an applied file has changed or is missing here: the list only grows. `table` keeps the record, one
+ * for the ledger and one for each plugin with tables of its own.
  */
-export async function migrate(sql: Sql, folder: string = FOLDER): Promise<string[]> {
+export async function migrate(
+  sql: Sql,
+  folder: string = FOLDER,
+  table = "migrations",
+): Promise<string[]> {
   const migrations = await readMigrations(folder);
   await sql.script(`${LOCK}
-    create table if not exists migrations (
+    create table if not exists ${table} (
       name text primary key,
       checksum text not null,
       applied_at timestamptz not null default now()
     )`);
   const done: string[] = [];
   for (;;) {
-    const applied = await sql.query<Applied>("select name, checksum from migrations order by name");
+    const applied = await sql.query<Applied>(`select name, checksum from ${table} order by name`);
     const next = nextMigration(migrations, applied);
     if (next === undefined) return done;
-    if (await apply(sql, next)) done.push(next.name);
+    if (await apply(sql, next, table)) done.push(next.name);
   }
 }
 
 /** False where another process came first. */
-async function apply(sql: Sql, migration: Migration): Promise<boolean> {
+async function apply(sql: Sql, migration: Migration, table: string): Promise<boolean> {
   const { name, checksum, text } = migration;
   try {
     await sql.script(`${LOCK}
-      insert into migrations (name, checksum) values ('${name}', '${checksum}');
+      insert into ${table} (name, checksum) values ('${name}', '${checksum}');
       ${text}`);
     return true;
   } catch (error) {
     if (sqlState(error) !== UNIQUE_VIOLATION) throw error;
-    const applied = await sql.query("select from migrations where name = $1", [name]);
+    const applied = await sql.query(`select from ${table} where name = $1`, [name]);
     if (applied.length === 0) throw error;
     return false;
   }

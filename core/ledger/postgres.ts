@@ -4,6 +4,7 @@ import type { Log } from "../log.ts";
 import { account, accounts, createAccount } from "./accounts.ts";
 import { isUuid, type Sql } from "./client.ts";
 import { credit, credited, readWallet } from "./credit.ts";
+import { type Database, databaseOf } from "./database.ts";
 import { createKey, keyByHash, revokeKey } from "./keys.ts";
 import type {
   Account,
@@ -41,8 +42,12 @@ export class PostgresLedger implements Ledger {
   private readonly settleBatch: (entries: readonly OutboxEntry[]) => Promise<void>;
   private timer: NodeJS.Timeout | undefined;
 
+  /** For plugins with tables of their own; there once the ledger has started. */
+  readonly database: Database;
+
   constructor(options: PostgresLedgerOptions) {
     this.sql = options.sql;
+    this.database = databaseOf(options.sql);
     this.clock = options.clock;
     this.log = options.log;
     this.settleBatch = createSettle(options.sql);

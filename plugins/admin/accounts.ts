@@ -1,11 +1,15 @@
+import { readBody } from "../../core/http/json-input.ts";
+import { conflict, done, notFound, type OperatorRoute } from "../../core/http/json-route.ts";
 import { newId } from "../../core/id.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Services } from "../../core/services.ts";
-import { type AdminRoute, conflict, done } from "./answer.ts";
-import { newAccount, readBody } from "./input.ts";
+import { newAccount } from "./input.ts";
+
+/** What a caller sent, short enough for a message. */
+const ID_SHOWN_MAX = 64;
 
 /** Accounts: made with their e-mail address, listed oldest first. */
-export function accountRoutes({ ledger, clock }: Services): AdminRoute[] {
+export function accountRoutes({ ledger, clock }: Services): OperatorRoute[] {
   return [
     {
       method: "POST",
@@ -37,4 +41,9 @@ export function accountRoutes({ ledger, clock }: Services): AdminRoute[] {
       },
     },
   ];
+}
+
+export function unknownAccount(id: string): Refusal {
+  const shown = id.length > ID_SHOWN_MAX ? `${id.slice(0, ID_SHOWN_MAX)}…` : id;
+  return notFound(`There is no account ${shown}: \`account list\` shows them all.`, "account");
 }

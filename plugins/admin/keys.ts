@@ -1,10 +1,12 @@
+import { isId, readBody } from "../../core/http/json-input.ts";
+import { conflict, done, notFound, type OperatorRoute } from "../../core/http/json-route.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Services } from "../../core/services.ts";
-import { type AdminRoute, conflict, done, notFound, unknownAccount } from "./answer.ts";
-import { isId, newKey, readBody } from "./input.ts";
+import { unknownAccount } from "./accounts.ts";
+import { newKey } from "./input.ts";
 
 /** API keys: shown once, in the answer that makes them; refused everywhere once revoked. */
-export function keyRoutes({ keys }: Services, activeKeysMax: number): AdminRoute[] {
+export function keyRoutes({ keys }: Services, activeKeysMax: number): OperatorRoute[] {
   return [
     {
       method: "POST",

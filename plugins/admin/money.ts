@@ -1,16 +1,19 @@
+import { isId, readBody } from "../../core/http/json-input.ts";
+import { conflict, done, type OperatorRoute } from "../../core/http/json-route.ts";
+import type { PlainResponse } from "../../core/http/router.ts";
 import type { CreditResult } from "../../core/ledger/ledger.ts";
 import { formatVnd } from "../../core/money.ts";
 import type { ReconcileRow } from "../../core/reconcile.ts";
 import { invalidRequest, Refusal } from "../../core/refusal.ts";
 import type { Services } from "../../core/services.ts";
-import { type AdminRoute, conflict, type Done, done, unknownAccount } from "./answer.ts";
-import { isId, movement, readBody } from "./input.ts";
+import { unknownAccount } from "./accounts.ts";
+import { movement } from "./input.ts";
 
 /** Rows with a drift that one answer holds; more of them change nothing about what is to be done. */
 const ROWS_MAX = 1000;
 
 /** Money: movements other than calls, wallets, and the proof that all books agree. Out as decimal strings of đ. */
-export function moneyRoutes({ wallets }: Services): AdminRoute[] {
+export function moneyRoutes({ wallets }: Services): OperatorRoute[] {
   return [
     {
       method: "POST",
@@ -63,7 +66,7 @@ export function moneyRoutes({ wallets }: Services): AdminRoute[] {
   ];
 }
 
-function answerOf(result: CreditResult, accountId: string): Done | Refusal {
+function answerOf(result: CreditResult, accountId: string): PlainResponse | Refusal {
   switch (result.kind) {
     case "credited":
       return done({

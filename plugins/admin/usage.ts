@@ -1,15 +1,17 @@
+import { isId, readQuery } from "../../core/http/json-input.ts";
+import { done, type OperatorRoute } from "../../core/http/json-route.ts";
 import type { UsageRecord } from "../../core/ledger/ledger.ts";
 import { formatVnd } from "../../core/money.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Services } from "../../core/services.ts";
-import { type AdminRoute, done, unknownAccount } from "./answer.ts";
-import { isId, readQuery, usagePage } from "./input.ts";
+import { unknownAccount } from "./accounts.ts";
+import { usagePage } from "./input.ts";
 
 /**
  * The calls of an account, newest first, a page at a time: `limit` records, and then those `before` the last
  * one, named by its `at` and `call_id` with a comma between them.
  */
-export function usageRoutes({ ledger }: Services): AdminRoute[] {
+export function usageRoutes({ ledger }: Services): OperatorRoute[] {
   return [
     {
       method: "GET",

@@ -1,15 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { isId, readBody, readQuery } from "../../../core/http/json-input.ts";
 import { Refusal } from "../../../core/refusal.ts";
-import {
-  isId,
-  movement,
-  newAccount,
-  newKey,
-  readBody,
-  readQuery,
-  usagePage,
-} from "../../../plugins/admin/input.ts";
+import { movement, newAccount, newKey, usagePage } from "../../../plugins/admin/input.ts";
 
 const body = (value: unknown) => Buffer.from(JSON.stringify(value));
 const raw = (text: string) => Buffer.from(text);

@@ -1,0 +1,127 @@
+import type { Customer } from "../gates.ts";
+import { Refusal } from "../refusal.ts";
+import type { Services } from "../services.ts";
+import type { PlainRequest, PlainResponse, Router } from "./router.ts";
+
+/** A route of a plugin that speaks JSON, entered by operators, by signed-in customers, or by anybody. */
+export interface JsonRoute<Visitor> {
+  readonly method: "GET" | "POST" | "DELETE";
+  /** Below the prefix that the plugin gives all of them. */
+  readonly path: string;
+  handle(request: PlainRequest, visitor: Visitor): Promise<PlainResponse | Refusal>;
+}
+
+export type OperatorRoute = JsonRoute<"operator">;
+export type CustomerRoute = JsonRoute<Customer>;
+export type PublicRoute = JsonRoute<"anybody">;
+
+const BODY_BYTES_MAX = 64 * 1024;
+const JSON_HEADERS = ["content-type", "application/json", "cache-control", "no-store"];
+const PING_TIMEOUT_MS = 1000;
+
+/** Serves operators only, under `prefix`. */
+export function addOperatorRoutes(
+  router: Router,
+  services: Services,
+  prefix: string,
+  routes: readonly OperatorRoute[],
+): void {
+  add(router, services, prefix, routes, async (request) => {
+    return (await services.gates.operator(request)) ?? "operator";
+  });
+}
+
+/** Serves signed-in customers only, each as itself, under `prefix`. */
+export function addCustomerRoutes(
+  router: Router,
+  services: Services,
+  prefix: string,
+  routes: readonly CustomerRoute[],
+): void {
+  add(router, services, prefix, routes, (request) => services.gates.customer(request));
+}
+
+/** Serves anybody, under `prefix`. */
+export function addPublicRoutes(
+  router: Router,
+  services: Services,
+  prefix: string,
+  routes: readonly PublicRoute[],
+): void {
+  add(router, services, prefix, routes, async () => "anybody");
+}
+
+function add<Visitor>(
+  router: Router,
+  services: Services,
+  prefix: string,
+  routes: readonly JsonRoute<Visitor>[],
+  enter: (request: PlainRequest) => Promise<Visitor | Refusal>,
+): void {
+  for (const route of routes) {
+    router.add({
+      method: route.method,
+      path: prefix + route.path,
+      access: "own",
+      bodyBytesMax: BODY_BYTES_MAX,
+      handler: async (request) => {
+        const answer = await serve(services, route, request, enter);
+        return answer instanceof Refusal ? refused(answer) : answer;
+      },
+    });
+  }
+}
+
+async function serve<Visitor>(
+  services: Services,
+  route: JsonRoute<Visitor>,
+  request: PlainRequest,
+  enter: (request: PlainRequest) => Promise<Visitor | Refusal>,
+): Promise<PlainResponse | Refusal> {
+  try {
+    const visitor = await enter(request);
+    return visitor instanceof Refusal ? visitor : await route.handle(request, visitor);
+  } catch (error) {
+    // With its ledger away a route can only fail; with its ledger there the failure is a bug.
+    if (await answers(services)) throw error;
+    services.log.warn({ err: error, path: request.path }, "a request found no ledger");
+    return new Refusal(
+      503,
+      "service_unavailable",
+      "The ledger does not answer; try again shortly. A credit counts once, however often it is sent.",
+      { headers: ["retry-after", "1"] },
+    );
+  }
+}
+
+async function answers({ ledger }: Services): Promise<boolean> {
+  try {
+    await ledger.ping(PING_TIMEOUT_MS);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** An answer in JSON. Answers may hold keys, so nobody may store them. */
+export function done(
+  body: unknown,
+  status: 200 | 201 | 202 = 200,
+  headers: readonly string[] = [],
+): PlainResponse {
+  return { status, headers: [...JSON_HEADERS, ...headers], body: JSON.stringify(body) };
+}
+
+export function notFound(message: string, param: string | null = null): Refusal {
+  return new Refusal(404, "not_found_error", message, { param });
+}
+
+/** The request is sound, but what is there already stands in its way. */
+export function conflict(code: string, message: string, param: string | null = null): Refusal {
+  return new Refusal(409, "invalid_request_error", message, { code, param });
+}
+
+function refused({ status, type, message, param, code, headers }: Refusal): PlainResponse {
+  const body = JSON.stringify({ error: { type, message, param, code } });
+  return { status, headers: [...JSON_HEADERS, ...headers], body };
+}
