@@ -1,3 +1,4 @@
+import { failpoint } from "./failpoint.ts";
 import type { HotStore, OutboxEntry } from "./hot/hot.ts";
 import { EntryRefused, type Ledger } from "./ledger/ledger.ts";
 import type { Log } from "./log.ts";
@@ -79,8 +80,11 @@ export class Drainer {
     try {
       const entries = await hot.read(batchEntries, this.stopping ? 0 : READ_WAIT_MS);
       if (entries.length > 0) {
+        failpoint("drain.read");
         await this.settle(entries);
+        failpoint("drain.settled");
         await hot.acknowledge(entries);
+        failpoint("drain.acknowledged");
         this.settled += entries.length;
         this.recovered();
       }

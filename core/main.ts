@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { isWorker, superviseWorkers, whenOrphaned } from "./cluster.ts";
 import { formatProblems, loadConfig } from "./config.ts";
+import { announceFailpoint } from "./failpoint.ts";
 import { createLog } from "./log.ts";
 import { packageRoot } from "./root.ts";
 
@@ -33,6 +34,7 @@ async function main(): Promise<void> {
   process.env["UWS_HTTP_MAX_HEADERS_SIZE"] = String(config.limits.headerBytesMax);
   const { boot } = await import("./boot.ts");
   const log = createLog(config.log.level);
+  announceFailpoint(log);
   const gateway = await boot(config, log);
 
   let stopping = false;

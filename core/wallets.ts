@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { failpoint } from "./failpoint.ts";
 import type {
   Awaitable,
   Balances,
@@ -129,7 +130,11 @@ export class Wallets {
 
   private async add(movement: Credit): Promise<CreditResult> {
     const result = await this.ledger.credit(movement);
-    if (result.kind === "credited") await this.tellHot(result.wallet, null);
+    if (result.kind === "credited") {
+      failpoint("credit.committed");
+      await this.tellHot(result.wallet, null);
+      failpoint("credit.told");
+    }
     return result;
   }
 
@@ -157,6 +162,7 @@ export class Wallets {
     if (held.kind !== "held") {
       throw new Error(held.kind === "unavailable" ? held.reason : "the movement's hold is refused");
     }
+    failpoint("take.held");
     return this.finish(await this.ledger.credit(movement), movement.accountId, callId);
   }
 
@@ -165,8 +171,11 @@ export class Wallets {
     accountId: string,
     callId: string,
   ): Promise<CreditResult> {
-    if (result.kind === "credited") await this.tellHot(result.wallet, callId);
-    else await this.hot.void(callId, accountId);
+    if (result.kind === "credited") {
+      failpoint("take.committed");
+      await this.tellHot(result.wallet, callId);
+      failpoint("take.told");
+    } else await this.hot.void(callId, accountId);
     return result;
   }
 

@@ -1,3 +1,4 @@
+import { failpoint } from "../failpoint.ts";
 import { MICRO_VND_MAX, type MicroVnd } from "../money.ts";
 import { decodeEntry, encodeEntry } from "./entry.ts";
 import type {
@@ -257,6 +258,7 @@ export class EmbeddedHotStore implements HotStore {
     await this.replay.settled(accountId);
     const snapshot = await read();
     if (snapshot === undefined) return false;
+    failpoint("wallet.read");
     const availableMicroVnd = Number(snapshot.balanceMicroVnd);
     requireMicroVnd(availableMicroVnd);
     this.wallets.set(accountId, {
@@ -268,6 +270,7 @@ export class EmbeddedHotStore implements HotStore {
       creditedMicroVnd: snapshot.creditedMicroVnd,
     });
     if (opening.credit !== undefined) this.credit(opening.credit);
+    failpoint("wallet.installed");
     return true;
   }
 

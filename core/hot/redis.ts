@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { failpoint } from "../failpoint.ts";
 import type { Log } from "../log.ts";
 import { MICRO_VND_MAX, type MicroVnd } from "../money.ts";
 import { encodeEntry } from "./entry.ts";
@@ -128,6 +129,7 @@ export class RedisHotStore implements HotStore {
     }
     if (this.offers.size > 0) {
       this.options.log.info({ calls: this.offers.size }, "replaying spooled posts");
+      failpoint("spool.replaying");
     }
     this.options.client.connect(() => this.hurry());
     for (const pulse of this.pulses.values()) pulse.start();
@@ -346,6 +348,7 @@ export class RedisHotStore implements HotStore {
   private spoolPost(bucket: Bucket, posting: Posting, sentAtMs: number): Posted {
     if (this.spool === undefined) throw new Error("the hot store is not started");
     const { done } = this.spool.add(posting);
+    failpoint("spool.kept");
     this.offers.add(bucket, { posting, sentAtMs, done });
     return { chargedMicroVnd: posting.costMicroVnd, writtenOffMicroVnd: 0, duplicate: false };
   }
@@ -362,12 +365,14 @@ export class RedisHotStore implements HotStore {
       // can be posted for a wallet that is not. So a reading that begins now has all of them.
       const snapshot = await read();
       if (snapshot === undefined) return false;
+      failpoint("wallet.read");
       const balance = Number(snapshot.balanceMicroVnd);
       requireMicroVnd(balance);
       try {
         const { creditVersion, creditedMicroVnd } = snapshot;
         const args = [accountId, String(balance), String(creditVersion), String(creditedMicroVnd)];
         const [kind] = await bucket.run("install", [bucket.openKey], args, asReply);
+        failpoint("wallet.installed");
         if (kind === "open") return true;
       } catch (error) {
         if (!isJoining(error)) throw error;

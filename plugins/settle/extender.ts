@@ -1,4 +1,5 @@
 import type { Call, Outcome } from "../../core/call.ts";
+import { failpoint } from "../../core/failpoint.ts";
 import type { ExtendResult } from "../../core/hot/hot.ts";
 import type { Sink } from "../../core/plugin.ts";
 import type { Refusal } from "../../core/refusal.ts";
@@ -73,6 +74,7 @@ export class Extender implements Sink {
       Math.max(held.outputTokens, call.deliveredTokens) + this.settings.sliceTokens,
       held.outputTokensMax,
     );
+    failpoint("extend.before");
     const result = this.wallets.extend({
       callId: call.id,
       accountId: call.key?.accountId ?? "",
@@ -93,6 +95,7 @@ export class Extender implements Sink {
   }
 
   private decide(result: ExtendResult): void {
+    failpoint("extend.after");
     if (result.kind !== "held") {
       this.exhausted = true;
       return;

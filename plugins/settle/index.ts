@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { Call, UpstreamRequest } from "../../core/call.ts";
 import { text, whole } from "../../core/config/fields.ts";
+import { failpoint } from "../../core/failpoint.ts";
 import type { Posted } from "../../core/hot/hot.ts";
 import { formatVnd, type MicroVnd } from "../../core/money.ts";
 import type { Plugin, Sink, Verdict } from "../../core/plugin.ts";
@@ -70,6 +71,7 @@ export default function settle(
         log.warn({ call_id: call.id, reason: result.reason }, "a hold is not possible");
         return serviceUnavailable("Calls cannot be charged at the moment; try again shortly.");
     }
+    failpoint("hold.after");
     call.heldMicroVnd = result.amountMicroVnd;
     call.covered = true;
     holds.set(call, held);
@@ -108,6 +110,7 @@ export default function settle(
         floor = priceOf(units, tariff);
       }
       const wanted = priceOf(held.baseUnits + held.outputTokens, tariff);
+      failpoint("hold.before");
       const result = wallets.hold({
         callId: call.id,
         accountId: key.accountId,
@@ -138,15 +141,19 @@ export default function settle(
       if (!held || !call.key) return undefined;
       holds.delete(call);
       if (call.attempts === 0) {
+        failpoint("void.before");
         const voided = wallets.void(call.id, call.key.accountId);
-        return voided instanceof Promise ? voided : undefined;
+        if (voided instanceof Promise) return voided.then(() => failpoint("void.after"));
+        return failpoint("void.after");
       }
       const { discountBps } = held.tariff;
       const cost = chargeOf(call, held.tariff);
+      failpoint("post.before");
       const posted = wallets.post(postingOf(call, cost, discountBps, clock.monotonic()));
       return posted instanceof Promise ? posted.then(settled) : settled(posted);
 
       function settled(result: Posted): undefined {
+        failpoint("post.after");
         call.costMicroVnd = result.chargedMicroVnd;
         call.writtenOffMicroVnd = result.writtenOffMicroVnd;
         // Audio carried its cost in the headers that left before it.

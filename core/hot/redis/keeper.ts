@@ -1,3 +1,4 @@
+import { failpoint } from "../../failpoint.ts";
 import { asReply, type Bucket } from "./bucket.ts";
 import { isUnknownScript, type RedisClient } from "./client.ts";
 import { type Look, numberOf, readLook, textOf } from "./look.ts";
@@ -99,7 +100,9 @@ export class Keeper {
 
   /** Deletes the outbox of a dead process once it is empty. */
   async finish(orphan: string): Promise<void> {
-    if (numberOf(await this.ask("finish", orphan)) === 1) this.claimed.delete(orphan);
+    if (numberOf(await this.ask("finish", orphan)) !== 1) return;
+    failpoint("lease.finished");
+    this.claimed.delete(orphan);
   }
 
   private async round(nowMs: number): Promise<number> {
@@ -116,6 +119,7 @@ export class Keeper {
         return this.join(look);
       case "lost":
         await this.ask("declare", look.epoch, bucket.epoch);
+        failpoint("bucket.declared");
         return 0;
       case "reaped":
         return this.expelled();
@@ -139,6 +143,7 @@ export class Keeper {
     if (bucket.unsettled.size === 0) return this.join(look);
     if (!look.open || this.events.isSettling(bucket)) return SOON_MS;
     this.events.leftBehind(bucket);
+    failpoint("bucket.offered");
     return 0;
   }
 
@@ -162,6 +167,7 @@ export class Keeper {
     if (epoch === "") return 0;
     this.moving = false;
     bucket.enter(epoch);
+    failpoint("bucket.joined");
     await this.events.joined(bucket);
     return 0;
   }
@@ -204,6 +210,7 @@ export class Keeper {
   private async distrust(look: Look, silent: readonly SilentMember[]): Promise<number> {
     for (const { process } of silent) this.known.delete(process);
     await this.ask("declare", look.epoch, look.epoch);
+    failpoint("bucket.declared");
     return 0;
   }
 
@@ -239,15 +246,19 @@ export class Keeper {
     const { bucket } = this;
     const voided = numberOf(await this.ask("reap", bucket.epoch, process, beat));
     this.watch.forget(process);
-    if (voided >= 0) this.events.reaped(bucket, process, voided);
+    if (voided < 0) return;
+    failpoint("lease.reaped");
+    this.events.reaped(bucket, process, voided);
   }
 
   private async claimOrphans(look: Look): Promise<void> {
     const members = new Set(look.members.map((member) => member.process));
     for (const [orphan, claimer] of look.orphans) {
       if (claimer === this.bucket.process) this.claimed.add(orphan);
-      else if (!members.has(claimer) && (await this.ask("claim", orphan, claimer)) === 1)
+      else if (!members.has(claimer) && (await this.ask("claim", orphan, claimer)) === 1) {
+        failpoint("lease.claimed");
         this.claimed.add(orphan);
+      }
     }
   }
 
@@ -255,7 +266,9 @@ export class Keeper {
     if (this.awaited.size > 0) return false;
     const { graceMs } = this.settings;
     const ageMs = this.isWitness ? Math.min(graceMs, WITNESS_GRACE_MS) : graceMs;
-    return (await this.ask("open", this.bucket.epoch, String(ageMs))) === 1;
+    const isOpen = (await this.ask("open", this.bucket.epoch, String(ageMs))) === 1;
+    if (isOpen) failpoint("bucket.opened");
+    return isOpen;
   }
 
   private ask(operation: MembersOperation, ...args: string[]): Promise<unknown> {

@@ -1,3 +1,4 @@
+import { failpoint } from "../../failpoint.ts";
 import type { OutboxEntry, Posted, Posting, WalletSnapshot } from "../hot.ts";
 import type { Bucket, Reply } from "./bucket.ts";
 import { amountOf, textOf } from "./look.ts";
@@ -76,6 +77,7 @@ export class Offers {
     try {
       for (const offer of queue) {
         await this.offer(bucket, offer, nowMs);
+        failpoint("spool.offered");
         offer.done();
         this.byCall.delete(offer.posting.callId);
         taken += 1;
