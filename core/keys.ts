@@ -78,8 +78,9 @@ export class Keys {
   async revoke(keyId: string): Promise<boolean> {
     const key = await this.ledger.revokeKey(keyId);
     if (!key) return false;
-    await this.hot.revoke(keyId);
+    // First what cannot fail: while the hot store is away, this process at least knows.
     this.cache.delete(key.hash.toString("hex"));
+    await this.hot.revoke(keyId);
     return true;
   }
 

@@ -11,6 +11,7 @@ import type { TestStore } from "./store.ts";
 import { World } from "./world.ts";
 
 const REFUSED_WITHIN_MS = 1_000;
+const REFUSED_LATE_MS = 10_000;
 const DURABLE = ["--save", "", "--appendonly", "yes", "--appendfsync", "no"];
 
 async function inWorld(body: (world: World, server: RedisServer) => Promise<void>): Promise<void> {
@@ -126,4 +127,25 @@ test("a gateway takes what dead ones beside it have spooled", () =>
     const { store: third } = await world.addGateway({ spoolFolder: left });
     await world.check();
     assert.equal(third.backlog(), 0);
+  }));
+
+test("a key that is revoked while redis is away is refused when it is back, though nobody tries again", () =>
+  inWorld(async (world, server) => {
+    const { store } = await world.addGateway();
+    const other = await world.addGateway();
+    await hold(world, store, "c1");
+    await server.kill();
+    await assert.rejects(store.revoke("K"));
+    await server.start();
+    // Whoever asks for a hold meanwhile is told that Redis is away, or that its wallet is not open.
+    const deadline = performance.now() + REFUSED_LATE_MS;
+    let kind = "";
+    for (let n = 2; kind !== "revoked"; n += 1) {
+      assert.ok(performance.now() < deadline, `never refused, at last ${kind}`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      ({ kind } = await hold(world, other.store, `c${n}`).catch(() => ({ kind: "away" })));
+      if (kind === "held") await other.store.void(`c${n}`, "A");
+    }
+    await store.void("c1", "A");
+    await world.check();
   }));
