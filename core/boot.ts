@@ -9,7 +9,9 @@ import { addHealthRoutes } from "./http/health.ts";
 import { addModelRoutes } from "./http/models.ts";
 import { Router } from "./http/router.ts";
 import { Server } from "./http/server.ts";
+import { KeyChanges } from "./key-changes.ts";
 import { Keys } from "./keys.ts";
+import { OperatorActions } from "./ledger/operator-actions.ts";
 import type { LineLog, Log } from "./log.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { Pipeline } from "./pipeline.ts";
@@ -59,6 +61,9 @@ export async function boot(
   const drainer = new Drainer({ hot, ledger, log, ...SETTLEMENT });
   drainer.start();
   const keys = new Keys(ledger, hot, clock, log);
+  const keyChanges = new KeyChanges(ledger, keys, clock, log);
+  // An embedded ledger belongs to this process alone.
+  if (config.stores.ledger !== "embedded") keyChanges.start();
   let openCalls = new OpenCalls();
 
   const services: Services = {
@@ -78,6 +83,7 @@ export async function boot(
     log,
     ledger,
     database,
+    operatorActions: new OperatorActions(database),
     hot,
     wallets,
     keys,
@@ -139,6 +145,7 @@ export async function boot(
       await server.drain(config.limits.drainMs);
       server.close();
       await stopPlugins(running, log);
+      await keyChanges.stop();
       await drainer.stop(STOP_DRAINING_MS);
       await hot.stop();
       await ledger.stop();

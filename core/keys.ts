@@ -2,7 +2,7 @@ import { hash, randomBytes } from "node:crypto";
 import type { Clock } from "./clock.ts";
 import type { HotStore } from "./hot/hot.ts";
 import { newId } from "./id.ts";
-import type { KeyRecord, Ledger } from "./ledger/ledger.ts";
+import type { Account, KeyRecord, Ledger } from "./ledger/ledger.ts";
 import type { Log } from "./log.ts";
 
 /** A key of the ledger is read again after this long, in the background. */
@@ -82,6 +82,32 @@ export class Keys {
     this.cache.delete(key.hash.toString("hex"));
     await this.hot.revoke(keyId);
     return true;
+  }
+
+  /**
+   * Suspends an account or takes it back. From the moment this resolves no call of a suspended one gets a hold,
+   * in any process. False where there is no such account.
+   */
+  async setAccountStatus(accountId: string, status: Account["status"]): Promise<boolean> {
+    const keyIds = await this.ledger.setAccountStatus(accountId, status);
+    if (!keyIds) return false;
+    this.forgetAccount(accountId);
+    for (const keyId of keyIds) {
+      await (status === "suspended" ? this.hot.revoke(keyId) : this.hot.restore(keyId));
+    }
+    return true;
+  }
+
+  /**
+   * Why the hot store has refused a key: its record as the ledger has it now. A key that is good after all, since
+   * its account was suspended by one process and taken back by another, is good everywhere from now on.
+   */
+  async refused(key: KeyRecord): Promise<KeyRecord | undefined> {
+    const name = key.hash.toString("hex");
+    this.cache.delete(name);
+    const now = await this.read(name, this.remember(name));
+    if (now?.status === "active" && now.accountStatus === "active") await this.hot.restore(now.id);
+    return now;
   }
 
   /** Forgets what is known of an account's keys: its discount or status has changed. */

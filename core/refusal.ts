@@ -44,6 +44,11 @@ export function invalidRequest(message: string, param: string | null = null): Re
   return new Refusal(400, "invalid_request_error", message, { param });
 }
 
+export function accountSuspended(): Refusal {
+  const message = "This account is suspended; write to support.";
+  return new Refusal(403, "permission_error", message, { code: "account_suspended" });
+}
+
 export function serviceUnavailable(message: string): Refusal {
   return new Refusal(503, "service_unavailable", message, { headers: ["retry-after", "1"] });
 }

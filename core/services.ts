@@ -8,6 +8,7 @@ import type { RateLimiter } from "./hot/rate-limiter.ts";
 import type { Keys } from "./keys.ts";
 import type { Database } from "./ledger/database.ts";
 import type { Ledger } from "./ledger/ledger.ts";
+import type { OperatorActions } from "./ledger/operator-actions.ts";
 import type { Log } from "./log.ts";
 import type { OpenCalls } from "./open-calls.ts";
 import type { Upstreams } from "./upstream/upstreams.ts";
@@ -26,6 +27,7 @@ export interface Services {
   readonly ledger: Ledger;
   /** The ledger's database, for tables that plugins own. Money moves through `wallets` only. */
   readonly database: Database;
+  readonly operatorActions: OperatorActions;
   readonly hot: HotStore;
   readonly wallets: Wallets;
   readonly keys: Keys;

@@ -217,6 +217,10 @@ export class EmbeddedHotStore implements HotStore {
     this.revoked.add(keyId);
   }
 
+  restore(keyId: string): void {
+    this.revoked.delete(keyId);
+  }
+
   async read(max: number, waitMs: number): Promise<OutboxEntry[]> {
     if (this.outbox.size === 0 && waitMs > 0) await this.posted(waitMs);
     return this.outbox.peek(max);

@@ -54,6 +54,9 @@ export interface HotStore {
   /** From now on every hold with this key is refused, in every process. */
   revoke(keyId: string): Awaitable<void>;
 
+  /** Takes a revocation back, for a key whose account was only suspended. */
+  restore(keyId: string): Awaitable<void>;
+
   /** Up to `max` posted calls not yet acknowledged, oldest first; waits up to `waitMs` for one. */
   read(max: number, waitMs: number): Promise<OutboxEntry[]>;
 

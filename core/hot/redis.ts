@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Log } from "../log.ts";
+import { Pulse } from "../pulse.ts";
 import type {
   Awaitable,
   Balances,
@@ -25,7 +26,6 @@ import { isLate } from "./redis/late.ts";
 import { isJoining } from "./redis/membership.ts";
 import type { Truth } from "./redis/offers.ts";
 import { Posts } from "./redis/posts.ts";
-import { Pulse } from "./redis/pulse.ts";
 import { Revocations } from "./redis/revocations.ts";
 import { Settlement } from "./redis/settlement.ts";
 import type { SpoolOptions } from "./redis/spool.ts";
@@ -170,6 +170,10 @@ export class RedisHotStore implements HotStore {
 
   revoke(keyId: string): Promise<void> {
     return this.revocations.revoke(keyId);
+  }
+
+  restore(keyId: string): Promise<void> {
+    return this.revocations.restore(keyId);
   }
 
   read(max: number, waitMs: number): Promise<OutboxEntry[]> {

@@ -1,6 +1,7 @@
 import type { Customer } from "../gates.ts";
 import { Refusal } from "../refusal.ts";
 import type { Services } from "../services.ts";
+import { audit } from "./audit.ts";
 import type { PlainRequest, PlainResponse, Router } from "./router.ts";
 
 /** A route of a plugin that speaks JSON, entered by operators, by signed-in customers, or by anybody. */
@@ -19,14 +20,19 @@ const BODY_BYTES_MAX = 64 * 1024;
 const JSON_HEADERS = ["content-type", "application/json", "cache-control", "no-store"];
 const PING_TIMEOUT_MS = 1000;
 
-/** Serves operators only, under `prefix`. */
+/** Serves operators only, under `prefix`; what is not a GET is noted in the audit trail, or not done. */
 export function addOperatorRoutes(
   router: Router,
   services: Services,
   prefix: string,
   routes: readonly OperatorRoute[],
 ): void {
-  add(router, services, prefix, routes, async (request) => {
+  const audited = routes.map((route): OperatorRoute => {
+    if (route.method === "GET") return route;
+    const action = `${route.method} ${prefix}${route.path}`;
+    return { ...route, handle: (request) => audit(services, action, route, request) };
+  });
+  add(router, services, prefix, audited, async (request) => {
     return (await services.gates.operator(request)) ?? "operator";
   });
 }

@@ -26,6 +26,31 @@ export function accounts(sql: Sql): Promise<Account[]> {
   return sql.query(`${SELECT} order by created_at, id`);
 }
 
+export async function setAccountStatus(
+  sql: Sql,
+  id: string,
+  status: Account["status"],
+): Promise<string[] | undefined> {
+  const set = "update accounts set status = $2 where id = $1 returning id";
+  if ((await sql.query(set, [id, status])).length === 0) return undefined;
+  const keys = await sql.query<{ id: string }>(
+    "select id from api_keys where account_id = $1 and status = 'active'",
+    [id],
+  );
+  return keys.map((key) => key.id);
+}
+
+/** By the database's clock alone: see the triggers in the migrations. */
+export async function changedAccounts(sql: Sql, withinMs: number): Promise<string[]> {
+  const rows = await sql.query<{ id: string }>(
+    `select id from accounts where changed_at > now() - make_interval(secs => $1)
+    union
+    select account_id from api_keys where changed_at > now() - make_interval(secs => $1)`,
+    [withinMs / 1000],
+  );
+  return rows.map(({ id }) => id);
+}
+
 export async function account(sql: Sql, id: string): Promise<Account | undefined> {
   const [found] = await sql.query<Account>(`${SELECT} where id = $1`, [id]);
   return found;

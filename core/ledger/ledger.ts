@@ -39,6 +39,10 @@ export interface Ledger {
   createAccount(account: { id: string; email: string }): Promise<"created" | "email_taken">;
   accounts(): Promise<Account[]>;
   account(id: string): Promise<Account | undefined>;
+  /** The ids of its active keys; undefined where there is no such account. */
+  setAccountStatus(id: string, status: Account["status"]): Promise<string[] | undefined>;
+  /** Accounts that have changed within so long, or a key of which has. */
+  changedAccounts(withinMs: number): Promise<string[]>;
 
   /** Refuses beyond the account's limit of active keys, exactly, under any concurrency. */
   createKey(key: NewKey): Promise<"created" | "no_account" | "too_many_keys">;

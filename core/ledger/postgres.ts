@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import type { OutboxEntry, WalletSnapshot } from "../hot/hot.ts";
 import type { Log } from "../log.ts";
-import { account, accounts, createAccount } from "./accounts.ts";
+import { account, accounts, changedAccounts, createAccount, setAccountStatus } from "./accounts.ts";
 import { isUuid, type Sql } from "./client.ts";
 import { credit, credited, readWallet } from "./credit.ts";
 import { type Database, databaseOf } from "./database.ts";
@@ -117,6 +117,15 @@ export class PostgresLedger implements Ledger {
   async account(id: string): Promise<Account | undefined> {
     if (!isUuid(id)) return undefined;
     return account(this.sql, id);
+  }
+
+  async setAccountStatus(id: string, status: Account["status"]): Promise<string[] | undefined> {
+    if (!isUuid(id)) return undefined;
+    return setAccountStatus(this.sql, id, status);
+  }
+
+  changedAccounts(withinMs: number): Promise<string[]> {
+    return changedAccounts(this.sql, withinMs);
   }
 
   async createKey(key: NewKey): Promise<"created" | "no_account" | "too_many_keys"> {

@@ -4,13 +4,21 @@ const FAILURES_TO_OPEN = 5;
 const OPEN_MS = 5_000;
 const OPEN_MS_MAX = 60_000;
 
+export interface Failure {
+  /** On the monotonic clock. */
+  readonly atMs: number;
+  readonly reason: string;
+}
+
 /**
  * A circuit breaker: after several failures in a row an upstream is left alone for a while, then one call
  * at a time probes it. Each failed probe doubles the wait, up to a minute; one success closes it.
  */
 export class Breaker {
   private readonly clock: Clock;
-  private failures = 0;
+  private inRow = 0;
+  private count = 0;
+  private last: Failure | undefined = undefined;
   private openUntilMs = 0;
   private waitMs = OPEN_MS;
   private probing = false;
@@ -21,31 +29,58 @@ export class Breaker {
 
   /** Whether the upstream may be asked now. Taking a probe is `begin`'s business. */
   get allows(): boolean {
-    if (this.failures < FAILURES_TO_OPEN) return true;
+    if (this.inRow < FAILURES_TO_OPEN) return true;
     return !this.probing && this.clock.monotonic() >= this.openUntilMs;
   }
 
   get state(): "closed" | "open" | "probing" {
-    if (this.failures < FAILURES_TO_OPEN) return "closed";
+    if (this.inRow < FAILURES_TO_OPEN) return "closed";
     return this.probing ? "probing" : "open";
   }
 
+  /** Failures since the start of the process, and how many of them came in a row just now. */
+  get failures(): number {
+    return this.count;
+  }
+
+  get failuresInRow(): number {
+    return this.inRow;
+  }
+
+  get lastFailure(): Failure | undefined {
+    return this.last;
+  }
+
+  /** How long until an open breaker lets a call probe; 0 where it lets calls through now. */
+  get retryInMs(): number {
+    if (this.inRow < FAILURES_TO_OPEN) return 0;
+    return Math.max(0, this.openUntilMs - this.clock.monotonic());
+  }
+
   begin(): void {
-    if (this.failures >= FAILURES_TO_OPEN) this.probing = true;
+    if (this.inRow >= FAILURES_TO_OPEN) this.probing = true;
   }
 
   succeed(): void {
-    this.failures = 0;
+    this.inRow = 0;
     this.waitMs = OPEN_MS;
     this.probing = false;
   }
 
-  fail(): void {
-    this.failures++;
-    if (this.failures < FAILURES_TO_OPEN) return;
+  /** `reason`: for operators, never anything that a call holds. */
+  fail(reason = "failed"): void {
+    this.note(reason);
+    this.inRow++;
+    if (this.inRow < FAILURES_TO_OPEN) return;
     if (this.probing) this.waitMs = Math.min(this.waitMs * 2, OPEN_MS_MAX);
     this.probing = false;
     this.openUntilMs = this.clock.monotonic() + this.waitMs;
+  }
+
+  /** Trouble that says nothing of the upstream's health: it refuses the gateway's own key, say. */
+  note(reason: string): void {
+    this.count++;
+    this.last = { atMs: this.clock.monotonic(), reason };
   }
 
   /** The call ended with no word on the upstream's health: the client left first, say. */

@@ -133,17 +133,20 @@ export class Exchange implements AttemptListener, Flow {
   replied(status: number, headers: Headers): void {
     this.status = status;
     const breaker = this.attempt?.upstream.breaker;
-    if (status >= 500) breaker?.fail();
-    else if (TRY_ELSEWHERE.has(status)) breaker?.forget();
-    else breaker?.succeed();
-    if (status >= 500 || TRY_ELSEWHERE.has(status)) {
+    // No provider's API redirects: something else answers at its address, and where that points is no client's matter.
+    const failed = status >= 500 || (status >= 300 && status < 400);
+    if (failed) breaker?.fail(`HTTP ${status}`);
+    else if (TRY_ELSEWHERE.has(status)) {
+      breaker?.forget();
+      breaker?.note(`HTTP ${status}`);
+    } else breaker?.succeed();
+    if (failed || TRY_ELSEWHERE.has(status)) {
       if (this.nextRoute()) {
         this.attempt?.abort();
         this.status = 0;
         return this.start();
       }
-      if (status >= 500 || ACCOUNT_REFUSED.has(status))
-        return this.cut(this.providerFailed(status));
+      if (failed || ACCOUNT_REFUSED.has(status)) return this.cut(this.providerFailed(status));
     }
     const type = single(headers["content-type"]);
     if (status >= 400 && type !== undefined && !type.includes("json")) {
@@ -176,7 +179,7 @@ export class Exchange implements AttemptListener, Flow {
     if (!this.reader) return this.finish(COMPLETE);
     const whole = !this.told && (this.mayEndAt(this.last) || this.mayEndAt(this.beforeLast));
     if (whole) return this.finish(COMPLETE);
-    this.attempt?.upstream.breaker.fail();
+    this.attempt?.upstream.breaker.fail("a stream ended before completion");
     const outcome = broken("Upstream stream ended before completion");
     this.finish({ ...outcome, truncated: true, told: this.told });
   }
@@ -184,7 +187,7 @@ export class Exchange implements AttemptListener, Flow {
   failed(error: Error): void {
     const code = "code" in error ? error.code : undefined;
     const upstream = this.attempt?.upstream;
-    upstream?.breaker.fail();
+    upstream?.breaker.fail(typeof code === "string" ? code : "the connection failed");
     this.log.debug({ call_id: this.call.id, upstream: upstream?.name, code }, "upstream failed");
     if (this.status !== 0) {
       const outcome = broken("The connection to the upstream broke.");

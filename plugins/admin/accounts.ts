@@ -1,15 +1,18 @@
-import { readBody } from "../../core/http/json-input.ts";
-import { conflict, done, notFound, type OperatorRoute } from "../../core/http/json-route.ts";
+import { isId, readBody, readQuery } from "../../core/http/json-input.ts";
+import { conflict, done, type OperatorRoute } from "../../core/http/json-route.ts";
 import { newId } from "../../core/id.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Services } from "../../core/services.ts";
-import { newAccount } from "./input.ts";
+import { findAccounts, keysOf } from "./account-rows.ts";
+import { accountPage, newAccount } from "./input.ts";
+import { walletOf } from "./money.ts";
+import { unknownAccount } from "./unknown.ts";
+import { recordOf } from "./usage.ts";
 
-/** What a caller sent, short enough for a message. */
-const ID_SHOWN_MAX = 64;
+const CALLS_SHOWN = 10;
 
-/** Accounts: made with their e-mail address, listed oldest first. */
-export function accountRoutes({ ledger, clock }: Services): OperatorRoute[] {
+/** Accounts: made with their e-mail address, listed and found, shown with all that an operator asks first. */
+export function accountRoutes({ ledger, database, wallets, clock }: Services): OperatorRoute[] {
   return [
     {
       method: "POST",
@@ -27,23 +30,32 @@ export function accountRoutes({ ledger, clock }: Services): OperatorRoute[] {
     {
       method: "GET",
       path: "/accounts",
-      async handle() {
-        const accounts = await ledger.accounts();
-        return done(
-          accounts.map((account) => ({
-            id: account.id,
-            email: account.email,
-            status: account.status,
-            discount_bps: account.discountBps,
-            created_at: account.createdAt.toISOString(),
-          })),
-        );
+      async handle({ query }) {
+        const page = readQuery(accountPage, query);
+        if (page instanceof Refusal) return page;
+        return done(await findAccounts(database, page));
+      },
+    },
+    {
+      method: "GET",
+      path: "/accounts/:account",
+      async handle({ params }) {
+        const id = params["account"] ?? "";
+        const account = isId(id) ? await ledger.account(id) : undefined;
+        if (!account) return unknownAccount(id);
+        const wallet = await wallets.balances(id);
+        const calls = await ledger.usage({ accountId: id, limit: CALLS_SHOWN });
+        return done({
+          id,
+          email: account.email,
+          status: account.status,
+          discount_bps: account.discountBps,
+          created_at: account.createdAt.toISOString(),
+          wallet: wallet && walletOf(wallet),
+          keys: await keysOf(database, id),
+          last_calls: calls.map(recordOf),
+        });
       },
     },
   ];
-}
-
-export function unknownAccount(id: string): Refusal {
-  const shown = id.length > ID_SHOWN_MAX ? `${id.slice(0, ID_SHOWN_MAX)}…` : id;
-  return notFound(`There is no account ${shown}: \`account list\` shows them all.`, "account");
 }

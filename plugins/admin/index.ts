@@ -4,9 +4,12 @@ import { addOperatorRoutes } from "../../core/http/json-route.ts";
 import type { Plugin } from "../../core/plugin.ts";
 import type { Services } from "../../core/services.ts";
 import { accountRoutes } from "./accounts.ts";
+import { actionRoutes } from "./actions.ts";
 import { keyRoutes } from "./keys.ts";
 import { moneyRoutes } from "./money.ts";
+import { standingRoutes } from "./standing.ts";
 import { AdminToken } from "./token.ts";
+import { upstreamRoutes } from "./upstreams.ts";
 import { usageRoutes } from "./usage.ts";
 
 export const options = v.strictObject({
@@ -29,9 +32,12 @@ export default function admin(services: Services, settings: v.InferOutput<typeof
     routes(router) {
       addOperatorRoutes(router, services, "/admin/v1", [
         ...accountRoutes(services),
+        ...standingRoutes(services),
         ...keyRoutes(services, settings.active_keys_max),
         ...moneyRoutes(services),
         ...usageRoutes(services),
+        ...upstreamRoutes(services),
+        ...actionRoutes(services),
       ]);
     },
   };

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { mapping, matching } from "../../core/config/fields.ts";
+import { mapping, matching, whole } from "../../core/config/fields.ts";
 import { email, isId, line } from "../../core/http/json-input.ts";
 import { parseVnd } from "../../core/money.ts";
 
@@ -8,6 +8,11 @@ const REFERENCE = "a reference of 1 to 200 characters on one line";
 const REASON = "a reason of 1 to 500 characters on one line";
 const AMOUNT = 'an amount in đ with at most 6 decimals, such as "50000" or "-0.5", and not 0';
 const LIMIT = "a whole number from 1 to 1000";
+const ACCOUNT = "the id of an account";
+const BPS = "a whole number of hundredths of a per cent, from 0 to 10000";
+const PER_MINUTE =
+  "a whole number of calls from 0 (not limited) to 1000000, or null for the default";
+const ACTION = "the id of the last action of the page before";
 const BEFORE = "`at,call_id` of the last record of the page before";
 
 /** Up to 15 significant digits a JSON number says exactly what was written; beyond, only a string does. */
@@ -17,27 +22,62 @@ export const newAccount = mapping({ email });
 
 export const newKey = mapping({ name: line(100, NAME) });
 
-export const movement = mapping({
-  amount_vnd: v.pipe(
-    v.union([v.string(AMOUNT), v.number(AMOUNT)], AMOUNT),
-    v.transform((amount) => (typeof amount === "number" ? exactText(amount) : amount)),
-    v.transform((text) => parseVnd(text) ?? 0n),
-    v.check((microVnd) => microVnd !== 0n, AMOUNT),
+const limit = v.optional(
+  v.pipe(
+    matching(/^\d{1,4}$/, LIMIT),
+    v.transform(Number),
+    v.minValue(1, LIMIT),
+    v.maxValue(1000, LIMIT),
   ),
+  "100",
+);
+const accountId = v.optional(v.pipe(v.string(ACCOUNT), v.check(isId, ACCOUNT)));
+const reason = line(500, REASON);
+const maybeReason = v.optional(v.nullable(reason));
+
+export const accountPage = mapping({
+  query: v.optional(line(254, "a text of 1 to 254 characters on one line")),
+  after: accountId,
+  limit,
+});
+
+export const because = mapping({ reason });
+
+export const discount = mapping({ discount_bps: whole(0, 10_000, BPS), reason: maybeReason });
+
+export const keyLimit = mapping({
+  requests_per_minute: v.nullable(whole(0, 1_000_000, PER_MINUTE)),
+  reason: maybeReason,
+});
+
+export const actionPage = mapping({
+  account: accountId,
+  before: v.optional(
+    v.pipe(
+      matching(/^\d{1,18}$/, ACTION),
+      v.transform((text) => BigInt(text)),
+    ),
+  ),
+  limit,
+});
+
+const amount = v.pipe(
+  v.union([v.string(AMOUNT), v.number(AMOUNT)], AMOUNT),
+  v.transform((given) => (typeof given === "number" ? exactText(given) : given)),
+  v.transform((text) => parseVnd(text) ?? 0n),
+  v.check((microVnd) => microVnd !== 0n, AMOUNT),
+);
+
+export const adjustment = mapping({ amount_vnd: amount, reference: line(200, REFERENCE), reason });
+
+export const movement = mapping({
+  amount_vnd: amount,
   reference: line(200, REFERENCE),
-  reason: v.optional(v.nullable(line(500, REASON))),
+  reason: maybeReason,
 });
 
 export const usagePage = mapping({
-  limit: v.optional(
-    v.pipe(
-      matching(/^\d{1,4}$/, LIMIT),
-      v.transform(Number),
-      v.minValue(1, LIMIT),
-      v.maxValue(1000, LIMIT),
-    ),
-    "100",
-  ),
+  limit,
   before: v.optional(
     v.pipe(
       matching(/^[^,]{1,40},[0-9a-f-]{36}$/, BEFORE),

@@ -2,11 +2,15 @@ import { isId, readBody } from "../../core/http/json-input.ts";
 import { conflict, done, notFound, type OperatorRoute } from "../../core/http/json-route.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Services } from "../../core/services.ts";
-import { unknownAccount } from "./accounts.ts";
-import { newKey } from "./input.ts";
+import { keysOf } from "./account-rows.ts";
+import { keyLimit, newKey } from "./input.ts";
+import { unknownAccount, unknownKey } from "./unknown.ts";
 
-/** API keys: shown once, in the answer that makes them; refused everywhere once revoked. */
-export function keyRoutes({ keys }: Services, activeKeysMax: number): OperatorRoute[] {
+/** API keys: shown once, in the answer that makes them; listed without it, limited, refused everywhere once revoked. */
+export function keyRoutes(
+  { keys, ledger, database }: Services,
+  activeKeysMax: number,
+): OperatorRoute[] {
   return [
     {
       method: "POST",
@@ -28,6 +32,33 @@ export function keyRoutes({ keys }: Services, activeKeysMax: number): OperatorRo
               `The account has ${activeKeysMax} active keys, which is the most: revoke one first.`,
             );
         }
+      },
+    },
+    {
+      method: "GET",
+      path: "/accounts/:account/keys",
+      async handle({ params }) {
+        const account = params["account"] ?? "";
+        if (!isId(account) || !(await ledger.account(account))) return unknownAccount(account);
+        return done(await keysOf(database, account));
+      },
+    },
+    {
+      method: "POST",
+      path: "/keys/:key/limit",
+      async handle({ params, body }) {
+        const key = params["key"] ?? "";
+        const wanted = readBody(keyLimit, body);
+        if (wanted instanceof Refusal) return wanted;
+        if (!isId(key)) return unknownKey();
+        const { requests_per_minute } = wanted;
+        const [changed] = await database.query<{ account_id: string }>(
+          "update api_keys set requests_per_minute = $2 where id = $1 returning account_id",
+          [key, requests_per_minute],
+        );
+        if (!changed) return unknownKey();
+        keys.forgetAccount(changed.account_id);
+        return done({ id: key, requests_per_minute });
       },
     },
     {

@@ -6,8 +6,9 @@ import { formatVnd } from "../../core/money.ts";
 import type { ReconcileRow } from "../../core/reconcile.ts";
 import { invalidRequest, Refusal } from "../../core/refusal.ts";
 import type { Services } from "../../core/services.ts";
-import { unknownAccount } from "./accounts.ts";
-import { movement } from "./input.ts";
+import type { WalletBalances } from "../../core/wallets.ts";
+import { adjustment, movement } from "./input.ts";
+import { unknownAccount } from "./unknown.ts";
 
 /** Rows with a drift that one answer holds; more of them change nothing about what is to be done. */
 const ROWS_MAX = 1000;
@@ -33,18 +34,27 @@ export function moneyRoutes({ wallets }: Services): OperatorRoute[] {
       },
     },
     {
+      method: "POST",
+      path: "/accounts/:account/adjustments",
+      async handle({ params, body }) {
+        const accountId = params["account"] ?? "";
+        const wanted = readBody(adjustment, body);
+        if (wanted instanceof Refusal) return wanted;
+        if (!isId(accountId)) return unknownAccount(accountId);
+        const { amount_vnd: amountMicroVnd, reference, reason } = wanted;
+        const kind = "adjustment";
+        const credit = { accountId, amountMicroVnd, reference, kind, reason } as const;
+        return answerOf(await wallets.credit(credit), accountId);
+      },
+    },
+    {
       method: "GET",
       path: "/accounts/:account/wallet",
       async handle({ params }) {
         const account = params["account"] ?? "";
         const wallet = isId(account) ? await wallets.balances(account) : undefined;
         if (wallet === undefined) return unknownAccount(account);
-        return done({
-          balance_vnd: formatVnd(wallet.balanceMicroVnd),
-          held_vnd: formatVnd(wallet.heldMicroVnd),
-          available_vnd: formatVnd(wallet.availableMicroVnd),
-          pending_vnd: formatVnd(wallet.pendingMicroVnd),
-        });
+        return done(walletOf(wallet));
       },
     },
     {
@@ -64,6 +74,15 @@ export function moneyRoutes({ wallets }: Services): OperatorRoute[] {
       },
     },
   ];
+}
+
+export function walletOf(wallet: WalletBalances): object {
+  return {
+    balance_vnd: formatVnd(wallet.balanceMicroVnd),
+    held_vnd: formatVnd(wallet.heldMicroVnd),
+    available_vnd: formatVnd(wallet.availableMicroVnd),
+    pending_vnd: formatVnd(wallet.pendingMicroVnd),
+  };
 }
 
 function answerOf(result: CreditResult, accountId: string): PlainResponse | Refusal {

@@ -4,8 +4,8 @@ import type { UsageRecord } from "../../core/ledger/ledger.ts";
 import { formatVnd } from "../../core/money.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Services } from "../../core/services.ts";
-import { unknownAccount } from "./accounts.ts";
 import { usagePage } from "./input.ts";
+import { unknownAccount } from "./unknown.ts";
 
 /**
  * The calls of an account, newest first, a page at a time: `limit` records, and then those `before` the last
@@ -32,7 +32,8 @@ export function usageRoutes({ ledger }: Services): OperatorRoute[] {
   ];
 }
 
-function recordOf(record: UsageRecord): object {
+/** A usage record as it is answered. */
+export function recordOf(record: UsageRecord): object {
   return {
     call_id: record.callId,
     at: record.at.toISOString(),

@@ -1,6 +1,6 @@
 import type { KeyRecord } from "../../core/ledger/ledger.ts";
 import type { Plugin, Verdict } from "../../core/plugin.ts";
-import { Refusal, serviceUnavailable } from "../../core/refusal.ts";
+import { accountSuspended, Refusal, serviceUnavailable } from "../../core/refusal.ts";
 import type { Services } from "../../core/services.ts";
 
 const KEY_CHARACTERS_MAX = 512;
@@ -30,11 +30,7 @@ export default function auth({ keys, log }: Services): Plugin {
           return denied("The API key is not valid: it is mistyped, or it was revoked.");
         }
         if (key.accountStatus !== "active") {
-          return new Refusal(
-            403,
-            "permission_error",
-            "This account is suspended; write to support.",
-          );
+          return accountSuspended();
         }
         call.key = key;
         return undefined;

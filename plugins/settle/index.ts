@@ -4,8 +4,8 @@ import { text, whole } from "../../core/config/fields.ts";
 import { failpoint } from "../../core/failpoint.ts";
 import type { Posted } from "../../core/hot/hot.ts";
 import { formatVnd, type MicroVnd } from "../../core/money.ts";
-import type { Plugin, Sink, Verdict } from "../../core/plugin.ts";
-import { Refusal, serviceUnavailable } from "../../core/refusal.ts";
+import type { AwaitableVerdict, Plugin, Sink } from "../../core/plugin.ts";
+import { accountSuspended, Refusal, serviceUnavailable } from "../../core/refusal.ts";
 import type { Services } from "../../core/services.ts";
 import type { WalletHold } from "../../core/wallets.ts";
 import { wires } from "../../core/wire/index.ts";
@@ -42,7 +42,7 @@ export interface Held {
 
 /** Holds money before a call goes upstream (402 without), extends the hold of streams, posts or voids at the end. */
 export default function settle(
-  { wallets, clock, config, log }: Services,
+  { wallets, keys, clock, config, log }: Services,
   settings: v.InferOutput<typeof options>,
 ): Plugin {
   const { prefix } = config.headers;
@@ -58,7 +58,18 @@ export default function settle(
     );
   }
 
-  function decide(call: Call, held: Held, wanted: MicroVnd, result: WalletHold): Verdict {
+  /** Another process has revoked the key or suspended its account: the ledger knows which. */
+  async function refusedKey({ id, key }: Call): Promise<Refusal> {
+    const now = key && (await keys.refused(key).catch(() => undefined));
+    if (now?.status !== "active") {
+      return new Refusal(401, "authentication_error", "The API key was revoked.");
+    }
+    if (now.accountStatus === "suspended") return accountSuspended();
+    log.info({ call_id: id, key_id: now.id }, "a key was marked as revoked, and is not");
+    return serviceUnavailable("The account was resumed a moment ago; try again.");
+  }
+
+  function decide(call: Call, held: Held, wanted: MicroVnd, result: WalletHold): AwaitableVerdict {
     switch (result.kind) {
       case "held":
         break;
@@ -66,7 +77,7 @@ export default function settle(
       case "no_account":
         return insufficient();
       case "revoked":
-        return new Refusal(401, "authentication_error", "The API key was revoked.");
+        return refusedKey(call);
       case "unavailable":
         log.warn({ call_id: call.id, reason: result.reason }, "a hold is not possible");
         return serviceUnavailable("Calls cannot be charged at the moment; try again shortly.");

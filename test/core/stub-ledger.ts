@@ -42,6 +42,10 @@ export class StubLedger extends MemoryLedger implements Ledger {
     return [];
   }
   async account(): Promise<undefined> {}
+  async setAccountStatus(): Promise<undefined> {}
+  async changedAccounts(): Promise<string[]> {
+    return [];
+  }
   async createKey(_key: NewKey): Promise<"created"> {
     return "created";
   }

@@ -23,6 +23,13 @@ export class Revocations {
     await Promise.all(this.buckets.map((bucket) => this.tell(bucket, [keyId])));
   }
 
+  /** Takes a revocation back; rejects where some bucket may still hold it. */
+  async restore(keyId: string): Promise<void> {
+    this.keyIds.delete(keyId);
+    const { client } = this;
+    await Promise.all(this.buckets.map(({ revokedKey }) => client.call("SREM", revokedKey, keyId)));
+  }
+
   /** Tells a bucket that may have forgotten everything. */
   async tellAll(bucket: Bucket): Promise<void> {
     if (this.keyIds.size > 0) await this.tell(bucket, [...this.keyIds]);

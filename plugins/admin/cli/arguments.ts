@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
-import { type Command, commands, type Values } from "./commands.ts";
+import type { Command, Values } from "./command.ts";
+import { commands } from "./commands.ts";
 import { EXIT, Failure } from "./failure.ts";
 import { help, usageOf } from "./help.ts";
 

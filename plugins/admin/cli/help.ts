@@ -1,4 +1,5 @@
-import { type Command, commands } from "./commands.ts";
+import type { Command } from "./command.ts";
+import { commands } from "./commands.ts";
 
 const PLACEHOLDERS: Readonly<Record<string, string>> = {
   account: "ID",
@@ -8,6 +9,10 @@ const PLACEHOLDERS: Readonly<Record<string, string>> = {
   "amount-vnd": "AMOUNT",
   reference: "TEXT",
   reason: "TEXT",
+  query: "TEXT",
+  message: "TEXT",
+  bps: "N",
+  "requests-per-minute": "N",
   limit: "N",
 };
 

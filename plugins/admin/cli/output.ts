@@ -1,4 +1,4 @@
-import type { Output } from "./commands.ts";
+import type { Output } from "./command.ts";
 
 /**
  * Prints JSON: on one line for scripts that take the last line of what npm prints, else indented. A list is

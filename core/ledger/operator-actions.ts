@@ -1,0 +1,67 @@
+import type { Database } from "./database.ts";
+
+export interface NewAction {
+  /** Which token was used: the first characters of its SHA-256. */
+  readonly operator: string;
+  readonly remoteAddress: string;
+  /** Method and route, `POST /admin/v1/accounts/:account/suspend`. */
+  readonly action: string;
+  readonly accountId: string | null;
+  /** The request's parameters and fields. */
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+export interface OperatorAction extends NewAction {
+  readonly id: bigint;
+  readonly at: Date;
+  /** What was answered; null where that is not known, and so whether it was done. */
+  readonly status: number | null;
+}
+
+export interface ActionQuery {
+  readonly limit: number;
+  readonly before?: bigint | undefined;
+  readonly accountId?: string | undefined;
+}
+
+/** The audit trail: what operators changed, in rows that nobody can change. */
+export class OperatorActions {
+  private readonly database: Database;
+
+  constructor(database: Database) {
+    this.database = database;
+  }
+
+  /** Notes an action before it is done; rejects where it cannot be noted, and so must not be done. */
+  async begin(action: NewAction): Promise<bigint> {
+    const { operator, remoteAddress, accountId, details } = action;
+    const [row] = await this.database.query<{ id: bigint }>(
+      `insert into operator_actions (operator, remote_address, action, account_id, details)
+      values ($1, $2, $3, $4, $5) returning id`,
+      [operator, remoteAddress, action.action, accountId, JSON.stringify(details)],
+    );
+    if (!row) throw new Error("the database has not kept an action");
+    return row.id;
+  }
+
+  /** Completes it with what was answered. */
+  async end(id: bigint, status: number): Promise<void> {
+    await this.database.query("update operator_actions set status = $2 where id = $1", [
+      id,
+      status,
+    ]);
+  }
+
+  /** Newest first. */
+  async list({ limit, before, accountId }: ActionQuery): Promise<OperatorAction[]> {
+    const rows = await this.database.query<OperatorAction & { details: string }>(
+      `select id, at, operator, remote_address as "remoteAddress", action, account_id as "accountId",
+        details, status
+      from operator_actions
+      where ($2::bigint is null or id < $2) and ($3::uuid is null or account_id = $3)
+      order by id desc limit $1`,
+      [limit, before ?? null, accountId ?? null],
+    );
+    return rows.map((row) => ({ ...row, details: JSON.parse(row.details) }));
+  }
+}

@@ -1,0 +1,37 @@
+import { readQuery } from "../../core/http/json-input.ts";
+import { done, type OperatorRoute } from "../../core/http/json-route.ts";
+import { Refusal } from "../../core/refusal.ts";
+import type { Services } from "../../core/services.ts";
+import { actionPage } from "./input.ts";
+
+/** The audit trail, newest first: who did what to whom, why, and what came of it. */
+export function actionRoutes({ operatorActions }: Services): OperatorRoute[] {
+  return [
+    {
+      method: "GET",
+      path: "/actions",
+      async handle({ query }) {
+        const page = readQuery(actionPage, query);
+        if (page instanceof Refusal) return page;
+        const { limit, before, account } = page;
+        const actions = await operatorActions.list({ limit, before, accountId: account });
+        return done(
+          actions.map(({ id, at, operator, remoteAddress, action, accountId, details, status }) => {
+            const { reason = null, ...rest } = details;
+            return {
+              id: String(id),
+              at: at.toISOString(),
+              operator,
+              remote_address: remoteAddress,
+              action,
+              account_id: accountId,
+              reason,
+              details: rest,
+              status,
+            };
+          }),
+        );
+      },
+    },
+  ];
+}

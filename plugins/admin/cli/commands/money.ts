@@ -1,0 +1,56 @@
+import { isObject } from "../../../../core/json.ts";
+import { accountPath, type Command, given, value } from "../command.ts";
+import { EXIT } from "../failure.ts";
+import { list } from "../pages.ts";
+
+export const moneyCommands: readonly Command[] = [
+  {
+    words: "credit",
+    required: ["account", "amount-vnd", "reference"],
+    optional: ["reason"],
+    about:
+      "adds money to a wallet, once per reference; a negative amount takes it away and needs a reason",
+    run: async (client, { account, "amount-vnd": amount, reference, reason }) => {
+      const movement = { amount_vnd: amount, reference, ...given({ reason }) };
+      return value(await client.post(`${accountPath(account)}/credits`, movement));
+    },
+  },
+  {
+    words: "adjust",
+    required: ["account", "amount-vnd", "reference", "reason"],
+    optional: [],
+    about: "corrects a wallet up or down, once per reference, without its being a top-up",
+    run: async (client, { account, "amount-vnd": amount, reference, reason }) => {
+      const movement = { amount_vnd: amount, reference, reason };
+      return value(await client.post(`${accountPath(account)}/adjustments`, movement));
+    },
+  },
+  {
+    words: "wallet",
+    required: ["account"],
+    optional: [],
+    about: "shows a balance and its parts",
+    run: async (client, { account }) => value(await client.get(`${accountPath(account)}/wallet`)),
+  },
+  {
+    words: "usage",
+    required: ["account"],
+    optional: ["limit"],
+    about: "shows the calls of an account, newest first, all of them or as many as --limit",
+    run: (client, { account, limit }) =>
+      list(client, `${accountPath(account)}/usage`, {}, limit, (last) => ({
+        before: `${String(last["at"])},${String(last["call_id"])}`,
+      })),
+  },
+  {
+    words: "reconcile",
+    required: [],
+    optional: [],
+    about: "proves that all books agree; exits 1 and shows the rows where they do not",
+    run: async (client) => {
+      const report = await client.get("/reconcile");
+      const isClean = isObject(report) && report["drift"] === false;
+      return { kind: "value", value: report, exitCode: isClean ? EXIT.ok : EXIT.refused };
+    },
+  },
+];

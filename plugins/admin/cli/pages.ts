@@ -1,0 +1,36 @@
+import { arrayOf, isObject, type JsonObject } from "../../../core/json.ts";
+import type { Client } from "./client.ts";
+import { given, type Output } from "./command.ts";
+
+const PAGE = 1000;
+
+/**
+ * A list of the API, whole or up to `limit`; `cursor` names the query that asks for what follows an item.
+ * The first page is fetched before anything is printed, so that a refusal comes alone.
+ */
+export async function list(
+  client: Client,
+  path: string,
+  query: Readonly<Record<string, string | undefined>>,
+  limit: string | undefined,
+  cursor: (last: JsonObject) => Record<string, string>,
+): Promise<Output> {
+  const most = limit === undefined ? Number.POSITIVE_INFINITY : Number(limit);
+  const page = async (count: number, from: Record<string, string>) => {
+    const asked = { ...given(query), ...from, limit: String(Math.min(count, PAGE)) };
+    return arrayOf(await client.get(path, asked));
+  };
+  return { kind: "list", items: pages(await page(most, {})) };
+
+  async function* pages(first: readonly unknown[]): AsyncGenerator<unknown> {
+    let left = most;
+    let now = first;
+    for (;;) {
+      yield* now;
+      left -= now.length;
+      const last = now.at(-1);
+      if (left <= 0 || now.length < PAGE || !isObject(last)) return;
+      now = await page(left, cursor(last));
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import { isId, readBody } from "../../core/http/json-input.ts";
+import { done, type OperatorRoute } from "../../core/http/json-route.ts";
+import { Refusal } from "../../core/refusal.ts";
+import type { Services } from "../../core/services.ts";
+import { because, discount } from "./input.ts";
+import { unknownAccount } from "./unknown.ts";
+
+/** How an account stands: suspended or not, and at which discount. Calls that run already are not touched. */
+export function standingRoutes({ keys, database }: Services): OperatorRoute[] {
+  const changeTo = (path: string, status: "active" | "suspended"): OperatorRoute => ({
+    method: "POST",
+    path,
+    async handle({ params, body }) {
+      const id = params["account"] ?? "";
+      const wanted = readBody(because, body);
+      if (wanted instanceof Refusal) return wanted;
+      if (!isId(id) || !(await keys.setAccountStatus(id, status))) return unknownAccount(id);
+      return done({ id, status });
+    },
+  });
+
+  return [
+    changeTo("/accounts/:account/suspend", "suspended"),
+    changeTo("/accounts/:account/resume", "active"),
+    {
+      method: "POST",
+      path: "/accounts/:account/discount",
+      async handle({ params, body }) {
+        const id = params["account"] ?? "";
+        const wanted = readBody(discount, body);
+        if (wanted instanceof Refusal) return wanted;
+        const { discount_bps } = wanted;
+        if (!isId(id)) return unknownAccount(id);
+        const changed = await database.query(
+          "update accounts set discount_bps = $2 where id = $1 returning id",
+          [id, discount_bps],
+        );
+        if (changed.length === 0) return unknownAccount(id);
+        keys.forgetAccount(id);
+        return done({ id, discount_bps });
+      },
+    },
+  ];
+}

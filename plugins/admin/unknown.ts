@@ -1,0 +1,14 @@
+import { notFound } from "../../core/http/json-route.ts";
+import type { Refusal } from "../../core/refusal.ts";
+
+/** What a caller sent, short enough for a message. */
+const ID_SHOWN_MAX = 64;
+
+export function unknownAccount(id: string): Refusal {
+  const shown = id.length > ID_SHOWN_MAX ? `${id.slice(0, ID_SHOWN_MAX)}…` : id;
+  return notFound(`There is no account ${shown}: \`account list\` shows them all.`, "account");
+}
+
+export function unknownKey(): Refusal {
+  return notFound("There is no such key: `key list` shows the ids of an account's keys.", "key");
+}

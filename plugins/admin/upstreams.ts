@@ -1,0 +1,34 @@
+import { done, type OperatorRoute } from "../../core/http/json-route.ts";
+import type { Services } from "../../core/services.ts";
+
+/** How the upstreams are. Each process knows what it has seen itself, so the answer says which one speaks. */
+export function upstreamRoutes(services: Services): OperatorRoute[] {
+  return [
+    {
+      method: "GET",
+      path: "/upstreams",
+      async handle() {
+        const { upstreams, clock } = services;
+        const list = [...upstreams.all()].map(({ name, config, breaker }) => {
+          const { state, failures, failuresInRow, retryInMs, lastFailure } = breaker;
+          return {
+            name,
+            protocols: config.protocols,
+            keys: config.keys.length,
+            breaker: state,
+            failures_in_row: failuresInRow,
+            failures,
+            last_failure: lastFailure
+              ? {
+                  at: new Date(clock.now() - (clock.monotonic() - lastFailure.atMs)).toISOString(),
+                  reason: lastFailure.reason,
+                }
+              : null,
+            retry_in_ms: retryInMs,
+          };
+        });
+        return done({ process: process.pid, upstreams: list });
+      },
+    },
+  ];
+}

@@ -1,0 +1,71 @@
+import * as v from "valibot";
+import { text, whole } from "../../core/config/fields.ts";
+import { addOperatorRoutes } from "../../core/http/json-route.ts";
+import type { Plugin } from "../../core/plugin.ts";
+import { Pulse } from "../../core/pulse.ts";
+import { Refusal } from "../../core/refusal.ts";
+import type { Services } from "../../core/services.ts";
+import { maintenanceRoutes } from "./routes.ts";
+import { type Maintenance, readMaintenance } from "./state.ts";
+
+/** Another process may have switched it. */
+const LOOK_MS = 1_000;
+const MESSAGE_DEFAULT = "The service is under maintenance; try again later.";
+
+export const options = v.strictObject({
+  /** How long clients are told to wait. */
+  retry_after_seconds: v.optional(whole(1, 86_400), 30),
+  /** What they are told where the operator gives no message. */
+  message: v.optional(text(), MESSAGE_DEFAULT),
+});
+
+/** Refuses calls with a 503 while an operator says so; calls that run already finish. */
+export default function maintenance(
+  services: Services,
+  settings: v.InferOutput<typeof options>,
+): Plugin {
+  const { database, log, config } = services;
+  const retryAfter = ["retry-after", String(settings.retry_after_seconds)];
+  let refusal: Refusal | undefined;
+  let isBlind = false;
+
+  function apply({ enabled, message }: Maintenance): void {
+    const told = message ?? settings.message;
+    if (enabled !== (refusal !== undefined)) log.info({ enabled }, "maintenance");
+    refusal = enabled
+      ? new Refusal(503, "service_unavailable", told, { code: "maintenance", headers: retryAfter })
+      : undefined;
+  }
+
+  const pulse = new Pulse(async () => {
+    try {
+      apply(await readMaintenance(database));
+      isBlind = false;
+    } catch (error) {
+      // Whatever was so stays so while the ledger is away: neither outage nor recovery is the operator's word.
+      if (!isBlind) log.warn({ err: error }, "whether there is maintenance cannot be read");
+      isBlind = true;
+    }
+    return LOOK_MS;
+  });
+
+  return {
+    name: "maintenance",
+
+    async start() {
+      await database.migrate("maintenance");
+      apply(await readMaintenance(database));
+      // An embedded ledger belongs to this process, which hears of every change itself.
+      if (config.stores.ledger !== "embedded") pulse.start();
+    },
+
+    admit: () => refusal,
+
+    routes(router) {
+      const routes = maintenanceRoutes(database, apply);
+      addOperatorRoutes(router, services, "/admin/v1", routes);
+    },
+
+    stop: () => pulse.stop(),
+  };
+}

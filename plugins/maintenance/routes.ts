@@ -1,0 +1,49 @@
+import * as v from "valibot";
+import { mapping } from "../../core/config/fields.ts";
+import { line, readBody } from "../../core/http/json-input.ts";
+import { done, type OperatorRoute } from "../../core/http/json-route.ts";
+import type { Database } from "../../core/ledger/database.ts";
+import { Refusal } from "../../core/refusal.ts";
+import { type Maintenance, readMaintenance, writeMaintenance } from "./state.ts";
+
+const MESSAGE = "a message of 1 to 500 characters on one line";
+const REASON = "a reason of 1 to 500 characters on one line";
+
+const wanted = mapping({
+  enabled: v.boolean("true or false"),
+  message: v.optional(v.nullable(line(500, MESSAGE))),
+  reason: v.optional(v.nullable(line(500, REASON))),
+});
+
+/** `/maintenance`: shows it, switches it; `changed` hears of every change that this process makes. */
+export function maintenanceRoutes(
+  database: Database,
+  changed: (now: Maintenance) => void,
+): OperatorRoute[] {
+  return [
+    {
+      method: "GET",
+      path: "/maintenance",
+      handle: async () => done(answerOf(await readMaintenance(database))),
+    },
+    {
+      method: "POST",
+      path: "/maintenance",
+      async handle({ body }) {
+        const given = readBody(wanted, body);
+        if (given instanceof Refusal) return given;
+        const { enabled, message = null } = given;
+        const now = await writeMaintenance(database, {
+          enabled,
+          message: enabled ? message : null,
+        });
+        changed(now);
+        return done(answerOf(now));
+      },
+    },
+  ];
+}
+
+function answerOf({ enabled, message, since }: Maintenance): object {
+  return { enabled, message, since: since.toISOString() };
+}

@@ -1,0 +1,32 @@
+import type { Database } from "../../core/ledger/database.ts";
+
+/** Whether the gateway is under maintenance, and what clients are told. */
+export interface Maintenance {
+  readonly enabled: boolean;
+  readonly message: string | null;
+  /** When it was last switched on or off. */
+  readonly since: Date;
+}
+
+export async function readMaintenance(database: Database): Promise<Maintenance> {
+  return only(await database.query("select enabled, message, since from maintenance"));
+}
+
+/** Switching on what is on changes the message, and not since when. */
+export async function writeMaintenance(
+  database: Database,
+  { enabled, message }: Pick<Maintenance, "enabled" | "message">,
+): Promise<Maintenance> {
+  const rows = await database.query<Maintenance>(
+    `update maintenance
+    set enabled = $1, message = $2, since = case when enabled = $1 then since else now() end
+    returning enabled, message, since`,
+    [enabled, message],
+  );
+  return only(rows);
+}
+
+function only([row]: Maintenance[]): Maintenance {
+  if (!row) throw new Error("the table maintenance has lost its row");
+  return row;
+}

@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { arrayOf, isObject, objectOf } from "../../../core/json.ts";
+import { admin, createCustomer, wallet } from "../../support/admin.ts";
+import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { bodies, paths, post } from "../../support/requests.ts";
+import { runCli } from "./cli-process.ts";
+
+const NOBODY = "01a1f8dd-7b02-75fa-97ae-a9020a2b8f2d";
+
+describe("what operators do with accounts", () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await startGateway();
+  });
+  after(() => gateway.close());
+
+  const run = (...args: string[]) =>
+    runCli([...args, "--json"], {
+      env: { GATEWAY_URL: gateway.url, GATEWAY_ADMIN_TOKEN: gateway.adminToken },
+    });
+
+  /** The answer of a command that must succeed. */
+  async function answer(...args: string[]): Promise<Record<string, unknown>> {
+    const { code, stdout, stderr } = await run(...args);
+    assert.deepEqual([code, stderr], [0, ""], args.join(" "));
+    return objectOf(JSON.parse(stdout)) ?? {};
+  }
+
+  async function list(...args: string[]): Promise<Record<string, unknown>[]> {
+    const { code, stdout, stderr } = await run(...args);
+    assert.deepEqual([code, stderr], [0, ""], args.join(" "));
+    return arrayOf(JSON.parse(stdout)).filter(isObject);
+  }
+
+  const call = (key: string) =>
+    post(gateway, paths.messages, { key }, bodies.messages({ output_tokens: 1 }));
+
+  it("finds an account by part of its address, its id, its key, or the id of its key", async () => {
+    const { accountId, keyId, key } = await createCustomer(gateway, {
+      email: "Find.Me_100@Example.com",
+    });
+    await createCustomer(gateway, { email: "find.mex100@example.com" });
+    for (const query of ["ind.me_100", "FIND.ME_", accountId, keyId, key, key.slice(0, 8)]) {
+      const found = await list("account", "find", "--query", query);
+      assert.deepEqual(
+        found.map(({ id }) => id),
+        [accountId],
+        query,
+      );
+    }
+    assert.deepEqual(await list("account", "find", "--query", "nobody has this"), []);
+    assert.deepEqual(await list("account", "find", "--query", "tg-"), []);
+    assert.deepEqual(await list("account", "find", "--query", NOBODY), []);
+  });
+
+  it("lists accounts page by page", async () => {
+    const made: string[] = [];
+    for (let at = 0; at < 5; at++) made.push((await createCustomer(gateway)).accountId);
+    const all = await list("account", "list");
+    const ids = all.map(({ id }) => String(id));
+    assert.deepEqual(ids.slice(-5), made);
+    const pages: unknown[] = [];
+    for (let after = ""; ; ) {
+      const { body } = await admin(gateway, "GET", `/accounts?limit=2${after}`);
+      const page = arrayOf(body["list"]).filter(isObject);
+      pages.push(...page);
+      if (page.length < 2) break;
+      after = `&after=${page.at(-1)?.["id"]}`;
+    }
+    assert.deepEqual(pages, all);
+    assert.equal((await list("account", "list", "--limit", "3")).length, 3);
+    assert.equal((await admin(gateway, "GET", "/accounts?after=x")).status, 400);
+  });
+
+  it("shows an account with wallet, keys and last calls", async () => {
+    const { accountId, keyId, key, email } = await createCustomer(gateway, { creditVnd: 500 });
+    assert.equal((await call(key)).status, 200);
+    let shown = await answer("account", "show", "--account", accountId);
+    const deadline = performance.now() + 20_000;
+    while (arrayOf(shown["last_calls"]).length === 0 && performance.now() < deadline) {
+      shown = await answer("account", "show", "--account", accountId);
+    }
+    assert.deepEqual(
+      [shown["id"], shown["email"], shown["status"], shown["discount_bps"]],
+      [accountId, email, "active", 0],
+    );
+    assert.equal(objectOf(shown["wallet"])?.["held_vnd"], "0");
+    const [shownKey] = arrayOf(shown["keys"]).filter(isObject);
+    assert.equal(shownKey?.["id"], keyId);
+    assert.equal(shownKey?.["prefix"], key.slice(0, 10));
+    assert.ok(!JSON.stringify(shown).includes(key));
+    assert.equal(objectOf(arrayOf(shown["last_calls"])[0])?.["key_id"], keyId);
+    assert.deepEqual(await list("key", "list", "--account", accountId), shown["keys"]);
+  });
+
+  it("refuses a suspended account's calls at once, and takes them again", async () => {
+    const { accountId, key } = await createCustomer(gateway, { creditVnd: 500 });
+    assert.equal((await call(key)).status, 200);
+    const suspend = ["--account", accountId, "--reason", "fraud"];
+    assert.equal((await answer("account", "suspend", ...suspend))["status"], "suspended");
+    const refused = await call(key);
+    assert.equal(refused.status, 403);
+    assert.equal(refused.json.error.type, "permission_error");
+    assert.match(refused.json.error.message, /suspended/);
+    assert.equal((await answer("account", "resume", ...suspend))["status"], "active");
+    assert.equal((await call(key)).status, 200);
+  });
+
+  it("changes discount and limit from the next call on", async () => {
+    const { accountId, keyId, key } = await createCustomer(gateway, { creditVnd: 500 });
+    const full = Number((await call(key)).headers.get("x-svc-cost-vnd"));
+    await answer("account", "discount", "--account", accountId, "--bps", "5000");
+    assert.equal(Number((await call(key)).headers.get("x-svc-cost-vnd")), full / 2);
+    await answer("key", "limit", "--key", keyId, "--requests-per-minute", "1");
+    assert.deepEqual([(await call(key)).status, (await call(key)).status], [200, 429]);
+    const none = ["--key", keyId, "--requests-per-minute", "default"];
+    assert.equal((await answer("key", "limit", ...none))["requests_per_minute"], null);
+    assert.equal((await call(key)).status, 200);
+  });
+
+  it("adjusts a wallet both ways, once per reference, never below zero", async () => {
+    const { accountId } = await createCustomer(gateway);
+    const adjust = (amount: string, reference: string) =>
+      run(
+        ...["adjust", "--account", accountId, "--amount-vnd", amount],
+        ...["--reference", reference, "--reason", "goodwill"],
+      );
+    for (const [amount, reference, balance] of [
+      ["100", "adjust-1", "100"],
+      ["100", "adjust-1", "100"],
+      ["-40.5", "adjust-2", "59.5"],
+      ["-40.5", "adjust-2", "59.5"],
+    ] as const) {
+      assert.equal((await adjust(amount, reference)).code, 0);
+      assert.equal((await wallet(gateway, accountId)).balance, balance);
+    }
+    assert.match((await adjust("-60", "adjust-3")).stderr, /none may go below zero/);
+    assert.match((await adjust("50", "adjust-1")).stderr, /another account or amount/);
+    const { code, stderr } = await run("adjust", "--account", accountId, "--amount-vnd", "1");
+    assert.deepEqual([code, /needs --reference/.test(stderr)], [2, true]);
+    assert.equal((await wallet(gateway, accountId)).balance, "59.5");
+  });
+
+  it("keeps a trail of every change: who, what, when, why and what came of it", async () => {
+    const { accountId, keyId } = await createCustomer(gateway, { creditVnd: 10 });
+    const before = new Date();
+    await answer("account", "suspend", "--account", accountId, "--reason", "chargeback");
+    await answer("key", "limit", "--key", keyId, "--requests-per-minute", "7");
+    await admin(gateway, "POST", `/accounts/${accountId}/discount`, { discount_bps: -1 });
+    const actions = await list("actions", "--account", accountId);
+    assert.deepEqual(
+      actions.map(({ action, status }) => [action, status]),
+      [
+        ["POST /admin/v1/accounts/:account/discount", 400],
+        ["POST /admin/v1/accounts/:account/suspend", 200],
+        ["POST /admin/v1/accounts/:account/credits", 200],
+        ["POST /admin/v1/accounts/:account/keys", 201],
+      ],
+    );
+    const [, suspended] = actions;
+    assert.equal(suspended?.["reason"], "chargeback");
+    assert.match(String(suspended?.["remote_address"]), /127\.0\.0\.1|0001/);
+    assert.ok(new Date(String(suspended?.["at"])) >= new Date(before.getTime() - 1000));
+    const { adminToken } = gateway;
+    assert.match(String(suspended?.["operator"]), /^[0-9a-f]{12}$/);
+    assert.ok(!JSON.stringify(actions).includes(adminToken));
+    // The limit is of a key, so the newest rows of all have it.
+    const [newest] = (await list("actions", "--limit", "2")).slice(1);
+    assert.deepEqual(newest?.["details"], { key: keyId, requests_per_minute: 7 });
+    // Reading leaves no trace, nor does who has no token.
+    const count = (await list("actions")).length;
+    await fetch(`${gateway.url}/admin/v1/accounts`, { method: "POST", body: "{}" });
+    assert.equal((await list("actions")).length, count);
+  });
+
+  it("notes what a request holds even where no database would", async () => {
+    const { status } = await admin(gateway, "POST", "/accounts", { email: "\u0000\ud800" });
+    assert.equal(status, 400);
+    const [newest] = await list("actions", "--limit", "1");
+    assert.deepEqual(newest?.["details"], { email: "\u0000\ud800" });
+  });
+
+  it("answers unknown ids and wrong values helpfully", async () => {
+    for (const [args, message] of [
+      [["account", "show", "--account", NOBODY], /There is no account/],
+      [["account", "suspend", "--account", "x", "--reason", "r"], /There is no account x/],
+      [["account", "discount", "--account", NOBODY, "--bps", "100"], /There is no account/],
+      [
+        ["account", "discount", "--account", NOBODY, "--bps", "1%"],
+        /discount_bps: expected a whole/,
+      ],
+      [["key", "list", "--account", NOBODY], /There is no account/],
+      [["key", "limit", "--key", NOBODY, "--requests-per-minute", "5"], /There is no such key/],
+      [
+        ["key", "limit", "--key", NOBODY, "--requests-per-minute", "many"],
+        /or null for the default/,
+      ],
+    ] as const) {
+      const { code, stderr } = await run(...args);
+      assert.equal(code, 1, args.join(" "));
+      assert.match(stderr, message);
+    }
+  });
+});
