@@ -24,6 +24,11 @@ export const FAILPOINTS = [
   "take.held",
   "take.committed",
   "take.told",
+  // A bank transfer: told; recorded as somebody's; credited, and not marked so; marked, and not answered.
+  "topup.told",
+  "topup.recorded",
+  "topup.credited",
+  "topup.marked",
   // Posts of calls that ended while Redis was away: on the disk; in Redis again, and still on the disk.
   "spool.kept",
   "spool.replaying",

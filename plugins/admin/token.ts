@@ -1,12 +1,9 @@
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { chmod, link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { createHash, timingSafeEqual } from "node:crypto";
 import { Refusal } from "../../core/refusal.ts";
+import { secretFile, USABLE_SECRET } from "../../core/secret-file.ts";
 import type { Services } from "../../core/services.ts";
 
 const FILE = "admin-token";
-const RANDOM_BYTES = 32;
-const USABLE = /^[\x21-\x7e]{16,512}$/;
 
 /**
  * What the admin API asks its callers for: the token of the config, or a random one that only the owner of
@@ -41,8 +38,8 @@ export class AdminToken {
     if (admin.token !== undefined) return admin.token;
     // The commands send this one where it is set, so a config that does not name it means it too.
     const shared = process.env["GATEWAY_ADMIN_TOKEN"];
-    if (shared !== undefined && USABLE.test(shared)) return shared;
-    this.ofFile ??= tokenIn(stores.data);
+    if (shared !== undefined && USABLE_SECRET.test(shared)) return shared;
+    this.ofFile ??= secretFile(stores.data, FILE);
     try {
       return await this.ofFile;
     } catch (error) {
@@ -50,30 +47,6 @@ export class AdminToken {
       throw error;
     }
   }
-}
-
-/** The token in the data folder, made where there is none. */
-async function tokenIn(folder: string): Promise<string> {
-  const file = join(folder, FILE);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const mine = `${file}.${process.pid}`;
-  await writeFile(mine, `${randomBytes(RANDOM_BYTES).toString("base64url")}\n`, { mode: 0o600 });
-  try {
-    // A link is there whole or not at all, and never replaces what another process has made.
-    await link(mine, file);
-  } catch (error) {
-    if (!isExisting(error)) throw error;
-  } finally {
-    await rm(mine, { force: true });
-  }
-  await chmod(file, 0o600);
-  const token = (await readFile(file, "utf8")).trim();
-  if (USABLE.test(token)) return token;
-  throw new Error(`${file} holds no usable token: delete it, and the next start makes a new one`);
-}
-
-function isExisting(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "EEXIST";
 }
 
 function sha256(text: string): Buffer {

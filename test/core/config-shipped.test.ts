@@ -29,6 +29,7 @@ test("the production config needs the variables that it names, and nothing else"
     ...Object.fromEntries([...needed].map((name) => [name, `value-of-${name}`])),
     REDIS_URL: "rediss://redis:6379",
     DATABASE_URL: "postgres://postgres/tollgate",
+    TOPUP_ACCOUNT_NUMBER: "0011001932418",
   };
   const { upstreams, stores } = await load("production.yaml", environment);
   assert.deepEqual(

@@ -1,0 +1,85 @@
+import { failpoint } from "../../core/failpoint.ts";
+import type { Services } from "../../core/services.ts";
+import { markCredited, matchedTransfers, setAside, type Transfer } from "./transfers.ts";
+
+const SWEEP_MS = 3_000;
+const PAGE = 100;
+
+/**
+ * Brings transfers from the bank's word into wallets, each exactly once: it is recorded as somebody's, then
+ * credited under a reference that the ledger takes once, then marked. Whatever a crash leaves between two of
+ * these steps, a sweep of any process finishes, at its start and every three seconds.
+ */
+export class Crediting {
+  private readonly services: Services;
+  private timer: NodeJS.Timeout | undefined;
+  private sweeping: Promise<void> | undefined;
+  private stopped = false;
+
+  constructor(services: Services) {
+    this.services = services;
+  }
+
+  start(): void {
+    this.sweepSoon();
+    this.timer = setInterval(() => this.sweepSoon(), SWEEP_MS);
+    this.timer.unref();
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    clearInterval(this.timer);
+    await this.sweeping;
+  }
+
+  /** Rejects where a store is away: the transfer stays as it is, for the next sweep. */
+  async credit({ id, accountId, amountMicroVnd }: Transfer): Promise<void> {
+    const { database, log, wallets } = this.services;
+    if (accountId === null || amountMicroVnd === null) return;
+    const result = await wallets.credit({
+      accountId,
+      amountMicroVnd,
+      reference: `transfer:${id}`,
+      kind: "topup",
+      reason: null,
+    });
+    failpoint("topup.credited");
+    if (result.kind === "credited") {
+      await markCredited(database, id);
+      failpoint("topup.marked");
+      return;
+    }
+    log.warn({ transfer: id, cause: result.kind }, "a transfer waits for an operator");
+    await setAside(database, id, result.kind);
+  }
+
+  private sweepSoon(): void {
+    this.sweeping ??= this.sweep()
+      .catch((error: unknown) => {
+        this.services.log.warn(
+          { err: error },
+          "transfers that wait for their credit cannot be read",
+        );
+      })
+      .finally(() => {
+        this.sweeping = undefined;
+      });
+  }
+
+  private async sweep(): Promise<void> {
+    const { database, log } = this.services;
+    let after = 0n;
+    for (;;) {
+      const transfers = await matchedTransfers(database, PAGE, after);
+      for (const transfer of transfers) {
+        if (this.stopped) return;
+        // One that cannot be credited now must not keep the others waiting.
+        await this.credit(transfer).catch((error: unknown) => {
+          log.warn({ err: error, transfer: transfer.id }, "a transfer is not credited yet");
+        });
+        after = transfer.sequence;
+      }
+      if (transfers.length < PAGE) return;
+    }
+  }
+}

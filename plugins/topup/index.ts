@@ -1,0 +1,48 @@
+import {
+  addCustomerRoutes,
+  addOperatorRoutes,
+  addPublicRoutes,
+} from "../../core/http/json-route.ts";
+import type { Plugin } from "../../core/plugin.ts";
+import type { Services } from "../../core/services.ts";
+import { Crediting } from "./crediting.ts";
+import type { Settings } from "./options.ts";
+import { orderRoutes } from "./order-routes.ts";
+import { promotionRoutes } from "./promotion-routes.ts";
+import { WebhookGuard } from "./signature.ts";
+import { transferRoutes } from "./transfer-routes.ts";
+import { webhookRoute } from "./webhook.ts";
+
+export { options } from "./options.ts";
+
+/**
+ * Lets customers top up by bank transfer: orders with a VietQR, the bank's notifications, credits, promotions;
+ * takes no part in calls.
+ */
+export default function topup(services: Services, settings: Settings): Plugin {
+  const guard = new WebhookGuard(services, settings);
+  const crediting = new Crediting(services);
+
+  return {
+    name: "topup",
+
+    async start() {
+      await services.database.migrate("topup");
+      await guard.prepare();
+      crediting.start();
+    },
+
+    routes(router) {
+      addCustomerRoutes(router, services, "/account/v1", [
+        ...orderRoutes(services, settings),
+        ...promotionRoutes(services, settings),
+      ]);
+      addOperatorRoutes(router, services, "/admin/v1", transferRoutes(services, crediting));
+      addPublicRoutes(router, services, "/webhooks", [
+        webhookRoute(services, settings, guard, crediting),
+      ]);
+    },
+
+    stop: () => crediting.stop(),
+  };
+}

@@ -1,0 +1,115 @@
+-- Top-ups: orders that customers pay, and the bank's notifications of transfers. Money is bigint µđ.
+
+create table topup_orders (
+  id uuid primary key,
+  account_id uuid not null references accounts,
+  code text not null unique check (code ~ '^[A-Z0-9]{6,25}$'),
+  amount bigint not null check (amount > 0),
+  created_at timestamptz not null,
+  expires_at timestamptz not null check (expires_at > created_at),
+  cancelled_at timestamptz
+);
+
+create index topup_orders_account on topup_orders (account_id, id);
+
+-- Every transfer that the bank has told of, once each, for ever.
+create table bank_transfers (
+  -- The bank's own id: a notification that is sent again changes nothing.
+  id text primary key check (id <> ''),
+  sequence bigint generated always as identity unique,
+  state text not null check (state in ('matched', 'credited', 'unmatched', 'ignored')),
+  -- Why it is in this state, in one word for programs.
+  cause text not null,
+  account_id uuid references accounts,
+  order_id uuid references topup_orders,
+  incoming boolean not null,
+  -- Null where the notification names no amount that money can have.
+  amount bigint check (amount > 0),
+  bank text,
+  account_number text,
+  content text,
+  bank_reference text,
+  bank_time text,
+  -- The notification as it came, byte by byte.
+  payload bytea not null,
+  received_at timestamptz not null default now(),
+  credited_at timestamptz,
+  -- What an operator has decided, and why.
+  decided_at timestamptz,
+  decision text,
+  check (state not in ('matched', 'credited') or (incoming and account_id is not null and amount is not null)),
+  check ((state = 'credited') = (credited_at is not null)),
+  check ((decided_at is null) = (decision is null))
+);
+
+create index bank_transfers_order on bank_transfers (order_id) where order_id is not null;
+create index bank_transfers_state on bank_transfers (state, sequence);
+
+-- What a promotion counts, without reading through an account's charges.
+create index ledger_entries_topups on ledger_entries (account_id, at) include (amount, reference)
+  where kind = 'topup';
+
+-- The lock on the account makes the counts exact: of two orders at once, the second sees the first.
+create function create_topup_order(
+  order_id uuid, order_account uuid, order_code text, order_amount bigint,
+  created timestamptz, expires timestamptz, open_max integer, day_max integer
+) returns text language plpgsql as $$
+begin
+  perform from accounts where id = order_account for no key update;
+  if not found then
+    return 'no_account';
+  end if;
+  if (
+    select count(*) from topup_orders o
+    where o.account_id = order_account and o.cancelled_at is null and o.expires_at > created
+      and not exists (select from bank_transfers t where t.order_id = o.id)
+  ) >= open_max then
+    return 'too_many_open';
+  end if;
+  if (
+    select count(*) from topup_orders o
+    where o.account_id = order_account and o.created_at > created - interval '24 hours'
+  ) >= day_max then
+    return 'too_many_today';
+  end if;
+  insert into topup_orders (id, account_id, code, amount, created_at, expires_at)
+  values (order_id, order_account, order_code, order_amount, created, expires)
+  on conflict (code) do nothing;
+  return case when found then 'created' else 'code_taken' end;
+end
+$$;
+
+-- A credited transfer is history, what the bank said never changes, and credited is only what the ledger has:
+-- together with the ledger's unique reference, no transfer can be given twice or be called given when it was not.
+create function guard_bank_transfer() returns trigger language plpgsql as $$
+begin
+  if tg_op <> 'UPDATE' then
+    raise exception 'bank_transfers keeps every row: % is refused', lower(tg_op)
+      using errcode = 'restrict_violation';
+  end if;
+  if old.state = 'credited' then
+    raise exception 'transfer % is credited: a change is refused', old.id
+      using errcode = 'restrict_violation';
+  end if;
+  if (new.id, new.sequence, new.incoming, new.payload, new.received_at)
+      is distinct from (old.id, old.sequence, old.incoming, old.payload, old.received_at)
+    or new.amount is distinct from old.amount then
+    raise exception 'transfer % was told by the bank: a change is refused', old.id
+      using errcode = 'restrict_violation';
+  end if;
+  if new.state = 'credited' and not exists (
+    select from ledger_entries entry
+    where entry.reference = 'transfer:' || new.id and entry.kind = 'topup'
+      and entry.account_id = new.account_id and entry.amount = new.amount
+  ) then
+    raise exception 'transfer % is not in the ledger: it cannot be called credited', new.id
+      using errcode = 'restrict_violation';
+  end if;
+  return new;
+end
+$$;
+
+create trigger bank_transfers_guard before update or delete on bank_transfers
+  for each row execute function guard_bank_transfer();
+create trigger bank_transfers_kept before truncate on bank_transfers
+  for each statement execute function guard_bank_transfer();

@@ -1,0 +1,80 @@
+import * as v from "valibot";
+import { described, mapping, matching, oneOf, text, whole } from "../../core/config/fields.ts";
+import { BASIS_POINTS } from "../../core/money.ts";
+
+const BIN = 'the six digits of a bank in the VietQR network, such as "970436"';
+const ACCOUNT_NUMBER = "an account number of 4 to 19 letters and digits, in quotes";
+const PREFIX = "2 to 6 capital letters, without I, L and O, which are taken for digits";
+const SECRET = "a secret of 16 to 512 characters without spaces";
+/** No wallet holds more than 2^53 − 1 µđ. */
+const AMOUNT_MAX_VND = 1_000_000_000;
+
+const secret = matching(/^[\x21-\x7e]{16,512}$/, SECRET);
+const vnd = whole(1, AMOUNT_MAX_VND);
+
+const promotion = (thresholdVnd: number, discountBps: number) =>
+  v.optional(
+    mapping({
+      threshold_vnd: v.optional(vnd, thresholdVnd),
+      /** 0 switches it off. */
+      discount_bps: v.optional(whole(0, BASIS_POINTS), discountBps),
+    }),
+    {},
+  );
+
+export const options = v.pipe(
+  mapping({
+    /** Where customers transfer to. */
+    bank: mapping({
+      bin: matching(/^\d{6}$/, BIN),
+      name: text("the bank's name"),
+      account_number: matching(/^[0-9A-Za-z]{4,19}$/, ACCOUNT_NUMBER),
+      account_name: text("the account holder's name"),
+    }),
+    order_prefix: v.optional(
+      described(
+        matching(/^[A-HJKMNP-Z]{2,6}$/, PREFIX),
+        "How the codes of orders begin. Transfers for orders with an earlier prefix wait for an operator.",
+      ),
+      "TG",
+    ),
+    minimum_vnd: v.optional(vnd, 50_000),
+    /** What the banks' instant transfers carry at most. */
+    maximum_vnd: v.optional(vnd, 499_999_999),
+    order_valid_minutes: v.optional(whole(5, 43_200), 1_440),
+    open_orders_max: v.optional(whole(1, 100), 5),
+    webhook: v.optional(
+      mapping({
+        hmac_secret: v.optional(secret),
+        api_key: v.optional(secret),
+        clock_tolerance_seconds: v.optional(whole(30, 3_600), 300),
+      }),
+      {},
+    ),
+    promotions: v.optional(
+      mapping({
+        lifetime: promotion(10_000_000, 100),
+        daily: promotion(100_000, 100),
+        counted: v.optional(
+          described(
+            oneOf(["all", "transfers"]),
+            "What counts as a top-up: `all` that an operator credits too, or bank transfers only.",
+          ),
+          "all",
+        ),
+      }),
+      {},
+    ),
+  }),
+  v.check(
+    ({ minimum_vnd, maximum_vnd }) => minimum_vnd <= maximum_vnd,
+    "a minimum_vnd that is not above maximum_vnd",
+  ),
+  v.check(
+    ({ promotions: { lifetime, daily } }) =>
+      lifetime.discount_bps + daily.discount_bps <= BASIS_POINTS,
+    `promotions that add up to at most ${BASIS_POINTS} basis points`,
+  ),
+);
+
+export type Settings = v.InferOutput<typeof options>;

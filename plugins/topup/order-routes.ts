@@ -1,0 +1,166 @@
+import * as v from "valibot";
+import { mapping, matching, whole } from "../../core/config/fields.ts";
+import { isId, readBody, readQuery } from "../../core/http/json-input.ts";
+import { type CustomerRoute, conflict, done, notFound } from "../../core/http/json-route.ts";
+import { newId } from "../../core/id.ts";
+import { formatVnd, MICRO_VND_PER_VND } from "../../core/money.ts";
+import { Refusal } from "../../core/refusal.ts";
+import type { Services } from "../../core/services.ts";
+import type { Settings } from "./options.ts";
+import { cancelOrder, createOrder, type Order, orderOf, ordersOf, statusOf } from "./orders.ts";
+import { qrSvg, qrText } from "./vietqr.ts";
+
+const MINUTE_MS = 60_000;
+const PAGE_MAX = 100;
+const LIMIT = `a whole number from 1 to ${PAGE_MAX}`;
+
+const page = mapping({
+  limit: v.optional(
+    v.pipe(
+      matching(/^\d{1,3}$/, LIMIT),
+      v.transform(Number),
+      v.minValue(1, LIMIT),
+      v.maxValue(PAGE_MAX, LIMIT),
+    ),
+    "20",
+  ),
+  before: v.optional(v.pipe(v.string(), v.check(isId, "the `next` of the page before"))),
+});
+
+/** The orders of whoever is signed in: made, shown with their QR, listed, cancelled. */
+export function orderRoutes(services: Services, settings: Settings): CustomerRoute[] {
+  const { clock, database } = services;
+  const newOrder = mapping({
+    amount_vnd: whole(
+      settings.minimum_vnd,
+      settings.maximum_vnd,
+      `a whole number of đ from ${settings.minimum_vnd} to ${settings.maximum_vnd}`,
+    ),
+  });
+
+  return [
+    {
+      method: "GET",
+      path: "/top-ups/settings",
+      handle: async () =>
+        done({
+          minimum_vnd: String(settings.minimum_vnd),
+          maximum_vnd: String(settings.maximum_vnd),
+          order_prefix: settings.order_prefix,
+          bank: settings.bank,
+          order_valid_minutes: settings.order_valid_minutes,
+          promotions: {
+            lifetime: shownPromotion(settings.promotions.lifetime),
+            daily: shownPromotion(settings.promotions.daily),
+          },
+        }),
+    },
+    {
+      method: "POST",
+      path: "/top-ups",
+      async handle({ body }, { accountId }) {
+        const wanted = readBody(newOrder, body);
+        if (wanted instanceof Refusal) return wanted;
+        const now = clock.now();
+        const result = await createOrder(
+          database,
+          {
+            id: newId(now),
+            accountId,
+            amountMicroVnd: BigInt(wanted.amount_vnd * MICRO_VND_PER_VND),
+            createdAt: new Date(now),
+            expiresAt: new Date(now + settings.order_valid_minutes * MINUTE_MS),
+          },
+          settings.order_prefix,
+          settings.open_orders_max,
+        );
+        switch (result.kind) {
+          case "created":
+            return done(await withQr(result.order), 201);
+          case "no_account":
+            return notFound("There is no such account.");
+          case "too_many_open":
+            return conflict(
+              "too_many_open_orders",
+              `${settings.open_orders_max} top-ups are open, which is the most: pay or cancel one first.`,
+            );
+          case "too_many_today":
+            return new Refusal(429, "rate_limit_error", "That are too many top-ups for one day.", {
+              code: "too_many_orders",
+              headers: ["retry-after", "3600"],
+            });
+        }
+      },
+    },
+    {
+      method: "GET",
+      path: "/top-ups",
+      async handle({ query }, { accountId }) {
+        const wanted = readQuery(page, query);
+        if (wanted instanceof Refusal) return wanted;
+        const orders = await ordersOf(database, accountId, wanted.limit, wanted.before);
+        const next = orders.length < wanted.limit ? null : (orders.at(-1)?.id ?? null);
+        return done({ data: orders.map(shown), next });
+      },
+    },
+    {
+      method: "GET",
+      path: "/top-ups/:id",
+      async handle({ params }, { accountId }) {
+        const order = await find(accountId, params["id"]);
+        return order ? done(await withQr(order)) : unknown();
+      },
+    },
+    {
+      method: "POST",
+      path: "/top-ups/:id/cancel",
+      async handle({ params }, { accountId }) {
+        const before = await find(accountId, params["id"]);
+        if (!before) return unknown();
+        await cancelOrder(database, accountId, before.id, new Date(clock.now()));
+        const order = await find(accountId, before.id);
+        if (order && statusOf(order, clock.now()) === "cancelled") return done(await withQr(order));
+        return conflict("order_not_open", "Only a top-up that is open can be cancelled.");
+      },
+    },
+  ];
+
+  async function find(accountId: string, id = ""): Promise<Order | undefined> {
+    return isId(id) ? orderOf(database, accountId, id) : undefined;
+  }
+
+  function shown(order: Order) {
+    return {
+      id: order.id,
+      code: order.code,
+      status: statusOf(order, clock.now()),
+      amount_vnd: formatVnd(order.amountMicroVnd),
+      received_vnd: formatVnd(order.receivedMicroVnd),
+      content: order.code,
+      bank: settings.bank,
+      created_at: order.createdAt.toISOString(),
+      expires_at: order.expiresAt.toISOString(),
+      cancelled_at: order.cancelledAt?.toISOString() ?? null,
+      paid_at: order.paidAt?.toISOString() ?? null,
+    };
+  }
+
+  async function withQr(order: Order) {
+    const text = qrText({
+      bin: settings.bank.bin,
+      accountNumber: settings.bank.account_number,
+      amountVnd: Number(order.amountMicroVnd) / MICRO_VND_PER_VND,
+      purpose: order.code,
+    });
+    return { ...shown(order), qr_text: text, qr_svg: await qrSvg(text) };
+  }
+}
+
+function shownPromotion(promotion: Settings["promotions"]["daily"]) {
+  return { ...promotion, threshold_vnd: String(promotion.threshold_vnd) };
+}
+
+/** The same for another account's order as for none. */
+function unknown(): Refusal {
+  return notFound("There is no such top-up.");
+}

@@ -1,0 +1,141 @@
+import type { Database } from "../../core/ledger/database.ts";
+import { newCode } from "./code.ts";
+
+/** An order as the database has it; amounts in µđ. */
+export interface Order {
+  readonly id: string;
+  readonly accountId: string;
+  readonly code: string;
+  readonly amountMicroVnd: bigint;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+  readonly cancelledAt: Date | null;
+  /** What was credited for it so far, and when the first of it was. */
+  readonly receivedMicroVnd: bigint;
+  readonly paidAt: Date | null;
+}
+
+export type OrderStatus = "open" | "paid" | "underpaid" | "overpaid" | "expired" | "cancelled";
+
+export type NewOrder = Pick<
+  Order,
+  "id" | "accountId" | "amountMicroVnd" | "createdAt" | "expiresAt"
+>;
+
+export type CreateOrderResult =
+  | { readonly kind: "created"; readonly order: Order }
+  | { readonly kind: "no_account" | "too_many_open" | "too_many_today" };
+
+/** More orders in a day than anybody pays; what is cancelled counts too, so that no loop fills the table. */
+const ORDERS_A_DAY_MAX = 100;
+const CODE_ATTEMPTS = 5;
+
+const SELECT = `
+  select o.id, o.account_id as "accountId", o.code, o.amount as "amountMicroVnd",
+    o.created_at as "createdAt", o.expires_at as "expiresAt", o.cancelled_at as "cancelledAt",
+    coalesce(paid.amount, 0)::bigint as "receivedMicroVnd", paid.at as "paidAt"
+  from topup_orders o, lateral (
+    select sum(t.amount) as amount, min(t.credited_at) as at from bank_transfers t
+    where t.order_id = o.id and t.state = 'credited'
+  ) paid`;
+
+/** Money that came makes the status, whenever it came; without any, the order is open until it lapses. */
+export function statusOf(order: Order, nowMs: number): OrderStatus {
+  const { amountMicroVnd, receivedMicroVnd } = order;
+  if (receivedMicroVnd > 0n) {
+    if (receivedMicroVnd === amountMicroVnd) return "paid";
+    return receivedMicroVnd < amountMicroVnd ? "underpaid" : "overpaid";
+  }
+  if (order.cancelledAt !== null) return "cancelled";
+  return order.expiresAt.getTime() > nowMs ? "open" : "expired";
+}
+
+/** The limit of open orders is exact, however many are made at once: see `create_topup_order`. */
+export async function createOrder(
+  database: Database,
+  order: NewOrder,
+  prefix: string,
+  openOrdersMax: number,
+): Promise<CreateOrderResult> {
+  for (let attempt = 0; attempt < CODE_ATTEMPTS; attempt++) {
+    const code = newCode(prefix);
+    const [row] = await database.query<{ outcome: string }>(
+      "select create_topup_order($1, $2, $3, $4, $5, $6, $7, $8) as outcome",
+      [
+        order.id,
+        order.accountId,
+        code,
+        order.amountMicroVnd,
+        order.createdAt,
+        order.expiresAt,
+        openOrdersMax,
+        ORDERS_A_DAY_MAX,
+      ],
+    );
+    const outcome = row?.outcome;
+    if (outcome === "created") {
+      const none = { cancelledAt: null, receivedMicroVnd: 0n, paidAt: null };
+      return { kind: "created", order: { ...order, code, ...none } };
+    }
+    if (outcome === "no_account" || outcome === "too_many_open" || outcome === "too_many_today") {
+      return { kind: outcome };
+    }
+  }
+  throw new Error(`no free code for an order in ${CODE_ATTEMPTS} attempts`);
+}
+
+/** One order of this account; nobody else's. */
+export async function orderOf(
+  database: Database,
+  accountId: string,
+  id: string,
+): Promise<Order | undefined> {
+  const [order] = await database.query<Order>(`${SELECT} where o.id = $1 and o.account_id = $2`, [
+    id,
+    accountId,
+  ]);
+  return order;
+}
+
+/** The orders of an account, newest first; `before` is the id of the last of the page before. */
+export function ordersOf(
+  database: Database,
+  accountId: string,
+  limit: number,
+  before: string | undefined,
+): Promise<Order[]> {
+  // Ids are ordered by time.
+  return database.query<Order>(
+    `${SELECT} where o.account_id = $1 and ($2::uuid is null or o.id < $2) order by o.id desc limit $3`,
+    [accountId, before ?? null, limit],
+  );
+}
+
+/** Cancels an order that is open and has no transfer; false where it is not so. */
+export async function cancelOrder(
+  database: Database,
+  accountId: string,
+  id: string,
+  now: Date,
+): Promise<boolean> {
+  const cancelled = await database.query(
+    `update topup_orders o set cancelled_at = $3
+    where id = $1 and account_id = $2 and cancelled_at is null and expires_at > $3
+      and not exists (select from bank_transfers t where t.order_id = o.id)
+    returning id`,
+    [id, accountId, now],
+  );
+  return cancelled.length === 1;
+}
+
+/** The account and id of the order with this code. */
+export async function orderByCode(
+  database: Database,
+  code: string,
+): Promise<{ readonly id: string; readonly accountId: string } | undefined> {
+  const [order] = await database.query<{ id: string; accountId: string }>(
+    `select id, account_id as "accountId" from topup_orders where code = $1`,
+    [code],
+  );
+  return order;
+}

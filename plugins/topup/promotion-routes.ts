@@ -1,0 +1,41 @@
+import { discountBpsAt } from "../../core/discount.ts";
+import { type CustomerRoute, done, notFound } from "../../core/http/json-route.ts";
+import { formatVnd } from "../../core/money.ts";
+import type { Services } from "../../core/services.ts";
+import type { Settings } from "./options.ts";
+import { discountsOf, standingOf } from "./promotions.ts";
+
+/** Both promotions, and how far whoever is signed in has come with them. */
+export function promotionRoutes(services: Services, { promotions }: Settings): CustomerRoute[] {
+  const { clock, database, ledger } = services;
+  const { lifetime, daily } = promotions;
+  return [
+    {
+      method: "GET",
+      path: "/promotions",
+      async handle(_request, { accountId }) {
+        const nowMs = clock.now();
+        const account = await ledger.account(accountId);
+        if (!account) return notFound("There is no such account.");
+        const standing = await standingOf(database, accountId, promotions, nowMs);
+        const earned = discountsOf(standing, promotions);
+        return done({
+          discount_bps: discountBpsAt(account.discountBps, earned, nowMs),
+          lifetime: {
+            threshold_vnd: String(lifetime.threshold_vnd),
+            total_vnd: formatVnd(standing.totalMicroVnd),
+            discount_bps: lifetime.discount_bps,
+            active: standing.isLifetimeActive,
+          },
+          daily: {
+            threshold_vnd: String(daily.threshold_vnd),
+            today_vnd: formatVnd(standing.todayMicroVnd),
+            discount_bps: daily.discount_bps,
+            active: standing.isDailyActive,
+            until: new Date(standing.dayEndsMs).toISOString(),
+          },
+        });
+      },
+    },
+  ];
+}

@@ -1,0 +1,74 @@
+import type { Discount } from "../../core/discount.ts";
+import type { Database } from "../../core/ledger/database.ts";
+import { MICRO_VND_PER_VND } from "../../core/money.ts";
+import type { Settings } from "./options.ts";
+
+const DAY_MS = 86_400_000;
+/** Asia/Ho_Chi_Minh is seven hours ahead of UTC all year round, and has been since 1975. */
+const OFFSET_MS = 7 * 3_600_000;
+
+/** How far an account has come with both promotions at an instant; amounts in µđ. */
+export interface Standing {
+  readonly totalMicroVnd: bigint;
+  readonly todayMicroVnd: bigint;
+  readonly isLifetimeActive: boolean;
+  readonly isDailyActive: boolean;
+  /** The next 00:00 in Ho Chi Minh City, when the day's count begins anew. */
+  readonly dayEndsMs: number;
+}
+
+/**
+ * Looked up, never stored: what was topped up is in the ledger, so no crash can lose a discount, and changed
+ * settings need no migration of customers. A top-up counts on the day on which it is credited.
+ */
+export async function standingOf(
+  database: Database,
+  accountId: string,
+  promotions: Settings["promotions"],
+  nowMs: number,
+): Promise<Standing> {
+  const dayEndsMs = dayEndOf(nowMs);
+  const [sums] = await database.query<{ total: bigint; today: bigint }>(
+    `select coalesce(sum(amount), 0)::bigint as total,
+      coalesce(sum(amount) filter (where at >= $2 and at < $3), 0)::bigint as today
+    from ledger_entries
+    where account_id = $1 and kind = 'topup' and ($4 or reference like 'transfer:%')`,
+    [accountId, new Date(dayEndsMs - DAY_MS), new Date(dayEndsMs), promotions.counted === "all"],
+  );
+  const totalMicroVnd = sums?.total ?? 0n;
+  const todayMicroVnd = sums?.today ?? 0n;
+  return {
+    totalMicroVnd,
+    todayMicroVnd,
+    isLifetimeActive: isReached(promotions.lifetime, totalMicroVnd),
+    isDailyActive: isReached(promotions.daily, todayMicroVnd),
+    dayEndsMs,
+  };
+}
+
+/** The discounts that a standing has earned. */
+export function discountsOf(
+  standing: Standing,
+  { lifetime, daily }: Settings["promotions"],
+): Discount[] {
+  const discounts: Discount[] = [];
+  if (standing.isLifetimeActive) {
+    discounts.push({ bps: lifetime.discount_bps, untilMs: Number.POSITIVE_INFINITY });
+  }
+  if (standing.isDailyActive) {
+    discounts.push({ bps: daily.discount_bps, untilMs: standing.dayEndsMs });
+  }
+  return discounts;
+}
+
+/** The first 00:00 in Ho Chi Minh City after an instant. */
+export function dayEndOf(nowMs: number): number {
+  return (Math.floor((nowMs + OFFSET_MS) / DAY_MS) + 1) * DAY_MS - OFFSET_MS;
+}
+
+function isReached(
+  { threshold_vnd, discount_bps }: Settings["promotions"]["daily"],
+  amountMicroVnd: bigint,
+): boolean {
+  return discount_bps > 0 && amountMicroVnd >= BigInt(threshold_vnd) * BigInt(MICRO_VND_PER_VND);
+}

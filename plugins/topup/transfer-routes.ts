@@ -1,0 +1,180 @@
+import * as v from "valibot";
+import { mapping, matching, oneOf } from "../../core/config/fields.ts";
+import { isId, line, readBody, readQuery } from "../../core/http/json-input.ts";
+import { conflict, done, notFound, type OperatorRoute } from "../../core/http/json-route.ts";
+import { formatVnd } from "../../core/money.ts";
+import { invalidRequest, Refusal } from "../../core/refusal.ts";
+import type { Services } from "../../core/services.ts";
+import type { Crediting } from "./crediting.ts";
+import { orderByCode } from "./orders.ts";
+import {
+  assignTransfer,
+  ignoreTransfer,
+  payloadOf,
+  TRANSFER_STATES,
+  type Transfer,
+  transferOf,
+  transfersIn,
+} from "./transfers.ts";
+
+const PAGE_MAX = 1000;
+const LIMIT = `a whole number from 1 to ${PAGE_MAX}`;
+const REASON = line(500, "a reason of 1 to 500 characters on one line");
+
+const page = mapping({
+  state: v.optional(oneOf(TRANSFER_STATES)),
+  limit: v.optional(
+    v.pipe(
+      matching(/^\d{1,4}$/, LIMIT),
+      v.transform(Number),
+      v.minValue(1, LIMIT),
+      v.maxValue(PAGE_MAX, LIMIT),
+    ),
+    "100",
+  ),
+  before: v.optional(
+    v.pipe(
+      matching(/^\d{1,18}$/, "the `next` of the page before"),
+      v.transform((digits) => BigInt(digits)),
+    ),
+  ),
+});
+
+const assignment = mapping({
+  account: v.optional(v.pipe(v.string(), v.check(isId, "the id of an account"))),
+  order: v.optional(line(40, "the code of an order")),
+  reason: REASON,
+});
+
+const decision = mapping({ reason: REASON });
+
+/** Transfers for operators: listed, given to the account they belong to, or left out of it all. */
+export function transferRoutes(services: Services, crediting: Crediting): OperatorRoute[] {
+  const { database, ledger, log } = services;
+
+  return [
+    {
+      method: "GET",
+      path: "/transfers",
+      async handle({ query }) {
+        const wanted = readQuery(page, query);
+        if (wanted instanceof Refusal) return wanted;
+        const { state, limit, before } = wanted;
+        const transfers = await transfersIn(database, state, limit, before);
+        const next = transfers.length < limit ? null : String(transfers.at(-1)?.sequence);
+        return done({ data: transfers.map(shown), next });
+      },
+    },
+    {
+      method: "GET",
+      path: "/transfers/:transfer",
+      async handle({ params }) {
+        const transfer = await transferOf(database, params["transfer"] ?? "");
+        if (!transfer) return unknown();
+        const payload = await payloadOf(database, transfer.id);
+        return done({ ...shown(transfer), payload: payload?.toString("utf8") ?? null });
+      },
+    },
+    {
+      method: "POST",
+      path: "/transfers/:transfer/assign",
+      async handle({ params, body }) {
+        const wanted = readBody(assignment, body);
+        if (wanted instanceof Refusal) return wanted;
+        const owner = await ownerOf(wanted.account, wanted.order);
+        if (owner instanceof Refusal) return owner;
+        const id = params["transfer"] ?? "";
+        const assigned = await assignTransfer(database, id, owner, wanted.reason);
+        if (assigned) await credit(assigned);
+        const now = await transferOf(database, id);
+        if (!now) return unknown();
+        // An operator who sends it twice, for want of an answer, is told what came of the first.
+        const isDone = now.accountId === owner.accountId && now.orderId === owner.orderId;
+        if (isDone && (now.state === "matched" || now.state === "credited"))
+          return done(shown(now));
+        return refusal(now);
+      },
+    },
+    {
+      method: "POST",
+      path: "/transfers/:transfer/ignore",
+      async handle({ params, body }) {
+        const wanted = readBody(decision, body);
+        if (wanted instanceof Refusal) return wanted;
+        const id = params["transfer"] ?? "";
+        await ignoreTransfer(database, id, wanted.reason);
+        const now = await transferOf(database, id);
+        if (!now) return unknown();
+        return now.state === "ignored" ? done(shown(now)) : refusal(now);
+      },
+    },
+  ];
+
+  async function ownerOf(account: string | undefined, order: string | undefined) {
+    if ((account === undefined) === (order === undefined)) {
+      return invalidRequest("Name either an account or an order.", "account");
+    }
+    if (order !== undefined) {
+      const found = await orderByCode(database, order.toUpperCase());
+      if (!found) return notFound("There is no order with this code.", "order");
+      return { accountId: found.accountId, orderId: found.id };
+    }
+    const found = await ledger.account(account ?? "");
+    if (!found) return notFound("There is no such account.", "account");
+    return { accountId: found.id, orderId: null };
+  }
+
+  /** It is assigned, whatever happens now: where a store is away, a sweep credits it later. */
+  async function credit(transfer: Transfer): Promise<void> {
+    await crediting.credit(transfer).catch((error: unknown) => {
+      log.warn({ err: error, transfer: transfer.id }, "a transfer is not credited yet");
+    });
+  }
+}
+
+function refusal(transfer: Transfer): Refusal {
+  if (transfer.state === "unmatched" && (!transfer.incoming || transfer.amountMicroVnd === null)) {
+    return conflict(
+      "transfer_not_creditable",
+      "The bank's notification names no amount that came in: credit the account by hand, then ignore the transfer.",
+      "transfer",
+    );
+  }
+  if (transfer.state === "unmatched") {
+    return conflict(
+      "credit_refused",
+      `The wallet did not take it (${transfer.cause}); the transfer goes on waiting.`,
+      "transfer",
+    );
+  }
+  return conflict(
+    "transfer_not_unmatched",
+    `The transfer is ${transfer.state}; only one that waits can be decided on.`,
+    "transfer",
+  );
+}
+
+function shown(transfer: Transfer) {
+  return {
+    id: transfer.id,
+    state: transfer.state,
+    cause: transfer.cause,
+    direction: transfer.incoming ? "in" : "out",
+    amount_vnd: transfer.amountMicroVnd === null ? null : formatVnd(transfer.amountMicroVnd),
+    account: transfer.accountId,
+    order: transfer.orderCode,
+    bank: transfer.bank,
+    account_number: transfer.accountNumber,
+    content: transfer.content,
+    bank_reference: transfer.bankReference,
+    bank_time: transfer.bankTime,
+    received_at: transfer.receivedAt.toISOString(),
+    credited_at: transfer.creditedAt?.toISOString() ?? null,
+    decided_at: transfer.decidedAt?.toISOString() ?? null,
+    decision: transfer.decision,
+  };
+}
+
+function unknown(): Refusal {
+  return notFound("There is no such transfer: `transfer list` shows them.", "transfer");
+}

@@ -1,0 +1,206 @@
+import type { Database } from "../../core/ledger/database.ts";
+
+export const TRANSFER_STATES = ["matched", "credited", "unmatched", "ignored"] as const;
+export type TransferState = (typeof TRANSFER_STATES)[number];
+
+/** Why a transfer is not somebody's, where that is clear before its text is read. */
+export type Hindrance =
+  | "outgoing"
+  | "unknown_direction"
+  | "unreadable"
+  | "bad_amount"
+  | "wrong_account";
+
+/** A transfer as the database has it; amounts in µđ. */
+export interface Transfer {
+  readonly id: string;
+  /** Rises with each transfer that was told. */
+  readonly sequence: bigint;
+  readonly state: TransferState;
+  readonly cause: string;
+  readonly accountId: string | null;
+  readonly orderId: string | null;
+  readonly orderCode: string | null;
+  readonly incoming: boolean;
+  readonly amountMicroVnd: bigint | null;
+  readonly bank: string | null;
+  readonly accountNumber: string | null;
+  readonly content: string | null;
+  readonly bankReference: string | null;
+  readonly bankTime: string | null;
+  readonly receivedAt: Date;
+  readonly creditedAt: Date | null;
+  readonly decidedAt: Date | null;
+  readonly decision: string | null;
+}
+
+export interface NewTransfer
+  extends Pick<
+    Transfer,
+    | "id"
+    | "incoming"
+    | "amountMicroVnd"
+    | "bank"
+    | "accountNumber"
+    | "content"
+    | "bankReference"
+    | "bankTime"
+  > {
+  readonly payload: Buffer;
+  readonly hindrance: Hindrance | undefined;
+  /** What could be codes of orders in its text. */
+  readonly codes: readonly string[];
+}
+
+export interface Recorded {
+  readonly transfer: Transfer;
+  /** False where the bank had told of this transfer before; what it told first counts. */
+  readonly isNew: boolean;
+  readonly isSame: boolean;
+}
+
+const COLUMNS = `t.id, t.sequence, t.state, t.cause, t.account_id as "accountId", t.order_id as "orderId",
+  (select o.code from topup_orders o where o.id = t.order_id) as "orderCode", t.incoming,
+  t.amount as "amountMicroVnd", t.bank, t.account_number as "accountNumber", t.content,
+  t.bank_reference as "bankReference", t.bank_time as "bankTime", t.received_at as "receivedAt",
+  t.credited_at as "creditedAt", t.decided_at as "decidedAt", t.decision`;
+const SELECT = `select ${COLUMNS} from bank_transfers t`;
+
+/**
+ * Keeps what the bank has told, once per id, and whose it is: one statement, so a transfer is known with
+ * its owner or not at all.
+ */
+export async function recordTransfer(database: Database, told: NewTransfer): Promise<Recorded> {
+  const [recorded] = await database.query<Transfer>(
+    `with found as (
+      select count(*) as orders, (array_agg(id))[1] as id, (array_agg(account_id))[1] as account_id
+      from topup_orders where code = any ($3::text::text[]) and $2::text is null
+    )
+    insert into bank_transfers as t (
+      id, state, cause, account_id, order_id, incoming, amount, bank, account_number, content,
+      bank_reference, bank_time, payload
+    )
+    select $1,
+      case when $2 = 'outgoing' then 'ignored' when orders = 1 then 'matched' else 'unmatched' end,
+      case
+        when $2 is not null then $2
+        when orders = 1 then 'code'
+        when orders > 1 then 'several_orders'
+        when $3 = '{}' then 'no_code'
+        else 'unknown_code'
+      end,
+      case when orders = 1 then account_id end, case when orders = 1 then id end,
+      $4, $5::bigint, $6::text, $7::text, $8::text, $9::text, $10::text, $11::bytea
+    from found
+    on conflict (id) do nothing
+    returning ${COLUMNS}`,
+    [
+      told.id,
+      told.hindrance ?? null,
+      `{${told.codes.join(",")}}`,
+      told.incoming,
+      told.amountMicroVnd,
+      told.bank,
+      told.accountNumber,
+      told.content,
+      told.bankReference,
+      told.bankTime,
+      told.payload,
+    ],
+  );
+  if (recorded) return { transfer: recorded, isNew: true, isSame: true };
+  const [known] = await database.query<Transfer & { isSame: boolean }>(
+    `select ${COLUMNS}, t.payload = $2::bytea as "isSame" from bank_transfers t where t.id = $1`,
+    [told.id, told.payload],
+  );
+  if (!known) throw new Error(`transfer ${told.id} is neither new nor known`);
+  return { transfer: known, isNew: false, isSame: known.isSame };
+}
+
+export async function transferOf(database: Database, id: string): Promise<Transfer | undefined> {
+  const [transfer] = await database.query<Transfer>(`${SELECT} where t.id = $1`, [id]);
+  return transfer;
+}
+
+/** The notification as it came. */
+export async function payloadOf(database: Database, id: string): Promise<Buffer | undefined> {
+  const [row] = await database.query<{ payload: Buffer }>(
+    "select payload from bank_transfers where id = $1",
+    [id],
+  );
+  return row?.payload;
+}
+
+/** Newest first; `before` is the sequence of the last one of the page before. */
+export function transfersIn(
+  database: Database,
+  state: TransferState | undefined,
+  limit: number,
+  before: bigint | undefined,
+): Promise<Transfer[]> {
+  return database.query<Transfer>(
+    `${SELECT} where ($1::text is null or t.state = $1) and ($2::bigint is null or t.sequence < $2)
+    order by t.sequence desc limit $3`,
+    [state ?? null, before ?? null, limit],
+  );
+}
+
+/** Transfers that are somebody's and may not be in the wallet yet, oldest first. */
+export function matchedTransfers(
+  database: Database,
+  limit: number,
+  after: bigint,
+): Promise<Transfer[]> {
+  return database.query<Transfer>(
+    `${SELECT} where t.state = 'matched' and t.sequence > $1 order by t.sequence limit $2`,
+    [after, limit],
+  );
+}
+
+/** An operator's word that a transfer that waits is this account's; undefined where it does not wait. */
+export async function assignTransfer(
+  database: Database,
+  id: string,
+  owner: { readonly accountId: string; readonly orderId: string | null },
+  reason: string,
+): Promise<Transfer | undefined> {
+  const [assigned] = await database.query<Transfer>(
+    `update bank_transfers t
+    set state = 'matched', account_id = $2, order_id = $3, decided_at = now(), decision = $4
+    where t.id = $1 and t.state in ('unmatched', 'ignored') and t.incoming and t.amount is not null
+    returning ${COLUMNS}`,
+    [id, owner.accountId, owner.orderId, reason],
+  );
+  return assigned;
+}
+
+/** An operator's word that a transfer is no top-up; undefined where it does not wait. */
+export async function ignoreTransfer(
+  database: Database,
+  id: string,
+  reason: string,
+): Promise<Transfer | undefined> {
+  const [ignored] = await database.query<Transfer>(
+    `update bank_transfers t set state = 'ignored', decided_at = now(), decision = $2
+    where t.id = $1 and t.state = 'unmatched' returning ${COLUMNS}`,
+    [id, reason],
+  );
+  return ignored;
+}
+
+/** The ledger has it. Idempotent; the database refuses where the ledger has not. */
+export async function markCredited(database: Database, id: string): Promise<void> {
+  await database.query(
+    `update bank_transfers set state = 'credited', credited_at = now()
+    where id = $1 and state <> 'credited'`,
+    [id],
+  );
+}
+
+/** The ledger will never take it as it is: it waits for an operator. */
+export async function setAside(database: Database, id: string, cause: string): Promise<void> {
+  await database.query(
+    `update bank_transfers set state = 'unmatched', cause = $2 where id = $1 and state = 'matched'`,
+    [id, cause],
+  );
+}

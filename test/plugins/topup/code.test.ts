@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { codesIn, newCode } from "../../../plugins/topup/code.ts";
+
+test("codes begin with the prefix, have nothing that is easily misread, and do not repeat", () => {
+  const codes = Array.from({ length: 2_000 }, () => newCode("TG"));
+  for (const code of codes) assert.match(code, /^TG[34679ACDEFGHJKMNPQRTUVWXY]{8}$/);
+  assert.equal(new Set(codes).size, codes.length);
+  const used = new Set(codes.flatMap((code) => [...code.slice(2)]));
+  assert.equal(used.size, 25, "every character is used");
+});
+
+const CONTENTS: readonly (readonly [content: string, found: readonly string[]])[] = [
+  ["TGACDE3467", ["TGACDE3467"]],
+  ["tgacde3467", ["TGACDE3467"]],
+  ["  Tg acde-3467 ", ["TGACDE3467"]],
+  ["TG.ACDE.3467", ["TGACDE3467"]],
+  ["T G A C D E 3 4 6 7", ["TGACDE3467"]],
+  ["MBVCB.3278907687.TGACDE3467.CT tu 0123 toi 0456", ["TGACDE3467"]],
+  ["NGUYEN VAN A nap tien TGACDE3467FT26325XXXX", ["TGACDE3467"]],
+  ["nạp tiền tgacde3467 cảm ơn", ["TGACDE3467"]],
+  ["ＴＧＡＣＤＥ３４６７", ["TGACDE3467"]],
+  ["TGACDE3467 TGACDE3469", ["TGACDE3467", "TGACDE3469"]],
+  ["TGACDE3467 TGACDE3467", ["TGACDE3467"]],
+  ["TGTGACDE3467", ["TGTGACDE34", "TGACDE3467"]],
+  ["TGACDE346", []],
+  ["TGACDE3460", []],
+  ["ACDE3467", []],
+  ["", []],
+];
+
+test("codes are found however a bank has changed the text", () => {
+  for (const [content, found] of CONTENTS)
+    assert.deepEqual(codesIn([content], "TG"), found, content);
+});
+
+test("all texts of a notification are read, and none without end", () => {
+  assert.deepEqual(codesIn(["", "TGACDE3467", "x TGACDE3467"], "TG"), ["TGACDE3467"]);
+  const long = "TGAC".repeat(1_000_000);
+  assert.ok(codesIn([long], "TG").length < 1_000);
+});
+
+test("property: a code survives any case, separators and text around it", () => {
+  const separator = fc.stringMatching(/^[ .,_/:;|+*-]{0,3}$/);
+  const around = fc.string({ maxLength: 60 });
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.boolean(), separator), { minLength: 10, maxLength: 10 }),
+      around,
+      around,
+      (mangling, before, after) => {
+        const code = newCode("TG");
+        const mangled = [...code]
+          .map((character, at) => {
+            const [isLower, between] = mangling[at] ?? [false, ""];
+            return (isLower ? character.toLowerCase() : character) + between;
+          })
+          .join("");
+        assert.ok(codesIn([`${before} ${mangled} ${after}`], "TG").includes(code));
+      },
+    ),
+    { numRuns: 2_000 },
+  );
+});

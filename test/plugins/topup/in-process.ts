@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { boot, type Gateway } from "../../../core/boot.ts";
+import type { Clock } from "../../../core/clock.ts";
+import { formatProblems, loadConfig } from "../../../core/config.ts";
+import { createLog } from "../../../core/log.ts";
+import type { AdminTarget } from "../../support/admin.ts";
+import { testConfig, writeConfig } from "../../support/gateway-config.ts";
+import { copyEmptyLedger } from "../../support/ledger-template.ts";
+import { topupPlugins } from "./topups.ts";
+
+/** A clock that goes on by itself, and can be put forward. */
+export class MovableClock implements Clock {
+  offsetMs = 0;
+
+  now(): number {
+    return Date.now() + this.offsetMs;
+  }
+
+  monotonic(): number {
+    return performance.now() + this.offsetMs;
+  }
+
+  /** Goes on from an instant. */
+  set(nowMs: number): void {
+    this.offsetMs = nowMs - Date.now();
+  }
+}
+
+export interface InProcess extends AdminTarget {
+  readonly gateway: Gateway;
+  readonly clock: MovableClock;
+  close(): Promise<void>;
+}
+
+/** A gateway in the test's own process, for tests that move its clock or look into its tables. */
+export async function bootTopups(
+  settings: Parameters<typeof topupPlugins>[0] = {},
+  simulatorPort = 1,
+): Promise<InProcess> {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
+  const file = join(folder, "gateway.yaml");
+  const adminToken = "token-of-the-test";
+  writeConfig(
+    file,
+    testConfig(
+      { plugins: topupPlugins(settings) },
+      { port: 0, data: folder, simulatorPort, adminToken },
+    ),
+  );
+  copyEmptyLedger(folder);
+  const loaded = await loadConfig(file, process.env);
+  if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
+  const clock = new MovableClock();
+  const gateway = await boot(loaded.config, createLog("silent"), clock);
+  return {
+    gateway,
+    clock,
+    url: gateway.address,
+    adminToken,
+    async close() {
+      await gateway.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,181 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { JsonObject } from "../../../core/json.ts";
+import { admin, createCustomer, wallet } from "../../support/admin.ts";
+import { bootTopups, type InProcess } from "./in-process.ts";
+import { as, notify, order, transfer } from "./topups.ts";
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * Every way in which a transfer can come, and what becomes of it, of the order (100,000 đ) and of the wallet.
+ * In contents, A is the code of the customer's order, B that of a second one, X that of nobody's.
+ *
+ * `before`: the order is `open`, `expired`, `cancelled`, or was `paid` in full before.
+ */
+const STATES = `
+before    | in/out | amount        | account    | content              | transfer  | cause             | order     | balance
+open      | in     | 100000        | ours       | A                    | credited  | code              | paid      | 100000
+open      | in     | 100000        | ours       | (a, in its own way)  | credited  | code              | paid      | 100000
+open      | in     | 100000        | virtual    | A                    | credited  | code              | paid      | 100000
+open      | in     | 99999         | ours       | A                    | credited  | code              | underpaid | 99999
+open      | in     | 1             | ours       | A                    | credited  | code              | underpaid | 1
+open      | in     | 100001        | ours       | A                    | credited  | code              | overpaid  | 100001
+open      | in     | 2000000000    | ours       | A                    | credited  | code              | overpaid  | 2000000000
+expired   | in     | 100000        | ours       | A                    | credited  | code              | paid      | 100000
+cancelled | in     | 100000        | ours       | A                    | credited  | code              | paid      | 100000
+paid      | in     | 100000        | ours       | A                    | credited  | code              | overpaid  | 200000
+open      | in     | "100000"      | ours       | A                    | credited  | code              | paid      | 100000
+open      | in     | 100000.0      | ours       | A                    | credited  | code              | paid      | 100000
+open      | in     | 100000        | ours       | A A                  | credited  | code              | paid      | 100000
+open      | in     | 100000        | ours       | A X                  | credited  | code              | paid      | 100000
+open      | in     | 100000        | ours       | A B                  | unmatched | several_orders    | open      | 0
+open      | in     | 100000        | ours       | X                    | unmatched | unknown_code      | open      | 0
+open      | in     | 100000        | ours       | thank you            | unmatched | no_code           | open      | 0
+open      | in     | 100000        | ours       |                      | unmatched | no_code           | open      | 0
+open      | in     | 100000        | other      | A                    | unmatched | wrong_account     | open      | 0
+open      | in     | 100000        | none       | A                    | unmatched | wrong_account     | open      | 0
+open      | out    | 100000        | ours       | A                    | ignored   | outgoing          | open      | 0
+open      | both   | 100000        | ours       | A                    | unmatched | unknown_direction | open      | 0
+open      | in     | 0             | ours       | A                    | unmatched | bad_amount        | open      | 0
+open      | in     | -100000       | ours       | A                    | unmatched | bad_amount        | open      | 0
+open      | in     | 100000.5      | ours       | A                    | unmatched | bad_amount        | open      | 0
+open      | in     | 1e300         | ours       | A                    | unmatched | bad_amount        | open      | 0
+open      | in     | 9007199255    | ours       | A                    | unmatched | bad_amount        | open      | 0
+open      | in     | "1e5"         | ours       | A                    | unmatched | bad_amount        | open      | 0
+open      | in     | null          | ours       | A                    | unmatched | bad_amount        | open      | 0
+`;
+
+interface State {
+  readonly before: string;
+  readonly "in/out": string;
+  readonly amount: string;
+  readonly account: string;
+  readonly content: string;
+  readonly transfer: string;
+  readonly cause: string;
+  readonly order: string;
+  readonly balance: string;
+}
+
+function rowsOf(table: string): State[] {
+  const [head = "", ...lines] = table.trim().split("\n");
+  const names = head.split("|").map((name) => name.trim());
+  return lines.map((line) => {
+    const cells = line.split("|").map((cell) => cell.trim());
+    const at = (name: string) => cells[names.indexOf(name)] ?? "";
+    return {
+      before: at("before"),
+      "in/out": at("in/out"),
+      amount: at("amount"),
+      account: at("account"),
+      content: at("content"),
+      transfer: at("transfer"),
+      cause: at("cause"),
+      order: at("order"),
+      balance: at("balance"),
+    };
+  });
+}
+
+const ACCOUNTS: Readonly<Record<string, JsonObject>> = {
+  ours: {},
+  virtual: { accountNumber: "9999000011", subAccount: "0123499999" },
+  other: { accountNumber: "9999000011" },
+  none: { accountNumber: null },
+};
+
+describe("a transfer", () => {
+  let gateway: InProcess;
+  before(async () => {
+    gateway = await bootTopups();
+  });
+  after(() => gateway.close());
+
+  for (const row of rowsOf(STATES)) {
+    const { before: state, "in/out": direction, amount, account, content } = row;
+    it(`${direction} of ${amount} to ${account} with "${content}" on ${state}: ${row.transfer}`, async () => {
+      const { accountId } = await createCustomer(gateway);
+      const mine = await order(gateway, accountId);
+      const second = await order(gateway, accountId);
+      if (state === "paid") {
+        assert.equal((await notify(gateway, transfer({ content: mine.code }))).status, 200);
+      }
+      if (state === "cancelled") {
+        const { status } = await as(gateway, accountId, "POST", `/top-ups/${mine.id}/cancel`, {});
+        assert.equal(status, 200);
+      }
+      if (state === "expired") gateway.clock.offsetMs += 25 * HOUR_MS;
+      const before = await as(gateway, accountId, "GET", `/top-ups/${mine.id}`);
+      assert.equal(before.body["status"], state);
+
+      const mangled = mine.code.toLowerCase().replace(/(..)/g, "$1-");
+      const codes = new Map([
+        ["(a, in its own way)", `mbvcb 12.${mangled}x`],
+        ["A", mine.code],
+        ["B", second.code],
+        ["X", "TG34679ACD"],
+      ]);
+      const text = content.replace(/\(.*\)|\b[ABX]\b/g, (word) => codes.get(word) ?? "");
+      const told = transfer({ ...ACCOUNTS[account], content: text, transferType: direction });
+      // Written into the text, since JavaScript would write some of these amounts in another way.
+      const written = JSON.stringify({ ...told, transferAmount: "@" }).replace('"@"', amount);
+      const answer = await notify(gateway, written);
+      assert.deepEqual(answer, { status: 200, body: { success: true } });
+
+      const { body: kept } = await admin(gateway, "GET", `/transfers/${String(told["id"])}`);
+      assert.deepEqual([kept["state"], kept["cause"]], [row.transfer, row.cause]);
+      assert.equal(kept["payload"], written, "the notification is kept as it came");
+      const now = await as(gateway, accountId, "GET", `/top-ups/${mine.id}`);
+      assert.equal(now.body["status"], row.order);
+      assert.equal(now.body["received_vnd"], row.balance);
+      assert.equal(now.body["paid_at"] !== null, row.balance !== "0");
+      assert.equal((await wallet(gateway, accountId)).available, row.balance);
+
+      // The same notification again changes nothing.
+      assert.deepEqual(await notify(gateway, written), answer);
+      assert.equal((await wallet(gateway, accountId)).balance, row.balance);
+      gateway.clock.offsetMs = 0;
+    });
+  }
+
+  it("that cannot be read at all is kept for an operator", async () => {
+    for (const body of [
+      "",
+      "no JSON",
+      "[]",
+      "{}",
+      '{"id":-1}',
+      '{"id":"../x"}',
+      '{"id":1e300}',
+      "\u0000",
+    ]) {
+      assert.deepEqual(await notify(gateway, body), { status: 200, body: { success: true } });
+      assert.deepEqual(await notify(gateway, body), { status: 200, body: { success: true } });
+    }
+    const { body } = await admin(gateway, "GET", "/transfers?state=unmatched&limit=8");
+    const kept = Array.isArray(body["data"]) ? body["data"] : [];
+    assert.deepEqual(new Set(kept.map((one: JsonObject) => one["cause"])), new Set(["unreadable"]));
+    assert.equal(new Set(kept.map((one: JsonObject) => one["id"])).size, 8);
+  });
+
+  it("whose texts hold what no database takes is kept all the same", async () => {
+    const { accountId } = await createCustomer(gateway);
+    const mine = await order(gateway, accountId);
+    const content = `\u0000\ud800 ${mine.code}\u0007 'x"; drop table bank_transfers {}\\`;
+    const told = transfer({ content, gateway: "\u0000", referenceCode: "x".repeat(50_000) });
+    assert.equal((await notify(gateway, told)).status, 200);
+    assert.equal((await wallet(gateway, accountId)).balance, "100000");
+  });
+
+  it("that is told again in other words stays what it was at first", async () => {
+    const { accountId } = await createCustomer(gateway);
+    const mine = await order(gateway, accountId);
+    const told = transfer({ content: mine.code });
+    assert.equal((await notify(gateway, told)).status, 200);
+    const other = { ...told, transferAmount: 5_000_000, content: "something else" };
+    assert.deepEqual(await notify(gateway, other), { status: 200, body: { success: true } });
+    assert.equal((await wallet(gateway, accountId)).balance, "100000");
+    assert.equal((await admin(gateway, "GET", "/reconcile")).body["drift"], false);
+  });
+});

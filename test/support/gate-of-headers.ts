@@ -1,0 +1,20 @@
+import type { Plugin } from "../../core/plugin.ts";
+import { Refusal } from "../../core/refusal.ts";
+import type { Services } from "../../core/services.ts";
+
+/** A plugin for tests: whoever sends the header `x-test-account` is signed in as that account. */
+export default function gateOfHeaders(services: Services): Plugin {
+  return {
+    name: "gate-of-headers",
+    async start() {
+      services.gates.customer = async ({ headers }) => {
+        const accountId = headers["x-test-account"];
+        if (accountId === undefined) {
+          return new Refusal(401, "authentication_error", "Nobody is signed in.");
+        }
+        const email = `${accountId}@tollgate.test`;
+        return { accountId, email, isEmailVerified: true, sessionId: "test" };
+      };
+    },
+  };
+}
