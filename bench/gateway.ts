@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import { isObject, type JsonObject } from "../core/json.ts";
+import { packageRoot } from "../core/root.ts";
 import { type Children, untilReady } from "./children.ts";
 import { freePort } from "./free-port.ts";
 import { accepts, built, PROXY_CORE, type Target } from "./targets.ts";
@@ -34,7 +35,7 @@ export async function startGateway(children: Children, options: GatewayOptions):
   const program = join(built, "core", "main.js");
   const child = children.start("gateway", {
     command: process.execPath,
-    args: [...(options.nodeOptions ?? []), program, "--config", file],
+    args: [...startOptions(), ...(options.nodeOptions ?? []), program, "--config", file],
     core: PROXY_CORE,
   });
   await untilReady("the gateway", child, () => accepts(port));
@@ -50,6 +51,14 @@ export async function startGateway(children: Children, options: GatewayOptions):
       if (drift !== false) throw new Error("the gateway's books do not agree");
     },
   };
+}
+
+/** The options of Node that `npm start` runs the gateway with. */
+function startOptions(): string[] {
+  const manifest: { scripts: { start: string } } = JSON.parse(
+    readFileSync(join(packageRoot, "package.json"), "utf8"),
+  );
+  return manifest.scripts.start.split(" ").filter((word) => word.startsWith("--"));
 }
 
 /** The shipped config with everything in one folder, in front of the benchmark's upstream. */

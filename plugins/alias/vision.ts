@@ -7,31 +7,40 @@ const FORMATS = new Set(["image/jpeg", "image/jpg", "image/png", "image/webp", "
 /** No media type is longer; behind it may stand 20 MB of image. */
 const MEDIA_TYPE_CHARACTERS_MAX = 100;
 
+export type Images = "none" | "readable" | "unreadable";
+
 /**
  * Whether the turns of a request hold images, tool results included, and whether all of them declare a
  * format that models read. An image named by its address declares none.
  */
-export function imagesIn(body: JsonObject, protocol: Protocol): "none" | "readable" | "unreadable" {
+export function imagesIn(body: JsonObject, protocol: Protocol): Images {
   if (protocol === "images" || protocol === "speech") return "none";
-  let found: "none" | "readable" = "none";
+  let found: Images = "none";
   for (const turn of arrayOf(protocol === "responses" ? body["input"] : body["messages"])) {
-    for (const image of imageParts(objectOf(turn)?.["content"])) {
-      if (!isReadable(image)) return "unreadable";
-      found = "readable";
-    }
+    const content = objectOf(turn)?.["content"];
+    // Most turns are plain text, and this is on the path of every call.
+    if (typeof content === "string") continue;
+    const inTurn = imagesOf(content, false);
+    if (inTurn === "unreadable") return inTurn;
+    if (inTurn === "readable") found = inTurn;
   }
   return found;
 }
 
-function* imageParts(content: unknown, inResult = false): Generator<JsonObject> {
+function imagesOf(content: unknown, inResult: boolean): Images {
+  let found: Images = "none";
   for (const entry of arrayOf(content)) {
     const part = objectOf(entry);
     const type = part?.["type"];
     if (!part || typeof type !== "string") continue;
-    if (IMAGE_TYPES.has(type)) yield part;
+    let images: Images = "none";
+    if (IMAGE_TYPES.has(type)) images = isReadable(part) ? "readable" : "unreadable";
     // Results hold no results: whoever nests them deeply must not fill the stack.
-    else if (type === "tool_result" && !inResult) yield* imageParts(part["content"], true);
+    else if (type === "tool_result" && !inResult) images = imagesOf(part["content"], true);
+    if (images === "unreadable") return images;
+    if (images === "readable") found = images;
   }
+  return found;
 }
 
 function isReadable(image: JsonObject): boolean {
