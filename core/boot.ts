@@ -2,6 +2,7 @@ import type { Call } from "./call.ts";
 import { logCall } from "./call-log.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
+import { noCustomers } from "./customers.ts";
 import { Drainer } from "./drainer.ts";
 import { endpoints } from "./endpoint.ts";
 import { closedGates } from "./gates.ts";
@@ -89,6 +90,7 @@ export async function boot(
     keys,
     rateLimiter,
     gates: closedGates(),
+    customers: noCustomers(),
   };
 
   let running = await startPlugins(config, services, []);

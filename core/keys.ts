@@ -2,7 +2,7 @@ import { hash, randomBytes } from "node:crypto";
 import type { Clock } from "./clock.ts";
 import type { HotStore } from "./hot/hot.ts";
 import { newId } from "./id.ts";
-import type { Account, KeyRecord, Ledger } from "./ledger/ledger.ts";
+import type { Account, KeyRecord, Ledger, SealedKey } from "./ledger/ledger.ts";
 import type { Log } from "./log.ts";
 
 /** A key of the ledger is read again after this long, in the background. */
@@ -24,8 +24,13 @@ interface Cached {
   reading: Promise<KeyRecord | undefined> | undefined;
 }
 
+/** Encrypts keys for their owners. Only who seals can open: the core keeps what it is given. */
+export interface KeySealer {
+  seal(keyId: string, accountId: string, secret: string): SealedKey;
+}
+
 export type NewKeyResult =
-  | { readonly kind: "created"; readonly id: string; readonly key: string }
+  | { readonly kind: "created"; readonly id: string; readonly key: string; readonly prefix: string }
   | { readonly kind: "no_account" }
   | { readonly kind: "too_many_keys" };
 
@@ -37,6 +42,8 @@ export class Keys {
   private readonly log: Log;
   /** By the SHA-256 of the key, in hexadecimal. */
   private readonly cache = new Map<string, Cached>();
+  /** Seals every key that is made from now on; without one a key's text is gone once it was shown. */
+  sealer: KeySealer | undefined = undefined;
 
   constructor(ledger: Ledger, hot: HotStore, clock: Clock, log: Log) {
     this.ledger = ledger;
@@ -62,16 +69,18 @@ export class Keys {
 
   async create(accountId: string, name: string, activeKeysMax: number): Promise<NewKeyResult> {
     const secret = KEY_PREFIX + randomBytes(KEY_RANDOM_BYTES).toString("base64url");
+    const prefix = secret.slice(0, SHOWN_CHARACTERS);
     const id = newId(this.clock.now());
     const result = await this.ledger.createKey({
       id,
       accountId,
       name,
       hash: Buffer.from(hash("sha256", secret, "hex"), "hex"),
-      prefix: secret.slice(0, SHOWN_CHARACTERS),
+      prefix,
       activeKeysMax,
+      sealed: this.sealer?.seal(id, accountId, secret) ?? null,
     });
-    return result === "created" ? { kind: "created", id, key: secret } : { kind: result };
+    return result === "created" ? { kind: "created", id, key: secret, prefix } : { kind: result };
   }
 
   /** From the moment this resolves the key is refused everywhere. False where there is no such key. */

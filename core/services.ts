@@ -2,6 +2,7 @@ import type { Call } from "./call.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
+import type { Customers } from "./customers.ts";
 import type { Gates } from "./gates.ts";
 import type { HotStore } from "./hot/hot.ts";
 import type { RateLimiter } from "./hot/rate-limiter.ts";
@@ -33,6 +34,7 @@ export interface Services {
   readonly keys: Keys;
   readonly rateLimiter: RateLimiter;
   readonly gates: Gates;
+  readonly customers: Customers;
   /** Calls that are open at this moment. */
   readonly openCalls: Iterable<Call> & Pick<OpenCalls, "size" | "has">;
 }

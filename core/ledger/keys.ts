@@ -10,8 +10,17 @@ const COLUMNS = `key.id, key.account_id as "accountId", key.name, key.hash, key.
 /** The limit of active keys is exact, however many are made at once: see `create_api_key` in the migrations. */
 export async function createKey(sql: Sql, key: NewKey): Promise<Created> {
   const [row] = await sql.query<{ outcome: Created }>(
-    "select create_api_key($1, $2, $3, $4, $5, $6) as outcome",
-    [key.id, key.accountId, key.name, key.hash, key.prefix, key.activeKeysMax],
+    "select create_api_key($1, $2, $3, $4, $5, $6, $7, $8) as outcome",
+    [
+      key.id,
+      key.accountId,
+      key.name,
+      key.hash,
+      key.prefix,
+      key.activeKeysMax,
+      key.sealed?.sealed ?? null,
+      key.sealed?.sealedBy ?? null,
+    ],
   );
   return row?.outcome ?? "no_account";
 }

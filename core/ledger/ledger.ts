@@ -105,6 +105,14 @@ export interface NewKey {
   /** First characters, to recognise it by: `tg-ab12…`. */
   readonly prefix: string;
   readonly activeKeysMax: number;
+  /** Its text for its owner, where somebody seals keys. */
+  readonly sealed: SealedKey | null;
+}
+
+/** A key encrypted, and the name of the master key that opens it. */
+export interface SealedKey {
+  readonly sealed: Uint8Array;
+  readonly sealedBy: string;
 }
 
 /** A key as authentication needs it, with what it needs of its account. */

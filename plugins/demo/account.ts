@@ -1,7 +1,7 @@
 import { newId } from "../../core/id.ts";
 import type { Services } from "../../core/services.ts";
 
-const EMAIL = "demo@tollgate.local";
+export const DEMO_EMAIL = "demo@tollgate.local";
 /** The same at every start, so that the ledger takes it once. */
 const REFERENCE = "demo";
 
@@ -11,7 +11,7 @@ export async function demoAccount(
   amountMicroVnd: bigint,
 ): Promise<string> {
   const id = newId(clock.now());
-  const created = await ledger.createAccount({ id, email: EMAIL });
+  const created = await ledger.createAccount({ id, email: DEMO_EMAIL });
   const accountId = created === "created" ? id : (await accountOf(ledger)).id;
   const result = await wallets.credit({
     accountId,
@@ -27,7 +27,7 @@ export async function demoAccount(
 }
 
 async function accountOf(ledger: Services["ledger"]) {
-  const found = (await ledger.accounts()).find(({ email }) => email.toLowerCase() === EMAIL);
-  if (!found) throw new Error(`there is no account ${EMAIL}, though its address is taken`);
+  const found = (await ledger.accounts()).find(({ email }) => email.toLowerCase() === DEMO_EMAIL);
+  if (!found) throw new Error(`there is no account ${DEMO_EMAIL}, though its address is taken`);
   return found;
 }

@@ -1,6 +1,7 @@
 import type { Catalogue, Model } from "../../core/catalogue.ts";
 import { formatVnd, type MicroVnd } from "../../core/money.ts";
 import type { Services } from "../../core/services.ts";
+import { DEMO_EMAIL } from "./account.ts";
 import type { DemoKey } from "./key.ts";
 
 const ADMIN_ADDRESS_DEFAULT = "http://127.0.0.1:8080";
@@ -9,6 +10,8 @@ export interface Demo {
   readonly address: string;
   readonly accountId: string;
   readonly key: DemoKey;
+  /** Undefined where customers cannot sign in. */
+  readonly password: string | undefined;
   readonly balance: MicroVnd;
 }
 
@@ -17,11 +20,12 @@ export function greeting({ config, catalogue }: Services, demo: Demo): string {
   const { accountId, balance } = demo;
   const address = reachable(demo.address);
   const isOn = (plugin: string) => config.plugins.some(({ name }) => name === plugin);
+  const signIn = demo.password === undefined ? "" : `, sign in as ${DEMO_EMAIL} / ${demo.password}`;
   const lines = [`Tollgate takes calls at ${address}`, ""];
   if (demo.key.kind === "key") {
     const { key } = demo.key;
     lines.push(`  demo key   ${key}`, `  balance    ${formatVnd(balance)} đ`);
-    if (isOn("dashboard")) lines.push(`  dashboard  ${address}/dashboard`);
+    if (isOn("dashboard")) lines.push(`  dashboard  ${address}/dashboard${signIn}`);
     lines.push("", ...examples(address, key, catalogue));
   } else if (demo.key.kind === "too_many") {
     lines.push("  The demo account has 10 active keys, and their texts are gone: delete the data");

@@ -5,6 +5,7 @@ import type { Services } from "../../core/services.ts";
 import { demoAccount } from "./account.ts";
 import { greeting } from "./greeting.ts";
 import { type DemoKey, demoKey } from "./key.ts";
+import { demoPassword } from "./password.ts";
 
 const CREDIT_MICRO_VND = BigInt(100_000 * MICRO_VND_PER_VND);
 
@@ -15,6 +16,7 @@ const CREDIT_MICRO_VND = BigInt(100_000 * MICRO_VND_PER_VND);
 export default function demo(services: Services): Plugin {
   let accountId = "";
   let key: DemoKey = { kind: "none" };
+  let password: string | undefined;
 
   return {
     name: "demo",
@@ -23,12 +25,14 @@ export default function demo(services: Services): Plugin {
       const { stores } = services.config;
       accountId = await demoAccount(services, CREDIT_MICRO_VND);
       key = await demoKey(services.keys, accountId, join(stores.data, "demo-key"));
+      const file = join(stores.data, "demo-password");
+      password = await demoPassword(services.customers, accountId, file);
     },
 
     async listening(address) {
       const wallet = await services.wallets.balances(accountId);
       const balance = wallet?.availableMicroVnd ?? 0;
-      process.stdout.write(greeting(services, { address, accountId, key, balance }));
+      process.stdout.write(greeting(services, { address, accountId, key, password, balance }));
     },
   };
 }

@@ -1,6 +1,5 @@
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
 import type { Keys } from "../../core/keys.ts";
+import { readKept, writeKept } from "./kept.ts";
 
 const ACTIVE_KEYS_MAX = 10;
 
@@ -26,19 +25,6 @@ export async function demoKey(keys: Keys, accountId: string, file: string): Prom
   if (result.kind !== "created") {
     return { kind: result.kind === "too_many_keys" ? "too_many" : "none" };
   }
-  // The new file takes the place of the old one whole, and nobody else can ever read it.
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const next = `${file}.${process.pid}`;
-  await writeFile(next, `${result.key}\n`, { mode: 0o600 });
-  await rename(next, file);
+  await writeKept(file, result.key);
   return { kind: "key", key: result.key };
-}
-
-async function readKept(file: string): Promise<string | undefined> {
-  try {
-    return (await readFile(file, "utf8")).trim();
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
-  }
 }

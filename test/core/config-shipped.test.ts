@@ -30,6 +30,9 @@ test("the production config needs the variables that it names, and nothing else"
     REDIS_URL: "rediss://redis:6379",
     DATABASE_URL: "postgres://postgres/tollgate",
     TOPUP_ACCOUNT_NUMBER: "0011001932418",
+    PUBLIC_URL: "https://tollgate.test",
+    MAIL_FROM: "no-reply@tollgate.test",
+    TOLLGATE_MASTER_KEY: Buffer.alloc(32).toString("base64"),
   };
   const { upstreams, stores } = await load("production.yaml", environment);
   assert.deepEqual(

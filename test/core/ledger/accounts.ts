@@ -8,7 +8,15 @@ import { AT, fundedAccount, holdUp } from "./fixtures.ts";
 
 function newKey(accountId: string, activeKeysMax = 10): NewKey {
   const hash = randomBytes(32);
-  return { id: newId(AT), accountId, name: "laptop", hash, prefix: "tg-ab12", activeKeysMax };
+  return {
+    id: newId(AT),
+    accountId,
+    name: "laptop",
+    hash,
+    prefix: "tg-ab12",
+    activeKeysMax,
+    sealed: null,
+  };
 }
 
 export function accountTests(get: () => LedgerUnderTest): void {

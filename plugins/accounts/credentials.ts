@@ -1,0 +1,151 @@
+import type { Clock } from "../../core/clock.ts";
+import type { Database } from "../../core/ledger/database.ts";
+import type { Language } from "./options.ts";
+import { hashOf, newToken } from "./secret.ts";
+
+const HOUR_MS = 3_600_000;
+
+/** What a link in a mail is good for, and how long. */
+const VALID_MS = { verify: 48 * HOUR_MS, reset: HOUR_MS };
+export type Purpose = keyof typeof VALID_MS;
+
+/** An account as signing in needs it. */
+export interface Credentials {
+  readonly accountId: string;
+  readonly email: string;
+  readonly status: "active" | "suspended";
+  /** Null where an operator made the account and its owner has set no password yet. */
+  readonly passwordHash: string | null;
+  readonly isEmailVerified: boolean;
+  readonly language: Language | null;
+  readonly discountBps: number;
+  readonly createdAt: Date;
+}
+
+const SELECT = `
+  select account.id as "accountId", account.email, account.status,
+    credentials.password_hash as "passwordHash",
+    credentials.verified_at is not null as "isEmailVerified", credentials.language,
+    account.discount_bps as "discountBps", account.created_at as "createdAt"
+  from accounts account left join account_credentials credentials on account_id = account.id`;
+
+/** Passwords and tokens of mails, as the database keeps them. */
+export class CredentialStore {
+  private readonly database: Database;
+  private readonly clock: Clock;
+
+  constructor(database: Database, clock: Clock) {
+    this.database = database;
+    this.clock = clock;
+  }
+
+  async ofEmail(email: string): Promise<Credentials | undefined> {
+    const [found] = await this.database.query<Credentials>(
+      `${SELECT} where lower(account.email) = $1`,
+      [email],
+    );
+    return found;
+  }
+
+  async ofAccount(accountId: string): Promise<Credentials | undefined> {
+    const [found] = await this.database.query<Credentials>(`${SELECT} where account.id = $1`, [
+      accountId,
+    ]);
+    return found;
+  }
+
+  /** The first password of a new account, whose address nobody has proved yet. */
+  async add(accountId: string, passwordHash: string, language: Language): Promise<void> {
+    await this.database.query(
+      `insert into account_credentials (account_id, password_hash, language, changed_at)
+      values ($1, $2, $3, $4) on conflict (account_id) do nothing`,
+      [accountId, passwordHash, language, this.now()],
+    );
+  }
+
+  /** Sets the password of an account whose address needs no proof. */
+  async put(accountId: string, passwordHash: string): Promise<void> {
+    await this.database.query(
+      `insert into account_credentials (account_id, password_hash, verified_at, changed_at)
+      values ($1, $2, $3, $3)
+      on conflict (account_id) do update set password_hash = $2, verified_at = $3, changed_at = $3`,
+      [accountId, passwordHash, this.now()],
+    );
+  }
+
+  async setLanguage(accountId: string, language: Language): Promise<void> {
+    await this.database.query(
+      "update account_credentials set language = $2 where account_id = $1",
+      [accountId, language],
+    );
+  }
+
+  /** A token for a link in a mail. */
+  async issue(accountId: string, purpose: Purpose): Promise<string> {
+    const token = newToken();
+    const expiresAt = new Date(this.clock.now() + VALID_MS[purpose]);
+    await this.database.query(
+      `insert into account_tokens (token_hash, account_id, purpose, expires_at)
+      values ($1, $2, $3, $4)`,
+      [hashOf(token), accountId, purpose, expiresAt],
+    );
+    return token;
+  }
+
+  /** Marks the address as verified; again, too, so that a link may be opened twice. False: no such token. */
+  async verify(token: string): Promise<boolean> {
+    const verified = await this.database.query(
+      `update account_credentials credentials
+      set verified_at = coalesce(credentials.verified_at, $2)
+      from account_tokens token
+      where token.token_hash = $1 and token.purpose = 'verify' and token.expires_at > $2
+        and credentials.account_id = token.account_id
+      returning credentials.account_id`,
+      [hashOf(token), this.now()],
+    );
+    return verified.length > 0;
+  }
+
+  /** Whether a password may be set by this token: worth a look before the work of hashing one. */
+  async isResetToken(token: string): Promise<boolean> {
+    const found = await this.database.query(
+      `select from account_tokens
+      where token_hash = $1 and purpose = 'reset' and expires_at > $2`,
+      [hashOf(token), this.now()],
+    );
+    return found.length > 0;
+  }
+
+  /** Whose password was set; undefined where the token is none, or was used meanwhile. */
+  async reset(token: string, passwordHash: string): Promise<string | undefined> {
+    const [row] = await this.database.query<{ owner: string | null }>(
+      "select reset_password($1, $2, $3) as owner",
+      [hashOf(token), passwordHash, this.now()],
+    );
+    return row?.owner ?? undefined;
+  }
+
+  /** False where the password was changed meanwhile. Every session but this one ends. */
+  async change(
+    accountId: string,
+    checkedHash: string,
+    passwordHash: string,
+    sessionId: string,
+  ): Promise<boolean> {
+    const [row] = await this.database.query<{ changed: boolean }>(
+      "select change_password($1, $2, $3, $4, $5) as changed",
+      [accountId, checkedHash, passwordHash, sessionId, this.now()],
+    );
+    return row?.changed ?? false;
+  }
+
+  /** Forgets tokens that are good for nothing any more, and attempts that no longer count. */
+  async sweep(): Promise<void> {
+    await this.database.query("delete from account_tokens where expires_at <= $1", [this.now()]);
+    await this.database.query("delete from account_throttles where arrival <= $1", [this.now()]);
+  }
+
+  private now(): Date {
+    return new Date(this.clock.now());
+  }
+}

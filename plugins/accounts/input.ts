@@ -1,0 +1,33 @@
+import * as v from "valibot";
+import { mapping, matching, oneOf } from "../../core/config/fields.ts";
+import { email, line } from "../../core/http/json-input.ts";
+
+const PASSWORD = "a password of 10 to 200 characters";
+const PASSWORD_CHARACTERS_MIN = 10;
+const PASSWORD_CHARACTERS_MAX = 200;
+const TOKEN = "the token of the link";
+const NAME = "a name of 1 to 100 characters on one line";
+
+const newPassword = v.pipe(
+  v.string(PASSWORD),
+  v.check((text) => {
+    const { length } = [...text.normalize("NFKC")];
+    return length >= PASSWORD_CHARACTERS_MIN && length <= PASSWORD_CHARACTERS_MAX;
+  }, PASSWORD),
+);
+/** Whatever was typed: what is no password is wrong like any other. Bounded, since it is worked on. */
+const givenPassword = v.pipe(
+  v.string(PASSWORD),
+  v.maxLength(4 * PASSWORD_CHARACTERS_MAX, PASSWORD),
+);
+const language = oneOf(["vi", "en"]);
+const token = matching(/^[\w-]{43}$/, TOKEN);
+
+export const signUp = mapping({ email, password: newPassword, language: v.optional(language) });
+export const signIn = mapping({ email, password: givenPassword });
+export const verification = mapping({ token });
+export const forgotten = mapping({ email, language: v.optional(language) });
+export const reset = mapping({ token, password: newPassword });
+export const change = mapping({ current: givenPassword, password: newPassword });
+export const settings = mapping({ language });
+export const newKey = mapping({ name: line(100, NAME) });

@@ -1,0 +1,54 @@
+import { createTransport } from "nodemailer";
+import type { SmtpOptions } from "../options.ts";
+import type { MailText } from "./texts.ts";
+
+/** Sends one mail, or rejects. */
+export interface Transport {
+  send(to: string, mail: MailText): Promise<void>;
+  close(): void;
+}
+
+const CONNECTIONS_MAX = 2;
+const TIMEOUT_MS = 15_000;
+
+/** Mails through an SMTP server. */
+export function smtpTransport({
+  host,
+  port,
+  secure,
+  user,
+  password,
+  from,
+}: SmtpOptions): Transport {
+  const transporter = createTransport({
+    pool: true,
+    maxConnections: CONNECTIONS_MAX,
+    host,
+    port,
+    secure,
+    ...(user !== undefined && { auth: { user, pass: password ?? "" } }),
+    connectionTimeout: TIMEOUT_MS,
+    greetingTimeout: TIMEOUT_MS,
+    socketTimeout: 2 * TIMEOUT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  return {
+    async send(to, { subject, text }) {
+      // As an object the address is one address, whatever characters are in it.
+      await transporter.sendMail({ from, to: { name: "", address: to }, subject, text });
+    },
+    close: () => transporter.close(),
+  };
+}
+
+/** Prints mails where there is no server for them: for trying out, since whoever reads the output may enter. */
+export function printingTransport(): Transport {
+  return {
+    async send(to, { subject, text }) {
+      const link = /^https?:\S+$/m.exec(text)?.[0];
+      process.stdout.write(`\nMail to ${to}: ${subject}\n${link ? `  ${link}\n` : ""}\n`);
+    },
+    close() {},
+  };
+}

@@ -1,0 +1,52 @@
+import * as v from "valibot";
+import { mapping, matching, oneOf, some, text, url, whole } from "../../core/config/fields.ts";
+
+const ADDRESS = "an address such as https://api.example.com, without a slash at its end";
+const FROM = 'a sender such as "Tollgate <no-reply@example.com>"';
+const MASTER_KEY = "32 random bytes in base64, as `openssl rand -base64 32` prints them";
+const MASTER_KEY_BYTES = 32;
+
+const smtp = mapping({
+  host: text("the name of a mail server"),
+  port: v.optional(whole(1, 65_535), 587),
+  /** TLS from the first byte, as on port 465; otherwise STARTTLS where the server offers it. */
+  secure: v.optional(v.boolean("true or false"), false),
+  user: v.optional(text()),
+  password: v.optional(text()),
+  from: matching(/^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$/, FROM),
+});
+
+const masterKey = mapping({
+  id: matching(/^[A-Za-z0-9._-]{1,64}$/, "a name of up to 64 letters, digits, dots, _ and -"),
+  key: v.pipe(
+    v.string(MASTER_KEY),
+    v.check((key) => Buffer.from(key, "base64").length === MASTER_KEY_BYTES, MASTER_KEY),
+  ),
+});
+
+const masterKeys = v.pipe(
+  some(masterKey, "a list of master keys, the newest first"),
+  v.check((keys) => new Set(keys.map(({ id }) => id)).size === keys.length, "ids that differ"),
+);
+
+export const options = v.strictObject({
+  /** Where customers reach the gateway, for links in mails and the cookie. Default: the listening address. */
+  public_url: v.optional(url(["https?"], ADDRESS)),
+  /** Without a mail server the links that it would send are printed on stdout. */
+  smtp: v.optional(smtp),
+  /** By which keys are kept so that their owners can copy them again; the newest first. */
+  master_keys: v.optional(masterKeys),
+  /** Proxies in front of the gateway that add to x-forwarded-for; 0: its clients connect themselves. */
+  proxies: v.optional(whole(0, 10), 0),
+  language: v.optional(oneOf(["vi", "en"]), "vi"),
+  /** Keys of one account that may be active at a time. */
+  active_keys_max: v.optional(whole(1, 1000), 10),
+  /** A session ends after this long without a request, and after this long in any case. */
+  session_idle_hours: v.optional(whole(1, 8_760), 168),
+  session_days: v.optional(whole(1, 365), 30),
+});
+
+export type Options = v.InferOutput<typeof options>;
+export type Language = Options["language"];
+export type SmtpOptions = NonNullable<Options["smtp"]>;
+export type MasterKeyOptions = NonNullable<Options["master_keys"]>;

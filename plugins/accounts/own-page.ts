@@ -1,0 +1,22 @@
+import type { PlainRequest } from "../../core/http/router.ts";
+import { Refusal } from "../../core/refusal.ts";
+
+/**
+ * Refuses a request that a browser sends for a page of another site. Clients that are no browsers send neither
+ * header, and have no cookie that a page could abuse.
+ */
+export function fromElsewhere({ headers }: PlainRequest, publicUrl: string): Refusal | undefined {
+  const site = headers["sec-fetch-site"];
+  if (site !== undefined && site !== "same-origin" && site !== "none") return refused();
+  const origin = headers["origin"];
+  if (origin === undefined || origin === new URL(publicUrl).origin) return undefined;
+  // The gateway has as many names as lead to it; a page of another site cannot choose the header `host`.
+  const isOwn = URL.canParse(origin) && new URL(origin).host === headers["host"]?.toLowerCase();
+  return isOwn ? undefined : refused();
+}
+
+function refused(): Refusal {
+  return new Refusal(403, "permission_error", "This request came from another site's page.", {
+    code: "wrong_origin",
+  });
+}

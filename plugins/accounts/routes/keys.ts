@@ -1,0 +1,99 @@
+import { isId, readBody } from "../../../core/http/json-input.ts";
+import { type CustomerRoute, conflict, done, notFound } from "../../../core/http/json-route.ts";
+import { formatVnd } from "../../../core/money.ts";
+import { Refusal } from "../../../core/refusal.ts";
+import type { Desk } from "../desk.ts";
+import { newKey } from "../input.ts";
+import { type KeyRow, keyOf, keysOf } from "../key-records.ts";
+
+/** API keys of the customer who asks: another's are as if they were not there. */
+export function keyRoutes(desk: Desk): CustomerRoute[] {
+  const { services, sealer, throttle, options } = desk;
+  const { keys, database, log } = services;
+  return [
+    {
+      method: "GET",
+      path: "/keys",
+      async handle(_, { accountId }) {
+        return done({ data: (await keysOf(database, accountId)).map(bodyOf) });
+      },
+    },
+    {
+      method: "POST",
+      path: "/keys",
+      async handle({ body }, { accountId, isEmailVerified }) {
+        const wanted = readBody(newKey, body);
+        if (wanted instanceof Refusal) return wanted;
+        if (!isEmailVerified) return notVerified();
+        const refusal = await throttle.take(["key", accountId]);
+        if (refusal) return refusal;
+        const made = await keys.create(accountId, wanted.name, options.active_keys_max);
+        if (made.kind === "no_account") return notFound("There is no such account.");
+        if (made.kind === "too_many_keys") return tooMany(options.active_keys_max);
+        const { id, key, prefix } = made;
+        return done({ id, key, name: wanted.name, prefix }, 201);
+      },
+    },
+    {
+      method: "POST",
+      path: "/keys/:key/reveal",
+      async handle({ params }, { accountId }) {
+        const id = params["key"] ?? "";
+        const record = isId(id) ? await keyOf(database, accountId, id) : undefined;
+        if (record === undefined) return noSuchKey();
+        if (record === "unsealed") return notRecoverable();
+        const key = sealer.open(record);
+        if (key !== undefined) return done({ key });
+        log.error({ key_id: id, master_key: record.sealedBy }, "a sealed key cannot be opened");
+        return notRecoverable();
+      },
+    },
+    {
+      method: "POST",
+      path: "/keys/:key/revoke",
+      async handle({ params }, { accountId }) {
+        const id = params["key"] ?? "";
+        const record = isId(id) ? await keyOf(database, accountId, id) : undefined;
+        if (record === undefined || !(await keys.revoke(id))) return noSuchKey();
+        return done({ id, status: "revoked" });
+      },
+    },
+  ];
+}
+
+function bodyOf(key: KeyRow): object {
+  return {
+    id: key.id,
+    name: key.name,
+    prefix: key.prefix,
+    status: key.status,
+    created_at: key.createdAt.toISOString(),
+    revoked_at: key.revokedAt?.toISOString() ?? null,
+    last_used_at: key.lastUsedAt?.toISOString() ?? null,
+    cost_vnd: formatVnd(key.costMicroVnd),
+    recoverable: key.isRecoverable,
+  };
+}
+
+function noSuchKey(): Refusal {
+  return notFound("You have no such key.", "key");
+}
+
+function notVerified(): Refusal {
+  const message = "Verify your e-mail address first, by the link that was sent to it.";
+  return new Refusal(403, "permission_error", message, { code: "email_not_verified" });
+}
+
+function tooMany(max: number): Refusal {
+  return conflict(
+    "too_many_keys",
+    `You have ${max} active keys, which is the most: revoke one first.`,
+  );
+}
+
+function notRecoverable(): Refusal {
+  return conflict(
+    "key_not_recoverable",
+    "The text of this key was not kept, so it cannot be shown again: make another key.",
+  );
+}

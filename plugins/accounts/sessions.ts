@@ -1,0 +1,173 @@
+import type { Clock } from "../../core/clock.ts";
+import type { Customer } from "../../core/gates.ts";
+import type { PlainRequest } from "../../core/http/router.ts";
+import { newId } from "../../core/id.ts";
+import type { Database } from "../../core/ledger/database.ts";
+import { Refusal } from "../../core/refusal.ts";
+import { tokenIn } from "./cookie.ts";
+import type { Options } from "./options.ts";
+import { fromElsewhere } from "./own-page.ts";
+import { remoteAddressOf } from "./remote-address.ts";
+import { hashOf, isCsrfToken, newToken } from "./secret.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** A session's last use is written this seldom, so that most requests only read. */
+const SEEN_EVERY_MS = 60_000;
+/** Of one account; the oldest makes room. */
+const SESSIONS_MAX = 50;
+const AGENT_CHARACTERS_MAX = 200;
+
+export interface Session {
+  readonly id: string;
+  readonly createdAt: Date;
+  readonly seenAt: Date;
+  readonly remoteAddress: string;
+  readonly userAgent: string;
+}
+
+interface Found {
+  readonly sessionId: string;
+  readonly accountId: string;
+  readonly email: string;
+  readonly status: "active" | "suspended";
+  readonly isEmailVerified: boolean;
+  readonly seenAt: Date;
+}
+
+/** Sessions of customers: a random token in a cookie, of which the database has the hash. */
+export class Sessions {
+  private readonly database: Database;
+  private readonly clock: Clock;
+  private readonly options: Options;
+
+  constructor(database: Database, clock: Clock, options: Options) {
+    this.database = database;
+    this.clock = clock;
+    this.options = options;
+  }
+
+  get maxAgeS(): number {
+    return (this.options.session_days * DAY_MS) / 1000;
+  }
+
+  /** The token of a new session; undefined where the password that was checked was changed meanwhile. */
+  async open(
+    accountId: string,
+    checkedHash: string,
+    request: PlainRequest,
+  ): Promise<string | undefined> {
+    const token = newToken();
+    const now = this.clock.now();
+    const [row] = await this.database.query<{ opened: boolean }>(
+      "select open_session($1, $2, $3, $4, $5, $6, $7, $8) as opened",
+      [
+        accountId,
+        checkedHash,
+        newId(now),
+        hashOf(token),
+        new Date(now),
+        remoteAddressOf(request, this.options.proxies),
+        agentOf(request),
+        SESSIONS_MAX,
+      ],
+    );
+    return row?.opened ? token : undefined;
+  }
+
+  /** Who asks, by the cookie; with a request that changes something, that their own page sends it. */
+  async enter(request: PlainRequest, publicUrl: string): Promise<Customer | Refusal> {
+    const token = tokenIn(request.headers["cookie"]);
+    if (token === undefined) return notSignedIn();
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      const elsewhere = fromElsewhere(request, publicUrl);
+      if (elsewhere) return elsewhere;
+      if (!isCsrfToken(request.headers["x-csrf-token"], token)) return noCsrfToken();
+    }
+    const found = await this.find(token);
+    if (found === undefined) return notSignedIn();
+    if (found.status !== "active") return suspended();
+    const { accountId, email, isEmailVerified, sessionId } = found;
+    return { accountId, email, isEmailVerified, sessionId };
+  }
+
+  /** Sessions of an account that have not ended, the latest first. */
+  list(accountId: string): Promise<Session[]> {
+    return this.database.query(
+      `select id, created_at as "createdAt", seen_at as "seenAt",
+        remote_address as "remoteAddress", user_agent as "userAgent"
+      from account_sessions where account_id = $1 and created_at > $2 and seen_at > $3
+      order by created_at desc, id desc`,
+      [accountId, ...this.bounds()],
+    );
+  }
+
+  /** Whether the account had this session. */
+  async end(accountId: string, sessionId: string): Promise<boolean> {
+    const ended = await this.database.query(
+      "delete from account_sessions where account_id = $1 and id = $2 returning id",
+      [accountId, sessionId],
+    );
+    return ended.length > 0;
+  }
+
+  async endAll(accountId: string): Promise<void> {
+    await this.database.query("delete from account_sessions where account_id = $1", [accountId]);
+  }
+
+  /** Forgets sessions that are over. */
+  async sweep(): Promise<void> {
+    await this.database.query(
+      "delete from account_sessions where created_at <= $1 or seen_at <= $2",
+      this.bounds(),
+    );
+  }
+
+  private async find(token: string): Promise<Found | undefined> {
+    const tokenHash = hashOf(token);
+    const [found] = await this.database.query<Found>(
+      `select session.id as "sessionId", account.id as "accountId", account.email, account.status,
+        credentials.verified_at is not null as "isEmailVerified", session.seen_at as "seenAt"
+      from account_sessions session
+      join accounts account on account.id = session.account_id
+      join account_credentials credentials on credentials.account_id = account.id
+      where session.token_hash = $1 and session.created_at > $2 and session.seen_at > $3`,
+      [tokenHash, ...this.bounds()],
+    );
+    const now = this.clock.now();
+    if (found && now - found.seenAt.getTime() > SEEN_EVERY_MS) {
+      await this.database.query("update account_sessions set seen_at = $2 where token_hash = $1", [
+        tokenHash,
+        new Date(now),
+      ]);
+    }
+    return found;
+  }
+
+  /** Before these, sessions that were opened, and that were last used, have ended. */
+  private bounds(): [Date, Date] {
+    const now = this.clock.now();
+    const { session_days, session_idle_hours } = this.options;
+    return [new Date(now - session_days * DAY_MS), new Date(now - session_idle_hours * HOUR_MS)];
+  }
+}
+
+/** What a browser says that it is, as far as it can be shown. */
+function agentOf(request: PlainRequest): string {
+  const agent = request.headers["user-agent"] ?? "";
+  return agent.replace(/[^\x20-\x7e]/g, "?").slice(0, AGENT_CHARACTERS_MAX);
+}
+
+function notSignedIn(): Refusal {
+  return new Refusal(401, "authentication_error", "Sign in first.", { code: "not_signed_in" });
+}
+
+function noCsrfToken(): Refusal {
+  const message = "The header x-csrf-token must hold the token that /account/v1/me answers.";
+  return new Refusal(403, "permission_error", message, { code: "wrong_csrf_token" });
+}
+
+export function suspended(): Refusal {
+  const message = "This account is suspended; write to support.";
+  return new Refusal(403, "permission_error", message, { code: "account_suspended" });
+}

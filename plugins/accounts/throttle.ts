@@ -1,0 +1,83 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "../../core/clock.ts";
+import type { Database } from "../../core/ledger/database.ts";
+import { Refusal } from "../../core/refusal.ts";
+
+/** So many at once after a quiet time, and one more every so often. */
+interface Rate {
+  readonly burst: number;
+  readonly periodS: number;
+}
+
+const MINUTE_S = 60;
+const HOUR_S = 3_600;
+
+/** What is limited, and how much. Failed attempts count where a password is checked; elsewhere all do. */
+const RATES = {
+  /** Passwords tried for one account from one address. */
+  password: { burst: 5, periodS: MINUTE_S },
+  /** Passwords tried for one account, from anywhere. A whole network guesses 2,400 a day. */
+  account: { burst: 100, periodS: HOUR_S / 100 },
+  /** Requests that cost a hash or a look at a token, from one address: many customers may share one. */
+  address: { burst: 60, periodS: 1 },
+  signUp: { burst: 20, periodS: HOUR_S / 20 },
+  /** Mails to one address, whoever asks for them. */
+  mail: { burst: 3, periodS: 10 * MINUTE_S },
+  /** Keys made by one account, revoked ones included. */
+  key: { burst: 30, periodS: HOUR_S / 60 },
+} satisfies Record<string, Rate>;
+
+/** What is attempted, and by whom or for whom. */
+export type Attempt = readonly [what: keyof typeof RATES, subject: string];
+
+/**
+ * Limits on attempts, in the ledger's database: shared by all processes, and there after a restart. The rate
+ * limiter of calls is no place for them, since it lets everything pass while Redis is away.
+ */
+export class Throttle {
+  private readonly database: Database;
+  private readonly clock: Clock;
+
+  constructor(database: Database, clock: Clock) {
+    this.database = database;
+    this.clock = clock;
+  }
+
+  /** Takes one attempt out of each limit, or none where one of them is used up. */
+  async take(...attempts: readonly Attempt[]): Promise<Refusal | undefined> {
+    const limits = attempts.map(([what, subject]) => ({
+      name: nameOf(what, subject).toString("base64"),
+      period: RATES[what].periodS,
+      burst: RATES[what].burst,
+    }));
+    const [row] = await this.database.query<{ wait: number }>(
+      "select take_attempt($1::text::json, $2) as wait",
+      [JSON.stringify(limits), new Date(this.clock.now())],
+    );
+    const waitS = Math.ceil(row?.wait ?? 0);
+    return waitS > 0 ? tooMany(waitS) : undefined;
+  }
+
+  /** The attempts were none: the password was right. */
+  async giveBack(...attempts: readonly Attempt[]): Promise<void> {
+    for (const [what, subject] of attempts) {
+      await this.database.query(
+        `update account_throttles set arrival = arrival - make_interval(secs => $2::float8)
+        where name = $1`,
+        [nameOf(what, subject), RATES[what].periodS],
+      );
+    }
+  }
+}
+
+function nameOf(what: string, subject: string): Buffer {
+  return createHash("sha256").update(`${what} ${subject}`).digest();
+}
+
+function tooMany(waitS: number): Refusal {
+  const message = `Too many attempts: try again in ${waitS} seconds.`;
+  return new Refusal(429, "rate_limit_error", message, {
+    code: "too_many_attempts",
+    headers: ["retry-after", String(waitS)],
+  });
+}

@@ -1,0 +1,21 @@
+import { randomBytes } from "node:crypto";
+import type { Customers } from "../../core/customers.ts";
+import { readKept, writeKept } from "./kept.ts";
+
+const RANDOM_BYTES = 12;
+
+/**
+ * The password by which the demo account signs in, the same at every start; undefined where customers cannot
+ * sign in.
+ */
+export async function demoPassword(
+  customers: Customers,
+  accountId: string,
+  file: string,
+): Promise<string | undefined> {
+  const kept = await readKept(file);
+  const password = kept ?? randomBytes(RANDOM_BYTES).toString("base64url");
+  if (!(await customers.setPassword(accountId, password))) return undefined;
+  if (kept === undefined) await writeKept(file, password);
+  return password;
+}

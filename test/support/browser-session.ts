@@ -1,0 +1,101 @@
+import type { TestGateway } from "./gateway.ts";
+import { type TestMailServer, tokenIn } from "./mail-server.ts";
+
+export const PASSWORD = "mật khẩu rất dài";
+
+export interface AccountAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever fields it expects.
+  readonly body: any;
+  /** `error.code` of a refusal. */
+  readonly code: string | undefined;
+}
+
+type Target = Pick<TestGateway, "url">;
+
+/** What a browser keeps of the gateway: a cookie, and the CSRF token of the page. */
+export class BrowserSession {
+  readonly target: Target;
+  cookie: string | undefined;
+  csrfToken: string | undefined;
+  /** Sent with every request, over what a browser would send. */
+  headers: Record<string, string> = {};
+
+  constructor(target: Target) {
+    this.target = target;
+  }
+
+  /** Sends a request below `/account/v1` and keeps the cookie and the CSRF token that come back. */
+  async send(
+    method: "GET" | "POST" | "DELETE",
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<AccountAnswer> {
+    const response = await fetch(`${this.target.url}/account/v1${path}`, {
+      method,
+      headers: {
+        "content-type": "application/json",
+        ...(this.cookie !== undefined && { cookie: this.cookie }),
+        ...(this.csrfToken !== undefined && method !== "GET" && { "x-csrf-token": this.csrfToken }),
+        ...this.headers,
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const json = text === "" ? {} : JSON.parse(text);
+    const [cookie] = response.headers.getSetCookie();
+    if (cookie !== undefined) this.cookie = cookie.split(";")[0];
+    if (typeof json.csrf_token === "string") this.csrfToken = json.csrf_token;
+    const code = json.error?.code ?? undefined;
+    return { status: response.status, headers: response.headers, text, body: json, code };
+  }
+
+  get(path: string): Promise<AccountAnswer> {
+    return this.send("GET", path);
+  }
+
+  post(path: string, body: unknown = {}): Promise<AccountAnswer> {
+    return this.send("POST", path, body);
+  }
+
+  async signIn(email: string, password = PASSWORD): Promise<AccountAnswer> {
+    return this.post("/sign-in", { email, password });
+  }
+}
+
+let customers = 0;
+
+export function newEmail(): string {
+  customers += 1;
+  return `person-${process.pid}-${customers}@tollgate.test`;
+}
+
+/** Signs up, verifies the address by the mail, and signs in. */
+export async function signedUp(
+  target: Target,
+  mailServer: TestMailServer,
+  email: string = newEmail(),
+): Promise<BrowserSession & { readonly email: string; readonly accountId: string }> {
+  const session = new BrowserSession(target);
+  session.headers = { "x-forwarded-for": ownAddress() };
+  expectStatus(await session.post("/sign-up", { email, password: PASSWORD }), 202);
+  const [mail] = await mailServer.mailsTo(email);
+  expectStatus(await session.post("/verify", { token: tokenIn(mail) }), 200);
+  const answer = expectStatus(await session.signIn(email), 200);
+  return Object.assign(session, { email, accountId: String(answer.body.account.id) });
+}
+
+/** An address that no other customer of a test has, for gateways with `proxies: 1`. */
+export function ownAddress(): string {
+  customers += 1;
+  return `10.${(customers >> 16) & 255}.${(customers >> 8) & 255}.${customers & 255}`;
+}
+
+function expectStatus(answer: AccountAnswer, status: number): AccountAnswer {
+  if (answer.status !== status) throw new Error(`${answer.status}: ${answer.text}`);
+  return answer;
+}

@@ -1,0 +1,79 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { type ParsedMail, simpleParser } from "mailparser";
+import { SMTPServer } from "smtp-server";
+
+const TIMEOUT_MS = 30_000;
+
+/** A real SMTP server that keeps what it is sent. */
+export interface TestMailServer {
+  readonly port: number;
+  readonly mails: readonly ParsedMail[];
+  /** Answers of this server to the next recipients, `450` or `550` say, instead of taking them. */
+  readonly refusals: number[];
+  /** The mails to an address, once there are so many. */
+  mailsTo(address: string, count?: number): Promise<ParsedMail[]>;
+  stop(): Promise<void>;
+}
+
+export async function startMailServer(login?: {
+  user: string;
+  password: string;
+}): Promise<TestMailServer> {
+  const mails: ParsedMail[] = [];
+  const refusals: number[] = [];
+  const server = new SMTPServer({
+    disabledCommands: ["STARTTLS"],
+    authOptional: login === undefined,
+    allowInsecureAuth: true,
+    onAuth({ username, password }, _session, done) {
+      const isRight = username === login?.user && password === login?.password;
+      if (isRight) done(null, { user: username });
+      else done(new Error("wrong password"));
+    },
+    onRcptTo(_address, _session, done) {
+      const code = refusals.shift();
+      if (code === undefined) done();
+      else done(Object.assign(new Error("not now"), { responseCode: code }));
+    },
+    onData(stream, _session, done) {
+      simpleParser(stream).then((mail) => {
+        mails.push(mail);
+        done();
+      }, done);
+    },
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server.server, "listening");
+  const { port } = server.server.address() as AddressInfo;
+  return {
+    port,
+    mails,
+    refusals,
+    async mailsTo(address, count = 1) {
+      const deadline = performance.now() + TIMEOUT_MS;
+      for (;;) {
+        const found = mails.filter((mail) => addressesOf(mail).includes(address));
+        if (found.length >= count) return found;
+        if (performance.now() > deadline) {
+          throw new Error(`${found.length} of ${count} mails to ${address}`);
+        }
+        await delay(10);
+      }
+    },
+    stop: () => new Promise((resolve) => server.close(resolve)),
+  };
+}
+
+function addressesOf({ to }: ParsedMail): (string | undefined)[] {
+  const objects = to === undefined ? [] : Array.isArray(to) ? to : [to];
+  return objects.flatMap(({ value }) => value.map(({ address }) => address));
+}
+
+/** The token in the link of a mail. */
+export function tokenIn(mail: ParsedMail | undefined): string {
+  const token = /#token=([\w-]+)/.exec(mail?.text ?? "")?.[1];
+  if (token === undefined) throw new Error(`no link in: ${mail?.text}`);
+  return token;
+}
