@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Counts } from "./support/count-reporter.ts";
 
@@ -14,6 +14,7 @@ import type { Counts } from "./support/count-reporter.ts";
  */
 const testFolder = fileURLToPath(new URL(".", import.meta.url));
 const TEST_TIMEOUT_MS = 240_000;
+const SLOWEST_SHOWN = 15;
 const reporter = join(testFolder, "support", "count-reporter.js");
 
 async function main(): Promise<void> {
@@ -23,10 +24,14 @@ async function main(): Promise<void> {
     .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
     .map((file) => join(testFolder, file))
     .sort();
-  const total: Counts = { passed: 0, failed: 0, skipped: 0 };
-  for (const { node, version } of runtimes()) {
-    console.log(`\n== ${version}: ${files.length} files`);
-    const counts = await runUnder(node, files);
+  const total = { passed: 0, failed: 0, skipped: 0 };
+  for (const [at, { node, version }] of runtimes().entries()) {
+    const due = at === 0 ? files : files.filter((file) => !isOnce(file));
+    if (due.length === 0) continue;
+    console.log(`\n== ${version}: ${due.length} files`);
+    const startedMs = performance.now();
+    const counts = await runUnder(node, due);
+    tellTimes(counts, performance.now() - startedMs);
     total.passed += counts.passed;
     total.failed += counts.failed;
     total.skipped += counts.skipped;
@@ -34,6 +39,23 @@ async function main(): Promise<void> {
   const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : "";
   console.log(`\n${total.passed} passed, ${total.failed} failed${skipped}`);
   process.exitCode = total.failed > 0 || total.passed === 0 ? 1 : 0;
+}
+
+/** Long tests of what does not depend on the version of Node: pages in a browser, chaos, the load generator. */
+function isOnce(file: string): boolean {
+  return /\/(?:browser|chaos|bench)\//.test(file);
+}
+
+function tellTimes(counts: Counts, wholeMs: number): void {
+  const slowest = Object.entries(counts.fileMs)
+    .sort(([, one], [, other]) => other - one)
+    .slice(0, SLOWEST_SHOWN)
+    .map(([file, ms]) => `${seconds(ms)} ${relative(testFolder, file)}`);
+  console.log(`\n${seconds(wholeMs)} in all; the slowest files: ${slowest.join(", ")}`);
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
 }
 
 /** This Node, and the other supported one where it is installed and different. */
@@ -68,7 +90,9 @@ async function runUnder(node: string, files: readonly string[]): Promise<Counts>
     { stdio: ["ignore", "inherit", "inherit"] },
   );
   const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
-  const counts: Counts = JSON.parse(readFileSync(counted, "utf8") || '{"passed":0,"failed":0}');
+  const counts: Counts = JSON.parse(
+    readFileSync(counted, "utf8") || '{"passed":0,"failed":0,"skipped":0,"fileMs":{}}',
+  );
   rmSync(folder, { recursive: true, force: true });
   // A runner that fails without a failing test has failed all the same.
   if (code !== 0 && counts.failed === 0) counts.failed = 1;
