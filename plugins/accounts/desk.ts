@@ -54,11 +54,16 @@ export class Desk {
     return blockOf(remoteAddressOf(request, this.options.proxies));
   }
 
-  /** What every request that anybody may send goes through: it comes from no other site, and not too often. */
+  /**
+   * What every request that anybody may send goes through: it comes from no other site, and not too often. Its
+   * address is looked at first, so that a flood leaves no trace of the names that it goes through.
+   */
   async admit(request: PlainRequest, ...attempts: Attempt[]): Promise<Refusal | undefined> {
     const elsewhere = fromElsewhere(request, this.publicUrl);
     if (elsewhere) return elsewhere;
-    return this.throttle.take(["address", this.remoteOf(request)], ...attempts);
+    const tooFast = await this.throttle.take(["address", this.remoteOf(request)]);
+    if (tooFast || attempts.length === 0) return tooFast;
+    return this.throttle.take(...attempts);
   }
 
   languageOf(credentials: { readonly language: Language | null }): Language {

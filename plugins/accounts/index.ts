@@ -32,6 +32,8 @@ export default function accounts(services: Services, settings: Options): Plugin 
   const desk = new Desk(services, settings, mailer, sealer);
   let withdraw = () => {};
   let sweeping: NodeJS.Timeout | undefined;
+  let rotation: Promise<void> | undefined;
+  const stopping = new AbortController();
 
   async function sweep(): Promise<void> {
     try {
@@ -51,8 +53,9 @@ export default function accounts(services: Services, settings: Options): Plugin 
       if (sealer.newest === undefined) {
         log.warn("without master_keys no key can be shown again to its owner");
       }
-      await rotate(database, sealer, log);
+      if (!settings.smtp) log.warn("without smtp the links of mails are printed on stdout");
       withdraw = provide(desk);
+      rotation = rotate(database, sealer, log, stopping.signal);
       sweeping = setInterval(() => void sweep(), SWEEP_MS).unref();
     },
 
@@ -76,6 +79,8 @@ export default function accounts(services: Services, settings: Options): Plugin 
     async stop() {
       clearInterval(sweeping);
       withdraw();
+      stopping.abort();
+      await rotation;
       await mailer.stop();
     },
   };

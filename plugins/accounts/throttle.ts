@@ -27,6 +27,9 @@ const RATES = {
   key: { burst: 30, periodS: HOUR_S / 60 },
 } satisfies Record<string, Rate>;
 
+const REFUSED_MAX = 10_000;
+const REFUSED_MS = 1000;
+
 /** What is attempted, and by whom or for whom. */
 export type Attempt = readonly [what: keyof typeof RATES, subject: string];
 
@@ -37,6 +40,11 @@ export type Attempt = readonly [what: keyof typeof RATES, subject: string];
 export class Throttle {
   private readonly database: Database;
   private readonly clock: Clock;
+  /** Who was refused, until when they need not be looked up: a flood costs the database one look a second. */
+  private readonly refused = new Map<
+    string,
+    { readonly untilMs: number; readonly waitS: number }
+  >();
 
   constructor(database: Database, clock: Clock) {
     this.database = database;
@@ -45,6 +53,11 @@ export class Throttle {
 
   /** Takes one attempt out of each limit, or none where one of them is used up. */
   async take(...attempts: readonly Attempt[]): Promise<Refusal | undefined> {
+    const who = JSON.stringify(attempts);
+    const nowMs = this.clock.monotonic();
+    const before = this.refused.get(who);
+    if (before && nowMs < before.untilMs) return tooMany(before.waitS);
+    this.refused.delete(who);
     const limits = attempts.map(([what, subject]) => ({
       name: nameOf(what, subject).toString("base64"),
       period: RATES[what].periodS,
@@ -54,8 +67,13 @@ export class Throttle {
       "select take_attempt($1::text::json, $2) as wait",
       [JSON.stringify(limits), new Date(this.clock.now())],
     );
-    const waitS = Math.ceil(row?.wait ?? 0);
-    return waitS > 0 ? tooMany(waitS) : undefined;
+    const wait = row?.wait ?? 0;
+    if (wait <= 0) return undefined;
+    const waitS = Math.ceil(wait);
+    if (this.refused.size >= REFUSED_MAX) this.refused.clear();
+    const untilMs = nowMs + Math.min(wait * 1000, REFUSED_MS);
+    this.refused.set(who, { untilMs, waitS });
+    return tooMany(waitS);
   }
 
   /** The attempts were none: the password was right. */

@@ -10,6 +10,7 @@ export interface Transport {
 
 const CONNECTIONS_MAX = 2;
 const TIMEOUT_MS = 15_000;
+const OWN_MACHINE = new Set(["localhost", "127.0.0.1", "::1"]);
 
 /** Mails through an SMTP server. */
 export function smtpTransport({
@@ -26,7 +27,11 @@ export function smtpTransport({
     host,
     port,
     secure,
-    ...(user !== undefined && { auth: { user, pass: password ?? "" } }),
+    ...(user !== undefined && {
+      auth: { user, pass: password ?? "" },
+      // A password goes over no network in clear.
+      requireTLS: !secure && !OWN_MACHINE.has(host),
+    }),
     connectionTimeout: TIMEOUT_MS,
     greetingTimeout: TIMEOUT_MS,
     socketTimeout: 2 * TIMEOUT_MS,
@@ -36,7 +41,10 @@ export function smtpTransport({
   return {
     async send(to, { subject, text }) {
       // As an object the address is one address, whatever characters are in it.
-      await transporter.sendMail({ from, to: { name: "", address: to }, subject, text });
+      const address = { name: "", address: to };
+      // RFC 3834: nobody's absence assistant answers.
+      const headers = { "auto-submitted": "auto-generated" };
+      await transporter.sendMail({ from, to: address, subject, text, headers });
     },
     close: () => transporter.close(),
   };

@@ -7,15 +7,35 @@ const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
 
 /**
  * Seals every key anew that an older master key sealed, so that the older one can be taken out of the config.
- * Any number of processes may do so at once: what another has sealed meanwhile stays.
+ * Any number of processes may do so at once: what another has sealed meanwhile stays. Meanwhile every key can
+ * be opened, so nobody waits for it. Never rejects: what it leaves, the next start does.
  */
-export async function rotate(database: Database, sealer: Sealer, log: Log): Promise<void> {
+export async function rotate(
+  database: Database,
+  sealer: Sealer,
+  log: Log,
+  stop: AbortSignal,
+): Promise<void> {
   const newest = sealer.newest;
   if (newest === undefined) return;
+  try {
+    await sealAll(database, sealer, newest, log, stop);
+  } catch (error) {
+    log.error({ err: error }, "keys could not be sealed by the newest master key");
+  }
+}
+
+async function sealAll(
+  database: Database,
+  sealer: Sealer,
+  newest: string,
+  log: Log,
+  stop: AbortSignal,
+): Promise<void> {
   let sealed = 0;
   let lost = 0;
   let after = BEFORE_ALL;
-  for (;;) {
+  while (!stop.aborted) {
     const batch = await database.query<SealedRecord>(
       `select id as "keyId", account_id as "accountId", sealed, sealed_by as "sealedBy"
       from api_keys where sealed_by <> $1 and id > $2 order by id limit ${BATCH}`,

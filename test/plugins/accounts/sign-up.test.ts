@@ -1,25 +1,32 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { signedUp } from "../../support/browser-session.ts";
-import { startGateway, type TestGateway } from "../../support/gateway.ts";
-import { startMailServer, type TestMailServer } from "../../support/mail-server.ts";
+import { type AccountsGateway, startAccountsGateway } from "../../support/accounts.ts";
+import { admin } from "../../support/admin.ts";
+import {
+  BrowserSession,
+  newEmail,
+  ownAddress,
+  PASSWORD,
+  signedUp,
+} from "../../support/browser-session.ts";
+import type { TestGateway } from "../../support/gateway.ts";
+import { type TestMailServer, tokenIn } from "../../support/mail-server.ts";
 
 describe("sign-up", () => {
+  let all: AccountsGateway;
   let gateway: TestGateway;
   let mailServer: TestMailServer;
   before(async () => {
-    mailServer = await startMailServer();
-    const smtp = {
-      host: "127.0.0.1",
-      port: mailServer.port,
-      from: "Tollgate <no-reply@tollgate.test>",
-    };
-    gateway = await startGateway({ plugins: { accounts: { smtp, proxies: 1 } } });
+    all = await startAccountsGateway();
+    ({ gateway, mailServer } = all);
   });
-  after(async () => {
-    await gateway.close();
-    await mailServer.stop();
-  });
+  after(() => all.close());
+
+  function visitor(): BrowserSession {
+    const session = new BrowserSession(gateway);
+    session.headers = { "x-forwarded-for": ownAddress() };
+    return session;
+  }
 
   it("leads by a mail in both languages to a key that works", async () => {
     const customer = await signedUp(gateway, mailServer);
@@ -28,13 +35,207 @@ describe("sign-up", () => {
     assert.ok(mail?.text?.includes(`${gateway.url}/dashboard/verify#token=`));
     const made = await customer.post("/keys", { name: "laptop" });
     assert.equal(made.status, 201, made.text);
-    const models = await fetch(`${gateway.url}/v1/models`, {
-      headers: { "x-api-key": made.body.key },
+    const headers = { "x-api-key": made.body.key };
+    assert.equal((await fetch(`${gateway.url}/v1/models`, { headers })).status, 200);
+    const { body } = await customer.get("/me");
+    assert.deepEqual(
+      { ...body, created_at: null, csrf_token: null },
+      {
+        id: customer.accountId,
+        email: customer.email,
+        email_verified: true,
+        language: "vi",
+        created_at: null,
+        discount_bps: 0,
+        csrf_token: null,
+      },
+    );
+    assert.equal(new Date(body.created_at).toISOString(), body.created_at);
+    const wallet = { balance_vnd: "0", held_vnd: "0", available_vnd: "0", pending_vnd: "0" };
+    assert.deepEqual((await customer.get("/wallet")).body, wallet);
+  });
+
+  it("takes the language that is asked for, and lets it be changed", async () => {
+    const customer = visitor();
+    const email = newEmail();
+    await customer.post("/sign-up", { email, password: PASSWORD, language: "en" });
+    const [mail] = await mailServer.mailsTo(email);
+    assert.match(mail?.subject ?? "", /Verify.*Xác minh/);
+    assert.equal((await customer.signIn(email)).body.account.language, "en");
+    assert.equal((await customer.post("/me", { language: "vi" })).body.language, "vi");
+    assert.equal((await customer.get("/me")).body.language, "vi");
+    assert.equal((await customer.post("/me", { language: "fr" })).status, 400);
+  });
+
+  it("knows an address in any case of letters, and with space around it", async () => {
+    const email = newEmail();
+    await visitor().post("/sign-up", { email: ` ${email.toUpperCase()} `, password: PASSWORD });
+    await mailServer.mailsTo(email);
+    assert.equal((await visitor().signIn(email.toUpperCase())).status, 200);
+  });
+
+  for (const [what, body, param] of [
+    ["no address", { password: PASSWORD }, "email"],
+    ["what is no address", { email: "nobody", password: PASSWORD }, "email"],
+    ["two addresses", { email: "a@b.vn, c@d.vn", password: PASSWORD }, "email"],
+    [
+      "an address with a line break",
+      { email: "a@b.vn\r\nbcc: c@d.vn", password: PASSWORD },
+      "email",
+    ],
+    ["no password", { email: "a@b.vn" }, "password"],
+    ["nine characters", { email: "a@b.vn", password: "khẩu 5678" }, "password"],
+    // Decomposed they are twenty code points.
+    [
+      "nine letters with marks",
+      { email: "a@b.vn", password: "ậậậậậậậậậ".normalize("NFD") },
+      "password",
+    ],
+    ["201 characters", { email: "a@b.vn", password: "x".repeat(201) }, "password"],
+    ["a password that is a number", { email: "a@b.vn", password: 1234567890 }, "password"],
+    ["another language", { email: "a@b.vn", password: PASSWORD, language: "fr" }, "language"],
+    ["a field that is not there", { email: "a@b.vn", password: PASSWORD, admin: true }, "admin"],
+    ["a list", [], null],
+    ["what is no JSON", "{", null],
+  ] as const) {
+    it(`refuses ${what}`, async () => {
+      const answer = await visitor().post("/sign-up", body);
+      assert.equal(answer.status, 400, answer.text);
+      assert.equal(answer.body.error.param, param);
+      assert.ok(!answer.text.includes("khẩu 5678"), "it repeats no password");
     });
-    assert.equal(models.status, 200);
-    const me = await customer.get("/me");
-    assert.equal(me.body.email_verified, true);
-    const revealed = await customer.post(`/keys/${made.body.id}/reveal`);
-    assert.equal(revealed.body.key, made.body.key);
+  }
+
+  it("takes passwords of 10 and of 200 characters, of any kind", async () => {
+    for (const password of ["0123456789", "🔑".repeat(200)]) {
+      const email = newEmail();
+      assert.equal((await visitor().post("/sign-up", { email, password })).status, 202);
+      assert.equal((await visitor().signIn(email, password)).status, 200);
+    }
+  });
+
+  it("makes no key until the address is verified, and says so", async () => {
+    const customer = visitor();
+    const email = newEmail();
+    await customer.post("/sign-up", { email, password: PASSWORD });
+    assert.equal((await customer.signIn(email)).body.account.email_verified, false);
+    const refused = await customer.post("/keys", { name: "too soon" });
+    assert.deepEqual([refused.status, refused.code], [403, "email_not_verified"]);
+    assert.equal((await customer.post("/verification/resend")).status, 202);
+    const [, again] = await mailServer.mailsTo(email, 2);
+    assert.equal((await visitor().post("/verify", { token: tokenIn(again) })).status, 200);
+    assert.equal((await customer.post("/keys", { name: "now" })).status, 201);
+    // Once verified there is nothing to send.
+    assert.equal((await customer.post("/verification/resend")).status, 202);
+    // The older link is as good, and a second look at one does no harm.
+    const [first] = await mailServer.mailsTo(email);
+    assert.equal((await visitor().post("/verify", { token: tokenIn(first) })).status, 200);
+    assert.equal((await mailServer.mailsTo(email)).length, 2);
+  });
+
+  it("refuses tokens that are none, and those of another purpose", async () => {
+    const customer = await signedUp(gateway, mailServer);
+    await visitor().post("/password/forgot", { email: customer.email });
+    const [, resetMail] = await mailServer.mailsTo(customer.email, 2);
+    for (const token of ["x".repeat(43), "", "short", null, tokenIn(resetMail)]) {
+      const answer = await visitor().post("/verify", { token });
+      assert.deepEqual([answer.status, answer.code], [400, "invalid_token"], String(token));
+    }
+  });
+
+  it("sends one address three mails, and then makes it wait, whoever asks", async () => {
+    const email = newEmail();
+    const customer = visitor();
+    await customer.post("/sign-up", { email, password: PASSWORD });
+    await customer.signIn(email);
+    assert.equal((await customer.post("/verification/resend")).status, 202);
+    assert.equal((await visitor().post("/password/forgot", { email })).status, 202);
+    for (const [session, path, body] of [
+      [customer, "/verification/resend", {}],
+      [visitor(), "/password/forgot", { email }],
+      [visitor(), "/sign-up", { email, password: PASSWORD }],
+    ] as const) {
+      const answer = await session.post(path, body);
+      assert.deepEqual([answer.status, answer.code], [429, "too_many_attempts"], path);
+      const waitS = Number(answer.headers.get("retry-after"));
+      assert.ok(waitS > 590 && waitS <= 600, `${waitS}`);
+    }
+  });
+
+  it("takes twenty an hour from one address, and goes on for others", async () => {
+    const headers = { "x-forwarded-for": ownAddress() };
+    const password = "short";
+    const tried = visitor();
+    tried.headers = headers;
+    // What is refused for its form costs nothing.
+    assert.equal((await tried.post("/sign-up", { email: newEmail(), password })).status, 400);
+    const answers = await Promise.all(
+      Array.from({ length: 25 }, () =>
+        tried.post("/sign-up", { email: newEmail(), password: PASSWORD }),
+      ),
+    );
+    assert.equal(answers.filter(({ status }) => status === 202).length, 20);
+    assert.equal(answers.filter(({ code }) => code === "too_many_attempts").length, 5);
+    const other = await visitor().post("/sign-up", { email: newEmail(), password: PASSWORD });
+    assert.equal(other.status, 202);
+  });
+
+  describe("does not tell who has an account", () => {
+    it("by its answer: only the owner's mail differs", async () => {
+      const customer = await signedUp(gateway, mailServer);
+      const fresh = newEmail();
+      const body = { password: "another password" };
+      const [taken, free] = [
+        await visitor().post("/sign-up", { ...body, email: customer.email }),
+        await visitor().post("/sign-up", { ...body, email: fresh }),
+      ];
+      assert.deepEqual([taken.status, taken.text], [free.status, free.text]);
+      assert.deepEqual(comparable(taken.headers), comparable(free.headers));
+      const [, mail] = await mailServer.mailsTo(customer.email, 2);
+      assert.match(mail?.subject ?? "", /đã có tài khoản.*already have an account/);
+      assert.ok(mail?.text?.includes(`${gateway.url}/dashboard/reset#token=`));
+      // The stranger's password is not the account's.
+      assert.equal((await visitor().signIn(customer.email, "another password")).status, 401);
+      assert.equal((await visitor().signIn(customer.email)).status, 200);
+    });
+
+    it("by its time: both hash a password, and answer at a full quarter of a second", async () => {
+      const customer = await signedUp(gateway, mailServer);
+      for (const email of [customer.email, newEmail()]) {
+        const startedMs = performance.now();
+        await visitor().post("/sign-up", { email, password: PASSWORD });
+        assert.ok(performance.now() - startedMs >= 249, email);
+      }
+    });
+
+    it("by the answer to a forgotten password", async () => {
+      const customer = await signedUp(gateway, mailServer);
+      const [there, nowhere] = [
+        await visitor().post("/password/forgot", { email: customer.email }),
+        await visitor().post("/password/forgot", { email: newEmail() }),
+      ];
+      assert.deepEqual([there.status, there.text], [nowhere.status, nowhere.text]);
+      assert.deepEqual(comparable(there.headers), comparable(nowhere.headers));
+    });
+
+    it("by a wrong password, nor whether it has one", async () => {
+      const customer = await signedUp(gateway, mailServer);
+      const withoutPassword = newEmail();
+      await admin(gateway, "POST", "/accounts", { email: withoutPassword });
+      const answers = [];
+      for (const email of [customer.email, newEmail(), withoutPassword]) {
+        answers.push(await visitor().signIn(email, "a wrong password"));
+      }
+      for (const { status, text, headers } of answers) {
+        assert.deepEqual([status, text], [401, answers[0]?.text]);
+        assert.deepEqual(comparable(headers), comparable(answers[0]!.headers));
+      }
+    });
   });
 });
+
+/** The headers of an answer, without those that differ each time. */
+function comparable(headers: Headers): object {
+  const { "x-request-id": _, date: __, ...rest } = Object.fromEntries(headers);
+  return rest;
+}

@@ -1,0 +1,229 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { formatVnd, MICRO_VND_PER_VND, parseVnd } from "../../../core/money.ts";
+import { type AccountsGateway, startAccountsGateway } from "../../support/accounts.ts";
+import { admin, credit, settledWallet } from "../../support/admin.ts";
+import { type BrowserSession, signedUp } from "../../support/browser-session.ts";
+import type { TestGateway } from "../../support/gateway.ts";
+import { ledgerSql } from "../../support/ledger-sql.ts";
+import { bodies, paths, post } from "../../support/requests.ts";
+
+describe("keys", () => {
+  let all: AccountsGateway;
+  let gateway: TestGateway;
+  before(async () => {
+    all = await startAccountsGateway();
+    ({ gateway } = all);
+  });
+  after(() => all.close());
+
+  const customer = () => signedUp(gateway, all.mailServer);
+
+  async function listed(session: BrowserSession): Promise<KeyInList[]> {
+    return (await session.get("/keys")).body.data;
+  }
+
+  it("are made with a name, and listed without their text", async () => {
+    const session = await customer();
+    const { status, body } = await session.post("/keys", { name: " máy tính " });
+    assert.equal(status, 201);
+    assert.match(body.key, /^tg-[\w-]{40}$/);
+    assert.deepEqual([body.name, body.prefix], ["máy tính", body.key.slice(0, 10)]);
+    const list = await session.get("/keys");
+    const [key] = list.body.data;
+    assert.deepEqual(
+      { ...key, created_at: null },
+      {
+        id: body.id,
+        name: "máy tính",
+        prefix: body.prefix,
+        status: "active",
+        created_at: null,
+        revoked_at: null,
+        last_used_at: null,
+        cost_vnd: "0",
+        recoverable: true,
+      },
+    );
+    assert.ok(!list.text.includes(body.key));
+    for (const name of ["", " ", "x".repeat(101), "two\nlines", 5, undefined]) {
+      const answer = await session.post("/keys", { name });
+      assert.deepEqual([answer.status, answer.body.error.param], [400, "name"]);
+    }
+  });
+
+  it("are shown again to their owner", async () => {
+    const session = await customer();
+    const { body } = await session.post("/keys", { name: "one" });
+    const revealed = await session.post(`/keys/${body.id}/reveal`);
+    assert.deepEqual([revealed.status, revealed.body], [200, { key: body.key }]);
+    assert.equal(revealed.headers.get("cache-control"), "no-store");
+    for (const id of ["x", "'", "00000000-0000-0000-0000-000000000000"]) {
+      assert.equal((await session.post(`/keys/${id}/reveal`)).status, 404);
+      assert.equal((await session.post(`/keys/${id}/revoke`)).status, 404);
+    }
+  });
+
+  it("that an operator makes are shown to their owner too", async () => {
+    const session = await customer();
+    const path = `/accounts/${session.accountId}/keys`;
+    const { body } = await admin(gateway, "POST", path, { name: "by the operator" });
+    const revealed = await session.post(`/keys/${body["id"]}/reveal`);
+    assert.equal(revealed.body.key, body["key"]);
+  });
+
+  it("that were not kept, or whose text was tampered with, cannot be recovered", async () => {
+    const session = await customer();
+    const other = await customer();
+    const [old, moved, kept] = [
+      (await session.post("/keys", { name: "old" })).body,
+      (await session.post("/keys", { name: "moved" })).body,
+      (await session.post("/keys", { name: "kept" })).body,
+    ];
+    const foreign = (await other.post("/keys", { name: "of another" })).body;
+    await ledgerSql(
+      gateway,
+      `update api_keys set sealed = null, sealed_by = null where id = '${old.id}';
+      update api_keys key set sealed = from_other.sealed
+      from api_keys from_other where key.id = '${moved.id}' and from_other.id = '${foreign.id}'`,
+    );
+    for (const { id } of [old, moved]) {
+      const answer = await session.post(`/keys/${id}/reveal`);
+      assert.deepEqual([answer.status, answer.code], [409, "key_not_recoverable"]);
+    }
+    assert.equal((await session.post(`/keys/${kept.id}/reveal`)).body.key, kept.key);
+    const recoverable = (await listed(session)).map((key) => [key.name, key.recoverable]);
+    assert.deepEqual(Object.fromEntries(recoverable), { old: false, moved: true, kept: true });
+    // They work as before.
+    const headers = { "x-api-key": old.key };
+    assert.equal((await fetch(`${gateway.url}/v1/models`, { headers })).status, 200);
+  });
+
+  it("are ten at most, of eleven at once, and a revoked one makes room", async () => {
+    const session = await customer();
+    const answers = await Promise.all(
+      Array.from({ length: 11 }, (_, n) => session.post("/keys", { name: `key ${n}` })),
+    );
+    assert.equal(answers.filter(({ status }) => status === 201).length, 10);
+    const refused = answers.filter(({ code }) => code === "too_many_keys");
+    assert.deepEqual(
+      refused.map(({ status }) => status),
+      [409],
+    );
+    const made = answers.find(({ status }) => status === 201)?.body;
+    assert.deepEqual((await session.post(`/keys/${made.id}/revoke`)).body, {
+      id: made.id,
+      status: "revoked",
+    });
+    assert.equal((await session.post("/keys", { name: "in its place" })).status, 201);
+    assert.equal((await session.post("/keys", { name: "one more" })).code, "too_many_keys");
+    const list = await listed(session);
+    assert.deepEqual(
+      list.map(({ status }) => status),
+      [...Array.from({ length: 10 }, () => "active"), "revoked"],
+    );
+    assert.ok(list.at(-1)?.revoked_at);
+  });
+
+  it("that are revoked are refused at once", async () => {
+    const session = await customer();
+    const { body } = await session.post("/keys", { name: "leaked" });
+    const headers = { authorization: `Bearer ${body.key}` };
+    assert.equal((await fetch(`${gateway.url}/v1/models`, { headers })).status, 200);
+    assert.equal((await session.post(`/keys/${body.id}/revoke`)).status, 200);
+    assert.equal((await fetch(`${gateway.url}/v1/models`, { headers })).status, 401);
+    // Again is no error.
+    assert.equal((await session.post(`/keys/${body.id}/revoke`)).status, 200);
+  });
+
+  it("say what they cost and when they were last used", async () => {
+    const session = await customer();
+    await credit(gateway, session.accountId, 10_000);
+    const [used, unused] = [
+      (await session.post("/keys", { name: "used" })).body,
+      (await session.post("/keys", { name: "unused" })).body,
+    ];
+    const beforeMs = Date.now();
+    for (let n = 0; n < 3; n++) {
+      assert.equal((await post(gateway, paths.chat, used, bodies.chat())).status, 200);
+    }
+    const { balance } = await settledWallet(gateway, session.accountId);
+    const keys = await listed(session);
+    const [a, b] = [used, unused].map(({ id }) => keys.find((key) => key.id === id));
+    const cost = parseVnd(a?.cost_vnd ?? "") ?? 0n;
+    assert.ok(cost > 0n);
+    assert.equal(formatVnd(10_000n * BigInt(MICRO_VND_PER_VND) - cost), balance);
+    const usedMs = new Date(a?.last_used_at ?? 0).getTime();
+    assert.ok(usedMs >= beforeMs && usedMs <= Date.now());
+    assert.deepEqual([b?.cost_vnd, b?.last_used_at], ["0", null]);
+  });
+});
+
+describe("the master key", () => {
+  it("is in the data folder, for its owner only, where the options name none", async () => {
+    const { gateway, mailServer, close } = await startAccountsGateway();
+    try {
+      const file = join(gateway.data, "master-key");
+      assert.equal(statSync(file).mode & 0o777, 0o600);
+      const key = readFileSync(file, "utf8");
+      assert.equal(Buffer.from(key, "base64").length, 32);
+      const session = await signedUp(gateway, mailServer);
+      const { body } = await session.post("/keys", { name: "before" });
+      await gateway.stop();
+      await gateway.start();
+      assert.equal(readFileSync(file, "utf8"), key);
+      assert.equal((await session.post(`/keys/${body.id}/reveal`)).body.key, body.key);
+    } finally {
+      await close();
+    }
+  });
+
+  it("is replaced by a newer one, which takes over what the older sealed", async () => {
+    const key = () => randomBytes(32).toString("base64");
+    const env = { MASTER_ONE: key(), MASTER_TWO: key() };
+    const [one, two] = [
+      { id: "one", key: `\${MASTER_ONE}` },
+      { id: "two", key: `\${MASTER_TWO}` },
+    ];
+    const { gateway, mailServer, restart, close } = await startAccountsGateway(
+      { env },
+      { master_keys: [one] },
+    );
+    try {
+      const session = await signedUp(gateway, mailServer);
+      const { body } = await session.post("/keys", { name: "sealed by the first" });
+      const reveal = async () => {
+        const answer = await session.post(`/keys/${body.id}/reveal`);
+        return answer.code ?? answer.body.key;
+      };
+      await restart({ master_keys: [two, one] });
+      assert.equal(await reveal(), body.key);
+      const deadline = performance.now() + 30_000;
+      while (!gateway.logs.includes("sealed keys by the newest")) {
+        assert.ok(performance.now() < deadline, gateway.logs);
+        await delay(20);
+      }
+      await restart({ master_keys: [two] });
+      assert.equal(await reveal(), body.key);
+      await restart({ master_keys: [one] });
+      assert.equal(await reveal(), "key_not_recoverable");
+      for (const secret of Object.values(env)) assert.ok(!gateway.logs.includes(secret));
+    } finally {
+      await close();
+    }
+  });
+});
+
+interface KeyInList {
+  readonly id: string;
+  readonly name: string;
+  readonly status: string;
+  readonly revoked_at: string | null;
+  readonly last_used_at: string | null;
+  readonly cost_vnd: string;
+  readonly recoverable: boolean;
+}

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { blockOf, remoteAddressOf } from "../../../plugins/accounts/remote-address.ts";
+
+function addressOf(remoteAddress: string, proxies: number, forwarded?: string): string {
+  const headers = forwarded === undefined ? {} : { "x-forwarded-for": forwarded };
+  const request = { method: "GET", path: "/", params: {}, query: new URLSearchParams(), headers };
+  const rest = { body: Buffer.alloc(0), requestId: "1" };
+  return remoteAddressOf({ ...request, ...rest, remoteAddress }, proxies);
+}
+
+describe("remote addresses", () => {
+  const peer = "10.0.0.1";
+  for (const [what, proxies, forwarded, expected] of [
+    ["the peer where there are no proxies, whatever it claims", 0, "9.9.9.9", peer],
+    ["what our proxy has added, not what its client claimed", 1, "9.9.9.9, 2.2.2.2", "2.2.2.2"],
+    ["what the outer of two proxies has added", 2, "9.9.9.9, 2.2.2.2, 10.0.0.2", "2.2.2.2"],
+    ["the peer where a proxy has added nothing", 1, undefined, peer],
+    ["the peer where there are fewer than there should be", 3, "2.2.2.2, 10.0.0.2", peer],
+    ["the peer where there is no address", 1, "<script>", peer],
+    ["an address without the port that a proxy adds", 1, "2.2.2.2:4711", "2.2.2.2"],
+    ["an IPv6 address without brackets and port", 1, "[2001:db8::1]:4711", "2001:db8:0:0:0:0:0:1"],
+    ["an IPv4 address within IPv6 as itself", 1, "::ffff:2.2.2.2", "2.2.2.2"],
+  ] as const) {
+    it(`are ${what}`, () => assert.equal(addressOf(peer, proxies, forwarded), expected));
+  }
+
+  it("of a socket for both families are IPv4 where the client is", () => {
+    const peerText = "0000:0000:0000:0000:0000:ffff:7f00:0001";
+    assert.equal(addressOf(peerText, 0), "127.0.0.1");
+  });
+
+  for (const [address, block] of [
+    ["192.0.2.7", "192.0.2.7"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2"],
+    ["2001:db8:1:2::9", "2001:db8:1:2"],
+    ["2001:db8::9", "2001:db8:0:0"],
+    ["::1", "0:0:0:0"],
+    ["fe80::1%eth0", "fe80:0:0:0"],
+    ["1::2.3.4.5", "1:0:0:0"],
+  ] as const) {
+    it(`${address} counts as ${block}`, () => assert.equal(blockOf(address), block));
+  }
+});
