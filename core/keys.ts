@@ -2,8 +2,10 @@ import { hash, randomBytes } from "node:crypto";
 import type { Clock } from "./clock.ts";
 import type { HotStore } from "./hot/hot.ts";
 import { newId } from "./id.ts";
+import { isLate } from "./late.ts";
 import type { Account, KeyRecord, Ledger, SealedKey } from "./ledger/ledger.ts";
 import type { Log } from "./log.ts";
+import { QuietLog } from "./quiet-log.ts";
 
 /** A key of the ledger is read again after this long, in the background. */
 const FRESH_MS = 30_000;
@@ -11,6 +13,8 @@ const FRESH_MS = 30_000;
 const STALE_MS = 3_600_000;
 /** Strings that are no key are remembered briefly, so that guessing does not load the ledger. */
 const UNKNOWN_MS = 5_000;
+/** A call does not wait longer than this for its key; one that comes later finds what was read. */
+const READ_TIMEOUT_MS = 1_000;
 const CACHE_ENTRIES_MAX = 100_000;
 
 /** Keys begin with this, so that scanners for leaked secrets recognise them. */
@@ -39,7 +43,7 @@ export class Keys {
   private readonly ledger: Ledger;
   private readonly hot: HotStore;
   private readonly clock: Clock;
-  private readonly log: Log;
+  private readonly log: QuietLog;
   /** By the SHA-256 of the key, in hexadecimal. */
   private readonly cache = new Map<string, Cached>();
   /** Seals every key that is made from now on; without one a key's text is gone once it was shown. */
@@ -49,7 +53,7 @@ export class Keys {
     this.ledger = ledger;
     this.hot = hot;
     this.clock = clock;
-    this.log = log;
+    this.log = new QuietLog(log);
   }
 
   /**
@@ -59,10 +63,11 @@ export class Keys {
   find(secret: string): KeyRecord | undefined | Promise<KeyRecord | undefined> {
     const name = hash("sha256", secret, "hex");
     const cached = this.cache.get(name);
-    if (!cached) return this.read(name, this.remember(name));
+    if (!cached) return this.readSoon(name, this.remember(name));
     const ageMs = this.clock.monotonic() - cached.readAtMs;
-    if (cached.key === undefined) return ageMs < UNKNOWN_MS ? undefined : this.read(name, cached);
-    if (ageMs >= STALE_MS) return this.read(name, cached);
+    if (cached.key === undefined)
+      return ageMs < UNKNOWN_MS ? undefined : this.readSoon(name, cached);
+    if (ageMs >= STALE_MS) return this.readSoon(name, cached);
     if (ageMs >= FRESH_MS) this.refresh(name, cached);
     return cached.key;
   }
@@ -139,6 +144,12 @@ export class Keys {
     };
     this.cache.set(name, cached);
     return cached;
+  }
+
+  private async readSoon(name: string, cached: Cached): Promise<KeyRecord | undefined> {
+    const reading = this.read(name, cached);
+    if (!(await isLate(reading, READ_TIMEOUT_MS))) return reading;
+    throw new Error(`the ledger did not answer within ${READ_TIMEOUT_MS} ms`);
   }
 
   /** Concurrent calls with one key share one reading. */

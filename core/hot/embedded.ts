@@ -8,6 +8,7 @@ import type {
   ExtendResult,
   HoldRequest,
   HoldResult,
+  HotHealth,
   HotStore,
   OutboxEntry,
   Posted,
@@ -279,6 +280,11 @@ export class EmbeddedHotStore implements HotStore {
   }
 
   /** Why no hold is taken now: every hold must find room for its post. */
+  health(): HotHealth {
+    const reason = this.refusal();
+    return reason === undefined ? { kind: "ok" } : { kind: "away", reason };
+  }
+
   private refusal(): string | undefined {
     if (this.outbox.size >= this.options.outboxEntriesMax) {
       return `${this.outbox.size} posted calls wait for the ledger, which is the most that may`;

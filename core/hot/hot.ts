@@ -66,9 +66,17 @@ export interface HotStore {
   /** Posted calls that the ledger has not committed yet, as far as this process knows. */
   backlog(): number;
 
+  /** Whether a call could be charged now. */
+  health(): HotHealth;
+
   start(): Promise<void>;
   stop(): Promise<void>;
 }
+
+/** `impaired`: some wallets cannot be charged at the moment; `away`: none can. */
+export type HotHealth =
+  | { readonly kind: "ok" }
+  | { readonly kind: "impaired" | "away"; readonly reason: string };
 
 export interface HoldRequest {
   readonly callId: string;

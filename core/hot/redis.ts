@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { isLate } from "../late.ts";
 import type { Log } from "../log.ts";
 import { Pulse } from "../pulse.ts";
 import type {
@@ -9,6 +10,7 @@ import type {
   ExtendResult,
   HoldRequest,
   HoldResult,
+  HotHealth,
   HotStore,
   OutboxEntry,
   Posted,
@@ -22,7 +24,6 @@ import { BUCKETS } from "./redis/buckets.ts";
 import type { RedisClient } from "./redis/client.ts";
 import { Holds } from "./redis/holds.ts";
 import { Keeper, type KeeperEvents, type KeeperSettings } from "./redis/keeper.ts";
-import { isLate } from "./redis/late.ts";
 import { isJoining } from "./redis/membership.ts";
 import type { Truth } from "./redis/offers.ts";
 import { Posts } from "./redis/posts.ts";
@@ -188,6 +189,18 @@ export class RedisHotStore implements HotStore {
     return this.settlement.size + this.posts.waiting;
   }
 
+  health(): HotHealth {
+    const reason = this.refusal(0);
+    if (reason !== undefined) return { kind: "away", reason };
+    const out = this.buckets.filter(({ state, open }) => state !== "ready" || !open);
+    if (out.length === 0) return { kind: "ok" };
+    const isAway = out.length === this.buckets.length;
+    return {
+      kind: isAway ? "away" : "impaired",
+      reason: isAway ? "redis is away" : `redis is away for ${out.length} buckets of accounts`,
+    };
+  }
+
   /** Why no hold is taken now: every hold must find room for its post. */
   private refusal(openHolds: number): string | undefined {
     const waiting = this.settlement.size;
@@ -212,6 +225,7 @@ export class RedisHotStore implements HotStore {
 
   private keeperEvents(): KeeperEvents {
     return {
+      failed: (bucket, error) => this.trouble(bucket, error),
       moved: () => this.announcer.moved(),
       leftBehind: (bucket) => this.posts.offerUnsettled(bucket),
       expelled: (bucket) => {

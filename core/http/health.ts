@@ -1,25 +1,41 @@
+import { QuietLog } from "../quiet-log.ts";
 import type { Services } from "../services.ts";
 import type { PlainResponse, Router } from "./router.ts";
 
-const PING_TIMEOUT_MS = 2000;
+const PING_TIMEOUT_MS = 1_000;
 
-/** `GET /healthz`: the process answers. `GET /readyz`: so do its stores. */
+/**
+ * `GET /healthz`: the process answers. `GET /readyz`: calls can be served, and how each store does. It answers 503
+ * only where no call could be charged: while the ledger is away, calls of known customers go on, and while a part
+ * of the hot store is, those of the others do, so a balancer that took the gateway out would make it worse.
+ */
 export function addHealthRoutes(router: Router, services: Services): void {
   const common = { method: "GET", access: "public", bodyBytesMax: 0 } as const;
+  const log = new QuietLog(services.log);
   router.add({ ...common, path: "/healthz", handler: () => json(200, { status: "ok" }) });
   router.add({
     ...common,
     path: "/readyz",
     handler: async () => {
-      try {
-        await services.ledger.ping(PING_TIMEOUT_MS);
-        return json(200, { status: "ready" });
-      } catch (error) {
-        services.log.warn({ err: error }, "not ready: the ledger does not answer");
-        return json(503, { status: "not ready", reason: "the ledger does not answer" });
-      }
+      const ledger = await ledgerState(services, log);
+      const hot = services.hot.health();
+      const isReady = hot.kind !== "away";
+      const reason = hot.kind === "ok" ? undefined : hot.reason;
+      if (reason !== undefined) log.warn({ reason }, "the hot store is not well");
+      const status = isReady ? "ready" : "not ready";
+      return json(isReady ? 200 : 503, { status, hot: hot.kind, ledger, reason });
     },
   });
+}
+
+async function ledgerState({ ledger }: Services, log: QuietLog): Promise<"ok" | "away"> {
+  try {
+    await ledger.ping(PING_TIMEOUT_MS);
+    return "ok";
+  } catch (error) {
+    log.warn({ err: error }, "the ledger does not answer");
+    return "away";
+  }
 }
 
 function json(status: number, body: object): PlainResponse {

@@ -1,5 +1,6 @@
 import type { KeyRecord } from "../../core/ledger/ledger.ts";
 import type { Plugin, Verdict } from "../../core/plugin.ts";
+import { QuietLog } from "../../core/quiet-log.ts";
 import { accountSuspended, Refusal, serviceUnavailable } from "../../core/refusal.ts";
 import type { Services } from "../../core/services.ts";
 
@@ -7,6 +8,8 @@ const KEY_CHARACTERS_MAX = 512;
 
 /** Refuses calls without a valid API key, before their body is read; sets `call.key`. */
 export default function auth({ keys, log }: Services): Plugin {
+  const quietLog = new QuietLog(log);
+
   return {
     name: "auth",
 
@@ -20,7 +23,7 @@ export default function auth({ keys, log }: Services): Plugin {
       const found = keys.find(secret);
       if (!(found instanceof Promise)) return check(found);
       return found.then(check, (error: unknown) => {
-        log.warn({ err: error, call_id: call.id }, "a key could not be looked up");
+        quietLog.warn({ err: error, call_id: call.id }, "a key could not be looked up");
         return serviceUnavailable("The key cannot be checked at the moment; try again shortly.");
       });
 

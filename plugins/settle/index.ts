@@ -5,6 +5,7 @@ import { failpoint } from "../../core/failpoint.ts";
 import type { Posted } from "../../core/hot/hot.ts";
 import { formatVnd, type MicroVnd } from "../../core/money.ts";
 import type { AwaitableVerdict, Plugin, Sink } from "../../core/plugin.ts";
+import { QuietLog } from "../../core/quiet-log.ts";
 import { accountSuspended, Refusal, serviceUnavailable } from "../../core/refusal.ts";
 import type { Services } from "../../core/services.ts";
 import type { WalletHold } from "../../core/wallets.ts";
@@ -49,6 +50,7 @@ export default function settle(
   const { host, port } = config.listen;
   const topup = settings.topup_address ?? `http://${host}:${port}/dashboard`;
   const holds = new WeakMap<Call, Held>();
+  const quietLog = new QuietLog(log);
 
   function insufficient(): Refusal {
     return new Refusal(
@@ -79,7 +81,7 @@ export default function settle(
       case "revoked":
         return refusedKey(call);
       case "unavailable":
-        log.warn({ call_id: call.id, reason: result.reason }, "a hold is not possible");
+        quietLog.warn({ call_id: call.id, reason: result.reason }, "a hold is not possible");
         return serviceUnavailable("Calls cannot be charged at the moment; try again shortly.");
     }
     failpoint("hold.after");

@@ -1,7 +1,15 @@
 import { execFileSync, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -20,13 +28,27 @@ export interface TestPostgres {
   stop(): Promise<void>;
 }
 
+/** A server of this run's own, so that it may be harmed. */
+export interface PostgresServer extends TestPostgres {
+  readonly port: number;
+  /** To all processes of the server. */
+  signal(signal: NodeJS.Signals): void;
+  kill(): Promise<void>;
+  restart(): Promise<void>;
+}
+
+/** A server on a free port, from the machine's binaries, else from those that apt installs. */
+export function startPostgresServer(): Promise<PostgresServer> {
+  return startServer(findBinaries() ?? installBinaries());
+}
+
 /**
  * A real Postgres for one test file: a new database on the server that DATABASE_URL names, else a server
  * of its own on a free port, from the machine's binaries, else from those that apt installs.
  */
 export async function startPostgres(): Promise<TestPostgres> {
   const given = process.env["DATABASE_URL"];
-  return given ? createDatabase(given) : startServer(findBinaries() ?? installBinaries());
+  return given ? createDatabase(given) : startPostgresServer();
 }
 
 async function createDatabase(server: string): Promise<TestPostgres> {
@@ -44,7 +66,7 @@ async function createDatabase(server: string): Promise<TestPostgres> {
   };
 }
 
-async function startServer(binaries: string): Promise<TestPostgres> {
+async function startServer(binaries: string): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-postgres-"));
   const user = serverUser();
   if (user) {
@@ -61,15 +83,32 @@ async function startServer(binaries: string): Promise<TestPostgres> {
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
   const start = () => launch(binaries, data, folder, port, url, user);
   let server = await start();
+  const isGone = () => server.exitCode !== null || server.signalCode !== null;
   const end = async (signal: NodeJS.Signals) => {
-    if (server.exitCode !== null || server.signalCode !== null) return;
+    if (isGone()) return;
     const gone = once(server, "exit");
     server.kill(signal);
     await gone;
   };
+  const signalAll = (signal: NodeJS.Signals) => {
+    if (isGone() || server.pid === undefined) return;
+    for (const pid of [server.pid, ...childrenOf(server.pid)]) {
+      try {
+        process.kill(pid, signal);
+      } catch {
+        // It has ended meanwhile.
+      }
+    }
+  };
   return {
     url,
-    kill: () => end("SIGKILL"),
+    port,
+    signal: signalAll,
+    async kill() {
+      const gone = isGone() ? undefined : once(server, "exit");
+      signalAll("SIGKILL");
+      await gone;
+    },
     async restart() {
       server = await start();
     },
@@ -112,6 +151,16 @@ async function launch(
     await delay(50);
   }
   return server;
+}
+
+/** The server's workers are in process groups of their own. */
+function childrenOf(pid: number): number[] {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
+    return children.split(" ").filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
 }
 
 async function answers(url: string): Promise<boolean> {

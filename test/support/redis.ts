@@ -24,6 +24,8 @@ export interface TestRedis {
 export interface RedisServer {
   readonly port: number;
   readonly url: string;
+  /** Where it keeps its files; gone after `stop`. */
+  readonly folder: string;
   /** One command, on a connection of the test's own. */
   call(name: string, ...args: string[]): Promise<unknown>;
   signal(signal: NodeJS.Signals): void;
@@ -102,7 +104,7 @@ class Server implements RedisServer {
   readonly url: string;
   private readonly binary: string;
   private readonly settings: readonly string[];
-  private readonly folder = mkdtempSync(join(tmpdir(), "tollgate-redis-"));
+  readonly folder = mkdtempSync(join(tmpdir(), "tollgate-redis-"));
   private readonly watchdog = new Watchdog(this.folder);
   private child: ChildProcess | undefined;
   private client: RedisClient | undefined;

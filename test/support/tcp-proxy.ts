@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
+import { Transform, type TransformCallback } from "node:stream";
 
 /** A port that leads to another one on this machine, until it is cut. */
 export interface TcpProxy {
@@ -7,12 +8,15 @@ export interface TcpProxy {
   /** Ends all connections; new ones are refused until `restore`. */
   cut(): void;
   restore(): void;
+  /** Delays every chunk by so much, each way; 0 for none. */
+  slow(delayMs: number): void;
   close(): Promise<void>;
 }
 
 export async function startTcpProxy(target: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let isCut = false;
+  let delayMs = 0;
   const server = createServer((client) => {
     if (isCut) {
       client.destroy();
@@ -29,7 +33,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
         sockets.delete(socket);
         other.destroy();
       });
-      socket.pipe(other);
+      socket.pipe(new Lag(() => delayMs)).pipe(other);
     }
   });
   server.listen(0, "127.0.0.1");
@@ -46,10 +50,29 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     restore() {
       isCut = false;
     },
+    slow(ms) {
+      delayMs = ms;
+    },
     async close() {
       cut();
       server.close();
       await once(server, "close");
     },
   };
+}
+
+/** Passes chunks on in order, each after a delay. */
+class Lag extends Transform {
+  private readonly delayMs: () => number;
+
+  constructor(delayMs: () => number) {
+    super();
+    this.delayMs = delayMs;
+  }
+
+  override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
+    const ms = this.delayMs();
+    if (ms === 0) done(null, chunk);
+    else setTimeout(done, ms, null, chunk);
+  }
 }

@@ -1,6 +1,7 @@
 import { Cluster, Redis } from "ioredis";
 import { Batch } from "./batch.ts";
 import type { Script } from "./scripts.ts";
+import { Silence } from "./silence.ts";
 
 const CONNECT_TIMEOUT_MS = 1_000;
 const RECONNECT_MS_MIN = 25;
@@ -24,11 +25,15 @@ export class RedisClient {
   private readonly client: Redis | Cluster;
   /** For one Redis; a cluster has the pipelines of ioredis, which know where each slot is. */
   private readonly batch: Batch | undefined;
+  private readonly silence: Silence | undefined;
 
   /** `servers`: the URL of one Redis, or of some nodes of a cluster. */
   constructor(servers: string | readonly string[], timeoutMs: number) {
     this.client = connect(servers, timeoutMs);
-    this.batch = this.client instanceof Redis ? new Batch(this.client) : undefined;
+    if (this.client instanceof Redis) {
+      this.batch = new Batch(this.client);
+      this.silence = new Silence(this.client, timeoutMs);
+    }
     // Every command that fails says so to its caller; without a listener the process would end.
     this.client.on("error", () => {});
   }
@@ -40,6 +45,7 @@ export class RedisClient {
   }
 
   disconnect(): void {
+    this.silence?.stop();
     this.client.disconnect();
   }
 
@@ -84,9 +90,6 @@ export function isUnknownScript(error: unknown): boolean {
 function connect(servers: string | readonly string[], timeoutMs: number): Redis | Cluster {
   const common = {
     connectTimeout: CONNECT_TIMEOUT_MS,
-    // A connection that owes answers and stays silent is given up, and all of them are rejected: one timer
-    // for all commands under way, where a timer each costs 1.5 µs.
-    socketTimeout: timeoutMs,
     // What was sent when the connection broke may have been done: whoever sent it decides what to do.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -113,6 +116,7 @@ function connect(servers: string | readonly string[], timeoutMs: number): Redis 
       clusterRetryStrategy: reconnectMs,
       redisOptions: {
         ...common,
+        socketTimeout: timeoutMs,
         // Commands to a node that is being connected wait for it in a queue, which only this bounds.
         commandTimeout: timeoutMs,
         ...(first?.username ? { username: decodeURIComponent(first.username) } : {}),

@@ -18,6 +18,8 @@ export interface KeeperSettings {
 }
 
 export interface KeeperEvents {
+  /** Redis did not answer this round. */
+  failed(bucket: Bucket, error: unknown): void;
   /** Redis has lost something of this bucket, and it goes on in a new epoch. */
   moved(bucket: Bucket): void;
   /** Wallets of the new epoch were opened without the posts that this process still keeps. */
@@ -79,8 +81,7 @@ export class Keeper {
     } catch (error) {
       // The gate is closed, which the next round sees to.
       if (isUnknownScript(error)) return 0;
-      // Whoever fails says so through the bucket: here it is only tried again.
-      this.bucket.setState("away", false);
+      this.events.failed(this.bucket, error);
       this.watch.clear();
       this.failures += 1;
       return Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(this.failures, 4));

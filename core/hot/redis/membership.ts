@@ -1,6 +1,6 @@
+import { isLate } from "../../late.ts";
 import { type Bucket, NotMember } from "./bucket.ts";
 import { isUnknownScript, RedisAway } from "./client.ts";
-import { isLate } from "./late.ts";
 
 const JOIN_WAIT_MS = 900;
 const ATTEMPTS = 3;

@@ -74,3 +74,19 @@ test("a script that the server does not know is loaded once it is asked for", as
   client.disconnect();
   await server.stop();
 });
+
+test("a stall of this process is not taken for silence of redis", async () => {
+  const server = await startRedisServer();
+  const client = await connected(server.url);
+  try {
+    const answers = Array.from({ length: 10 }, () => client.call("PING"));
+    // Sent by now, and answered during the stall.
+    await new Promise(setImmediate);
+    const goOnAtMs = performance.now() + 3 * TIMEOUT_MS;
+    while (performance.now() < goOnAtMs);
+    assert.deepEqual(await Promise.all(answers), Array(10).fill("PONG"));
+  } finally {
+    client.disconnect();
+    await server.stop();
+  }
+});

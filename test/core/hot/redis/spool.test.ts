@@ -149,3 +149,19 @@ test("a key that is revoked while redis is away is refused when it is back, thou
     await store.void("c1", "A");
     await world.check();
   }));
+
+test("an outage in which nobody calls is told too, once", () =>
+  inWorld(async (world, server) => {
+    const { log, lines } = recordedLog();
+    await world.addGateway({ log });
+    await server.kill();
+    const told = () => lines.filter(({ msg }) => String(msg).startsWith("redis is away"));
+    const deadline = performance.now() + REFUSED_LATE_MS;
+    while (told().length === 0) {
+      assert.ok(performance.now() < deadline, "never told");
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    await server.start();
+    await world.check();
+    assert.equal(told().length, 1);
+  }));

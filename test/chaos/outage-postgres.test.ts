@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { admin, type Customer, createCustomer } from "../support/admin.ts";
+import {
+  assertCharged,
+  assertUnavailable,
+  assertWhole,
+  beginStream,
+  callMicroVnd,
+  callOnce,
+  knownCustomer,
+  logLines,
+  STREAM_MICRO_VND,
+  untilServed,
+} from "../support/outage.ts";
+import { type Production, startProduction } from "../support/production.ts";
+import { until } from "../support/proof.ts";
+import { get } from "../support/requests.ts";
+
+const CALLS = 200;
+const LOG_LINES_MAX = 25;
+
+interface Harm {
+  readonly name: string;
+  begin(parts: Production): Promise<void> | void;
+  end(parts: Production): Promise<void> | void;
+}
+
+const harms: readonly Harm[] = [
+  {
+    name: "killed",
+    begin: ({ postgres }) => postgres.kill(),
+    end: ({ postgres }) => postgres.restart(),
+  },
+  {
+    name: "frozen",
+    begin: ({ postgres }) => postgres.signal("SIGSTOP"),
+    end: ({ postgres }) => postgres.signal("SIGCONT"),
+  },
+];
+
+describe("two gateways whose Postgres is away", () => {
+  let parts: Production;
+  let customer: Customer;
+  let calls: number;
+  let expected: bigint;
+
+  beforeEach(async () => {
+    parts = await startProduction();
+    customer = await knownCustomer(parts.gateways);
+    calls = parts.gateways.length;
+    expected = BigInt(calls) * callMicroVnd(0);
+  });
+  afterEach(() => parts.close());
+
+  const gatewayOf = (turn: number) => parts.gateways[turn % parts.gateways.length]!;
+
+  const notes = () => parts.gateways.flatMap((gateway) => logLines(gateway, 0)).join("\n");
+
+  /** Calls that must be served, over both gateways and both protocols. */
+  async function served(count: number): Promise<void> {
+    const turns = Array.from({ length: count }, (_, turn) => turn);
+    const results = await Promise.all(
+      turns.map((turn) => callOnce(gatewayOf(turn >> 1), customer, turn)),
+    );
+    for (const [turn, { status, body }] of results.entries()) {
+      assert.equal(status, 200, `${JSON.stringify(body)}\n${notes()}`);
+      expected += callMicroVnd(turn);
+    }
+    calls += count;
+  }
+
+  const charged = () => assertCharged(gatewayOf(1), customer, { microVnd: expected, calls });
+
+  for (const harm of harms) {
+    it(`serve known customers, and settle afterwards: ${harm.name}`, async () => {
+      const stranger = await createCustomer(gatewayOf(0), { creditVnd: 10 });
+      const logged = parts.gateways.map(({ logs }) => logs.length);
+      await harm.begin(parts);
+      await served(CALLS);
+      // A key that this gateway has never seen cannot be checked: that is no reason to keep its caller waiting.
+      const refused = await callOnce(gatewayOf(1), stranger, 0);
+      assertUnavailable(refused, 0);
+      console.log(`# ${harm.name}: an unknown key was refused in ${refused.tookMs.toFixed(0)} ms`);
+      const { status } = await admin(gatewayOf(0), "GET", `/accounts/${stranger.accountId}/usage`);
+      assert.equal(status, 503);
+      const ready = await get(gatewayOf(0), "/readyz", undefined);
+      assert.deepEqual([ready.status, ready.json.ledger], [200, "away"]);
+      await served(CALLS);
+      for (const [at, gateway] of parts.gateways.entries()) {
+        const lines = logLines(gateway, logged[at]!);
+        assert.ok(lines.length <= LOG_LINES_MAX, lines.join("\n"));
+      }
+      await harm.end(parts);
+      await charged();
+      assert.equal((await callOnce(gatewayOf(1), stranger, 0)).status, 200);
+    });
+  }
+
+  it("lose nothing when Redis goes as well, and comes back first", async () => {
+    await parts.postgres.kill();
+    await served(CALLS);
+    const streams = await Promise.all([0, 1, 2, 3].map((n) => beginStream(gatewayOf(n), customer)));
+    await parts.redis.kill();
+    for (const turn of [0, 1])
+      assertUnavailable(await callOnce(gatewayOf(0), customer, turn), turn);
+    for (const stream of streams) await assertWhole(stream);
+    calls += streams.length;
+    expected += BigInt(streams.length) * STREAM_MICRO_VND;
+    const down = await get(gatewayOf(0), "/readyz", undefined);
+    assert.deepEqual([down.status, down.json.hot, down.json.ledger], [503, "away", "away"]);
+    await parts.redis.start();
+    for (const gateway of parts.gateways) {
+      expected += await untilServed(gateway, customer);
+      calls += 1;
+    }
+    await parts.postgres.restart();
+    await charged();
+  });
+
+  it("lose nothing when Redis is wiped, and serve again once Postgres is back", async () => {
+    await parts.postgres.kill();
+    await served(CALLS);
+    await parts.redis.call("FLUSHALL");
+    await until("the wipe is noticed", async () => {
+      const result = await callOnce(gatewayOf(0), customer, 0);
+      if (result.status === 503) return true;
+      assert.equal(result.status, 200);
+      expected += callMicroVnd(0);
+      calls += 1;
+      return false;
+    });
+    await parts.postgres.restart();
+    expected += await untilServed(gatewayOf(0), customer);
+    calls += 1;
+    await charged();
+  });
+});

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import {
+  assertCharged,
+  assertUnavailable,
+  assertWhole,
+  beginStream,
+  callMicroVnd,
+  callOnce,
+  knownCustomer,
+  logLines,
+  STREAM_MICRO_VND,
+  slowestRefusalMs,
+  untilServed,
+} from "../support/outage.ts";
+import { type Production, startProduction } from "../support/production.ts";
+
+const STREAMS = 12;
+const CALLS = 200;
+/** Redis is away, it is back, calls cannot be held: a few lines, however many calls there are. */
+const LOG_LINES_MAX = 12;
+
+interface Harm {
+  readonly name: string;
+  begin(parts: Production): Promise<void> | void;
+  end(parts: Production): Promise<void> | void;
+}
+
+const harms: readonly Harm[] = [
+  { name: "killed", begin: ({ redis }) => redis.kill(), end: ({ redis }) => redis.start() },
+  {
+    name: "frozen",
+    begin: ({ redis }) => redis.signal("SIGSTOP"),
+    end: ({ redis }) => redis.signal("SIGCONT"),
+  },
+  {
+    name: "cut off",
+    begin: ({ redisLine }) => redisLine?.cut(),
+    end: ({ redisLine }) => redisLine?.restore(),
+  },
+];
+
+describe("two gateways whose Redis is away", () => {
+  let parts: Production;
+  before(async () => {
+    parts = await startProduction({}, { redisLine: true });
+  });
+  after(() => parts.close());
+
+  for (const harm of harms) {
+    it(`refuse new calls at once and finish running ones, all of them charged once: ${harm.name}`, async () => {
+      const { gateways } = parts;
+      const gatewayOf = (turn: number) => gateways[turn % gateways.length]!;
+      const customer = await knownCustomer(gateways);
+      let expected = BigInt(gateways.length) * callMicroVnd(0);
+      const streams = await Promise.all(
+        Array.from({ length: STREAMS }, (_, turn) => beginStream(gatewayOf(turn), customer)),
+      );
+      const logged = gateways.map(({ logs }) => logs.length);
+
+      await harm.begin(parts);
+      const turns = Array.from({ length: CALLS }, (_, turn) => turn);
+      // Both protocols at each gateway.
+      const refused = await Promise.all(
+        turns.map((turn) => callOnce(gatewayOf(turn >> 1), customer, turn)),
+      );
+      for (const [turn, result] of refused.entries()) assertUnavailable(result, turn);
+      assertUnavailable(await callOnce(gatewayOf(0), customer, 0), 0);
+      for (const stream of streams) await assertWhole(stream);
+      expected += BigInt(STREAMS) * STREAM_MICRO_VND;
+      for (const [at, gateway] of gateways.entries()) {
+        const lines = logLines(gateway, logged[at]!);
+        const slowestMs = slowestRefusalMs(gateway, logged[at]!);
+        console.log(`# ${harm.name}: ${lines.length} lines, slowest refusal ${slowestMs} ms`);
+        assert.ok(lines.length > 0 && lines.length <= LOG_LINES_MAX, lines.join("\n"));
+      }
+
+      await harm.end(parts);
+      for (const gateway of gateways) expected += await untilServed(gateway, customer);
+      const calls = STREAMS + 2 * gateways.length;
+      await assertCharged(gatewayOf(1), customer, { microVnd: expected, calls });
+    });
+  }
+});

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { type Customer, createCustomer } from "./admin.ts";
+import { ask, bodyOf, CHAT_MODEL, MESSAGES_MODEL } from "./ask.ts";
+import type { TestGateway } from "./gateway.ts";
+import { allUsage, assertReconciled, microVnd, noOpenCalls, spent, until } from "./proof.ts";
+import { bodies, type OpenCall, openStream, paths } from "./requests.ts";
+
+/** A refusal that comes later than this is a hang. The gateway's own limit is a second. */
+const HANG_MS = 10_000;
+const MICRO_VND_PER_TOKEN = { [MESSAGES_MODEL]: 36_000n, [CHAT_MODEL]: 38_000n };
+const INPUT_TOKENS = 50;
+const STREAM_TOKENS = 100;
+const EVENT_DELAY_MS = 40;
+export const CREDIT_VND = 100_000;
+
+/** Begins a stream of some four seconds and waits for its first text, so that its hold is taken. */
+export async function beginStream(gateway: TestGateway, customer: Customer): Promise<OpenCall> {
+  const directive = {
+    input_tokens: INPUT_TOKENS,
+    output_tokens: STREAM_TOKENS,
+    deltas: STREAM_TOKENS,
+    event_delay_ms: EVENT_DELAY_MS,
+  };
+  const body = bodies.messages(directive, { model: MESSAGES_MODEL, stream: true });
+  const stream = await openStream(gateway, paths.messages, customer, body);
+  await stream.until((text) => text.includes("content_block_delta"));
+  return stream;
+}
+
+/** Reads a stream to its end, which must be there. */
+export async function assertWhole(stream: OpenCall): Promise<void> {
+  const text = await stream.rest();
+  assert.ok(text.includes("event: message_stop"), `a stream was cut: ${text.slice(-300)}`);
+}
+
+/** What a stream costs that ran to its end. */
+export const STREAM_MICRO_VND =
+  BigInt(INPUT_TOKENS + STREAM_TOKENS) * (MICRO_VND_PER_TOKEN[MESSAGES_MODEL] ?? 0n);
+
+export interface CallResult {
+  readonly status: number;
+  readonly tookMs: number;
+  /** Read by tests that know its shape. */
+  readonly body: unknown;
+}
+
+/** An unstreamed call in one of the two chat protocols, in turn. */
+export async function callOnce(
+  gateway: TestGateway,
+  { key }: Pick<Customer, "key">,
+  turn: number,
+): Promise<CallResult> {
+  const path = turn % 2 === 0 ? "/v1/messages" : "/v1/chat/completions";
+  const body = bodyOf(path, { input_tokens: INPUT_TOKENS, output_tokens: 10 });
+  const startMs = performance.now();
+  const response = await ask(gateway.url, key, path, body, AbortSignal.timeout(HANG_MS));
+  const answer: unknown = JSON.parse(await response.text());
+  return { status: response.status, tookMs: performance.now() - startMs, body: answer };
+}
+
+/** What the nth call costs. */
+export function callMicroVnd(turn: number): bigint {
+  const price = MICRO_VND_PER_TOKEN[turn % 2 === 0 ? MESSAGES_MODEL : CHAT_MODEL] ?? 0n;
+  return BigInt(INPUT_TOKENS + 10) * price;
+}
+
+/** Fails unless the call was refused with 503 `service_unavailable`, in the shape of its protocol. */
+export function assertUnavailable({ status, body }: CallResult, turn: number): void {
+  assert.equal(status, 503);
+  const { error, ...around } = body as { error: Record<string, unknown>; type?: string };
+  assert.equal(typeof error["message"], "string");
+  assert.equal(error["type"], "service_unavailable");
+  if (turn % 2 === 0) assert.equal(around.type, "error");
+  else assert.deepEqual(Object.keys(error), ["message", "type", "param", "code"]);
+}
+
+/** Lines of the log since it had `from` characters, without the one that each call has. */
+export function logLines({ logs }: TestGateway, from: number): string[] {
+  const lines = logs.slice(from).split("\n").filter(Boolean);
+  return lines.filter((line) => !line.includes('"msg":"call"'));
+}
+
+/** The longest that the gateway took to refuse a call as unavailable, since its log had `from` characters. */
+export function slowestRefusalMs({ logs }: TestGateway, from: number): number {
+  const lines = logs.slice(from).matchAll(/"latency_ms":(\d+),"status":503,/g);
+  return Math.max(0, ...Array.from(lines, (line) => Number(line[1])));
+}
+
+/** A customer whose key and wallet every gateway knows already. */
+export async function knownCustomer(gateways: readonly TestGateway[]): Promise<Customer> {
+  const customer = await createCustomer(gateways[0]!, { creditVnd: CREDIT_VND });
+  for (const gateway of gateways) {
+    const { status, body } = await callOnce(gateway, customer, 0);
+    assert.equal(status, 200, JSON.stringify(body));
+  }
+  return customer;
+}
+
+/** Calls until one is served again. Answers what that cost. */
+export async function untilServed(gateway: TestGateway, customer: Customer): Promise<bigint> {
+  await until("calls are served again", async () => {
+    const { status, body } = await callOnce(gateway, customer, 0);
+    assert.ok(status === 200 || status === 503, JSON.stringify(body));
+    return status === 200;
+  });
+  return callMicroVnd(0);
+}
+
+/** Fails unless the customer was charged exactly this, in so many calls, and both stores agree. */
+export async function assertCharged(
+  gateway: TestGateway,
+  { accountId }: Customer,
+  { microVnd: expected, calls }: { microVnd: bigint; calls: number },
+): Promise<void> {
+  await noOpenCalls(gateway);
+  assert.equal(await spent(gateway, accountId, CREDIT_VND), expected);
+  const records = await allUsage(gateway, accountId);
+  const costs = records.map((record) => microVnd(record["cost_vnd"]));
+  assert.equal(costs.filter((cost) => cost > 0n).length, calls);
+  assert.equal(
+    costs.reduce((sum, cost) => sum + cost, 0n),
+    expected,
+  );
+  await assertReconciled(gateway);
+}

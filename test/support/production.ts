@@ -1,0 +1,62 @@
+import { startGateway, type TestGateway } from "./gateway.ts";
+import type { ConfigChanges } from "./gateway-config.ts";
+import { type PostgresServer, startPostgresServer } from "./postgres.ts";
+import { type RedisServer, startRedisServer } from "./redis.ts";
+import { startTestSimulator, type TestSimulator } from "./simulator.ts";
+import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
+
+/** Gateways as in production: processes that share one Redis, one Postgres and one provider. */
+export interface Production {
+  readonly redis: RedisServer;
+  /** The way from the gateways to Redis, where one was asked for. */
+  readonly redisLine: TcpProxy | undefined;
+  readonly postgres: PostgresServer;
+  readonly simulator: TestSimulator;
+  readonly gateways: readonly TestGateway[];
+  close(): Promise<void>;
+}
+
+/** As `config/deploy/redis.conf` says, where it matters to money. */
+const REDIS_SETTINGS = [
+  ...["--save", "", "--appendonly", "yes", "--appendfsync", "everysec"],
+  ...["--maxmemory-policy", "noeviction"],
+];
+
+/** Starts all of them; the servers are of this test's own, so that they may be harmed. */
+export async function startProduction(
+  changes: ConfigChanges = {},
+  { gateways: count = 2, redisLine: hasLine = false } = {},
+): Promise<Production> {
+  const [redis, postgres, simulator] = await Promise.all([
+    startRedisServer({ settings: REDIS_SETTINGS }),
+    startPostgresServer(),
+    startTestSimulator(),
+  ]);
+  // It runs in the test's process: a test that is busy slows it down, so it is there only where it is needed.
+  const redisLine = hasLine ? await startTcpProxy(redis.port) : undefined;
+  const stores = {
+    hot: redisLine ? `redis://127.0.0.1:${redisLine.port}` : redis.url,
+    ledger: postgres.url,
+  };
+  const config = { ...changes.config, stores };
+  const gateways: TestGateway[] = [];
+  const close = async () => {
+    redis.signal("SIGCONT");
+    postgres.signal("SIGCONT");
+    await Promise.all(gateways.map((gateway) => gateway.close()));
+    await redisLine?.close();
+    await Promise.all([redis.stop(), postgres.stop(), simulator.stop()]);
+  };
+  try {
+    const starts = Array.from({ length: count }, () =>
+      startGateway({ simulator, config, plugins: changes.plugins }),
+    );
+    const started = await Promise.allSettled(starts);
+    for (const start of started) if (start.status === "fulfilled") gateways.push(start.value);
+    for (const start of started) if (start.status === "rejected") throw start.reason;
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { redis, redisLine, postgres, simulator, gateways, close };
+}
