@@ -2,7 +2,7 @@ import type { Model, Route } from "./catalogue.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { CallOutcome } from "./hot/hot.ts";
 import type { JsonObject } from "./json.ts";
-import type { KeyRecord } from "./ledger/ledger.ts";
+import type { CallerKey } from "./keys.ts";
 import type { MicroVnd } from "./money.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Usage } from "./wire/usage.ts";
@@ -91,7 +91,7 @@ export class Call {
   stream = false;
 
   /** Who calls: auth. */
-  key: KeyRecord | undefined = undefined;
+  key: CallerKey | undefined = undefined;
 
   /** What serves the call: alias. */
   model: Model | undefined = undefined;

@@ -1,5 +1,6 @@
 import { hash, randomBytes } from "node:crypto";
 import type { Clock } from "./clock.ts";
+import type { Discount, DiscountSource } from "./discount.ts";
 import type { HotStore } from "./hot/hot.ts";
 import { newId } from "./id.ts";
 import { isLate } from "./late.ts";
@@ -22,10 +23,15 @@ export const KEY_PREFIX = "tg-";
 const KEY_RANDOM_BYTES = 30;
 const SHOWN_CHARACTERS = 10;
 
+/** A key with what its account has earned, as of one reading. */
+export interface CallerKey extends KeyRecord {
+  readonly discounts: readonly Discount[];
+}
+
 interface Cached {
-  key: KeyRecord | undefined;
+  key: CallerKey | undefined;
   readAtMs: number;
-  reading: Promise<KeyRecord | undefined> | undefined;
+  reading: Promise<CallerKey | undefined> | undefined;
 }
 
 /** Encrypts keys for their owners. Only who seals can open: the core keeps what it is given. */
@@ -48,6 +54,8 @@ export class Keys {
   private readonly cache = new Map<string, Cached>();
   /** Seals every key that is made from now on; without one a key's text is gone once it was shown. */
   sealer: KeySealer | undefined = undefined;
+  /** By the name of the plugin that grants them; asked whenever a key is read. */
+  readonly discountSources = new Map<string, DiscountSource>();
 
   constructor(ledger: Ledger, hot: HotStore, clock: Clock, log: Log) {
     this.ledger = ledger;
@@ -60,7 +68,7 @@ export class Keys {
    * The record of a key, revoked ones included; undefined where there is none. Answers at once for keys
    * seen lately. Rejects where the ledger is away and the key is not known here.
    */
-  find(secret: string): KeyRecord | undefined | Promise<KeyRecord | undefined> {
+  find(secret: string): CallerKey | undefined | Promise<CallerKey | undefined> {
     const name = hash("sha256", secret, "hex");
     const cached = this.cache.get(name);
     if (!cached) return this.readSoon(name, this.remember(name));
@@ -116,12 +124,24 @@ export class Keys {
    * Why the hot store has refused a key: its record as the ledger has it now. A key that is good after all, since
    * its account was suspended by one process and taken back by another, is good everywhere from now on.
    */
-  async refused(key: KeyRecord): Promise<KeyRecord | undefined> {
+  async refused(key: KeyRecord): Promise<CallerKey | undefined> {
     const name = key.hash.toString("hex");
     this.cache.delete(name);
     const now = await this.read(name, this.remember(name));
     if (now?.status === "active" && now.accountStatus === "active") await this.hot.restore(now.id);
     return now;
+  }
+
+  /**
+   * The key as it is after a credit that came since it was read: read from the ledger again. Where that does
+   * not answer within a second the key is as it was, since a call is worth more than its discount.
+   */
+  async renew(key: CallerKey): Promise<CallerKey> {
+    const reading = this.readSince(key).catch((error: unknown) => {
+      this.log.warn({ err: error }, "a key could not be read after a credit");
+      return key;
+    });
+    return (await isLate(reading, READ_TIMEOUT_MS)) ? key : reading;
   }
 
   /** Forgets what is known of an account's keys: its discount or status has changed. */
@@ -146,15 +166,33 @@ export class Keys {
     return cached;
   }
 
-  private async readSoon(name: string, cached: Cached): Promise<KeyRecord | undefined> {
+  private async readSoon(name: string, cached: Cached): Promise<CallerKey | undefined> {
     const reading = this.read(name, cached);
     if (!(await isLate(reading, READ_TIMEOUT_MS))) return reading;
     throw new Error(`the ledger did not answer within ${READ_TIMEOUT_MS} ms`);
   }
 
+  private async readSince(before: CallerKey): Promise<CallerKey> {
+    const name = before.hash.toString("hex");
+    const cached = this.cache.get(name) ?? this.remember(name);
+    let now = await this.read(name, cached);
+    // A reading that was under way may have missed the credit; one that begins now has not.
+    if (now?.creditVersion === before.creditVersion) now = await this.read(name, cached);
+    return now ?? before;
+  }
+
+  /** The credits are counted before the discounts are looked up, so these are never the older ones. */
+  private async readKey(name: string): Promise<CallerKey | undefined> {
+    const key = await this.ledger.keyByHash(Buffer.from(name, "hex"));
+    if (key === undefined) return undefined;
+    const sources = [...this.discountSources.values()];
+    const earned = await Promise.all(sources.map((source) => source(key.accountId)));
+    return Object.assign(key, { discounts: earned.flat() });
+  }
+
   /** Concurrent calls with one key share one reading. */
-  private read(name: string, cached: Cached): Promise<KeyRecord | undefined> {
-    cached.reading ??= this.ledger.keyByHash(Buffer.from(name, "hex")).then(
+  private read(name: string, cached: Cached): Promise<CallerKey | undefined> {
+    cached.reading ??= this.readKey(name).then(
       (key) => {
         cached.reading = undefined;
         cached.key = key;

@@ -50,6 +50,7 @@ interface Opening {
 }
 
 const REVOKED: HoldResult = { kind: "revoked" };
+const STALE: HoldResult = { kind: "stale" };
 const UNKNOWN: HoldResult = { kind: "unknown" };
 const GONE: ExtendResult = { kind: "gone" };
 
@@ -104,6 +105,8 @@ export class EmbeddedHotStore implements HotStore {
     }
     const reason = this.refusal();
     if (reason !== undefined) return { kind: "unavailable", reason };
+    const { creditVersion } = request;
+    if (creditVersion !== undefined && creditVersion < wallet.creditVersion) return STALE;
     const amountMicroVnd = affordable(request.amountMicroVnd, request.floorMicroVnd, wallet, 0);
     if (amountMicroVnd === -1) {
       return { kind: "short", availableMicroVnd: wallet.availableMicroVnd };

@@ -84,12 +84,19 @@ export interface HoldRequest {
   readonly keyId: string;
   readonly amountMicroVnd: MicroVnd;
   readonly floorMicroVnd: MicroVnd;
+  /**
+   * The version of the wallet's movements that the price was made at; a wallet that has been credited since
+   * answers `stale`. Left out: any.
+   */
+  readonly creditVersion?: number;
 }
 
 export type HoldResult =
   | { readonly kind: "held"; readonly amountMicroVnd: MicroVnd }
   | { readonly kind: "short"; readonly availableMicroVnd: MicroVnd }
   | { readonly kind: "revoked" }
+  /** A credit has come since `creditVersion`, which may have earned the account another price. */
+  | { readonly kind: "stale" }
   /** The post of this call could not be kept: the outbox or the journal is full, or the store is away. */
   | { readonly kind: "unavailable"; readonly reason: string }
   /** The wallet is not open here: read it from the ledger, `open` it, ask again. */

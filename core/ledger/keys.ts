@@ -5,7 +5,8 @@ type Created = "created" | "no_account" | "too_many_keys";
 
 const COLUMNS = `key.id, key.account_id as "accountId", key.name, key.hash, key.status,
   key.requests_per_minute as "requestsPerMinute", account.status as "accountStatus",
-  account.discount_bps as "discountBps"`;
+  account.discount_bps as "discountBps",
+  (select credit_version from wallets where account_id = key.account_id) as "creditVersion"`;
 
 /** The limit of active keys is exact, however many are made at once: see `create_api_key` in the migrations. */
 export async function createKey(sql: Sql, key: NewKey): Promise<Created> {

@@ -125,7 +125,10 @@ export interface KeyRecord {
   /** Calls per minute; null: the configured default, 0: not limited. */
   readonly requestsPerMinute: number | null;
   readonly accountStatus: "active" | "suspended";
+  /** The account's own, beside what it has earned. */
   readonly discountBps: number;
+  /** Of the account's wallet, when the key was read. */
+  readonly creditVersion: number;
 }
 
 export interface UsageQuery {

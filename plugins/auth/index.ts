@@ -1,4 +1,4 @@
-import type { KeyRecord } from "../../core/ledger/ledger.ts";
+import type { CallerKey } from "../../core/keys.ts";
 import type { Plugin, Verdict } from "../../core/plugin.ts";
 import { QuietLog } from "../../core/quiet-log.ts";
 import { accountSuspended, Refusal, serviceUnavailable } from "../../core/refusal.ts";
@@ -27,7 +27,7 @@ export default function auth({ keys, log }: Services): Plugin {
         return serviceUnavailable("The key cannot be checked at the moment; try again shortly.");
       });
 
-      function check(key: KeyRecord | undefined): Verdict {
+      function check(key: CallerKey | undefined): Verdict {
         // One message for all three, so that an answer tells nothing about a key.
         if (key === undefined || key.status !== "active") {
           return denied("The API key is not valid: it is mistyped, or it was revoked.");

@@ -1,10 +1,13 @@
 import * as v from "valibot";
 import type { Call, UpstreamRequest } from "../../core/call.ts";
+import type { Model } from "../../core/catalogue.ts";
 import { text, whole } from "../../core/config/fields.ts";
+import { discountBpsAt } from "../../core/discount.ts";
 import { failpoint } from "../../core/failpoint.ts";
 import type { Posted } from "../../core/hot/hot.ts";
+import type { CallerKey } from "../../core/keys.ts";
 import { formatVnd, type MicroVnd } from "../../core/money.ts";
-import type { AwaitableVerdict, Plugin, Sink } from "../../core/plugin.ts";
+import type { AwaitableVerdict, Plugin, Sink, Verdict } from "../../core/plugin.ts";
 import { QuietLog } from "../../core/quiet-log.ts";
 import { accountSuspended, Refusal, serviceUnavailable } from "../../core/refusal.ts";
 import type { Services } from "../../core/services.ts";
@@ -80,6 +83,8 @@ export default function settle(
         return insufficient();
       case "revoked":
         return refusedKey(call);
+      case "stale":
+        return holdAnew(call);
       case "unavailable":
         quietLog.warn({ call_id: call.id, reason: result.reason }, "a hold is not possible");
         return serviceUnavailable("Calls cannot be charged at the moment; try again shortly.");
@@ -96,43 +101,64 @@ export default function settle(
     return undefined;
   }
 
+  /** Holds at the price of this instant, unless the wallet was credited after `creditVersion`. */
+  function hold(
+    call: Call,
+    key: CallerKey,
+    model: Model,
+    upstream: UpstreamRequest,
+    creditVersion: number,
+  ): AwaitableVerdict {
+    const tariff = tariffOf(model, discountBpsAt(key.discountBps, key.discounts, clock.now()));
+    let held: Held;
+    let floor: MicroVnd;
+    if (tariff.unit === "mtok") {
+      const { body, protocol } = upstream;
+      const limit = body && wires[protocol].outputLimit(body);
+      const choices = choicesOf(upstream);
+      const most = outputTokensMax(limit, model) * choices;
+      const slice = Math.max(settings.slice_tokens, choices);
+      const output = call.stream ? Math.min(slice, most) : most;
+      const input = call.inputTokensBound;
+      held = { tariff, baseUnits: input, outputTokens: output, outputTokensMax: most };
+      floor = priceOf(input + choices, tariff);
+    } else {
+      const units = fixedUnits(call, tariff);
+      held = { tariff, baseUnits: units, outputTokens: 0, outputTokensMax: 0 };
+      floor = priceOf(units, tariff);
+    }
+    const wanted = priceOf(held.baseUnits + held.outputTokens, tariff);
+    failpoint("hold.before");
+    const result = wallets.hold({
+      callId: call.id,
+      accountId: key.accountId,
+      keyId: key.id,
+      amountMicroVnd: wanted,
+      floorMicroVnd: floor,
+      creditVersion,
+    });
+    if (!(result instanceof Promise)) return decide(call, held, wanted, result);
+    return result.then((late) => decide(call, held, wanted, late));
+  }
+
+  /** The account was credited since its key was read, which may have earned it a discount. */
+  async function holdAnew(call: Call): Promise<Verdict> {
+    const { key, model, upstream } = call;
+    if (!key || !model || !upstream) return undefined;
+    call.key = await keys.renew(key);
+    // Whatever is credited from now on came after this call.
+    return hold(call, call.key, model, upstream, Number.MAX_SAFE_INTEGER);
+  }
+
   return {
     name: "settle",
 
     request(call) {
-      const { key, model, upstream } = call;
-      if (!key || !model || !upstream) return undefined;
-      const tariff = tariffOf(model, key.discountBps);
-      pushPrice(call, tariff, prefix);
+      const { key, model } = call;
+      if (!key || !model || !call.upstream) return undefined;
+      pushPrice(call, model, prefix);
       call.drainWhenGone = settings.when_client_leaves === "drain";
-      let held: Held;
-      let floor: MicroVnd;
-      if (tariff.unit === "mtok") {
-        const { body, protocol } = upstream;
-        const limit = body && wires[protocol].outputLimit(body);
-        const choices = choicesOf(upstream);
-        const most = outputTokensMax(limit, model) * choices;
-        const slice = Math.max(settings.slice_tokens, choices);
-        const output = call.stream ? Math.min(slice, most) : most;
-        const input = call.inputTokensBound;
-        held = { tariff, baseUnits: input, outputTokens: output, outputTokensMax: most };
-        floor = priceOf(input + choices, tariff);
-      } else {
-        const units = fixedUnits(call, tariff);
-        held = { tariff, baseUnits: units, outputTokens: 0, outputTokensMax: 0 };
-        floor = priceOf(units, tariff);
-      }
-      const wanted = priceOf(held.baseUnits + held.outputTokens, tariff);
-      failpoint("hold.before");
-      const result = wallets.hold({
-        callId: call.id,
-        accountId: key.accountId,
-        keyId: key.id,
-        amountMicroVnd: wanted,
-        floorMicroVnd: floor,
-      });
-      if (!(result instanceof Promise)) return decide(call, held, wanted, result);
-      return result.then((late) => decide(call, held, wanted, late));
+      return hold(call, key, model, call.upstream, key.creditVersion);
     },
 
     stream(call, client): Sink {
@@ -184,14 +210,14 @@ function choicesOf({ protocol, body }: UpstreamRequest): number {
   return body ? wires[protocol].choices(body) : 1;
 }
 
-function pushPrice(call: Call, tariff: Tariff, prefix: string): void {
-  const price = formatVnd(tariff.unit === "mtok" ? tariff.microVnd * 1_000_000 : tariff.microVnd);
+function pushPrice(call: Call, { price }: Model, prefix: string): void {
+  const shown = formatVnd(price.unit === "mtok" ? price.microVnd * 1_000_000 : price.microVnd);
   const name = {
     mtok: "price-vnd-per-mtok",
     call: "price-vnd-per-request",
     image: "price-vnd-per-image",
   };
-  call.replyHeaders.push(prefix + name[tariff.unit], price);
+  call.replyHeaders.push(prefix + name[price.unit], shown);
 }
 
 /** Audio leaves before the call is settled, but its cost is known at the start and belongs to its headers. */

@@ -30,6 +30,7 @@ class KeyLedger extends StubLedger {
       requestsPerMinute: null,
       accountStatus: "active",
       discountBps: 0,
+      creditVersion: 0,
       ...changes,
     };
     this.byHash.set(hash.toString("hex"), key);

@@ -102,11 +102,12 @@ export class Holds {
   }
 
   private send(bucket: Bucket, request: HoldRequest): Promise<HoldResult> {
-    const { callId, accountId, keyId, amountMicroVnd, floorMicroVnd } = request;
+    const { callId, accountId, keyId, amountMicroVnd, floorMicroVnd, creditVersion } = request;
     // Money that an operator takes away is not given back because a process ends: it has no key, and no lease.
     const holder = keyId === "" ? "" : bucket.process;
     const amounts = [String(amountMicroVnd), String(floorMicroVnd)];
-    const args = [callId, accountId, keyId, ...amounts, holder];
+    const version = creditVersion === undefined ? "" : String(creditVersion);
+    const args = [callId, accountId, keyId, ...amounts, holder, version];
     return bucket.run("hold", [bucket.revokedKey], args, (reply) => {
       const result = readHold(reply);
       if (result.kind !== "held") this.open.delete(callId);
@@ -135,6 +136,7 @@ function readHold([kind, amount]: Reply): HoldResult {
     case "short":
       return { kind, availableMicroVnd: amountOf(amount) };
     case "revoked":
+    case "stale":
     case "unknown":
       return { kind };
     default:

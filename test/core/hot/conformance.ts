@@ -44,6 +44,19 @@ const TABLES: Record<string, string> = {
     hold c3 A 201..800              -> short 200
     wallet A                        -> available 200 held 800 pending 0`,
 
+  "a hold at the price of before a credit is refused, and takes nothing": `
+    credit A 1000                   -> version 1
+    open A                          -> true
+    priced-hold c1 A 1..400 at 1    -> held 400
+    credit A 1000                   -> version 2
+    priced-hold c2 A 1..400 at 1    -> stale
+    wallet A                        -> available 1600 held 400 pending 0
+    priced-hold c1 A 1..400 at 1    -> held 400
+    priced-hold c2 A 1..400 at 2    -> held 400
+    priced-hold c3 A 1..400 at 3    -> held 400
+    credit A -10                    -> version 3
+    priced-hold c4 A 1..400 at 2    -> stale`,
+
   "a cost above the hold takes what is available and writes off the rest": `
     credit A 1000                   -> version 1
     hold c1 A 300..300              -> held 300

@@ -54,6 +54,8 @@ export class Table {
         return this.hold(first, second, third, rest[4] ?? "K");
       case "bare-hold":
         return this.hold(first, second, third, "K");
+      case "priced-hold":
+        return this.hold(first, second, third, "K", Number(rest[4]));
       case "extend":
         return this.extend(first, second, third);
       case "post":
@@ -119,9 +121,22 @@ export class Table {
     return "ok";
   }
 
-  private async hold(callId: string, accountId: string, range: string, keyId: string) {
+  private async hold(
+    callId: string,
+    accountId: string,
+    range: string,
+    keyId: string,
+    creditVersion?: number,
+  ) {
     const [floor, amount] = amounts(range);
-    const request = { callId, accountId, keyId, amountMicroVnd: amount, floorMicroVnd: floor };
+    const request = {
+      callId,
+      accountId,
+      keyId,
+      amountMicroVnd: amount,
+      floorMicroVnd: floor,
+      ...(creditVersion !== undefined && { creditVersion }),
+    };
     const result = await this.store.hold(request);
     if (result.kind === "held") return `held ${result.amountMicroVnd}`;
     return result.kind === "short" ? `short ${result.availableMicroVnd}` : result.kind;
