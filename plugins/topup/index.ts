@@ -1,3 +1,4 @@
+import type { Discount } from "../../core/discount.ts";
 import {
   addCustomerRoutes,
   addOperatorRoutes,
@@ -9,6 +10,7 @@ import { Crediting } from "./crediting.ts";
 import type { Settings } from "./options.ts";
 import { orderRoutes } from "./order-routes.ts";
 import { promotionRoutes } from "./promotion-routes.ts";
+import { discountsOf, standingOf } from "./promotions.ts";
 import { WebhookGuard } from "./signature.ts";
 import { transferRoutes } from "./transfer-routes.ts";
 import { webhookRoute } from "./webhook.ts";
@@ -22,13 +24,20 @@ export { options } from "./options.ts";
 export default function topup(services: Services, settings: Settings): Plugin {
   const guard = new WebhookGuard(services, settings);
   const crediting = new Crediting(services);
+  const { clock, database, keys } = services;
+
+  async function earned(accountId: string): Promise<Discount[]> {
+    const { promotions } = settings;
+    return discountsOf(await standingOf(database, accountId, promotions, clock.now()), promotions);
+  }
 
   return {
     name: "topup",
 
     async start() {
-      await services.database.migrate("topup");
+      await database.migrate("topup");
       await guard.prepare();
+      keys.discountSources.set("topup", earned);
       crediting.start();
     },
 
@@ -43,6 +52,10 @@ export default function topup(services: Services, settings: Settings): Plugin {
       ]);
     },
 
-    stop: () => crediting.stop(),
+    async stop() {
+      // After a reload the place may be another's already.
+      if (keys.discountSources.get("topup") === earned) keys.discountSources.delete("topup");
+      await crediting.stop();
+    },
   };
 }

@@ -34,7 +34,7 @@ const page = mapping({
   ),
   before: v.optional(
     v.pipe(
-      matching(/^\d{1,18}$/, "the `next` of the page before"),
+      matching(/^\d{1,18}$/, "the `sequence` of the last transfer of the page before"),
       v.transform((digits) => BigInt(digits)),
     ),
   ),
@@ -60,9 +60,7 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
         const wanted = readQuery(page, query);
         if (wanted instanceof Refusal) return wanted;
         const { state, limit, before } = wanted;
-        const transfers = await transfersIn(database, state, limit, before);
-        const next = transfers.length < limit ? null : String(transfers.at(-1)?.sequence);
-        return done({ data: transfers.map(shown), next });
+        return done((await transfersIn(database, state, limit, before)).map(shown));
       },
     },
     {
@@ -157,6 +155,7 @@ function refusal(transfer: Transfer): Refusal {
 function shown(transfer: Transfer) {
   return {
     id: transfer.id,
+    sequence: Number(transfer.sequence),
     state: transfer.state,
     cause: transfer.cause,
     direction: transfer.incoming ? "in" : "out",

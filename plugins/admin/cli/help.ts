@@ -13,6 +13,9 @@ const PLACEHOLDERS: Readonly<Record<string, string>> = {
   message: "TEXT",
   bps: "N",
   "requests-per-minute": "N",
+  transfer: "ID",
+  order: "CODE",
+  state: "STATE",
   limit: "N",
 };
 

@@ -154,7 +154,7 @@ describe("a transfer", () => {
       assert.deepEqual(await notify(gateway, body), { status: 200, body: { success: true } });
     }
     const { body } = await admin(gateway, "GET", "/transfers?state=unmatched&limit=8");
-    const kept = Array.isArray(body["data"]) ? body["data"] : [];
+    const kept = Array.isArray(body["list"]) ? body["list"] : [];
     assert.deepEqual(new Set(kept.map((one: JsonObject) => one["cause"])), new Set(["unreadable"]));
     assert.equal(new Set(kept.map((one: JsonObject) => one["id"])).size, 8);
   });

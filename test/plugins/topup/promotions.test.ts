@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it, test } from "node:test";
+import { discountBpsAt } from "../../../core/discount.ts";
+import { dayEndOf } from "../../../plugins/topup/promotions.ts";
+import { admin, createCustomer, credit } from "../../support/admin.ts";
+import { bodies, paths, post, until } from "../../support/requests.ts";
+import { startTestSimulator, type TestSimulator } from "../../support/simulator.ts";
+import { bootTopups, type InProcess } from "./in-process.ts";
+import { as, notify, order, transfer } from "./topups.ts";
+
+const DAY_MS = 86_400_000;
+
+test("a day ends at 00:00 in Ho Chi Minh City, which is 17:00 UTC", () => {
+  for (const [now, end] of [
+    ["2026-11-21T16:59:59.999Z", "2026-11-21T17:00:00.000Z"],
+    ["2026-11-21T17:00:00.000Z", "2026-11-22T17:00:00.000Z"],
+    ["2026-11-21T00:00:00.000Z", "2026-11-21T17:00:00.000Z"],
+    ["2026-12-31T23:59:59.999Z", "2027-01-01T17:00:00.000Z"],
+    ["2028-02-28T17:00:00.000Z", "2028-02-29T17:00:00.000Z"],
+  ] as const) {
+    assert.equal(new Date(dayEndOf(Date.parse(now))).toISOString(), end, now);
+    const local = new Intl.DateTimeFormat("en-GB", {
+      timeZone: "Asia/Ho_Chi_Minh",
+      timeStyle: "medium",
+    }).format(dayEndOf(Date.parse(now)));
+    assert.equal(local, "00:00:00");
+  }
+});
+
+test("discounts add up while they last, to 100% at most", () => {
+  const earned = [
+    { bps: 100, untilMs: Number.POSITIVE_INFINITY },
+    { bps: 50, untilMs: 1_000 },
+  ];
+  assert.equal(discountBpsAt(7, [], 0), 7);
+  assert.equal(discountBpsAt(7, earned, 999), 157);
+  assert.equal(discountBpsAt(7, earned, 1_000), 107);
+  assert.equal(discountBpsAt(9_999, earned, 0), 10_000);
+});
+
+describe("promotions", () => {
+  let simulator: TestSimulator;
+  let gateway: InProcess;
+  before(async () => {
+    simulator = await startTestSimulator();
+    gateway = await bootTopups({ promotions: { counted: "all" } }, simulator.port);
+  });
+  after(async () => {
+    await gateway?.close();
+    await simulator?.stop();
+  });
+
+  /** Makes a call, and answers the discount that it was charged with. */
+  async function discountOf(caller: { key: string; accountId: string }): Promise<unknown> {
+    const body = bodies.messages({ output_tokens: 1 });
+    const { status, headers } = await post(gateway, paths.messages, caller, body);
+    assert.equal(status, 200);
+    let record: Record<string, unknown> | undefined;
+    await until("the call is recorded", async () => {
+      const { body: list } = await admin(gateway, "GET", `/accounts/${caller.accountId}/usage`);
+      const records = Array.isArray(list["list"]) ? list["list"] : [];
+      record = records.find((one) => one["call_id"] === headers.get("x-request-id"));
+      return record !== undefined;
+    });
+    return record?.["discount_bps"];
+  }
+
+  /** The end of the day on which the database counts what is credited now. */
+  async function today(): Promise<number> {
+    const [row] = await gateway.gateway.services.database.query<{ now: Date }>("select now()");
+    return dayEndOf(row?.now.getTime() ?? 0);
+  }
+
+  it("give 1% on a day with 100,000 đ, until its midnight and for a key that is known", async () => {
+    gateway.clock.offsetMs = 0;
+    const caller = await createCustomer(gateway, { creditVnd: 99_999 });
+    assert.equal(await discountOf(caller), 0);
+    await credit(gateway, caller.accountId, 1);
+    assert.equal(await discountOf(caller), 100);
+    const end = await today();
+    gateway.clock.set(end - 60_000);
+    assert.equal(await discountOf(caller), 100);
+    const before = (await as(gateway, caller.accountId, "GET", "/promotions")).body;
+    assert.deepEqual(before, {
+      discount_bps: 100,
+      lifetime: {
+        threshold_vnd: "10000000",
+        total_vnd: "100000",
+        discount_bps: 100,
+        active: false,
+      },
+      daily: {
+        threshold_vnd: "100000",
+        today_vnd: "100000",
+        discount_bps: 100,
+        active: true,
+        until: new Date(end).toISOString(),
+      },
+    });
+    gateway.clock.set(end);
+    assert.equal(await discountOf(caller), 0);
+    const { body: after } = await as(gateway, caller.accountId, "GET", "/promotions");
+    assert.deepEqual(after["daily"], {
+      threshold_vnd: "100000",
+      today_vnd: "0",
+      discount_bps: 100,
+      active: false,
+      until: new Date(end + DAY_MS).toISOString(),
+    });
+  });
+
+  it("give 1% for ever from 10,000,000 đ in all, and both on the day", async () => {
+    gateway.clock.offsetMs = 0;
+    const caller = await createCustomer(gateway, { creditVnd: 9_999_999 });
+    assert.equal(await discountOf(caller), 100);
+    const { code } = await order(gateway, caller.accountId, 50_000);
+    await notify(gateway, transfer({ content: code, transferAmount: 1 }));
+    assert.equal(await discountOf(caller), 200);
+    gateway.clock.set((await today()) + 400 * DAY_MS);
+    assert.equal(await discountOf(caller), 100);
+  });
+
+  it("add to the account's own discount", async () => {
+    gateway.clock.offsetMs = 0;
+    const caller = await createCustomer(gateway, { creditVnd: 10_000_000 });
+    const path = `/accounts/${caller.accountId}/discount`;
+    const set = await admin(gateway, "POST", path, { discount_bps: 500, reason: "a friend" });
+    assert.equal(set.status, 200, JSON.stringify(set.body));
+    assert.equal(await discountOf(caller), 700);
+    const { body } = await as(gateway, caller.accountId, "GET", "/promotions");
+    assert.equal(body["discount_bps"], 700);
+  });
+
+  it("do not count what takes money away, and can leave out what operators credit", async () => {
+    gateway.clock.offsetMs = 0;
+    const caller = await createCustomer(gateway, { creditVnd: 100_000 });
+    const path = `/accounts/${caller.accountId}/credits`;
+    const taken = { amount_vnd: -50_000, reference: `away-${caller.keyId}`, reason: "a mistake" };
+    assert.equal((await admin(gateway, "POST", path, taken)).status, 200);
+    assert.equal(await discountOf(caller), 100);
+
+    const strict = await bootTopups({ promotions: { counted: "transfers" } }, simulator.port);
+    try {
+      const { accountId } = await createCustomer(strict, { creditVnd: 20_000_000 });
+      const before = (await as(strict, accountId, "GET", "/promotions")).body;
+      assert.equal(before["discount_bps"], 0);
+      const { code } = await order(strict, accountId);
+      await notify(strict, transfer({ content: code }));
+      const { body } = await as(strict, accountId, "GET", "/promotions");
+      assert.equal(body["discount_bps"], 100);
+    } finally {
+      await strict.close();
+    }
+  });
+});
