@@ -1,0 +1,217 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { isObject, type JsonObject, parseJson } from "../../../core/json.ts";
+import { admin, createCustomer, credit, wallet } from "../../support/admin.ts";
+import { runCli } from "../admin/cli-process.ts";
+import { bootTopups, type InProcess } from "./in-process.ts";
+import { as, notify, order, transfer } from "./topups.ts";
+
+const BECAUSE = { reason: "wrote to support" };
+
+describe("a transfer that waits", () => {
+  let gateway: InProcess;
+  before(async () => {
+    gateway = await bootTopups();
+  });
+  after(() => gateway.close());
+
+  async function waiting(changes: JsonObject = {}): Promise<string> {
+    const told = transfer({ content: "thank you", ...changes });
+    assert.equal((await notify(gateway, told)).status, 200);
+    return String(told["id"]);
+  }
+
+  const decide = (id: string, what: "assign" | "ignore", body: object) =>
+    admin(gateway, "POST", `/transfers/${id}/${what}`, body);
+
+  const codeOf = ({ body }: { body: Record<string, unknown> }) =>
+    isObject(body["error"]) ? body["error"]["code"] : undefined;
+
+  it("is credited to the account that an operator names, once", async () => {
+    const { accountId } = await createCustomer(gateway);
+    const id = await waiting();
+    for (let n = 0; n < 2; n++) {
+      const { status, body } = await decide(id, "assign", { account: accountId, ...BECAUSE });
+      assert.equal(status, 200);
+      assert.deepEqual(
+        [body["state"], body["account"], body["order"], body["cause"], body["decision"]],
+        ["credited", accountId, null, "no_code", BECAUSE.reason],
+      );
+    }
+    assert.equal((await wallet(gateway, accountId)).available, "100000");
+    const other = await createCustomer(gateway);
+    const again = await decide(id, "assign", { account: other.accountId, ...BECAUSE });
+    assert.deepEqual([again.status, codeOf(again)], [409, "transfer_not_unmatched"]);
+    assert.equal((await decide(id, "ignore", BECAUSE)).status, 409);
+    assert.equal((await wallet(gateway, other.accountId)).available, "0");
+  });
+
+  it("pays the order whose code an operator names", async () => {
+    const { accountId } = await createCustomer(gateway);
+    const mine = await order(gateway, accountId);
+    const id = await waiting();
+    const answer = await decide(id, "assign", { order: mine.code.toLowerCase(), ...BECAUSE });
+    assert.deepEqual([answer.status, answer.body["order"]], [200, mine.code]);
+    const { body } = await as(gateway, accountId, "GET", `/top-ups/${mine.id}`);
+    assert.deepEqual([body["status"], body["received_vnd"]], ["paid", "100000"]);
+  });
+
+  it("goes to one of two operators who decide at once", async () => {
+    const customers = await Promise.all([1, 2, 3, 4].map(() => createCustomer(gateway)));
+    const id = await waiting();
+    const answers = await Promise.all(
+      customers.map(({ accountId }) => decide(id, "assign", { account: accountId, ...BECAUSE })),
+    );
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409, 409, 409]);
+    const balances = await Promise.all(
+      customers.map(async ({ accountId }) => (await wallet(gateway, accountId)).balance),
+    );
+    assert.deepEqual(balances.sort(), ["0", "0", "0", "100000"]);
+  });
+
+  it("is left out of it all where it is no top-up, until an operator thinks better", async () => {
+    const { accountId } = await createCustomer(gateway);
+    const id = await waiting();
+    for (let n = 0; n < 2; n++) {
+      const { status, body } = await decide(id, "ignore", BECAUSE);
+      assert.deepEqual([status, body["state"]], [200, "ignored"]);
+    }
+    assert.equal((await decide(id, "assign", { account: accountId, ...BECAUSE })).status, 200);
+    assert.equal((await wallet(gateway, accountId)).balance, "100000");
+  });
+
+  it("is not credited where the bank told of nothing that came in", async () => {
+    const { accountId } = await createCustomer(gateway);
+    for (const changes of [{ transferAmount: 0 }, { transferType: "both" }]) {
+      const id = await waiting(changes);
+      const answer = await decide(id, "assign", { account: accountId, ...BECAUSE });
+      assert.deepEqual([answer.status, codeOf(answer)], [409, "transfer_not_creditable"]);
+    }
+    const outgoing = await waiting({ transferType: "out" });
+    assert.equal(
+      (await decide(outgoing, "assign", { account: accountId, ...BECAUSE })).status,
+      409,
+    );
+    assert.equal((await wallet(gateway, accountId)).balance, "0");
+  });
+
+  it("goes on waiting where the wallet cannot take it", async () => {
+    const { accountId } = await createCustomer(gateway, { creditVnd: "9007199254" });
+    const id = await waiting();
+    const full = await decide(id, "assign", { account: accountId, ...BECAUSE });
+    assert.deepEqual([full.status, codeOf(full)], [409, "credit_refused"]);
+    assert.equal((await admin(gateway, "GET", `/transfers/${id}`)).body["cause"], "out_of_range");
+
+    // Credited by hand before, under the reference that the transfer has.
+    const other = await createCustomer(gateway);
+    const mine = await order(gateway, other.accountId);
+    const told = transfer({ content: mine.code });
+    await credit(gateway, accountId, "-5", `transfer:${told["id"]}`).catch(() => {});
+    await credit(gateway, other.accountId, 7, `transfer:${told["id"]}`);
+    assert.equal((await notify(gateway, told)).status, 200);
+    const { body } = await admin(gateway, "GET", `/transfers/${String(told["id"])}`);
+    assert.deepEqual([body["state"], body["cause"]], ["unmatched", "reference_conflict"]);
+    assert.equal((await wallet(gateway, other.accountId)).balance, "7");
+  });
+
+  it("needs an owner that is there, a reason, and an operator", async () => {
+    const { accountId } = await createCustomer(gateway);
+    const id = await waiting();
+    const nobody = "00000000-0000-0000-0000-000000000000";
+    for (const [body, status] of [
+      [{ account: accountId }, 400],
+      [{ account: accountId, reason: " " }, 400],
+      [BECAUSE, 400],
+      [{ account: accountId, order: "TG34679ACD", ...BECAUSE }, 400],
+      [{ account: "x", ...BECAUSE }, 400],
+      [{ account: nobody, ...BECAUSE }, 404],
+      [{ order: "TG34679ACD", ...BECAUSE }, 404],
+    ] as const) {
+      assert.equal((await decide(id, "assign", body)).status, status, JSON.stringify(body));
+    }
+    assert.equal((await decide(id, "ignore", {})).status, 400);
+    for (const what of ["assign", "ignore"] as const) {
+      const body = what === "assign" ? { account: accountId, ...BECAUSE } : BECAUSE;
+      assert.equal((await decide("no-such-transfer", what, body)).status, 404);
+      const stranger = { ...gateway, adminToken: "not-the-token-of-the-gateway" };
+      assert.equal((await admin(stranger, "POST", `/transfers/${id}/${what}`, body)).status, 401);
+    }
+    assert.equal((await admin(gateway, "GET", `/transfers/${id}`)).body["state"], "unmatched");
+  });
+
+  it("is listed by its state, newest first, page by page", async () => {
+    const ids = [await waiting(), await waiting(), await waiting()].reverse();
+    const seen: unknown[] = [];
+    let before = "";
+    while (seen.length < 3) {
+      const path = `/transfers?state=unmatched&limit=1${before}`;
+      const { body } = await admin(gateway, "GET", path);
+      const [one] = Array.isArray(body["list"]) ? body["list"].filter(isObject) : [];
+      seen.push(one?.["id"]);
+      before = `&before=${String(one?.["sequence"])}`;
+    }
+    assert.deepEqual(seen, ids);
+    assert.equal((await admin(gateway, "GET", "/transfers?state=lost")).status, 400);
+  });
+
+  it("is handled from the command line", async () => {
+    const { accountId } = await createCustomer(gateway);
+    const env = { GATEWAY_URL: gateway.url, GATEWAY_ADMIN_TOKEN: gateway.adminToken };
+    const run = async (...args: string[]) => {
+      const { code, stdout, stderr } = await runCli([...args, "--json"], { env });
+      assert.equal(code, 0, stderr);
+      return parseJson(stdout);
+    };
+    const [assigned, ignored] = [await waiting(), await waiting()];
+    const listed = await run("transfer", "list", "--state", "unmatched", "--limit", "2");
+    assert.ok(Array.isArray(listed));
+    assert.deepEqual(
+      listed.filter(isObject).map((one) => one["id"]),
+      [ignored, assigned],
+    );
+    const reason = ["--reason", BECAUSE.reason];
+    await run("transfer", "assign", "--transfer", assigned, "--account", accountId, ...reason);
+    await run("transfer", "ignore", "--transfer", ignored, ...reason);
+    const shown = await run("transfer", "show", "--transfer", assigned);
+    assert.ok(isObject(shown) && shown["state"] === "credited");
+    assert.ok(String(shown["payload"]).includes('"thank you"'));
+    assert.equal((await wallet(gateway, accountId)).balance, "100000");
+    const both = await runCli(["transfer", "assign", "--transfer", assigned, ...reason], { env });
+    assert.equal(both.code, 2);
+    assert.match(both.stderr, /needs either --account or --order/);
+  });
+
+  it("cannot be changed, dropped or called credited behind the ledger's back", async () => {
+    const { accountId } = await createCustomer(gateway);
+    const { database } = gateway.gateway.services;
+    const mine = await order(gateway, accountId);
+    const told = transfer({ content: mine.code });
+    await notify(gateway, told);
+    const id = await waiting();
+    const credited = String(told["id"]);
+    for (const [statement, parameters] of [
+      [
+        "update bank_transfers set state = 'unmatched', credited_at = null where id = $1",
+        [credited],
+      ],
+      ["update bank_transfers set account_id = null where id = $1", [credited]],
+      ["update bank_transfers set amount = amount + 1 where id = $1", [id]],
+      ["update bank_transfers set payload = '' where id = $1", [id]],
+      ["update bank_transfers set state = 'matched' where id = $1", [id]],
+      [
+        "update bank_transfers set state = 'credited', account_id = $2, credited_at = now() where id = $1",
+        [id, accountId],
+      ],
+      ["delete from bank_transfers where id = $1", [id]],
+      ["truncate bank_transfers", []],
+    ] as const) {
+      await assert.rejects(database.query(statement, [...parameters]), statement);
+    }
+    // The ledger takes a reference once, so no transfer is credited a second time.
+    const again = `transfer:${credited}`;
+    assert.equal(await credit(gateway, accountId, 100_000, again), "100000");
+    const other = await createCustomer(gateway);
+    await assert.rejects(credit(gateway, other.accountId, 100_000, again), /reference_conflict/);
+    assert.equal((await admin(gateway, "GET", "/reconcile")).body["drift"], false);
+  });
+});
