@@ -1,6 +1,5 @@
 import * as v from "valibot";
 import { described, mapping, matching, oneOf, text, whole } from "../../core/config/fields.ts";
-import { BASIS_POINTS } from "../../core/money.ts";
 
 const BIN = 'the six digits of a bank in the VietQR network, such as "970436"';
 const ACCOUNT_NUMBER = "an account number of 4 to 19 letters and digits, in quotes";
@@ -8,6 +7,8 @@ const PREFIX = "2 to 6 capital letters, without I, L and O, which are taken for 
 const SECRET = "a secret of 16 to 512 characters without spaces";
 /** No wallet holds more than 2^53 − 1 µđ. */
 const AMOUNT_MAX_VND = 1_000_000_000;
+/** Of each promotion: a half, so that both together are no more than the whole. */
+const DISCOUNT_BPS_MAX = 5_000;
 
 const secret = matching(/^[\x21-\x7e]{16,512}$/, SECRET);
 const vnd = whole(1, AMOUNT_MAX_VND);
@@ -17,7 +18,7 @@ const promotion = (thresholdVnd: number, discountBps: number) =>
     mapping({
       threshold_vnd: v.optional(vnd, thresholdVnd),
       /** 0 switches it off. */
-      discount_bps: v.optional(whole(0, BASIS_POINTS), discountBps),
+      discount_bps: v.optional(whole(0, DISCOUNT_BPS_MAX), discountBps),
     }),
     {},
   );
@@ -69,11 +70,6 @@ export const options = v.pipe(
   v.check(
     ({ minimum_vnd, maximum_vnd }) => minimum_vnd <= maximum_vnd,
     "a minimum_vnd that is not above maximum_vnd",
-  ),
-  v.check(
-    ({ promotions: { lifetime, daily } }) =>
-      lifetime.discount_bps + daily.discount_bps <= BASIS_POINTS,
-    `promotions that add up to at most ${BASIS_POINTS} basis points`,
   ),
 );
 

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { accepted, GATEWAY, refused, swap } from "../../core/config-files.ts";
+
+const RIGHT = `topup:
+      bank: { bin: "970436", name: Vietcombank, account_number: "0123499999", account_name: TOLLGATE }
+      webhook: { api_key: "0123456789abcdef" }
+      promotions: { lifetime: { discount_bps: 100 }, counted: all }
+      minimum_vnd: 50000`;
+
+/** What is put wrong: the text, what stands there instead, and what is told of it. */
+const WRONG: readonly (readonly [from: string, to: string, told: RegExp])[] = [
+  [`bin: "970436"`, `bin: "97043"`, /bank\.bin: expected the six digits of a bank/],
+  [`bin: "970436"`, `bin: 970436`, /bank\.bin: expected the six digits of a bank/],
+  [`bin: "970436", `, ``, /bank\.bin: expected the six digits of a bank/],
+  [`"0123499999"`, `"0123 499 999"`, /bank\.account_number: expected an account number/],
+  [`"0123499999"`, `123499999`, /bank\.account_number: expected an account number/],
+  [`name: Vietcombank`, `name: ""`, /bank\.name: expected the bank's name/],
+  [`minimum_vnd: 50000`, `minimum_vnd: 0`, /minimum_vnd: expected a whole number/],
+  [`minimum_vnd: 50000`, `minimum_vnd: 50000.5`, /minimum_vnd: expected a whole number/],
+  [`minimum_vnd: 50000`, `minimum_vnd: 600000000`, /expected a minimum_vnd that is not above/],
+  [`minimum_vnd: 50000`, `order_prefix: tg`, /order_prefix: expected 2 to 6 capital letters/],
+  [`minimum_vnd: 50000`, `order_prefix: "TG1"`, /order_prefix: expected 2 to 6 capital letters/],
+  [`minimum_vnd: 50000`, `order_prefix: TOP`, /order_prefix: expected 2 to 6 capital letters/],
+  [`minimum_vnd: 50000`, `order_valid_minutes: 1`, /order_valid_minutes: expected a whole number/],
+  [`"0123456789abcdef"`, `"too-short"`, /webhook\.api_key: expected a secret of 16 to 512/],
+  [`"0123456789abcdef"`, `""`, /webhook\.api_key: expected a secret of 16 to 512/],
+  [`webhook: {`, `webhook: { secret: x,`, /webhook\.secret: unknown key/],
+  [`discount_bps: 100`, `discount_bps: 5001`, /lifetime\.discount_bps: expected a whole number/],
+  [`counted: all`, `counted: none`, /promotions\.counted: expected one of all, transfers/],
+];
+
+const files = (plugin: string) => ({ "gateway.yaml": swap(GATEWAY, "./plugin.js", plugin) });
+
+test("settings of top-ups that are right have sensible defaults", async (t) => {
+  const { plugins } = await accepted(t, files(RIGHT));
+  assert.deepEqual(plugins[0]?.options, {
+    bank: {
+      bin: "970436",
+      name: "Vietcombank",
+      account_number: "0123499999",
+      account_name: "TOLLGATE",
+    },
+    order_prefix: "TG",
+    minimum_vnd: 50_000,
+    maximum_vnd: 499_999_999,
+    order_valid_minutes: 1_440,
+    open_orders_max: 5,
+    webhook: { api_key: "0123456789abcdef", clock_tolerance_seconds: 300 },
+    promotions: {
+      lifetime: { threshold_vnd: 10_000_000, discount_bps: 100 },
+      daily: { threshold_vnd: 100_000, discount_bps: 100 },
+      counted: "all",
+    },
+  });
+});
+
+for (const [from, to, told] of WRONG) {
+  test(`${to || `no ${from}`} is refused before the gateway starts`, async (t) => {
+    const [first = "", ...more] = await refused(t, files(swap(RIGHT, from, to)));
+    assert.match(first, told);
+    assert.deepEqual(more, [], "and told once");
+  });
+}
+
+test("top-ups without a bank account are refused", async (t) => {
+  const [first = ""] = await refused(t, files("topup"));
+  assert.match(first, /bank/);
+});
