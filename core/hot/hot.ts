@@ -86,7 +86,7 @@ export interface HoldRequest {
   readonly floorMicroVnd: MicroVnd;
   /**
    * The version of the wallet's movements that the price was made at; a wallet that has been credited since
-   * answers `stale`. Left out: any.
+   * answers `stale`. Without one any will do.
    */
   readonly creditVersion?: number;
 }

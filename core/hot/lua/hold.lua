@@ -1,5 +1,5 @@
 -- KEYS[4] revoked keys
--- ARGV: call, account, key, amount, floor, process whose lease it is ('' for none), version of the price ('' for any)
+-- ARGV: call, account, key, amount, floor, process whose lease it is ('' for none), version of the price ('' where any will do)
 local call_id, account = ARGV[3], ARGV[4]
 if call('SISMEMBER', KEYS[4], ARGV[5]) == 1 then
   return { n, 'revoked' }
