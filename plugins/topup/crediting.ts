@@ -1,4 +1,5 @@
 import { failpoint } from "../../core/failpoint.ts";
+import { QuietLog } from "../../core/quiet-log.ts";
 import type { Services } from "../../core/services.ts";
 import { markCredited, matchedTransfers, setAside, type Transfer } from "./transfers.ts";
 
@@ -15,9 +16,11 @@ export class Crediting {
   private timer: NodeJS.Timeout | undefined;
   private sweeping: Promise<void> | undefined;
   private stopped = false;
+  private readonly log: QuietLog;
 
   constructor(services: Services) {
     this.services = services;
+    this.log = new QuietLog(services.log);
   }
 
   start(): void {
@@ -56,10 +59,7 @@ export class Crediting {
   private sweepSoon(): void {
     this.sweeping ??= this.sweep()
       .catch((error: unknown) => {
-        this.services.log.warn(
-          { err: error },
-          "transfers that wait for their credit cannot be read",
-        );
+        this.log.warn({ err: error }, "transfers that wait for their credit cannot be read");
       })
       .finally(() => {
         this.sweeping = undefined;
@@ -67,7 +67,7 @@ export class Crediting {
   }
 
   private async sweep(): Promise<void> {
-    const { database, log } = this.services;
+    const { database } = this.services;
     let after = 0n;
     for (;;) {
       const transfers = await matchedTransfers(database, PAGE, after);
@@ -75,7 +75,7 @@ export class Crediting {
         if (this.stopped) return;
         // One that cannot be credited now must not keep the others waiting.
         await this.credit(transfer).catch((error: unknown) => {
-          log.warn({ err: error, transfer: transfer.id }, "a transfer is not credited yet");
+          this.log.warn({ err: error, transfer: transfer.id }, "a transfer is not credited yet");
         });
         after = transfer.sequence;
       }

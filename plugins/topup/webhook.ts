@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { failpoint } from "../../core/failpoint.ts";
 import { done, type PublicRoute } from "../../core/http/json-route.ts";
+import { QuietLog } from "../../core/quiet-log.ts";
 import { Refusal, serviceUnavailable } from "../../core/refusal.ts";
 import type { Services } from "../../core/services.ts";
 import { codesIn } from "./code.ts";
@@ -12,8 +13,6 @@ import { type Hindrance, recordTransfer } from "./transfers.ts";
 
 /** The bank waits a few seconds for its answer; what is not credited by then, a sweep finishes. */
 const CREDIT_WAIT_MS = 3_000;
-/** Forged notifications can come in any number, and one line tells of them as well. */
-const MENTION_MS = 10_000;
 
 /**
  * Takes the bank's notifications. `{"success": true}` says that a transfer is recorded for good; everything
@@ -25,8 +24,9 @@ export function webhookRoute(
   guard: WebhookGuard,
   crediting: Crediting,
 ): PublicRoute {
-  const { clock, database, log } = services;
-  let mentionedAtMs = Number.NEGATIVE_INFINITY;
+  const { database, log } = services;
+  // Forged notifications can come in any number.
+  const quietLog = new QuietLog(log);
 
   return {
     method: "POST",
@@ -34,7 +34,8 @@ export function webhookRoute(
     async handle(request) {
       const refused = guard.check(request);
       if (refused) {
-        mention(refused, request.remoteAddress);
+        const { remoteAddress } = request;
+        quietLog.warn({ remoteAddress, why: refused.message }, "a bank notification is refused");
         return refused;
       }
       const told = readNotification(request.body);
@@ -80,13 +81,6 @@ export function webhookRoute(
       log.error({ err: error, transfer: told.id }, "a transfer cannot be recorded");
       return serviceUnavailable("The transfer could not be recorded: send it again.");
     }
-  }
-
-  function mention({ message }: Refusal, remoteAddress: string): void {
-    const nowMs = clock.monotonic();
-    if (nowMs - mentionedAtMs < MENTION_MS) return;
-    mentionedAtMs = nowMs;
-    log.warn({ remote_address: remoteAddress, reason: message }, "a bank notification is refused");
   }
 }
 
