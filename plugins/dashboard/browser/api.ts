@@ -1,0 +1,84 @@
+const BASE = "/account/v1";
+
+/** What the API refused, by its machine-readable code, or that it could not be reached (status 0). */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string | null;
+  readonly retryAfterS: number | null;
+
+  constructor(status: number, code: string | null, message: string, retryAfterS: number | null) {
+    super(message);
+    this.name = "ApiError";
+    this.status = status;
+    this.code = code;
+    this.retryAfterS = retryAfterS;
+  }
+}
+
+let csrfToken = "";
+let onSignedOut = () => {};
+
+/** Every request that changes something shows this, to prove that it comes from here. */
+export function setCsrfToken(token: string): void {
+  csrfToken = token;
+}
+
+/** Called when the session turns out to have ended. */
+export function whenSignedOut(listener: () => void): void {
+  onSignedOut = listener;
+}
+
+export function get<Answer>(path: string, query: Record<string, string | undefined> = {}) {
+  const given = Object.entries(query).filter((pair): pair is [string, string] => !!pair[1]);
+  const search = given.length > 0 ? `?${new URLSearchParams(given)}` : "";
+  return send<Answer>("GET", path + search);
+}
+
+export function post<Answer = unknown>(path: string, body: object = {}) {
+  return send<Answer>("POST", path, body);
+}
+
+export function remove(path: string) {
+  return send<unknown>("DELETE", path);
+}
+
+/** The address of something that the browser itself is to load. */
+export function addressOf(path: string, query: Record<string, string>): string {
+  return `${BASE}${path}?${new URLSearchParams(query)}`;
+}
+
+async function send<Answer>(method: string, path: string, body?: object): Promise<Answer> {
+  let response: Response;
+  let answer: unknown;
+  try {
+    response = await fetch(BASE + path, {
+      method,
+      credentials: "same-origin",
+      headers: {
+        ...(body && { "content-type": "application/json" }),
+        ...(method !== "GET" && { "x-csrf-token": csrfToken }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    answer = await response.json().catch(() => ({}));
+  } catch {
+    throw new ApiError(0, null, "unreachable", null);
+  }
+  if (response.ok) return answer as Answer;
+  const error = errorOf(response, answer);
+  // A wrong password is no session that has ended: those who sign in have none.
+  if (error.status === 401 && !/^\/(?:sign-in|me|password\/change)\b/.test(path)) onSignedOut();
+  throw error;
+}
+
+/** The refusal in an answer, in the form that all endpoints but Messages have. */
+export function errorOf(response: Response, answer: unknown): ApiError {
+  const { error } = (answer ?? {}) as { error?: { code?: string | null; message?: string } };
+  const retryAfter = Number.parseInt(response.headers.get("retry-after") ?? "", 10);
+  return new ApiError(
+    response.status,
+    error?.code ?? null,
+    error?.message ?? "",
+    Number.isNaN(retryAfter) ? null : retryAfter,
+  );
+}

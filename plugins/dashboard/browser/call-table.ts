@@ -1,0 +1,72 @@
+import type { CallRecord } from "./contract.ts";
+import { el } from "./dom.ts";
+import { dateTimeExact, number, seconds, vnd } from "./format.ts";
+import { t, textIfAny } from "./text.ts";
+
+/** Calls, newest first. On a phone each row stands as a block, with the names of its values beside them. */
+export function callTable(calls: readonly CallRecord[]): HTMLElement {
+  const columns = [
+    t("calls.time"),
+    t("calls.model"),
+    t("calls.key"),
+    t("calls.input"),
+    t("calls.output"),
+    t("calls.cost"),
+    t("calls.latency"),
+    t("calls.status"),
+  ];
+  const rows = calls.map((call) => {
+    const cells = [
+      dateTimeExact(call.at),
+      call.model,
+      call.key_name ?? t("calls.unknownkey"),
+      number(call.input_tokens),
+      number(call.output_tokens),
+      el("span", { title: `${call.cost_vnd} đ` }, vnd(call.cost_vnd)),
+      seconds(call.latency_ms),
+      statusBadge(call),
+    ];
+    return el(
+      "tr",
+      {},
+      cells.map((cell, at) =>
+        el(
+          "td",
+          { "data-label": columns[at], class: at >= 3 && at <= 6 ? "number" : undefined },
+          cell,
+        ),
+      ),
+    );
+  });
+  return el(
+    "table",
+    { class: "data blocks" },
+    el("caption", { class: "hidden" }, t("calls.caption")),
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        {},
+        columns.map((name, at) =>
+          el("th", { scope: "col", class: at >= 3 && at <= 6 ? "number" : undefined }, name),
+        ),
+      ),
+    ),
+    el("tbody", {}, rows),
+  );
+}
+
+function statusBadge({ status, outcome, estimated }: CallRecord): HTMLElement {
+  const isWhole = status === 200 && outcome === "complete";
+  const kind = isWhole ? "good" : status === 200 ? "info" : "bad";
+  const text = isWhole
+    ? String(status)
+    : `${status} · ${textIfAny(`outcome.${outcome}`) ?? outcome}`;
+  return el(
+    "span",
+    { class: `badge ${kind}`, title: estimated ? t("calls.estimated") : undefined },
+    text,
+    estimated && " ≈",
+  );
+}

@@ -1,0 +1,125 @@
+import { ApiError, get } from "../api.ts";
+import type { CallRecord } from "../contract.ts";
+import { copyButton } from "../copy.ts";
+import { type Child, el, fill } from "../dom.ts";
+import { failureText } from "../failure.ts";
+import { notice } from "../form.ts";
+import { number, seconds, vnd } from "../format.ts";
+import { BASE } from "../routes.ts";
+import { t } from "../text.ts";
+import { MarkdownView } from "./markdown.ts";
+import type { Turn } from "./stream.ts";
+
+/** A call is recorded a moment after its end. */
+const COST_POLLS_MS = [150, 250, 400, 600, 1000, 1500, 2000, 3000, 5000, 8000];
+
+/** What the customer said. */
+export function questionView({ text, images }: Turn): HTMLElement {
+  return el(
+    "article",
+    { class: "turn user", "aria-label": t("chat.you") },
+    images.length > 0 &&
+      el(
+        "div",
+        { class: "pictures" },
+        images.map(({ name, dataUrl }) => el("img", { src: dataUrl, alt: name })),
+      ),
+    text !== "" && el("p", { class: "said" }, text),
+  );
+}
+
+/** What a model says, while it says it and after. */
+export class AnswerView {
+  readonly element: HTMLElement;
+  text = "";
+  private readonly body = new MarkdownView();
+  private readonly thought = el("p", { class: "said" });
+  private readonly thinkingPart = el(
+    "details",
+    { class: "thinking" },
+    el("summary", {}, t("chat.thinking")),
+    this.thought,
+  );
+  private readonly problem = el("div", { role: "alert" });
+  private readonly foot = el("div", { class: "turn-foot" });
+  private frame = 0;
+
+  constructor(model: string) {
+    this.thinkingPart.hidden = true;
+    this.element = el(
+      "article",
+      { class: "turn assistant busy", "aria-label": model, "aria-busy": true },
+      el("p", { class: "turn-head" }, model),
+      this.thinkingPart,
+      this.body.element,
+      this.problem,
+      this.foot,
+    );
+  }
+
+  addText(delta: string): void {
+    this.text += delta;
+    // Deltas come faster than a screen shows them.
+    this.frame ||= requestAnimationFrame(() => this.draw());
+  }
+
+  addThinking(delta: string): void {
+    this.thinkingPart.hidden = false;
+    this.thought.append(delta);
+  }
+
+  private draw(): void {
+    this.frame = 0;
+    this.body.show(this.text);
+  }
+
+  /** Nothing more will come; `note` says why, where it was cut short. */
+  end(note?: Child): void {
+    cancelAnimationFrame(this.frame);
+    this.draw();
+    this.element.classList.remove("busy");
+    this.element.setAttribute("aria-busy", "false");
+    fill(
+      this.foot,
+      this.text !== "" && copyButton(t("chat.copy"), () => this.text),
+      note !== undefined && el("span", { class: "badge" }, note),
+    );
+  }
+
+  /** Says what went wrong, and where to go about it. */
+  fail(error: unknown): void {
+    const status = error instanceof ApiError ? error.status : 0;
+    const link =
+      status === 402
+        ? el("a", { class: "button primary small", href: `${BASE}/top-up` }, t("topup.action"))
+        : status === 401
+          ? el("a", { class: "button small", href: `${BASE}/keys` }, t("nav.keys"))
+          : null;
+    fill(this.problem, notice("bad", el("p", {}, failureText(error)), link));
+  }
+
+  /** Shows what the call has cost, as soon as that is recorded. */
+  async showCost(callId: string, left: AbortSignal): Promise<void> {
+    const cost = el("span", { class: "cost", role: "status" }, t("chat.cost.waiting"));
+    this.foot.prepend(cost);
+    for (const pause of COST_POLLS_MS) {
+      await new Promise((resolve) => setTimeout(resolve, pause));
+      if (left.aborted) return;
+      try {
+        const call = await get<CallRecord>(`/calls/${callId}`);
+        cost.title = `${call.cost_vnd} đ`;
+        fill(cost, el("strong", {}, vnd(call.cost_vnd)), ` · ${detail(call)}`);
+        return;
+      } catch {
+        // Not yet.
+      }
+    }
+    fill(cost, el("a", { href: `${BASE}/usage` }, t("chat.cost.later")));
+  }
+}
+
+function detail(call: CallRecord): string {
+  const { input_tokens, output_tokens, latency_ms } = call;
+  const values = { input: number(input_tokens), output: number(output_tokens) };
+  return `${t("chat.cost.tokens", values)} · ${seconds(latency_ms)}`;
+}

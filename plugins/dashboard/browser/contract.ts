@@ -1,0 +1,140 @@
+/** What the customers' API answers, as far as these pages read it. Amounts are decimal strings of đ. */
+
+export interface Account {
+  readonly id: string;
+  readonly email: string;
+  readonly email_verified: boolean;
+  readonly language: "vi" | "en";
+  readonly created_at: string;
+  readonly discount_bps: number;
+  readonly csrf_token: string;
+}
+
+export interface Session {
+  readonly id: string;
+  readonly created_at: string;
+  readonly last_seen_at: string;
+  readonly remote_address: string | null;
+  readonly user_agent: string | null;
+  readonly current: boolean;
+}
+
+export interface Key {
+  readonly id: string;
+  readonly name: string;
+  readonly prefix: string;
+  readonly status: "active" | "revoked";
+  readonly created_at: string;
+  readonly revoked_at: string | null;
+  readonly last_used_at: string | null;
+  readonly cost_vnd: string;
+  readonly recoverable: boolean;
+}
+
+export interface NewKey {
+  readonly id: string;
+  readonly key: string;
+  readonly name: string;
+  readonly prefix: string;
+}
+
+export interface Wallet {
+  readonly balance_vnd: string;
+  readonly held_vnd: string;
+  readonly available_vnd: string;
+  readonly pending_vnd: string;
+}
+
+export interface Bank {
+  readonly bin: string;
+  readonly name: string;
+  readonly account_number: string;
+  readonly account_name: string;
+}
+
+export interface TopUpSettings {
+  readonly minimum_vnd: number | string;
+  readonly maximum_vnd: number | string;
+}
+
+export interface TopUp {
+  readonly id: string;
+  readonly code: string;
+  readonly status: string;
+  readonly amount_vnd: number | string;
+  readonly received_vnd: number | string;
+  readonly content: string;
+  readonly bank: Bank;
+  readonly qr_text?: string;
+  readonly qr_svg?: string;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly paid_at: string | null;
+}
+
+export interface Promotions {
+  readonly discount_bps: number;
+  readonly lifetime: {
+    readonly threshold_vnd: number | string;
+    readonly total_vnd: number | string;
+    readonly discount_bps: number;
+    readonly active: boolean;
+  };
+  readonly daily: {
+    readonly threshold_vnd: number | string;
+    readonly today_vnd: number | string;
+    readonly discount_bps: number;
+    readonly active: boolean;
+    readonly until: string;
+  };
+}
+
+export interface CallRecord {
+  readonly call_id: string;
+  readonly at: string;
+  readonly endpoint: string;
+  readonly model: string;
+  readonly mapped_from: string | null;
+  readonly key_id: string;
+  readonly key_name: string | null;
+  readonly status: number;
+  readonly outcome: string;
+  readonly streamed: boolean;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cost_vnd: string;
+  readonly latency_ms: number;
+  readonly estimated: boolean;
+}
+
+export interface Sum {
+  readonly day?: string;
+  readonly model?: string;
+  readonly key?: string;
+  readonly calls: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cost_vnd: string;
+}
+
+export interface Model {
+  readonly id: string;
+  readonly standard: "messages" | "chat" | "images" | "speech";
+  readonly channel: "standard" | "aws";
+  readonly labels: readonly string[];
+  readonly context_window: number | null;
+  readonly max_output_tokens: number | null;
+  readonly price_unit: "mtok" | "call" | "image";
+  readonly price_vnd: number;
+}
+
+export interface Catalogue {
+  readonly models: readonly Model[];
+  /** Models to name first. */
+  readonly popular: readonly string[];
+}
+
+export interface Page<Item> {
+  readonly data: readonly Item[];
+  readonly next: string | null;
+}

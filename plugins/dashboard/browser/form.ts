@@ -1,0 +1,74 @@
+import { type Attributes, type Child, el, fill, newId } from "./dom.ts";
+import { failureText } from "./failure.ts";
+import { icon } from "./icons.ts";
+
+export interface Field {
+  readonly element: HTMLElement;
+  readonly input: HTMLInputElement;
+}
+
+/** An input with its label, and a hint where there is one. */
+export function field(label: string, attributes: Attributes, hint?: Child): Field {
+  const id = newId("field");
+  const hintId = hint === undefined ? undefined : `${id}-hint`;
+  const input = el("input", { id, ...attributes, "aria-describedby": hintId });
+  const element = el(
+    "div",
+    { class: "field" },
+    el("label", { for: id }, label),
+    input,
+    hint !== undefined && el("p", { class: "hint", id: hintId }, hint),
+  );
+  return { element, input };
+}
+
+/** A choice with its label. */
+export function choice(
+  label: string,
+  options: readonly (readonly [value: string, text: string])[],
+  selected = "",
+): { element: HTMLElement; select: HTMLSelectElement } {
+  const id = newId("choice");
+  const select = el(
+    "select",
+    { id },
+    options.map(([value, text]) => el("option", { value, selected: value === selected }, text)),
+  );
+  return {
+    element: el("div", { class: "field" }, el("label", { for: id }, label), select),
+    select,
+  };
+}
+
+/**
+ * A form that sends itself by `submit`: its button is busy meanwhile, and a failure is said above it in words.
+ */
+export function form(
+  submitText: string,
+  submit: () => Promise<void>,
+  ...content: Child[]
+): HTMLFormElement {
+  const problem = el("div", { role: "alert" });
+  const button = el("button", { type: "submit", class: "primary" }, submitText);
+  const element = el("form", { class: "stack", novalidate: false }, content, problem, button);
+  element.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (button.getAttribute("aria-busy") === "true") return;
+    button.setAttribute("aria-busy", "true");
+    fill(problem);
+    try {
+      await submit();
+    } catch (error) {
+      fill(problem, notice("bad", failureText(error)));
+    } finally {
+      button.removeAttribute("aria-busy");
+    }
+  });
+  return element;
+}
+
+/** A message that stays: good news, bad news, or something to know. */
+export function notice(kind: "good" | "bad" | "info", ...content: Child[]): HTMLElement {
+  const sign = icon(kind === "good" ? "check" : "alert");
+  return el("div", { class: `notice ${kind}` }, sign, el("div", {}, content));
+}

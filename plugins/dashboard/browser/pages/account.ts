@@ -1,0 +1,186 @@
+import { toast } from "../announce.ts";
+import { get, post, remove } from "../api.ts";
+import type { Session } from "../contract.ts";
+import { confirmed } from "../dialog.ts";
+import { el, fill } from "../dom.ts";
+import { failureText } from "../failure.ts";
+import { choice, field, form, notice } from "../form.ts";
+import { ago, date, percent } from "../format.ts";
+import { card, pageHead, waiting } from "../page-head.ts";
+import { go, show } from "../router.ts";
+import { BASE, type Place } from "../routes.ts";
+import { chooseLanguage, currentAccount, forgetAccount } from "../session.ts";
+import { currentLanguage, t } from "../text.ts";
+import { currentTheme, setTheme, themes } from "../theme.ts";
+import { newPassword } from "./sign-up.ts";
+
+export async function render({ root, left }: Place): Promise<void> {
+  const sessions = el("div", {}, waiting(t("loading")));
+  fill(
+    root,
+    pageHead(t("nav.account"), currentAccount()?.email ?? ""),
+    el("div", { class: "grid two" }, about(), appearance()),
+    card(t("account.password"), passwordForm()),
+    card(
+      t("account.sessions"),
+      el("p", { class: "hint" }, t("account.sessions.hint")),
+      sessions,
+      signOutEverywhere(),
+    ),
+  );
+  await load();
+
+  async function load(): Promise<void> {
+    try {
+      const { data } = await get<{ data: Session[] }>("/sessions");
+      if (!left.aborted) fill(sessions, sessionList(data, load));
+    } catch (error) {
+      if (!left.aborted) fill(sessions, notice("bad", failureText(error)));
+    }
+  }
+}
+
+function about(): HTMLElement {
+  const account = currentAccount();
+  if (!account) throw new Error("nobody is signed in");
+  const pairs = [
+    [t("email"), account.email],
+    [t("account.verified"), account.email_verified ? t("yes") : t("no")],
+    [t("account.since"), date(account.created_at)],
+    [t("account.discount"), percent(account.discount_bps)],
+  ] as const;
+  return card(
+    t("account.about"),
+    el(
+      "dl",
+      { class: "pairs" },
+      pairs.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))),
+    ),
+  );
+}
+
+function appearance(): HTMLElement {
+  const language = choice(
+    t("language"),
+    [
+      ["vi", "Tiếng Việt"],
+      ["en", "English"],
+    ],
+    currentLanguage(),
+  );
+  language.select.addEventListener("change", async () => {
+    await chooseLanguage(language.select.value === "en" ? "en" : "vi").catch((error: unknown) => {
+      toast(failureText(error));
+    });
+    await show();
+  });
+  const theme = choice(
+    t("theme"),
+    themes.map((one) => [one, t(`theme.${one}`)] as const),
+    currentTheme(),
+  );
+  theme.select.addEventListener("change", () => {
+    setTheme(themes.find((one) => one === theme.select.value) ?? "auto");
+  });
+  return card(
+    t("account.appearance"),
+    el("div", { class: "stack" }, language.element, theme.element),
+  );
+}
+
+function passwordForm(): HTMLElement {
+  const current = field(t("password.current"), {
+    type: "password",
+    name: "current-password",
+    autocomplete: "current-password",
+    required: true,
+  });
+  const next = newPassword(t("password.new"));
+  const submit = async () => {
+    await post("/password/change", { current: current.input.value, password: next.input.value });
+    current.input.value = "";
+    next.input.value = "";
+    toast(t("account.password.done"));
+  };
+  return form(
+    t("account.password.submit"),
+    submit,
+    el("div", { class: "grid two" }, current.element, next.element),
+  );
+}
+
+function sessionList(sessions: readonly Session[], reload: () => Promise<void>): HTMLElement {
+  const end = async (session: Session) => {
+    try {
+      await remove(`/sessions/${session.id}`);
+      await reload();
+    } catch (error) {
+      toast(failureText(error));
+    }
+  };
+  return el(
+    "ul",
+    { class: "items" },
+    sessions.map((session) =>
+      el(
+        "li",
+        { class: "item" },
+        el(
+          "div",
+          { class: "item-main" },
+          el("strong", {}, browserName(session.user_agent)),
+          session.current && el("span", { class: "badge good" }, t("account.thissession")),
+          el(
+            "p",
+            { class: "hint" },
+            `${session.remote_address ?? ""} · ${t("account.seen", { when: ago(session.last_seen_at) })}`,
+          ),
+        ),
+        !session.current &&
+          el(
+            "button",
+            { type: "button", class: "small danger", onclick: () => end(session) },
+            t("account.endsession"),
+          ),
+      ),
+    ),
+  );
+}
+
+function signOutEverywhere(): HTMLElement {
+  const act = async () => {
+    const title = t("account.everywhere");
+    if (!(await confirmed(title, t("account.everywhere.text"), title))) return;
+    try {
+      await post("/sign-out-everywhere");
+      forgetAccount();
+      go(`${BASE}/sign-in`);
+    } catch (error) {
+      toast(failureText(error));
+    }
+  };
+  return el(
+    "p",
+    {},
+    el("button", { type: "button", class: "danger", onclick: act }, t("account.everywhere")),
+  );
+}
+
+const BROWSERS = [
+  ["Edg/", "Edge"],
+  ["OPR/", "Opera"],
+  ["coc_coc", "Cốc Cốc"],
+  ["Firefox/", "Firefox"],
+  ["Chrome/", "Chrome"],
+  ["Safari/", "Safari"],
+] as const;
+const SYSTEMS = ["Android", "iPhone", "iPad", "Windows", "Mac OS", "Linux"] as const;
+
+/** "Chrome, Android": enough to recognise one's own by. */
+function browserName(userAgent: string | null): string {
+  const agent = userAgent ?? "";
+  const browser = BROWSERS.find(([sign]) => agent.includes(sign))?.[1];
+  const system = SYSTEMS.find((name) => agent.includes(name));
+  if (!browser && !system) return agent.slice(0, 60) || t("account.unknownbrowser");
+  return [browser, system].filter((name) => name !== undefined).join(", ");
+}

@@ -1,0 +1,152 @@
+import { announce } from "../announce.ts";
+import { get } from "../api.ts";
+import { keyText, makeOwnKey, usableKeys } from "../chat/chat-key.ts";
+import { composer } from "../chat/composer.ts";
+import { AnswerView, questionView } from "../chat/message-view.ts";
+import { askModel, isAbort, type Turn } from "../chat/stream.ts";
+import type { Catalogue, Key, Model } from "../contract.ts";
+import { el, fill } from "../dom.ts";
+import { choice, form } from "../form.ts";
+import { card, pageHead, waiting } from "../page-head.ts";
+import type { Place } from "../routes.ts";
+import { t } from "../text.ts";
+import { priceText } from "./models.ts";
+
+export async function render(place: Place): Promise<void> {
+  const { root, left } = place;
+  fill(root, pageHead(t("nav.chat"), t("chat.lead")), waiting(t("loading")));
+  const [catalogue, keys] = await Promise.all([get<Catalogue>("/catalogue"), usableKeys()]);
+  if (left.aborted) return;
+  if (keys.length > 0) return conversation(place, catalogue, keys);
+  const make = async () => {
+    await makeOwnKey();
+    await render(place);
+  };
+  fill(
+    root,
+    pageHead(t("nav.chat"), t("chat.lead")),
+    card(
+      t("chat.nokey.title"),
+      el("p", {}, t("chat.nokey.text")),
+      form(t("chat.nokey.make"), make),
+    ),
+  );
+}
+
+/** The page is the conversation: nothing of it is stored, here or at the gateway. */
+function conversation({ root, left }: Place, catalogue: Catalogue, keys: readonly Key[]): void {
+  const models = chatModels(catalogue);
+  const model = choice(
+    t("calls.model"),
+    models.map(({ id }) => [id, id] as const),
+  );
+  const key = choice(
+    t("chat.key"),
+    keys.map(({ id, name }) => [id, name] as const),
+  );
+  const price = el("p", { class: "hint price" });
+  const log = el("div", {
+    class: "turns",
+    role: "log",
+    "aria-live": "off",
+    "aria-label": t("nav.chat"),
+  });
+  const turns: Turn[] = [];
+  let running: AbortController | undefined;
+  const current = () => models.find(({ id }) => id === model.select.value);
+
+  const input = composer({
+    send: (turn) => void answer(turn),
+    stop: () => running?.abort(),
+  });
+  const modelChanged = () => {
+    const chosen = current();
+    price.textContent = chosen ? priceText(chosen) : "";
+    input.allowImages(chosen?.labels.includes("vision") ?? false);
+  };
+  model.select.addEventListener("change", modelChanged);
+  modelChanged();
+  const clear = () => {
+    running?.abort();
+    turns.length = 0;
+    fill(log, welcome());
+    input.focus();
+  };
+  left.addEventListener("abort", () => running?.abort());
+  fill(log, welcome());
+  fill(
+    root,
+    el(
+      "div",
+      { class: "chat" },
+      el(
+        "div",
+        { class: "chat-head" },
+        el("h1", {}, t("nav.chat")),
+        model.element,
+        key.element,
+        el("button", { type: "button", class: "small", onclick: clear }, t("chat.clear")),
+        price,
+      ),
+      log,
+      input.element,
+    ),
+  );
+  input.focus();
+
+  async function answer(turn: Turn): Promise<void> {
+    if (turns.length === 0) fill(log);
+    turns.push(turn);
+    const view = new AnswerView(model.select.value);
+    log.append(questionView(turn), view.element);
+    view.element.scrollIntoView({ block: "end" });
+    const mine = new AbortController();
+    running = mine;
+    input.setBusy(true);
+    let callId = "";
+    try {
+      const text = await keyText(key.select.value);
+      const heard = {
+        callId: (id: string) => {
+          callId = id;
+        },
+        text: (delta: string) => {
+          view.addText(delta);
+          follow(view.element);
+        },
+        thinking: (delta: string) => view.addThinking(delta),
+      };
+      await askModel(text, model.select.value, turns, heard, mine.signal);
+      view.end();
+      announce(t("chat.answered"));
+    } catch (error) {
+      view.end(isAbort(error) ? t("chat.stopped") : undefined);
+      if (!isAbort(error)) view.fail(error);
+    }
+    if (view.text === "") turns.pop();
+    else turns.push({ role: "assistant", text: view.text, images: [] });
+    input.setBusy(false);
+    if (!left.aborted && callId !== "" && view.text !== "") void view.showCost(callId, left);
+  }
+}
+
+/** Scrolls along while the reader is at the end, and lets who reads further up read. */
+function follow(element: HTMLElement): void {
+  const { bottom } = element.getBoundingClientRect();
+  if (bottom - innerHeight < 240) element.scrollIntoView({ block: "end" });
+}
+
+function chatModels({ models, popular }: Catalogue): Model[] {
+  const chat = models.filter(({ standard }) => standard === "messages" || standard === "chat");
+  const rank = ({ id }: Model) => (popular.includes(id) ? popular.indexOf(id) : popular.length);
+  return chat.sort((a, b) => rank(a) - rank(b));
+}
+
+function welcome(): HTMLElement {
+  return el(
+    "div",
+    { class: "empty" },
+    el("p", {}, t("chat.welcome")),
+    el("p", { class: "hint" }, t("chat.private")),
+  );
+}

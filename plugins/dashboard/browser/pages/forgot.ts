@@ -1,0 +1,26 @@
+import { post } from "../api.ts";
+import { authCard } from "../auth-card.ts";
+import { el, fill } from "../dom.ts";
+import { field, form, notice } from "../form.ts";
+import { BASE, type Place } from "../routes.ts";
+import { currentLanguage, t } from "../text.ts";
+
+export function render({ root }: Place): void {
+  const email = field(t("email"), {
+    type: "email",
+    name: "email",
+    autocomplete: "username",
+    inputmode: "email",
+    required: true,
+  });
+  const back = el("p", {}, el("a", { href: `${BASE}/sign-in` }, t("forgot.back")));
+  const submit = async () => {
+    const address = email.input.value;
+    await post("/password/forgot", { email: address, language: currentLanguage() });
+    const text = t("forgot.sent", { email: address });
+    fill(root, authCard(t("forgot.title"), null, notice("good", text), back));
+    root.focus();
+  };
+  const ask = form(t("forgot.submit"), submit, email.element);
+  fill(root, authCard(t("forgot.title"), t("forgot.lead"), ask, back));
+}

@@ -1,0 +1,203 @@
+import { toast } from "../announce.ts";
+import { get, post } from "../api.ts";
+import type { Key, NewKey } from "../contract.ts";
+import { copyButton } from "../copy.ts";
+import { confirmed, openDialog } from "../dialog.ts";
+import { el, fill } from "../dom.ts";
+import { failureText } from "../failure.ts";
+import { field, form, notice } from "../form.ts";
+import { ago, date, dateTime, vnd } from "../format.ts";
+import { icon } from "../icons.ts";
+import { card, pageHead, waiting } from "../page-head.ts";
+import { BASE, type Place } from "../routes.ts";
+import { t } from "../text.ts";
+
+const ACTIVE_MAX = 10;
+
+export async function render({ root, left }: Place): Promise<void> {
+  const create = el(
+    "button",
+    { type: "button", class: "primary", onclick: () => openNewKey(load) },
+    icon("plus"),
+    t("keys.create"),
+  );
+  const active = el("div", {}, waiting(t("loading")));
+  const revoked = el("div");
+  const count = el("span", { class: "badge" });
+  fill(
+    root,
+    pageHead(t("nav.keys"), t("keys.lead"), create),
+    card([t("keys.active"), " ", count], active),
+    revoked,
+  );
+
+  async function load(): Promise<void> {
+    const { data } = await get<{ data: Key[] }>("/keys");
+    if (left.aborted) return;
+    const inUse = data.filter((key) => key.status === "active");
+    const past = data.filter((key) => key.status === "revoked");
+    count.textContent = t("keys.count", { count: inUse.length, max: ACTIVE_MAX });
+    fill(active, inUse.length > 0 ? keyList(inUse, load) : empty());
+    fill(revoked, past.length > 0 && pastKeys(past));
+  }
+  await load();
+}
+
+function empty(): HTMLElement {
+  return el("div", { class: "empty" }, icon("keys"), el("p", {}, t("keys.empty")));
+}
+
+function keyList(keys: readonly Key[], reload: () => Promise<void>): HTMLElement {
+  return el(
+    "ul",
+    { class: "items" },
+    keys.map((key) =>
+      el(
+        "li",
+        { class: "item", "data-key": key.id },
+        el(
+          "div",
+          { class: "item-main" },
+          el("strong", {}, key.name),
+          el("code", { class: "prefix" }, key.prefix),
+          el("p", { class: "hint" }, usedText(key)),
+        ),
+        el("div", { class: "item-figure", title: `${key.cost_vnd} đ` }, vnd(key.cost_vnd)),
+        el(
+          "div",
+          { class: "row" },
+          key.recoverable
+            ? revealButtons(key)
+            : el("span", { class: "hint" }, t("keys.notrecoverable")),
+          el(
+            "button",
+            {
+              type: "button",
+              class: "small danger",
+              "aria-label": t("keys.revoke.label", { name: key.name }),
+              onclick: () => revoke(key, reload),
+            },
+            t("keys.revoke"),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+function usedText(key: Key): string {
+  const created = t("keys.created", { date: date(key.created_at) });
+  const used = key.last_used_at
+    ? t("keys.used", { when: ago(key.last_used_at) })
+    : t("keys.neverused");
+  return `${created} · ${used}`;
+}
+
+function revealButtons(key: Key): HTMLElement[] {
+  const reveal = async () => {
+    try {
+      return (await post<{ key: string }>(`/keys/${key.id}/reveal`)).key;
+    } catch (error) {
+      toast(failureText(error));
+      return "";
+    }
+  };
+  const show = async () => {
+    const text = await reveal();
+    if (text !== "") openKeyDialog(key.name, text, t("keys.reveal.text"));
+  };
+  return [
+    copyButton(t("keys.copy.label", { name: key.name }), reveal),
+    el(
+      "button",
+      {
+        type: "button",
+        class: "small",
+        "aria-label": t("keys.show.label", { name: key.name }),
+        onclick: show,
+      },
+      icon("eye"),
+      t("keys.show"),
+    ),
+  ];
+}
+
+async function revoke(key: Key, reload: () => Promise<void>): Promise<void> {
+  const text = t("keys.revoke.text", { name: key.name });
+  if (!(await confirmed(t("keys.revoke.title"), text, t("keys.revoke")))) return;
+  try {
+    await post(`/keys/${key.id}/revoke`);
+    toast(t("keys.revoked", { name: key.name }));
+    await reload();
+  } catch (error) {
+    toast(failureText(error));
+  }
+}
+
+function openNewKey(reload: () => Promise<void>): void {
+  const name = field(
+    t("keys.name"),
+    { name: "name", maxlength: 100, required: true, autocomplete: "off" },
+    t("keys.name.hint"),
+  );
+  const submit = async () => {
+    const made = await post<NewKey>("/keys", { name: name.input.value });
+    dialog.close();
+    openKeyDialog(made.name, made.key, t("keys.made.text"));
+    await reload();
+  };
+  const dialog = openDialog(
+    t("keys.create"),
+    form(t("keys.create.submit"), submit, name.element),
+    el("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, t("cancel")),
+  );
+}
+
+function openKeyDialog(name: string, text: string, note: string): void {
+  const dialog = openDialog(
+    name,
+    notice("info", note),
+    el("code", { class: "secret", "data-secret": true }, text),
+    el(
+      "div",
+      { class: "row end" },
+      el(
+        "a",
+        { class: "button", href: `${BASE}/how-to`, onclick: () => dialog.close() },
+        t("nav.howto"),
+      ),
+      copyButton(t("keys.copy.label", { name }), () => text),
+      el("button", { type: "button", class: "primary", onclick: () => dialog.close() }, t("done")),
+    ),
+  );
+}
+
+function pastKeys(keys: readonly Key[]): HTMLElement {
+  return el(
+    "details",
+    { class: "card" },
+    el("summary", {}, t("keys.past", { count: keys.length })),
+    el(
+      "ul",
+      { class: "items" },
+      keys.map((key) =>
+        el(
+          "li",
+          { class: "item past" },
+          el(
+            "div",
+            { class: "item-main" },
+            el("strong", {}, key.name),
+            el("code", { class: "prefix" }, key.prefix),
+            el(
+              "p",
+              { class: "hint" },
+              t("keys.revokedat", { date: dateTime(key.revoked_at ?? "") }),
+            ),
+          ),
+          el("div", { class: "item-figure" }, vnd(key.cost_vnd)),
+        ),
+      ),
+    ),
+  );
+}

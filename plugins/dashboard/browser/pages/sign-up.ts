@@ -1,0 +1,63 @@
+import { post } from "../api.ts";
+import { authCard } from "../auth-card.ts";
+import { el, fill } from "../dom.ts";
+import { field, form, notice } from "../form.ts";
+import { BASE, type Place } from "../routes.ts";
+import { currentLanguage, t } from "../text.ts";
+
+export function render({ root }: Place): void {
+  const email = field(t("email"), {
+    type: "email",
+    name: "email",
+    autocomplete: "username",
+    inputmode: "email",
+    required: true,
+  });
+  const password = newPassword();
+  const submit = async () => {
+    const address = email.input.value;
+    await post("/sign-up", {
+      email: address,
+      password: password.input.value,
+      language: currentLanguage(),
+    });
+    fill(root, sent(address));
+    root.focus();
+  };
+  fill(
+    root,
+    authCard(
+      t("signup.title"),
+      t("signup.lead"),
+      form(t("signup.submit"), submit, email.element, password.element),
+      el("p", {}, t("signup.known"), " ", el("a", { href: `${BASE}/sign-in` }, t("signin.title"))),
+    ),
+  );
+}
+
+/** A password to be: of ten characters at least, of any kind. */
+export function newPassword(label = t("password")) {
+  return field(
+    label,
+    {
+      type: "password",
+      name: "new-password",
+      autocomplete: "new-password",
+      minlength: 10,
+      maxlength: 200,
+      required: true,
+    },
+    t("password.hint"),
+  );
+}
+
+/** The same for an address that has an account already: nobody learns here who has one. */
+function sent(address: string): HTMLElement {
+  return authCard(
+    t("signup.sent.title"),
+    null,
+    notice("good", t("signup.sent.text", { email: address })),
+    el("p", { class: "hint" }, t("signup.sent.hint")),
+    el("p", {}, el("a", { class: "button", href: `${BASE}/sign-in` }, t("signin.title"))),
+  );
+}

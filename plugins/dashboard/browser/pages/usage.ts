@@ -1,0 +1,37 @@
+import { get } from "../api.ts";
+import type { Catalogue, Key } from "../contract.ts";
+import { el, fill } from "../dom.ts";
+import { card, pageHead, waiting } from "../page-head.ts";
+import type { Place } from "../routes.ts";
+import { t } from "../text.ts";
+import { usageCharts } from "../usage/charts.ts";
+import { exportButton } from "../usage/export.ts";
+import { type Filter, filterBar } from "../usage/filters.ts";
+import { usageTable } from "../usage/table.ts";
+
+export async function render({ root, left }: Place): Promise<void> {
+  fill(root, pageHead(t("nav.usage"), t("usage.lead")), waiting(t("loading")));
+  const [{ models }, { data: keys }] = await Promise.all([
+    get<Catalogue>("/catalogue"),
+    get<{ data: Key[] }>("/keys"),
+  ]);
+  if (left.aborted) return;
+  const charts = usageCharts(keys, left);
+  const table = usageTable(left);
+  const changed = (filter: Filter) => {
+    void charts.show(filter);
+    void table.show(filter);
+  };
+  const filters = filterBar(models, keys, changed);
+  const file = exportButton(() => filters.value());
+  fill(
+    root,
+    pageHead(t("nav.usage"), t("usage.lead"), file.button),
+    filters.element,
+    charts.element,
+    card(t("usage.records"), table.element),
+    file.explanation,
+  );
+  changed(filters.value());
+  root.append(el("p", { class: "hint" }, t("usage.retention")));
+}

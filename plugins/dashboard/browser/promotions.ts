@@ -1,0 +1,59 @@
+import type { Promotions } from "./contract.ts";
+import { el } from "./dom.ts";
+import { percent, vnd } from "./format.ts";
+import { icon } from "./icons.ts";
+import { t } from "./text.ts";
+
+/** Both discounts, and how far the customer is from each. */
+export function promotionList({ lifetime, daily, discount_bps }: Promotions): HTMLElement {
+  return el(
+    "div",
+    { class: "stack" },
+    el(
+      "p",
+      { class: "discount" },
+      icon("gift"),
+      discount_bps > 0
+        ? t("promotions.now", { percent: percent(discount_bps) })
+        : t("promotions.none"),
+    ),
+    promotion(
+      t("promotions.lifetime", { percent: percent(lifetime.discount_bps) }),
+      Number(lifetime.total_vnd),
+      Number(lifetime.threshold_vnd),
+      lifetime.active,
+    ),
+    promotion(
+      t("promotions.daily", { percent: percent(daily.discount_bps) }),
+      Number(daily.today_vnd),
+      Number(daily.threshold_vnd),
+      daily.active,
+    ),
+  );
+}
+
+function promotion(
+  title: string,
+  reached: number,
+  threshold: number,
+  active: boolean,
+): HTMLElement {
+  const progress = t("promotions.progress", { reached: vnd(reached), threshold: vnd(threshold) });
+  return el(
+    "div",
+    { class: "promotion" },
+    el(
+      "div",
+      { class: "row spread" },
+      el("strong", {}, title),
+      active && el("span", { class: "badge good" }, icon("check"), t("promotions.active")),
+    ),
+    el("progress", { max: threshold, value: Math.min(reached, threshold), "aria-label": title }),
+    el(
+      "p",
+      { class: "hint" },
+      progress,
+      !active && ` ${t("promotions.missing", { amount: vnd(Math.max(0, threshold - reached)) })}`,
+    ),
+  );
+}

@@ -1,0 +1,6 @@
+import type { Dictionary } from "./text.ts";
+import { account } from "./text-vi-account.ts";
+import { calls } from "./text-vi-calls.ts";
+
+/** Everything that the pages say, in Vietnamese. */
+export const text: Dictionary = { ...account, ...calls };

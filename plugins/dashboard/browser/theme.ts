@@ -1,0 +1,30 @@
+export const themes = ["auto", "light", "dark"] as const;
+export type Theme = (typeof themes)[number];
+
+const COOKIE = "tollgate_theme";
+const YEAR_S = 31_536_000;
+const listeners = new Set<() => void>();
+
+export function currentTheme(): Theme {
+  const given = document.documentElement.dataset["theme"];
+  return themes.find((theme) => theme === given) ?? "auto";
+}
+
+/** The server knows the choice by a cookie, so that no page flashes in the other colours first. */
+export function setTheme(theme: Theme): void {
+  document.documentElement.dataset["theme"] = theme;
+  // biome-ignore lint/suspicious/noDocumentCookie: the cookie store is not there without https
+  document.cookie = `${COOKIE}=${theme}; path=/dashboard; max-age=${YEAR_S}; samesite=lax`;
+  for (const listener of listeners) listener();
+}
+
+/** Calls back when the colours change; answers how to end that. For what is drawn and not styled. */
+export function whenColoursChange(listener: () => void): () => void {
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  system.addEventListener("change", listener);
+  listeners.add(listener);
+  return () => {
+    system.removeEventListener("change", listener);
+    listeners.delete(listener);
+  };
+}

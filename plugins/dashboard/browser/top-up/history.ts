@@ -1,0 +1,87 @@
+import { get } from "../api.ts";
+import type { Page, TopUp } from "../contract.ts";
+import { el } from "../dom.ts";
+import { dateTime, vnd } from "../format.ts";
+import { BASE } from "../routes.ts";
+import { t, textIfAny } from "../text.ts";
+
+const PAGE = "20";
+
+/** The orders of the customer, newest first, and more of them at the press of a button. */
+export async function orderHistory(left: AbortSignal): Promise<HTMLElement> {
+  const first = await get<Page<TopUp>>("/top-ups", { limit: PAGE });
+  if (first.data.length === 0) return el("p", { class: "empty" }, t("topup.none"));
+  const rows = el("tbody", {}, first.data.map(row));
+  let { next } = first;
+  const more = el("button", { type: "button" }, t("more"));
+  more.hidden = next === null;
+  more.addEventListener("click", async () => {
+    if (next === null) return;
+    const page = await get<Page<TopUp>>("/top-ups", { limit: PAGE, before: next });
+    if (left.aborted) return;
+    next = page.next;
+    rows.append(...page.data.map(row));
+    more.hidden = next === null;
+  });
+  const columns = [
+    t("topup.created"),
+    t("topup.code"),
+    t("topup.asked"),
+    t("topup.received"),
+    t("topup.status"),
+  ];
+  return el(
+    "div",
+    { class: "stack" },
+    el(
+      "table",
+      { class: "data blocks" },
+      el("caption", { class: "hidden" }, t("topup.history")),
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          columns.map((name, at) => el("th", { scope: "col", class: isNumber(at) }, name)),
+        ),
+      ),
+      rows,
+    ),
+    more,
+  );
+
+  function row(order: TopUp): HTMLElement {
+    const cells = [
+      dateTime(order.created_at),
+      el("a", { href: `${BASE}/top-up/${order.id}` }, order.code),
+      vnd(order.amount_vnd),
+      Number(order.received_vnd) > 0 ? vnd(order.received_vnd) : "–",
+      orderBadge(order),
+    ];
+    return el(
+      "tr",
+      {},
+      cells.map((cell, at) => el("td", { "data-label": columns[at], class: isNumber(at) }, cell)),
+    );
+  }
+}
+
+function isNumber(column: number): string | undefined {
+  return column === 2 || column === 3 ? "number" : undefined;
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  open: "info",
+  paid: "good",
+  overpaid: "good",
+  underpaid: "info",
+};
+
+export function orderBadge({ status }: TopUp): HTMLElement {
+  return el(
+    "span",
+    { class: `badge ${KINDS[status] ?? ""}` },
+    textIfAny(`topup.status.${status}`) ?? status,
+  );
+}

@@ -1,0 +1,98 @@
+import { get, post } from "../api.ts";
+import type { Promotions, TopUp, TopUpSettings } from "../contract.ts";
+import { el, fill } from "../dom.ts";
+import { failureText } from "../failure.ts";
+import { field, form, notice } from "../form.ts";
+import { vnd, vndNumber } from "../format.ts";
+import { card, pageHead, waiting } from "../page-head.ts";
+import { promotionList } from "../promotions.ts";
+import { go } from "../router.ts";
+import { BASE, type Place } from "../routes.ts";
+import { t } from "../text.ts";
+import { orderHistory } from "./history.ts";
+
+const PRESETS_VND = [50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000];
+const PRESELECTED_VND = 200_000;
+
+export async function renderNewOrder({ root, left }: Place): Promise<void> {
+  fill(root, pageHead(t("nav.topup"), t("topup.lead")), waiting(t("loading")));
+  const [settings, promotions] = await Promise.all([
+    get<TopUpSettings>("/top-ups/settings"),
+    get<Promotions>("/promotions").catch(() => undefined),
+  ]);
+  if (left.aborted) return;
+  const history = card(t("topup.history"), waiting(t("loading")));
+  fill(
+    root,
+    pageHead(t("nav.topup"), t("topup.lead")),
+    el(
+      "div",
+      { class: "grid two" },
+      card(t("topup.amount"), amountForm(settings)),
+      promotions && card(t("promotions.title"), promotionList(promotions)),
+    ),
+    history,
+  );
+  try {
+    const list = await orderHistory(left);
+    if (!left.aborted) fill(history, el("h2", {}, t("topup.history")), list);
+  } catch (error) {
+    fill(history, el("h2", {}, t("topup.history")), notice("bad", failureText(error)));
+  }
+}
+
+function amountForm(settings: TopUpSettings): HTMLElement {
+  const minimum = Number(settings.minimum_vnd);
+  const maximum = Number(settings.maximum_vnd);
+  const presets = PRESETS_VND.filter((amount) => amount >= minimum && amount <= maximum);
+  const own = field(
+    t("topup.own"),
+    { name: "amount", inputmode: "numeric", autocomplete: "off", required: true },
+    t("topup.bounds", { minimum: vnd(minimum), maximum: vnd(maximum) }),
+  );
+  const { input } = own;
+  const setAmount = (amount: number) => {
+    input.value = vndNumber(amount);
+    mark();
+  };
+  const mark = () => {
+    const amount = amountOf(input.value);
+    for (const choice of choices) choice.checked = Number(choice.value) === amount;
+    const isSound = amount >= minimum && amount <= maximum;
+    input.setCustomValidity(isSound ? "" : t("topup.outofbounds"));
+  };
+  const choices = presets.map((amount) =>
+    el("input", {
+      type: "radio",
+      name: "preset",
+      value: amount,
+      onchange: () => setAmount(amount),
+    }),
+  );
+  input.addEventListener("input", mark);
+  // Thousands are set apart when the field is left: while typing, the caret would jump.
+  input.addEventListener("change", () => {
+    if (amountOf(input.value) > 0) setAmount(amountOf(input.value));
+  });
+  setAmount(PRESELECTED_VND);
+  const submit = async () => {
+    const order = await post<TopUp>("/top-ups", { amount_vnd: amountOf(input.value) });
+    go(`${BASE}/top-up/${order.id}`);
+  };
+  return form(
+    t("topup.submit"),
+    submit,
+    el(
+      "fieldset",
+      { class: "presets" },
+      el("legend", { class: "hidden" }, t("topup.amount")),
+      choices.map((choice) => el("label", {}, choice, el("span", {}, vnd(choice.value)))),
+    ),
+    own.element,
+  );
+}
+
+/** Digits count; whatever people set between thousands does not. */
+function amountOf(text: string): number {
+  return Number(text.replace(/\D/g, "").slice(0, 15));
+}

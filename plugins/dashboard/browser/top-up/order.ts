@@ -1,0 +1,192 @@
+import { announce } from "../announce.ts";
+import { get, post } from "../api.ts";
+import type { TopUp, Wallet } from "../contract.ts";
+import { copyButton } from "../copy.ts";
+import { confirmed } from "../dialog.ts";
+import { el, fill } from "../dom.ts";
+import { failureText } from "../failure.ts";
+import { notice } from "../form.ts";
+import { dateTime, vnd } from "../format.ts";
+import { icon } from "../icons.ts";
+import { card, pageHead, waiting } from "../page-head.ts";
+import { BASE, type Place } from "../routes.ts";
+import { t } from "../text.ts";
+import { orderBadge } from "./history.ts";
+
+/** Asked often at first, while people hold the phone in their hand, then less and less. */
+const POLL_MS_MIN = 2_000;
+const POLL_MS_MAX = 15_000;
+const POLL_GROWTH = 1.15;
+
+/** One order: how to pay it, until it is paid, which the page notices by itself. */
+export async function renderOrder({ root, rest, left }: Place): Promise<void> {
+  fill(root, waiting(t("loading")));
+  let order = await get<TopUp>(`/top-ups/${encodeURIComponent(rest)}`);
+  const status = el("div", { class: "order-status", "aria-live": "polite" });
+  const body = el("div");
+  const show = async () => {
+    fill(status, orderBadge(order), el("span", {}, statusText(order)));
+    fill(body, order.status === "open" ? payment(order, cancel) : await outcome(order));
+  };
+  const cancel = async () => {
+    if (!(await confirmed(t("topup.cancel"), t("topup.cancel.text"), t("topup.cancel")))) return;
+    try {
+      order = { ...order, ...(await post<TopUp>(`/top-ups/${order.id}/cancel`)) };
+      await show();
+    } catch (error) {
+      fill(body, notice("bad", failureText(error)));
+    }
+  };
+  fill(
+    root,
+    el("p", {}, el("a", { class: "back", href: `${BASE}/top-up` }, icon("back"), t("topup.all"))),
+    pageHead(
+      t("topup.order", { code: order.code }),
+      t("topup.order.lead", { amount: vnd(order.amount_vnd) }),
+    ),
+    status,
+    body,
+  );
+  await show();
+  void poll();
+
+  async function poll(): Promise<void> {
+    for (let pause = POLL_MS_MIN; ; pause = Math.min(pause * POLL_GROWTH, POLL_MS_MAX)) {
+      if (order.status !== "open") return;
+      await next(pause, left);
+      if (left.aborted) return;
+      try {
+        const now = await get<TopUp>(`/top-ups/${order.id}`);
+        if (left.aborted) return;
+        if (now.status === order.status) continue;
+        order = now;
+        await show();
+        announce(statusText(order));
+      } catch {
+        // A phone that lost its network for a moment asks again.
+      }
+    }
+  }
+}
+
+/** Ends after the pause, or as soon as the page is looked at again, or left. */
+function next(pauseMs: number, left: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      if (document.hidden && !left.aborted) return;
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", done);
+      resolve();
+    };
+    const timer = setTimeout(done, pauseMs);
+    document.addEventListener("visibilitychange", done);
+    left.addEventListener("abort", done, { once: true });
+  });
+}
+
+function statusText(order: TopUp): string {
+  const values = {
+    received: vnd(order.received_vnd),
+    amount: vnd(order.amount_vnd),
+    until: dateTime(order.expires_at),
+  };
+  switch (order.status) {
+    case "open":
+      return t("topup.waiting", values);
+    case "paid":
+      return t("topup.paid", values);
+    case "underpaid":
+      return t("topup.underpaid", values);
+    case "overpaid":
+      return t("topup.overpaid", values);
+    case "expired":
+      return t("topup.expired", values);
+    default:
+      return "";
+  }
+}
+
+function payment(order: TopUp, cancel: () => void): HTMLElement {
+  const { bank } = order;
+  const qr = el("img", {
+    class: "qr",
+    alt: t("topup.qr.alt"),
+    width: 264,
+    height: 264,
+    // As a picture it can run nothing, whatever it holds.
+    src: `data:image/svg+xml,${encodeURIComponent(order.qr_svg ?? "")}`,
+  });
+  const amount = String(order.amount_vnd);
+  return el(
+    "div",
+    { class: "grid two order" },
+    card(
+      t("topup.scan"),
+      el("div", { class: "qr-frame" }, qr),
+      el("p", { class: "hint center" }, t("topup.scan.hint")),
+      el(
+        "p",
+        { class: "row center" },
+        el(
+          "a",
+          { class: "button small", href: qr.src, download: `${order.code}.svg` },
+          icon("download"),
+          t("topup.qr.save"),
+        ),
+      ),
+    ),
+    card(
+      t("topup.byhand"),
+      el(
+        "dl",
+        { class: "transfer" },
+        transferField(t("topup.bank"), bank.name),
+        transferField(t("topup.account"), bank.account_number, true),
+        transferField(t("topup.name"), bank.account_name, true),
+        transferField(t("topup.amount"), vnd(amount), true, amount),
+        transferField(t("topup.content"), order.content, true),
+      ),
+      notice("info", t("topup.content.hint")),
+      el("button", { type: "button", class: "quiet", onclick: cancel }, t("topup.cancel")),
+    ),
+  );
+}
+
+function transferField(name: string, shown: string, copies = false, copied = shown): HTMLElement {
+  return el(
+    "div",
+    {},
+    el("dt", {}, name),
+    el(
+      "dd",
+      {},
+      el("span", {}, shown),
+      copies && copyButton(t("topup.copy", { name }), () => copied),
+    ),
+  );
+}
+
+async function outcome(order: TopUp): Promise<HTMLElement> {
+  const isCredited = Number(order.received_vnd) > 0;
+  const wallet = isCredited ? await get<Wallet>("/wallet").catch(() => undefined) : undefined;
+  return card(
+    null,
+    el(
+      "div",
+      { class: isCredited ? "outcome good" : "outcome" },
+      icon(isCredited ? "check" : "clock"),
+      isCredited && el("p", { class: "figure" }, `+${vnd(order.received_vnd)}`),
+      order.paid_at !== null && el("p", { class: "hint" }, dateTime(order.paid_at)),
+      wallet && el("p", {}, t("topup.newbalance", { amount: vnd(wallet.available_vnd) })),
+      el(
+        "p",
+        { class: "row center" },
+        el(
+          "a",
+          { class: "button primary", href: isCredited ? BASE : `${BASE}/top-up` },
+          isCredited ? t("nav.overview") : t("topup.again"),
+        ),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,187 @@
+import { get } from "../api.ts";
+import type { Key, Page, Sum } from "../contract.ts";
+import { el, fill, newId } from "../dom.ts";
+import { failureText } from "../failure.ts";
+import { notice } from "../form.ts";
+import { compact, dayShort, number, vnd } from "../format.ts";
+import { t } from "../text.ts";
+import { drawStack } from "./draw-stack.ts";
+import type { Filter } from "./filters.ts";
+import { stackOf } from "./stack.ts";
+
+const MEASURES = ["cost", "calls", "tokens"] as const;
+const GROUPS = ["model", "key"] as const;
+export type Measure = (typeof MEASURES)[number];
+
+/** Cost, calls or tokens of each day, by model or key: as a drawing, and in a table for who cannot see it. */
+export function usageCharts(
+  keys: readonly Key[],
+  left: AbortSignal,
+): { element: HTMLElement; show: (filter: Filter) => Promise<void> } {
+  const body = el("div", { class: "chart-body" });
+  const totals = el("div", { class: "totals", "aria-live": "polite" });
+  const measure = segments(
+    t("usage.measure"),
+    MEASURES,
+    (one) => t(`usage.measure.${one}`),
+    redraw,
+  );
+  const group = segments(t("usage.group"), GROUPS, (one) => t(`usage.group.${one}`), reload);
+  const element = el(
+    "section",
+    { class: "card" },
+    totals,
+    el("div", { class: "row spread" }, measure.element, group.element),
+    body,
+  );
+  let filter: Filter | undefined;
+  let sums: readonly Sum[] = [];
+  let drawn: AbortController | undefined;
+  let asked = 0;
+  left.addEventListener("abort", () => drawn?.abort());
+
+  async function reload(): Promise<void> {
+    if (!filter) return;
+    asked += 1;
+    const mine = asked;
+    const { from, to, model, key } = filter;
+    try {
+      const by = `day,${group.value()}`;
+      const page = await get<Page<Sum>>("/usage/summary", { by, from, to, model, key });
+      if (left.aborted || mine !== asked) return;
+      sums = page.data;
+      await redraw();
+    } catch (error) {
+      if (!left.aborted && mine === asked) fill(body, notice("bad", failureText(error)));
+    }
+  }
+
+  async function redraw(): Promise<void> {
+    if (!filter) return;
+    drawn?.abort();
+    drawn = new AbortController();
+    fill(totals, totalsOf(sums));
+    if (sums.length === 0) return fill(body, el("p", { class: "empty" }, t("usage.none")));
+    const nameOf = (sum: Sum) => {
+      return sum.model ?? keys.find((key) => key.id === sum.key)?.name ?? t("calls.unknownkey");
+    };
+    const stack = stackOf(
+      sums,
+      filter,
+      nameOf,
+      (sum) => measured(sum, measure.value()),
+      t("usage.others"),
+    );
+    const show = (value: number) => (measure.value() === "cost" ? vnd(value) : number(value));
+    const canvas = el("div", { class: "chart", "aria-hidden": "true" });
+    const legend = el("ul", { class: "legend" });
+    fill(body, canvas, legend, dataTable(stack, show));
+    await drawStack(canvas, legend, stack, { show, short: compact }, drawn.signal);
+  }
+
+  return {
+    element,
+    async show(wanted) {
+      filter = wanted;
+      await reload();
+    },
+  };
+}
+
+function measured(sum: Sum, measure: Measure): number {
+  if (measure === "calls") return sum.calls;
+  return measure === "cost" ? Number(sum.cost_vnd) : sum.input_tokens + sum.output_tokens;
+}
+
+function totalsOf(sums: readonly Sum[]): HTMLElement[] {
+  const total = (value: (sum: Sum) => number) => sums.reduce((all, sum) => all + value(sum), 0);
+  const figures = [
+    [t("usage.measure.cost"), vnd(total((sum) => Number(sum.cost_vnd)))],
+    [t("usage.measure.calls"), number(total((sum) => sum.calls))],
+    [t("calls.input"), compact(total((sum) => sum.input_tokens))],
+    [t("calls.output"), compact(total((sum) => sum.output_tokens))],
+  ] as const;
+  return figures.map(([name, value]) =>
+    el("div", {}, el("span", { class: "hint" }, name), el("strong", {}, value)),
+  );
+}
+
+function dataTable(
+  stack: ReturnType<typeof stackOf>,
+  show: (value: number) => string,
+): HTMLElement {
+  const days = stack.days
+    .map((day, at) => ({ day, at }))
+    .filter(({ at }) => stack.series.some((one) => (one.values[at] ?? 0) > 0));
+  return el(
+    "details",
+    {},
+    el("summary", {}, t("usage.astable")),
+    el(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": t("usage.astable") },
+      el(
+        "table",
+        { class: "data" },
+        el(
+          "thead",
+          {},
+          el(
+            "tr",
+            {},
+            el("th", { scope: "col" }, t("usage.day")),
+            stack.series.map(({ name }) => el("th", { scope: "col", class: "number" }, name)),
+          ),
+        ),
+        el(
+          "tbody",
+          {},
+          days.map(({ day, at }) =>
+            el(
+              "tr",
+              {},
+              el("th", { scope: "row" }, dayShort(day)),
+              stack.series.map(({ values }) =>
+                el("td", { class: "number" }, show(values[at] ?? 0)),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+/** A choice of few, all of them in sight. */
+function segments<const Option extends string>(
+  label: string,
+  options: readonly [Option, ...Option[]],
+  text: (option: Option) => string,
+  changed: () => void,
+): { element: HTMLElement; value: () => Option } {
+  const name = newId("segments");
+  let chosen: Option = options[0];
+  const element = el(
+    "fieldset",
+    { class: "segments" },
+    el("legend", { class: "hidden" }, label),
+    options.map((option) =>
+      el(
+        "label",
+        {},
+        el("input", {
+          type: "radio",
+          name,
+          value: option,
+          checked: option === chosen,
+          onchange: () => {
+            chosen = option;
+            changed();
+          },
+        }),
+        el("span", {}, text(option)),
+      ),
+    ),
+  );
+  return { element, value: () => chosen };
+}

@@ -1,0 +1,135 @@
+import type uPlot from "uplot";
+import { el, fill } from "../dom.ts";
+import { dayShort } from "../format.ts";
+import { t } from "../text.ts";
+import { whenColoursChange } from "../theme.ts";
+import type { Stack } from "./stack.ts";
+
+const HEIGHT = 260;
+/** So many colours are there for layers in the style sheet. */
+const COLOURS = 6;
+
+interface Words {
+  /** A value in full, and as short as an axis needs it. */
+  readonly show: (value: number) => string;
+  readonly short: (value: number) => string;
+}
+
+/** Draws a stack as bars, and in the legend the values of the day under the pointer, until the signal ends it. */
+export async function drawStack(
+  place: HTMLElement,
+  legend: HTMLElement,
+  stack: Stack,
+  words: Words,
+  ended: AbortSignal,
+): Promise<void> {
+  const Plot = await loadPlot();
+  if (ended.aborted) return;
+  const { data, series } = layersOf(stack);
+  let plot: uPlot | undefined;
+
+  const draw = () => {
+    plot?.destroy();
+    const colours = getComputedStyle(place);
+    const colour = (name: string) => colours.getPropertyValue(name).trim();
+    const bars = Plot.paths.bars;
+    if (!bars) throw new Error("this build of the charts has no bars");
+    const axis = {
+      stroke: colour("--muted"),
+      grid: { stroke: colour("--line"), width: 1 },
+      ticks: { show: false },
+      font: "12px system-ui, sans-serif",
+    };
+    const options: uPlot.Options = {
+      width: Math.max(place.clientWidth, 200),
+      height: HEIGHT,
+      legend: { show: false },
+      cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
+      scales: {
+        x: { time: false, range: (_, min, max) => [min - 0.5, max + 0.5] },
+        y: { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] },
+      },
+      axes: [
+        {
+          ...axis,
+          grid: { show: false },
+          space: 56,
+          incrs: [1, 2, 3, 5, 7, 14, 30, 60, 90, 180, 365],
+          values: (_, at) => at.map((one) => dayShort(stack.days[one] ?? "") || ""),
+        },
+        { ...axis, size: 64, values: (_, at) => at.map(words.short) },
+      ],
+      series: [
+        {},
+        ...series.map((at) => ({
+          fill: colour(`--layer-${(at % COLOURS) + 1}`),
+          width: 0,
+          paths: bars({ size: [0.72, 36], radius: [0.15, 0] }),
+        })),
+      ],
+      hooks: { setCursor: [(self) => showLegend(legend, stack, words, self.cursor.idx)] },
+    };
+    plot = new Plot(options, data, place);
+  };
+  draw();
+  showLegend(legend, stack, words, null);
+  const sizes = new ResizeObserver(() => {
+    plot?.setSize({ width: Math.max(place.clientWidth, 200), height: HEIGHT });
+  });
+  sizes.observe(place);
+  const deaf = whenColoursChange(draw);
+  ended.addEventListener("abort", () => {
+    sizes.disconnect();
+    deaf();
+    plot?.destroy();
+  });
+}
+
+/** The tallest layer is drawn first, and each smaller one over it. */
+function layersOf({ days, series }: Stack): { data: uPlot.AlignedData; series: number[] } {
+  const layers: number[][] = [];
+  const below = days.map(() => 0);
+  for (const { values } of series) {
+    for (const [at, value] of values.entries()) below[at] = (below[at] ?? 0) + value;
+    layers.push([...below]);
+  }
+  const order = series.map((_, at) => at).reverse();
+  return { data: [days.map((_, at) => at), ...layers.reverse()], series: order };
+}
+
+function showLegend(
+  legend: HTMLElement,
+  { days, series }: Stack,
+  words: Words,
+  at: number | null | undefined,
+): void {
+  const day = at === null || at === undefined ? undefined : days[at];
+  const value = (values: readonly number[]) =>
+    day === undefined || at === null || at === undefined
+      ? values.reduce((sum, one) => sum + one, 0)
+      : (values[at] ?? 0);
+  fill(
+    legend,
+    el("li", { class: "legend-day" }, day === undefined ? t("usage.wholeperiod") : dayShort(day)),
+    series.map(({ name, values }, index) =>
+      el(
+        "li",
+        {},
+        el("span", { class: `swatch layer-${(index % COLOURS) + 1}` }),
+        el("span", {}, name),
+        el("strong", {}, words.show(value(values))),
+      ),
+    ),
+  );
+}
+
+/** The library is loaded where there is something to draw, and its styles with it. */
+async function loadPlot(): Promise<typeof uPlot> {
+  const folder = new URL("../vendor/", import.meta.url);
+  const style = new URL("uplot.css", folder).pathname;
+  if (!document.querySelector(`link[href="${style}"]`)) {
+    document.head.append(el("link", { rel: "stylesheet", href: style }));
+  }
+  const module = (await import(new URL("uplot.js", folder).href)) as { default: typeof uPlot };
+  return module.default;
+}

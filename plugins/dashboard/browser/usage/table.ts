@@ -1,0 +1,76 @@
+import { announce } from "../announce.ts";
+import { get } from "../api.ts";
+import { callTable } from "../call-table.ts";
+import type { CallRecord, Page } from "../contract.ts";
+import { el, fill } from "../dom.ts";
+import { failureText } from "../failure.ts";
+import { notice } from "../form.ts";
+import { t } from "../text.ts";
+import type { Filter } from "./filters.ts";
+
+/**
+ * The calls that pass a filter, a page at a time. Pages are asked for by the last record of the one before, so
+ * the thousandth is as quick as the first; the ones already seen are remembered by where they began.
+ */
+export function usageTable(left: AbortSignal): {
+  element: HTMLElement;
+  show: (filter: Filter) => Promise<void>;
+} {
+  const rows = el("div", { "aria-busy": false });
+  const newer = el("button", { type: "button" }, t("usage.newer"));
+  const older = el("button", { type: "button" }, t("usage.older"));
+  const where = el("span", { class: "hint", role: "status" });
+  const element = el(
+    "div",
+    {},
+    rows,
+    el("div", { class: "row center pager" }, newer, where, older),
+  );
+  let filter: Filter | undefined;
+  /** Where each page up to this one began; the first begins at the newest call. */
+  let starts: string[] = [""];
+  let next: string | null = null;
+  let asked = 0;
+
+  newer.addEventListener("click", () => {
+    starts.pop();
+    void load();
+  });
+  older.addEventListener("click", () => {
+    if (next === null) return;
+    starts.push(next);
+    void load();
+  });
+
+  async function load(): Promise<void> {
+    if (!filter) return;
+    asked += 1;
+    const mine = asked;
+    rows.setAttribute("aria-busy", "true");
+    try {
+      const page = await get<Page<CallRecord>>("/usage", { ...filter, before: starts.at(-1) });
+      if (left.aborted || mine !== asked) return;
+      next = page.next;
+      const isEmpty = page.data.length === 0;
+      fill(rows, isEmpty ? el("p", { class: "empty" }, t("usage.none")) : callTable(page.data));
+      where.textContent = isEmpty ? "" : t("usage.page", { page: starts.length });
+      announce(where.textContent);
+    } catch (error) {
+      if (left.aborted || mine !== asked) return;
+      fill(rows, notice("bad", failureText(error)));
+    }
+    rows.setAttribute("aria-busy", "false");
+    newer.disabled = starts.length === 1;
+    older.disabled = next === null;
+  }
+
+  return {
+    element,
+    async show(wanted) {
+      filter = wanted;
+      starts = [""];
+      next = null;
+      await load();
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import type { Catalogue, Model } from "../../core/catalogue.ts";
+import type { PlainRequest, PlainResponse } from "../../core/http/router.ts";
+import type { Services } from "../../core/services.ts";
+import { type Asset, respond, textAsset } from "./asset.ts";
+
+/** `GET /account/v1/catalogue`: the models with prices and limits, for anybody: prices are no secret. */
+export function catalogueHandler(
+  services: Services,
+  popular: readonly string[],
+): (request: PlainRequest) => PlainResponse {
+  // A reload of the config replaces the catalogue.
+  const made = new WeakMap<Catalogue, Asset>();
+  return (request) => {
+    const { catalogue } = services;
+    let asset = made.get(catalogue);
+    if (!asset) {
+      const models = catalogue.models.map(entry);
+      const known = popular.filter((id) => catalogue.get(id));
+      asset = textAsset("application/json", JSON.stringify({ models, popular: known }), "no-cache");
+      made.set(catalogue, asset);
+    }
+    return respond(asset, request);
+  };
+}
+
+function entry({ id, price, channel, labels, standard, ...limits }: Model): object {
+  return {
+    id,
+    standard,
+    channel,
+    labels: [...labels],
+    context_window: limits.contextWindow ?? null,
+    max_output_tokens: limits.maxOutputTokens ?? null,
+    price_unit: price.unit,
+    price_vnd: price.vnd,
+  };
+}

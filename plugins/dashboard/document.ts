@@ -1,0 +1,59 @@
+import type { BrowserFile } from "./browser-files.ts";
+
+/** The first is for those who have not chosen. */
+export const languages = ["vi", "en"] as const;
+export const themes = ["auto", "light", "dark"] as const;
+
+export interface DocumentParts {
+  readonly serviceName: string;
+  /** Where its files are: `/dashboard/assets/HASH`. */
+  readonly folder: string;
+  readonly files: readonly BrowserFile[];
+  readonly language: (typeof languages)[number];
+  readonly theme: (typeof themes)[number];
+}
+
+const NO_SCRIPT = {
+  vi: "Trang này cần JavaScript. Hãy bật JavaScript trong trình duyệt rồi tải lại trang.",
+  en: "This page needs JavaScript. Switch it on in your browser and load the page again.",
+};
+
+/** The one document of the dashboard. It holds nothing of any customer's. */
+export function documentFor(parts: DocumentParts): string {
+  const { folder, files, language, theme } = parts;
+  const name = escaped(parts.serviceName);
+  // All that every page needs is asked for at once, and not one import after the other.
+  const preloads = files
+    .map((file) => file.name)
+    .filter((name) => /^[a-z-]+\.js$/.test(name))
+    .filter((name) => !name.startsWith("text-") || name.startsWith(`text-${language}`))
+    .map((name) => `<link rel="modulepreload" href="${folder}/${name}">`);
+  return `<!doctype html>
+<html lang="${language}" data-theme="${theme}" data-service="${name}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${name}</title>
+<link rel="stylesheet" href="${folder}/style.css">
+<link rel="icon" type="image/svg+xml" href="${folder}/icon.svg">
+${preloads.join("\n")}
+<script type="module" src="${folder}/main.js"></script>
+</head>
+<body>
+<div id="app"></div>
+<noscript><p class="notice">${NO_SCRIPT[language]}</p></noscript>
+</body>
+</html>
+`;
+}
+
+function escaped(text: string): string {
+  const entities: Record<string, string> = {
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+    '"': "&quot;",
+  };
+  return text.replace(/[&<>"]/g, (character) => entities[character] ?? "");
+}

@@ -1,0 +1,54 @@
+import * as v from "valibot";
+import { text, whole } from "../../core/config/fields.ts";
+import { addCustomerRoutes } from "../../core/http/json-route.ts";
+import type { Plugin } from "../../core/plugin.ts";
+import type { Services } from "../../core/services.ts";
+import { catalogueHandler } from "./catalogue.ts";
+import { pagesHandler } from "./pages.ts";
+import { usageRoutes } from "./usage.ts";
+import { exportRoute } from "./usage-export.ts";
+
+export const options = v.strictObject({
+  /** What the pages call the service. */
+  service_name: v.optional(text("a name"), "Tollgate"),
+  /** Models that pages name first, where the catalogue has them. */
+  popular_models: v.optional(v.array(text("the id of a model"), "a list of model ids"), [
+    "claude-opus-5-5",
+    "claude-sonnet-5-5",
+    "claude-haiku-5-5",
+    "gpt-5.6-sol",
+    "gemini-3.5-flash",
+    "deepseek-v4-flash",
+  ]),
+  /** CSV files that one account may be downloading at a time. */
+  exports_per_account_max: v.optional(whole(1, 100), 2),
+});
+
+/** Serves the customers' pages under `/dashboard`, and what they show of usage and models; takes no part in calls. */
+export default function dashboard(
+  services: Services,
+  settings: v.InferOutput<typeof options>,
+): Plugin {
+  return {
+    name: "dashboard",
+
+    async start() {
+      await services.database.migrate("dashboard");
+    },
+
+    routes(router) {
+      const pages = pagesHandler(settings.service_name);
+      const open = { method: "GET", access: "public", bodyBytesMax: 0 } as const;
+      router.add({ ...open, path: "/dashboard/*", handler: pages });
+      router.add({
+        ...open,
+        path: "/account/v1/catalogue",
+        handler: catalogueHandler(services, settings.popular_models),
+      });
+      addCustomerRoutes(router, services, "/account/v1", [
+        ...usageRoutes(services),
+        exportRoute(services, settings.exports_per_account_max),
+      ]);
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import { readQuery } from "../../core/http/json-input.ts";
+import type { CustomerRoute } from "../../core/http/json-route.ts";
+import type { Database } from "../../core/ledger/database.ts";
+import { Refusal } from "../../core/refusal.ts";
+import type { Services } from "../../core/services.ts";
+import { csvHead, csvRow, type Decimal } from "./csv.ts";
+import { type Cursor, dayOf, exportInput, type UsageFilter } from "./usage-input.ts";
+import { callPage } from "./usage-records.ts";
+
+/** Records of one statement: some 300 KB of CSV, and few enough that the embedded database serves others too. */
+const PAGE = 1000;
+
+/**
+ * `GET /account/v1/usage.csv`: the calls that pass the filter, newest first, as a file. Read page by page, as
+ * fast as the client takes them: a million records need no more memory than a thousand.
+ */
+export function exportRoute(
+  { database, clock }: Services,
+  exportsPerAccountMax: number,
+): CustomerRoute {
+  const open = new Map<string, number>();
+
+  return {
+    method: "GET",
+    path: "/usage.csv",
+    async handle({ query }, { accountId }) {
+      const input = readQuery(exportInput, query);
+      if (input instanceof Refusal) return input;
+      if ((open.get(accountId) ?? 0) >= exportsPerAccountMax) return tooMany(exportsPerAccountMax);
+      const { decimal, ...filter } = input;
+      const name = `usage-${dayOf(new Date(clock.now()))}.csv`;
+      return {
+        status: 200,
+        headers: [
+          "content-type",
+          "text/csv; charset=utf-8",
+          "content-disposition",
+          `attachment; filename="${name}"`,
+          "cache-control",
+          "no-store",
+          "x-content-type-options",
+          "nosniff",
+        ],
+        body: counted(open, accountId, rows(database, accountId, filter, decimal)),
+      };
+    },
+  };
+}
+
+/** Counts an export from its first read to its end: a reply whose client has left already is never read. */
+async function* counted(
+  open: Map<string, number>,
+  accountId: string,
+  chunks: AsyncIterable<string>,
+): AsyncGenerator<string> {
+  open.set(accountId, (open.get(accountId) ?? 0) + 1);
+  try {
+    yield* chunks;
+  } finally {
+    const left = (open.get(accountId) ?? 1) - 1;
+    if (left > 0) open.set(accountId, left);
+    else open.delete(accountId);
+  }
+}
+
+async function* rows(
+  database: Database,
+  accountId: string,
+  filter: UsageFilter,
+  decimal: Decimal,
+): AsyncGenerator<string> {
+  yield csvHead(decimal);
+  let before: Cursor | undefined;
+  do {
+    const page = await callPage(database, accountId, filter, PAGE, before);
+    if (page.length > 0) yield page.map((record) => csvRow(record, decimal)).join("");
+    before = page.length === PAGE ? page.at(-1) : undefined;
+  } while (before);
+}
+
+function tooMany(max: number): Refusal {
+  return new Refusal(
+    429,
+    "rate_limit_error",
+    `There are ${max} exports of this account under way: wait for one of them to end.`,
+    { code: "too_many_exports", headers: ["retry-after", "10"] },
+  );
+}

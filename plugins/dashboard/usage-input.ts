@@ -1,0 +1,116 @@
+import * as v from "valibot";
+import { isId } from "../../core/http/json-input.ts";
+
+/** Vietnam has had no summer time since 1975 (its offset is +07:00), and its days are what customers see. */
+const OFFSET = "+07:00";
+const DAY_MS = 86_400_000;
+const PAGE_MAX = 200;
+const PAGE_DEFAULT = 50;
+
+/** Which calls of an account: a period that ends before `to`, and what each must be. */
+export interface UsageFilter {
+  readonly from?: Date | undefined;
+  readonly to?: Date | undefined;
+  readonly model?: string | undefined;
+  readonly key?: string | undefined;
+  /** `ok`: answered with 200; `failed`: with anything else; or one status. */
+  readonly status?: "ok" | "failed" | number | undefined;
+}
+
+/** Calls older than this one, in the order of (at, call id). */
+export interface Cursor {
+  readonly at: Date;
+  readonly callId: string;
+}
+
+const MOMENT = "a day (2026-11-21, in Vietnam) or a time (2026-11-21T08:30:00Z)";
+const DAY_FORM = /^\d{4}-\d\d-\d\d$/;
+const TIME_FORM = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d)$/;
+
+/** A day stands for its first moment, or, as the end of a period, for the moment after its last. */
+function moment(isEnd: boolean) {
+  return v.pipe(
+    v.string(MOMENT),
+    v.check((text) => DAY_FORM.test(text) || TIME_FORM.test(text), MOMENT),
+    v.transform((text) => {
+      if (!DAY_FORM.test(text)) return new Date(text);
+      return new Date(Date.parse(`${text}T00:00:00${OFFSET}`) + (isEnd ? DAY_MS : 0));
+    }),
+    v.check((date) => date.getTime() >= 0 && date.getTime() < Date.UTC(2200, 0), MOMENT),
+  );
+}
+
+const KEY = "the id of a key";
+const STATUS = "ok, failed, or a status from 100 to 599";
+const MODEL = "the id of a model";
+const LIMIT = `a whole number from 1 to ${PAGE_MAX}`;
+const BEFORE = "the time and the call id of a record, with a comma between them";
+
+const period = { from: v.optional(moment(false)), to: v.optional(moment(true)) };
+
+const choice = {
+  ...period,
+  // No NUL: the database would refuse the whole statement.
+  model: v.optional(v.pipe(v.string(MODEL), v.regex(/^\P{C}{1,200}$/u, MODEL))),
+  key: v.optional(v.pipe(v.string(KEY), v.check(isId, KEY))),
+};
+
+const filter = {
+  ...choice,
+  status: v.optional(
+    v.pipe(
+      v.string(STATUS),
+      v.regex(/^(?:ok|failed|[1-5]\d\d)$/, STATUS),
+      v.transform((text) => (text === "ok" || text === "failed" ? text : Number(text))),
+    ),
+  ),
+};
+
+export const usagePage = v.strictObject({
+  ...filter,
+  limit: v.optional(
+    v.pipe(
+      v.string(LIMIT),
+      v.regex(/^\d{1,4}$/, LIMIT),
+      v.transform(Number),
+      v.minValue(1, LIMIT),
+      v.maxValue(PAGE_MAX, LIMIT),
+    ),
+    String(PAGE_DEFAULT),
+  ),
+  before: v.optional(
+    v.pipe(
+      v.string(BEFORE),
+      v.transform((text): Cursor => {
+        const [at = "", callId = ""] = text.split(",");
+        return { at: new Date(TIME_FORM.test(at) ? at : Number.NaN), callId };
+      }),
+      v.check(({ at, callId }) => at.getTime() >= 0 && isId(callId), BEFORE),
+    ),
+  ),
+});
+
+const DIMENSIONS = ["day", "model", "key"] as const;
+export type Dimension = (typeof DIMENSIONS)[number];
+const BY = `one or more of ${DIMENSIONS.join(", ")}, with commas between them`;
+
+export const summaryInput = v.strictObject({
+  ...choice,
+  by: v.pipe(
+    v.string(BY),
+    v.transform((text) => [...new Set(text.split(","))]),
+    v.array(v.picklist(DIMENSIONS, BY)),
+  ),
+});
+
+/** What a CSV file is to hold, and how its numbers are written. */
+export const exportInput = v.strictObject({
+  ...filter,
+  /** `comma`: 1,5 and semicolons between the fields, as Excel expects where the comma is the decimal mark. */
+  decimal: v.optional(v.picklist(["point", "comma"], "point or comma"), "point"),
+});
+
+/** The day in Vietnam of a time, as the database writes days. */
+export function dayOf(time: Date): string {
+  return new Date(time.getTime() + 7 * 3_600_000).toISOString().slice(0, 10);
+}
