@@ -23,11 +23,9 @@ export function documentFor(parts: DocumentParts): string {
   const { folder, files, language, theme } = parts;
   const name = escaped(parts.serviceName);
   // All that every page needs is asked for at once, and not one import after the other.
-  const preloads = files
-    .map((file) => file.name)
-    .filter((name) => /^[a-z-]+\.js$/.test(name))
-    .filter((name) => !name.startsWith("text-") || name.startsWith(`text-${language}`))
-    .map((name) => `<link rel="modulepreload" href="${folder}/${name}">`);
+  const preloads = importedBy(["main.js", `text-${language}.js`], files).map(
+    (name) => `<link rel="modulepreload" href="${folder}/${name}">`,
+  );
   return `<!doctype html>
 <html lang="${language}" data-theme="${theme}" data-service="${name}">
 <head>
@@ -46,6 +44,18 @@ ${preloads.join("\n")}
 </body>
 </html>
 `;
+}
+
+/** These scripts and all that they import, however far away. */
+function importedBy(names: readonly string[], files: readonly BrowserFile[]): string[] {
+  const found = new Set(names);
+  for (const name of found) {
+    const content = files.find((file) => file.name === name)?.content ?? "";
+    for (const [, path = ""] of content.matchAll(/^(?:import|export)\b[^;"]*"(\.[^"]+)"/gm)) {
+      found.add(new URL(path, `file:///${name}`).pathname.slice(1));
+    }
+  }
+  return [...found].sort();
 }
 
 function escaped(text: string): string {

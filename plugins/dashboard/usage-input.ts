@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { isId } from "../../core/http/json-input.ts";
 
-/** Vietnam has had no summer time since 1975 (its offset is +07:00), and its days are what customers see. */
-const OFFSET = "+07:00";
+/** Vietnam has had no summer time since 1975 (UTC+7 all year), and its days are what customers see. */
+const OFFSET_MS = 7 * 3_600_000;
 const DAY_MS = 86_400_000;
 const PAGE_MAX = 200;
 const PAGE_DEFAULT = 50;
@@ -34,7 +34,7 @@ function moment(isEnd: boolean) {
     v.check((text) => DAY_FORM.test(text) || TIME_FORM.test(text), MOMENT),
     v.transform((text) => {
       if (!DAY_FORM.test(text)) return new Date(text);
-      return new Date(Date.parse(`${text}T00:00:00${OFFSET}`) + (isEnd ? DAY_MS : 0));
+      return isEnd ? endOfDay(text) : startOfDay(text);
     }),
     v.check((date) => date.getTime() >= 0 && date.getTime() < Date.UTC(2200, 0), MOMENT),
   );
@@ -112,5 +112,15 @@ export const exportInput = v.strictObject({
 
 /** The day in Vietnam of a time, as the database writes days. */
 export function dayOf(time: Date): string {
-  return new Date(time.getTime() + 7 * 3_600_000).toISOString().slice(0, 10);
+  return new Date(time.getTime() + OFFSET_MS).toISOString().slice(0, 10);
+}
+
+/** The first moment of a day, `2026-11-21`, in Vietnam. */
+export function startOfDay(day: string): Date {
+  return new Date(Date.parse(`${day}T00:00:00Z`) - OFFSET_MS);
+}
+
+/** The first moment after it. */
+export function endOfDay(day: string): Date {
+  return new Date(startOfDay(day).getTime() + DAY_MS);
 }

@@ -3,6 +3,18 @@ import { el } from "./dom.ts";
 import { dateTimeExact, number, seconds, vnd } from "./format.ts";
 import { t, textIfAny } from "./text.ts";
 
+/** By these the style sheet arranges the cells where columns do not fit. */
+const CLASSES = [
+  "at",
+  "model",
+  "key",
+  "number input",
+  "number output",
+  "number cost",
+  "number latency",
+  "status",
+] as const;
+
 /** Calls, newest first. On a phone each row stands as a block, with the names of its values beside them. */
 export function callTable(calls: readonly CallRecord[]): HTMLElement {
   const columns = [
@@ -29,18 +41,12 @@ export function callTable(calls: readonly CallRecord[]): HTMLElement {
     return el(
       "tr",
       {},
-      cells.map((cell, at) =>
-        el(
-          "td",
-          { "data-label": columns[at], class: at >= 3 && at <= 6 ? "number" : undefined },
-          cell,
-        ),
-      ),
+      cells.map((cell, at) => el("td", { "data-label": columns[at], class: CLASSES[at] }, cell)),
     );
   });
   return el(
     "table",
-    { class: "data blocks" },
+    { class: "data calls" },
     el("caption", { class: "hidden" }, t("calls.caption")),
     el(
       "thead",
@@ -48,9 +54,7 @@ export function callTable(calls: readonly CallRecord[]): HTMLElement {
       el(
         "tr",
         {},
-        columns.map((name, at) =>
-          el("th", { scope: "col", class: at >= 3 && at <= 6 ? "number" : undefined }, name),
-        ),
+        columns.map((name, at) => el("th", { scope: "col", class: CLASSES[at] }, name)),
       ),
     ),
     el("tbody", {}, rows),

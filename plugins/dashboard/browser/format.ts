@@ -1,7 +1,8 @@
 import { currentLanguage } from "./text.ts";
 
-const TIME_ZONE = "Asia/Ho_Chi_Minh";
-const formats = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>();
+/** UTC+7, in summer too. */
+const VIETNAM_MS = 7 * 3_600_000;
+const formats = new Map<string, Intl.NumberFormat>();
 
 /** An amount of đ. Small ones keep decimals that say something; the exact text is for `title`. */
 export function vnd(amount: string | number): string {
@@ -11,14 +12,15 @@ export function vnd(amount: string | number): string {
 export function vndNumber(amount: string | number): string {
   const value = Number(amount);
   const size = Math.abs(value);
-  const decimals = size === 0 || size >= 1000 ? 0 : size >= 1 ? 2 : 4;
-  return number(value, decimals);
+  if (size >= 1000 || Number.isInteger(value)) return number(value);
+  return size >= 1 ? number(value, 2, 2) : number(value, 4, 2);
 }
 
-/** A number with at most so many decimals. */
-export function number(value: number, decimals = 0): string {
-  return formatter(`n${decimals}`, () => {
-    return new Intl.NumberFormat(locale(), { maximumFractionDigits: decimals });
+/** A number with at most so many decimals, and at least so many. */
+export function number(value: number, decimals = 0, decimalsMin = 0): string {
+  const options = { maximumFractionDigits: decimals, minimumFractionDigits: decimalsMin };
+  return formatter(`n${decimals} ${decimalsMin}`, () => {
+    return new Intl.NumberFormat(locale(), options);
   }).format(value);
 }
 
@@ -29,46 +31,54 @@ export function compact(value: number): string {
   }).format(value);
 }
 
+/** 1.2 million. */
+export function inWords(value: number): string {
+  return formatter("words", () => {
+    return new Intl.NumberFormat(locale(), {
+      notation: "compact",
+      compactDisplay: "long",
+      maximumFractionDigits: 1,
+    });
+  }).format(value);
+}
+
+/** A limit in tokens as developers write it: 128K, 1.05M. */
+export function tokenLimit(tokens: number): string {
+  if (tokens >= 1e6) return `${number(tokens / 1e6, 2)}M`;
+  return tokens >= 1000 ? `${number(tokens / 1000, 1)}K` : number(tokens);
+}
+
 /** 150 bps: 1.5%. */
 export function percent(bps: number): string {
   return `${number(bps / 100, 2)}%`;
 }
 
+/** 21/11/2026 08:30, in Vietnam, where the day comes first in both languages. */
 export function dateTime(iso: string): string {
-  return timeFormatter("dateTime", {
-    day: "2-digit",
-    month: "2-digit",
-    year: "numeric",
-    hour: "2-digit",
-    minute: "2-digit",
-  }).format(new Date(iso));
+  const { day, month, year, time } = inVietnam(iso);
+  return `${day}/${month}/${year} ${time.slice(0, 5)}`;
 }
 
+/** 21/11 08:30:59 */
 export function dateTimeExact(iso: string): string {
-  return timeFormatter("exact", {
-    day: "2-digit",
-    month: "2-digit",
-    hour: "2-digit",
-    minute: "2-digit",
-    second: "2-digit",
-  }).format(new Date(iso));
+  const { day, month, time } = inVietnam(iso);
+  return `${day}/${month} ${time}`;
 }
 
 export function date(iso: string): string {
-  return timeFormatter("date", { day: "2-digit", month: "2-digit", year: "numeric" }).format(
-    new Date(iso),
-  );
+  const { day, month, year } = inVietnam(iso);
+  return `${day}/${month}/${year}`;
 }
 
 /** 21/11 of `2026-11-21`. */
 export function dayShort(day: string): string {
   const [, month, date] = day.split("-");
-  return currentLanguage() === "vi" ? `${date}/${month}` : `${month}/${date}`;
+  return `${date}/${month}`;
 }
 
 /** The day in Vietnam, so many days before now: `2026-11-21`. */
 export function dayBefore(days: number, now = Date.now()): string {
-  return new Date(now + 7 * 3_600_000 - days * 86_400_000).toISOString().slice(0, 10);
+  return new Date(now + VIETNAM_MS - days * 86_400_000).toISOString().slice(0, 10);
 }
 
 /** How long ago, in words: "3 minutes ago". */
@@ -95,19 +105,16 @@ function locale(): string {
   return currentLanguage() === "vi" ? "vi-VN" : "en-GB";
 }
 
-function timeFormatter(name: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
-  return formatter(name, () => {
-    return new Intl.DateTimeFormat(locale(), { ...options, timeZone: TIME_ZONE });
-  });
+function inVietnam(iso: string) {
+  const [date = "", time = ""] = new Date(Date.parse(iso) + VIETNAM_MS).toISOString().split("T");
+  const [year, month, day] = date.split("-");
+  return { year, month, day, time: time.slice(0, 8) };
 }
 
 /** Making one takes longer than a thousand uses of it. */
-function formatter<Format extends Intl.NumberFormat | Intl.DateTimeFormat>(
-  name: string,
-  make: () => Format,
-): Format {
+function formatter(name: string, make: () => Intl.NumberFormat): Intl.NumberFormat {
   const key = `${locale()} ${name}`;
-  const known = formats.get(key) as Format | undefined;
+  const known = formats.get(key);
   if (known) return known;
   const made = make();
   formats.set(key, made);

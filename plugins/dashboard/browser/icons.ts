@@ -65,7 +65,7 @@ export function mark(): SVGElement {
     "svg",
     { class: "mark", viewBox: "0 0 32 32", "aria-hidden": "true", focusable: "false" },
     svg("rect", { class: "mark-ground", width: 32, height: 32, rx: 8 }),
-    svg("path", { class: "mark-gate", d: "M8 23V12a8 8 0 0 1 16 0v11M13 23v-5.5M19 23v-5.5" }),
-    svg("path", { class: "mark-bar", d: "M8 17.5h16" }),
+    svg("path", { class: "mark-gate", d: "M7.5 25V15a8.5 8.5 0 0 1 17 0v10" }),
+    svg("path", { class: "mark-bar", d: "M11.5 20.5l11-5.5" }),
   );
 }

@@ -147,7 +147,6 @@ export const account = {
   "account.about": "About the account",
   "account.verified": "Address confirmed",
   "account.since": "Customer since",
-  "account.discount": "Discount",
   "account.appearance": "Language and appearance",
   "account.password": "Change the password",
   "account.password.submit": "Change the password",

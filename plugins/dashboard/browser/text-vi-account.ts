@@ -149,7 +149,6 @@ export const account = {
   "account.about": "Thông tin tài khoản",
   "account.verified": "Đã xác nhận email",
   "account.since": "Khách hàng từ",
-  "account.discount": "Mức giảm giá",
   "account.appearance": "Ngôn ngữ và giao diện",
   "account.password": "Đổi mật khẩu",
   "account.password.submit": "Đổi mật khẩu",

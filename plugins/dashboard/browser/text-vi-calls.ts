@@ -59,7 +59,6 @@ export const calls = {
   "usage.newer": "Mới hơn",
   "usage.older": "Cũ hơn",
   "usage.page": "Trang {page}",
-  "usage.statusnote": "Biểu đồ tính mọi trạng thái.",
   "usage.retention":
     "Chỉ lưu các số liệu này. Câu hỏi của bạn và câu trả lời của mô hình không được lưu.",
   "csv.export": "Xuất CSV",
@@ -112,7 +111,6 @@ export const calls = {
   "models.labels": "Nhãn",
   "models.api": "Endpoint gốc",
   "models.copy": "Sao chép tên {id}",
-  "models.none": "Không có mô hình nào phù hợp.",
   "label.reasoning": "suy luận",
   "label.vision": "đọc ảnh",
   "label.tools": "công cụ",

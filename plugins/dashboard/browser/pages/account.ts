@@ -5,7 +5,7 @@ import { confirmed } from "../dialog.ts";
 import { el, fill } from "../dom.ts";
 import { failureText } from "../failure.ts";
 import { choice, field, form, notice } from "../form.ts";
-import { ago, date, percent } from "../format.ts";
+import { ago, date } from "../format.ts";
 import { card, pageHead, waiting } from "../page-head.ts";
 import { go, show } from "../router.ts";
 import { BASE, type Place } from "../routes.ts";
@@ -47,7 +47,6 @@ function about(): HTMLElement {
     [t("email"), account.email],
     [t("account.verified"), account.email_verified ? t("yes") : t("no")],
     [t("account.since"), date(account.created_at)],
-    [t("account.discount"), percent(account.discount_bps)],
   ] as const;
   return card(
     t("account.about"),

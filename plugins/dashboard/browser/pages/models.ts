@@ -3,7 +3,7 @@ import type { Catalogue, Model } from "../contract.ts";
 import { copyButton } from "../copy.ts";
 import { el, fill } from "../dom.ts";
 import { choice, field } from "../form.ts";
-import { compact, number } from "../format.ts";
+import { number, tokenLimit } from "../format.ts";
 import { pageHead, waiting } from "../page-head.ts";
 import type { Place } from "../routes.ts";
 import { type Text, t } from "../text.ts";
@@ -102,7 +102,7 @@ function isNumber(column: number): string | undefined {
 
 function row(model: Model, columns: readonly Text[]): HTMLElement {
   const limit = (tokens: number | null) =>
-    tokens === null ? "–" : el("span", { title: number(tokens) }, compact(tokens));
+    tokens === null ? "–" : el("span", { title: number(tokens) }, tokenLimit(tokens));
   const cells = [
     el(
       "span",
@@ -110,7 +110,7 @@ function row(model: Model, columns: readonly Text[]): HTMLElement {
       el("code", {}, model.id),
       copyButton(t("models.copy", { id: model.id }), () => model.id, ""),
     ),
-    priceText(model),
+    priceCell(model),
     limit(model.context_window),
     limit(model.max_output_tokens),
     el(
@@ -129,6 +129,16 @@ function row(model: Model, columns: readonly Text[]): HTMLElement {
     cells.map((cell, at) =>
       el("td", { "data-label": t(columns[at] ?? "models.id"), class: isNumber(at) }, cell),
     ),
+  );
+}
+
+function priceCell(model: Model): HTMLElement {
+  const [amount, unit = ""] = priceText(model).split(" / ");
+  return el(
+    "span",
+    { class: "price" },
+    el("strong", {}, amount),
+    el("span", { class: "hint" }, ` / ${unit}`),
   );
 }
 

@@ -11,6 +11,13 @@ const PAGE = "20";
 export async function orderHistory(left: AbortSignal): Promise<HTMLElement> {
   const first = await get<Page<TopUp>>("/top-ups", { limit: PAGE });
   if (first.data.length === 0) return el("p", { class: "empty" }, t("topup.none"));
+  const columns = [
+    t("topup.created"),
+    t("topup.code"),
+    t("topup.asked"),
+    t("topup.received"),
+    t("topup.status"),
+  ];
   const rows = el("tbody", {}, first.data.map(row));
   let { next } = first;
   const more = el("button", { type: "button" }, t("more"));
@@ -23,13 +30,6 @@ export async function orderHistory(left: AbortSignal): Promise<HTMLElement> {
     rows.append(...page.data.map(row));
     more.hidden = next === null;
   });
-  const columns = [
-    t("topup.created"),
-    t("topup.code"),
-    t("topup.asked"),
-    t("topup.received"),
-    t("topup.status"),
-  ];
   return el(
     "div",
     { class: "stack" },

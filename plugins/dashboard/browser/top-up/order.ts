@@ -17,6 +17,8 @@ import { orderBadge } from "./history.ts";
 const POLL_MS_MIN = 2_000;
 const POLL_MS_MAX = 15_000;
 const POLL_GROWTH = 1.15;
+/** Nothing more is awaited; a transfer may still come for one that is expired, or paid in part. */
+const FINAL: readonly string[] = ["paid", "overpaid", "cancelled"];
 
 /** One order: how to pay it, until it is paid, which the page notices by itself. */
 export async function renderOrder({ root, rest, left }: Place): Promise<void> {
@@ -52,13 +54,13 @@ export async function renderOrder({ root, rest, left }: Place): Promise<void> {
 
   async function poll(): Promise<void> {
     for (let pause = POLL_MS_MIN; ; pause = Math.min(pause * POLL_GROWTH, POLL_MS_MAX)) {
-      if (order.status !== "open") return;
+      if (FINAL.includes(order.status)) return;
       await next(pause, left);
       if (left.aborted) return;
       try {
         const now = await get<TopUp>(`/top-ups/${order.id}`);
         if (left.aborted) return;
-        if (now.status === order.status) continue;
+        if (now.status === order.status && now.received_vnd === order.received_vnd) continue;
         order = now;
         await show();
         announce(statusText(order));
@@ -101,6 +103,8 @@ function statusText(order: TopUp): string {
       return t("topup.overpaid", values);
     case "expired":
       return t("topup.expired", values);
+    case "cancelled":
+      return t("topup.cancelled", values);
     default:
       return "";
   }

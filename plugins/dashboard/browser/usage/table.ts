@@ -8,6 +8,8 @@ import { notice } from "../form.ts";
 import { t } from "../text.ts";
 import type { Filter } from "./filters.ts";
 
+const PAGE = "25";
+
 /**
  * The calls that pass a filter, a page at a time. Pages are asked for by the last record of the one before, so
  * the thousandth is as quick as the first; the ones already seen are remembered by where they began.
@@ -48,7 +50,11 @@ export function usageTable(left: AbortSignal): {
     const mine = asked;
     rows.setAttribute("aria-busy", "true");
     try {
-      const page = await get<Page<CallRecord>>("/usage", { ...filter, before: starts.at(-1) });
+      const page = await get<Page<CallRecord>>("/usage", {
+        ...filter,
+        limit: PAGE,
+        before: starts.at(-1),
+      });
       if (left.aborted || mine !== asked) return;
       next = page.next;
       const isEmpty = page.data.length === 0;

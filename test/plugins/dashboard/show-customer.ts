@@ -1,0 +1,54 @@
+import { credit } from "../../support/admin.ts";
+import { signedUp } from "../../support/browser-session.ts";
+import type { DashboardGateway } from "../../support/dashboard.ts";
+import { ledgerSql } from "../../support/ledger-sql.ts";
+import { notify, transfer } from "../topup/topups.ts";
+
+const KEYS = ["Máy chủ chính", "Laptop", "Bot hỗ trợ khách hàng"];
+
+/** A customer with keys, money and thirty days of calls: what pages look like in use. */
+export async function showCustomer({ gateway, mailServer }: DashboardGateway) {
+  const session = await signedUp(gateway, mailServer, "minh.tran@example.com");
+  const ids: string[] = [];
+  for (const name of KEYS) {
+    const { body } = await session.post("/keys", { name });
+    ids.push(`'${body.id}'`);
+  }
+  await credit(gateway, session.accountId, 1_000_000);
+  await ledgerSql(gateway, callsOf(session.accountId, ids));
+  const paid = (await session.post("/top-ups", { amount_vnd: 200_000 })).body;
+  await notify(
+    gateway,
+    transfer({ transferAmount: 200_000, content: `MB 0123 ${paid.code} chuyen tien` }),
+  );
+  const open = (await session.post("/top-ups", { amount_vnd: 500_000 })).body;
+  return { session, orderId: String(open.id) };
+}
+
+/** Calls of the last thirty days, more on workdays, of six models and all keys; always the same. */
+function callsOf(accountId: string, keyIds: readonly string[]): string {
+  return `
+    select make_usage_partition(now() - interval '31 days');
+    insert into usage_records
+    select
+      (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || '7abc8def' ||
+        lpad(to_hex(n), 12, '0'))::uuid,
+      at, '${accountId}', (array[${keyIds.join(",")}]::uuid[])[1 + n % ${keyIds.length}],
+      case when n % 3 = 0 then '/v1/messages' else '/v1/chat/completions' end,
+      models.model, null, 'anthropic', tokens, 0, 0, tokens / 4, 0, 0,
+      case when status = 200 then tokens * 5 / 4 * models.price else 0 end, 0, 100,
+      600 + (n * 7919) % 9000, 300, status, true,
+      case when status = 200 then 'complete' else 'refused' end, false
+    from (
+      select n, date_trunc('milliseconds', now() - interval '30 days' * n / 1400) as at,
+        400 + (n * 104729) % 6000 as tokens, case when n % 97 = 5 then 502 else 200 end as status
+      from generate_series(0, 1399) n
+    ) calls
+    join (values
+      (0, 'claude-opus-5-5', 36000), (1, 'claude-sonnet-5-5', 22000), (2, 'gpt-5.6-sol', 26000),
+      (3, 'gemini-3.5-flash', 4000), (4, 'claude-haiku-5-5', 9000), (5, 'deepseek-v4-flash', 1500)
+    ) models (place, model, price)
+      on models.place = (array[0, 1, 0, 2, 3, 1, 4, 0, 5, 1])[1 + (n * 31) % 10]
+    where extract(isodow from at at time zone 'Asia/Ho_Chi_Minh') < 6 or n % 3 = 0
+    on conflict do nothing;`;
+}

@@ -1,0 +1,44 @@
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { type Browser, chromium } from "playwright-core";
+
+const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
+
+/**
+ * A real Chromium: the one that CHROMIUM_PATH names, else the machine's own, else the one that apt installs.
+ * Its sandbox does not start for root, who runs tests in containers; nobody else goes without.
+ */
+export function startBrowser(): Promise<Browser> {
+  const isRoot = process.getuid?.() === 0;
+  return chromium.launch({
+    executablePath: process.env["CHROMIUM_PATH"] ?? findChromium() ?? installChromium(),
+    args: ["--disable-dev-shm-usage", ...(isRoot ? ["--no-sandbox"] : [])],
+  });
+}
+
+function findChromium(): string | undefined {
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  const places = [
+    ...folders.flatMap((folder) => NAMES.map((name) => join(folder, name))),
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+  ];
+  return places.find((file) => existsSync(file));
+}
+
+function installChromium(): string {
+  if (process.getuid?.() === 0 && existsSync("/usr/bin/apt-get")) {
+    const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+    const apt = (...args: string[]) =>
+      execFileSync("apt-get", [...args, "-qq"], { env, stdio: "pipe" });
+    apt("update");
+    apt("install", "-y", "--no-install-recommends", "chromium");
+    const found = findChromium();
+    if (found) return found;
+  }
+  throw new Error(
+    "The tests need Chromium: set CHROMIUM_PATH to one, or install it (Debian: apt install chromium; " +
+      "macOS: brew install --cask chromium).",
+  );
+}

@@ -1,0 +1,55 @@
+import type { BrowserContext, Page } from "playwright-core";
+import { PASSWORD } from "./browser-session.ts";
+import { type GatewayOptions, startGateway, type TestGateway } from "./gateway.ts";
+import { startMailServer, type TestMailServer } from "./mail-server.ts";
+
+export interface DashboardGateway {
+  readonly gateway: TestGateway;
+  readonly mailServer: TestMailServer;
+  close(): Promise<void>;
+}
+
+/** A gateway whose customers get real mails. */
+export async function startDashboard(options: GatewayOptions = {}): Promise<DashboardGateway> {
+  const mailServer = await startMailServer();
+  try {
+    const smtp = { host: "127.0.0.1", port: mailServer.port, from: "no-reply@tollgate.test" };
+    const gateway = await startGateway({
+      ...options,
+      plugins: { ...options.plugins, accounts: { smtp, proxies: 1 } },
+    });
+    const close = async () => {
+      await gateway.close();
+      await mailServer.stop();
+    };
+    return { gateway, mailServer, close };
+  } catch (error) {
+    await mailServer.stop();
+    throw error;
+  }
+}
+
+/** Signs in by the form, as its user would, and waits for the page behind it. */
+export async function signInByForm(page: Page, url: string, email: string): Promise<void> {
+  await page.goto(`${url}/dashboard/sign-in`);
+  await page.fill("input[type=email]", email);
+  await page.fill("input[type=password]", PASSWORD);
+  await page.click("button[type=submit]");
+  await page.waitForSelector(".sidebar, .bottombar", { state: "attached" });
+}
+
+/** Everything that a browser complains about: errors of scripts and loads, and what the policy blocked. */
+export function complaintsOf(context: BrowserContext): string[] {
+  const complaints: string[] = [];
+  const watch = (page: Page) => {
+    page.on("console", (message) => {
+      if (message.type() === "error" || message.type() === "warning") {
+        complaints.push(`${message.type()} ${message.text()} (${message.location().url})`);
+      }
+    });
+    page.on("pageerror", (error) => complaints.push(`exception ${error.message}`));
+  };
+  for (const page of context.pages()) watch(page);
+  context.on("page", watch);
+  return complaints;
+}
