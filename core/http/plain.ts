@@ -59,6 +59,8 @@ export function servePlain(
       await sendPlain(res, response, head, () => gone);
     } catch (error) {
       log.error({ err: error, path: head.path, request_id: head.requestId }, "a route failed");
+      // What is cut cannot be taken for whole, and nobody waits for the rest.
+      if (answered && !gone) res.close();
       refuse(new Refusal(500, "api_error", "The gateway failed to answer this request."));
     }
   };

@@ -115,11 +115,13 @@ function readRun(lines: readonly string[], start: number): Read {
 /** Items with whatever is indented under them, which is Markdown again. */
 function readList(lines: readonly string[], start: number, ordered: boolean): Read {
   const items: string[][] = [];
+  const outer = ITEM.exec(lines[start] ?? "")?.[1]?.length ?? 0;
   let at = start;
   for (; at < lines.length; at += 1) {
     const line = lines[at] ?? "";
-    const [, , sign = "", text = ""] = ITEM.exec(line) ?? [];
-    if (sign !== "" && !RULE.test(line)) {
+    const [, indent = "", sign = "", text = ""] = ITEM.exec(line) ?? [];
+    // An item that stands further in is of a list within the item.
+    if (sign !== "" && indent.length < outer + 2 && !RULE.test(line)) {
       if (/\d/.test(sign) !== ordered) break;
       items.push([text]);
     } else if (line.trim() === "") {
@@ -136,7 +138,7 @@ function readList(lines: readonly string[], start: number, ordered: boolean): Re
     kind: "list" as const,
     ordered,
     start: Number.isNaN(number) ? 1 : number,
-    items: items.map((item) => item.join("\n")),
+    items: items.map((item) => item.join("\n").trimEnd()),
   };
   return { block, lines: Math.max(at - start, 1) };
 }

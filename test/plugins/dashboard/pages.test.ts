@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { type Answer, ask } from "./raw-get.ts";
+
+const BUDGET_BYTES = 100_000;
+
+describe("the files of the dashboard", () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await startGateway({
+      plugins: { dashboard: { service_name: 'A <b> & "C"' } },
+    });
+  });
+  after(() => gateway.close());
+  const get = (path: string, headers: Record<string, string> = {}): Promise<Answer> =>
+    ask(`${gateway.url}${path}`, headers);
+
+  /** Every file that the pages load, from the document on. */
+  async function files(): Promise<Map<string, Answer>> {
+    const found = new Map<string, Answer>();
+    const { text } = await get("/dashboard");
+    const waiting = [...text.matchAll(/(?:src|href)="(\/dashboard\/assets\/[^"]+)"/g)].map(
+      (match) => match[1] ?? "",
+    );
+    for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+      if (found.has(path)) continue;
+      const answer = await get(path);
+      assert.equal(answer.status, 200, path);
+      found.set(path, answer);
+      if (!path.endsWith(".js") || path.includes("/vendor/")) continue;
+      const imported = answer.text.matchAll(
+        /(?:from|import\(?|new URL\()\s*"(\.[^"]+\.(?:js|css))"/g,
+      );
+      for (const [, name = ""] of imported)
+        waiting.push(new URL(name, gateway.url + path).pathname);
+    }
+    const [first = ""] = found.keys();
+    const folder = first.replace(/(assets\/[^/]+\/).*/, "$1");
+    for (const name of ["vendor/uplot.js", "vendor/uplot.css"]) {
+      found.set(folder + name, await get(folder + name));
+    }
+    return found;
+  }
+
+  it("are, all of them and the charts' library together, under 100 KB as they travel", async () => {
+    const all = await files();
+    assert.ok(all.size > 40, [...all.keys()].join("\n"));
+    let bytes = 0;
+    for (const path of all.keys()) {
+      const answer = await get(path, { "accept-encoding": "br" });
+      bytes += answer.bytes.length;
+    }
+    console.log(`${all.size} files, ${bytes} bytes`);
+    assert.ok(bytes < BUDGET_BYTES, `${bytes} bytes`);
+  });
+
+  it("come compressed to whom that suits, and mean the same", async () => {
+    const [path = ""] = [...(await files()).keys()].filter((name) => name.endsWith("/style.css"));
+    const plain = await get(path);
+    assert.equal(plain.headers["content-encoding"], undefined);
+    const brotli = await get(path, { "accept-encoding": "gzip, deflate, br" });
+    assert.equal(brotli.headers["content-encoding"], "br");
+    assert.deepEqual(brotliDecompressSync(brotli.bytes), plain.bytes);
+    const gzip = await get(path, { "accept-encoding": "gzip, br;q=0" });
+    assert.equal(gzip.headers["content-encoding"], "gzip");
+    assert.deepEqual(gunzipSync(gzip.bytes), plain.bytes);
+    assert.match(String(gzip.headers["vary"]), /accept-encoding/);
+    assert.match(String(plain.headers["cache-control"]), /immutable/);
+  });
+
+  it("are asked for once: the document only to learn that it is the same", async () => {
+    const first = await get("/dashboard");
+    assert.equal(first.headers["cache-control"], "no-cache");
+    const again = await get("/dashboard", { "if-none-match": String(first.headers["etag"]) });
+    assert.equal(again.status, 304);
+    assert.equal(again.bytes.length, 0);
+  });
+
+  it("run nothing but themselves, in nobody's frame", async () => {
+    for (const path of ["/dashboard", "/dashboard/usage", "/dashboard/verify", "/dashboard/x"]) {
+      const { headers, text } = await get(path);
+      const policy = String(headers["content-security-policy"]).split("; ");
+      for (const rule of [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data: blob:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+      ]) {
+        assert.ok(policy.includes(rule), `${path}: ${rule}`);
+      }
+      assert.equal(headers["x-content-type-options"], "nosniff");
+      assert.equal(headers["referrer-policy"], "no-referrer");
+      assert.doesNotMatch(text, /<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=/);
+    }
+  });
+
+  it("come in the language and the colours that a browser remembers", async () => {
+    const root = async (cookie: string) => {
+      const { text } = await get("/dashboard", cookie === "" ? {} : { cookie });
+      return /<html[^>]*>/.exec(text)?.[0] ?? "";
+    };
+    assert.match(await root(""), /lang="vi" data-theme="auto"/);
+    const chosen = "a=b; tollgate_language=en; tollgate_theme=dark";
+    assert.match(await root(chosen), /lang="en" data-theme="dark"/);
+    const nonsense = 'tollgate_language="><script>; tollgate_theme=constructor';
+    assert.match(await root(nonsense), /lang="vi" data-theme="auto"/);
+    assert.match(await root(""), /data-service="A &lt;b&gt; &amp; &quot;C&quot;"/);
+  });
+
+  it("are found where a page is, and 404 where none is", async () => {
+    const statuses: Record<string, number> = {};
+    for (const path of [
+      "",
+      "/",
+      "/keys",
+      "/top-up/01a1ffad-3c6a-78f2-b0bf-23501a4999ae",
+      "/nothing",
+      "/assets/old/main.js",
+      "/../package.json",
+      "/assets/..%2f..%2fpackage.json",
+    ]) {
+      statuses[path] = (await get(`/dashboard${path}`)).status;
+    }
+    assert.deepEqual(statuses, {
+      "": 200,
+      "/": 200,
+      "/keys": 200,
+      "/top-up/01a1ffad-3c6a-78f2-b0bf-23501a4999ae": 200,
+      "/nothing": 404,
+      "/assets/old/main.js": 404,
+      "/../package.json": 404,
+      "/assets/..%2f..%2fpackage.json": 404,
+    });
+  });
+
+  it("name the models with their prices, to anybody", async () => {
+    const { status, text } = await get("/account/v1/catalogue");
+    assert.equal(status, 200);
+    const { models, popular } = JSON.parse(text);
+    assert.equal(models.length, 102);
+    assert.deepEqual(
+      models.find((model: { id: string }) => model.id === "claude-opus-5-5"),
+      {
+        id: "claude-opus-5-5",
+        standard: "messages",
+        channel: "standard",
+        labels: ["reasoning", "vision", "tools", "streaming"],
+        context_window: 1_000_000,
+        max_output_tokens: 128_000,
+        price_unit: "mtok",
+        price_vnd: 36_000,
+      },
+    );
+    for (const id of popular)
+      assert.ok(
+        models.some((model: { id: string }) => model.id === id),
+        id,
+      );
+    assert.ok(popular.length > 0);
+  });
+});
