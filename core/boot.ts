@@ -6,6 +6,7 @@ import { noCustomers } from "./customers.ts";
 import { Drainer } from "./drainer.ts";
 import { endpoints } from "./endpoint.ts";
 import { closedGates } from "./gates.ts";
+import { httpAddress } from "./http/address.ts";
 import { addHealthRoutes } from "./http/health.ts";
 import { addModelRoutes } from "./http/models.ts";
 import { Router } from "./http/router.ts";
@@ -14,6 +15,7 @@ import { KeyChanges } from "./key-changes.ts";
 import { Keys } from "./keys.ts";
 import { OperatorActions } from "./ledger/operator-actions.ts";
 import type { LineLog, Log } from "./log.ts";
+import { exactNames } from "./model-names.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { Pipeline } from "./pipeline.ts";
 import type { Plugin } from "./plugin.ts";
@@ -91,6 +93,7 @@ export async function boot(
     rateLimiter,
     gates: closedGates(),
     customers: noCustomers(),
+    modelNames: exactNames(() => config.catalogue),
   };
 
   let running = await startPlugins(config, services, []);
@@ -111,7 +114,7 @@ export async function boot(
 
   const { host, port, workers } = config.listen;
   const listening = await server.listen(host, port, workers > 1);
-  const address = `http://${host}:${listening}`;
+  const address = httpAddress(host, listening);
   for (const { plugin } of running) await plugin.listening?.(address);
   log.info({ address, models: config.catalogue.models.length }, "listening");
 

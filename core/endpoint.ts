@@ -23,12 +23,20 @@ function endpoint(
   return { path, protocol, serves, upstreamPath, multipart };
 }
 
+/** Where Messages clients call. */
+export const messagesEndpoint: Endpoint = endpoint(
+  "/v1/messages",
+  "messages",
+  ["messages", "chat"],
+  "/v1/messages",
+);
+
 /**
  * The billable endpoints. Base addresses follow each protocol's clients: Messages addresses stand without
  * `/v1`, the others with it.
  */
 export const endpoints: readonly Endpoint[] = [
-  endpoint("/v1/messages", "messages", ["messages", "chat"], "/v1/messages"),
+  messagesEndpoint,
   endpoint("/v1/chat/completions", "chat", ["messages", "chat"], "/chat/completions"),
   endpoint("/v1/responses", "responses", ["messages", "chat"], "/responses"),
   endpoint("/v1/images/generations", "images", ["images"], "/images/generations"),

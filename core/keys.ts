@@ -114,9 +114,11 @@ export class Keys {
     const keyIds = await this.ledger.setAccountStatus(accountId, status);
     if (!keyIds) return false;
     this.forgetAccount(accountId);
-    for (const keyId of keyIds) {
-      await (status === "suspended" ? this.hot.revoke(keyId) : this.hot.restore(keyId));
-    }
+    // All at once: what a hot store that is away could not be told of, it is told when it is back.
+    const { hot } = this;
+    const mark = (keyId: string) =>
+      status === "suspended" ? hot.revoke(keyId) : hot.restore(keyId);
+    await Promise.all(keyIds.map(mark));
     return true;
   }
 

@@ -11,6 +11,7 @@ import type { Database } from "./ledger/database.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { OperatorActions } from "./ledger/operator-actions.ts";
 import type { Log } from "./log.ts";
+import type { ModelNames } from "./model-names.ts";
 import type { OpenCalls } from "./open-calls.ts";
 import type { Upstreams } from "./upstream/upstreams.ts";
 import type { Wallets } from "./wallets.ts";
@@ -35,6 +36,7 @@ export interface Services {
   readonly rateLimiter: RateLimiter;
   readonly gates: Gates;
   readonly customers: Customers;
+  readonly modelNames: ModelNames;
   /** Calls that are open at this moment. */
   readonly openCalls: Iterable<Call> & Pick<OpenCalls, "size" | "has">;
 }

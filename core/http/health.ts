@@ -1,6 +1,6 @@
 import { QuietLog } from "../quiet-log.ts";
 import type { Services } from "../services.ts";
-import type { PlainResponse, Router } from "./router.ts";
+import { type PlainResponse, type Router, UNREAD_BODY_BYTES_MAX } from "./router.ts";
 
 const PING_TIMEOUT_MS = 1_000;
 
@@ -10,7 +10,7 @@ const PING_TIMEOUT_MS = 1_000;
  * of the hot store is, those of the others do, so a balancer that took the gateway out would make it worse.
  */
 export function addHealthRoutes(router: Router, services: Services): void {
-  const common = { method: "GET", access: "public", bodyBytesMax: 0 } as const;
+  const common = { method: "GET", access: "public", bodyBytesMax: UNREAD_BODY_BYTES_MAX } as const;
   const log = new QuietLog(services.log);
   router.add({ ...common, path: "/healthz", handler: () => json(200, { status: "ok" }) });
   router.add({

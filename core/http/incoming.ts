@@ -68,9 +68,10 @@ export class Incoming {
   answer(head: RequestHead, bodyBytesMax: number, handler: PlainHandler): void {
     this.reply.headOnly = head.method === "HEAD";
     this.receive(bodyBytesMax, (body) => {
-      if (!this.call.key) return this.notPossibleWithout("auth");
+      const { key } = this.call;
+      if (!key) return this.notPossibleWithout("auth");
       const handle = async () => {
-        const response = await handler({ ...head, body });
+        const response = await handler({ ...head, body, keyId: key.id });
         this.reply.answer(response);
       };
       handle().catch((error: unknown) => this.bug(error));

@@ -1,7 +1,12 @@
 import type { Catalogue, Model } from "../catalogue.ts";
 import { Refusal } from "../refusal.ts";
 import { wires } from "../wire/index.ts";
-import type { PlainRequest, PlainResponse, Router } from "./router.ts";
+import {
+  type PlainRequest,
+  type PlainResponse,
+  type Router,
+  UNREAD_BODY_BYTES_MAX,
+} from "./router.ts";
 
 /** Entries of the published list had to be made at some time; clients expect the field. */
 const CREATED = Date.UTC(2026, 0, 1) / 1000;
@@ -12,7 +17,7 @@ const JSON_HEADERS = ["content-type", "application/json"];
  * shape for clients that send its version header, both with the same extra fields.
  */
 export function addModelRoutes(router: Router, catalogue: () => Catalogue): void {
-  const common = { method: "GET", access: "key", bodyBytesMax: 0 } as const;
+  const common = { method: "GET", access: "key", bodyBytesMax: UNREAD_BODY_BYTES_MAX } as const;
   router.add({
     ...common,
     path: "/v1/models",

@@ -7,7 +7,7 @@ import type { PlainHandler, PlainRequest, PlainResponse } from "./router.ts";
 import { endHead, endWhole, statusLine, writeSliced } from "./write.ts";
 
 /** A request whose parts that uWebSockets.js lends only for a moment have been copied. */
-export type RequestHead = Omit<PlainRequest, "body">;
+export type RequestHead = Omit<PlainRequest, "body" | "keyId">;
 
 export function requestHead(
   res: HttpResponse,

@@ -11,6 +11,8 @@ export interface PlainRequest {
   readonly body: Buffer;
   readonly remoteAddress: string;
   readonly requestId: string;
+  /** Who asks, on routes that need an API key. */
+  readonly keyId?: string;
 }
 
 export interface PlainResponse {
@@ -20,6 +22,9 @@ export interface PlainResponse {
   /** A stream of chunks is sent with backpressure. */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array | string>;
 }
+
+/** A body that no handler reads: some clients send one with a GET. */
+export const UNREAD_BODY_BYTES_MAX = 64 * 1024;
 
 export type PlainHandler = (request: PlainRequest) => PlainResponse | Promise<PlainResponse>;
 

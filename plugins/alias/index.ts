@@ -2,6 +2,7 @@ import * as v from "valibot";
 import type { Model } from "../../core/catalogue.ts";
 import { text } from "../../core/config/fields.ts";
 import type { Endpoint } from "../../core/endpoint.ts";
+import { type NamedModel, unknownModel } from "../../core/model-names.ts";
 import type { Plugin } from "../../core/plugin.ts";
 import { invalidRequest, Refusal } from "../../core/refusal.ts";
 import type { Services } from "../../core/services.ts";
@@ -21,8 +22,10 @@ export const options = v.strictObject({
 /** Turns the name that a caller sent into a model of the catalogue; refuses what it cannot be used for here. */
 export default function alias(services: Services, settings: v.InferOutput<typeof options>): Plugin {
   const { prefix } = services.config.headers;
+  const { modelNames } = services;
+  const before = modelNames.resolve;
 
-  function resolve(name: string, endpoint: Endpoint): Model | Refusal {
+  function modelOf(name: string, endpoint: Endpoint): Model | Refusal {
     const { catalogue } = services;
     const known = catalogue.get(name) ?? catalogue.get(settings.families[name] ?? "");
     if (known) return known;
@@ -31,26 +34,39 @@ export default function alias(services: Services, settings: v.InferOutput<typeof
       const top = catalogue.get(settings.families[settings.default_family] ?? "");
       if (top) return top;
     }
-    const message = "There is no model of this name here: GET /v1/models lists the names.";
-    return new Refusal(404, "not_found_error", message, {
-      param: "model",
-      code: "model_not_found",
-    });
+    return unknownModel();
+  }
+
+  function resolve(name: unknown, endpoint: Endpoint): NamedModel | Refusal {
+    if (typeof name !== "string" || name === "" || name.length > MODEL_CHARACTERS_MAX) {
+      return invalidRequest("model: the name of a model is required", "model");
+    }
+    const model = modelOf(name, endpoint);
+    if (model instanceof Refusal) return model;
+    if (!endpoint.serves.includes(model.standard)) {
+      return invalidRequest(`model: ${model.id} ${whereToGo(model)}`, "model");
+    }
+    const headers = [`${prefix}model`, model.id];
+    if (model.id !== name) headers.push(`${prefix}model-mapped-from`, printable(name));
+    return { model, headers };
   }
 
   return {
     name: "alias",
 
+    async start() {
+      modelNames.resolve = resolve;
+    },
+
+    async stop() {
+      // By then a reload may have put another in its place; one that failed has this one go before it served.
+      if (modelNames.resolve === resolve) modelNames.resolve = before;
+    },
+
     request(call) {
-      const name = call.body["model"];
-      if (typeof name !== "string" || name === "" || name.length > MODEL_CHARACTERS_MAX) {
-        return invalidRequest("model: the name of a model is required", "model");
-      }
-      const model = resolve(name, call.endpoint);
-      if (model instanceof Refusal) return model;
-      if (!call.endpoint.serves.includes(model.standard)) {
-        return invalidRequest(`model: ${model.id} ${whereToGo(model)}`, "model");
-      }
+      const named = resolve(call.body["model"], call.endpoint);
+      if (named instanceof Refusal) return named;
+      const { model, headers } = named;
       if (call.stream && model.standard !== "speech" && !model.labels.has("streaming")) {
         return invalidRequest(`stream: ${model.id} cannot be streamed`, "stream");
       }
@@ -66,11 +82,8 @@ export default function alias(services: Services, settings: v.InferOutput<typeof
         }
       }
       call.model = model;
-      call.replyHeaders.push(`${prefix}model`, model.id);
-      if (model.id !== name) {
-        call.mappedFrom = name;
-        call.replyHeaders.push(`${prefix}model-mapped-from`, printable(name));
-      }
+      for (const part of headers) call.replyHeaders.push(part);
+      if (model.id !== call.body["model"]) call.mappedFrom = String(call.body["model"]);
       return undefined;
     },
   };

@@ -72,5 +72,5 @@ function body(model: Model, stream: boolean): string {
 
 /** An address that listens everywhere is called here. */
 function reachable(address: string): string {
-  return address.replace(/^(https?:\/\/)0\.0\.0\.0(?=[:/]|$)/, "$1127.0.0.1");
+  return address.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
 }

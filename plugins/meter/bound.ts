@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, objectOf } from "../../core/json.ts";
 import { Delivered } from "../../core/wire/wire.ts";
+import { densityTokens } from "./density.ts";
 
 /** How text and media turn into tokens, for holds; settings of the plugin. */
 export interface Factors {
@@ -7,11 +8,15 @@ export interface Factors {
   readonly otherBytesPerToken: number;
   readonly imageTokens: number;
   readonly documentBytesPerToken: number;
+  /** How much of what dense text takes beyond prose is counted. */
+  readonly densityShare: number;
 }
 
 /** What a request holds, counted without a tokenizer. */
 export interface Contents {
   readonly text: Delivered;
+  /** What the text takes beyond prose of its length. */
+  densityTokens: number;
   images: number;
   documentBytes: number;
   /** Messages, tools and the like: each adds a few tokens of its own. */
@@ -28,7 +33,13 @@ const NOT_READ = new Set(["model", "stream", "stream_options", "metadata", "user
  * that it is. Undefined where it is nested too deeply to be served.
  */
 export function contentsOf(body: JsonObject): Contents | undefined {
-  const contents: Contents = { text: new Delivered(), images: 0, documentBytes: 0, items: 0 };
+  const contents: Contents = {
+    text: new Delivered(),
+    densityTokens: 0,
+    images: 0,
+    documentBytes: 0,
+    items: 0,
+  };
   let level: unknown[] = [];
   for (const name in body) {
     const value = body[name];
@@ -49,7 +60,10 @@ export function contentsOf(body: JsonObject): Contents | undefined {
 function visit(value: unknown, contents: Contents, below: unknown[]): void {
   if (typeof value === "string") {
     if (value.startsWith("data:")) countMedia(value.slice(5, 40), value.length, contents);
-    else contents.text.addText(value);
+    else {
+      contents.text.addText(value);
+      contents.densityTokens += densityTokens(value);
+    }
   } else if (Array.isArray(value)) {
     for (const entry of value) below.push(entry);
   } else if (isObject(value)) {
@@ -105,6 +119,7 @@ function countMedia(type: string, base64Length: number, contents: Contents): voi
 export function tokensOf(contents: Contents, factors: Factors): number {
   return Math.ceil(
     textTokens(contents.text, factors) +
+      contents.densityTokens * factors.densityShare +
       contents.images * factors.imageTokens +
       contents.documentBytes / factors.documentBytesPerToken +
       contents.items * TOKENS_PER_ITEM,

@@ -1,33 +1,50 @@
+import { messagesEndpoint } from "../../core/endpoint.ts";
 import type { PlainResponse, Router } from "../../core/http/router.ts";
-import { invalidRequest, type Refusal, serviceUnavailable } from "../../core/refusal.ts";
+import { invalidRequest, Refusal, serviceUnavailable } from "../../core/refusal.ts";
+import type { Services } from "../../core/services.ts";
 import { wires } from "../../core/wire/index.ts";
-import type { TokenCounter } from "./token-counter.ts";
+import type { Count, TokenCounter } from "./token-counter.ts";
 
-/** `POST /v1/messages/count_tokens`: an estimate of the input, free of charge. */
+/** `POST /v1/messages/count_tokens`: an estimate of the input, free of charge; its model is named as a call's is. */
 export function addCountTokensRoute(
   router: Router,
   counter: TokenCounter,
-  bodyBytesMax: number,
+  services: Services,
 ): void {
   router.add({
     method: "POST",
     path: "/v1/messages/count_tokens",
     access: "key",
-    bodyBytesMax,
-    handler: async (request) => {
-      const count = await counter.count(request.body);
-      if (count.kind === "counted") return answer(200, { input_tokens: count.tokens });
-      const refusal =
-        count.kind === "invalid"
-          ? invalidRequest(count.problem, count.param)
-          : serviceUnavailable("Tokens cannot be counted at the moment; try again shortly.");
-      return refused(refusal, request.requestId);
+    bodyBytesMax: services.config.limits.bodyBytesMax,
+    handler: async ({ body, requestId, keyId = "" }) => {
+      const count = await counter.count(keyId, body);
+      if (count.kind !== "counted") return refused(refusalOf(count), requestId);
+      const named = services.modelNames.resolve(count.model, messagesEndpoint);
+      if (named instanceof Refusal) return refused(named, requestId);
+      return answer(200, { input_tokens: count.tokens }, named.headers);
     },
   });
 }
 
-function answer(status: number, body: object): PlainResponse {
-  return { status, headers: ["content-type", "application/json"], body: JSON.stringify(body) };
+function refusalOf(count: Exclude<Count, { kind: "counted" }>): Refusal {
+  switch (count.kind) {
+    case "invalid":
+      return invalidRequest(count.problem, count.param);
+    case "too_many":
+      return new Refusal(
+        429,
+        "rate_limit_error",
+        "Too many requests of this key wait to have their tokens counted; try again shortly.",
+        { code: "rate_limit_exceeded", headers: ["retry-after", "1"] },
+      );
+    case "busy":
+      return serviceUnavailable("Tokens cannot be counted at the moment; try again shortly.");
+  }
+}
+
+function answer(status: number, body: object, headers: readonly string[]): PlainResponse {
+  const all = ["content-type", "application/json", ...headers];
+  return { status, headers: all, body: JSON.stringify(body) };
 }
 
 function refused(refusal: Refusal, requestId: string): PlainResponse {

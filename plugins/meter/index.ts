@@ -14,6 +14,9 @@ import { TokenCounter } from "./token-counter.ts";
 const factor = (value: number) =>
   v.optional(v.pipe(v.number("a number"), v.minValue(0.1), v.maxValue(100_000)), value);
 
+const share = (value: number) =>
+  v.optional(v.pipe(v.number("a number"), v.minValue(0), v.maxValue(10)), value);
+
 export const options = v.strictObject({
   /** Bytes a token for holds: cautious, so that a hold covers what the provider will count. */
   hold: v.optional(
@@ -22,6 +25,7 @@ export const options = v.strictObject({
       other_bytes_per_token: factor(1.5),
       image_tokens: factor(2500),
       document_bytes_per_token: factor(25),
+      density_share: share(1),
     }),
     {},
   ),
@@ -32,6 +36,7 @@ export const options = v.strictObject({
       other_bytes_per_token: factor(2.4),
       image_tokens: factor(1200),
       document_bytes_per_token: factor(40),
+      density_share: share(0.4),
     }),
     {},
   ),
@@ -40,16 +45,16 @@ export const options = v.strictObject({
 type Settings = v.InferOutput<typeof options>;
 
 /** Counts what calls use: a bound before, the provider's report after, an estimate where there is none. */
-export default function meter({ config }: Services, settings: Settings): Plugin {
+export default function meter(services: Services, settings: Settings): Plugin {
   const bound = factorsOf(settings.hold);
   const likely = factorsOf(settings.estimate);
-  const { prefix } = config.headers;
+  const { prefix } = services.config.headers;
   const likelyInput = new WeakMap<Call, number>();
   const counter = new TokenCounter();
 
   return {
     name: "meter",
-    routes: (router) => addCountTokensRoute(router, counter, config.limits.bodyBytesMax),
+    routes: (router) => addCountTokensRoute(router, counter, services),
     stop: () => counter.stop(),
 
     request(call) {
@@ -107,5 +112,6 @@ function factorsOf(settings: Settings["hold"]): Factors {
     otherBytesPerToken: settings.other_bytes_per_token,
     imageTokens: settings.image_tokens,
     documentBytesPerToken: settings.document_bytes_per_token,
+    densityShare: settings.density_share,
   };
 }

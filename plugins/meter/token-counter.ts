@@ -2,12 +2,17 @@ import { Worker } from "node:worker_threads";
 import type { CountReply, CountRequest } from "./token-worker.ts";
 
 const WAITING_MAX = 64;
+/** Of these one key may have so many, so that it leaves room for others. */
+const WAITING_OF_KEY_MAX = 8;
 const COUNT_TIMEOUT_MS = 10_000;
 const IDLE_MS = 60_000;
 
 export type Count =
-  | { readonly kind: "counted"; readonly tokens: number }
+  /** `model`: the name in the request, if it is a text. */
+  | { readonly kind: "counted"; readonly tokens: number; readonly model: string | undefined }
   | { readonly kind: "invalid"; readonly problem: string; readonly param: string | null }
+  /** The key has too many waiting already. */
+  | { readonly kind: "too_many" }
   | { readonly kind: "busy" };
 
 interface Waiting {
@@ -16,34 +21,43 @@ interface Waiting {
 }
 
 /**
- * Counts tokens on a worker thread, one request at a time. The tokenizer takes some 80 MB, so the thread is
+ * Counts tokens on a worker thread, one request at a time, the keys in turn. The tokenizer takes some 80 MB, so the thread is
  * started by the first request and ended after a minute without one; one that takes too long is replaced.
  */
 export class TokenCounter {
   private worker: Worker | undefined = undefined;
-  private readonly queue: Waiting[] = [];
+  /** By key, in the order in which keys have their turn. */
+  private readonly queues = new Map<string, Waiting[]>();
+  private waiting = 0;
   private running: Waiting | undefined = undefined;
   private timer: NodeJS.Timeout | undefined = undefined;
   private nextId = 1;
 
-  count(body: Uint8Array): Promise<Count> {
-    if (this.queue.length >= WAITING_MAX) return Promise.resolve({ kind: "busy" });
+  /** `keyId` names whoever asks. */
+  count(keyId: string, body: Uint8Array): Promise<Count> {
+    const queue = this.queues.get(keyId) ?? [];
+    if (queue.length >= WAITING_OF_KEY_MAX) return Promise.resolve({ kind: "too_many" });
+    if (this.waiting >= WAITING_MAX) return Promise.resolve({ kind: "busy" });
     return new Promise((resolve) => {
-      this.queue.push({ body, resolve });
+      queue.push({ body, resolve });
+      this.queues.set(keyId, queue);
+      this.waiting++;
       this.next();
     });
   }
 
   async stop(): Promise<void> {
     clearTimeout(this.timer);
-    for (const waiting of this.queue.splice(0)) waiting.resolve({ kind: "busy" });
+    for (let waiting = this.take(); waiting; waiting = this.take()) {
+      waiting.resolve({ kind: "busy" });
+    }
     await this.endWorker({ kind: "busy" });
   }
 
   private next(): void {
     if (this.running) return;
     clearTimeout(this.timer);
-    this.running = this.queue.shift();
+    this.running = this.take();
     if (!this.running) {
       this.timer = setTimeout(() => void this.endWorker({ kind: "busy" }), IDLE_MS);
       this.timer.unref();
@@ -56,6 +70,19 @@ export class TokenCounter {
       void this.endWorker({ kind: "busy" });
       this.next();
     }, COUNT_TIMEOUT_MS);
+  }
+
+  /** The first of the key whose turn it is, which then is the last to have another. */
+  private take(): Waiting | undefined {
+    for (const [keyId, queue] of this.queues) {
+      this.queues.delete(keyId);
+      const waiting = queue.shift();
+      if (!waiting) continue;
+      if (queue.length > 0) this.queues.set(keyId, queue);
+      this.waiting--;
+      return waiting;
+    }
+    return undefined;
   }
 
   private startWorker(): Worker {
@@ -90,6 +117,6 @@ export class TokenCounter {
 
 function countOf(reply: CountReply): Count {
   return "tokens" in reply
-    ? { kind: "counted", tokens: reply.tokens }
+    ? { kind: "counted", tokens: reply.tokens, model: reply.model }
     : { kind: "invalid", problem: reply.problem, param: reply.param };
 }

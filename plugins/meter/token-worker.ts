@@ -10,7 +10,7 @@ export interface CountRequest {
 
 /** What it answers: the count, or the reason why there is none. */
 export type CountReply =
-  | { readonly id: number; readonly tokens: number }
+  | { readonly id: number; readonly tokens: number; readonly model: string | undefined }
   | { readonly id: number; readonly problem: string; readonly param: string | null };
 
 parentPort?.on("message", ({ id, body }: CountRequest) => parentPort?.postMessage(count(id, body)));
@@ -26,7 +26,9 @@ function count(id: number, bytes: Uint8Array): CountReply {
     };
   }
   try {
-    return { id, tokens: tokensOfRequest(body) };
+    const { model } = body;
+    const name = typeof model === "string" ? model : undefined;
+    return { id, tokens: tokensOfRequest(body), model: name };
   } catch {
     // Only nesting beyond what can be serialised fails here.
     return { id, problem: "The request body is nested too deeply.", param: null };

@@ -1,3 +1,4 @@
+import { UNREAD_BODY_BYTES_MAX } from "../../core/http/router.ts";
 import type { Plugin } from "../../core/plugin.ts";
 import type { Services } from "../../core/services.ts";
 import { EndedCalls } from "./ended-calls.ts";
@@ -29,7 +30,7 @@ export default function metrics(services: Services): Plugin {
         method: "GET",
         path: "/metrics",
         access: "public",
-        bodyBytesMax: 0,
+        bodyBytesMax: UNREAD_BODY_BYTES_MAX,
         handler: async () => {
           ended.look();
           const known = await registry.metrics();

@@ -5,6 +5,7 @@ import { text, whole } from "../../core/config/fields.ts";
 import { discountBpsAt } from "../../core/discount.ts";
 import { failpoint } from "../../core/failpoint.ts";
 import type { Posted } from "../../core/hot/hot.ts";
+import { httpAddress } from "../../core/http/address.ts";
 import type { CallerKey } from "../../core/keys.ts";
 import { formatVnd, type MicroVnd } from "../../core/money.ts";
 import type { AwaitableVerdict, Plugin, Sink, Verdict } from "../../core/plugin.ts";
@@ -51,7 +52,7 @@ export default function settle(
 ): Plugin {
   const { prefix } = config.headers;
   const { host, port } = config.listen;
-  const topup = settings.topup_address ?? `http://${host}:${port}/dashboard`;
+  const topup = settings.topup_address ?? `${httpAddress(host, port)}/dashboard`;
   const holds = new WeakMap<Call, Held>();
   const quietLog = new QuietLog(log);
 

@@ -14,7 +14,7 @@ import {
   untilServed,
 } from "../support/outage.ts";
 import { type Production, startProduction } from "../support/production.ts";
-import { until } from "../support/proof.ts";
+import { until } from "../support/until.ts";
 import { get } from "../support/requests.ts";
 
 const CALLS = 200;

@@ -12,7 +12,8 @@ import {
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { setDiscount } from "../support/ledger-sql.ts";
 import { startOneReplyUpstream } from "../support/one-reply-upstream.ts";
-import { type Answer, bodies, eventsOf, paths, post, until } from "../support/requests.ts";
+import { type Answer, bodies, eventsOf, paths, post } from "../support/requests.ts";
+import { until } from "../support/until.ts";
 
 /** 1,000 tokens in, 500 out. */
 const TOKENS: Directive = { input_tokens: 1000, output_tokens: 500 };

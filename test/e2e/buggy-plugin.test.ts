@@ -6,8 +6,9 @@ import { after, before, describe, it } from "node:test";
 import { createCustomer, wallet } from "../support/admin.ts";
 import { bodyOf } from "../support/ask.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { assertReconciled, noOpenCalls, openCalls, spent, until } from "../support/proof.ts";
+import { assertReconciled, noOpenCalls, openCalls, spent } from "../support/proof.ts";
 import { RawClient, rawPost } from "../support/raw-client.ts";
+import { until } from "../support/until.ts";
 
 const PATH = "/v1/messages";
 const CREDIT_VND = 1_000;

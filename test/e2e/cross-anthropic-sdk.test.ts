@@ -7,7 +7,8 @@ import type { Customer } from "../support/admin.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import { echoIn } from "../support/echo.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { asking, bodies, paths, until } from "../support/requests.ts";
+import { asking, bodies, paths } from "../support/requests.ts";
+import { until } from "../support/until.ts";
 
 /** Upstream it is asked by `/v1/chat/completions`; clients of this file only speak Messages. */
 const MODEL = "gpt-4.1-nano";

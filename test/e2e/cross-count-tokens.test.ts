@@ -8,6 +8,7 @@ import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { get, post } from "../support/requests.ts";
 
 const PATH = "/v1/messages/count_tokens";
+const UNCHATTY = new Set(["req/gpt-image-2", "req/gpt-4o-mini-tts"]);
 const TURN = { role: "user" as const, content: "How many tokens are in this sentence?" };
 
 describe("POST /v1/messages/count_tokens", () => {
@@ -29,14 +30,55 @@ describe("POST /v1/messages/count_tokens", () => {
     const ids = models.data.map(({ id }: { id: string }) => id);
     assert.ok(ids.length > 90);
     for (const model of ids) {
-      const { status, json } = await count({ model, messages: [TURN] });
+      const { status, json, headers } = await count({ model, messages: [TURN] });
+      if (UNCHATTY.has(model)) {
+        assert.equal(status, 400, model);
+        continue;
+      }
       assert.equal(status, 200, model);
       // Eight of the text, three of the request, four of the turn.
       assert.deepEqual(json, { input_tokens: 15 }, model);
+      assert.equal(headers.get("x-svc-model"), model);
+      assert.equal(headers.get("x-svc-model-mapped-from"), null);
     }
     assert.deepEqual(await gateway.simulator.stats(), before);
     assert.deepEqual(await usage(gateway, customer.accountId), []);
     assert.equal((await wallet(gateway, customer.accountId)).balance, "0.000001");
+  });
+
+  it("names models as a call does", async () => {
+    for (const model of ["opus", "no-such-model", "claude-3-haiku", "req/gpt-image-2", "", 5]) {
+      const call = await post(gateway, "/v1/messages", customer, {
+        model,
+        max_tokens: 1,
+        messages: [TURN],
+      });
+      const counted = await count({ model, messages: [TURN] });
+      // The wallet pays for no call: that is the one difference.
+      assert.equal(counted.status, call.status === 402 ? 200 : call.status, String(model));
+      if (counted.status !== 200) {
+        assert.equal(counted.json.error.message, call.json.error.message);
+        continue;
+      }
+      assert.equal(counted.headers.get("x-svc-model"), "claude-opus-5-5");
+      assert.equal(counted.headers.get("x-svc-model-mapped-from"), model);
+    }
+  });
+
+  it("refuses unknown names where calls do", async () => {
+    const strict = await startGateway({
+      simulator: gateway.simulator,
+      plugins: { alias: { unknown: "refuse" } },
+    });
+    try {
+      const caller = await customerWith(strict);
+      const unknown = { model: "no-such-model", messages: [TURN] };
+      const { status, json } = await post(strict, PATH, caller, unknown);
+      assert.equal(status, 404);
+      assert.equal(json.error.type, "not_found_error");
+    } finally {
+      await strict.close();
+    }
   });
 
   it("is what Anthropic's client asks, for models of either protocol", async () => {

@@ -8,7 +8,8 @@ import type { Customer } from "../support/admin.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import { type Echo, echoIn } from "../support/echo.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { asking, bodies, paths, until } from "../support/requests.ts";
+import { asking, bodies, paths } from "../support/requests.ts";
+import { until } from "../support/until.ts";
 
 /** Upstream it is asked by `/v1/messages`; clients of this file only speak Chat Completions. */
 const MODEL = "claude-opus-5-5";

@@ -6,7 +6,8 @@ import { createCustomer, usage } from "../support/admin.ts";
 import { ask, bodyOf, type CallPath } from "../support/ask.ts";
 import { type Download, download } from "../support/download.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { assertReconciled, noOpenCalls, spent, until } from "../support/proof.ts";
+import { assertReconciled, noOpenCalls, spent } from "../support/proof.ts";
+import { until } from "../support/until.ts";
 
 const CREDIT_VND = 1_000_000;
 const SILENCE_MS = 72_000;

@@ -4,8 +4,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createCustomer, settledWallet, usage } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { allUsage, assertReconciled, microVnd, noOpenCalls, until } from "../support/proof.ts";
+import { allUsage, assertReconciled, microVnd, noOpenCalls } from "../support/proof.ts";
 import { Random } from "../support/random.ts";
+import { until } from "../support/until.ts";
 
 const ROUNDS = 5;
 const WORKERS = 12;

@@ -11,9 +11,10 @@ import { createCustomer, credit, usage, wallet } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
 import { download, post, read } from "../support/download.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { assertReconciled, noOpenCalls, openCalls, spent, until } from "../support/proof.ts";
+import { assertReconciled, noOpenCalls, openCalls, spent } from "../support/proof.ts";
 import { RawClient, rawPost } from "../support/raw-client.ts";
 import { startTestSimulator, type TestSimulator } from "../support/simulator.ts";
+import { until } from "../support/until.ts";
 
 const PATH = "/v1/messages";
 const CREDIT_VND = 100_000;

@@ -7,6 +7,7 @@ import { packageRoot } from "../../core/root.ts";
 import type { Customer } from "../support/admin.ts";
 import { customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { RawClient } from "../support/raw-client.ts";
 import { get } from "../support/requests.ts";
 
 interface Entry {
@@ -177,6 +178,22 @@ describe("GET /v1/models", () => {
       const price = pricing.vnd_per_mtok;
       const cost = price === null ? pricing.vnd_per_call : price / 1000;
       assert.equal(response.headers.get("x-svc-cost-vnd"), String(cost), id);
+    }
+  });
+
+  it("takes no offence at a body that some clients send", async () => {
+    const client = await RawClient.open(gateway.port);
+    try {
+      const head = `host: gateway\r\nauthorization: Bearer ${customer.key}\r\n`;
+      const sent = async (body: string) => {
+        const length = `content-length: ${body.length}\r\n`;
+        await client.send(`GET /v1/models HTTP/1.1\r\n${head}${length}\r\n${body}`);
+        return (await client.response()).status;
+      };
+      assert.deepEqual([await sent("{}"), await sent("x".repeat(5_000))], [200, 200]);
+      assert.equal(await sent("x".repeat(70_000)), 413);
+    } finally {
+      client.destroy();
     }
   });
 });

@@ -7,7 +7,8 @@ import { admin, type Customer } from "../support/admin.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { suspend } from "../support/ledger-sql.ts";
-import { asking, bodies, until } from "../support/requests.ts";
+import { asking, bodies } from "../support/requests.ts";
+import { until } from "../support/until.ts";
 
 describe("OpenAI's official client", () => {
   let gateway: TestGateway;

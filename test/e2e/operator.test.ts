@@ -4,7 +4,8 @@ import { admin, type Customer, createCustomer } from "../support/admin.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
 import { type RedisServer, startRedisServer } from "../support/redis.ts";
-import { type Answer, bodies, get, paths, post, until } from "../support/requests.ts";
+import { type Answer, bodies, get, paths, post } from "../support/requests.ts";
+import { until } from "../support/until.ts";
 
 describe("an operator's word, in two gateways on one Redis and one Postgres", () => {
   let postgres: TestPostgres;

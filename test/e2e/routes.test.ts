@@ -12,7 +12,8 @@ import { assertNotCharged, customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { type ConfigChanges, testConfig, writeConfig } from "../support/gateway-config.ts";
 import { copyEmptyLedger } from "../support/ledger-template.ts";
-import { bodies, get, paths, post, reload, until } from "../support/requests.ts";
+import { bodies, get, paths, post, reload } from "../support/requests.ts";
+import { until } from "../support/until.ts";
 
 const IMAGE = "iVBORw0KGgo=";
 

@@ -6,7 +6,8 @@ import { type Customer, createCustomer } from "../support/admin.ts";
 import { bodyOf, type CallPath, MESSAGES_MODEL } from "../support/ask.ts";
 import { type Download, download, type Pace, post, read } from "../support/download.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { assertReconciled, memoryMb, noOpenCalls, until } from "../support/proof.ts";
+import { assertReconciled, memoryMb, noOpenCalls } from "../support/proof.ts";
+import { until } from "../support/until.ts";
 
 const MEMORY_MB_MAX = 150;
 

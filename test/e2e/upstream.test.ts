@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { createCustomer, usage } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
 import type { TestGateway } from "../support/gateway.ts";
-import { allUsage, assertReconciled, noOpenCalls, spent, until } from "../support/proof.ts";
+import { allUsage, assertReconciled, noOpenCalls, spent } from "../support/proof.ts";
 import {
   PRICE_VND_PER_MTOK,
   startRoutedGateway,
@@ -11,6 +11,7 @@ import {
   upstreamName,
 } from "../support/routed-gateway.ts";
 import { startTestSimulator, type TestSimulator } from "../support/simulator.ts";
+import { until } from "../support/until.ts";
 
 const PATH = "/v1/messages";
 const CREDIT_VND = 100_000;

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { assertBalance, billedCall, customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { bodies, deliveredText, openStream, paths, post, until } from "../support/requests.ts";
+import { bodies, deliveredText, openStream, paths, post } from "../support/requests.ts";
+import { until } from "../support/until.ts";
 
 describe("settle's options", () => {
   let gateway: TestGateway;

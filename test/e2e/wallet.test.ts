@@ -12,8 +12,8 @@ import {
   openStream,
   paths,
   post,
-  until,
 } from "../support/requests.ts";
+import { until } from "../support/until.ts";
 
 /** 3,000 µđ a token; the chat model of the other bodies takes 1,500. */
 const MESSAGES = "claude-haiku-5-5";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type AdminTarget, type Customer, createCustomer, settledWallet, usage } from "./admin.ts";
-import { until } from "./requests.ts";
+import { until } from "./until.ts";
 
 /** What customers of these tests start with, in đ. */
 export const CREDIT_VND = 100_000;

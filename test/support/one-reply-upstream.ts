@@ -1,14 +1,15 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 
-/** An upstream that answers every call with the same JSON, for what the simulated provider never says. */
+/** An upstream that answers every call alike, in JSON, for what the simulated provider never says. */
 export async function startOneReplyUpstream(
   reply: object,
+  { status = 200, headers = {} }: { status?: number; headers?: Record<string, string> } = {},
 ): Promise<{ url: string; stop(): Promise<void> }> {
   const server = createServer((request, response) => {
     request.resume();
     request.once("end", () => {
-      response.writeHead(200, { "content-type": "application/json" });
+      response.writeHead(status, { "content-type": "application/json", ...headers });
       response.end(JSON.stringify(reply));
     });
   });

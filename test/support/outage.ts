@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { type Customer, createCustomer } from "./admin.ts";
 import { ask, bodyOf, CHAT_MODEL, MESSAGES_MODEL } from "./ask.ts";
 import type { TestGateway } from "./gateway.ts";
-import { allUsage, assertReconciled, microVnd, noOpenCalls, spent, until } from "./proof.ts";
+import { allUsage, assertReconciled, microVnd, noOpenCalls, spent } from "./proof.ts";
+import { until } from "./until.ts";
 import { bodies, type OpenCall, openStream, paths } from "./requests.ts";
 
 /** A refusal that comes later than this is a hang. The gateway's own limit is a second. */

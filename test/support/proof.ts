@@ -2,29 +2,18 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { arrayOf, isObject } from "../../core/json.ts";
 import { parseVnd } from "../../core/money.ts";
 import { packageRoot } from "../../core/root.ts";
 import { admin, settledWallet } from "./admin.ts";
 import type { TestGateway } from "./gateway.ts";
-
-const WAIT_MS = 20_000;
+import { until } from "./until.ts";
 
 /** µđ of an amount that the admin API wrote. */
 export function microVnd(vnd: unknown): bigint {
   const parsed = parseVnd(String(vnd));
   if (parsed === undefined) throw new Error(`no amount: ${vnd}`);
   return parsed;
-}
-
-/** Asks again until the answer is true; fails after twenty seconds. */
-export async function until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
-  const deadline = performance.now() + WAIT_MS;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
-    await delay(10);
-  }
 }
 
 /** What `npm run admin -- reconcile` exits with, and what it prints. */

@@ -4,6 +4,7 @@ import type { Directive } from "../../plugins/simulator/directive.ts";
 import type { Customer } from "./admin.ts";
 import type { TestGateway } from "./gateway.ts";
 import type { ConfigChanges } from "./gateway-config.ts";
+import { until } from "./until.ts";
 
 /** A prompt that tells the simulated provider how to behave. */
 export function asking(directive: Directive, prompt = "hello"): string {
@@ -123,18 +124,6 @@ function parsed(text: string): unknown {
     return JSON.parse(text);
   } catch {
     return undefined;
-  }
-}
-
-/** Asks again until the answer is true; fails after ten seconds. */
-export async function until(
-  what: string,
-  condition: () => boolean | Promise<boolean>,
-): Promise<void> {
-  const deadline = performance.now() + 10_000;
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
 

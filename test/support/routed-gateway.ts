@@ -8,8 +8,8 @@ import type { TestSimulator } from "./simulator.ts";
 
 /** One way to have a model served in a test: how its upstream behaves, and when it is chosen. */
 export interface TestRoute {
-  /** What the simulated provider does for this upstream, or `dead`: nobody listens there. */
-  readonly behaves: Directive | "dead";
+  /** What the simulated provider does for this upstream, the address of another, or `dead`: nobody listens there. */
+  readonly behaves: Directive | URL | "dead";
   readonly priority?: number;
   readonly weight?: number;
 }
@@ -43,9 +43,10 @@ export async function startRoutedGateway(
     routes: routes.map(({ behaves, priority = 0, weight = 1 }, at) => {
       const name = upstreamName(id, at);
       const port = behaves === "dead" ? DEAD_PORT : simulator.port;
+      const address = behaves instanceof URL ? behaves.origin : `http://127.0.0.1:${port}`;
       // A key holds no spaces; the JSON of a directive may spell them out.
       const key = `sim:${JSON.stringify(behaves).replaceAll(" ", "\\u0020")}`;
-      upstreams[name] = { protocols: { messages: `http://127.0.0.1:${port}` }, keys: [key] };
+      upstreams[name] = { protocols: { messages: address }, keys: [key] };
       return { upstream: name, model: name, priority, weight };
     }),
   }));

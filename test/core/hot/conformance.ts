@@ -153,6 +153,15 @@ const TABLES: Record<string, string> = {
     hold c3 A 1..400 key K2         -> held 400
     post c1 A cost 400              -> charged 400 off 0`,
 
+  "a key that is taken back holds again": `
+    credit A 1000                   -> version 1
+    revoke K1                       -> ok
+    revoke K2                       -> ok
+    restore K1                      -> ok
+    restore K3                      -> ok
+    hold c1 A 1..400 key K1         -> held 400
+    hold c2 A 1..400 key K2         -> revoked`,
+
   "amounts are exact up to 2^53 - 1": `
     credit A 9007199254740991                    -> version 1
     hold c1 A 1..9007199254740990                -> held 9007199254740990

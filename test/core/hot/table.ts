@@ -66,6 +66,9 @@ export class Table {
       case "revoke":
         await this.store.revoke(first);
         return "ok";
+      case "restore":
+        await this.store.restore(first);
+        return "ok";
       case "open":
         return String(await this.open(first));
       case "open-soon":

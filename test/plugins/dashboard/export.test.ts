@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { after, before, describe, it } from "node:test";
 import { csvColumns, csvText } from "../../../plugins/dashboard/csv.ts";
-import { until } from "../../support/requests.ts";
+import { until } from "../../support/until.ts";
 import { ALICE, keyId, record, startUsageWorld, type UsageWorld } from "./usage-fixtures.ts";
 
 describe("the CSV export", () => {

@@ -15,12 +15,14 @@ const HOLD: Factors = {
   otherBytesPerToken: 1.5,
   imageTokens: 2500,
   documentBytesPerToken: 25,
+  densityShare: 1,
 };
 const ESTIMATE: Factors = {
   asciiBytesPerToken: 4.2,
   otherBytesPerToken: 2.4,
   imageTokens: 1200,
   documentBytesPerToken: 40,
+  densityShare: 0.4,
 };
 
 /** A conversation as a model is given it: every turn between marks, tools and calls as JSON. */
@@ -83,6 +85,11 @@ describe("tokens counted here, against a tokenizer over the rendered conversatio
     const column = (value: number) => value.toFixed(2).padStart(8);
     const head = ["o200k", "cl100k", "count/o200k", "count/cl100k", "bound", "estimate"].join("  ");
     console.log(`${"".padEnd(20)} ${head}`);
+    it("hold no more than 1.6 times of English prose", () => {
+      const prose = table.find(({ name }) => name === "English prose");
+      assert.ok(prose && prose.bound <= 1.6 * prose.exact);
+    });
+
     for (const { name, exact, other, counted, bound, estimate } of table) {
       const counts = `${String(exact).padStart(6)} ${String(other).padStart(6)}`;
       const ratios = [counted / exact, counted / other, bound / exact, estimate / exact];

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { after, before, describe, it } from "node:test";
-import { type Bench, chatBody, post, startBench, tally, until } from "./sim.ts";
+import { until } from "../../support/until.ts";
+import { type Bench, chatBody, post, startBench, tally } from "./sim.ts";
 
 const path = "/v1/chat/completions";
 

@@ -3,7 +3,8 @@ import { after, before, describe, it } from "node:test";
 import { APIError as AnthropicError } from "@anthropic-ai/sdk";
 import { RateLimitError } from "openai";
 import type { Directive } from "../../../plugins/simulator/directive.ts";
-import { asking, type Bench, chatBody, post, startBench, tally, until } from "./sim.ts";
+import { until } from "../../support/until.ts";
+import { asking, type Bench, chatBody, post, startBench, tally } from "./sim.ts";
 
 const chatPath = "/v1/chat/completions";
 

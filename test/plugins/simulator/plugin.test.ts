@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import * as v from "valibot";
 import makePlugin, { options } from "../../../plugins/simulator/index.ts";
-import { until } from "./sim.ts";
+import { until } from "../../support/until.ts";
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");

@@ -53,12 +53,3 @@ export async function tally(bench: Bench, path: string): Promise<Record<string, 
   const stats = (await response.json()) as Record<string, Record<string, number>>;
   return stats[path]!;
 }
-
-/** Asks again until the answer is true; fails after five seconds. */
-export async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 5_000;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`waited in vain until ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}

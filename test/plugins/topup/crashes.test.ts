@@ -7,7 +7,8 @@ import { type GatewayOptions, startGateway, type TestGateway } from "../../suppo
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
 import { assertReconciled } from "../../support/proof.ts";
 import { type RedisServer, startRedisServer } from "../../support/redis.ts";
-import { type Answer, bodies, paths, post, until } from "../../support/requests.ts";
+import { type Answer, bodies, paths, post } from "../../support/requests.ts";
+import { until } from "../../support/until.ts";
 import { as, notify, order, topupPlugins, transfer } from "./topups.ts";
 
 const OK = { status: 200, body: { success: true } };
