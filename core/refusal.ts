@@ -45,8 +45,7 @@ export function invalidRequest(message: string, param: string | null = null): Re
 }
 
 export function accountSuspended(): Refusal {
-  const message = "This account is suspended; write to support.";
-  return new Refusal(403, "permission_error", message, { code: "account_suspended" });
+  return new Refusal(403, "permission_error", "This account is suspended; write to support.");
 }
 
 export function serviceUnavailable(message: string): Refusal {
