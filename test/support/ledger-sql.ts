@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
-import { connect } from "../../core/ledger/client.ts";
+import { connect, type Sql } from "../../core/ledger/client.ts";
 import { shortSocketPath } from "../../core/lock.ts";
 import type { TestGateway } from "./gateway.ts";
 import { recordedLog } from "./log.ts";
@@ -9,13 +9,21 @@ import { recordedLog } from "./log.ts";
  * Runs one statement in the embedded ledger of a gateway, for what no API does yet. Only while no call is
  * open or pending: the embedded database mixes up the statements of two busy connections.
  */
-export async function ledgerSql(gateway: TestGateway, statement: string): Promise<void> {
+export function ledgerSql(gateway: TestGateway, statement: string): Promise<void> {
+  return withLedger(gateway, (sql) => sql.script(statement));
+}
+
+/** Works on the embedded ledger of a gateway, under the same condition. */
+export async function withLedger<T>(
+  gateway: TestGateway,
+  work: (sql: Sql) => Promise<T>,
+): Promise<T> {
   const folder = realpathSync(join(gateway.data, "ledger"));
   const socketPath = shortSocketPath(folder, "postgres.socket");
   const { log } = recordedLog();
   const sql = connect({ server: { socketPath }, connectionsMax: 1, statementTimeoutMs: 0, log });
   try {
-    await sql.script(statement);
+    return await work(sql);
   } finally {
     await sql.end(1);
   }

@@ -1,0 +1,286 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { makePng } from "../../plugins/simulator/png.ts";
+import { type Customer, createCustomer } from "../support/admin.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { withLedger } from "../support/ledger-sql.ts";
+import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { noOpenCalls } from "../support/proof.ts";
+import { type RedisServer, startRedisServer } from "../support/redis.ts";
+import { asking, bodies, openStream, paths, post } from "../support/requests.ts";
+import { until } from "../support/until.ts";
+import {
+  tracesInFiles,
+  tracesInRedis,
+  tracesInTables,
+  withPostgres,
+  writings,
+} from "./stored-traces.ts";
+
+/** What only customers and their models say, each in a place of its own, so that a trace tells where it is from. */
+const MARKS = {
+  prompt: "Xylophagous",
+  system: "Quixotically",
+  reply: "Zugzwangerous",
+  thinking: "Brobdingnag",
+  argument: "Wherewithalist",
+  result: "Sesquipedalian",
+  tool: "Kakorrhaphio",
+  image: "Mellifluously",
+  speech: "Borborygmus",
+  error: "Floccinaucini",
+  broken: "Honorificabil",
+  form: "Pneumonoultra",
+  count: "Antidisestab",
+  user: "Tergiversator",
+} as const;
+const TEXTS = Object.values(MARKS).flatMap(writings);
+
+/** An image with a text in it, as a picture of a letter would have. */
+const markedPng = Buffer.concat([makePng(4, 4, 0xff0000), Buffer.from(MARKS.image)]);
+const dataUrl = `data:image/png;base64,${markedPng.toString("base64")}`;
+
+/** Calls of every kind, good and bad, with marks wherever content can stand. */
+async function say(gateway: TestGateway, caller: Customer): Promise<void> {
+  const { messages, chat, responses, images, speech } = bodies;
+  const text = (directive: object) => asking(directive, MARKS.prompt);
+  const turn = (directive: object) => ({ messages: [{ role: "user", content: text(directive) }] });
+  const marked = { system: MARKS.system, metadata: { user_id: MARKS.user } };
+  const tools = [{ name: "look", arguments: { place: MARKS.argument } }];
+  const said = { text: MARKS.reply, thinking: MARKS.thinking };
+  const declared = [{ name: "look", description: MARKS.tool, input_schema: { type: "object" } }];
+  const raw = { status: 400, body: `cannot answer "${MARKS.error}"`, content_type: "text/html" };
+  const failing = { status: 400, error: { type: "invalid_request_error", message: MARKS.error } };
+  const broken = { status: 500, error: { type: "api_error", message: MARKS.error } };
+  const midway = { error_after_events: 3, error: { type: "api_error", message: MARKS.error } };
+  const result = { type: "tool_result", tool_use_id: "t1", content: MARKS.result };
+  const toolUse = { type: "tool_use", id: "t1", name: "look", input: { place: MARKS.argument } };
+  const history = [
+    { role: "user", content: MARKS.prompt },
+    { role: "assistant", content: [toolUse] },
+    { role: "user", content: [result, { type: "text", text: text(said) }] },
+  ];
+  const picture = {
+    type: "image",
+    source: { type: "base64", media_type: "image/png", data: markedPng.toString("base64") },
+  };
+  const pictured = { role: "user", content: [picture, { type: "text", text: text(said) }] };
+  const chatPicture = {
+    role: "user",
+    content: [
+      { type: "image_url", image_url: { url: dataUrl } },
+      { type: "text", text: text(said) },
+    ],
+  };
+  const calls: [string, unknown, number[]][] = [
+    [paths.messages, messages({}, { ...turn(said), ...marked }), [200]],
+    [paths.messages, messages({}, { ...turn(said), ...marked, stream: true }), [200]],
+    [paths.messages, messages({}, { ...turn({ tools }), tools: declared }), [200]],
+    [paths.messages, messages({}, { messages: history, tools: declared }), [200]],
+    [paths.messages, messages({}, { messages: [pictured] }), [200]],
+    [paths.messages, messages({}, { ...turn(said), model: "gpt-4.1-nano", ...marked }), [200]],
+    [paths.messages, messages({}, { ...turn({ usage: "missing", ...said }) }), [200]],
+    [paths.chat, chat({}, { ...turn(said), user: MARKS.user }), [200]],
+    [paths.chat, chat({}, { ...turn(said), stream: true }), [200]],
+    [paths.chat, chat({}, { messages: [chatPicture] }), [200]],
+    [paths.chat, chat({}, { ...turn(said), model: "claude-opus-5-5", stream: true }), [200]],
+    [paths.responses, responses({}, { input: text(said), instructions: MARKS.system }), [200]],
+    [paths.responses, responses({}, { input: text(said), stream: true }), [200]],
+    [paths.images, images({}, { prompt: text({}) }), [200]],
+    [paths.edits, images({}, { prompt: text({}), image: dataUrl }), [200]],
+    [paths.speech, speech({}, { input: asking({}, MARKS.speech) }), [200]],
+    ["/v1/messages/count_tokens", messages({}, { ...turn({}), system: MARKS.count }), [200]],
+    ["/v1/messages/count_tokens", `{"messages":"${MARKS.broken}`, [400]],
+    [paths.messages, messages({}, turn(raw)), [400]],
+    [paths.messages, messages({}, turn(failing)), [400]],
+    [paths.messages, messages({}, turn(broken)), [502]],
+    [paths.messages, messages({}, { ...turn({ ...midway, ...said }), stream: true }), [200]],
+    [paths.chat, chat({}, turn(failing)), [400]],
+    [paths.chat, chat({}, { ...turn({ ...midway, ...said }), stream: true }), [200]],
+    [paths.chat, chat({}, turn({ reset: true })), [502]],
+    [paths.messages, `{"model":"claude-opus-5-5","messages":[{"content":"${MARKS.broken}`, [400]],
+    [paths.messages, JSON.stringify(MARKS.broken), [400]],
+    [paths.messages, { model: "claude-opus-5-5", max_tokens: MARKS.broken, messages: [] }, [400]],
+    [paths.chat, { model: "gpt-4.1-nano", messages: MARKS.broken }, [400]],
+    [paths.chat, { model: { [MARKS.broken]: 1 }, messages: [] }, [400]],
+    [
+      paths.chat,
+      chat({}, { messages: [{ role: MARKS.broken, content: [{ type: MARKS.broken }] }] }),
+      [200, 400],
+    ],
+    [
+      paths.messages,
+      messages(
+        {},
+        {
+          messages: [
+            {
+              role: "user",
+              content: [
+                {
+                  type: "document",
+                  source: { type: "text", media_type: "text/plain", data: MARKS.broken },
+                },
+              ],
+            },
+          ],
+          model: "gpt-4.1-nano",
+        },
+      ),
+      [200, 400],
+    ],
+    [paths.speech, speech({}, { input: asking(raw, MARKS.speech) }), [400]],
+    [paths.images, images({}, { prompt: text(raw) }), [400]],
+  ];
+  for (const [path, body, statuses] of calls) {
+    const { status, text: answer } = await post(gateway, path, caller, body);
+    assert.ok(statuses.includes(status), `${path} ${status} ${JSON.stringify(body)} ${answer}`);
+  }
+  const form = new FormData();
+  form.set("model", "req/gpt-image-2");
+  form.set("prompt", MARKS.form);
+  form.set("image", new Blob([markedPng], { type: "image/png" }), `${MARKS.form}.png`);
+  const edited = await fetch(gateway.url + paths.edits, {
+    method: "POST",
+    headers: { authorization: `Bearer ${caller.key}` },
+    body: form,
+  });
+  await edited.arrayBuffer();
+  assert.equal(edited.status, 200);
+}
+
+/** A call that is left by its client in the middle of the reply. */
+async function leave(gateway: TestGateway, caller: Customer): Promise<void> {
+  const slow = asking({ text: `${MARKS.reply} `.repeat(50), event_delay_ms: 50 }, MARKS.prompt);
+  const stream = await openStream(gateway, paths.messages, caller, {
+    ...bodies.messages({}, { messages: [{ role: "user", content: slow }] }),
+    stream: true,
+  });
+  await stream.until((text) => text.includes("content_block_delta"));
+  stream.leave();
+  await noOpenCalls(gateway);
+}
+
+const AT_THE_MOST = { config: { log: { level: "trace" } } };
+
+describe("what is kept of calls", () => {
+  it("is found by the searches, in every writing", () => {
+    for (const mark of Object.values(MARKS)) {
+      for (const before of ["", "a", "ab", "abc"]) {
+        const text = `${before}${mark} and more`;
+        for (const encoding of ["utf8", "hex", "base64"] as const) {
+          const kept = Buffer.from(text).toString(encoding);
+          assert.ok(
+            writings(mark).some((writing) => kept.includes(writing)),
+            `${encoding} ${mark}`,
+          );
+        }
+      }
+    }
+  });
+
+  describe("in embedded stores", () => {
+    let gateway: TestGateway;
+    let caller: Customer;
+    before(async () => {
+      gateway = await startGateway(AT_THE_MOST);
+      caller = await createCustomer(gateway, { creditVnd: 1_000_000 });
+    });
+    after(() => gateway.close());
+
+    it("is in no file, log or table, before and after it is settled", async () => {
+      const nothing = (where: string) => {
+        const secrets = [...TEXTS, caller.key];
+        assert.deepEqual(tracesInFiles(gateway.folder, secrets), [], where);
+      };
+      await say(gateway, caller);
+      await leave(gateway, caller);
+      const { text, headers } = await post(gateway, paths.messages, caller, bodies.messages());
+      const id = headers.get("x-request-id") ?? text;
+      // A crash leaves behind what had not been settled yet.
+      await gateway.kill9();
+      nothing("after a crash");
+      assert.ok(tracesInFiles(gateway.folder, [id]).length > 0, "the log at least has the id");
+      await gateway.start();
+      await until("everything is settled", async () => {
+        const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+        return /^tollgate_outbox_backlog 0$/m.test(metrics);
+      });
+      const tables = await withLedger(gateway, async (sql) => {
+        assert.ok((await tracesInTables(sql, [id])).length > 0, "the usage record has the id");
+        return tracesInTables(sql, [...TEXTS, caller.key]);
+      });
+      assert.deepEqual(tables, []);
+      await gateway.stop();
+      nothing("after a stop");
+      // Whoever wrote one down would be found.
+      writeFileSync(join(gateway.data, "leak"), `x${MARKS.prompt}`);
+      assert.equal(tracesInFiles(gateway.folder, TEXTS).length, 1);
+    });
+  });
+
+  describe("in Redis and Postgres", () => {
+    let postgres: TestPostgres;
+    let redis: RedisServer;
+    let gateway: TestGateway;
+    let caller: Customer;
+    before(async () => {
+      postgres = await startPostgres();
+      redis = await startRedisServer();
+      gateway = await startGateway({
+        config: { ...AT_THE_MOST.config, stores: { hot: redis.url, ledger: postgres.url } },
+      });
+      caller = await createCustomer(gateway, { creditVnd: 1_000_000 });
+    });
+    after(async () => {
+      await gateway?.close();
+      await redis?.stop();
+      await postgres?.stop();
+    });
+
+    const nowhere = async (where: string) => {
+      const secrets = [...TEXTS, caller.key];
+      assert.deepEqual(tracesInFiles(gateway.folder, secrets), [], where);
+      assert.deepEqual(await tracesInRedis(redis, secrets), [], where);
+    };
+
+    it("is in no key of Redis, no file, log or table", async () => {
+      await post(gateway, paths.messages, caller, bodies.messages());
+      // What waits for the ledger stays in Redis while Postgres is away; one on another machine is not ended.
+      await postgres.kill?.();
+      await say(gateway, caller);
+      await leave(gateway, caller);
+      const { headers } = await post(gateway, paths.messages, caller, bodies.messages());
+      const id = headers.get("x-request-id") ?? "";
+      if (postgres.kill) assert.ok((await tracesInRedis(redis, [id])).length > 0, "it waits there");
+      await nowhere("while Postgres is away");
+      await postgres.restart?.();
+      await until("the call is recorded", () =>
+        withPostgres(
+          postgres.url,
+          async (sql) => (await tracesInTables(sql, [id])).length > 0,
+        ).catch(() => false),
+      );
+      await nowhere("afterwards");
+      const secrets = [...TEXTS, caller.key];
+      const tables = await withPostgres(postgres.url, (sql) => tracesInTables(sql, secrets));
+      assert.deepEqual(tables, []);
+    });
+
+    it("is not in what is kept on disk while Redis is away", async () => {
+      const slow = asking({ text: `${MARKS.reply} `.repeat(20), event_delay_ms: 20 }, MARKS.prompt);
+      const stream = await openStream(gateway, paths.messages, caller, {
+        ...bodies.messages({}, { messages: [{ role: "user", content: slow }] }),
+        stream: true,
+      });
+      await stream.until((text) => text.includes("content_block_delta"));
+      await redis.kill();
+      assert.match(await stream.rest(), /message_stop/);
+      assert.ok(tracesInFiles(join(gateway.data, "spool"), [caller.accountId]).length > 0);
+      assert.deepEqual(tracesInFiles(gateway.folder, [...TEXTS, caller.key]), []);
+      await redis.start();
+    });
+  });
+});

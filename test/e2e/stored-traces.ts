@@ -1,0 +1,84 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { connect, type Sql } from "../../core/ledger/client.ts";
+import { recordedLog } from "../support/log.ts";
+import type { RedisServer } from "../support/redis.ts";
+
+/**
+ * All the ways in which a mark of letters may be written down: as it is, in the other case, in hexadecimal,
+ * and in base64, wherever it stands in what was encoded.
+ */
+export function writings(mark: string): string[] {
+  const bytes = Buffer.from(mark);
+  const shifted = [0, 1, 2].map((before) => {
+    const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString("base64");
+    // What the neighbours of the mark have a part in is left out.
+    return encoded.slice(before === 0 ? 0 : 4, -4);
+  });
+  return [mark, mark.toLowerCase(), bytes.toString("hex"), ...shifted];
+}
+
+/** Every file below a folder that holds one of the texts, and the text. */
+export function tracesInFiles(folder: string, texts: readonly string[]): string[] {
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  return files.flatMap((file) => {
+    const path = join(folder, file);
+    if (!statSync(path).isFile()) return [];
+    const bytes = readFileSync(path);
+    return texts.filter((text) => bytes.includes(text)).map((text) => `${file}: ${text}`);
+  });
+}
+
+/** Every table of a database with a row that holds one of the texts in any column. */
+export async function tracesInTables(sql: Sql, texts: readonly string[]): Promise<string[]> {
+  const tables = await sql.query<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables
+    where schemaname not in ('pg_catalog', 'information_schema')`,
+  );
+  const found: string[] = [];
+  for (const { name } of tables) {
+    for (const { text } of await sql.query<{ text: string }>(
+      `select row_to_json(t)::text as text from ${name} t`,
+    )) {
+      for (const sought of texts) if (text.includes(sought)) found.push(`${name}: ${text}`);
+    }
+  }
+  return found;
+}
+
+export async function withPostgres<T>(url: string, work: (sql: Sql) => Promise<T>): Promise<T> {
+  const { log } = recordedLog();
+  const sql = connect({ server: { url }, connectionsMax: 1, statementTimeoutMs: 0, log });
+  try {
+    return await work(sql);
+  } finally {
+    await sql.end(1);
+  }
+}
+
+const READERS: Readonly<Record<string, readonly string[]>> = {
+  string: ["GET"],
+  hash: ["HGETALL"],
+  set: ["SMEMBERS"],
+  list: ["LRANGE", "0", "-1"],
+  zset: ["ZRANGE", "0", "-1"],
+  stream: ["XRANGE", "-", "+"],
+};
+
+/** Every key of a Redis whose name or value holds one of the texts. */
+export async function tracesInRedis(
+  redis: RedisServer,
+  texts: readonly string[],
+): Promise<string[]> {
+  const keys = (await redis.call("KEYS", "*")) as string[];
+  const found: string[] = [];
+  for (const key of keys) {
+    const type = String(await redis.call("TYPE", key));
+    const [command, ...range] = READERS[type] ?? [];
+    if (command === undefined) throw new Error(`${key} is a ${type}, which nobody can read here`);
+    const value = await redis.call(command, key, ...range);
+    const text = `${key} ${JSON.stringify(value instanceof Map ? [...value] : value)}`;
+    for (const sought of texts) if (text.includes(sought)) found.push(`${key}: ${sought}`);
+  }
+  return found;
+}
