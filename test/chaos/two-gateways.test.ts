@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { formatVnd } from "../../core/money.ts";
+import { admin, createCustomer } from "../support/admin.ts";
+import { ask, bodyOf, MESSAGES_MODEL } from "../support/ask.ts";
+import { callOnce, knownCustomer } from "../support/outage.ts";
+import { type Production, startProduction } from "../support/production.ts";
+import { assertReconciled, microVnd, noOpenCalls, recordedCosts, spent } from "../support/proof.ts";
+
+const AFFORDED = 7;
+const CALLS = 500;
+const PER_MINUTE = 6;
+/** Priced by the call, so that what it holds is what it costs, and nothing comes back to the wallet. */
+const CALL_MODEL = "req/gpt-5.6-sol";
+const CALL_PRICE_MICRO_VND = 1_150_000_000n;
+
+describe("two gateway processes on one Redis and one Postgres", () => {
+  let parts: Production;
+  before(async () => {
+    parts = await startProduction();
+  });
+  after(() => parts.close());
+  const gatewayOf = (turn: number) => parts.gateways[turn % parts.gateways.length]!;
+
+  for (const streamed of [false, true]) {
+    it(`serve exactly 7 of 500 calls at once on a wallet with money for 7 (streamed: ${streamed})`, async () => {
+      // Not enough for an eighth by one µđ.
+      const credit = CALL_PRICE_MICRO_VND * BigInt(AFFORDED + 1) - 1n;
+      const creditVnd = formatVnd(credit);
+      const { key, accountId } = await createCustomer(gatewayOf(0), { creditVnd });
+      const body = bodyOf(
+        "/v1/chat/completions",
+        { output_tokens: 20 },
+        { model: CALL_MODEL, stream: streamed },
+      );
+      const statuses = await Promise.all(
+        Array.from({ length: CALLS }, async (_, turn) => {
+          const response = await ask(gatewayOf(turn).url, key, "/v1/chat/completions", body);
+          const text = await response.text();
+          if (response.status === 402) assert.match(text, /"insufficient_balance"/);
+          else if (streamed) assert.match(text, /\[DONE\]/);
+          return response.status;
+        }),
+      );
+      const count = (status: number) => statuses.filter((one) => one === status).length;
+      assert.deepEqual([count(200), count(402)], [AFFORDED, CALLS - AFFORDED]);
+      for (const gateway of parts.gateways) await noOpenCalls(gateway);
+      const cost = CALL_PRICE_MICRO_VND * BigInt(AFFORDED);
+      for (const gateway of parts.gateways) {
+        assert.equal(await spent(gateway, accountId, creditVnd), cost);
+        assert.equal(await recordedCosts(gateway, accountId), cost);
+      }
+      assert.equal(microVnd(creditVnd) - cost, CALL_PRICE_MICRO_VND - 1n);
+      await assertReconciled(gatewayOf(1));
+    });
+  }
+
+  it("refuse a key at once that was revoked through the other one", async () => {
+    const customer = await knownCustomer(parts.gateways);
+    const { status } = await admin(gatewayOf(0), "POST", `/keys/${customer.keyId}/revoke`, {});
+    assert.equal(status, 200);
+    // No waiting: the answer to the operator is the promise.
+    for (const turn of [1, 0, 1, 0]) {
+      assert.equal((await callOnce(gatewayOf(turn), customer, turn)).status, 401);
+    }
+  });
+
+  it("share a key's calls per minute", async () => {
+    const { key } = await createCustomer(gatewayOf(0), { creditVnd: 1_000 });
+    for (const gateway of parts.gateways) {
+      gateway.configure({ plugins: { "rate-limit": { requests_per_minute: PER_MINUTE } } });
+      await gateway.stop();
+      await gateway.start();
+    }
+    const body = bodyOf("/v1/messages", { output_tokens: 1 }, { model: MESSAGES_MODEL });
+    const statuses = await Promise.all(
+      Array.from({ length: 40 }, async (_, turn) => {
+        const response = await ask(gatewayOf(turn).url, key, "/v1/messages", body);
+        await response.arrayBuffer();
+        if (response.status === 429) assert.ok(Number(response.headers.get("retry-after")) > 0);
+        return response.status;
+      }),
+    );
+    // A slow machine may take more than the ten seconds in which one more call becomes allowed.
+    const served = statuses.filter((status) => status === 200).length;
+    assert.ok(served >= PER_MINUTE && served <= PER_MINUTE + 2, `${served} were served`);
+    assert.equal(statuses.filter((status) => status === 429).length, 40 - served);
+  });
+});
