@@ -49,9 +49,10 @@ async function lookAgain(first: ReconcileRow, hot: HotStore, ledger: Ledger) {
   return row;
 }
 
-/** A wallet that is not open has everything in the ledger. */
+/** A wallet that is not open has in the hot store what it would be opened with. */
 function compare(sum: LedgerSum, hot: Balances | undefined): ReconcileRow {
-  const available = hot === undefined ? sum.balanceMicroVnd : BigInt(hot.availableMicroVnd);
+  const { balanceMicroVnd, quarantinedMicroVnd } = sum;
+  const available = hot ? BigInt(hot.availableMicroVnd) : balanceMicroVnd - quarantinedMicroVnd;
   const held = BigInt(hot?.heldMicroVnd ?? 0);
   const pending = BigInt(hot?.pendingMicroVnd ?? 0);
   const drift = available + held + pending - sum.entriesMicroVnd;

@@ -2,6 +2,7 @@ import type { WalletSnapshot } from "../hot/hot.ts";
 import { MICRO_VND_MAX } from "../money.ts";
 import type { Sql } from "./client.ts";
 import type { Credit, CreditResult } from "./ledger.ts";
+import { quarantinedSum } from "./quarantine.ts";
 
 const AMOUNT_MAX = BigInt(MICRO_VND_MAX);
 
@@ -40,10 +41,11 @@ export async function credited(sql: Sql, movement: Credit): Promise<CreditResult
   return isSame ? creditedWallet(sql, accountId, false) : { kind: "reference_conflict" };
 }
 
-/** The wallet as the ledger has it; undefined where there is no such account. */
+/** The wallet, without what calls in quarantine have taken; undefined where there is no such account. */
 export async function readWallet(sql: Sql, accountId: string): Promise<WalletSnapshot | undefined> {
   const [wallet] = await sql.query<WalletSnapshot>(
-    `select account_id as "accountId", balance as "balanceMicroVnd",
+    `select account_id as "accountId",
+      greatest(0, balance - ${quarantinedSum("wallets.account_id")}) as "balanceMicroVnd",
       credit_version as "creditVersion", credited as "creditedMicroVnd"
     from wallets where account_id = $1`,
     [accountId],

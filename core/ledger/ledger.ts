@@ -24,6 +24,18 @@ export interface Ledger {
   /** How many entries were put aside. */
   quarantined(): Promise<number>;
 
+  /** Entries that were put aside, oldest first. */
+  quarantineList(limit: number): Promise<QuarantinedCall[]>;
+
+  /**
+   * Settles an entry that was put aside, now that its cause is mended, and takes it out, in one transaction. False
+   * where there is none; rejects with EntryRefused where the ledger refuses it still, and nothing has changed.
+   */
+  settleQuarantined(callId: string): Promise<boolean>;
+
+  /** Whether this call has arrived: it is settled, or was put aside. */
+  hasCall(call: { readonly callId: string; readonly at: number }): Promise<boolean>;
+
   /**
    * A movement other than a call: a top-up, an adjustment. Idempotent by `reference`: a repetition
    * changes nothing and answers `applied: false` with the wallet as it is. The same reference with
@@ -34,6 +46,7 @@ export interface Ledger {
   /** What `credit` answers to a repetition of this movement; undefined where its reference is new. */
   credited(movement: Credit): Promise<CreditResult | undefined>;
 
+  /** For the hot store: what calls in quarantine have taken is not in it. */
   wallet(accountId: string): Promise<WalletSnapshot | undefined>;
 
   createAccount(account: { id: string; email: string }): Promise<"created" | "email_taken">;
@@ -163,8 +176,17 @@ export interface UsageRecord {
   readonly estimated: boolean;
 }
 
+export interface QuarantinedCall {
+  readonly entry: OutboxEntry;
+  /** Why the ledger has refused it. */
+  readonly reason: string;
+  readonly since: Date;
+}
+
 export interface LedgerSum {
   readonly accountId: string;
+  /** Charged where calls are held, and refused here. */
+  readonly quarantinedMicroVnd: bigint;
   readonly entriesMicroVnd: bigint;
   readonly balanceMicroVnd: bigint;
 }

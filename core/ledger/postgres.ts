@@ -14,14 +14,15 @@ import type {
   Ledger,
   LedgerSum,
   NewKey,
+  QuarantinedCall,
   UsageQuery,
   UsageRecord,
 } from "./ledger.ts";
 import { migrate } from "./migrate.ts";
-import { quarantine, quarantined } from "./quarantine.ts";
+import { quarantine, quarantined, quarantinedCall, quarantineList } from "./quarantine.ts";
 import { sum, sums } from "./reconcile.ts";
-import { createSettle } from "./settle.ts";
-import { makeUsagePartitions, usage } from "./usage.ts";
+import { createSettle, type Settle } from "./settle.ts";
+import { hasCall, makeUsagePartitions, usage } from "./usage.ts";
 
 const DAY_MS = 86_400_000;
 const MONTHS_AHEAD = 2;
@@ -39,7 +40,7 @@ export class PostgresLedger implements Ledger {
   private readonly sql: Sql;
   private readonly clock: Clock;
   private readonly log: Log;
-  private readonly settleBatch: (entries: readonly OutboxEntry[]) => Promise<void>;
+  private readonly settling: Settle;
   private timer: NodeJS.Timeout | undefined;
 
   /** For plugins with tables of their own; there once the ledger has started. */
@@ -50,7 +51,7 @@ export class PostgresLedger implements Ledger {
     this.database = databaseOf(options.sql);
     this.clock = options.clock;
     this.log = options.log;
-    this.settleBatch = createSettle(options.sql);
+    this.settling = createSettle(options.sql);
   }
 
   async start(): Promise<void> {
@@ -80,7 +81,7 @@ export class PostgresLedger implements Ledger {
   }
 
   settle(entries: readonly OutboxEntry[]): Promise<void> {
-    return this.settleBatch(entries);
+    return this.settling.batch(entries);
   }
 
   quarantine(entry: OutboxEntry, reason: string): Promise<void> {
@@ -89,6 +90,21 @@ export class PostgresLedger implements Ledger {
 
   quarantined(): Promise<number> {
     return quarantined(this.sql);
+  }
+
+  quarantineList(limit: number): Promise<QuarantinedCall[]> {
+    return quarantineList(this.sql, limit);
+  }
+
+  async settleQuarantined(callId: string): Promise<boolean> {
+    const call = await quarantinedCall(this.sql, callId);
+    if (call === undefined) return false;
+    await this.settling.quarantined(call.entry);
+    return true;
+  }
+
+  hasCall(call: { readonly callId: string; readonly at: number }): Promise<boolean> {
+    return hasCall(this.sql, call);
   }
 
   async credit(movement: Credit): Promise<CreditResult> {

@@ -1,14 +1,15 @@
 import type { Sql } from "./client.ts";
 import type { LedgerSum } from "./ledger.ts";
+import { quarantinedSum } from "./quarantine.ts";
 
 const PAGE = 1_000;
 const FIRST = "00000000-0000-0000-0000-000000000000";
 
-/** Both figures come from one statement and so from one instant. */
+/** All figures come from one statement and so from one instant. */
 const COLUMNS = `account_id as "accountId", balance as "balanceMicroVnd", (
     select coalesce(sum(amount), 0)::bigint from ledger_entries entry
     where entry.account_id = wallet.account_id
-  ) as "entriesMicroVnd"`;
+  ) as "entriesMicroVnd", ${quarantinedSum("wallet.account_id")} as "quarantinedMicroVnd"`;
 
 /** All wallets in pages, so that neither memory nor a connection is held for long. */
 export async function* sums(sql: Sql): AsyncGenerator<LedgerSum> {

@@ -8,8 +8,18 @@ const AT_MIN = Date.UTC(2020, 0);
 const AT_MAX = Date.UTC(2100, 0);
 const DAY_MS = 86_400_000;
 
+const SETTLE = "select settle_calls($1::text::uuid[], $2::text::json)";
+/** The statement is one transaction: where the call is refused, it stays where it is. */
+const SETTLE_QUARANTINED = `with retried as (delete from quarantine where call_id = $3) ${SETTLE}`;
+
+export interface Settle {
+  batch(entries: readonly OutboxEntry[]): Promise<void>;
+  /** Settles an entry and takes it out of quarantine. */
+  quarantined(entry: OutboxEntry): Promise<void>;
+}
+
 /** Settles batches, each in one transaction: see `settle_calls` in the migrations. */
-export function createSettle(sql: Sql): (entries: readonly OutboxEntry[]) => Promise<void> {
+export function createSettle(sql: Sql): Settle {
   /** Days since the Unix epoch whose partition is known to be there. */
   const days = new Set<number>();
 
@@ -25,19 +35,29 @@ export function createSettle(sql: Sql): (entries: readonly OutboxEntry[]) => Pro
     }
   }
 
-  return async (entries) => {
+  async function settle(
+    entries: readonly OutboxEntry[],
+    statement: string,
+    ...more: string[]
+  ): Promise<void> {
     const fresh = onceEach(entries);
     if (fresh.length === 0) return;
     const accountIds = [...new Set(fresh.map((entry) => entry.posting.accountId))];
     try {
       await makePartitions(fresh.map((entry) => entry.posting));
-      await sql.query("select settle_calls($1::text::uuid[], $2::text::json)", [
+      await sql.query(statement, [
         `{${accountIds.join(",")}}`,
         `[${fresh.map(rowOf).join(",")}]`,
+        ...more,
       ]);
     } catch (error) {
       throw isRefusal(error) ? new EntryRefused(String(error), { cause: error }) : error;
     }
+  }
+
+  return {
+    batch: (entries) => settle(entries, SETTLE),
+    quarantined: (entry) => settle([entry], SETTLE_QUARANTINED, entry.posting.callId),
   };
 }
 

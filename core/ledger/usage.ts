@@ -22,6 +22,19 @@ export function usage(sql: Sql, query: UsageQuery): Promise<UsageRecord[]> {
   return sql.query(`${SELECT} and (at, call_id) < ($3, $4) ${ORDER}`, parameters);
 }
 
+/** Whether a call is settled, or in quarantine. Text, since what is in quarantine may be anything. */
+export async function hasCall(
+  sql: Sql,
+  { callId, at }: { readonly callId: string; readonly at: number },
+): Promise<boolean> {
+  const [found] = await sql.query<{ known: boolean }>(
+    `select exists (select from usage_records where at = $2 and call_id::text = $1)
+      or exists (select from quarantine where call_id = $1) as known`,
+    [callId, new Date(at)],
+  );
+  return found?.known ?? false;
+}
+
 /** Makes the partition of `now` and of each of the months that follow. */
 export async function makeUsagePartitions(sql: Sql, now: Date, monthsAhead: number): Promise<void> {
   for (let month = 0; month <= monthsAhead; month += 1) {

@@ -7,6 +7,7 @@ import { accountRoutes } from "./accounts.ts";
 import { actionRoutes } from "./actions.ts";
 import { keyRoutes } from "./keys.ts";
 import { moneyRoutes } from "./money.ts";
+import { quarantineRoutes } from "./quarantine.ts";
 import { standingRoutes } from "./standing.ts";
 import { AdminToken } from "./token.ts";
 import { upstreamRoutes } from "./upstreams.ts";
@@ -36,6 +37,7 @@ export default function admin(services: Services, settings: v.InferOutput<typeof
         ...keyRoutes(services, settings.active_keys_max),
         ...moneyRoutes(services),
         ...usageRoutes(services),
+        ...quarantineRoutes(services),
         ...upstreamRoutes(services),
         ...actionRoutes(services),
       ]);

@@ -76,6 +76,8 @@ export const movement = mapping({
   reason: maybeReason,
 });
 
+export const quarantinePage = mapping({ limit });
+
 export const usagePage = mapping({
   limit,
   before: v.optional(

@@ -6,6 +6,7 @@ import type {
   KeyRecord,
   Ledger,
   NewKey,
+  QuarantinedCall,
   UsageRecord,
 } from "../../core/ledger/ledger.ts";
 import { MemoryLedger } from "../support/memory-ledger.ts";
@@ -54,6 +55,15 @@ export class StubLedger extends MemoryLedger implements Ledger {
   }
   async revokeKey(_keyId: string): Promise<KeyRecord | undefined> {
     return undefined;
+  }
+  async quarantineList(): Promise<QuarantinedCall[]> {
+    return [];
+  }
+  async settleQuarantined(): Promise<boolean> {
+    return false;
+  }
+  async hasCall({ callId }: { readonly callId: string }): Promise<boolean> {
+    return this.charges.has(callId);
   }
   async usage(): Promise<UsageRecord[]> {
     return [];

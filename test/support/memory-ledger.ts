@@ -77,7 +77,9 @@ export class MemoryLedger implements MoneyOfLedger {
 
   async wallet(accountId: string): Promise<WalletSnapshot | undefined> {
     const wallet = this.walletsById.get(accountId);
-    return wallet && snapshot(accountId, wallet);
+    if (wallet === undefined) return undefined;
+    const balance = wallet.balance - this.parkedMicroVnd(accountId);
+    return snapshot(accountId, { ...wallet, balance });
   }
 
   async *sums(): AsyncGenerator<LedgerSum> {
@@ -94,7 +96,17 @@ export class MemoryLedger implements MoneyOfLedger {
     for (const charge of this.charges.values()) {
       if (charge.accountId === accountId) entries -= BigInt(charge.charged);
     }
-    return { accountId, entriesMicroVnd: entries, balanceMicroVnd: wallet.balance };
+    return {
+      accountId,
+      entriesMicroVnd: entries,
+      balanceMicroVnd: wallet.balance,
+      quarantinedMicroVnd: this.parkedMicroVnd(accountId),
+    };
+  }
+
+  private parkedMicroVnd(accountId: string): bigint {
+    const parked = this.parked.filter(({ posting }) => posting.accountId === accountId);
+    return parked.reduce((sum, { chargedMicroVnd }) => sum + BigInt(chargedMicroVnd), 0n);
   }
 }
 

@@ -4,6 +4,7 @@ import { commands } from "./commands.ts";
 const PLACEHOLDERS: Readonly<Record<string, string>> = {
   account: "ID",
   key: "ID",
+  call: "ID",
   email: "ADDRESS",
   name: "NAME",
   "amount-vnd": "AMOUNT",

@@ -4,6 +4,7 @@ import type { Ledger } from "../../../core/ledger/ledger.ts";
 import { accountTests } from "./accounts.ts";
 import { creditTests } from "./credit.ts";
 import { guardTests } from "./guards.ts";
+import { quarantineTests } from "./quarantine.ts";
 import { settleTests } from "./settle.ts";
 import { usageTests } from "./usage.ts";
 
@@ -20,6 +21,7 @@ export function ledgerConformance(name: string, get: () => LedgerUnderTest): voi
   describe(`ledger: ${name}`, () => {
     accountTests(get);
     settleTests(get);
+    quarantineTests(get);
     creditTests(get);
     usageTests(get);
     guardTests(get);

@@ -121,15 +121,6 @@ export function settleTests(get: () => LedgerUnderTest): void {
     });
   }
 
-  test("a refused call is kept in quarantine, once", async () => {
-    const { ledger } = get();
-    const before = await ledger.quarantined();
-    const entry = charge("nobody", 1, { mappedFrom: "a\0b\ud800" });
-    await ledger.quarantine(entry, "no such account");
-    await ledger.quarantine(entry, "no such account");
-    assert.equal(await ledger.quarantined(), before + 1);
-  });
-
   test("the name that a caller sent cannot keep a call from being settled", async () => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);

@@ -1,5 +1,5 @@
 import { isObject } from "../../../../core/json.ts";
-import { accountPath, type Command, given, value } from "../command.ts";
+import { accountPath, type Command, encoded, given, value } from "../command.ts";
 import { EXIT } from "../failure.ts";
 import { list } from "../pages.ts";
 
@@ -52,5 +52,20 @@ export const moneyCommands: readonly Command[] = [
       const isClean = isObject(report) && report["drift"] === false;
       return { kind: "value", value: report, exitCode: isClean ? EXIT.ok : EXIT.refused };
     },
+  },
+  {
+    words: "quarantine list",
+    required: [],
+    optional: ["limit"],
+    about: "shows calls that the ledger has refused to settle, and why; 100, or as many as --limit",
+    run: async (client, { limit }) => value(await client.get("/quarantine", given({ limit }))),
+  },
+  {
+    words: "quarantine retry",
+    required: ["call"],
+    optional: [],
+    about: "settles such a call, once the cause is mended",
+    run: async (client, { call }) =>
+      value(await client.post(`/quarantine/${encoded(call)}/retry`, {})),
   },
 ];

@@ -1,0 +1,49 @@
+import { readQuery } from "../../core/http/json-input.ts";
+import { conflict, done, notFound, type OperatorRoute } from "../../core/http/json-route.ts";
+import { EntryRefused } from "../../core/ledger/ledger.ts";
+import { formatVnd } from "../../core/money.ts";
+import { Refusal } from "../../core/refusal.ts";
+import type { Services } from "../../core/services.ts";
+import { quarantinePage } from "./input.ts";
+
+/** Calls that the ledger has refused to settle: what they are, and another try once the cause is mended. */
+export function quarantineRoutes({ ledger }: Services): OperatorRoute[] {
+  return [
+    {
+      method: "GET",
+      path: "/quarantine",
+      async handle({ query }) {
+        const page = readQuery(quarantinePage, query);
+        if (page instanceof Refusal) return page;
+        const calls = await ledger.quarantineList(page.limit);
+        return done(
+          calls.map(({ entry, reason, since }) => ({
+            call_id: entry.posting.callId,
+            account_id: entry.posting.accountId,
+            at: new Date(entry.posting.at).toISOString(),
+            model: entry.posting.model,
+            cost_vnd: formatVnd(entry.chargedMicroVnd),
+            reason,
+            since: since.toISOString(),
+          })),
+        );
+      },
+    },
+    {
+      method: "POST",
+      path: "/quarantine/:call/retry",
+      async handle({ params }) {
+        const callId = params["call"] ?? "";
+        try {
+          if (await ledger.settleQuarantined(callId)) {
+            return done({ call_id: callId, status: "settled" });
+          }
+          return notFound("There is no such call in quarantine.", "call");
+        } catch (error) {
+          if (!(error instanceof EntryRefused)) throw error;
+          return conflict("still_refused", `Nothing has changed: ${error.message}`, "call");
+        }
+      },
+    },
+  ];
+}
