@@ -14,8 +14,8 @@ import {
   untilServed,
 } from "../support/outage.ts";
 import { type Production, startProduction } from "../support/production.ts";
-import { until } from "../support/until.ts";
 import { get } from "../support/requests.ts";
+import { until } from "../support/until.ts";
 
 const CALLS = 200;
 const LOG_LINES_MAX = 25;

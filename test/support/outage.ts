@@ -3,8 +3,8 @@ import { type Customer, createCustomer } from "./admin.ts";
 import { ask, bodyOf, CHAT_MODEL, MESSAGES_MODEL } from "./ask.ts";
 import type { TestGateway } from "./gateway.ts";
 import { allUsage, assertReconciled, microVnd, noOpenCalls, spent } from "./proof.ts";
-import { until } from "./until.ts";
 import { bodies, type OpenCall, openStream, paths } from "./requests.ts";
+import { until } from "./until.ts";
 
 /** A refusal that comes later than this is a hang. The gateway's own limit is a second. */
 const HANG_MS = 10_000;

@@ -4,7 +4,8 @@ import { createCustomer, settledWallet, wallet } from "../../support/admin.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
 import { callMicroVnd, callOnce } from "../../support/outage.ts";
-import { assertReconciled, microVnd, runReconcile, until } from "../../support/proof.ts";
+import { assertReconciled, microVnd, runReconcile } from "../../support/proof.ts";
+import { until } from "../../support/until.ts";
 import { runCli } from "./cli-process.ts";
 
 const CREDIT_VND = 100;

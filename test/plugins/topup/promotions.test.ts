@@ -4,8 +4,8 @@ import { discountBpsAt } from "../../../core/discount.ts";
 import { dayEndOf } from "../../../plugins/topup/promotions.ts";
 import { admin, createCustomer, credit } from "../../support/admin.ts";
 import { bodies, paths, post } from "../../support/requests.ts";
-import { until } from "../../support/until.ts";
 import { startTestSimulator, type TestSimulator } from "../../support/simulator.ts";
+import { until } from "../../support/until.ts";
 import { bootTopups, type InProcess } from "./in-process.ts";
 import { as, notify, order, transfer } from "./topups.ts";
 
