@@ -1,19 +1,25 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { MICRO_VND_PER_VND } from "../../core/money.ts";
 import type { Services } from "../../core/services.ts";
+import type { Reconciled, Reconciliation } from "./reconciliation.ts";
 import { calls, type Series, type Tally } from "./tally.ts";
 
 const STATES = ["closed", "open", "probing"] as const;
 const BY_MODEL = ["endpoint", "model"] as const;
 
 /** The metrics of this process as prom-client knows them. They are filled from the tally when somebody asks. */
-export function createRegistry(tally: Tally, services: Services): Registry {
+export function createRegistry(
+  tally: Tally,
+  reconciliation: Reconciliation,
+  services: Services,
+): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   addCalls(registry, tally);
   addRefusals(registry, tally);
   addSums(registry, tally);
   addGauges(registry, services);
+  addReconciliation(registry, reconciliation);
   return registry;
 }
 
@@ -113,4 +119,33 @@ function addGauges(registry: Registry, services: Services): void {
       }
     },
   });
+}
+
+/** Nothing before the first comparison: a gauge of 0 would say that the books agree. */
+function addReconciliation(registry: Registry, reconciliation: Reconciliation): void {
+  const gauge = (name: string, help: string, read: (last: Reconciled) => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.remove();
+        if (reconciliation.last) this.set(read(reconciliation.last));
+      },
+    });
+  gauge(
+    "tollgate_drifting_wallets",
+    "Wallets whose books did not agree at the last reconciliation.",
+    (last) => last.drifting,
+  );
+  gauge(
+    "tollgate_drift_vnd",
+    "By how much they did not, in đ, without signs.",
+    (last) => last.driftMicroVnd / MICRO_VND_PER_VND,
+  );
+  gauge(
+    "tollgate_reconciled_timestamp_seconds",
+    "When the last reconciliation ended.",
+    (last) => last.atMs / 1000,
+  );
 }

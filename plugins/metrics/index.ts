@@ -1,18 +1,30 @@
+import * as v from "valibot";
+import { whole } from "../../core/config/fields.ts";
 import { UNREAD_BODY_BYTES_MAX } from "../../core/http/router.ts";
 import type { Plugin } from "../../core/plugin.ts";
 import type { Services } from "../../core/services.ts";
 import { EndedCalls } from "./ended-calls.ts";
 import { createRegistry } from "./exposition.ts";
+import { Reconciliation } from "./reconciliation.ts";
 import { Tally } from "./tally.ts";
+
+export const options = v.strictObject({
+  /** The books of all wallets are compared so often, in every process that has this; 0: never. */
+  reconcile_seconds: v.optional(whole(0, 86_400), 600),
+});
 
 /**
  * Counts calls and serves `GET /metrics` in the text format of Prometheus; changes nothing. It counts the
  * calls that reach it: first in the config, that is every call that was admitted or refused.
  */
-export default function metrics(services: Services): Plugin {
+export default function metrics(
+  services: Services,
+  settings: v.InferOutput<typeof options>,
+): Plugin {
   const { clock } = services;
   const tally = new Tally();
-  const registry = createRegistry(tally, services);
+  const reconciliation = new Reconciliation(services, settings.reconcile_seconds * 1000);
+  const registry = createRegistry(tally, reconciliation, services);
   const ended = new EndedCalls(
     () => services.openCalls,
     (call, endedMs) => tally.count(call, endedMs),
@@ -20,6 +32,10 @@ export default function metrics(services: Services): Plugin {
 
   return {
     name: "metrics",
+
+    async start() {
+      reconciliation.start();
+    },
 
     close(call) {
       ended.add(call, clock.monotonic());
@@ -45,6 +61,7 @@ export default function metrics(services: Services): Plugin {
 
     async stop() {
       ended.stop();
+      reconciliation.stop();
       registry.clear();
     },
   };

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { parse } from "yaml";
+import { arrayOf, isObject, objectOf } from "../../core/json.ts";
+import { packageRoot } from "../../core/root.ts";
+import { admin, createCustomer } from "../support/admin.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { withLedger } from "../support/ledger-sql.ts";
+import { bodies, paths, post } from "../support/requests.ts";
+import { until } from "../support/until.ts";
+
+const FOLDER = join(packageRoot, "config", "deploy");
+const read = (file: string) => readFileSync(join(FOLDER, file), "utf8");
+
+/** Every metric that an expression names. */
+const metricsIn = (expression: string) =>
+  expression.match(/\b(?:tollgate|process|nodejs)_[a-z0-9_]+/g) ?? [];
+
+describe("what the deployment watches", () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await startGateway({ plugins: { metrics: { reconcile_seconds: 1 } } });
+  });
+  after(() => gateway.close());
+
+  const scrape = async () => (await fetch(`${gateway.url}/metrics`)).text();
+  const drifting = async () => {
+    return Number(/^tollgate_drifting_wallets (\d+)$/m.exec(await scrape())?.[1] ?? Number.NaN);
+  };
+
+  it("is there: every metric of the dashboard and of the alerts", async () => {
+    const caller = await createCustomer(gateway, { creditVnd: 1000 });
+    const { status } = await post(gateway, paths.messages, caller, bodies.messages());
+    assert.equal(status, 200);
+    assert.equal((await post(gateway, paths.messages, undefined, bodies.messages())).status, 401);
+    await until("the books were compared", async () => (await drifting()) === 0);
+    const text = await scrape();
+    const dashboard = objectOf(JSON.parse(read("grafana-dashboard.json")));
+    const targets = arrayOf(dashboard?.["panels"])
+      .filter(isObject)
+      .flatMap((panel) => arrayOf(panel["targets"]))
+      .filter(isObject);
+    const rules = arrayOf(
+      objectOf(arrayOf(parse(read("prometheus-alerts.yaml")).groups)[0])?.["rules"],
+    );
+    const expressions = [...targets, ...rules.filter(isObject)].map(({ expr }) => String(expr));
+    assert.ok(expressions.length > 20);
+    const missing = expressions
+      .flatMap(metricsIn)
+      .filter((name) => !new RegExp(`^${name}(?:\\{| )`, "m").test(text));
+    assert.deepEqual(missing, []);
+  });
+
+  it("tells of a drift, and of its end", async () => {
+    const { accountId } = await createCustomer(gateway, { creditVnd: 5 });
+    const set = (amount: number) =>
+      withLedger(gateway, (sql) =>
+        sql.script(
+          `update wallets set balance = balance + ${amount} where account_id = '${accountId}'`,
+        ),
+      );
+    await set(1);
+    await until("the drift is seen", async () => (await drifting()) === 1);
+    assert.match(await scrape(), /^tollgate_drift_vnd 0\.000001$/m);
+    assert.equal((await admin(gateway, "GET", "/reconcile")).body["drift"], true);
+    await set(-1);
+    await until("it is over", async () => (await drifting()) === 0);
+  });
+});
+
+describe("the files of the deployment", () => {
+  it("name only files that are there, and nothing but YAML where they are YAML", () => {
+    const compose = parse(read("compose.yaml"), { merge: true });
+    const files = new Set(readdirSync(FOLDER));
+    const services = Object.values(compose.services).filter(isObject);
+    const mounted = services
+      .flatMap((service) => arrayOf(service["volumes"]).map(String))
+      .filter((volume) => /^\.\/[\w-]+\.conf:/.test(volume))
+      .map((volume) => volume.slice(2, volume.indexOf(":")));
+    // `redis.conf` is made beside these.
+    assert.deepEqual(
+      mounted.filter((file) => !files.has(file)),
+      files.has("redis.conf") ? [] : ["redis.conf"],
+    );
+    const volumes = services.flatMap((service) => arrayOf(service["volumes"]).map(String));
+    const spools = volumes.filter((volume) => volume.endsWith(":/app/data"));
+    assert.equal(new Set(spools).size, 2, "each gateway has a spool of its own");
+  });
+
+  it("start what the build makes, as somebody who is not root", () => {
+    const dockerfile = read("Dockerfile");
+    assert.match(dockerfile, /^USER node$/m);
+    assert.match(dockerfile, /^HEALTHCHECK /m);
+    for (const file of ["Dockerfile", "tollgate.service"]) {
+      assert.match(read(file), /dist\/core\/main\.js/);
+    }
+    assert.match(read("nginx.conf"), /proxy_buffering off;[\s\S]*proxy_next_upstream off;/);
+  });
+});
