@@ -37,11 +37,12 @@ export default function topup(services: Services, settings: Settings): Plugin {
     async start() {
       await database.migrate("topup");
       await guard.prepare();
-      keys.discountSources.set("topup", earned);
       crediting.start();
     },
 
     routes(router) {
+      // Not at the start: a reload that fails takes back what it has started, and the discounts go on as they were.
+      keys.discountSources.set("topup", earned);
       addCustomerRoutes(router, services, "/account/v1", [
         ...orderRoutes(services, settings),
         ...promotionRoutes(services, settings),
