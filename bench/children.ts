@@ -4,7 +4,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { childrenOf } from "./cpu-time.ts";
 
-const READY_WITHIN_MS = 30_000;
+const READY_WITHIN_MS = 120_000;
 const END_WITHIN_MS = 10_000;
 
 /** What a child is started with. */

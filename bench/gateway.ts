@@ -17,6 +17,8 @@ const CREDIT_VND = "5000000000";
 
 export interface GatewayOptions {
   readonly upstreamPort: number;
+  /** Addresses of Redis and Postgres; without them the stores are embedded. */
+  readonly stores?: { readonly hot: string; readonly ledger: string };
   /** Options of Node itself, such as those of its profiler. */
   readonly nodeOptions?: readonly string[];
 }
@@ -26,12 +28,12 @@ export interface Gateway extends Target {
   reconcile(): Promise<void>;
 }
 
-/** The gateway on embedded stores in a temporary folder, with every plugin of the shipped config. */
+/** The gateway in a temporary folder, with every plugin of the shipped config. */
 export async function startGateway(children: Children, options: GatewayOptions): Promise<Gateway> {
   const port = await freePort();
   const folder = children.folder("gateway");
   const file = join(folder, "gateway.yaml");
-  writeFileSync(file, stringify(configOf(folder, port, options.upstreamPort)));
+  writeFileSync(file, stringify(configOf(folder, port, options)));
   const program = join(built, "core", "main.js");
   const child = children.start("gateway", {
     command: process.execPath,
@@ -62,9 +64,10 @@ function startOptions(): string[] {
 }
 
 /** The shipped config with everything in one folder, in front of the benchmark's upstream. */
-function configOf(folder: string, port: number, upstreamPort: number): JsonObject {
+function configOf(folder: string, port: number, options: GatewayOptions): JsonObject {
   const shipped = join(built, "..", "config");
   const config: JsonObject = parse(readFileSync(join(shipped, "gateway.yaml"), "utf8"));
+  const { upstreamPort, stores = { hot: "embedded", ledger: "embedded" } } = options;
   const base = `http://127.0.0.1:${upstreamPort}`;
   const others = `${base}/v1`;
   const protocols = {
@@ -83,7 +86,7 @@ function configOf(folder: string, port: number, upstreamPort: number): JsonObjec
     ...config,
     listen: { host: "127.0.0.1", port },
     admin: { token: ADMIN_TOKEN },
-    stores: { hot: "embedded", ledger: "embedded", data: join(folder, "data") },
+    stores: { ...stores, data: join(folder, "data") },
     catalogue: join(shipped, "catalogue.yaml"),
     upstreams,
     plugins: plugins.filter((entry) => !LEFT_OUT.has(nameOf(entry))),

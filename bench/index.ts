@@ -4,10 +4,17 @@ import { Children } from "./children.ts";
 import { cpuScenarios } from "./cpu-scenarios.ts";
 import { idleStreams } from "./idle-streams.ts";
 import { latency } from "./latency.ts";
+import { redis } from "./redis.ts";
 import type { Options, Scenario } from "./scenario.ts";
 import { slowReaders } from "./slow-reader.ts";
 
-const scenarios: readonly Scenario[] = [...cpuScenarios, latency, idleStreams, ...slowReaders];
+const scenarios: readonly Scenario[] = [
+  ...cpuScenarios,
+  redis,
+  latency,
+  idleStreams,
+  ...slowReaders,
+];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -100,8 +100,8 @@ export class Wallets {
   }
 
   /** Every wallet, its parts and its drift: the difference that should be 0, even under load. */
-  reconcile(): AsyncIterable<ReconcileRow> {
-    return reconcile(this.hot, this.ledger);
+  reconcile(options: { readonly isQuick?: boolean } = {}): AsyncIterable<ReconcileRow> {
+    return reconcile(this.hot, this.ledger, options);
   }
 
   private async openFor(request: HoldRequest): Promise<WalletHold> {

@@ -66,8 +66,11 @@ export interface Ledger {
   /** Newest first. */
   usage(query: UsageQuery): Promise<UsageRecord[]>;
 
-  /** Per wallet: the sum of its ledger rows beside its balance, both in µđ. */
-  sums(): AsyncIterable<LedgerSum>;
+  /**
+   * Per wallet: the sum of its ledger rows beside its balance, both in µđ. Quick: the balance after its last row in
+   * place of the sum, which is the same unless somebody has changed a row, and does not take longer every day.
+   */
+  sums(isQuick?: boolean): AsyncIterable<LedgerSum>;
 
   /** The same for one wallet, as of one instant. */
   sum(accountId: string): Promise<LedgerSum | undefined>;

@@ -163,8 +163,8 @@ export class PostgresLedger implements Ledger {
     return usage(this.sql, query);
   }
 
-  sums(): AsyncIterable<LedgerSum> {
-    return sums(this.sql);
+  sums(isQuick = false): AsyncIterable<LedgerSum> {
+    return sums(this.sql, isQuick);
   }
 
   async sum(accountId: string): Promise<LedgerSum | undefined> {

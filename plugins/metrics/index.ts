@@ -9,7 +9,7 @@ import { Reconciliation } from "./reconciliation.ts";
 import { Tally } from "./tally.ts";
 
 export const options = v.strictObject({
-  /** The books of all wallets are compared so often, in every process that has this; 0: never. */
+  /** The books of all wallets are compared so often, by one process at a time; 0: never. */
   reconcile_seconds: v.optional(whole(0, 86_400), 600),
 });
 
@@ -23,7 +23,7 @@ export default function metrics(
 ): Plugin {
   const { clock } = services;
   const tally = new Tally();
-  const reconciliation = new Reconciliation(services, settings.reconcile_seconds * 1000);
+  const reconciliation = new Reconciliation(services, settings.reconcile_seconds);
   const registry = createRegistry(tally, reconciliation, services);
   const ended = new EndedCalls(
     () => services.openCalls,
@@ -34,7 +34,7 @@ export default function metrics(
     name: "metrics",
 
     async start() {
-      reconciliation.start();
+      await reconciliation.start();
     },
 
     close(call) {
@@ -61,7 +61,7 @@ export default function metrics(
 
     async stop() {
       ended.stop();
-      reconciliation.stop();
+      await reconciliation.stop();
       registry.clear();
     },
   };

@@ -1,9 +1,15 @@
-import type { Clock } from "../../core/clock.ts";
-import type { Log } from "../../core/log.ts";
+import { formatVnd } from "../../core/money.ts";
+import { Pulse } from "../../core/pulse.ts";
+import { QuietLog } from "../../core/quiet-log.ts";
+import type { ReconcileRow } from "../../core/reconcile.ts";
 import type { Services } from "../../core/services.ts";
-import type { Wallets } from "../../core/wallets.ts";
 
-/** What the last reconciliation found. */
+const LOOK_MS_MAX = 30_000;
+/** A process that has not finished by then has died at it. */
+const GIVEN_UP_SECONDS = 3_600;
+const ROWS_LOGGED_MAX = 20;
+
+/** What the last reconciliation found, whichever process did it. */
 export interface Reconciled {
   readonly atMs: number;
   readonly wallets: number;
@@ -12,58 +18,103 @@ export interface Reconciled {
 }
 
 /**
- * Compares the books of all wallets again and again, so that a drift is an alarm and not a discovery. Each
- * comparison begins so long after the end of the one before.
+ * Compares the books of all wallets again and again, so that a drift is an alarm and not a discovery. One process
+ * does it at a time, whichever finds first that it is due, and all know what came of it. A wallet is compared with
+ * its last ledger row only, so that old accounts take no longer than new ones: `npm run admin -- reconcile` adds up
+ * every row.
  */
 export class Reconciliation {
-  private readonly wallets: Wallets;
-  private readonly log: Log;
-  private readonly clock: Clock;
-  private readonly everyMs: number;
-  private timer: NodeJS.Timeout | undefined;
-  private stopped = false;
+  private readonly services: Services;
+  private readonly everySeconds: number;
+  private readonly log: QuietLog;
+  private readonly pulse: Pulse;
+  private stopping = false;
   last: Reconciled | undefined;
 
-  constructor({ wallets, log, clock }: Services, everyMs: number) {
-    this.wallets = wallets;
-    this.log = log;
-    this.clock = clock;
-    this.everyMs = everyMs;
+  constructor(services: Services, everySeconds: number) {
+    this.services = services;
+    this.everySeconds = everySeconds;
+    this.log = new QuietLog(services.log);
+    const lookMs = Math.min(LOOK_MS_MAX, everySeconds * 1_000);
+    this.pulse = new Pulse(async () => {
+      await this.round();
+      return lookMs;
+    });
   }
 
-  start(): void {
-    if (this.everyMs === 0 || this.stopped) return;
-    this.timer = setTimeout(() => void this.reconcile().then(() => this.start()), this.everyMs);
-    this.timer.unref();
+  async start(): Promise<void> {
+    if (this.everySeconds === 0) return;
+    await this.services.database.migrate("metrics");
+    this.pulse.start();
   }
 
-  stop(): void {
-    this.stopped = true;
-    clearTimeout(this.timer);
+  async stop(): Promise<void> {
+    this.stopping = true;
+    await this.pulse.stop();
+  }
+
+  private async round(): Promise<void> {
+    try {
+      if (await this.take()) await this.reconcile();
+      await this.look();
+    } catch (error) {
+      this.log.warn({ err: error }, "the books could not be compared");
+    }
+  }
+
+  /** True for the one process that finds it due first. */
+  private async take(): Promise<boolean> {
+    const taken = await this.services.database.query(
+      `update reconciliation set started_at = now()
+      where started_at <= now() - $1::integer * interval '1 second'
+        and (finished_at >= started_at or finished_at is null and started_at = 'epoch'
+          or started_at <= now() - $2::integer * interval '1 second')
+      returning 1 as taken`,
+      [this.everySeconds, GIVEN_UP_SECONDS],
+    );
+    return taken.length > 0;
   }
 
   private async reconcile(): Promise<void> {
-    let wallets = 0;
-    let drifting = 0;
-    let driftMicroVnd = 0;
-    try {
-      for await (const row of this.wallets.reconcile()) {
-        wallets++;
-        if (row.driftMicroVnd === 0n) continue;
-        drifting++;
-        driftMicroVnd += Math.abs(Number(row.driftMicroVnd));
-      }
-    } catch (error) {
-      // Its age, which is a metric too, tells that there is no newer one.
-      this.log.warn({ err: error }, "the wallets cannot be reconciled now");
-      return;
+    const { wallets, database, log } = this.services;
+    const drifting: ReconcileRow[] = [];
+    let count = 0;
+    let drift = 0n;
+    for await (const row of wallets.reconcile({ isQuick: true })) {
+      if (this.stopping) return;
+      count += 1;
+      if (row.driftMicroVnd === 0n) continue;
+      drifting.push(row);
+      drift += row.driftMicroVnd < 0n ? -row.driftMicroVnd : row.driftMicroVnd;
     }
-    if (drifting > 0) {
-      this.log.error(
-        { wallets, drifting, driftMicroVnd },
-        "the books of some wallets do not agree",
-      );
+    if (drifting.length > 0) {
+      const rows = drifting.slice(0, ROWS_LOGGED_MAX).map(readable);
+      log.error({ drifting: drifting.length, rows }, "the books of some wallets do not agree");
     }
-    this.last = { atMs: this.clock.now(), wallets, drifting, driftMicroVnd };
+    await database.query(
+      "update reconciliation set finished_at = now(), wallets = $1, drifting = $2, drift = $3",
+      [count, drifting.length, drift],
+    );
   }
+
+  private async look(): Promise<void> {
+    const [last] = await this.services.database.query<Reconciled>(
+      `select extract(epoch from finished_at)::float8 * 1000 as "atMs", wallets::float8 as wallets,
+        drifting::float8 as drifting, drift::float8 as "driftMicroVnd"
+      from reconciliation where finished_at is not null`,
+    );
+    this.last = last;
+  }
+}
+
+function readable(row: ReconcileRow): object {
+  return {
+    accountId: row.accountId,
+    ledgerSumVnd: formatVnd(row.ledgerSumMicroVnd),
+    balanceVnd: formatVnd(row.balanceMicroVnd),
+    availableVnd: formatVnd(row.availableMicroVnd),
+    heldVnd: formatVnd(row.heldMicroVnd),
+    pendingVnd: formatVnd(row.pendingMicroVnd),
+    driftVnd: formatVnd(row.driftMicroVnd),
+  };
 }

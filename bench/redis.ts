@@ -1,0 +1,49 @@
+import { type CpuRow, cellsOf, measureCpu, type Series } from "./cpu.ts";
+import { startGateway } from "./gateway.ts";
+import { startGenerator } from "./generator.ts";
+import { nodeOptionsOf, type Scenario, writeResults } from "./scenario.ts";
+import { startPostgres, startRedis } from "./store-servers.ts";
+import { printTable } from "./table.ts";
+import { startUpstream } from "./targets.ts";
+import { chatCall, SHORT_ANSWER } from "./workload.ts";
+
+const CONNECTIONS = 64;
+
+/** What it costs the gateway that its money is in Redis and Postgres, and not in its own memory and files. */
+export const redis: Scenario = {
+  name: "redis",
+  about:
+    "processor time of the gateway for a call, with Redis and Postgres against embedded stores",
+  async run(children, options) {
+    const upstream = await startUpstream(children);
+    const generator = await startGenerator(children);
+    const servers = [await startRedis(children), await startPostgres(children)] as const;
+    const [hot, ledger] = servers;
+    const common = { upstreamPort: upstream.port };
+    const embedded = await startGateway(children, common);
+    const shared = await startGateway(children, {
+      ...common,
+      stores: { hot: hot.url, ledger: ledger.url },
+      nodeOptions: nodeOptionsOf(options),
+    });
+    const workload = chatCall(SHORT_ANSWER, false);
+    const series: Series[] = [
+      { label: "embedded", target: embedded, workload },
+      { label: "Redis + Postgres", target: shared, workload },
+    ];
+    const { rounds, seconds } = options;
+    const measured = { rounds, seconds, connections: CONNECTIONS, unit: "call" } as const;
+    const rows = await measureCpu(generator, series, measured);
+    printTable(
+      `redis: ${this.about}`,
+      rows.map((row) => ({ ...cellsOf(row, "call"), "more µs": moreUs(row, rows[0]) })),
+    );
+    writeResults("redis", children, options, rows);
+    for (const gateway of [embedded, shared]) await gateway.reconcile();
+    for (const each of [embedded, shared, ...servers, generator, upstream]) await each.end();
+  },
+};
+
+function moreUs(row: CpuRow, baseline: CpuRow | undefined): string {
+  return (row.processUs - (baseline?.processUs ?? Number.NaN)).toFixed(1);
+}

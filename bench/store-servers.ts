@@ -1,0 +1,95 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, chownSync, existsSync, readdirSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { type Child, type Children, untilReady } from "./children.ts";
+import { freePort } from "./free-port.ts";
+import { accepts, LOAD_CORE } from "./targets.ts";
+
+/** A Redis or a Postgres of the benchmark's own, on the core of the load. */
+export interface StoreServer {
+  readonly url: string;
+  readonly pid: number;
+  end(): Promise<void>;
+}
+
+/** With the settings that the guarantees need: see `config/deploy/redis.conf`. */
+export async function startRedis(children: Children): Promise<StoreServer> {
+  const port = await freePort();
+  const folder = children.folder("redis");
+  const listen = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", folder];
+  const durable = ["--save", "", "--appendonly", "yes", "--appendfsync", "everysec"];
+  const args = [...listen, ...durable, "--maxmemory-policy", "noeviction"];
+  const command = executable("redis-server", pathFolders());
+  return answering("redis", children.start("redis", { command, args, core: LOAD_CORE }), {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+  });
+}
+
+/** `fsync` as Postgres ships it is on: a commit is on the disk before it is answered. */
+export async function startPostgres(
+  children: Children,
+  { fsync = true } = {},
+): Promise<StoreServer> {
+  const port = await freePort();
+  const folder = children.folder("postgres");
+  const data = join(folder, "data");
+  const places = [...debianFolders(), ...pathFolders()];
+  // Postgres refuses to run as root.
+  const user = process.getuid?.() === 0 ? "postgres" : undefined;
+  if (user) {
+    const id = (flag: string) => Number(execFileSync("id", [flag, user], { encoding: "utf8" }));
+    chownSync(folder, id("-u"), id("-g"));
+    chmodSync(folder, 0o700);
+  }
+  const as = (command: string, args: string[]) =>
+    user
+      ? {
+          command: "setpriv",
+          args: ["--reuid", user, "--regid", user, "--init-groups", command, ...args],
+        }
+      : { command, args };
+  const make = ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C"];
+  const initdb = as(executable("initdb", places), make);
+  execFileSync(initdb.command, initdb.args, { stdio: "pipe", cwd: folder });
+  const settings = [`fsync=${fsync ? "on" : "off"}`, "listen_addresses=127.0.0.1"];
+  const run = [
+    "-D",
+    data,
+    "-p",
+    `${port}`,
+    "-k",
+    folder,
+    ...settings.flatMap((one) => ["-c", one]),
+  ];
+  const server = as(executable("postgres", places), run);
+  return answering("postgres", children.start("postgres", { ...server, core: LOAD_CORE }), {
+    port,
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+  });
+}
+
+async function answering(
+  name: string,
+  child: Child,
+  { port, url }: { port: number; url: string },
+): Promise<StoreServer> {
+  await untilReady(name, child, () => accepts(port));
+  return { url, pid: child.pid, end: () => child.end() };
+}
+
+function executable(name: string, folders: readonly string[]): string {
+  const found = folders.map((folder) => join(folder, name)).find((file) => existsSync(file));
+  if (found === undefined) throw new Error(`${name} is not installed`);
+  return found;
+}
+
+function pathFolders(): string[] {
+  return (process.env["PATH"] ?? "").split(delimiter);
+}
+
+function debianFolders(): string[] {
+  const folder = "/usr/lib/postgresql";
+  const versions = existsSync(folder) ? readdirSync(folder) : [];
+  return versions.map((version) => join(folder, version, "bin"));
+}
