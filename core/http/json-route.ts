@@ -1,5 +1,5 @@
 import type { Customer } from "../gates.ts";
-import { Refusal } from "../refusal.ts";
+import { Refusal, serviceUnavailable } from "../refusal.ts";
 import type { Services } from "../services.ts";
 import { audit } from "./audit.ts";
 import type { PlainRequest, PlainResponse, Router } from "./router.ts";
@@ -88,24 +88,26 @@ async function serve<Visitor>(
     const visitor = await enter(request);
     return visitor instanceof Refusal ? visitor : await route.handle(request, visitor);
   } catch (error) {
-    // With its ledger away a route can only fail; with its ledger there the failure is a bug.
-    if (await answers(services)) throw error;
-    services.log.warn({ err: error, path: request.path }, "a request found no ledger");
-    return new Refusal(
-      503,
-      "service_unavailable",
-      "The ledger does not answer; try again shortly. A credit counts once, however often it is sent.",
-      { headers: ["retry-after", "1"] },
+    // With a store away a route can only fail; with both there the failure is a bug.
+    const away = await storeAway(services);
+    if (away === undefined) throw error;
+    services.log.warn(
+      { err: error, path: request.path, store: away },
+      "a request found a store away",
+    );
+    return serviceUnavailable(
+      `The ${away} does not answer; try again shortly. A credit counts once, however often it is sent.`,
     );
   }
 }
 
-async function answers({ ledger }: Services): Promise<boolean> {
+async function storeAway({ hot, ledger }: Services): Promise<"hot store" | "ledger" | undefined> {
+  if (hot.health().kind !== "ok") return "hot store";
   try {
     await ledger.ping(PING_TIMEOUT_MS);
-    return true;
+    return undefined;
   } catch {
-    return false;
+    return "ledger";
   }
 }
 

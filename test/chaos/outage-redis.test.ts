@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { admin, type Customer, createCustomer } from "../support/admin.ts";
+import type { TestGateway } from "../support/gateway.ts";
 import {
   assertCharged,
   assertUnavailable,
@@ -14,6 +16,7 @@ import {
   untilServed,
 } from "../support/outage.ts";
 import { type Production, startProduction } from "../support/production.ts";
+import { microVnd } from "../support/proof.ts";
 
 const STREAMS = 12;
 const CALLS = 200;
@@ -40,6 +43,11 @@ const harms: readonly Harm[] = [
   },
 ];
 
+function creditOnce(gateway: TestGateway, { accountId }: Customer, reference: string) {
+  const credit = { amount_vnd: "7", reference };
+  return admin(gateway, "POST", `/accounts/${accountId}/credits`, credit);
+}
+
 describe("two gateways whose Redis is away", () => {
   let parts: Production;
   before(async () => {
@@ -56,6 +64,8 @@ describe("two gateways whose Redis is away", () => {
       const streams = await Promise.all(
         Array.from({ length: STREAMS }, (_, turn) => beginStream(gatewayOf(turn), customer)),
       );
+      const other = await createCustomer(gatewayOf(0), { creditVnd: 5 });
+      await untilServed(gatewayOf(0), other);
       const logged = gateways.map(({ logs }) => logs.length);
 
       await harm.begin(parts);
@@ -66,6 +76,8 @@ describe("two gateways whose Redis is away", () => {
       );
       for (const [turn, result] of refused.entries()) assertUnavailable(result, turn);
       assertUnavailable(await callOnce(gatewayOf(0), customer, 0), 0);
+      const credited = await creditOnce(gatewayOf(0), other, harm.name);
+      assert.equal(credited.status, 503, JSON.stringify(credited.body));
       for (const stream of streams) await assertWhole(stream);
       expected += BigInt(STREAMS) * STREAM_MICRO_VND;
       for (const [at, gateway] of gateways.entries()) {
@@ -77,6 +89,16 @@ describe("two gateways whose Redis is away", () => {
 
       await harm.end(parts);
       for (const gateway of gateways) expected += await untilServed(gateway, customer);
+      // It is in the ledger since then; sent again it counts once, and can be spent.
+      const again = await creditOnce(gatewayOf(1), other, harm.name);
+      assert.equal(again.status, 200, JSON.stringify(again.body));
+      const { body: wallet } = await admin(
+        gatewayOf(1),
+        "GET",
+        `/accounts/${other.accountId}/wallet`,
+      );
+      const spent = callMicroVnd(0);
+      assert.equal(microVnd(wallet["balance_vnd"]), 12n * 1_000_000n - spent);
       const calls = STREAMS + 2 * gateways.length;
       await assertCharged(gatewayOf(1), customer, { microVnd: expected, calls });
     });
