@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { type AccountsGateway, startAccountsGateway } from "../../support/accounts.ts";
 import { admin } from "../../support/admin.ts";
 import {
@@ -9,7 +10,7 @@ import {
   PASSWORD,
   signedUp,
 } from "../../support/browser-session.ts";
-import type { TestGateway } from "../../support/gateway.ts";
+import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { type TestMailServer, tokenIn } from "../../support/mail-server.ts";
 
 describe("sign-up", () => {
@@ -239,3 +240,27 @@ function comparable(headers: Headers): object {
   const { "x-request-id": _, date: __, ...rest } = Object.fromEntries(headers);
   return rest;
 }
+
+describe("without a mail server", () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await startGateway();
+  });
+  after(() => gateway.close());
+
+  it("the link is printed, and works", async () => {
+    const [email, session] = [newEmail(), new BrowserSession(gateway)];
+    await session.post("/sign-up", { email, password: PASSWORD });
+    const link = new RegExp(
+      `Mail to ${email}: .*\\n +${gateway.url}/dashboard/verify#token=(\\S+)`,
+    );
+    const deadline = performance.now() + 30_000;
+    while (!link.test(gateway.logs)) {
+      assert.ok(performance.now() < deadline, gateway.logs);
+      await delay(10);
+    }
+    const token = link.exec(gateway.logs)?.[1];
+    assert.equal((await session.post("/verify", { token })).status, 200);
+    assert.ok(gateway.logs.includes("without smtp the links of mails are printed"));
+  });
+});

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { admin, settledWallet } from "../../support/admin.ts";
+import { BrowserSession } from "../../support/browser-session.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 
 const run = promisify(execFile);
@@ -49,11 +50,30 @@ describe("demo: the first start of the default config", () => {
     assert.ok(!(await greeting()).includes("/dashboard"));
   });
 
+  it("lets its account sign in by a password that only the owner of the data can read", async () => {
+    const file = join(gateway.data, "demo-password");
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    const password = readFileSync(file, "utf8").trim();
+    const session = new BrowserSession(gateway);
+    const { status, body } = await session.signIn("demo@tollgate.local", password);
+    assert.equal(status, 200);
+    assert.deepEqual(
+      [body.account.id, body.account.email_verified],
+      [accountIn(await greeting()), true],
+    );
+    const [key] = (await session.get("/keys")).body.data;
+    const revealed = await session.post(`/keys/${key.id}/reveal`);
+    assert.equal(revealed.body.key, keyIn(await greeting()));
+  });
+
   it("keeps account, money and key over a restart", async () => {
     const before = await greeting();
     await gateway.kill9();
     await gateway.start();
     const text = await greeting();
+    const session = new BrowserSession(gateway);
+    const password = readFileSync(join(gateway.data, "demo-password"), "utf8").trim();
+    assert.equal((await session.signIn("demo@tollgate.local", password)).status, 200);
     assert.equal(keyIn(text), keyIn(before));
     assert.equal(accountIn(text), accountIn(before));
     assert.match(text, /balance +9999\d/);

@@ -1,0 +1,52 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { boot, type Gateway } from "../../../core/boot.ts";
+import type { Clock } from "../../../core/clock.ts";
+import { loadConfig } from "../../../core/config.ts";
+import { createLog } from "../../../core/log.ts";
+import { MAIL_FROM } from "../../support/accounts.ts";
+import { testConfig, writeConfig } from "../../support/gateway-config.ts";
+import { copyEmptyLedger } from "../../support/ledger-template.ts";
+import { startMailServer, type TestMailServer } from "../../support/mail-server.ts";
+
+/** A gateway in the test's own process, whose routes can be walked and whose clock can be moved. */
+export interface GatewayInProcess {
+  readonly url: string;
+  readonly gateway: Gateway;
+  readonly mailServer: TestMailServer;
+  /** Lets time pass. */
+  pass(ms: number): void;
+  close(): Promise<void>;
+}
+
+export async function bootInProcess(): Promise<GatewayInProcess> {
+  const mailServer = await startMailServer();
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
+  const file = join(folder, "gateway.yaml");
+  const smtp = { host: "127.0.0.1", port: mailServer.port, from: MAIL_FROM };
+  const around = { port: 0, data: folder, simulatorPort: 1, adminToken: "token" };
+  writeConfig(file, testConfig({ plugins: { accounts: { smtp, proxies: 1 } } }, around));
+  copyEmptyLedger(folder);
+  const loaded = await loadConfig(file, process.env);
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
+  let passedMs = 0;
+  const clock: Clock = {
+    now: () => Date.now() + passedMs,
+    monotonic: () => performance.now() + passedMs,
+  };
+  const gateway = await boot(loaded.config, createLog("silent"), clock);
+  return {
+    url: gateway.address,
+    gateway,
+    mailServer,
+    pass(ms) {
+      passedMs += ms;
+    },
+    async close() {
+      await gateway.stop();
+      await mailServer.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

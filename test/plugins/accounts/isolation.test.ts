@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Route } from "../../../core/http/router.ts";
+import { BrowserSession, signedUp } from "../../support/browser-session.ts";
+import { bootInProcess, type GatewayInProcess } from "./in-process.ts";
+
+type SignedUp = Awaited<ReturnType<typeof signedUp>>;
+
+/** What whoever is not signed in may ask. */
+const PUBLIC = new Set(["/sign-up", "/verify", "/sign-in", "/password/forgot", "/password/reset"]);
+const PREFIX = "/account/v1";
+
+describe("an account", () => {
+  let world: GatewayInProcess;
+  let routes: Route[];
+  let owner: SignedUp;
+  let stranger: SignedUp;
+  let key: { readonly id: string; readonly key: string };
+  before(async () => {
+    world = await bootInProcess();
+    routes = world.gateway.router.all().filter(({ path }) => path.startsWith(`${PREFIX}/`));
+    owner = await signedUp(world, world.mailServer);
+    stranger = await signedUp(world, world.mailServer);
+    key = (await owner.post("/keys", { name: "the owner's" })).body;
+  });
+  after(() => world.close());
+
+  const pathOf = (route: Route) => route.path.slice(PREFIX.length);
+  const methodOf = ({ method }: Route) => method as "GET" | "POST" | "DELETE";
+
+  async function state(): Promise<object> {
+    const [me, keys, sessions, wallet] = [
+      await owner.get("/me"),
+      await owner.get("/keys"),
+      await owner.get("/sessions"),
+      await owner.get("/wallet"),
+    ];
+    for (const { status } of [me, keys, sessions, wallet]) assert.equal(status, 200);
+    return [
+      me.body,
+      keys.body,
+      sessions.body.data.map(({ id }: { id: string }) => id),
+      wallet.body,
+    ];
+  }
+
+  it("has routes", () => {
+    assert.ok(routes.length >= 19, `${routes.length}`);
+  });
+
+  it("is closed to whoever is not signed in", async () => {
+    for (const route of routes.filter((route) => !PUBLIC.has(pathOf(route)))) {
+      const path = pathOf(route).replaceAll(/:\w+/g, key.id);
+      const answer = await new BrowserSession(world).send(methodOf(route), path);
+      assert.deepEqual([answer.status, answer.code], [401, "not_signed_in"], path);
+    }
+  });
+
+  it("is closed to another session, whatever it asks for by the owner's ids", async () => {
+    const before = await state();
+    const [session] = (await owner.get("/sessions")).body.data;
+    const ids = [key.id, session.id, owner.accountId];
+    for (const route of routes) {
+      for (const id of route.path.includes(":") ? ids : ["-"]) {
+        const path = pathOf(route).replaceAll(/:\w+/g, id);
+        if (path.startsWith("/sign-out")) continue;
+        const body = methodOf(route) === "GET" ? undefined : { account: id, account_id: id };
+        const answer = await stranger.send(methodOf(route), path, body);
+        for (const secret of [key.key, owner.email, ...ids]) {
+          assert.ok(!answer.text.includes(secret), `${path}: ${answer.text}`);
+        }
+        if (id !== "-") assert.equal(answer.status, 404, `${route.method} ${path}: ${answer.text}`);
+      }
+    }
+    assert.deepEqual(await state(), before);
+  });
+
+  it("stays signed in when another signs out, here or everywhere", async () => {
+    assert.equal((await stranger.post("/sign-out-everywhere")).status, 200);
+    assert.equal((await stranger.get("/me")).status, 401);
+    assert.equal((await owner.get("/me")).status, 200);
+  });
+
+  it("is not entered by an API key", async () => {
+    const session = new BrowserSession(world);
+    session.headers = { "x-api-key": key.key, authorization: `Bearer ${key.key}` };
+    assert.equal((await session.get("/me")).status, 401);
+  });
+});

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { connect, type Sql } from "../../../core/ledger/client.ts";
+import { MAIL_FROM } from "../../support/accounts.ts";
+import { BrowserSession, ownAddress, PASSWORD, signedUp } from "../../support/browser-session.ts";
+import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { recordedLog } from "../../support/log.ts";
+import { startMailServer, type TestMailServer, tokenIn } from "../../support/mail-server.ts";
+import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
+
+const CHANGED_PASSWORD = "mật khẩu đã đổi";
+
+describe("two gateways on one Postgres", () => {
+  let postgres: TestPostgres;
+  let mailServer: TestMailServer;
+  let gateways: [TestGateway, TestGateway];
+  let sql: Sql;
+  const master = randomBytes(32).toString("base64");
+  before(async () => {
+    [postgres, mailServer] = await Promise.all([startPostgres(), startMailServer()]);
+    const smtp = { host: "127.0.0.1", port: mailServer.port, from: MAIL_FROM };
+    const accounts = { smtp, proxies: 1, master_keys: [{ id: "1", key: master }] };
+    const options = { config: { stores: { ledger: postgres.url } }, plugins: { accounts } };
+    gateways = await Promise.all([startGateway(options), startGateway(options)]);
+    const { log } = recordedLog();
+    const server = { url: postgres.url };
+    sql = connect({ server, connectionsMax: 1, statementTimeoutMs: 30_000, log });
+  });
+  after(async () => {
+    await sql.end(1);
+    await Promise.all(gateways.map((gateway) => gateway.close()));
+    await mailServer.stop();
+    await postgres.stop();
+  });
+
+  it("share sessions, keys and the limits on attempts", async () => {
+    const [one, two] = gateways;
+    const customer = await signedUp(one, mailServer);
+    const { body } = await customer.post("/keys", { name: "shared" });
+    const there = Object.assign(new BrowserSession(two), {
+      cookie: customer.cookie,
+      csrfToken: customer.csrfToken,
+    });
+    assert.equal((await there.post(`/keys/${body.id}/reveal`)).body.key, body.key);
+    const thieves = gateways.map((gateway) => new BrowserSession(gateway));
+    const headers = { "x-forwarded-for": ownAddress() };
+    for (const thief of thieves) thief.headers = headers;
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        thieves[n % 2]!.signIn(customer.email, "wrong password"),
+      ),
+    );
+    assert.equal(answers.filter(({ status }) => status === 401).length, 5);
+    await there.post("/sign-out");
+    assert.equal((await customer.get("/me")).status, 401);
+  });
+
+  it("leave no secret in a table, a log or a file, in clear", async () => {
+    const [gateway] = gateways;
+    const customer = await signedUp(gateway, mailServer);
+    const key = (await customer.post("/keys", { name: "secret" })).body;
+    await customer.post(`/keys/${key.id}/reveal`);
+    await customer.post("/password/change", { current: PASSWORD, password: CHANGED_PASSWORD });
+    await customer.signIn(customer.email, "a guess that is wrong");
+    await customer.post("/password/forgot", { email: customer.email });
+    const mails = await mailServer.mailsTo(customer.email, 3);
+    const secrets = [
+      PASSWORD,
+      CHANGED_PASSWORD,
+      "a guess that is wrong",
+      key.key,
+      master,
+      customer.cookie?.split("=")[1] ?? "",
+      customer.csrfToken ?? "",
+      ...mails.filter(({ text }) => text?.includes("#token=")).map(tokenIn),
+    ];
+    assert.equal(secrets.length, 9);
+    const places = new Map<string, string>();
+    const tables = await sql.query<{ name: string }>(
+      "select tablename as name from pg_tables where schemaname = 'public'",
+    );
+    assert.ok(tables.length >= 12);
+    for (const { name } of tables) {
+      // As text, bytea is hexadecimal.
+      const rows = await sql.query<{ row: string }>(`select t::text as row from ${name} t`);
+      places.set(name, rows.map(({ row }) => row).join("\n"));
+    }
+    for (const { logs, data, pid } of gateways) {
+      places.set(`log of ${pid}`, logs);
+      for (const file of readdirSync(data, { recursive: true, encoding: "utf8" })) {
+        const path = join(data, file);
+        if (statSync(path).isFile()) places.set(path, readFileSync(path, "latin1"));
+      }
+    }
+    // What is looked for would be found.
+    assert.ok(places.get("api_keys")?.includes(key.prefix));
+    assert.ok(places.get("accounts")?.includes(customer.email));
+    for (const secret of secrets) {
+      assert.ok(secret.length >= 10);
+      for (const form of formsOf(secret)) {
+        for (const [place, text] of places) {
+          assert.ok(!text.includes(form), `${secret} is in ${place}`);
+        }
+      }
+    }
+  });
+});
+
+/** A text as it may stand somewhere: itself, as JSON, in hexadecimal, in base64. */
+function formsOf(secret: string): string[] {
+  const bytes = Buffer.from(secret);
+  const forms = [
+    secret,
+    encodeURIComponent(secret),
+    bytes.toString("hex"),
+    bytes.toString("base64"),
+  ];
+  return [...forms, bytes.toString("latin1")];
+}
