@@ -58,14 +58,9 @@ export class Throttle {
     const before = this.refused.get(who);
     if (before && nowMs < before.untilMs) return tooMany(before.waitS);
     this.refused.delete(who);
-    const limits = attempts.map(([what, subject]) => ({
-      name: nameOf(what, subject).toString("base64"),
-      period: RATES[what].periodS,
-      burst: RATES[what].burst,
-    }));
     const [row] = await this.database.query<{ wait: number }>(
       "select take_attempt($1::text::json, $2) as wait",
-      [JSON.stringify(limits), new Date(this.clock.now())],
+      [limitsOf(attempts), new Date(this.clock.now())],
     );
     const wait = row?.wait ?? 0;
     if (wait <= 0) return undefined;
@@ -78,18 +73,18 @@ export class Throttle {
 
   /** The attempts were none: the password was right. */
   async giveBack(...attempts: readonly Attempt[]): Promise<void> {
-    for (const [what, subject] of attempts) {
-      await this.database.query(
-        `update account_throttles set arrival = arrival - make_interval(secs => $2::float8)
-        where name = $1`,
-        [nameOf(what, subject), RATES[what].periodS],
-      );
-    }
+    await this.database.query("select give_back_attempt($1::text::json)", [limitsOf(attempts)]);
   }
 }
 
-function nameOf(what: string, subject: string): Buffer {
-  return createHash("sha256").update(`${what} ${subject}`).digest();
+/** The limits of attempts as the functions of the database read them. */
+function limitsOf(attempts: readonly Attempt[]): string {
+  const limits = attempts.map(([what, subject]) => ({
+    name: createHash("sha256").update(`${what} ${subject}`).digest("base64"),
+    period: RATES[what].periodS,
+    burst: RATES[what].burst,
+  }));
+  return JSON.stringify(limits);
 }
 
 function tooMany(waitS: number): Refusal {

@@ -71,6 +71,23 @@ begin
 end
 $$;
 
+-- The attempt was none: the password was right.
+create function give_back_attempt(limits json) returns void
+language plpgsql as $$
+declare
+  wanted record;
+begin
+  for wanted in
+    select decode(name, 'base64') as name, period
+    from json_to_recordset(limits) as wanted (name text, period double precision)
+    order by 1
+  loop
+    update account_throttles set arrival = arrival - make_interval(secs => wanted.period)
+    where name = wanted.name;
+  end loop;
+end
+$$;
+
 -- The functions below lock the account first, and so wait for one another: of a sign-in by an old password
 -- and the change of that password, the second sees the first.
 

@@ -1,3 +1,4 @@
+import type * as v from "valibot";
 import { readBody } from "../../../core/http/json-input.ts";
 import { type CustomerRoute, done, type PublicRoute } from "../../../core/http/json-route.ts";
 import type { PlainRequest, PlainResponse } from "../../../core/http/router.ts";
@@ -9,12 +10,15 @@ import { signUp, verification } from "../input.ts";
 
 /** New accounts, and the proof that their e-mail address is their owner's. */
 export function signUpRoutes(desk: Desk): PublicRoute[] {
-  const { credentials, services, mailer, passwords } = desk;
   return [
     {
       method: "POST",
       path: "/sign-up",
-      handle: (request) => evenly(() => signUpBy(request)),
+      async handle(request) {
+        const wanted = readBody(signUp, request.body);
+        if (wanted instanceof Refusal) return wanted;
+        return evenly(() => signUpBy(desk, request, wanted));
+      },
     },
     {
       method: "POST",
@@ -22,37 +26,39 @@ export function signUpRoutes(desk: Desk): PublicRoute[] {
       async handle(request) {
         const refusal = await desk.admit(request);
         if (refusal) return refusal;
-        const wanted = readBody(verification, request.body);
-        if (wanted instanceof Refusal) return wanted.param === "token" ? invalidToken() : wanted;
-        return (await credentials.verify(wanted.token)) ? done({}) : invalidToken();
+        const given = readBody(verification, request.body);
+        if (given instanceof Refusal) return given.param === "token" ? invalidToken() : given;
+        return (await desk.credentials.verify(given.token)) ? done({}) : invalidToken();
       },
     },
   ];
+}
 
-  /** The same answer and the same work, whether there is an account already: only its owner's mail tells. */
-  async function signUpBy(request: PlainRequest): Promise<PlainResponse | Refusal> {
-    const wanted = readBody(signUp, request.body);
-    if (wanted instanceof Refusal) return wanted;
-    const { email, password } = wanted;
-    const language = wanted.language ?? desk.options.language;
-    const refusal = await desk.admit(request, ["signUp", desk.remoteOf(request)], ["mail", email]);
-    if (refusal) return refusal;
-    if (mailer.isFull) return busy();
-    const passwordHash = await passwords.hash(password);
-    if (passwordHash === "busy") return busy();
-    const accountId = newId(services.clock.now());
-    const created = await services.ledger.createAccount({ id: accountId, email });
-    if (created === "created") {
-      await credentials.add(accountId, passwordHash, language);
-      mailer.take(() => desk.linkMail("verify", { accountId, email }, language));
-    } else {
-      mailer.take(async () => {
-        const account = await credentials.ofEmail(email);
-        return account && desk.linkMail("taken", account, account.language ?? language);
-      });
-    }
-    return done({}, 202);
+/** The same answer and the same work, whether there is an account already: only its owner's mail tells. */
+async function signUpBy(
+  desk: Desk,
+  request: PlainRequest,
+  wanted: v.InferOutput<typeof signUp>,
+): Promise<PlainResponse | Refusal> {
+  const { credentials, services, mailer } = desk;
+  const { email, password, language = desk.options.language } = wanted;
+  const refusal = await desk.admit(request, ["signUp", desk.remoteOf(request)], ["mail", email]);
+  if (refusal) return refusal;
+  if (mailer.isFull) return busy();
+  const passwordHash = await desk.passwords.hash(password);
+  if (passwordHash === "busy") return busy();
+  const accountId = newId(services.clock.now());
+  const created = await services.ledger.createAccount({ id: accountId, email });
+  if (created === "created") {
+    await credentials.add(accountId, passwordHash, language);
+    mailer.take(() => desk.linkMail("verify", { accountId, email }, language));
+  } else {
+    mailer.take(async () => {
+      const account = await credentials.ofEmail(email);
+      return account && desk.linkMail("taken", account, account.language ?? language);
+    });
   }
+  return done({}, 202);
 }
 
 export function resendRoute(desk: Desk): CustomerRoute {
