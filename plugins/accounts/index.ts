@@ -10,7 +10,7 @@ import { keyRoutes } from "./routes/keys.ts";
 import { meRoutes } from "./routes/me.ts";
 import { changePasswordRoute, forgottenPasswordRoutes } from "./routes/password.ts";
 import { sessionRoutes, signInRoute } from "./routes/sign-in.ts";
-import { resendRoute, signUpRoutes } from "./routes/sign-up.ts";
+import { signUpRoutes } from "./routes/sign-up.ts";
 import { masterKeysOf } from "./sealing/master-keys.ts";
 import { rotate } from "./sealing/rotate.ts";
 import { Sealer } from "./sealing/sealer.ts";
@@ -69,7 +69,6 @@ export default function accounts(services: Services, settings: Options): Plugin 
       ]);
       addCustomerRoutes(router, services, PREFIX, [
         ...meRoutes(desk),
-        resendRoute(desk),
         changePasswordRoute(desk),
         ...sessionRoutes(desk),
         ...keyRoutes(desk),

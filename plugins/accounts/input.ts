@@ -26,6 +26,7 @@ const token = matching(/^[\w-]{43}$/, TOKEN);
 export const signUp = mapping({ email, password: newPassword, language: v.optional(language) });
 export const signIn = mapping({ email, password: givenPassword });
 export const verification = mapping({ token });
+export const resend = mapping({ email });
 export const forgotten = mapping({ email, language: v.optional(language) });
 export const reset = mapping({ token, password: newPassword });
 export const change = mapping({ current: givenPassword, password: newPassword });

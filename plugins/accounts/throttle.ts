@@ -23,6 +23,8 @@ const RATES = {
   signUp: { burst: 20, periodS: HOUR_S / 20 },
   /** Mails to one address, whoever asks for them. */
   mail: { burst: 3, periodS: 10 * MINUTE_S },
+  /** Links sent again because somebody signed in too early. */
+  reminder: { burst: 1, periodS: 10 * MINUTE_S },
   /** Keys made by one account, revoked ones included. */
   key: { burst: 30, periodS: HOUR_S / 60 },
 } satisfies Record<string, Rate>;

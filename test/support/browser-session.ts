@@ -46,7 +46,8 @@ export class BrowserSession {
       ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    const json = text === "" ? {} : JSON.parse(text);
+    const isJson = response.headers.get("content-type") === "application/json";
+    const json = isJson && text !== "" ? JSON.parse(text) : {};
     const [cookie] = response.headers.getSetCookie();
     if (cookie !== undefined) this.cookie = cookie.split(";")[0];
     if (typeof json.csrf_token === "string") this.csrfToken = json.csrf_token;

@@ -8,6 +8,7 @@ import {
 } from "../../../core/http/json-route.ts";
 import { Refusal } from "../../../core/refusal.ts";
 import { cookieOf, forgottenCookie } from "../cookie.ts";
+import type { Credentials } from "../credentials.ts";
 import { busy, type Desk } from "../desk.ts";
 import { signIn } from "../input.ts";
 import { csrfTokenOf } from "../secret.ts";
@@ -15,7 +16,10 @@ import { suspended } from "../sessions.ts";
 import type { Attempt } from "../throttle.ts";
 import { accountBody } from "./me.ts";
 
-/** A session for whoever knows the password. */
+/**
+ * A session for whoever knows the password of an account whose address is verified. Before that there is none:
+ * a stranger could sign up with any address, and learn by signing in whether it had an account before.
+ */
 export function signInRoute(desk: Desk): PublicRoute {
   const { credentials, passwords, sessions, throttle } = desk;
   return {
@@ -39,6 +43,10 @@ export function signInRoute(desk: Desk): PublicRoute {
         return busy();
       }
       if (!isRight || !account || passwordHash === undefined) return wrong();
+      if (!account.isEmailVerified) {
+        remind(desk, account);
+        return wrong();
+      }
       await throttle.giveBack(...tries);
       if (account.status !== "active") return suspended();
       const token = await sessions.open(account.accountId, passwordHash, request);
@@ -101,8 +109,17 @@ export function sessionRoutes(desk: Desk): CustomerRoute[] {
   }
 }
 
-/** One answer for a wrong password, no password and no account. */
+/** Sends the link again. By a limit of its own: whoever sees that of other mails move would learn from it. */
+function remind(desk: Desk, account: Credentials): void {
+  desk.mailer.take(async () => {
+    const refusal = await desk.throttle.take(["reminder", account.email]);
+    return refusal ? undefined : desk.linkMail("verify", account, desk.languageOf(account));
+  });
+}
+
+/** One answer for a wrong password, no password, no account, and an address that is not verified. */
 function wrong(): Refusal {
-  const message = "The e-mail address or the password is wrong.";
+  const message =
+    "The e-mail address or the password is wrong, or the address is not verified yet: look for our mail.";
   return new Refusal(401, "authentication_error", message, { code: "wrong_credentials" });
 }

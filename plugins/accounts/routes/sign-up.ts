@@ -1,12 +1,12 @@
 import type * as v from "valibot";
 import { readBody } from "../../../core/http/json-input.ts";
-import { type CustomerRoute, done, type PublicRoute } from "../../../core/http/json-route.ts";
+import { done, type PublicRoute } from "../../../core/http/json-route.ts";
 import type { PlainRequest, PlainResponse } from "../../../core/http/router.ts";
 import { newId } from "../../../core/id.ts";
 import { Refusal } from "../../../core/refusal.ts";
 import { busy, type Desk, invalidToken } from "../desk.ts";
 import { evenly } from "../evenly.ts";
-import { signUp, verification } from "../input.ts";
+import { resend, signUp, verification } from "../input.ts";
 
 /** New accounts, and the proof that their e-mail address is their owner's. */
 export function signUpRoutes(desk: Desk): PublicRoute[] {
@@ -29,6 +29,24 @@ export function signUpRoutes(desk: Desk): PublicRoute[] {
         const given = readBody(verification, request.body);
         if (given instanceof Refusal) return given.param === "token" ? invalidToken() : given;
         return (await desk.credentials.verify(given.token)) ? done({}) : invalidToken();
+      },
+    },
+    {
+      method: "POST",
+      path: "/verification/resend",
+      async handle(request) {
+        const given = readBody(resend, request.body);
+        if (given instanceof Refusal) return given;
+        const refusal = await desk.admit(request, ["mail", given.email]);
+        if (refusal) return refusal;
+        // Whether there is an account that waits for it is found out behind the answer.
+        const isTaken = desk.mailer.take(async () => {
+          const account = await desk.credentials.ofEmail(given.email);
+          if (!account || account.passwordHash === null || account.isEmailVerified)
+            return undefined;
+          return desk.linkMail("verify", account, desk.languageOf(account));
+        });
+        return isTaken ? done({}, 202) : busy();
       },
     },
   ];
@@ -59,21 +77,4 @@ async function signUpBy(
     });
   }
   return done({}, 202);
-}
-
-export function resendRoute(desk: Desk): CustomerRoute {
-  return {
-    method: "POST",
-    path: "/verification/resend",
-    async handle(_, { accountId, email, isEmailVerified }) {
-      if (isEmailVerified) return done({}, 202);
-      const refusal = await desk.throttle.take(["mail", email]);
-      if (refusal) return refusal;
-      const isTaken = desk.mailer.take(async () => {
-        const account = await desk.credentials.ofAccount(accountId);
-        return account && desk.linkMail("verify", account, desk.languageOf(account));
-      });
-      return isTaken ? done({}, 202) : busy();
-    },
-  };
 }

@@ -47,7 +47,7 @@ export const account = {
   "signup.sent.title": "Look into your mailbox",
   "signup.sent.text": "We have sent a mail to {email}. Open the link in it to confirm the address.",
   "signup.sent.hint":
-    "Nothing there after a minute? Look among the spam, or sign in and have it sent again.",
+    "Nothing there after a minute? Look among the spam, or sign in, which sends it again.",
   "verify.title": "Confirm the address",
   "verify.working": "One moment…",
   "verify.done.title": "Address confirmed",
@@ -173,7 +173,8 @@ export const account = {
     "The model's provider cannot be reached just now. Nothing was charged for what did not arrive.",
   "error.503": "The service is under maintenance. Please try again shortly.",
   "error.not_signed_in": "Please sign in.",
-  "error.wrong_credentials": "E-mail or password is wrong.",
+  "error.wrong_credentials":
+    "E-mail or password is wrong, or the address is not confirmed yet: look into your mailbox.",
   "error.wrong_password": "The current password is wrong.",
   "error.wrong_csrf_token": "This page is out of date. Please load it again.",
   "error.wrong_origin": "This page has another address than the gateway expects.",

@@ -48,7 +48,7 @@ export const account = {
   "signup.sent.text":
     "Chúng tôi đã gửi thư tới {email}. Mở liên kết trong thư để xác nhận địa chỉ.",
   "signup.sent.hint":
-    "Sau một phút vẫn chưa thấy? Hãy xem mục thư rác, hoặc đăng nhập rồi yêu cầu gửi lại.",
+    "Sau một phút vẫn chưa thấy? Hãy xem mục thư rác, hoặc đăng nhập để được gửi lại.",
   "verify.title": "Xác nhận địa chỉ email",
   "verify.working": "Xin chờ một chút…",
   "verify.done.title": "Đã xác nhận",
@@ -175,7 +175,8 @@ export const account = {
     "Hiện không kết nối được nhà cung cấp mô hình. Phần chưa nhận được không bị tính tiền.",
   "error.503": "Dịch vụ đang bảo trì. Vui lòng thử lại sau ít phút.",
   "error.not_signed_in": "Vui lòng đăng nhập.",
-  "error.wrong_credentials": "Email hoặc mật khẩu không đúng.",
+  "error.wrong_credentials":
+    "Email hoặc mật khẩu không đúng, hoặc địa chỉ chưa được xác nhận: hãy xem hộp thư của bạn.",
   "error.wrong_password": "Mật khẩu hiện tại không đúng.",
   "error.wrong_csrf_token": "Trang đã cũ. Vui lòng tải lại trang.",
   "error.wrong_origin": "Địa chỉ trang này không khớp với máy chủ.",

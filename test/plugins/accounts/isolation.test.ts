@@ -7,7 +7,15 @@ import { bootInProcess, type GatewayInProcess } from "./in-process.ts";
 type SignedUp = Awaited<ReturnType<typeof signedUp>>;
 
 /** What whoever is not signed in may ask. */
-const PUBLIC = new Set(["/sign-up", "/verify", "/sign-in", "/password/forgot", "/password/reset"]);
+const PUBLIC = new Set([
+  "/sign-up",
+  "/verify",
+  "/verification/resend",
+  "/sign-in",
+  "/password/forgot",
+  "/password/reset",
+  "/catalogue",
+]);
 const PREFIX = "/account/v1";
 
 describe("an account", () => {

@@ -11,6 +11,7 @@ import {
   signedUp,
 } from "../../support/browser-session.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { ledgerSql } from "../../support/ledger-sql.ts";
 import { type TestMailServer, tokenIn } from "../../support/mail-server.ts";
 
 describe("sign-up", () => {
@@ -62,6 +63,7 @@ describe("sign-up", () => {
     await customer.post("/sign-up", { email, password: PASSWORD, language: "en" });
     const [mail] = await mailServer.mailsTo(email);
     assert.match(mail?.subject ?? "", /Verify.*Xác minh/);
+    await customer.post("/verify", { token: tokenIn(mail) });
     assert.equal((await customer.signIn(email)).body.account.language, "en");
     assert.equal((await customer.post("/me", { language: "vi" })).body.language, "vi");
     assert.equal((await customer.get("/me")).body.language, "vi");
@@ -71,7 +73,8 @@ describe("sign-up", () => {
   it("knows an address in any case of letters, and with space around it", async () => {
     const email = newEmail();
     await visitor().post("/sign-up", { email: ` ${email.toUpperCase()} `, password: PASSWORD });
-    await mailServer.mailsTo(email);
+    const [mail] = await mailServer.mailsTo(email);
+    await visitor().post("/verify", { token: tokenIn(mail) });
     assert.equal((await visitor().signIn(email.toUpperCase())).status, 200);
   });
 
@@ -111,27 +114,63 @@ describe("sign-up", () => {
     for (const password of ["0123456789", "🔑".repeat(200)]) {
       const email = newEmail();
       assert.equal((await visitor().post("/sign-up", { email, password })).status, 202);
+      const [mail] = await mailServer.mailsTo(email);
+      await visitor().post("/verify", { token: tokenIn(mail) });
       assert.equal((await visitor().signIn(email, password)).status, 200);
     }
   });
 
-  it("makes no key until the address is verified, and says so", async () => {
+  it("lets nobody in until the address is verified, and sends the link again", async () => {
     const customer = visitor();
     const email = newEmail();
     await customer.post("/sign-up", { email, password: PASSWORD });
-    assert.equal((await customer.signIn(email)).body.account.email_verified, false);
+    const early = await customer.signIn(email);
+    assert.deepEqual([early.status, early.code], [401, "wrong_credentials"]);
+    assert.equal(customer.cookie, undefined);
+    // The right password has the link sent again, once; asking for it does as well.
+    await mailServer.mailsTo(email, 2);
+    await customer.signIn(email);
+    assert.equal((await customer.post("/verification/resend", { email })).status, 202);
+    const mails = await mailServer.mailsTo(email, 3);
+    // Any of the links is good, and a second look at one does no harm.
+    for (const mail of mails) {
+      assert.equal((await visitor().post("/verify", { token: tokenIn(mail) })).status, 200);
+    }
+    assert.equal((await customer.signIn(email)).body.account.email_verified, true);
+    assert.equal((await customer.post("/keys", { name: "now" })).status, 201);
+    assert.equal((await mailServer.mailsTo(email)).length, 3);
+  });
+
+  it("makes no key for an address that is not verified, even for who is signed in", async () => {
+    const customer = await signedUp(gateway, mailServer);
+    await ledgerSql(
+      gateway,
+      `update account_credentials set verified_at = null where account_id = '${customer.accountId}'`,
+    );
     const refused = await customer.post("/keys", { name: "too soon" });
     assert.deepEqual([refused.status, refused.code], [403, "email_not_verified"]);
-    assert.equal((await customer.post("/verification/resend")).status, 202);
-    const [, again] = await mailServer.mailsTo(email, 2);
-    assert.equal((await visitor().post("/verify", { token: tokenIn(again) })).status, 200);
-    assert.equal((await customer.post("/keys", { name: "now" })).status, 201);
-    // Once verified there is nothing to send.
-    assert.equal((await customer.post("/verification/resend")).status, 202);
-    // The older link is as good, and a second look at one does no harm.
-    const [first] = await mailServer.mailsTo(email);
-    assert.equal((await visitor().post("/verify", { token: tokenIn(first) })).status, 200);
-    assert.equal((await mailServer.mailsTo(email)).length, 2);
+    assert.equal((await customer.get("/me")).body.email_verified, false);
+  });
+
+  it("sends no link again where there is nothing to verify", async () => {
+    const customer = await signedUp(gateway, mailServer);
+    const nobody = newEmail();
+    const answers = [];
+    for (const email of [customer.email, nobody]) {
+      answers.push(await visitor().post("/verification/resend", { email }));
+    }
+    assert.deepEqual(
+      answers.map(({ status, text }) => [status, text]),
+      [
+        [202, "{}"],
+        [202, "{}"],
+      ],
+    );
+    // A mail that is sent shows that those before it were not.
+    await visitor().post("/password/forgot", { email: customer.email });
+    const [, second] = await mailServer.mailsTo(customer.email, 2);
+    assert.match(second?.subject ?? "", /Reset your password/);
+    assert.ok(!mailServer.mails.some((mail) => JSON.stringify(mail.to).includes(nobody)));
   });
 
   it("refuses tokens that are none, and those of another purpose", async () => {
@@ -148,14 +187,14 @@ describe("sign-up", () => {
     const email = newEmail();
     const customer = visitor();
     await customer.post("/sign-up", { email, password: PASSWORD });
-    await customer.signIn(email);
-    assert.equal((await customer.post("/verification/resend")).status, 202);
+    assert.equal((await customer.post("/verification/resend", { email })).status, 202);
     assert.equal((await visitor().post("/password/forgot", { email })).status, 202);
-    for (const [session, path, body] of [
-      [customer, "/verification/resend", {}],
-      [visitor(), "/password/forgot", { email }],
-      [visitor(), "/sign-up", { email, password: PASSWORD }],
+    for (const [path, body] of [
+      ["/verification/resend", { email }],
+      ["/password/forgot", { email }],
+      ["/sign-up", { email, password: PASSWORD }],
     ] as const) {
+      const session = visitor();
       const answer = await session.post(path, body);
       assert.deepEqual([answer.status, answer.code], [429, "too_many_attempts"], path);
       const waitS = Number(answer.headers.get("retry-after"));
@@ -217,6 +256,29 @@ describe("sign-up", () => {
       ];
       assert.deepEqual([there.status, there.text], [nowhere.status, nowhere.text]);
       assert.deepEqual(comparable(there.headers), comparable(nowhere.headers));
+    });
+
+    it("to somebody who signs up, and then signs in to see whose password counts", async () => {
+      const taken = newEmail();
+      // By an operator, so that no mail to it counts yet.
+      await admin(gateway, "POST", "/accounts", { email: taken });
+      const answers = [];
+      for (const email of [taken, newEmail()]) {
+        const spy = visitor();
+        const password = "of the stranger";
+        await spy.post("/sign-up", { email, password });
+        const statuses: unknown[] = [];
+        // Right or wrong, as many tries as any.
+        for (let n = 0; n < 7; n++) statuses.push((await spy.signIn(email, password)).text);
+        // Nor do the mails that are left tell.
+        for (let n = 0; n < 3; n++) {
+          statuses.push((await visitor().post("/password/forgot", { email })).status);
+        }
+        answers.push(statuses);
+      }
+      const [there, nowhere] = answers;
+      assert.deepEqual(there?.slice(0, 5), nowhere?.slice(0, 5));
+      for (const last of [there, nowhere]) assert.deepEqual(last?.slice(7), [202, 202, 429]);
     });
 
     it("by a wrong password, nor whether it has one", async () => {

@@ -53,7 +53,7 @@ function unverified(): HTMLElement | null {
   if (!account || account.email_verified) return null;
   const resend = async () => {
     try {
-      await post("/verification/resend");
+      await post("/verification/resend", { email: account.email });
       toast(t("verification.resent"));
     } catch (error) {
       toast(failureText(error));
