@@ -99,8 +99,8 @@ function nameOf(entry: unknown): string {
 
 /** Makes an account with money and answers a key of it. */
 async function newKey(port: number): Promise<string> {
-  const { id } = await admin(port, "POST", "/accounts", { email: "bench@example.com" });
-  const credit = { amount_vnd: CREDIT_VND, reference: "bench" };
+  const { id } = await admin(port, "POST", "/accounts", { email: `bench-${port}@example.com` });
+  const credit = { amount_vnd: CREDIT_VND, reference: `bench-${port}` };
   await admin(port, "POST", `/accounts/${id}/credits`, credit);
   const { key } = await admin(port, "POST", `/accounts/${id}/keys`, { name: "bench" });
   return String(key);

@@ -1,5 +1,6 @@
 /** `npm run bench [-- scenario… --rounds N --seconds S --profile FOLDER]`: all scenarios, or those named. */
 import { parseArgs } from "node:util";
+import { backlog } from "./backlog.ts";
 import { Children } from "./children.ts";
 import { cpuScenarios } from "./cpu-scenarios.ts";
 import { idleStreams } from "./idle-streams.ts";
@@ -11,6 +12,7 @@ import { slowReaders } from "./slow-reader.ts";
 const scenarios: readonly Scenario[] = [
   ...cpuScenarios,
   redis,
+  backlog,
   latency,
   idleStreams,
   ...slowReaders,
