@@ -19,6 +19,7 @@ import { type ReconcileRow, reconcile } from "./reconcile.ts";
 /** A first call waits this long for its wallet to be read from the ledger. */
 const OPEN_TIMEOUT_MS = 1_000;
 const OPEN_ATTEMPTS = 3;
+const TELL_AGAIN_MS = 1_000;
 
 export type WalletHold =
   | Exclude<HoldResult, { kind: "unknown" }>
@@ -36,6 +37,8 @@ export class Wallets {
   private readonly ledger: Ledger;
   /** The last movement of each account that has one under way, so that the next waits for it. */
   private readonly movements = new Map<string, Promise<unknown>>();
+  /** Movements that the ledger has, and the hot store could not be told of yet. */
+  private readonly untold = new Set<string>();
 
   constructor(stores: { readonly hot: HotStore; readonly ledger: Ledger }) {
     this.hot = stores.hot;
@@ -181,7 +184,36 @@ export class Wallets {
 
   private async tellHot(wallet: WalletSnapshot, releasedCallId: string | null): Promise<void> {
     const { accountId, creditVersion, creditedMicroVnd } = wallet;
-    await this.hot.credit({ accountId, creditVersion, creditedMicroVnd, releasedCallId });
+    try {
+      await this.hot.credit({ accountId, creditVersion, creditedMicroVnd, releasedCallId });
+    } catch (error) {
+      void this.tellLater(accountId, releasedCallId);
+      throw error;
+    }
+  }
+
+  /** Whoever has paid while the hot store was away can spend it when it is back, though nobody asks again. */
+  private async tellLater(accountId: string, releasedCallId: string | null): Promise<void> {
+    const what = `${accountId} ${releasedCallId}`;
+    if (this.untold.has(what)) return;
+    this.untold.add(what);
+    for (let isTold = false; !isTold; ) {
+      await delay(TELL_AGAIN_MS, undefined, { ref: false });
+      isTold = await this.tellAgain(accountId, releasedCallId);
+    }
+    this.untold.delete(what);
+  }
+
+  private async tellAgain(accountId: string, releasedCallId: string | null): Promise<boolean> {
+    try {
+      const wallet = await this.ledger.wallet(accountId);
+      if (wallet === undefined) return true;
+      const { creditVersion, creditedMicroVnd } = wallet;
+      await this.hot.credit({ accountId, creditVersion, creditedMicroVnd, releasedCallId });
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /** Movements of one account in turn, so that the hot store hears of them in the order of their commits. */
