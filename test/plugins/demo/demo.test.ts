@@ -46,8 +46,10 @@ describe("demo: the first start of the default config", () => {
     assert.ok(Number(balance) < 100_000 && Number(balance) > 99_990, balance);
   });
 
-  it("mentions no dashboard where there is none", async () => {
-    assert.ok(!(await greeting()).includes("/dashboard"));
+  it("tells how to sign in on the dashboard", async () => {
+    const password = readFileSync(join(gateway.data, "demo-password"), "utf8").trim();
+    const line = `${gateway.url}/dashboard, sign in as demo@tollgate.local / ${password}\n`;
+    assert.ok((await greeting()).includes(line));
   });
 
   it("lets its account sign in by a password that only the owner of the data can read", async () => {
@@ -96,4 +98,18 @@ describe("demo: the first start of the default config", () => {
     const response = await fetch(`${gateway.url}/v1/models`, { headers });
     assert.equal(response.status, 200);
   });
+});
+
+it("demo: mentions no dashboard where there is none", async () => {
+  const gateway = await startGateway({ plugins: { demo: true, dashboard: false } });
+  try {
+    const deadline = performance.now() + 5_000;
+    while (!gateway.logs.includes("npm run admin -- help")) {
+      assert.ok(performance.now() < deadline, gateway.logs);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    assert.ok(!gateway.logs.includes("/dashboard"));
+  } finally {
+    await gateway.close();
+  }
 });
