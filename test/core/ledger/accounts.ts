@@ -75,6 +75,7 @@ export function accountTests(get: () => LedgerUnderTest): void {
       requestsPerMinute: null,
       accountStatus: "active",
       discountBps: 0,
+      creditVersion: 0,
     };
     assert.deepEqual({ ...(await ledger.keyByHash(key.hash)) }, expected);
     const revoked = { ...expected, status: "revoked" };
