@@ -13,8 +13,14 @@ import type { Counts } from "./support/count-reporter.ts";
  * Arguments are parts of file names: `npm test -- alias sse` runs the matching files only.
  */
 const testFolder = fileURLToPath(new URL(".", import.meta.url));
-const TEST_TIMEOUT_MS = 240_000;
+const TEST_TIMEOUT_MS = 480_000;
 const SLOWEST_SHOWN = 15;
+/** Folders and files, relative to this one. */
+const ONCE = [
+  ...["bench/", "chaos/", "core/hot/redis/", "core/ledger/", "e2e/browser/"],
+  ...["e2e/failpoints", "e2e/operator", "e2e/retention", "e2e/top-up"],
+  ...["plugins/accounts/", "plugins/dashboard/", "plugins/topup/"],
+];
 const reporter = join(testFolder, "support", "count-reporter.js");
 
 async function main(): Promise<void> {
@@ -41,9 +47,13 @@ async function main(): Promise<void> {
   process.exitCode = total.failed > 0 || total.passed === 0 ? 1 : 0;
 }
 
-/** Long tests of what does not depend on the version of Node: pages in a browser, chaos, the load generator. */
+/**
+ * Tests of what does not depend on the version of Node: the pages in a browser, Lua and SQL, what becomes of money
+ * when processes die, the load generator. They take long, and run once.
+ */
 function isOnce(file: string): boolean {
-  return /\/(?:browser|chaos|bench)\//.test(file);
+  const name = relative(testFolder, file);
+  return ONCE.some((beginning) => name.startsWith(beginning));
 }
 
 function tellTimes(counts: Counts, wholeMs: number): void {
