@@ -8,6 +8,7 @@ import { showShell } from "./shell.ts";
 import { t } from "./text.ts";
 
 let leaving = new AbortController();
+let pagesShown = 0;
 
 /** Follows the links of the pages without loading the document anew, and shows the page of the address. */
 export function startRouter(): void {
@@ -57,7 +58,10 @@ export async function show(): Promise<void> {
   }
   if (left.aborted) return;
   // Who does not see the page hears that there is a new one, and goes on reading from its beginning.
-  if (document.activeElement === document.body || document.activeElement === null) {
+  // The first page is read from the top of the document, as any other is.
+  const isUnfocused = document.activeElement === document.body || document.activeElement === null;
+  pagesShown += 1;
+  if (isUnfocused && pagesShown > 1) {
     root.focus({ preventScroll: true });
   }
   announce(title);

@@ -19,9 +19,7 @@ export class Attachments {
     type: "file",
     accept: TYPES.join(","),
     multiple: true,
-    class: "hidden",
-    tabindex: -1,
-    "aria-label": t("chat.attach"),
+    hidden: true,
   });
   private images: (ChatImage & { readonly bytes: number })[] = [];
 

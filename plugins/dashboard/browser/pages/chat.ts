@@ -95,7 +95,7 @@ function conversation({ root, left }: Place, catalogue: Catalogue, keys: readonl
   input.focus();
 
   async function answer(turn: Turn): Promise<void> {
-    if (turns.length === 0) fill(log);
+    log.querySelector(".welcome")?.remove();
     turns.push(turn);
     const view = new AnswerView(model.select.value);
     log.append(questionView(turn), view.element);
@@ -145,7 +145,7 @@ function chatModels({ models, popular }: Catalogue): Model[] {
 function welcome(): HTMLElement {
   return el(
     "div",
-    { class: "empty" },
+    { class: "empty welcome" },
     el("p", {}, t("chat.welcome")),
     el("p", { class: "hint" }, t("chat.private")),
   );

@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Page } from "playwright-core";
+import { credit, usage } from "../../support/admin.ts";
+import { prompt } from "../../support/ask.ts";
+import { signInByForm } from "../../support/dashboard.ts";
+import { until } from "../../support/requests.ts";
+import { type Stage, startStage, type Visitor } from "./stage.ts";
+
+/** A picture of one pixel. */
+const PNG = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYPj/HwADAgH/p0ZJ2QAAAABJRU5ErkJggg==",
+  "base64",
+);
+
+describe("the chat in a browser", () => {
+  let stage: Stage;
+  before(async () => {
+    stage = await startStage();
+  });
+  after(() => stage.close());
+
+  type Chatter = Visitor & { readonly accountId: string };
+  async function chatter(creditVnd: number): Promise<Chatter> {
+    const { page, complaints, session } = await stage.customer();
+    if (creditVnd > 0) await credit(stage.gateway, session.accountId, creditVnd);
+    await signInByForm(page, stage.url, session.email);
+    await page.goto(`${stage.url}/dashboard/chat`);
+    await page.getByRole("button", { name: "Tạo khóa cho trò chuyện" }).click();
+    await page.getByPlaceholder("Tin nhắn của bạn").waitFor();
+    return { page, complaints, accountId: session.accountId };
+  }
+
+  async function say(page: Page, text: string): Promise<void> {
+    await page.getByPlaceholder("Tin nhắn của bạn").fill(text);
+    await page.keyboard.press("Enter");
+  }
+
+  it("makes a key of its own, streams an answer and tells its cost", async () => {
+    const { page, complaints, accountId } = await chatter(50_000);
+    await say(page, prompt({ text: "Xin chào bạn", input_tokens: 20, output_tokens: 10 }));
+    await page.locator(".turn.assistant", { hasText: "Xin chào bạn" }).waitFor();
+    // 30 tokens at 36,000 đ a million.
+    await page.locator(".cost strong", { hasText: "1,08 đ" }).waitFor();
+    await page.getByText("20 token vào, 10 ra").waitFor();
+    const [call] = await usage(stage.gateway, accountId);
+    assert.equal(call?.["endpoint"], "/v1/chat/completions");
+    assert.equal(call?.["streamed"], true);
+
+    await page.getByLabel("Mô hình").selectOption("gpt-5.6-sol");
+    await say(page, prompt({ text: "again" }));
+    await page.locator(".turn.assistant", { hasText: "again" }).waitFor();
+    const keys = await page.request.get(`${stage.url}/account/v1/keys`);
+    assert.deepEqual(
+      (await keys.json()).data.map((key: { name: string }) => key.name),
+      ["Dashboard chat"],
+    );
+    assert.deepEqual(complaints, []);
+  });
+
+  it("sends what was said before, and forgets it in a new conversation", async () => {
+    const { page } = await chatter(50_000);
+    await say(page, prompt({ text: "first answer" }, "first question"));
+    await page.locator(".cost strong").waitFor();
+    await say(page, prompt({ echo: true }, "second question"));
+    const echoed = page.locator(".turn.assistant").nth(1);
+    await echoed.getByText("second question").first().waitFor();
+    const text = (await echoed.textContent()) ?? "";
+    assert.ok(text.includes("first question") && text.includes("first answer"), text);
+    await page.getByRole("button", { name: "Hội thoại mới" }).click();
+    await say(page, prompt({ echo: true }, "third question"));
+    const alone = page.locator(".turn.assistant");
+    await alone.getByText("third question").first().waitFor();
+    assert.ok(!((await alone.textContent()) ?? "").includes("first question"));
+  });
+
+  it("stops an answer half way, which costs what was said", async () => {
+    const { page, accountId } = await chatter(50_000);
+    await say(page, prompt({ output_tokens: 2000, event_delay_ms: 20 }));
+    const answer = page.locator(".turn.assistant .markdown");
+    await until(
+      "some of it is there",
+      async () => ((await answer.textContent()) ?? "").length > 40,
+    );
+    await page.getByRole("button", { name: "Dừng" }).click();
+    await page.getByText("đã dừng").waitFor();
+    await page.locator(".cost strong").waitFor();
+    const [call] = await usage(stage.gateway, accountId);
+    assert.equal(call?.["outcome"], "gone");
+    const tokens = Number(call?.["output_tokens"]);
+    assert.ok(tokens > 0 && tokens < 2000, String(tokens));
+    await page.getByRole("button", { name: "Gửi" }).waitFor();
+  });
+
+  it("shows what a model writes, and runs none of it", async () => {
+    const { page, complaints } = await chatter(50_000);
+    const evil = [
+      "<img src=x onerror=alert(1)> <script>alert(2)</script>",
+      "[safe](https://example.com/a_(b)) [bad](javascript:alert(3)) ![pic](https://evil.test/x.png)",
+      "**bold** and `code <b>` and *soft*",
+      "```js\nalert('<i>')\n```",
+      "| a | b |\n|---|---|\n| 1 | <u>2</u> |",
+    ].join("\n\n");
+    await say(page, prompt({ text: evil }));
+    const answer = page.locator(".turn.assistant .markdown");
+    await page.locator(".cost strong").waitFor();
+    const made = await answer.evaluate((element) => ({
+      tags: [...new Set([...element.querySelectorAll("*")].map((one) => one.localName))].sort(),
+      links: [...element.querySelectorAll("a")].map((link) => `${link.href} ${link.rel}`),
+      text: element.textContent ?? "",
+      code: element.querySelector("pre")?.textContent,
+    }));
+    for (const tag of ["img", "script", "b", "i", "u"]) assert.ok(!made.tags.includes(tag), tag);
+    for (const tag of ["strong", "em", "code", "pre", "table"]) {
+      assert.ok(made.tags.includes(tag), tag);
+    }
+    assert.deepEqual(made.links, [
+      "https://example.com/a_(b) noopener noreferrer nofollow",
+      "https://evil.test/x.png noopener noreferrer nofollow",
+    ]);
+    assert.ok(made.text.includes("<script>alert(2)</script>"));
+    assert.equal(made.code, "alert('<i>')");
+    await answer.getByRole("button", { name: "Sao chép mã" }).click();
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "alert('<i>')");
+    assert.deepEqual(complaints, []);
+  });
+
+  it("sends pictures to models that see, and offers it for no others", async () => {
+    const { page, complaints } = await chatter(50_000);
+    const attach = page.getByRole("button", { name: "Đính kèm ảnh" });
+    await page.locator("input[type=file]").setInputFiles([
+      { name: "dot.png", mimeType: "image/png", buffer: PNG },
+      { name: "notes.pdf", mimeType: "application/pdf", buffer: PNG },
+    ]);
+    await page.getByText("Chỉ đọc được ảnh PNG").first().waitFor();
+    await page.getByRole("img", { name: "dot.png" }).waitFor();
+    await say(page, prompt({ echo: true }));
+    const answer = page.locator(".turn.assistant .markdown");
+    await answer.getByText("image/png").first().waitFor();
+    assert.ok(((await answer.textContent()) ?? "").includes(PNG.toString("base64").slice(0, 40)));
+    await page.locator(".turn.user img").waitFor();
+    await page.getByLabel("Mô hình").selectOption("deepseek-v4-flash");
+    await attach.waitFor({ state: "hidden" });
+    assert.deepEqual(complaints, []);
+  });
+
+  it("says kindly that there is no money, and where to top up", async () => {
+    const { page, complaints } = await chatter(0);
+    await say(page, prompt({ text: "never said" }));
+    await page.getByText("Số dư không đủ cho lượt gọi này.").waitFor();
+    const link = page.getByRole("alert").getByRole("link", { name: "Nạp tiền" });
+    assert.equal(await link.getAttribute("href"), "/dashboard/top-up");
+    assert.deepEqual(
+      complaints.filter((text) => !/status of 402/.test(text)),
+      [],
+    );
+  });
+
+  it("says that a provider failed, before an answer and amid one", async () => {
+    const { page } = await chatter(50_000);
+    await say(page, prompt({ status: 503 }));
+    await page.getByText("Hiện không kết nối được nhà cung cấp").waitFor();
+    // Another provider: the gateway spares the first for a while.
+    await page.getByLabel("Mô hình").selectOption("gpt-5.6-sol");
+    await say(page, prompt({ output_tokens: 50, error_after_events: 6 }));
+    await page.getByRole("alert").nth(1).getByText("nhà cung cấp").waitFor();
+    const heard = await page.locator(".turn.assistant .markdown").nth(1).textContent();
+    assert.notEqual(heard, "");
+    await say(page, prompt({ text: "well again" }));
+    await page.getByText("well again", { exact: true }).waitFor();
+  });
+});

@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { credit } from "../../support/admin.ts";
+import { ask, bodyOf } from "../../support/ask.ts";
+import { PASSWORD } from "../../support/browser-session.ts";
+import { signInByForm } from "../../support/dashboard.ts";
+import { type Stage, startStage } from "./stage.ts";
+
+describe("a customer in a browser", () => {
+  let stage: Stage;
+  before(async () => {
+    stage = await startStage();
+  });
+  after(() => stage.close());
+
+  it("comes from sign-up by a mail to a key and a first call", async () => {
+    const { page, complaints } = await stage.visitor();
+    const email = "an.nguyen@tollgate.test";
+    await page.goto(`${stage.url}/dashboard`);
+    await page.getByRole("link", { name: "Tạo tài khoản" }).click();
+    await page.getByLabel("Email").fill(email);
+    await page.getByLabel("Mật khẩu").fill(PASSWORD);
+    await page.getByRole("button", { name: "Tạo tài khoản" }).click();
+    await page.getByText(`Chúng tôi đã gửi thư tới ${email}`).waitFor();
+
+    // Signed in before the address is confirmed, there is a balance, and no way to a key.
+    await signInByForm(page, stage.url, email);
+    await page.getByText(`Hãy xác nhận địa chỉ ${email}`).waitFor();
+    await page.getByRole("link", { name: "Khóa API" }).click();
+    await page.getByRole("button", { name: "Tạo khóa" }).click();
+    await page.getByLabel("Tên khóa").fill("laptop");
+    await page.getByRole("dialog").getByRole("button", { name: "Tạo khóa" }).click();
+    await page.getByText("Hãy xác nhận địa chỉ email trước.").waitFor();
+    await page.keyboard.press("Escape");
+
+    const [mail] = await stage.mailServer.mailsTo(email);
+    const link = /https?:\/\/\S+\/dashboard\/verify#token=[\w-]+/.exec(mail?.text ?? "")?.[0];
+    assert.ok(link, mail?.text);
+    await page.goto(link);
+    await page.getByText("Giờ bạn có thể tạo khóa API").waitFor();
+    assert.ok(!page.url().includes("token"), "the token has left the address");
+    await page.getByRole("link", { name: "Tiếp tục" }).click();
+
+    await page.getByRole("button", { name: "Tạo khóa" }).click();
+    await page.getByLabel("Tên khóa").fill("laptop");
+    await page.getByRole("dialog").getByRole("button", { name: "Tạo khóa" }).click();
+    const shown = await page.locator("[data-secret]").textContent();
+    await page.getByRole("dialog").getByRole("button", { name: "Sao chép khóa" }).click();
+    const key = await page.evaluate(() => navigator.clipboard.readText());
+    assert.equal(key, shown);
+    assert.match(key, /^tg-/);
+    await page.getByRole("button", { name: "Xong" }).click();
+
+    const me = await (await page.request.get(`${stage.url}/account/v1/me`)).json();
+    await credit(stage.gateway, me.id, 50_000);
+    const reply = await ask(stage.url, key, "/v1/messages", bodyOf("/v1/messages"));
+    assert.equal(reply.status, 200, await reply.text());
+    await page.getByRole("link", { name: "Tổng quan" }).click();
+    await page.locator(".calls tbody tr").first().waitFor();
+    assert.match(
+      (await page.locator(".calls tbody").textContent()) ?? "",
+      /claude-opus-5-5.*laptop/,
+    );
+    assert.match((await page.locator(".balance .figure").textContent()) ?? "", /^49\.\d{3} đ$/);
+    assert.deepEqual(
+      complaints.filter((text) => !/status of 403/.test(text)),
+      [],
+    );
+  });
+
+  it("signs in by the keyboard alone, and skips to the content", async () => {
+    const { page, complaints, session } = await stage.customer();
+    await page.goto(`${stage.url}/dashboard/usage`);
+    await page.getByRole("heading", { name: "Đăng nhập" }).waitFor();
+    const focused = () => page.evaluate(() => document.activeElement?.getAttribute("name"));
+    for (let presses = 0; (await focused()) !== "email"; presses += 1) {
+      assert.ok(presses < 20, "the tab key leads to the address");
+      await page.keyboard.press("Tab");
+    }
+    await page.keyboard.type(session.email);
+    await page.keyboard.press("Tab");
+    assert.equal(await focused(), "password");
+    await page.keyboard.type("wrong password");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").getByText("Email hoặc mật khẩu không đúng.").waitFor();
+    assert.equal(await focused(), "password");
+    await page.keyboard.press("Control+A");
+    await page.keyboard.type(PASSWORD);
+    await page.keyboard.press("Enter");
+    // Where they wanted to go in the first place.
+    await page.getByRole("heading", { name: "Sử dụng" }).waitFor();
+    assert.ok(page.url().endsWith("/dashboard/usage"));
+
+    await page.reload();
+    await page.getByRole("heading", { name: "Sử dụng" }).waitFor();
+    await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
+    await page.keyboard.press("Tab");
+    const skip = page.getByRole("link", { name: "Tới nội dung chính" });
+    assert.ok(await skip.evaluate((link) => link === document.activeElement));
+    const outline = await skip.evaluate((link) => getComputedStyle(link).outlineStyle);
+    assert.equal(outline, "solid", "who uses the keyboard sees where they are");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.evaluate(() => document.activeElement?.id), "main");
+    assert.deepEqual(
+      complaints.filter((text) => !/status of 401/.test(text)),
+      [],
+    );
+  });
+
+  it("who has forgotten the password gets a new one by mail, and every session ends", async () => {
+    const { page, session } = await stage.customer();
+    await page.goto(`${stage.url}/dashboard/sign-in`);
+    await page.getByRole("link", { name: "Quên mật khẩu?" }).click();
+    await page.getByLabel("Email").fill(session.email);
+    await page.getByRole("button", { name: "Gửi liên kết" }).click();
+    await page.getByText("thư đang được gửi tới đó").waitFor();
+    const mails = await stage.mailServer.mailsTo(session.email, 2);
+    const link = /https?:\/\/\S+\/dashboard\/reset#token=[\w-]+/.exec(mails[1]?.text ?? "")?.[0];
+    assert.ok(link, mails[1]?.text);
+    await page.goto(link);
+    await page.getByLabel("Mật khẩu mới").fill("another long password");
+    await page.getByRole("button", { name: "Đặt mật khẩu" }).click();
+    await page.getByText("Mật khẩu mới đã được đặt").waitFor();
+    assert.equal((await session.get("/me")).status, 401);
+    assert.equal((await session.signIn(session.email, "another long password")).status, 200);
+  });
+
+  it("makes, copies and revokes keys, and is refused the eleventh", async () => {
+    const { page, complaints, session } = await stage.customer();
+    await signInByForm(page, stage.url, session.email);
+    await page.goto(`${stage.url}/dashboard/keys`);
+    const make = async (name: string) => {
+      await page.getByRole("button", { name: "Tạo khóa" }).click();
+      await page.getByLabel("Tên khóa").fill(name);
+      await page.getByRole("dialog").getByRole("button", { name: "Tạo khóa" }).click();
+    };
+    for (let n = 1; n <= 10; n += 1) {
+      await make(`key ${n}`);
+      await page.getByRole("button", { name: "Xong" }).click();
+    }
+    await page.getByText("10/10").waitFor();
+    await make("one too many");
+    await page.getByText("Bạn đã có đủ 10 khóa đang dùng").waitFor();
+    await page.keyboard.press("Escape");
+
+    await page.reload();
+    await page.getByRole("button", { name: "Sao chép khóa key 3" }).click();
+    await page.getByText("Đã chép").first().waitFor();
+    const key = await page.evaluate(() => navigator.clipboard.readText());
+    const models = () => fetch(`${stage.url}/v1/models`, { headers: { "x-api-key": key } });
+    assert.equal((await models()).status, 200, "a key that was copied later works");
+    await page.getByRole("button", { name: "Xem khóa key 3" }).click();
+    assert.equal(await page.locator("[data-secret]").textContent(), key);
+    await page.getByRole("button", { name: "Xong" }).click();
+
+    await page.getByRole("button", { name: "Thu hồi khóa key 3" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Hủy" }).click();
+    assert.equal((await models()).status, 200, "only asked");
+    await page.getByRole("button", { name: "Thu hồi khóa key 3" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Thu hồi" }).click();
+    await page.getByText("Khóa đã thu hồi (1)").waitFor();
+    await page.getByText("9/10").waitFor();
+    assert.equal((await models()).status, 401);
+    await make("room again");
+    await page.getByRole("button", { name: "Xong" }).click();
+    await page.getByText("10/10").waitFor();
+    assert.deepEqual(
+      complaints.filter((text) => !/status of 409/.test(text)),
+      [],
+    );
+  });
+
+  it("ends another session, and all of them", async () => {
+    const { page, session } = await stage.customer();
+    await signInByForm(page, stage.url, session.email);
+    await page.goto(`${stage.url}/dashboard/account`);
+    await page.getByRole("button", { name: "Kết thúc" }).click();
+    await page.getByRole("button", { name: "Kết thúc" }).waitFor({ state: "detached" });
+    assert.equal((await session.get("/me")).status, 401);
+    await page.getByLabel("Ngôn ngữ").selectOption("en");
+    await page.getByRole("heading", { name: "Account", exact: true }).waitFor();
+    await page.getByRole("button", { name: "Sign out everywhere" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Sign out everywhere" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    // The account remembers its language: it counts in a browser that knows nothing yet.
+    const { page: other } = await stage.visitor();
+    await signInByForm(other, stage.url, session.email);
+    await other.getByRole("heading", { name: "Overview" }).waitFor();
+  });
+});

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Page } from "playwright-core";
+import { topupSettings } from "../../plugins/dashboard/bank.ts";
+import { showCustomer } from "../../plugins/dashboard/show-customer.ts";
+import { signInByForm } from "../../support/dashboard.ts";
+import { faintTexts, unnamedControls } from "./inspect.ts";
+import { type Stage, startStage, type Visitor } from "./stage.ts";
+
+const PHONE = { width: 360, height: 640 };
+const DESKTOP = { width: 1280, height: 800 };
+const VISITOR_PAGES = ["sign-in", "sign-up", "forgot", "reset", "models", "how-to", "nowhere"];
+
+describe("every page in a browser", () => {
+  let stage: Stage;
+  let email: string;
+  let pages: string[];
+  before(async () => {
+    stage = await startStage({ plugins: { topup: topupSettings() } });
+    const { session, orderId } = await showCustomer(stage);
+    email = session.email;
+    const order = `top-up/${orderId}`;
+    pages = ["", "usage", "keys", "top-up", order, "models", "how-to", "account", "chat"];
+  });
+  after(() => stage.close());
+
+  async function visit(page: Page, path: string): Promise<void> {
+    await page.goto(`${stage.url}/dashboard/${path}`);
+    await page.locator("main h1").first().waitFor();
+    await page.waitForLoadState("networkidle");
+  }
+
+  /** Visits all pages, first as a visitor and then signed in. */
+  async function tour(visitor: Visitor, look: (path: string) => Promise<void>): Promise<void> {
+    for (const path of VISITOR_PAGES) {
+      await visit(visitor.page, path);
+      await look(path);
+    }
+    await signInByForm(visitor.page, stage.url, email);
+    for (const path of pages) {
+      await visit(visitor.page, path);
+      await look(path);
+    }
+    // A page that there is not is one all the same, and its status says so.
+    const isExpected = (text: string) => /status of 404 .*\/dashboard\/nowhere/.test(text);
+    assert.deepEqual(
+      visitor.complaints.filter((text) => !isExpected(text)),
+      [],
+    );
+  }
+
+  async function assertFits(page: Page, path: string): Promise<void> {
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(width <= PHONE.width, `${path} is ${width} pixels wide`);
+  }
+
+  it("fits a phone in Vietnamese and in the light, legible and with a name for every control", async () => {
+    const visitor = await stage.visitor({ viewport: PHONE, colorScheme: "light" });
+    await tour(visitor, async (path) => {
+      await assertFits(visitor.page, path);
+      assert.deepEqual(await faintTexts(visitor.page), [], path);
+      assert.deepEqual(await unnamedControls(visitor.page), [], path);
+    });
+  });
+
+  it("fits a phone in English and in the dark, legible and with a name for every control", async () => {
+    const visitor = await stage.visitor({ viewport: PHONE, colorScheme: "dark" });
+    await visitor.page.goto(`${stage.url}/dashboard/sign-in`);
+    await visitor.page.getByRole("button", { name: "English" }).click();
+    await visitor.page.getByRole("heading", { name: "Sign in" }).waitFor();
+    const vietnamese = /[ăđơưạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹ]/i;
+    await tour(visitor, async (path) => {
+      // The account speaks Vietnamese until its owner chooses otherwise there as well.
+      if (path === "") {
+        await visitor.page.getByRole("button", { name: "English" }).click();
+        await visitor.page.getByRole("heading", { name: "Overview" }).waitFor();
+        await visitor.page.waitForLoadState("networkidle");
+      }
+      await assertFits(visitor.page, path);
+      assert.deepEqual(await faintTexts(visitor.page), [], path);
+      assert.deepEqual(await unnamedControls(visitor.page), [], path);
+      const text = (await visitor.page.locator("main").textContent()) ?? "";
+      const own = text
+        .replaceAll(
+          /[\d.,]+ đ|\(đ\)|đ \/|Máy chủ chính|Bot hỗ trợ khách hàng|Tiếng Việt|Xin chào!/g,
+          "",
+        )
+        .replaceAll(/in đ\b/g, "");
+      assert.doesNotMatch(own, vietnamese, path);
+    });
+  });
+
+  it("stands on a desktop without a word of complaint, and in the colours that were chosen", async () => {
+    const visitor = await stage.visitor({ viewport: DESKTOP, colorScheme: "light" });
+    await visitor.page.goto(`${stage.url}/dashboard/sign-in`);
+    const ground = () =>
+      visitor.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await ground();
+    const theme = visitor.page.locator(".theme-switch").first();
+    await theme.click();
+    assert.equal(await ground(), light, "light is what the system has as well");
+    await theme.click();
+    const dark = await ground();
+    assert.notEqual(dark, light);
+    await tour(visitor, async () => {
+      assert.equal(await ground(), dark);
+    });
+  });
+});

@@ -1,0 +1,62 @@
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { startBrowser } from "../../support/browser.ts";
+import { ownAddress, signedUp } from "../../support/browser-session.ts";
+import { complaintsOf, type DashboardGateway, startDashboard } from "../../support/dashboard.ts";
+import type { GatewayOptions } from "../../support/gateway.ts";
+
+/** The machine may be busy with other tests. */
+const PATIENCE_MS = 60_000;
+
+/** A visitor's browser: a page of its own, with nothing of anybody else's. */
+export interface Visitor {
+  readonly page: Page;
+  /** What the browser has complained about so far. */
+  readonly complaints: string[];
+}
+
+export interface Stage extends DashboardGateway {
+  readonly browser: Browser;
+  readonly url: string;
+  visitor(options?: BrowserContextOptions): Promise<Visitor>;
+  /** Somebody who has signed up by the API, with a browser in which they are not signed in yet. */
+  customer(
+    options?: BrowserContextOptions,
+  ): Promise<Visitor & { readonly session: Awaited<ReturnType<typeof signedUp>> }>;
+}
+
+/** A gateway with real mails, and a real browser. */
+export async function startStage(options: GatewayOptions = {}): Promise<Stage> {
+  const dashboard = await startDashboard(options);
+  const browser = await startBrowser().catch(async (error: unknown) => {
+    await dashboard.close();
+    throw error;
+  });
+  const { gateway, mailServer } = dashboard;
+
+  async function visitor(more: BrowserContextOptions = {}): Promise<Visitor> {
+    const context = await browser.newContext({
+      permissions: ["clipboard-read", "clipboard-write"],
+      // Every visitor comes from elsewhere, or together they would be throttled.
+      extraHTTPHeaders: { "x-forwarded-for": ownAddress() },
+      ...more,
+    });
+    context.setDefaultTimeout(PATIENCE_MS);
+    const complaints = complaintsOf(context);
+    return { page: await context.newPage(), complaints };
+  }
+
+  return {
+    ...dashboard,
+    browser,
+    url: gateway.url,
+    visitor,
+    async customer(more) {
+      const session = await signedUp(gateway, mailServer);
+      return { ...(await visitor(more)), session };
+    },
+    async close() {
+      await browser.close();
+      await dashboard.close();
+    },
+  };
+}

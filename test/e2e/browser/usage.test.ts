@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, describe, it } from "node:test";
+import { topupSettings } from "../../plugins/dashboard/bank.ts";
+import { showCustomer } from "../../plugins/dashboard/show-customer.ts";
+import { signInByForm } from "../../support/dashboard.ts";
+import { type Stage, startStage, type Visitor } from "./stage.ts";
+
+describe("the usage page in a browser", () => {
+  let stage: Stage;
+  let email: string;
+  before(async () => {
+    stage = await startStage({ plugins: { topup: topupSettings() } });
+    email = (await showCustomer(stage)).session.email;
+  });
+  after(() => stage.close());
+
+  async function open(): Promise<Visitor> {
+    const visitor = await stage.visitor({ acceptDownloads: true });
+    await signInByForm(visitor.page, stage.url, email);
+    await visitor.page.goto(`${stage.url}/dashboard/usage`);
+    await visitor.page.locator(".calls tbody tr").first().waitFor();
+    return visitor;
+  }
+
+  it("draws what the table beside it says", async () => {
+    const { page, complaints } = await open();
+    await page.locator(".chart canvas").waitFor();
+    const legend = page.locator(".legend li");
+    assert.equal(await legend.count(), 7);
+    assert.match((await legend.nth(1).textContent()) ?? "", /^claude-opus-5-5[\d.]+ đ$/);
+    const painted = await page.locator(".chart canvas").evaluate((canvas) => {
+      if (!(canvas instanceof HTMLCanvasElement)) return 0;
+      const { data = [] } =
+        canvas.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height) ?? {};
+      const colours = new Set<string>();
+      for (let at = 0; at < data.length; at += 4) {
+        if ((data[at + 3] ?? 0) > 200) colours.add(data.slice(at, at + 3).join());
+      }
+      return colours.size;
+    });
+    assert.ok(painted > 6, `${painted} colours`);
+    await page.getByText("Theo khóa").click({ force: true });
+    await page.locator(".legend li", { hasText: "Máy chủ chính" }).waitFor();
+    await page.getByText("Token", { exact: true }).click({ force: true });
+    await page.getByText("Xem dạng bảng").click();
+    await page.getByRole("region", { name: "Xem dạng bảng" }).locator("tbody tr").first().waitFor();
+    assert.deepEqual(complaints, []);
+  });
+
+  it("filters calls, and pages through them and back", async () => {
+    const { page } = await open();
+    const rows = page.locator(".calls tbody tr");
+    const first = await rows.first().textContent();
+    await page.getByRole("button", { name: "Cũ hơn" }).click();
+    await page.getByText("Trang 2").waitFor();
+    assert.notEqual(await rows.first().textContent(), first);
+    await page.getByRole("button", { name: "Mới hơn" }).click();
+    await page.getByText("Trang 1").waitFor();
+    assert.equal(await rows.first().textContent(), first);
+    await page.getByLabel("Trạng thái").selectOption("failed");
+    await page.locator(".calls .badge.bad").first().waitFor();
+    await page.locator(".calls .badge.good").first().waitFor({ state: "detached" });
+    await page.getByLabel("Mô hình").selectOption("deepseek-v4-pro");
+    await page.getByText("Không có lượt gọi nào phù hợp.").first().waitFor();
+  });
+
+  it("saves a CSV of what is filtered", async () => {
+    const { page } = await open();
+    await page.getByLabel("Mô hình").selectOption("gemini-3.5-flash");
+    await page.getByRole("button", { name: "Xuất CSV" }).click();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("dialog").getByRole("link", { name: "Tải xuống" }).click(),
+    ]);
+    assert.match(download.suggestedFilename(), /^usage-\d{4}-\d\d-\d\d\.csv$/);
+    const text = readFileSync(await download.path(), "utf8");
+    assert.ok(text.startsWith("\ufeffcall_id;time_utc;"), text.slice(0, 60));
+    const [, ...lines] = text.trimEnd().split("\r\n");
+    assert.ok(lines.length > 30, `${lines.length} lines`);
+    for (const line of lines) assert.equal(line.split(";")[4], "gemini-3.5-flash");
+    assert.ok(lines.some((line) => line.includes("Máy chủ chính")));
+  });
+});
