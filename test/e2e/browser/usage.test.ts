@@ -53,21 +53,21 @@ describe("the usage page in a browser", () => {
     const rows = page.locator(".calls tbody tr");
     const first = await rows.first().textContent();
     await page.getByRole("button", { name: "Cũ hơn" }).click();
-    await page.getByText("Trang 2").waitFor();
+    await page.locator(".pager").getByText("Trang 2").waitFor();
     assert.notEqual(await rows.first().textContent(), first);
     await page.getByRole("button", { name: "Mới hơn" }).click();
-    await page.getByText("Trang 1").waitFor();
+    await page.locator(".pager").getByText("Trang 1").waitFor();
     assert.equal(await rows.first().textContent(), first);
     await page.getByLabel("Trạng thái").selectOption("failed");
     await page.locator(".calls .badge.bad").first().waitFor();
     await page.locator(".calls .badge.good").first().waitFor({ state: "detached" });
-    await page.getByLabel("Mô hình").selectOption("deepseek-v4-pro");
+    await page.getByLabel("Mô hình", { exact: true }).selectOption("deepseek-v4-pro");
     await page.getByText("Không có lượt gọi nào phù hợp.").first().waitFor();
   });
 
   it("saves a CSV of what is filtered", async () => {
     const { page } = await open();
-    await page.getByLabel("Mô hình").selectOption("gemini-3.5-flash");
+    await page.getByLabel("Mô hình", { exact: true }).selectOption("gemini-3.5-flash");
     await page.getByRole("button", { name: "Xuất CSV" }).click();
     const [download] = await Promise.all([
       page.waitForEvent("download"),

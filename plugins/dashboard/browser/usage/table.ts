@@ -21,7 +21,7 @@ export function usageTable(left: AbortSignal): {
   const rows = el("div", { "aria-busy": false });
   const newer = el("button", { type: "button" }, t("usage.newer"));
   const older = el("button", { type: "button" }, t("usage.older"));
-  const where = el("span", { class: "hint", role: "status" });
+  const where = el("span", { class: "hint" });
   const element = el(
     "div",
     {},
