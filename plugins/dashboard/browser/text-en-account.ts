@@ -54,8 +54,6 @@ export const account = {
   "verify.done.text": "Thank you. You can create API keys now.",
   "verify.failed.hint": "Sign in to have a new link sent.",
   "verify.goon": "Go on",
-  "verification.missing":
-    "Please confirm your address {email} by the link in our mail. Only then can you create API keys.",
   "verification.resend": "Send it again",
   "verification.resent": "The mail is on its way.",
   "forgot.title": "Forgot your password",

@@ -55,8 +55,6 @@ export const account = {
   "verify.done.text": "Cảm ơn bạn. Giờ bạn có thể tạo khóa API.",
   "verify.failed.hint": "Đăng nhập để yêu cầu gửi liên kết mới.",
   "verify.goon": "Tiếp tục",
-  "verification.missing":
-    "Hãy xác nhận địa chỉ {email} bằng liên kết trong thư chúng tôi đã gửi. Sau đó bạn mới tạo được khóa API.",
   "verification.resend": "Gửi lại thư",
   "verification.resent": "Thư đang được gửi.",
   "forgot.title": "Quên mật khẩu",

@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { credit, usage } from "../../support/admin.ts";
 import { prompt } from "../../support/ask.ts";
 import { signInByForm } from "../../support/dashboard.ts";
-import { until } from "../../support/requests.ts";
+import { until } from "../../support/until.ts";
 import { type Stage, startStage, type Visitor } from "./stage.ts";
 
 /** A picture of one pixel. */

@@ -91,7 +91,7 @@ async function everything(camera: Camera, folder: string): Promise<void> {
 async function forReadme(camera: Camera): Promise<void> {
   const folder = join(packageRoot, "plugins/dashboard/pictures");
   mkdirSync(folder, { recursive: true });
-  const desktop = { width: 960, height: 600 };
+  const desktop = { width: 1240, height: 780 };
   const phone = { width: 360, height: 640 };
   const wanted = [
     ["overview", "", { language: "vi", theme: "light", size: desktop }],
@@ -102,7 +102,7 @@ async function forReadme(camera: Camera): Promise<void> {
     ["overview-phone", "", { language: "vi", theme: "dark", size: phone }],
   ] as const;
   for (const [name, path, view] of wanted) {
-    const page = await open(camera, view, true);
+    const page = await open(camera, view, true, view.size === desktop ? 0.6 : 1);
     await visit(page, `${camera.url}/dashboard/${path}`);
     if (path === "chat") await converse(page);
     const file = join(folder, `${name}.png`);
@@ -112,9 +112,15 @@ async function forReadme(camera: Camera): Promise<void> {
   }
 }
 
-async function open(camera: Camera, view: View, signedIn: boolean): Promise<Page> {
+async function open(
+  camera: Camera,
+  view: View,
+  signedIn: boolean,
+  deviceScaleFactor = 1,
+): Promise<Page> {
   const context = await camera.browser.newContext({
     viewport: view.size,
+    deviceScaleFactor,
     colorScheme: view.theme,
     reducedMotion: "reduce",
     // Every view is another visitor: together they would be throttled.

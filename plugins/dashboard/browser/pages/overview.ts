@@ -1,5 +1,4 @@
-import { toast } from "../announce.ts";
-import { get, post } from "../api.ts";
+import { get } from "../api.ts";
 import { callTable } from "../call-table.ts";
 import type { CallRecord, Catalogue, Model, Page, Promotions, Sum, Wallet } from "../contract.ts";
 import { dayBars } from "../day-bars.ts";
@@ -24,7 +23,6 @@ export function render({ root, left }: Place): void {
   fill(
     root,
     pageHead(t("nav.overview"), currentAccount()?.email ?? ""),
-    unverified(),
     el("div", { class: "grid two" }, money, promotions),
     days,
     calls,
@@ -45,25 +43,6 @@ export function render({ root, left }: Place): void {
 
 function heading(place: HTMLElement): Element | null {
   return place.querySelector("h2");
-}
-
-/** Without a verified address there are no keys, so this stands in front of everything. */
-function unverified(): HTMLElement | null {
-  const account = currentAccount();
-  if (!account || account.email_verified) return null;
-  const resend = async () => {
-    try {
-      await post("/verification/resend", { email: account.email });
-      toast(t("verification.resent"));
-    } catch (error) {
-      toast(failureText(error));
-    }
-  };
-  return notice(
-    "info",
-    el("p", {}, t("verification.missing", { email: account.email })),
-    el("button", { type: "button", class: "small", onclick: resend }, t("verification.resend")),
-  );
 }
 
 async function balance(): Promise<Child> {

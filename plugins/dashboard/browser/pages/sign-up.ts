@@ -1,6 +1,8 @@
+import { toast } from "../announce.ts";
 import { post } from "../api.ts";
 import { authCard } from "../auth-card.ts";
 import { el, fill } from "../dom.ts";
+import { failureText } from "../failure.ts";
 import { field, form, notice } from "../form.ts";
 import { BASE, type Place } from "../routes.ts";
 import { currentLanguage, t } from "../text.ts";
@@ -52,12 +54,25 @@ export function newPassword(label = t("password")) {
 }
 
 /** The same for an address that has an account already: nobody learns here who has one. */
-function sent(address: string): HTMLElement {
+function sent(email: string): HTMLElement {
+  const resend = async () => {
+    try {
+      await post("/verification/resend", { email });
+      toast(t("verification.resent"));
+    } catch (error) {
+      toast(failureText(error));
+    }
+  };
   return authCard(
     t("signup.sent.title"),
     null,
-    notice("good", t("signup.sent.text", { email: address })),
+    notice("good", t("signup.sent.text", { email })),
     el("p", { class: "hint" }, t("signup.sent.hint")),
-    el("p", {}, el("a", { class: "button", href: `${BASE}/sign-in` }, t("signin.title"))),
+    el(
+      "p",
+      { class: "row" },
+      el("a", { class: "button primary", href: `${BASE}/sign-in` }, t("signin.title")),
+      el("button", { type: "button", onclick: resend }, t("verification.resend")),
+    ),
   );
 }

@@ -54,6 +54,7 @@ export async function drawStack(
           ...axis,
           grid: { show: false },
           space: 56,
+          size: 28,
           incrs: [1, 2, 3, 5, 7, 14, 30, 60, 90, 180, 365],
           values: (_, at) => at.map((one) => dayShort(stack.days[one] ?? "") || ""),
         },
@@ -64,6 +65,7 @@ export async function drawStack(
         ...series.map((at) => ({
           fill: colour(`--layer-${(at % COLOURS) + 1}`),
           width: 0,
+          points: { show: false },
           paths: bars({ size: [0.72, 36], radius: [0.15, 0] }),
         })),
       ],
