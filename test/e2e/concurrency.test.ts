@@ -15,6 +15,7 @@ import { assertReconciled, microVnd, noOpenCalls, recordedCosts, spent } from ".
 
 const CALLS = 200;
 const AFFORDED = 3;
+const HOLD_SEEN_MS = 2_000;
 const MICRO_VND_PER_TOKEN = { [MESSAGES_MODEL]: 36_000n, [CHAT_MODEL]: 38_000n };
 const CALL_PRICE_VND = 1_150;
 
@@ -64,16 +65,17 @@ async function exactCall(
   const price = MICRO_VND_PER_TOKEN[model] ?? 0n;
   const output = 500;
   const limit = path === "/v1/messages" ? "max_tokens" : "max_completion_tokens";
-  // Two directives of one length, since the bound on the input counts their text as well.
-  const build = (input: number, more: { hang: true } | { images: 10 }) =>
+  // Two bodies that differ in two digits only, since the bound on the input counts their text as well. The
+  // provider thinks for long enough that the hold can be seen.
+  const build = (input: number) =>
     bodyOf(
       path,
-      { input_tokens: input, output_tokens: output, ...more },
+      { input_tokens: input, output_tokens: output, delay_ms: HOLD_SEEN_MS },
       { [limit]: output, stream: streamed },
     );
-  const probe = build(10, { hang: true });
+  const probe = build(10);
   const held = await heldTokens(path, probe, price);
-  const body = build(Number(held) - output, { images: 10 });
+  const body = build(Number(held) - output);
   assert.equal(body.length, probe.length);
   return { body, microVnd: held * price };
 }
