@@ -2,30 +2,27 @@ import { createHash } from "node:crypto";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import type { PlainRequest, PlainResponse } from "../../core/http/router.ts";
 
-/** Something public that is sent as it stands, compressed once for all. */
+/** Something public that is sent as it stands. */
 export interface Asset {
   readonly type: string;
   readonly cacheControl: string;
   readonly etag: string;
   readonly plain: Buffer;
-  readonly gzip: Buffer;
-  readonly brotli: Buffer;
+  /** Compressed once for all, by who asks first: a start or a reload that compressed everything held up calls. */
+  gzip: Buffer | undefined;
+  brotli: Buffer | undefined;
 }
 
 /** Below this a compressed reply is no smaller on the wire. */
 const WORTHWHILE_BYTES = 400;
+/** All files: 87 KB in 23 ms. The most, 11, takes 450 ms for 80 KB, and 9 with a larger window 340 ms for no gain. */
+const BROTLI_QUALITY = 9;
+const BROTLI_WINDOW_BITS = 16;
 
 export function textAsset(type: string, content: string | Buffer, cacheControl: string): Asset {
   const plain = Buffer.from(content);
-  const params = { [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT };
-  return {
-    type,
-    cacheControl,
-    etag: `"${hashOf(plain)}"`,
-    plain,
-    gzip: gzipSync(plain, { level: 9 }),
-    brotli: brotliCompressSync(plain, { params }),
-  };
+  const etag = `"${hashOf(plain)}"`;
+  return { type, cacheControl, etag, plain, gzip: undefined, brotli: undefined };
 }
 
 export function hashOf(...contents: readonly (string | Buffer)[]): string {
@@ -59,14 +56,30 @@ export function respond(
   return { status: 200, headers: ["content-type", asset.type, ...coded, ...common], body: bytes };
 }
 
-function choose({ plain, gzip, brotli }: Asset, accepted: string) {
+function choose(asset: Asset, accepted: string) {
+  const { plain } = asset;
   const takes = (name: string) => {
     const offer = accepted.split(",").find((one) => one.trim().split(";")[0] === name);
     return offer !== undefined && !/;\s*q=0(?:\.0*)?\s*$/.test(offer);
   };
   if (plain.length >= WORTHWHILE_BYTES) {
-    if (takes("br")) return { encoding: "br", bytes: brotli };
-    if (takes("gzip")) return { encoding: "gzip", bytes: gzip };
+    if (takes("br")) return { encoding: "br", bytes: brotliOf(asset) };
+    if (takes("gzip")) {
+      asset.gzip ??= gzipSync(plain);
+      return { encoding: "gzip", bytes: asset.gzip };
+    }
   }
   return { encoding: "identity", bytes: plain };
+}
+
+function brotliOf(asset: Asset): Buffer {
+  asset.brotli ??= brotliCompressSync(asset.plain, {
+    params: {
+      [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
+      [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
+      [constants.BROTLI_PARAM_LGWIN]: BROTLI_WINDOW_BITS,
+      [constants.BROTLI_PARAM_SIZE_HINT]: asset.plain.length,
+    },
+  });
+  return asset.brotli;
 }

@@ -40,7 +40,7 @@ const FOR_EVER = "public, max-age=31536000, immutable";
 
 /**
  * Serves the dashboard: one document for all pages, and the files it loads. All of it is public and the same
- * for everybody; what is a customer's own comes through the API. Read and compressed once, when it is made.
+ * for everybody; what is a customer's own comes through the API. Read once, when it is made.
  */
 export function pagesHandler(serviceName: string): (request: PlainRequest) => PlainResponse {
   const files = browserFiles();
