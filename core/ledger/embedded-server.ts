@@ -18,6 +18,8 @@ const [folder, socketPath, lockWaitMs] = process.argv.slice(2);
 process.umask(0o077);
 // The parent is gone, however it went: exit at once, as a crash would. The write-ahead log is made for it.
 process.on("disconnect", () => process.exit(0));
+// It may have gone while this file was being loaded, and then nobody tells of it any more.
+if (!process.connected) process.exit(0);
 // The parent decides when to end: a Ctrl-C reaches the whole group, and the parent may still have to settle.
 process.on("SIGINT", () => {});
 process.on("SIGTERM", () => {});

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,6 +13,7 @@ import { ledgerConformance } from "./conformance.ts";
 import { AT, agreedBalance, charge, fundedAccount } from "./fixtures.ts";
 
 const CHILD = fileURLToPath(new URL("./settling-child.js", import.meta.url));
+const SERVER = fileURLToPath(new URL("../../../core/ledger/embedded-server.js", import.meta.url));
 /** `KILLS=40` for a longer run. */
 const KILLS = Number(process.env["KILLS"] ?? 3);
 
@@ -86,6 +87,15 @@ test("a database that is killed at any time comes back with every settled call",
   assert.ok(failed > 0, "no kill was noticed");
   assert.equal(await agreedBalance(ledger, a), 1_000_000n - BigInt(settled));
   assert.ok(lines.some((line) => /died; starting it again/.test(String(line["msg"]))));
+});
+
+test("a database whose gateway was gone before it was there itself ends, and keeps nobody out", async () => {
+  const path = mkdtempSync(join(tmpdir(), "tollgate-orphan-"));
+  const child = fork(SERVER, [join(path, "ledger"), join(path, "socket"), "5000"]);
+  child.disconnect();
+  const [code] = await once(child, "exit");
+  assert.equal(code, 0);
+  rmSync(path, { recursive: true, force: true });
 });
 
 test("a gateway that is killed at any time leaves a database that the next one opens", async () => {
