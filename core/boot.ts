@@ -58,11 +58,13 @@ export async function boot(
   let upstreams = new Upstreams(config, clock);
   const { hot, ledger, database, rateLimiter } = createStores(config, clock, log);
   await ledger.start();
+  // The drainer comes first: the hot store is ready once what dead gateways have left is settled, and where all
+  // of them are starting there is nobody else to settle it.
+  const drainer = new Drainer({ hot, ledger, log, ...SETTLEMENT });
+  drainer.start();
   await hot.start();
   const wallets = new Wallets({ hot, ledger });
   await wallets.start();
-  const drainer = new Drainer({ hot, ledger, log, ...SETTLEMENT });
-  drainer.start();
   const keys = new Keys(ledger, hot, clock, log);
   const keyChanges = new KeyChanges(ledger, keys, clock, log);
   // An embedded ledger belongs to this process alone.

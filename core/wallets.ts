@@ -20,6 +20,8 @@ import { type ReconcileRow, reconcile } from "./reconcile.ts";
 const OPEN_TIMEOUT_MS = 1_000;
 const OPEN_ATTEMPTS = 3;
 const TELL_AGAIN_MS = 1_000;
+const CATCH_UP_ATTEMPTS = 60;
+const CATCH_UP_RETRY_MS = 500;
 
 export type WalletHold =
   | Exclude<HoldResult, { kind: "unknown" }>
@@ -47,9 +49,14 @@ export class Wallets {
 
   /** Brings open wallets up to movements that were committed when a process died before telling the hot store. */
   async start(): Promise<void> {
-    for await (const { accountId } of this.hot.openWallets()) {
-      const wallet = await this.ledger.wallet(accountId);
-      if (wallet !== undefined) await this.tellHot(wallet, null);
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.catchUp();
+      } catch (error) {
+        // A store that goes away for a moment is no reason to start from the beginning.
+        if (attempt >= CATCH_UP_ATTEMPTS) throw error;
+        await delay(CATCH_UP_RETRY_MS);
+      }
     }
   }
 
@@ -105,6 +112,13 @@ export class Wallets {
   /** Every wallet, its parts and its drift: the difference that should be 0, even under load. */
   reconcile(options: { readonly isQuick?: boolean } = {}): AsyncIterable<ReconcileRow> {
     return reconcile(this.hot, this.ledger, options);
+  }
+
+  private async catchUp(): Promise<void> {
+    for await (const { accountId } of this.hot.openWallets()) {
+      const wallet = await this.ledger.wallet(accountId);
+      if (wallet !== undefined) await this.tellHot(wallet, null);
+    }
   }
 
   private async openFor(request: HoldRequest): Promise<WalletHold> {

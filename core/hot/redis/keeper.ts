@@ -82,7 +82,6 @@ export class Keeper {
       // The gate is closed, which the next round sees to.
       if (isUnknownScript(error)) return 0;
       this.events.failed(this.bucket, error);
-      this.watch.clear();
       this.failures += 1;
       return Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(this.failures, 4));
     }
@@ -136,7 +135,10 @@ export class Keeper {
       this.moving = true;
       this.isWitness = true;
       this.claimed.clear();
-      for (const process of this.known) this.awaited.add(process);
+      for (const process of this.known) {
+        this.awaited.add(process);
+        this.watch.rename(process, `awaited ${process}`);
+      }
       bucket.setState("joining", false);
       this.events.moved(bucket);
     }

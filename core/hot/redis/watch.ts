@@ -28,12 +28,14 @@ export class Watch {
     return nowMs - seen.sinceMs >= this.leaseMs;
   }
 
-  forget(process: string): void {
+  /** Goes on under another name, with "" for its heartbeat: the silence so far counts. */
+  rename(process: string, name: string): void {
+    const seen = this.seen.get(process);
     this.seen.delete(process);
+    if (seen !== undefined) this.seen.set(name, { ...seen, beat: "" });
   }
 
-  /** Redis was away: all silence begins anew. */
-  clear(): void {
-    this.seen.clear();
+  forget(process: string): void {
+    this.seen.delete(process);
   }
 }
