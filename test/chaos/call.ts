@@ -1,0 +1,156 @@
+import { Agent, type IncomingMessage, request } from "node:http";
+import { countTokens } from "../../plugins/simulator/text.ts";
+import { deliveredText, eventsOf } from "../support/requests.ts";
+import type { CallPlan } from "./plan.ts";
+
+/** A client has no more patience than this, so that a frozen gateway does not keep it for ever. */
+const PATIENCE_MS = 20_000;
+const SLOW_PAUSE_MS = 40;
+
+/** How a call ended, as its client saw it. */
+export type CallEnd =
+  /** The whole reply has come, its last byte included. */
+  | "whole"
+  /** Another status than 200. */
+  | "refused"
+  /** The connection broke, or the stream ended with an error. */
+  | "cut"
+  /** The client went away. */
+  | "left";
+
+/** All that a client knows of a call. */
+export interface ClientCall {
+  readonly plan: CallPlan;
+  readonly accountId: string;
+  readonly gateway: number;
+  readonly startedMs: number;
+  endedMs: number;
+  end: CallEnd;
+  /** 0 where no head of a reply has come. */
+  status: number;
+  /** Undefined where no head of a reply has come. */
+  id: string | undefined;
+  /** Tokens of text that have come. */
+  seenTokens: number;
+  /** What the reply says it has used. */
+  inputTokens: number | undefined;
+  outputTokens: number | undefined;
+  costVnd: string | undefined;
+  error: string | undefined;
+}
+
+export interface CallTarget {
+  readonly gateway: number;
+  readonly port: number;
+  readonly accountId: string;
+  readonly key: string;
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: 500 });
+
+/** Makes one call as its plan says. Never rejects. */
+export function call(plan: CallPlan, target: CallTarget): Promise<ClientCall> {
+  const { gateway, port, accountId, key } = target;
+  const record: ClientCall = {
+    plan,
+    accountId,
+    gateway,
+    startedMs: Date.now(),
+    endedMs: 0,
+    end: "cut",
+    status: 0,
+    id: undefined,
+    seenTokens: 0,
+    inputTokens: undefined,
+    outputTokens: undefined,
+    costVnd: undefined,
+    error: undefined,
+  };
+  return new Promise((resolve) => {
+    const headers = { "content-type": "application/json", authorization: `Bearer ${key}` };
+    const sent = request({
+      host: "127.0.0.1",
+      port,
+      path: plan.path,
+      method: "POST",
+      agent,
+      headers,
+    });
+    let text = "";
+    let isOver = false;
+    const over = (end: CallEnd) => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(patience);
+      record.endedMs = Date.now();
+      record.end = end;
+      read(record, text);
+      resolve(record);
+    };
+    const leave = () => {
+      over("left");
+      sent.destroy();
+    };
+    const patience = setTimeout(leave, PATIENCE_MS);
+    sent.on("error", (error: NodeJS.ErrnoException) => {
+      record.error = error.code ?? error.message;
+      over("cut");
+    });
+    sent.on("response", (reply) => {
+      record.status = reply.statusCode ?? 0;
+      record.id = String(reply.headers["x-request-id"]);
+      record.costVnd = reply.headers["x-svc-cost-vnd"]?.toString();
+      reply.setEncoding("utf8");
+      reply.on("data", (more: string) => {
+        text += more;
+        const { reader, streamed } = plan;
+        if (reader === "slow") hesitate(reply);
+        else if (reader !== "prompt") {
+          const seen = streamed ? deliveredText(text).length : text.length;
+          if (seen > reader.leavesAfter) leave();
+        }
+      });
+      reply.on("error", () => over("cut"));
+      reply.on("close", () => {
+        if (record.status !== 200) over("refused");
+        else over(isWhole(plan, text, reply.complete) ? "whole" : "cut");
+      });
+    });
+    sent.end(plan.body);
+    if (plan.reader !== "prompt" && plan.reader !== "slow" && plan.reader.leavesAfter === 0)
+      leave();
+  });
+}
+
+function hesitate(reply: IncomingMessage): void {
+  reply.pause();
+  setTimeout(() => reply.resume(), SLOW_PAUSE_MS);
+}
+
+function isWhole({ path, streamed }: CallPlan, text: string, complete: boolean): boolean {
+  if (!streamed) return complete && text.endsWith("}");
+  if (path === "/v1/messages") return /\nevent: message_stop\ndata: [^\n]*\n\n$/.test(text);
+  return text.endsWith("data: [DONE]\n\n");
+}
+
+/** Reads out of a reply, whole or not, what it has delivered and what it says of itself. */
+function read(record: ClientCall, text: string): void {
+  if (record.status !== 200) {
+    if (record.status !== 0) record.error ??= text.slice(0, 300);
+    return;
+  }
+  const { streamed } = record.plan;
+  const events = streamed ? eventsOf(text) : record.end === "whole" ? [JSON.parse(text)] : [];
+  if (streamed) record.seenTokens = countTokens(deliveredText(text));
+  else {
+    const [reply] = events;
+    const said = reply?.content?.[0]?.text ?? reply?.choices?.[0]?.message?.content ?? "";
+    record.seenTokens = countTokens(said);
+  }
+  for (const event of events) {
+    const usage = event?.usage ?? event?.message?.usage;
+    record.inputTokens = usage?.input_tokens ?? usage?.prompt_tokens ?? record.inputTokens;
+    record.outputTokens = usage?.output_tokens ?? usage?.completion_tokens ?? record.outputTokens;
+    if (event?.error) record.error ??= JSON.stringify(event.error).slice(0, 300);
+  }
+}
