@@ -2,7 +2,7 @@ import type { Log } from "./log.ts";
 
 /**
  * Every place where a crash can fall between two steps of money. Each has a test that stops there: see
- * `test/e2e/failpoints.test.ts`, and for those of top-ups `test/plugins/topup/crashes.test.ts`.
+ * `test/chaos/failpoints.test.ts`, and for those of top-ups `test/plugins/topup/crashes.test.ts`.
  */
 export const FAILPOINTS = [
   // A call: around each of its steps. What comes after `post.after` is the last byte of the reply.

@@ -1,0 +1,434 @@
+import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { FAILPOINTS, type Failpoint } from "../../core/failpoint.ts";
+import { formatVnd } from "../../core/money.ts";
+import { admin, type Customer, createCustomer, usage, wallet } from "../support/admin.ts";
+import { ArmedGateway, diesAtStart, refusingPlugin } from "../support/armed.ts";
+import { bodyOf, MESSAGES_MODEL } from "../support/ask.ts";
+import { type GatewayOptions, startGateway, type TestGateway } from "../support/gateway.ts";
+import { type PostgresServer, startPostgresServer } from "../support/postgres.ts";
+import { assertReconciled, microVnd } from "../support/proof.ts";
+import { type RedisServer, startRedisServer } from "../support/redis.ts";
+import { startTestSimulator, type TestSimulator } from "../support/simulator.ts";
+import { startTcpProxy } from "../support/tcp-proxy.ts";
+
+const PATH = "/v1/messages";
+const CREDIT_VND = 1_000;
+const PRICE = { [MESSAGES_MODEL]: 36_000 };
+const INPUT_TOKENS = 20;
+const SLICE_TOKENS = 16;
+/** A lease, and the machine at its slowest. */
+const SETTLE_TIMEOUT_MS = 90_000;
+const LANES = 2;
+const DURABLE = { settings: ["--save", "", "--appendonly", "yes", "--appendfsync", "always"] };
+
+/** What must be true of a wallet in the end. */
+interface Claim {
+  readonly what: string;
+  readonly customer: Customer;
+  /** What its one call costs; it is charged all of that or nothing where the client did not get it whole. */
+  readonly costVnd: string;
+  readonly isWhole: boolean;
+  /** Of all movements other than calls. */
+  readonly creditVnd: number;
+}
+
+let postgres: PostgresServer;
+let simulator: TestSimulator;
+let plugin: string;
+/** Serves nobody, but answers what the ledger says, and makes customers. */
+let office: TestGateway;
+
+before(async () => {
+  [postgres, simulator] = await Promise.all([startPostgresServer(), startTestSimulator()]);
+  plugin = refusingPlugin();
+  office = await startGateway(options("embedded"));
+});
+
+after(async () => {
+  await office.close();
+  await simulator.stop();
+  await postgres.stop();
+  rmSync(dirname(plugin), { recursive: true });
+});
+
+function options(hot: string, more: Partial<GatewayOptions> = {}, ledger = postgres.url) {
+  return {
+    simulator,
+    config: { stores: { hot, ledger } },
+    plugins: { settle: { slice_tokens: SLICE_TOKENS }, [plugin]: true as const },
+    ...more,
+  } satisfies GatewayOptions;
+}
+
+function customerOf(creditVnd = CREDIT_VND): Promise<Customer> {
+  return createCustomer(office, { creditVnd });
+}
+
+interface CallOptions {
+  readonly outputTokens?: number;
+  readonly streamed?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A call as clients make it: where it is told to come again, it comes again. */
+async function call(gateway: TestGateway, customer: Customer, options: CallOptions = {}) {
+  const deadline = performance.now() + SETTLE_TIMEOUT_MS;
+  for (;;) {
+    const { status, ...done } = await callOnce(gateway, customer, options);
+    if (status !== 503 || performance.now() > deadline) return done;
+  }
+}
+
+/** Sends a call and reads what comes; whole where the last byte of the reply has come. Status 0: nothing came. */
+async function callOnce(
+  gateway: TestGateway,
+  { key }: Customer,
+  { outputTokens = 30, streamed = false, headers = {} }: CallOptions,
+): Promise<{ costVnd: string; isWhole: boolean; status: number }> {
+  const directive = { input_tokens: INPUT_TOKENS, output_tokens: outputTokens, event_delay_ms: 15 };
+  const body = bodyOf(PATH, directive, { stream: streamed, max_tokens: 4 * outputTokens });
+  const costVnd = formatVnd((INPUT_TOKENS + outputTokens) * PRICE[MESSAGES_MODEL]);
+  try {
+    const response = await fetch(gateway.url + PATH, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-api-key": key, ...headers },
+      body,
+    });
+    const text = await response.text();
+    const isWhole = streamed ? text.includes("event: message_stop") : text.endsWith("}");
+    const { status } = response;
+    return { costVnd, isWhole: isWhole && status === 200, status };
+  } catch {
+    return { costVnd, isWhole: false, status: 0 };
+  }
+}
+
+/** How each point is reached by a gateway that serves; what is to be true of the customer afterwards. */
+const DRIVES: Partial<
+  Record<Failpoint, (gateway: TestGateway, customer: Customer) => Promise<Partial<Claim>>>
+> = {
+  "hold.before": call,
+  "hold.after": call,
+  "wallet.read": call,
+  "wallet.installed": call,
+  "post.before": call,
+  "post.after": call,
+  "drain.read": call,
+  "drain.settled": call,
+  "drain.acknowledged": call,
+  "extend.before": (gateway, customer) =>
+    call(gateway, customer, { streamed: true, outputTokens: 100 }),
+  "extend.after": (gateway, customer) =>
+    call(gateway, customer, { streamed: true, outputTokens: 100 }),
+  "void.before": refuse,
+  "void.after": refuse,
+  "credit.committed": (gateway, customer) => move(gateway, customer, 50),
+  "credit.told": (gateway, customer) => move(gateway, customer, 50),
+  "take.held": (gateway, customer) => move(gateway, customer, -50),
+  "take.committed": (gateway, customer) => move(gateway, customer, -50),
+  "take.told": (gateway, customer) => move(gateway, customer, -50),
+};
+
+async function refuse(gateway: TestGateway, customer: Customer): Promise<Partial<Claim>> {
+  await call(gateway, customer, { headers: { "x-refuse": "1" } });
+  return { costVnd: "0" };
+}
+
+async function move(gateway: TestGateway, customer: Customer, vnd: number) {
+  await sendMovement(gateway, customer, vnd).catch(() => {});
+  return { creditVnd: CREDIT_VND + vnd };
+}
+
+/** Always the same reference, so that whoever hears no answer can send it again. */
+function sendMovement(gateway: TestGateway, { accountId }: Customer, vnd: number) {
+  const movement = { amount_vnd: vnd, reference: `move ${accountId}`, reason: "test" };
+  return admin(gateway, "POST", `/accounts/${accountId}/credits`, movement);
+}
+
+/** A gateway with this point armed is driven there and dies; what was to come of it is claimed. */
+async function crash(
+  point: Failpoint,
+  how: GatewayOptions,
+): Promise<{ armed: ArmedGateway; claim: Claim }> {
+  const drive = DRIVES[point];
+  assert.ok(drive, point);
+  const customer = await customerOf();
+  const armed = await ArmedGateway.start(point, how);
+  const claim = await drive(armed.gateway, customer);
+  await armed.died();
+  const rest = { costVnd: "0", isWhole: false, creditVnd: CREDIT_VND };
+  return { armed, claim: { ...rest, what: point, customer, ...claim } };
+}
+
+/** Charged once where it was received, at most once else; nothing held, nothing below zero, nothing off. */
+async function prove(gateway: TestGateway, claim: Claim): Promise<void> {
+  const { customer, creditVnd, costVnd, isWhole, what } = claim;
+  const moved = creditVnd - CREDIT_VND;
+  // Whoever sent a movement and heard nothing sends it again.
+  const deadline = performance.now() + SETTLE_TIMEOUT_MS;
+  while (moved !== 0 && (await sendMovement(gateway, customer, moved)).status >= 300) {
+    assert.ok(performance.now() < deadline, `${what}: the movement is refused`);
+    await delay(50);
+  }
+  for (;;) {
+    const { held, pending, available, balance } = await walletOf(gateway, customer);
+    assert.ok(microVnd(available) >= 0n, `${what}: ${available} đ are available`);
+    const records = await usage(gateway, customer.accountId);
+    const charged = records.reduce((sum, record) => sum + microVnd(record["cost_vnd"]), 0n);
+    const isSettled = held === "0" && pending === "0" && (!isWhole || records.length === 1);
+    if (isSettled && microVnd(balance) === microVnd(creditVnd) - charged) {
+      assert.ok(records.length <= 1, `${what}: ${JSON.stringify(records)}`);
+      if (isWhole) assert.equal(charged, microVnd(costVnd), what);
+      else assert.ok(charged <= microVnd(costVnd), `${what}: ${charged} µđ`);
+      return;
+    }
+    const state = JSON.stringify({ held, pending, available, balance, records });
+    assert.ok(performance.now() < deadline, `${what}: ${state}`);
+    await delay(50);
+  }
+}
+
+/** The wallet as soon as a gateway can tell: it may be joining its buckets again. */
+async function walletOf(gateway: TestGateway, { accountId }: Customer) {
+  const deadline = performance.now() + SETTLE_TIMEOUT_MS;
+  for (;;) {
+    const parts = await wallet(gateway, accountId);
+    if (parts.held !== "undefined" || performance.now() > deadline) return parts;
+    await delay(50);
+  }
+}
+
+async function inLanes<T>(list: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const queue = [...list];
+  const lane = async () => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+}
+
+const DRIVEN = FAILPOINTS.filter((point) => point in DRIVES);
+
+describe("a gateway that dies between two steps of money", { concurrency: 4 }, () => {
+  it("has lost nothing when it starts again: embedded hot store", async () => {
+    await inLanes(DRIVEN, async (point) => {
+      const { armed, claim } = await crash(point, options("embedded"));
+      await armed.startUnarmed();
+      await prove(armed.gateway, claim);
+      await assertReconciled(armed.gateway);
+      await armed.gateway.close();
+    });
+  });
+
+  for (const point of ["drain.settled", "post.after"] as const) {
+    it(`has lost nothing when it starts again: everything embedded, ${point}`, async () => {
+      const armed = await ArmedGateway.start(point, options("embedded", {}, "embedded"));
+      // Customers are made where their ledger is.
+      const customer = await createCustomer(armed.gateway, { creditVnd: CREDIT_VND });
+      const done = await call(armed.gateway, customer);
+      await armed.died();
+      await armed.startUnarmed();
+      await prove(armed.gateway, { what: point, customer, creditVnd: CREDIT_VND, ...done });
+      await assertReconciled(armed.gateway);
+      await armed.gateway.close();
+    });
+  }
+
+  it("leaves everything to another one: Redis", async () => {
+    const redis = await startRedisServer(DURABLE);
+    const other = await startGateway(options(redis.url));
+    const claims: Claim[] = [];
+    await inLanes(DRIVEN, async (point) => {
+      const { armed, claim } = await crash(point, options(redis.url));
+      claims.push(claim);
+      await armed.gateway.close();
+    });
+    // All of their leases end at about the same time.
+    for (const claim of claims) await prove(other, claim);
+    await assertReconciled(other);
+    await assertNoHolds(redis);
+    await other.close();
+    await redis.stop();
+  });
+
+  it("leaves its spool to the next start, however often that dies too", async () => {
+    const redis = await startRedisServer(DURABLE);
+    const armed = await ArmedGateway.start("spool.kept", options(redis.url));
+    const first = await customerOf();
+    const cut = await callWhileRedisDies(armed.gateway, first, redis);
+    await armed.died();
+    const { data } = armed.gateway;
+    const next = await startWith(redis, data);
+    const second = await customerOf();
+    const whole = await callWhileRedisDies(next, second, redis);
+    assert.ok(whole.isWhole);
+    await next.kill9();
+    await redis.start();
+    await diesAtStart("spool.replaying", options(redis.url, { data }));
+    await diesAtStart("spool.offered", options(redis.url, { data }));
+    await next.start();
+    await prove(next, { what: "spool.kept", customer: first, creditVnd: CREDIT_VND, ...cut });
+    await prove(next, { what: "spool.offered", customer: second, creditVnd: CREDIT_VND, ...whole });
+    await assertReconciled(next);
+    await assertNoHolds(redis);
+    await next.close();
+    await armed.gateway.close();
+    await redis.stop();
+  });
+
+  it("leaves its outbox to others that die while they take it over", async () => {
+    const redis = await startRedisServer(DURABLE);
+    const way = await startTcpProxy(postgres.port);
+    const cutOff = postgres.url.replace(String(postgres.port), String(way.port));
+    const dead = await startGateway(options(redis.url, {}, cutOff));
+    const customer = await customerOf();
+    const done = await callWhile(dead, customer, () => way.cut());
+    assert.ok(done.isWhole);
+    await dead.kill9();
+    const reaper = await ArmedGateway.start("lease.reaped", options(redis.url));
+    await reaper.died();
+    // The next one claims what the first has posted, and cannot bring it to the ledger.
+    way.restore();
+    const claimer = await startGateway(options(redis.url, {}, cutOff));
+    way.cut();
+    await untilClaimed(redis);
+    await claimer.kill9();
+    for (const point of ["lease.claimed", "lease.finished"] as const) {
+      const armed = await ArmedGateway.start(point, options(redis.url));
+      await armed.died();
+      await armed.gateway.close();
+    }
+    const last = await startGateway(options(redis.url));
+    await prove(last, { what: "lease", customer, creditVnd: CREDIT_VND, ...done });
+    await assertReconciled(last);
+    await assertNoHolds(redis);
+    await Promise.all([last, dead, claimer, reaper.gateway].map((one) => one.close()));
+    await way.close();
+    await redis.stop();
+  });
+
+  it("leaves a bucket that it was about to open, or to begin anew, to the next start", async () => {
+    const redis = await startRedisServer();
+    await diesAtStart("bucket.joined", options(redis.url));
+    await diesAtStart("bucket.opened", options(redis.url));
+    const armed = await ArmedGateway.start("bucket.declared", options(redis.url));
+    const customer = await customerOf();
+    await call(armed.gateway, await customerOf());
+    await redis.call("SAVE");
+    const done = await call(armed.gateway, customer);
+    assert.ok(done.isWhole);
+    await settledIn(office, customer);
+    // An old state comes back, in which the second call never was.
+    await redis.kill();
+    await redis.start();
+    await armed.died();
+    await armed.startUnarmed();
+    await prove(armed.gateway, { what: "declared", customer, creditVnd: CREDIT_VND, ...done });
+    await assertReconciled(armed.gateway);
+    await assertNoHolds(redis);
+    await armed.gateway.close();
+    await redis.stop();
+  });
+
+  it("loses what it alone knew where Redis was wiped while it slept: a charge, and nothing else", async () => {
+    const redis = await startRedisServer();
+    const way = await startTcpProxy(postgres.port);
+    const cutOff = postgres.url.replace(String(postgres.port), String(way.port));
+    const armed = await ArmedGateway.start("bucket.offered", options(redis.url, {}, cutOff));
+    const other = await startGateway(options(redis.url));
+    const customer = await customerOf();
+    const done = await callWhile(armed.gateway, customer, () => way.cut());
+    armed.gateway.signal("SIGSTOP");
+    await redis.call("FLUSHALL");
+    const again = await untilServed(other, customer);
+    armed.gateway.signal("SIGCONT");
+    await armed.died();
+    const claim = { what: "offered", customer, creditVnd: CREDIT_VND };
+    // The double failure that costs a charge: nobody is left who knows of the first call.
+    await prove(other, {
+      ...claim,
+      costVnd: again.costVnd,
+      isWhole: again.isWhole && done.isWhole,
+    });
+    await assertReconciled(other);
+    await assertNoHolds(redis);
+    await Promise.all([other.close(), armed.gateway.close(), way.close()]);
+    await redis.stop();
+  });
+
+  it("was driven to every point there is", () => {
+    const elsewhere: readonly Failpoint[] = [
+      "spool.kept",
+      "spool.replaying",
+      "spool.offered",
+      "bucket.declared",
+      "bucket.joined",
+      "bucket.offered",
+      "bucket.opened",
+      "lease.reaped",
+      "lease.claimed",
+      "lease.finished",
+    ];
+    // Those of a top-up have their test beside it.
+    const all = FAILPOINTS.filter((point) => !point.startsWith("topup."));
+    assert.deepEqual([...DRIVEN, ...elsewhere].sort(), [...all].sort());
+  });
+});
+
+/** A call during which something happens: between its hold and its end. */
+async function callWhile(gateway: TestGateway, customer: Customer, happens: () => unknown) {
+  const running = call(gateway, customer, { streamed: true, outputTokens: 200 });
+  const deadline = performance.now() + SETTLE_TIMEOUT_MS;
+  while (!(Number((await wallet(gateway, customer.accountId)).held) > 0)) {
+    assert.ok(performance.now() < deadline, "nothing is held");
+  }
+  await happens();
+  return running;
+}
+
+function callWhileRedisDies(gateway: TestGateway, customer: Customer, redis: RedisServer) {
+  return callWhile(gateway, customer, () => redis.kill());
+}
+
+async function startWith(redis: RedisServer, data: string): Promise<TestGateway> {
+  await redis.start();
+  return startGateway(options(redis.url, { data }));
+}
+
+/** Calls until one is served: wallets are opened again once everyone who may know of them has been heard, or is dead. */
+async function untilServed(gateway: TestGateway, customer: Customer) {
+  const deadline = performance.now() + SETTLE_TIMEOUT_MS;
+  for (;;) {
+    const done = await call(gateway, customer);
+    if (done.isWhole) return done;
+    assert.ok(performance.now() < deadline, "nobody is served any more");
+    await delay(50);
+  }
+}
+
+async function settledIn(gateway: TestGateway, { accountId }: Customer): Promise<void> {
+  const deadline = performance.now() + SETTLE_TIMEOUT_MS;
+  while ((await usage(gateway, accountId)).length === 0) {
+    assert.ok(performance.now() < deadline, "the call does not reach the ledger");
+    await delay(20);
+  }
+}
+
+async function untilClaimed(redis: RedisServer): Promise<void> {
+  const script =
+    "local n = 0 for _, key in ipairs(redis.call('KEYS', '*:orphans')) do n = n + redis.call('HLEN', key) end return n";
+  const deadline = performance.now() + SETTLE_TIMEOUT_MS;
+  while ((await redis.call("EVAL", script, "0")) === 0) {
+    assert.ok(performance.now() < deadline, "nobody claims the outbox of the dead");
+    await delay(50);
+  }
+}
+
+async function assertNoHolds(redis: RedisServer): Promise<void> {
+  const script =
+    "local n = 0 for _, key in ipairs(redis.call('KEYS', '*:holds')) do n = n + redis.call('HLEN', key) end return n";
+  assert.equal(await redis.call("EVAL", script, "0"), 0);
+}

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Failpoint } from "../../core/failpoint.ts";
+import { type GatewayOptions, startGateway, type TestGateway } from "./gateway.ts";
+
+const DEATH_TIMEOUT_MS = 120_000;
+const POLL_MS = 20;
+
+/** A gateway that will kill itself at a failpoint, once; started again it is like any other. */
+export class ArmedGateway {
+  readonly gateway: TestGateway;
+  private readonly env: Record<string, string>;
+  private readonly point: Failpoint;
+
+  private constructor(gateway: TestGateway, env: Record<string, string>, point: Failpoint) {
+    this.gateway = gateway;
+    this.env = env;
+    this.point = point;
+  }
+
+  static async start(point: Failpoint, options: GatewayOptions): Promise<ArmedGateway> {
+    const env: Record<string, string> = { TOLLGATE_FAILPOINT: point };
+    return new ArmedGateway(await startGateway({ ...options, env }), env, point);
+  }
+
+  /** Resolves when it has died at its point; fails where it never gets there. */
+  async died(): Promise<void> {
+    const { pid } = this.gateway;
+    const deadline = performance.now() + DEATH_TIMEOUT_MS;
+    while (pid !== undefined && isAlive(pid)) {
+      assert.ok(performance.now() < deadline, `${this.point} is never reached`);
+      await delay(POLL_MS);
+    }
+    assert.match(this.gateway.logs, /will kill itself there/);
+  }
+
+  async startUnarmed(): Promise<void> {
+    delete this.env["TOLLGATE_FAILPOINT"];
+    await this.gateway.start();
+  }
+}
+
+/** Fails unless a gateway dies at this point before it is ready. */
+export async function diesAtStart(point: Failpoint, options: GatewayOptions): Promise<void> {
+  const start = startGateway({ ...options, env: { TOLLGATE_FAILPOINT: point } });
+  await assert.rejects(start, /the gateway ended with SIGKILL/);
+}
+
+/** The path of a plugin that refuses calls with the header `x-refuse`, when a hold has been taken for them. */
+export function refusingPlugin(): string {
+  const file = join(mkdtempSync(join(tmpdir(), "tollgate-plugin-")), "refuse.js");
+  const source = `export default () => ({
+    name: "refuse",
+    request(call) {
+      if (call.headers["x-refuse"] === undefined) return undefined;
+      const message = "refused";
+      return { status: 400, type: "invalid_request_error", message, param: null, code: null, headers: [] };
+    },
+  });\n`;
+  writeFileSync(file, source);
+  writeFileSync(join(file, "..", "package.json"), '{"type":"module"}');
+  return file;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
