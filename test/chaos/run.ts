@@ -24,6 +24,8 @@ export interface ChaosOptions {
   readonly lanes: number;
   readonly appendFsync: "always" | "everysec";
   readonly deeds: readonly Deed[];
+  /** The longest that a lease, a takeover and a backlog may take together. */
+  readonly settleSeconds: number;
   readonly say: (line: string) => void;
 }
 
@@ -46,8 +48,6 @@ const RICH_VND = 1_000_000;
 const POOR_VND = 20;
 const RICH = 12;
 const POOR = 8;
-/** The longest that a lease, a takeover and a backlog may take together. */
-const SETTLE_TIMEOUT_MS = 60_000;
 const BELOW_ZERO_EVERY_MS = 250;
 const SNAPSHOT_EVERY_MS = 4_000;
 const PROGRESS_EVERY_MS = 5_000;
@@ -135,7 +135,7 @@ async function perform(
   onDeed("the load is over");
   say("everything runs again and the load is over: waiting until all is settled");
   const settledMs = performance.now();
-  const hot = await settled(stage, sql);
+  const hot = await settled(stage, sql, options.settleSeconds);
   const settledAfterMs = performance.now() - settledMs;
   const startMicroVnd = new Map([
     ...ids(rich).map((id) => [id, microVnd(RICH_VND)] as const),
@@ -151,7 +151,7 @@ async function perform(
   };
   const { violations, totals } = await prove(sql, evidence);
   for (const [at, gateway] of stage.gateways.entries()) {
-    const { code, output } = await reconciled(gateway);
+    const { code, output } = await reconciled(gateway, options.settleSeconds);
     if (code !== 0) violations.push({ rule: "reconcile shows no drift", what: `${at}: ${output}` });
   }
   if (violations.length > 0) keep(folder, violations, load.calls);
@@ -169,8 +169,11 @@ async function perform(
 }
 
 /** What `reconcile` says, once the gateway is back from its last joining. */
-async function reconciled(gateway: TestGateway): Promise<{ code: number; output: string }> {
-  const deadline = performance.now() + SETTLE_TIMEOUT_MS;
+async function reconciled(
+  gateway: TestGateway,
+  limitS: number,
+): Promise<{ code: number; output: string }> {
+  const deadline = performance.now() + limitS * 1_000;
   for (;;) {
     const result = await runReconcile(gateway);
     const isAnswer = result.code === 0 || result.output.includes("drift");
@@ -187,8 +190,8 @@ async function customers(stage: Stage, count: number, creditVnd: number): Promis
 }
 
 /** Waits until no money is held and every outbox is empty, or gives up: the proof tells what is left. */
-async function settled(stage: Stage, sql: postgres.Sql): Promise<HotState> {
-  const deadline = performance.now() + SETTLE_TIMEOUT_MS;
+async function settled(stage: Stage, sql: postgres.Sql, limitS: number): Promise<HotState> {
+  const deadline = performance.now() + limitS * 1_000;
   for (;;) {
     const hot = await readHotState(stage.redis);
     if (hot.holds.length === 0 && hot.outboxEntries === 0 && (await backlog(stage)) === 0) {
