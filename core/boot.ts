@@ -56,7 +56,7 @@ export async function boot(
 ): Promise<Gateway> {
   let config = first;
   let upstreams = new Upstreams(config, clock);
-  const { hot, ledger, database, rateLimiter } = createStores(config, clock, log);
+  const { hot, ledger, database, rateLimiter } = await createStores(config, clock, log);
   await ledger.start();
   // The drainer comes first: the hot store is ready once what dead gateways have left is settled, and where all
   // of them are starting there is nobody else to settle it.

@@ -5,10 +5,6 @@ import { EmbeddedHotStore } from "./hot/embedded.ts";
 import { EmbeddedRateLimiter } from "./hot/embedded-rate-limiter.ts";
 import type { HotStore } from "./hot/hot.ts";
 import type { RateLimiter } from "./hot/rate-limiter.ts";
-import { RedisClient } from "./hot/redis/client.ts";
-import { RedisRateLimiter } from "./hot/redis/rate-limiter.ts";
-import { truthOf } from "./hot/redis/truth.ts";
-import { RedisHotStore } from "./hot/redis.ts";
 import { connect } from "./ledger/client.ts";
 import type { Database } from "./ledger/database.ts";
 import { EmbeddedLedger } from "./ledger/embedded.ts";
@@ -35,11 +31,12 @@ const REDIS_TIMEOUT_MS = 450;
 const SPOOL_BYTES_MAX = 256 * 1024 * 1024;
 
 /** The stores that a config names, not started yet. */
-export function createStores(config: Config, clock: Clock, log: Log): Stores {
+export async function createStores(config: Config, clock: Clock, log: Log): Promise<Stores> {
   const { data, hot } = config.stores;
   const ledger = createLedger(config, clock, log);
   const { database } = ledger;
-  if (hot !== "embedded") return { ...createRedis(hot, data, ledger, log), ledger, database };
+  if (hot !== "embedded")
+    return { ...(await createRedis(hot, data, ledger, log)), ledger, database };
   return {
     hot: new EmbeddedHotStore({
       journal: { folder: join(data, "journal"), bytesMax: JOURNAL_BYTES_MAX, sync: false, log },
@@ -51,12 +48,21 @@ export function createStores(config: Config, clock: Clock, log: Log): Stores {
   };
 }
 
-function createRedis(
+/** Loads the client for Redis only where there is one: it takes 20 MB, and a small gateway has none. */
+async function createRedis(
   servers: string | readonly string[],
   data: string,
   ledger: Ledger,
   log: Log,
-): Omit<Stores, "ledger" | "database"> {
+): Promise<Omit<Stores, "ledger" | "database">> {
+  const [{ RedisClient }, { RedisRateLimiter }, { truthOf }, { RedisHotStore }] = await Promise.all(
+    [
+      import("./hot/redis/client.ts"),
+      import("./hot/redis/rate-limiter.ts"),
+      import("./hot/redis/truth.ts"),
+      import("./hot/redis.ts"),
+    ],
+  );
   const client = new RedisClient(servers, REDIS_TIMEOUT_MS);
   const hot = new RedisHotStore({
     client,

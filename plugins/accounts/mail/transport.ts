@@ -1,4 +1,4 @@
-import { createTransport } from "nodemailer";
+import type { Transporter } from "nodemailer";
 import type { SmtpOptions } from "../options.ts";
 import type { MailText } from "./texts.ts";
 
@@ -21,7 +21,7 @@ export function smtpTransport({
   password,
   from,
 }: SmtpOptions): Transport {
-  const transporter = createTransport({
+  const options = {
     pool: true,
     maxConnections: CONNECTIONS_MAX,
     host,
@@ -37,16 +37,22 @@ export function smtpTransport({
     socketTimeout: 2 * TIMEOUT_MS,
     disableFileAccess: true,
     disableUrlAccess: true,
-  });
+  };
+  // The library is loaded for the first mail only: it takes 13 MB.
+  let transporter: Promise<Transporter> | undefined;
+  const connected = () => {
+    transporter ??= import("nodemailer").then(({ createTransport }) => createTransport(options));
+    return transporter;
+  };
   return {
     async send(to, { subject, text }) {
       // As an object the address is one address, whatever characters are in it.
       const address = { name: "", address: to };
       // RFC 3834: nobody's absence assistant answers.
       const headers = { "auto-submitted": "auto-generated" };
-      await transporter.sendMail({ from, to: address, subject, text, headers });
+      await (await connected()).sendMail({ from, to: address, subject, text, headers });
     },
-    close: () => transporter.close(),
+    close: () => void transporter?.then((opened) => opened.close()),
   };
 }
 
