@@ -10,11 +10,17 @@ export interface Truth {
   hasCall(posting: Posting): Promise<boolean>;
 }
 
+/** When a post was sent for the first time, by the monotonic clock, and in which epoch of its bucket. */
+export interface Sent {
+  readonly atMs: number;
+  readonly epoch: string;
+}
+
 /** A post that Redis may have or not have, and that some disk or memory keeps until it surely has it. */
 export interface Offer {
   readonly posting: Posting;
-  /** When it was first sent, by the monotonic clock; -Infinity where that was before this process. */
-  readonly sentAtMs: number;
+  /** Undefined where that was before this process, or nobody knows. */
+  readonly sent: Sent | undefined;
   done(): void;
 }
 
@@ -92,9 +98,13 @@ export class Offers {
   }
 
   private async offer(bucket: Bucket, offer: Offer, nowMs: () => number): Promise<void> {
-    const { posting } = offer;
-    const isOld = nowMs() - offer.sentAtMs > ASK_LEDGER_AFTER_MS;
-    if (isOld && (await this.truth.hasCall(posting))) return;
+    const { posting, sent } = offer;
+    const { epoch } = bucket;
+    // Another process may have settled what came through unheard, in an epoch of which Redis remembers nothing.
+    const isRemembered = sent?.epoch === epoch && nowMs() - sent.atMs < ASK_LEDGER_AFTER_MS;
+    if (!isRemembered && (await this.truth.hasCall(posting))) return;
+    if (bucket.epoch !== epoch)
+      throw new Error("the bucket has moved on since the ledger was asked");
     let reply = await this.actions.post(bucket, posting);
     if (reply[0] === "unknown") {
       if (!(await this.actions.open(posting.accountId))) return this.unplaced(bucket, posting);

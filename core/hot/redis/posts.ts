@@ -8,7 +8,7 @@ import { asReply, type Bucket, type Reply } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 import type { Holds } from "./holds.ts";
 import { amountOf, textOf } from "./look.ts";
-import { Offers, type Truth } from "./offers.ts";
+import { Offers, type Sent, type Truth } from "./offers.ts";
 import type { Settlement } from "./settlement.ts";
 import { Spool, type SpoolOptions } from "./spool.ts";
 import type { RedisWallets } from "./wallets.ts";
@@ -57,7 +57,7 @@ export class Posts {
     const { spool, buckets, log } = this.options;
     this.spool = await Spool.open(spool);
     for (const { posting, done } of this.spool.recovered) {
-      const offer = { posting, sentAtMs: Number.NEGATIVE_INFINITY, done };
+      const offer = { posting, sent: undefined, done };
       this.offers.add(buckets.of(posting.accountId), offer);
     }
     if (this.offers.size === 0) return;
@@ -74,10 +74,10 @@ export class Posts {
     const before = this.recent.get(posting.callId) ?? this.offers.find(posting.callId);
     if (before !== undefined) return { ...before, duplicate: true };
     const bucket = this.options.buckets.of(posting.accountId);
-    const sentAtMs = performance.now();
-    if (bucket.state !== "ready") return this.keep(bucket, posting, sentAtMs);
-    const answer = (reply: Reply) => this.posted(bucket, posting, reply, sentAtMs);
-    return this.send(bucket, posting, answer).catch(() => this.keep(bucket, posting, sentAtMs));
+    const sent = { atMs: performance.now(), epoch: bucket.epoch };
+    if (bucket.state !== "ready") return this.keep(bucket, posting, sent);
+    const answer = (reply: Reply) => this.posted(bucket, posting, reply, sent);
+    return this.send(bucket, posting, answer).catch(() => this.keep(bucket, posting, sent));
   }
 
   /** Why the posts of `calls` could not be kept while Redis is away. */
@@ -88,7 +88,7 @@ export class Posts {
   /** Nobody here knows any more which posts of a bucket are in the ledger, and which only in this memory. */
   offerUnsettled(bucket: Bucket): void {
     for (const { posting } of this.options.settlement.release(bucket)) {
-      this.offers.add(bucket, { posting, sentAtMs: Number.NEGATIVE_INFINITY, done() {} });
+      this.offers.add(bucket, { posting, sent: undefined, done() {} });
     }
   }
 
@@ -106,10 +106,10 @@ export class Posts {
     return bucket.run("post", keys, args, answer);
   }
 
-  private posted(bucket: Bucket, posting: Posting, reply: Reply, sentAtMs: number): Posted {
+  private posted(bucket: Bucket, posting: Posting, reply: Reply, sent: Sent): Posted {
     const [kind, charged, writtenOff, place] = reply;
     const { callId } = posting;
-    if (kind === "unknown") return this.keep(bucket, posting, sentAtMs);
+    if (kind === "unknown") return this.keep(bucket, posting, sent);
     this.options.holds.over(callId);
     const chargedMicroVnd = amountOf(charged);
     const writtenOffMicroVnd = amountOf(writtenOff);
@@ -125,11 +125,11 @@ export class Posts {
   }
 
   /** Redis may have the post or not: it is on the disk before the caller hears that it is safe. */
-  private keep(bucket: Bucket, posting: Posting, sentAtMs: number): Posted {
+  private keep(bucket: Bucket, posting: Posting, sent: Sent): Posted {
     if (this.spool === undefined) throw new Error("the hot store is not started");
     const { done } = this.spool.add(posting);
     failpoint("spool.kept");
-    this.offers.add(bucket, { posting, sentAtMs, done });
+    this.offers.add(bucket, { posting, sent, done });
     return { chargedMicroVnd: posting.costMicroVnd, writtenOffMicroVnd: 0, duplicate: false };
   }
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { posting } from "../../../support/posting.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
 import { startTcpProxy, type TcpProxy } from "../../../support/tcp-proxy.ts";
 import type { TestStore } from "./store.ts";
@@ -82,6 +83,29 @@ test("after an old snapshot no wallet is opened while it holds posts of a dead g
       assert.equal(await open(world, x), true);
       assert.equal((await x.store.balances("A"))?.availableMicroVnd, 400);
       await world.check();
+    },
+    { leaseMs: SHORT_LEASE_MS },
+  ));
+
+test("a post that came through unheard is charged once, though another gateway settled it and Redis was wiped", () =>
+  inWorld(
+    async ({ world, server, x, y, proxy }) => {
+      await open(world, y);
+      const money = { amountMicroVnd: 700, floorMicroVnd: 700 };
+      await y.store.hold({ callId: "c", accountId: "A", keyId: "K", ...money });
+      server.signal("SIGSTOP");
+      // It waits in the server's socket, and is done when nobody listens for the answer any more.
+      world.posted.set("c", 700);
+      await y.store.post(posting({ callId: "c", accountId: "A", costMicroVnd: 700 }));
+      proxy.cut();
+      server.signal("SIGCONT");
+      while (!world.ledger.charges.has("c")) await new Promise((done) => setTimeout(done, 5));
+      await server.call("FLUSHALL");
+      assert.equal(await open(world, x), true);
+      assert.equal((await x.store.balances("A"))?.availableMicroVnd, 300);
+      proxy.restore();
+      await world.check();
+      assert.equal((await x.store.balances("A"))?.availableMicroVnd, 300);
     },
     { leaseMs: SHORT_LEASE_MS },
   ));
