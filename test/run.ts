@@ -31,6 +31,7 @@ async function main(): Promise<void> {
     .map((file) => join(testFolder, file))
     .sort();
   const total = { passed: 0, failed: 0, skipped: 0 };
+  const failures: string[] = [];
   for (const [at, { node, version }] of runtimes().entries()) {
     const due = at === 0 ? files : files.filter((file) => !isOnce(file));
     if (due.length === 0) continue;
@@ -41,7 +42,11 @@ async function main(): Promise<void> {
     total.passed += counts.passed;
     total.failed += counts.failed;
     total.skipped += counts.skipped;
+    for (const { file, name } of counts.failures) {
+      failures.push(`${version}, ${relative(testFolder, file)}: ${name}`);
+    }
   }
+  if (failures.length > 0) console.log(`\nfailed:\n${failures.join("\n")}`);
   const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : "";
   console.log(`\n${total.passed} passed, ${total.failed} failed${skipped}`);
   process.exitCode = total.failed > 0 || total.passed === 0 ? 1 : 0;
@@ -101,7 +106,8 @@ async function runUnder(node: string, files: readonly string[]): Promise<Counts>
   );
   const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
   const counts: Counts = JSON.parse(
-    readFileSync(counted, "utf8") || '{"passed":0,"failed":0,"skipped":0,"fileMs":{}}',
+    readFileSync(counted, "utf8") ||
+      '{"passed":0,"failed":0,"skipped":0,"failures":[],"fileMs":{}}',
   );
   rmSync(folder, { recursive: true, force: true });
   // A runner that fails without a failing test has failed all the same.

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { request } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { after, before, describe, it } from "node:test";
 import type { Directive } from "../../../plugins/simulator/directive.ts";
 import { asking, type Bench, chatBody, post, startBench } from "./sim.ts";
@@ -20,16 +20,20 @@ describe("the simulated wire", () => {
     );
     return response.text();
   };
-  /** Node's client hands over each HTTP chunk by itself, so the simulator's writes can be told apart. */
+  /**
+   * Node's client hands over each HTTP chunk by itself, so the simulator's writes can be told apart: to a listener, that
+   * is, since an iteration joins what has come between two of its steps.
+   */
   const writes = async (directive: Directive) => {
     const outgoing = request(`${bench.url}/v1/chat/completions`, {
       method: "POST",
       headers: { "content-type": "application/json" },
     });
     outgoing.end(chatBody(directive, { stream: true }));
-    const [incoming] = (await once(outgoing, "response")) as [AsyncIterable<Buffer>];
     const chunks: Buffer[] = [];
-    for await (const chunk of incoming) chunks.push(chunk);
+    const [incoming] = (await once(outgoing, "response")) as [IncomingMessage];
+    incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+    await once(incoming, "end");
     return chunks;
   };
 
