@@ -132,11 +132,12 @@ export class EmbeddedHotStore implements HotStore {
   }
 
   post(posting: Posting): Posted {
-    const before = this.recent.get(posting.callId);
+    const hold = this.holds.get(posting.callId);
+    // A call that is posted has no hold, and gets none again: see `hold`.
+    const before = hold ? undefined : this.recent.get(posting.callId);
     if (before !== undefined) return { ...before, duplicate: true };
     const cost = posting.costMicroVnd;
     requireMicroVnd(cost);
-    const hold = this.holds.get(posting.callId);
     const wallet = hold?.wallet ?? this.wallets.get(posting.accountId);
     if (wallet === undefined && cost > 0) {
       throw new Error(`call ${posting.callId} costs money, but nothing was ever held for it`);
@@ -145,15 +146,12 @@ export class EmbeddedHotStore implements HotStore {
     const chargedMicroVnd = Math.min(cost, heldMicroVnd + (wallet?.availableMicroVnd ?? 0));
     const { journal } = this;
     if (journal === undefined) throw new Error("the hot store is not started");
-    const position = journal.position;
-    const entry: OutboxEntry = {
-      entryId: String(position),
-      posting,
-      chargedMicroVnd,
-      writtenOffMicroVnd: cost - chargedMicroVnd,
-    };
+    const writtenOffMicroVnd = cost - chargedMicroVnd;
+    const text = encodeEntry(posting, chargedMicroVnd, writtenOffMicroVnd);
     // Nothing has changed yet: where the journal refuses, the call is not posted and its hold stands.
-    journal.append(encodeEntry(entry));
+    const position = journal.append(text);
+    const entryId = String(position);
+    const entry = { entryId, posting, chargedMicroVnd, writtenOffMicroVnd, text };
     if (wallet !== undefined) {
       wallet.availableMicroVnd += heldMicroVnd - chargedMicroVnd;
       wallet.heldMicroVnd -= heldMicroVnd;

@@ -1,74 +1,88 @@
 import * as v from "valibot";
 import { parseJson } from "../json.ts";
-import type { OutboxEntry } from "./hot.ts";
+import type { MicroVnd } from "../money.ts";
+import type { OutboxEntry, Posting } from "./hot.ts";
 
 /**
- * An outbox entry as JSON: an array, because a post writes one before its last byte may leave, and
- * the field names of an object would double both its size and the time to write it.
- * The first element is the version of this shape: a later gateway must still read an older journal.
+ * A posted call as one line of JSON, under the names of the ledger's columns: what is kept until the call is settled
+ * is what settles it, so each call is written out once. The version is that of the names: a later gateway must still
+ * read an older journal.
  */
-const VERSION = 1;
+const VERSION = 2;
+
+/** Where the charge begins, which is known last. */
+const CHARGE = ',"charged":';
 
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
-const record = v.tuple([
-  v.literal(VERSION),
-  v.string(), // call id
-  v.string(), // account id
-  v.string(), // key id
-  count, // at
-  v.string(), // endpoint
-  v.string(), // model
-  v.nullable(v.string()), // mapped from
-  v.nullable(v.string()), // upstream
-  count, // input tokens
-  count, // cache read tokens
-  count, // cache write tokens
-  count, // output tokens
-  count, // reasoning tokens
-  count, // images
-  count, // cost
-  count, // discount
-  v.number(), // latency
-  v.nullable(v.number()), // first byte
-  count, // status
-  v.boolean(), // streamed
-  v.picklist(["complete", "exhausted", "gone", "broken", "refused"]),
-  v.boolean(), // estimated
-  count, // charged
-  count, // written off
-]);
+const record = v.object({
+  v: v.literal(VERSION),
+  call_id: v.string(),
+  at: v.union([v.pipe(v.string(), v.isoTimestamp(), v.transform(Date.parse)), v.number()]),
+  account_id: v.string(),
+  key_id: v.string(),
+  endpoint: v.string(),
+  model: v.string(),
+  mapped_from: v.nullable(v.string()),
+  upstream: v.nullable(v.string()),
+  input_tokens: count,
+  cache_read_tokens: count,
+  cache_write_tokens: count,
+  output_tokens: count,
+  reasoning_tokens: count,
+  images: count,
+  cost: count,
+  discount_bps: count,
+  latency_ms: v.number(),
+  first_byte_ms: v.nullable(v.number()),
+  status: count,
+  streamed: v.boolean(),
+  outcome: v.picklist(["complete", "exhausted", "gone", "broken", "refused"]),
+  estimated: v.boolean(),
+  charged: count,
+  written_off: count,
+});
 
-/** One line of JSON without its position; `decodeEntry` reads it back. */
-export function encodeEntry(entry: OutboxEntry): string {
-  const call = entry.posting;
-  return JSON.stringify([
-    VERSION,
-    call.callId,
-    call.accountId,
-    call.keyId,
-    call.at,
-    call.endpoint,
-    call.model,
-    call.mappedFrom,
-    call.upstream,
-    call.inputTokens,
-    call.cacheReadTokens,
-    call.cacheWriteTokens,
-    call.outputTokens,
-    call.reasoningTokens,
-    call.images,
-    call.costMicroVnd,
-    call.discountBps,
-    call.latencyMs,
-    call.firstByteMs,
-    call.status,
-    call.streamed,
-    call.outcome,
-    call.estimated,
-    entry.chargedMicroVnd,
-    entry.writtenOffMicroVnd,
-  ]);
+/**
+ * One line of JSON; `decodeEntry` reads it back. Put together by hand, since an object a call and its serialisation
+ * were a tenth of what the gateway spends on it. Ids are made here or come out of columns of ids: they need no escaping.
+ */
+export function encodeEntry(
+  call: Posting,
+  chargedMicroVnd: MicroVnd,
+  writtenOffMicroVnd: MicroVnd,
+): string {
+  return (
+    `{"v":${VERSION},"call_id":"${call.callId}","at":${timeOf(call.at)}` +
+    `,"account_id":"${call.accountId}","key_id":"${call.keyId}"` +
+    `,"endpoint":${JSON.stringify(call.endpoint)},"model":${JSON.stringify(call.model)}` +
+    `,"mapped_from":${call.mappedFrom === null ? null : JSON.stringify(storable(call.mappedFrom))}` +
+    `,"upstream":${call.upstream === null ? null : JSON.stringify(call.upstream)}` +
+    `,"input_tokens":${call.inputTokens},"cache_read_tokens":${call.cacheReadTokens}` +
+    `,"cache_write_tokens":${call.cacheWriteTokens},"output_tokens":${call.outputTokens}` +
+    `,"reasoning_tokens":${call.reasoningTokens},"images":${call.images}` +
+    `,"cost":${call.costMicroVnd},"discount_bps":${call.discountBps}` +
+    `,"latency_ms":${call.latencyMs},"first_byte_ms":${call.firstByteMs}` +
+    `,"status":${call.status},"streamed":${call.streamed}` +
+    `,"outcome":"${call.outcome}","estimated":${call.estimated}` +
+    chargeText(chargedMicroVnd, writtenOffMicroVnd)
+  );
+}
+
+/** An entry of a call; `encoded` is its line, with whatever charge, where there is one already. */
+export function entryOf(
+  entryId: string,
+  posting: Posting,
+  chargedMicroVnd: MicroVnd,
+  writtenOffMicroVnd: MicroVnd,
+  encoded?: string,
+): OutboxEntry {
+  const text =
+    encoded === undefined
+      ? encodeEntry(posting, chargedMicroVnd, writtenOffMicroVnd)
+      : encoded.slice(0, encoded.lastIndexOf(CHARGE)) +
+        chargeText(chargedMicroVnd, writtenOffMicroVnd);
+  return { entryId, posting, chargedMicroVnd, writtenOffMicroVnd, text };
 }
 
 /** The entry again, under the position that the store gives it; throws where it cannot be read. */
@@ -84,30 +98,55 @@ export function decodeEntry(entryId: string, text: string): OutboxEntry {
   return {
     entryId,
     posting: {
-      callId: row[1],
-      accountId: row[2],
-      keyId: row[3],
-      at: row[4],
-      endpoint: row[5],
-      model: row[6],
-      mappedFrom: row[7],
-      upstream: row[8],
-      inputTokens: row[9],
-      cacheReadTokens: row[10],
-      cacheWriteTokens: row[11],
-      outputTokens: row[12],
-      reasoningTokens: row[13],
-      images: row[14],
-      costMicroVnd: row[15],
-      discountBps: row[16],
-      latencyMs: row[17],
-      firstByteMs: row[18],
-      status: row[19],
-      streamed: row[20],
-      outcome: row[21],
-      estimated: row[22],
+      callId: row.call_id,
+      accountId: row.account_id,
+      keyId: row.key_id,
+      at: row.at,
+      endpoint: row.endpoint,
+      model: row.model,
+      mappedFrom: row.mapped_from,
+      upstream: row.upstream,
+      inputTokens: row.input_tokens,
+      cacheReadTokens: row.cache_read_tokens,
+      cacheWriteTokens: row.cache_write_tokens,
+      outputTokens: row.output_tokens,
+      reasoningTokens: row.reasoning_tokens,
+      images: row.images,
+      costMicroVnd: row.cost,
+      discountBps: row.discount_bps,
+      latencyMs: row.latency_ms,
+      firstByteMs: row.first_byte_ms,
+      status: row.status,
+      streamed: row.streamed,
+      outcome: row.outcome,
+      estimated: row.estimated,
     },
-    chargedMicroVnd: row[23],
-    writtenOffMicroVnd: row[24],
+    chargedMicroVnd: row.charged,
+    writtenOffMicroVnd: row.written_off,
+    text,
   };
+}
+
+function chargeText(chargedMicroVnd: MicroVnd, writtenOffMicroVnd: MicroVnd): string {
+  return `${CHARGE}${chargedMicroVnd},"written_off":${writtenOffMicroVnd}}`;
+}
+
+/** The second that was written last, up to its point: many calls begin in each. */
+let second = Number.NaN;
+let secondText = "";
+
+/** A time as Postgres reads it; what is no time of these centuries stays a number, for the ledger to refuse. */
+function timeOf(at: number): string {
+  const since = Math.floor(at / 1_000);
+  if (since !== second) {
+    if (!(at >= 0 && at < Date.UTC(2200, 0))) return String(at);
+    second = since;
+    secondText = new Date(since * 1_000).toISOString().slice(0, -"000Z".length);
+  }
+  return `"${secondText}${String(Math.floor(at - since * 1_000)).padStart(3, "0")}Z"`;
+}
+
+/** A name as the caller sent it, without what Postgres cannot store: zero bytes and half surrogate pairs. */
+function storable(text: string): string {
+  return Buffer.from(text, "utf8").toString("utf8").replaceAll("\0", "");
 }

@@ -167,6 +167,8 @@ export interface OutboxEntry {
   readonly posting: Posting;
   readonly chargedMicroVnd: MicroVnd;
   readonly writtenOffMicroVnd: MicroVnd;
+  /** All of it but its position, as `encodeEntry` has written it. */
+  readonly text: string;
 }
 
 export interface WalletSnapshot {

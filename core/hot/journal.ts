@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { type FolderLock, lockFolder } from "../lock.ts";
 import type { Log } from "../log.ts";
 import { recoverJournal, type SegmentFile, segmentName, syncFolder } from "./journal-recovery.ts";
-import { BODY_OFFSET, type JournalRecord, sealLine } from "./segment.ts";
+import { type JournalRecord, sealLine, writePosition } from "./segment.ts";
 
 const SEGMENT_BYTES = 8 * 1024 * 1024;
 const RECORD_BYTES_MAX = 64 * 1024;
@@ -112,13 +112,16 @@ export class Journal {
     if (this.fileBytes >= this.options.segmentBytes) this.finishSegment();
     if (this.fd === -1) this.startSegment();
     const position = this.nextPosition;
-    const body = `${position} ${payload}`;
+    const start = writePosition(this.line, position);
     // UTF-8 takes at most three bytes for each UTF-16 unit; what surely fits need not be measured.
-    const room = RECORD_BYTES_MAX - BODY_OFFSET - 1;
-    if (body.length * 3 > room && Buffer.byteLength(body) > room) {
-      throw new JournalFull(`a record of ${body.length} characters is longer than ${room} bytes`);
+    const room = RECORD_BYTES_MAX - start - 1;
+    if (payload.length * 3 > room && Buffer.byteLength(payload) > room) {
+      throw new JournalFull(
+        `a record of ${payload.length} characters is longer than ${room} bytes`,
+      );
     }
-    const end = BODY_OFFSET + this.line.write(body, BODY_OFFSET, "utf8");
+    // Written by itself, which leaves the payload as one piece of memory to those who keep it.
+    const end = start + this.line.write(payload, start, "utf8");
     sealLine(this.line, end);
     if (this.bytes + end + 1 > this.options.bytesMax) {
       throw new JournalFull(this.fullMessage());

@@ -7,7 +7,7 @@ import { crc32 } from "node:zlib";
  */
 const CHECKSUM_BYTES = 8;
 /** Where the checksummed part of a line begins. */
-export const BODY_OFFSET = CHECKSUM_BYTES + 1;
+const BODY_OFFSET = CHECKSUM_BYTES + 1;
 const NEWLINE = 0x0a;
 const SPACE = 0x20;
 const HEX_DIGITS = "0123456789abcdef";
@@ -33,10 +33,15 @@ export class DamagedSegment extends Error {
       `${path} is damaged at byte ${contents.soundBytes}, after record ${last}. It holds ` +
         "calls that were served and may not be charged yet, so the gateway does not start. " +
         `Restore the file; or rename it to ${path}.damaged to start without every record in it ` +
-        "(they stay there as text, one JSON array a line, to be settled by hand).",
+        "(they stay there as text, one JSON object a line, to be settled by hand).",
     );
     this.name = "DamagedSegment";
   }
+}
+
+/** Writes the position and its space to where a body begins, and answers where the payload begins. */
+export function writePosition(line: Buffer, position: number): number {
+  return BODY_OFFSET + line.write(`${position} `, BODY_OFFSET, "latin1");
 }
 
 /** Writes the checksum of `line[BODY_OFFSET..end]` and its space in front; the newline goes to `end`. */

@@ -1,4 +1,4 @@
-import { decodeEntry, encodeEntry } from "../hot/entry.ts";
+import { decodeEntry } from "../hot/entry.ts";
 import type { OutboxEntry } from "../hot/hot.ts";
 import type { Sql } from "./client.ts";
 import type { QuarantinedCall } from "./ledger.ts";
@@ -22,13 +22,7 @@ export async function quarantine(sql: Sql, entry: OutboxEntry, reason: string): 
   await sql.query(
     `insert into quarantine (call_id, account_id, charged, entry, error) values ($1, $2, $3, $4, $5)
     on conflict (call_id) do nothing`,
-    [
-      callId,
-      accountId,
-      entry.chargedMicroVnd,
-      encodeEntry(entry),
-      reason.slice(0, REASON_CHARACTERS_MAX),
-    ],
+    [callId, accountId, entry.chargedMicroVnd, entry.text, reason.slice(0, REASON_CHARACTERS_MAX)],
   );
 }
 

@@ -47,7 +47,7 @@ export function createSettle(sql: Sql): Settle {
       await makePartitions(fresh.map((entry) => entry.posting));
       await sql.query(statement, [
         `{${accountIds.join(",")}}`,
-        `[${fresh.map(rowOf).join(",")}]`,
+        `[${fresh.map((entry) => entry.text).join(",")}]`,
         ...more,
       ]);
     } catch (error) {
@@ -69,32 +69,6 @@ function onceEach(entries: readonly OutboxEntry[]): OutboxEntry[] {
     seen.add(posting.callId);
     return true;
   });
-}
-
-/**
- * A row as JSON, under the names of the columns as `settle_calls` reads them. Written out by hand: an object
- * a row and its serialisation were a tenth of what the gateway spends on a call.
- */
-function rowOf({ posting: call, chargedMicroVnd, writtenOffMicroVnd }: OutboxEntry): string {
-  const mappedFrom = call.mappedFrom === null ? null : storable(call.mappedFrom);
-  return (
-    `{"call_id":${JSON.stringify(call.callId)},"at":"${new Date(call.at).toISOString()}"` +
-    `,"account_id":${JSON.stringify(call.accountId)},"key_id":${JSON.stringify(call.keyId)}` +
-    `,"endpoint":${JSON.stringify(call.endpoint)},"model":${JSON.stringify(call.model)}` +
-    `,"mapped_from":${JSON.stringify(mappedFrom)},"upstream":${JSON.stringify(call.upstream)}` +
-    `,"input_tokens":${call.inputTokens},"cache_read_tokens":${call.cacheReadTokens}` +
-    `,"cache_write_tokens":${call.cacheWriteTokens},"output_tokens":${call.outputTokens}` +
-    `,"reasoning_tokens":${call.reasoningTokens},"images":${call.images}` +
-    `,"charged":${chargedMicroVnd},"written_off":${writtenOffMicroVnd}` +
-    `,"discount_bps":${call.discountBps},"latency_ms":${call.latencyMs}` +
-    `,"first_byte_ms":${call.firstByteMs},"status":${call.status},"streamed":${call.streamed}` +
-    `,"outcome":${JSON.stringify(call.outcome)},"estimated":${call.estimated}}`
-  );
-}
-
-/** A name as the caller sent it, without what Postgres cannot store: zero bytes and half surrogate pairs. */
-function storable(text: string): string {
-  return Buffer.from(text, "utf8").toString("utf8").replaceAll("\0", "");
 }
 
 /** Bad data (class 22) and broken constraints (23): the same batch would fail again. */

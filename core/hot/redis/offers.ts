@@ -1,4 +1,5 @@
 import { failpoint } from "../../failpoint.ts";
+import { entryOf } from "../entry.ts";
 import type { OutboxEntry, Posted, Posting, WalletSnapshot } from "../hot.ts";
 import type { Bucket, Reply } from "./bucket.ts";
 import { amountOf, textOf } from "./look.ts";
@@ -115,22 +116,16 @@ export class Offers {
     // An earlier attempt may have come through unheard: then the entry is there, and nobody settles it yet.
     const isMine = textOf(reply[3]).startsWith(`${bucket.epoch}|${bucket.process}|`);
     if (reply[0] === "posted" || isMine) {
-      this.actions.keep(bucket, {
-        entryId: `${bucket.name}|${textOf(reply[3])}`,
-        posting,
-        chargedMicroVnd: amountOf(reply[1]),
-        writtenOffMicroVnd: amountOf(reply[2]),
-      });
+      const entryId = `${bucket.name}|${textOf(reply[3])}`;
+      const [, charged, writtenOff] = reply;
+      const entry = entryOf(entryId, posting, amountOf(charged), amountOf(writtenOff));
+      this.actions.keep(bucket, entry);
     }
   }
 
   /** No wallet can be charged. The ledger refuses the entry too and puts it aside, where an operator sees it. */
   private unplaced(bucket: Bucket, posting: Posting): void {
-    this.actions.keep(bucket, {
-      entryId: `${bucket.name}|0||${posting.callId}`,
-      posting,
-      chargedMicroVnd: posting.costMicroVnd,
-      writtenOffMicroVnd: 0,
-    });
+    const entryId = `${bucket.name}|0||${posting.callId}`;
+    this.actions.keep(bucket, entryOf(entryId, posting, posting.costMicroVnd, 0));
   }
 }

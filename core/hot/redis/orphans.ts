@@ -1,4 +1,4 @@
-import { decodeEntry } from "../entry.ts";
+import { decodeEntry, entryOf } from "../entry.ts";
 import type { OutboxEntry } from "../hot.ts";
 import { listOf, textOf } from "./look.ts";
 
@@ -7,10 +7,10 @@ export function readOutbox(bucketName: string, orphan: string, reply: unknown): 
   return listOf(reply).map((item) => {
     const [id, fields] = listOf(item);
     const [, entry, , charged, , writtenOff] = listOf(fields);
-    return {
-      ...decodeEntry(`${bucketName}|${orphan}|${textOf(id)}`, textOf(entry)),
-      chargedMicroVnd: Number(textOf(charged)),
-      writtenOffMicroVnd: Number(textOf(writtenOff)),
-    };
+    const { entryId, posting, text } = decodeEntry(
+      `${bucketName}|${orphan}|${textOf(id)}`,
+      textOf(entry),
+    );
+    return entryOf(entryId, posting, Number(textOf(charged)), Number(textOf(writtenOff)), text);
   });
 }

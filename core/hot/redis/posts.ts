@@ -1,6 +1,6 @@
 import { failpoint } from "../../failpoint.ts";
 import type { Log } from "../../log.ts";
-import { encodeEntry } from "../entry.ts";
+import { encodeEntry, entryOf } from "../entry.ts";
 import type { Posted, Posting } from "../hot.ts";
 import { RecentCalls } from "../recent.ts";
 import { requireMicroVnd } from "./amount.ts";
@@ -40,7 +40,7 @@ export class Posts {
     this.options = options;
     const { truth, wallets, settlement, holds } = options;
     this.offers = new Offers(truth, {
-      post: (bucket, posting) => this.send(bucket, posting, asReply),
+      post: (bucket, posting) => this.send(bucket, posting, encodeEntry(posting, 0, 0), asReply),
       open: (accountId) => wallets.open(accountId, () => truth.wallet(accountId)),
       keep: (bucket, entry) => settlement.keep(bucket, entry),
       over: (_, callId) => holds.over(callId),
@@ -76,8 +76,9 @@ export class Posts {
     const bucket = this.options.buckets.of(posting.accountId);
     const sent = { atMs: performance.now(), epoch: bucket.epoch };
     if (bucket.state !== "ready") return this.keep(bucket, posting, sent);
-    const answer = (reply: Reply) => this.posted(bucket, posting, reply, sent);
-    return this.send(bucket, posting, answer).catch(() => this.keep(bucket, posting, sent));
+    const text = encodeEntry(posting, 0, 0);
+    const answer = (reply: Reply) => this.posted(bucket, posting, text, reply, sent);
+    return this.send(bucket, posting, text, answer).catch(() => this.keep(bucket, posting, sent));
   }
 
   /** Why the posts of `calls` could not be kept while Redis is away. */
@@ -97,16 +98,19 @@ export class Posts {
     return this.offers.drain(bucket, () => performance.now());
   }
 
-  private send<T>(bucket: Bucket, posting: Posting, answer: (reply: Reply) => T): Promise<T> {
+  private send<T>(
+    bucket: Bucket,
+    posting: Posting,
+    text: string,
+    answer: (reply: Reply) => T,
+  ): Promise<T> {
     const { callId, accountId, costMicroVnd } = posting;
-    const entry = { entryId: "", posting, chargedMicroVnd: 0, writtenOffMicroVnd: 0 };
     const keys = [bucket.outboxKey, bucket.callKey(callId)];
-    const text = encodeEntry(entry);
     const args = [callId, accountId, String(costMicroVnd), text, bucket.epoch, CALL_KEPT_MS];
     return bucket.run("post", keys, args, answer);
   }
 
-  private posted(bucket: Bucket, posting: Posting, reply: Reply, sent: Sent): Posted {
+  private posted(bucket: Bucket, posting: Posting, text: string, reply: Reply, sent: Sent): Posted {
     const [kind, charged, writtenOff, place] = reply;
     const { callId } = posting;
     if (kind === "unknown") return this.keep(bucket, posting, sent);
@@ -116,7 +120,7 @@ export class Posts {
     const duplicate = kind !== "posted";
     if (!duplicate) {
       const entryId = `${bucket.name}|${textOf(place)}`;
-      const entry = { entryId, posting, chargedMicroVnd, writtenOffMicroVnd };
+      const entry = entryOf(entryId, posting, chargedMicroVnd, writtenOffMicroVnd, text);
       this.options.settlement.keep(bucket, entry);
     }
     const posted = { chargedMicroVnd, writtenOffMicroVnd, duplicate };

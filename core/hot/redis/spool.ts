@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { FolderInUse } from "../../lock.ts";
 import type { Log } from "../../log.ts";
-import { decodeEntry, encodeEntry } from "../entry.ts";
+import { decodeEntry, entryOf } from "../entry.ts";
 import type { OutboxEntry, Posting } from "../hot.ts";
 import { Journal } from "../journal.ts";
 import { Outbox } from "../outbox.ts";
@@ -82,13 +82,8 @@ class JournalOfPosts {
   }
 
   add(posting: Posting): Spooled {
-    const entry = {
-      entryId: "",
-      posting,
-      chargedMicroVnd: posting.costMicroVnd,
-      writtenOffMicroVnd: 0,
-    };
-    return this.keep(entry, this.journal.append(encodeEntry(entry)));
+    const entry = entryOf("", posting, posting.costMicroVnd, 0);
+    return this.keep(entry, this.journal.append(entry.text));
   }
 
   private keep(entry: OutboxEntry, position: number): Spooled {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { entryOf } from "../../../core/hot/entry.ts";
 import type { OutboxEntry, Posting } from "../../../core/hot/hot.ts";
 import { newId } from "../../../core/id.ts";
 import type { Credit, CreditResult, Ledger } from "../../../core/ledger/ledger.ts";
@@ -29,7 +30,7 @@ export function charge(
   call: Partial<Posting> = {},
 ): OutboxEntry {
   const made = posting({ callId: newId(AT), accountId, costMicroVnd: chargedMicroVnd, ...call });
-  return { entryId: "1", posting: made, chargedMicroVnd, writtenOffMicroVnd: 0 };
+  return entryOf("1", made, chargedMicroVnd, 0);
 }
 
 export async function balance(ledger: Ledger, accountId: string): Promise<bigint | undefined> {

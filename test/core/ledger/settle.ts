@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { entryOf } from "../../../core/hot/entry.ts";
 import { newId } from "../../../core/id.ts";
 import { EntryRefused } from "../../../core/ledger/ledger.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
@@ -93,7 +94,7 @@ export function settleTests(get: () => LedgerUnderTest): void {
   test("what was written off is recorded and not charged", async () => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
-    await ledger.settle([{ ...charge(a, 100), writtenOffMicroVnd: 40 }]);
+    await ledger.settle([entryOf("1", charge(a, 100).posting, 100, 40)]);
     const [record] = await ledger.usage({ accountId: a, limit: 1 });
     assert.deepEqual([record?.chargedMicroVnd, record?.writtenOffMicroVnd], [100n, 40n]);
     assert.equal(await agreedBalance(ledger, a), 0n);
