@@ -1,6 +1,6 @@
 import { lookup } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
-import { Agent, request } from "undici";
+import type { Agent, Dispatcher } from "undici";
 
 const REDIRECTS_MAX = 3;
 const TIMEOUT_MS = 20_000;
@@ -16,18 +16,13 @@ export interface FetchedImage {
  * nobody reaches the operator's own network through the gateway.
  */
 export class ImageFetcher {
-  private readonly agent: Agent;
+  private agent: Agent | undefined;
   private readonly anyAddress: boolean;
   private readonly bytesMax: number;
 
   constructor(settings: { anyAddress: boolean; bytesMax: number }) {
     this.anyAddress = settings.anyAddress;
     this.bytesMax = settings.bytesMax;
-    this.agent = new Agent({
-      connect: { timeout: 5_000, ...(!settings.anyAddress && { lookup: publicLookup }) },
-      headersTimeout: TIMEOUT_MS,
-      bodyTimeout: TIMEOUT_MS,
-    });
   }
 
   /** The image, or a sentence that says why there is none. */
@@ -35,10 +30,9 @@ export class ImageFetcher {
     let url = address;
     for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects++) {
       if (!this.mayAsk(url)) return "only public http(s) addresses are fetched";
-      let response: Awaited<ReturnType<typeof request>>;
+      let response: Dispatcher.ResponseData;
       try {
-        const signal = AbortSignal.timeout(TIMEOUT_MS);
-        response = await request(url, { dispatcher: this.agent, signal });
+        response = await this.request(url);
       } catch (error) {
         const isPrivate = error instanceof Error && error.message === NOT_PUBLIC;
         return isPrivate ? "only public http(s) addresses are fetched" : "it cannot be fetched";
@@ -62,8 +56,19 @@ export class ImageFetcher {
     return "it redirects too often";
   }
 
-  close(): Promise<void> {
-    return this.agent.destroy();
+  async close(): Promise<void> {
+    await this.agent?.destroy();
+  }
+
+  /** Loads the whole of the library only where an image is fetched: calls need but its connections. */
+  private async request(url: string): Promise<Dispatcher.ResponseData> {
+    const { Agent, request } = await import("undici");
+    this.agent ??= new Agent({
+      connect: { timeout: 5_000, ...(!this.anyAddress && { lookup: publicLookup }) },
+      headersTimeout: TIMEOUT_MS,
+      bodyTimeout: TIMEOUT_MS,
+    });
+    return request(url, { dispatcher: this.agent, signal: AbortSignal.timeout(TIMEOUT_MS) });
   }
 
   private mayAsk(address: string): boolean {
