@@ -130,8 +130,10 @@ export class Director {
     if (!actor) return false;
     return this.with(actor, async () => {
       if (actor.kind === "gateway") {
-        if (this.isForgetting || !(await this.isSettled(this.redisLostAtMs))) return false;
-        if (this.isForgetting) return false;
+        const lostAtMs = this.redisLostAtMs;
+        if (this.isForgetting || !(await this.isSettled(lostAtMs))) return false;
+        // Redis may have begun to forget meanwhile, or have done so again.
+        if (this.isForgetting || this.redisLostAtMs !== lostAtMs) return false;
         this.gatewayLostAtMs = Date.now();
       }
       const downMs = this.options.random.below(3_000);
