@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import {
+  type Alias,
   type Document,
   type ErrorCode,
   isAlias,
@@ -8,8 +9,10 @@ import {
   isScalar,
   isSeq,
   LineCounter,
+  type Node,
   parseDocument,
   Scalar,
+  visit,
 } from "yaml";
 import { type Environment, expand } from "./environment.ts";
 import { formatPath, type Located, type Path, type Problems } from "./problem.ts";
@@ -68,7 +71,7 @@ class Reading implements Source {
   private readonly offsets = new Map<string, number>();
   private readonly written = new Map<string, string>();
   private nodes = 0;
-  private readonly document: Document.Parsed;
+  private readonly anchored: ReadonlyMap<Alias, Node>;
   private readonly lines: LineCounter;
   private readonly environment: Environment;
   private readonly problems: Problems;
@@ -81,7 +84,7 @@ class Reading implements Source {
     problems: Problems,
   ) {
     this.file = file;
-    this.document = document;
+    this.anchored = anchoredIn(document);
     this.lines = lines;
     this.environment = environment;
     this.problems = problems;
@@ -108,7 +111,7 @@ class Reading implements Source {
       return null;
     }
     if (isAlias(node)) {
-      const anchored = node.resolve(this.document);
+      const anchored = this.anchored.get(node);
       if (!anchored) this.problems.add(this, path, "expected an alias of an anchor before it");
       return this.read(anchored, path);
     }
@@ -144,6 +147,24 @@ class Reading implements Source {
     const offset = isNode(node) ? node.range?.[0] : undefined;
     if (offset !== undefined) this.offsets.set(formatPath(path), offset);
   }
+}
+
+/**
+ * The node that each alias stands for: the last one before it with its anchor. The library's own `resolve` walks
+ * the whole document for every alias, which took a fifth of a gateway's start.
+ */
+function anchoredIn(document: Document.Parsed): Map<Alias, Node> {
+  const latest = new Map<string, Node>();
+  const anchored = new Map<Alias, Node>();
+  visit(document, {
+    Node(_key, node) {
+      if (isAlias(node)) {
+        const target = latest.get(node.source);
+        if (target) anchored.set(node, target);
+      } else if (node.anchor !== undefined) latest.set(node.anchor, node);
+    },
+  });
+  return anchored;
 }
 
 function plainValue(text: string): string | number | boolean {
