@@ -1,10 +1,11 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Counts } from "./support/count-reporter.ts";
+import { startRunPostgres } from "./support/postgres.ts";
 
 /**
  * `npm test`: runs every test file under this Node, then under the Node of the other supported line, which is
@@ -32,12 +33,13 @@ async function main(): Promise<void> {
     .sort();
   const total = { passed: 0, failed: 0, skipped: 0 };
   const failures: string[] = [];
+  const postgres = await startRunPostgres();
   for (const [at, { node, version }] of runtimes().entries()) {
     const due = at === 0 ? files : files.filter((file) => !isOnce(file));
     if (due.length === 0) continue;
     console.log(`\n== ${version}: ${due.length} files`);
     const startedMs = performance.now();
-    const counts = await runUnder(node, due);
+    const counts = await runUnder(node, due, postgres.env);
     tellTimes(counts, performance.now() - startedMs);
     total.passed += counts.passed;
     total.failed += counts.failed;
@@ -46,6 +48,7 @@ async function main(): Promise<void> {
       failures.push(`${version}, ${relative(testFolder, file)}: ${name}`);
     }
   }
+  await postgres.stop();
   if (failures.length > 0) console.log(`\nfailed:\n${failures.join("\n")}`);
   const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : "";
   console.log(`\n${total.passed} passed, ${total.failed} failed${skipped}`);
@@ -86,7 +89,11 @@ function runtimes(): { node: string; version: string }[] {
   return all;
 }
 
-async function runUnder(node: string, files: readonly string[]): Promise<Counts> {
+async function runUnder(
+  node: string,
+  files: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<Counts> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   const counted = join(folder, "counts.json");
   const child = spawn(
@@ -102,8 +109,9 @@ async function runUnder(node: string, files: readonly string[]): Promise<Counts>
       `--test-reporter-destination=${counted}`,
       ...files,
     ],
-    { stdio: ["ignore", "inherit", "inherit"] },
+    { stdio: ["ignore", "inherit", "inherit"], env: { ...process.env, ...env } },
   );
+  endWith(child);
   const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
   const counts: Counts = JSON.parse(
     readFileSync(counted, "utf8") ||
@@ -113,6 +121,16 @@ async function runUnder(node: string, files: readonly string[]): Promise<Counts>
   // A runner that fails without a failing test has failed all the same.
   if (code !== 0 && counts.failed === 0) counts.failed = 1;
   return counts;
+}
+
+/** A run that is ended takes its test files with it; servers end by their watchdogs. */
+function endWith(child: ChildProcess): void {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => {
+      child.kill(signal);
+      process.exit(1);
+    });
+  }
 }
 
 await main();

@@ -9,7 +9,7 @@ import { admin, type Customer, createCustomer, usage, wallet } from "../support/
 import { ArmedGateway, diesAtStart, refusingPlugin } from "../support/armed.ts";
 import { bodyOf, MESSAGES_MODEL } from "../support/ask.ts";
 import { type GatewayOptions, startGateway, type TestGateway } from "../support/gateway.ts";
-import { type PostgresServer, startPostgresServer } from "../support/postgres.ts";
+import { type PostgresServer, startPostgresServer } from "../support/postgres-server.ts";
 import { microVnd } from "../support/proof.ts";
 import { type RedisServer, startRedisServer } from "../support/redis.ts";
 import { startTestSimulator, type TestSimulator } from "../support/simulator.ts";

@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { packageRoot } from "../../core/root.ts";
 import { freePort } from "../support/free-port.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { type PostgresServer, startPostgresServer } from "../support/postgres.ts";
+import { type PostgresServer, startPostgresServer } from "../support/postgres-server.ts";
 import { type RedisServer, startRedisServer } from "../support/redis.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { Watchdog } from "../support/watchdog.ts";

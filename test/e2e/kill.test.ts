@@ -27,7 +27,7 @@ let gateway: TestGateway;
 const random = Random.printed();
 
 before(async () => {
-  gateway = await startGateway({ config: { log: { level: "warn" } } });
+  gateway = await startGateway({ ledger: "embedded", config: { log: { level: "warn" } } });
 });
 after(() => gateway.close());
 

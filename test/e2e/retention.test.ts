@@ -6,7 +6,7 @@ import { makePng } from "../../plugins/simulator/png.ts";
 import { type Customer, createCustomer } from "../support/admin.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { withLedger } from "../support/ledger-sql.ts";
-import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { type PostgresServer, startPostgresServer } from "../support/postgres-server.ts";
 import { noOpenCalls } from "../support/proof.ts";
 import { type RedisServer, startRedisServer } from "../support/redis.ts";
 import { asking, bodies, openStream, paths, post } from "../support/requests.ts";
@@ -185,7 +185,7 @@ describe("what is kept of calls", () => {
     let gateway: TestGateway;
     let caller: Customer;
     before(async () => {
-      gateway = await startGateway(AT_THE_MOST);
+      gateway = await startGateway({ ...AT_THE_MOST, ledger: "embedded" });
       caller = await createCustomer(gateway, { creditVnd: 1_000_000 });
     });
     after(() => gateway.close());
@@ -222,12 +222,12 @@ describe("what is kept of calls", () => {
   });
 
   describe("in Redis and Postgres", () => {
-    let postgres: TestPostgres;
+    let postgres: PostgresServer;
     let redis: RedisServer;
     let gateway: TestGateway;
     let caller: Customer;
     before(async () => {
-      postgres = await startPostgres();
+      postgres = await startPostgresServer();
       redis = await startRedisServer();
       gateway = await startGateway({
         config: { ...AT_THE_MOST.config, stores: { hot: redis.url, ledger: postgres.url } },
@@ -248,15 +248,15 @@ describe("what is kept of calls", () => {
 
     it("is in no key of Redis, no file, log or table", async () => {
       await post(gateway, paths.messages, caller, bodies.messages());
-      // What waits for the ledger stays in Redis while Postgres is away; one on another machine is not ended.
-      await postgres.kill?.();
+      // What waits for the ledger stays in Redis while Postgres is away.
+      await postgres.kill();
       await say(gateway, caller);
       await leave(gateway, caller);
       const { headers } = await post(gateway, paths.messages, caller, bodies.messages());
       const id = headers.get("x-request-id") ?? "";
-      if (postgres.kill) assert.ok((await tracesInRedis(redis, [id])).length > 0, "it waits there");
+      assert.ok((await tracesInRedis(redis, [id])).length > 0, "it waits there");
       await nowhere("while Postgres is away");
-      await postgres.restart?.();
+      await postgres.restart();
       await until("the call is recorded", () =>
         withPostgres(
           postgres.url,

@@ -24,7 +24,7 @@ const ENDLESS: Directive = { output_tokens: 60_000, event_delay_ms: 0 };
 describe("wallets and running calls", () => {
   let gateway: TestGateway;
   before(async () => {
-    gateway = await startGateway();
+    gateway = await startGateway({ ledger: "embedded" });
   });
   after(() => gateway.close());
   const tally = async (path: string) => (await gateway.simulator.stats())[path]!;

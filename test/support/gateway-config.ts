@@ -19,9 +19,14 @@ export interface ConfigChanges {
 export interface Surroundings {
   readonly port: number;
   readonly data: string;
+  /** Without it the ledger is embedded, as in the shipped config. */
+  readonly ledger?: string | undefined;
   readonly simulatorPort: number;
   readonly adminToken: string;
 }
+
+/** What seals customers' keys: a gateway makes one for itself beside an embedded ledger, and beside no other. */
+const MASTER_KEYS = [{ id: "of-the-tests", key: Buffer.alloc(32, 7).toString("base64") }];
 
 /** The simulator runs beside the gateway, and the demo has nobody to greet. */
 const LEFT_OUT = new Set(["simulator", "demo"]);
@@ -38,13 +43,18 @@ export function testConfig(changes: ConfigChanges, around: Surroundings): JsonOb
   );
   const shipped: unknown = parse(text, { merge: true });
   if (!isObject(shipped)) throw new Error(`${file} holds no mapping`);
+  const { ledger = "embedded" } = around;
+  const plugins = changes.plugins ?? {};
   const config = merged(shipped, {
     listen: { host: "127.0.0.1", port: around.port },
     admin: { token: around.adminToken },
-    stores: { data: around.data },
+    stores: { data: around.data, ledger },
     limits: { drain_seconds: 5 },
     catalogue: join(packageRoot, "config", "catalogue.yaml"),
-    plugins: pluginList(shipped["plugins"], changes.plugins ?? {}),
+    plugins: pluginList(
+      shipped["plugins"],
+      ledger === "embedded" ? plugins : withMasterKeys(plugins),
+    ),
   });
   return merged(config, changes.config ?? {});
 }
@@ -64,6 +74,15 @@ function merged(base: JsonObject, changes: JsonObject): JsonObject {
     else result[key] = change;
   }
   return result;
+}
+
+function withMasterKeys(plugins: NonNullable<ConfigChanges["plugins"]>) {
+  const { accounts = {} } = plugins;
+  if (accounts === false) return plugins;
+  return {
+    ...plugins,
+    accounts: { master_keys: MASTER_KEYS, ...(accounts === true ? {} : accounts) },
+  };
 }
 
 function pluginList(shipped: unknown, changes: NonNullable<ConfigChanges["plugins"]>): unknown[] {

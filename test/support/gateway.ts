@@ -5,11 +5,13 @@ import { closeSync, existsSync, mkdtempSync, openSync, readFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { parse } from "yaml";
 import { type JsonObject, objectOf } from "../../core/json.ts";
 import { packageRoot } from "../../core/root.ts";
 import { freePort } from "./free-port.ts";
 import { type ConfigChanges, testConfig, writeConfig } from "./gateway-config.ts";
 import { copyEmptyLedger } from "./ledger-template.ts";
+import { migratedDatabase, type TestPostgres } from "./postgres.ts";
 import { startTestSimulator, type TestSimulator } from "./simulator.ts";
 import { Watchdog } from "./watchdog.ts";
 
@@ -17,13 +19,19 @@ const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 30_000;
 const LOG_TAIL = 4_000;
 const START_ATTEMPTS = 3;
+const CONFIG_FILE = "gateway.yaml";
 
 export interface GatewayOptions extends ConfigChanges {
   /** A provider to share with other gateways; without it the gateway gets one of its own. */
   readonly simulator?: TestSimulator;
   /** Data folder, for a second gateway on the data of a first; without it a new one. */
   readonly data?: string;
-  /** Lets the first start make its database all by itself, which takes seconds. */
+  /**
+   * Where neither this nor the config names a ledger, it is a database on the run's Postgres, which is ready
+   * in a quarter of the time that the embedded one takes.
+   */
+  readonly ledger?: "embedded";
+  /** Lets the first start make the embedded database all by itself, which takes seconds. */
   readonly firstStart?: boolean;
   readonly env?: Readonly<Record<string, string>>;
   /** The Node to run it with; without it the one that runs the tests. */
@@ -39,6 +47,8 @@ export interface TestGateway {
   /** Its data folder, and the folder of everything else: config and logs. */
   readonly data: string;
   readonly folder: string;
+  /** As `stores.ledger` of its config. */
+  readonly ledger: string;
   readonly configFile: string;
   readonly simulator: TestSimulator;
   /** Everything it has written to stdout and stderr, over all its starts. */
@@ -64,7 +74,8 @@ export interface TestGateway {
 export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
   const simulator = options.simulator ?? (await startTestSimulator());
   for (let attempt = 1; ; attempt++) {
-    const gateway = new GatewayProcess(options, simulator, await freePort());
+    const database = ledgerGiven(options) ? undefined : await migratedDatabase();
+    const gateway = new GatewayProcess(options, simulator, await freePort(), database);
     try {
       await gateway.start();
       return gateway;
@@ -79,33 +90,56 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   }
 }
 
+/** What the test says of the ledger, or what the gateway before had on the same data. */
+function ledgerGiven({ ledger, firstStart, config, data }: GatewayOptions): string | undefined {
+  const named = objectOf(config?.["stores"])?.["ledger"];
+  if (typeof named === "string") return named;
+  if (ledger || firstStart) return "embedded";
+  if (data === undefined) return undefined;
+  return ledgerOf(parse(readFileSync(join(data, "..", CONFIG_FILE), "utf8")));
+}
+
+function ledgerOf(config: unknown): string {
+  return String(objectOf(objectOf(config)?.["stores"])?.["ledger"]);
+}
+
 class GatewayProcess implements TestGateway {
   readonly url: string;
   readonly port: number;
   readonly data: string;
   readonly folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
-  readonly configFile = join(this.folder, "gateway.yaml");
+  readonly configFile = join(this.folder, CONFIG_FILE);
   readonly simulator: TestSimulator;
   private readonly logFile = join(this.folder, "log");
   private readonly options: GatewayOptions;
+  private readonly database: TestPostgres | undefined;
   private readonly token = randomBytes(16).toString("hex");
   private config: JsonObject = {};
   private readonly watchdog = new Watchdog(this.folder);
   private child: ChildProcess | undefined;
 
-  constructor(options: GatewayOptions, simulator: TestSimulator, port: number) {
+  constructor(
+    options: GatewayOptions,
+    simulator: TestSimulator,
+    port: number,
+    database: TestPostgres | undefined,
+  ) {
     this.options = options;
     this.simulator = simulator;
     this.port = port;
+    this.database = database;
     this.url = `http://127.0.0.1:${port}`;
     this.data = options.data ?? join(this.folder, "data");
     this.configure({});
-    const isEmbedded = objectOf(this.config["stores"])?.["ledger"] === "embedded";
-    if (isEmbedded && !options.firstStart) copyEmptyLedger(this.data);
+    if (this.ledger === "embedded" && !options.firstStart) copyEmptyLedger(this.data);
   }
 
   get pid(): number | undefined {
     return this.child?.pid;
+  }
+
+  get ledger(): string {
+    return ledgerOf(this.config);
   }
 
   /** As the config says, else from the file that the gateway has made. */
@@ -120,8 +154,9 @@ class GatewayProcess implements TestGateway {
   }
 
   configure(changes: ConfigChanges): void {
-    const { port, data, token, simulator } = this;
-    const around = { port, data, adminToken: token, simulatorPort: simulator.port };
+    const { port, data, token, simulator, database, options } = this;
+    const ledger = database?.url ?? ledgerGiven(options);
+    const around = { port, data, ledger, adminToken: token, simulatorPort: simulator.port };
     const config = { ...this.options.config, ...changes.config };
     const plugins = { ...this.options.plugins, ...changes.plugins };
     this.config = testConfig({ config, plugins }, around);
@@ -178,10 +213,10 @@ class GatewayProcess implements TestGateway {
     await this.remove();
   }
 
-  /** Ends the process and deletes its folder; the simulator goes on. */
+  /** Ends the process and deletes its folder and database; the simulator goes on. */
   async remove(): Promise<void> {
     await this.kill9();
-    await this.watchdog.stop();
+    await Promise.all([this.watchdog.stop(), this.database?.stop()]);
   }
 
   private async ready(child: ChildProcess): Promise<void> {

@@ -6,27 +6,32 @@ import type { TestGateway } from "./gateway.ts";
 import { recordedLog } from "./log.ts";
 
 /**
- * Runs one statement in the embedded ledger of a gateway, for what no API does yet. Only while no call is
- * open or pending: the embedded database mixes up the statements of two busy connections.
+ * Runs one statement in the ledger of a gateway, for what no API does yet. Only while no call is open or
+ * pending: the embedded database mixes up the statements of two busy connections.
  */
 export function ledgerSql(gateway: TestGateway, statement: string): Promise<void> {
   return withLedger(gateway, (sql) => sql.script(statement));
 }
 
-/** Works on the embedded ledger of a gateway, under the same condition. */
+/** Works on the ledger of a gateway, under the same condition. */
 export async function withLedger<T>(
   gateway: TestGateway,
   work: (sql: Sql) => Promise<T>,
 ): Promise<T> {
-  const folder = realpathSync(join(gateway.data, "ledger"));
-  const socketPath = shortSocketPath(folder, "postgres.socket");
   const { log } = recordedLog();
-  const sql = connect({ server: { socketPath }, connectionsMax: 1, statementTimeoutMs: 0, log });
+  const server = serverOf(gateway);
+  const sql = connect({ server, connectionsMax: 1, statementTimeoutMs: 0, log });
   try {
     return await work(sql);
   } finally {
     await sql.end(1);
   }
+}
+
+function serverOf({ data, ledger }: TestGateway): { url: string } | { socketPath: string } {
+  if (ledger !== "embedded") return { url: ledger };
+  const folder = realpathSync(join(data, "ledger"));
+  return { socketPath: shortSocketPath(folder, "postgres.socket") };
 }
 
 /** Sets what an account pays less, in basis points; before its first call, since keys are cached. */

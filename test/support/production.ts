@@ -1,6 +1,6 @@
 import { startGateway, type TestGateway } from "./gateway.ts";
 import type { ConfigChanges } from "./gateway-config.ts";
-import { type PostgresServer, startPostgresServer } from "./postgres.ts";
+import { type PostgresServer, startPostgresServer } from "./postgres-server.ts";
 import { type RedisServer, startRedisServer } from "./redis.ts";
 import { startTestSimulator, type TestSimulator } from "./simulator.ts";
 import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";

@@ -9,6 +9,7 @@ import { PostgresLedger } from "../../../core/ledger/postgres.ts";
 import { packageRoot } from "../../../core/root.ts";
 import { recordedLog } from "../../support/log.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
+import { startPostgresServer } from "../../support/postgres-server.ts";
 import { type LedgerUnderTest, ledgerConformance } from "./conformance.ts";
 import { AT, charge, fundedAccount } from "./fixtures.ts";
 
@@ -35,9 +36,9 @@ after(async () => {
   await postgres.stop();
 });
 
-function pool(connectionsMax: number): Sql {
+function pool(connectionsMax: number, url = postgres.url): Sql {
   return connect({
-    server: { url: postgres.url },
+    server: { url },
     connectionsMax,
     statementTimeoutMs: 30_000,
     log,
@@ -76,16 +77,17 @@ test("migrations are applied once, and a changed or missing file is refused", as
   }
 });
 
-test("a server that is killed and comes back is found again", async (t) => {
-  const { ledger } = subject;
-  if (postgres.kill === undefined || postgres.restart === undefined) {
-    return t.skip("the server is not this run's own");
-  }
+test("a server that is killed and comes back is found again", async () => {
+  const server = await startPostgresServer();
+  const ledger = ledgerOn(pool(6, server.url));
+  await ledger.start();
   const a = await fundedAccount(ledger, 100n);
-  await postgres.kill();
+  await server.kill();
   await assert.rejects(ledger.ping(2_000));
   await assert.rejects(ledger.settle([charge(a, 1)]));
-  await postgres.restart();
+  await server.restart();
   await ledger.ping(5_000);
   await ledger.settle([charge(a, 1)]);
+  await ledger.stop();
+  await server.stop();
 });

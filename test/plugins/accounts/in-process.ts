@@ -9,6 +9,7 @@ import { MAIL_FROM } from "../../support/accounts.ts";
 import { testConfig, writeConfig } from "../../support/gateway-config.ts";
 import { copyEmptyLedger } from "../../support/ledger-template.ts";
 import { startMailServer, type TestMailServer } from "../../support/mail-server.ts";
+import { migratedDatabase } from "../../support/postgres.ts";
 
 /** A gateway in the test's own process, whose routes can be walked and whose clock can be moved. */
 export interface GatewayInProcess {
@@ -25,9 +26,11 @@ export async function bootInProcess(): Promise<GatewayInProcess> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   const file = join(folder, "gateway.yaml");
   const smtp = { host: "127.0.0.1", port: mailServer.port, from: MAIL_FROM };
-  const around = { port: 0, data: folder, simulatorPort: 1, adminToken: "token" };
+  const database = await migratedDatabase();
+  const ledger = database?.url;
+  const around = { port: 0, data: folder, ledger, simulatorPort: 1, adminToken: "token" };
   writeConfig(file, testConfig({ plugins: { accounts: { smtp, proxies: 1 } } }, around));
-  copyEmptyLedger(folder);
+  if (!database) copyEmptyLedger(folder);
   const loaded = await loadConfig(file, process.env);
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
   let passedMs = 0;
@@ -45,7 +48,7 @@ export async function bootInProcess(): Promise<GatewayInProcess> {
     },
     async close() {
       await gateway.stop();
-      await mailServer.stop();
+      await Promise.all([mailServer.stop(), database?.stop()]);
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -165,7 +165,7 @@ describe("keys", () => {
 
 describe("the master key", () => {
   it("is in the data folder, for its owner only, where the options name none", async () => {
-    const { gateway, mailServer, close } = await startAccountsGateway();
+    const { gateway, mailServer, close } = await startAccountsGateway({ ledger: "embedded" });
     try {
       const file = join(gateway.data, "master-key");
       assert.equal(statSync(file).mode & 0o777, 0o600);

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { PGlite } from "@electric-sql/pglite";
 import { type Customer, createCustomer } from "../../support/admin.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { ledgerSql } from "../../support/ledger-sql.ts";
 import { runCli } from "./cli-process.ts";
 
 describe("npm run admin -- reconcile", () => {
@@ -36,12 +35,12 @@ describe("npm run admin -- reconcile", () => {
   });
 
   it("exits 1 on a drift of 1 µđ and shows the row (guarantee 4)", async () => {
+    const { accountId } = customer;
+    await ledgerSql(
+      gateway,
+      `update wallets set balance = balance + 1 where account_id = '${accountId}'`,
+    );
     await gateway.stop();
-    const db = await PGlite.create(join(gateway.data, "ledger", "postgres"));
-    await db.query("update wallets set balance = balance + 1 where account_id = $1", [
-      customer.accountId,
-    ]);
-    await db.close();
     await gateway.start();
     const { code, stdout } = await reconcile();
     assert.equal(code, 1);

@@ -8,6 +8,7 @@ import { createLog } from "../../../core/log.ts";
 import type { AdminTarget } from "../../support/admin.ts";
 import { testConfig, writeConfig } from "../../support/gateway-config.ts";
 import { copyEmptyLedger } from "../../support/ledger-template.ts";
+import { migratedDatabase } from "../../support/postgres.ts";
 import { topupPlugins } from "./topups.ts";
 
 /** A clock that goes on by itself, and can be put forward. */
@@ -42,14 +43,15 @@ export async function bootTopups(
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   const file = join(folder, "gateway.yaml");
   const adminToken = "token-of-the-test";
+  const database = await migratedDatabase();
   writeConfig(
     file,
     testConfig(
       { plugins: topupPlugins(settings) },
-      { port: 0, data: folder, simulatorPort, adminToken },
+      { port: 0, data: folder, ledger: database?.url, simulatorPort, adminToken },
     ),
   );
-  copyEmptyLedger(folder);
+  if (!database) copyEmptyLedger(folder);
   const loaded = await loadConfig(file, process.env);
   if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
   const clock = new MovableClock();
@@ -61,6 +63,7 @@ export async function bootTopups(
     adminToken,
     async close() {
       await gateway.stop();
+      await database?.stop();
       rmSync(folder, { recursive: true, force: true });
     },
   };

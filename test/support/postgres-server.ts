@@ -1,0 +1,197 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import postgres from "postgres";
+import { freePort } from "./free-port.ts";
+import { Watchdog } from "./watchdog.ts";
+
+const READY_TIMEOUT_MS = 30_000;
+
+/** A server of its owner's own, so that it may be harmed. */
+export interface PostgresServer {
+  readonly url: string;
+  readonly port: number;
+  /** To all processes of the server. */
+  signal(signal: NodeJS.Signals): void;
+  /** Kills it as a crash would and waits until it is gone. */
+  kill(): Promise<void>;
+  /** Starts it again on the same data and port. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * A server on a free port, from the machine's binaries, else from those that apt installs. Whatever becomes of
+ * its owner, even if it is killed, the server ends and its folder goes with it.
+ */
+export function startPostgresServer(connectionsMax = 100): Promise<PostgresServer> {
+  return startServer(findBinaries() ?? installBinaries(), connectionsMax);
+}
+
+async function startServer(binaries: string, connectionsMax: number): Promise<PostgresServer> {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-postgres-"));
+  const user = serverUser();
+  if (user) {
+    chownSync(folder, user.uid, user.gid);
+    chmodSync(folder, 0o700);
+  }
+  const data = join(folder, "data");
+  execFileSync(
+    join(binaries, "initdb"),
+    ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"],
+    { stdio: "pipe", cwd: folder, ...user },
+  );
+  const port = await freePort();
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  const watchdog = new Watchdog(folder);
+  const start = async () => {
+    const started = launch(binaries, { data, folder, port, connectionsMax, user });
+    watchdog.guard(started.server);
+    await answering(url, started);
+    return started.server;
+  };
+  let server = await start();
+  const isGone = () => server.exitCode !== null || server.signalCode !== null;
+  const end = async (signal: NodeJS.Signals) => {
+    if (isGone()) return;
+    const gone = once(server, "exit");
+    server.kill(signal);
+    await gone;
+  };
+  const signalAll = (signal: NodeJS.Signals) => {
+    if (isGone() || server.pid === undefined) return;
+    for (const pid of [server.pid, ...childrenOf(server.pid)]) {
+      try {
+        process.kill(pid, signal);
+      } catch {
+        // It has ended meanwhile.
+      }
+    }
+  };
+  return {
+    url,
+    port,
+    signal: signalAll,
+    async kill() {
+      const gone = isGone() ? undefined : once(server, "exit");
+      signalAll("SIGKILL");
+      await gone;
+    },
+    async restart() {
+      server = await start();
+    },
+    async stop() {
+      await end("SIGQUIT");
+      await watchdog.stop();
+    },
+  };
+}
+
+interface Launch {
+  readonly data: string;
+  readonly folder: string;
+  readonly port: number;
+  readonly connectionsMax: number;
+  readonly user: { readonly uid: number; readonly gid: number } | undefined;
+}
+
+interface Launched {
+  readonly server: ChildProcess;
+  /** The last that it has written to stderr. */
+  output: string;
+}
+
+function launch(binaries: string, options: Launch): Launched {
+  const { data, folder, port, connectionsMax, user } = options;
+  // Without fsync a kill of the server still loses nothing that was committed; only a loss of power would.
+  const settings = ["fsync=off", "listen_addresses=127.0.0.1", `max_connections=${connectionsMax}`];
+  const server = spawn(
+    join(binaries, "postgres"),
+    ["-D", data, "-p", String(port), "-k", folder, ...settings.flatMap((one) => ["-c", one])],
+    { stdio: ["ignore", "ignore", "pipe"], cwd: folder, ...user },
+  );
+  const launched = { server, output: "" };
+  server.stderr.setEncoding("utf8").on("data", (text: string) => {
+    launched.output = (launched.output + text).slice(-4_000);
+  });
+  return launched;
+}
+
+async function answering(url: string, launched: Launched): Promise<void> {
+  const { server } = launched;
+  const deadline = performance.now() + READY_TIMEOUT_MS;
+  while (!(await answers(url))) {
+    if (server.exitCode !== null || performance.now() > deadline) {
+      server.kill("SIGKILL");
+      throw new Error(`postgres did not start:\n${launched.output}`);
+    }
+    await delay(50);
+  }
+}
+
+/** The server's workers are in process groups of their own. */
+function childrenOf(pid: number): number[] {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
+    return children.split(" ").filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+async function answers(url: string): Promise<boolean> {
+  const sql = postgres(url, { max: 1, connect_timeout: 1 });
+  try {
+    await sql`select 1`;
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await sql.end({ timeout: 0 });
+  }
+}
+
+/** Postgres refuses to run as root; a user that exists on every Debian takes its place. */
+function serverUser(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  for (const name of ["postgres", "nobody"]) {
+    try {
+      const id = (flag: string) =>
+        Number(execFileSync("id", [flag, name], { encoding: "utf8", stdio: "pipe" }));
+      return { uid: id("-u"), gid: id("-g") };
+    } catch {
+      // No such user here.
+    }
+  }
+  throw new Error("postgres refuses to run as root, and there is no user postgres or nobody here");
+}
+
+function findBinaries(): string | undefined {
+  const debian = "/usr/lib/postgresql";
+  const versions = existsSync(debian) ? readdirSync(debian) : [];
+  const folders = [
+    ...versions.sort((a, b) => Number(b) - Number(a)).map((name) => join(debian, name, "bin")),
+    ...(process.env["PATH"] ?? "").split(delimiter),
+  ];
+  return folders.find((folder) => ["postgres", "initdb"].every((f) => existsSync(join(folder, f))));
+}
+
+function installBinaries(): string {
+  if (process.getuid?.() === 0 && existsSync("/usr/bin/apt-get")) {
+    const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+    execFileSync("apt-get", ["update", "-qq"], { env, stdio: "pipe" });
+    execFileSync("apt-get", ["install", "-y", "-qq", "--no-install-recommends", "postgresql"], {
+      env,
+      stdio: "pipe",
+    });
+    const found = findBinaries();
+    if (found) return found;
+  }
+  throw new Error(
+    "The tests need Postgres: set DATABASE_URL to a server where a database may be created, " +
+      "or install it (Debian: apt install postgresql; macOS: brew install postgresql).",
+  );
+}
