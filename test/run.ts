@@ -16,11 +16,21 @@ import { startRunPostgres } from "./support/postgres.ts";
 const testFolder = fileURLToPath(new URL(".", import.meta.url));
 const TEST_TIMEOUT_MS = 480_000;
 const SLOWEST_SHOWN = 15;
-/** Folders and files, relative to this one. */
+/** Folders and files, relative to this one, of tests that run under this Node only. */
 const ONCE = [
-  ...["bench/", "chaos/", "core/hot/redis/", "core/ledger/", "e2e/browser/"],
-  ...["e2e/failpoints", "e2e/operator", "e2e/retention", "e2e/top-up"],
-  ...["plugins/accounts/", "plugins/dashboard/", "plugins/topup/"],
+  ...["bench/", "chaos/", "core/hot/redis/", "core/ledger/", "core/settlement", "deploy/", "e2e/"],
+  ...["plugins/accounts/", "plugins/admin/", "plugins/dashboard/", "plugins/demo/"],
+  ...["plugins/maintenance/", "plugins/metrics/", "plugins/topup/"],
+];
+/** The files among those that run under both all the same. */
+const TWICE = [
+  ...["e2e/anthropic-sdk", "e2e/openai-sdk", "e2e/cross-anthropic-sdk", "e2e/cross-openai-sdk"],
+  ...["e2e/http-bodies", "e2e/http-connections", "e2e/http-streams", "e2e/slow-readers"],
+  ...["e2e/billing", "e2e/fuzz", "e2e/kill", "e2e/lifecycle", "e2e/upstream", "e2e/wallet."],
+  ...["plugins/accounts/mailer", "plugins/accounts/passwords", "plugins/accounts/remote-address"],
+  ...["plugins/accounts/sealer", "plugins/admin/input", "plugins/dashboard/blocks"],
+  ...["plugins/dashboard/texts", "plugins/metrics/tally", "plugins/topup/code"],
+  ...["plugins/topup/options", "plugins/topup/vietqr"],
 ];
 const reporter = join(testFolder, "support", "count-reporter.js");
 
@@ -57,11 +67,13 @@ async function main(): Promise<void> {
 
 /**
  * Tests of what does not depend on the version of Node: the pages in a browser, Lua and SQL, what becomes of money
- * when processes die, the load generator. They take long, and run once.
+ * when processes die, what plugins answer. They take long, and run once. Clients, streams, connections, the life of
+ * the process and everything that starts no process are tried under both.
  */
 function isOnce(file: string): boolean {
   const name = relative(testFolder, file);
-  return ONCE.some((beginning) => name.startsWith(beginning));
+  const isIn = (list: readonly string[]) => list.some((beginning) => name.startsWith(beginning));
+  return isIn(ONCE) && !isIn(TWICE);
 }
 
 function tellTimes(counts: Counts, wholeMs: number): void {
