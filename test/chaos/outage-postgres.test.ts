@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, describe, it } from "node:test";
+import { after, before, beforeEach, describe, it } from "node:test";
 import { admin, type Customer, createCustomer } from "../support/admin.ts";
 import {
   assertCharged,
@@ -45,13 +45,15 @@ describe("two gateways whose Postgres is away", () => {
   let calls: number;
   let expected: bigint;
 
-  beforeEach(async () => {
+  before(async () => {
     parts = await startProduction();
+  });
+  after(() => parts.close());
+  beforeEach(async () => {
     customer = await knownCustomer(parts.gateways);
     calls = parts.gateways.length;
     expected = BigInt(calls) * callMicroVnd(0);
   });
-  afterEach(() => parts.close());
 
   const gatewayOf = (turn: number) => parts.gateways[turn % parts.gateways.length]!;
 

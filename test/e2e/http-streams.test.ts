@@ -3,14 +3,13 @@ import { after, before, describe, it } from "node:test";
 import { formatVnd } from "../../core/money.ts";
 import type { Directive } from "../../plugins/simulator/directive.ts";
 import { createCustomer, usage } from "../support/admin.ts";
-import { ask, bodyOf, type CallPath } from "../support/ask.ts";
+import { ask, bodyOf } from "../support/ask.ts";
 import { type Download, download } from "../support/download.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { assertReconciled, noOpenCalls, spent } from "../support/proof.ts";
 import { until } from "../support/until.ts";
 
 const CREDIT_VND = 1_000_000;
-const SILENCE_MS = 72_000;
 
 type Streamed = "/v1/messages" | "/v1/chat/completions" | "/v1/responses";
 
@@ -156,21 +155,5 @@ describe("a stream that fails", { concurrency: true }, () => {
     assert.notEqual(got.error, undefined);
     assert.ok(got.bytes < 500_000);
     assert.equal(await spent(gateway, customer.accountId, CREDIT_VND), 0n);
-  });
-});
-
-describe("a stream that is silent", { concurrency: true }, () => {
-  for (const path of ["/v1/messages", "/v1/chat/completions"] satisfies CallPath[]) {
-    it(`for more than a minute stays open: ${path}`, async () => {
-      const directive = { output_tokens: 12, silent_ms: SILENCE_MS, silent_after_events: 5 };
-      const got = await stream(path, directive);
-      assert.equal(got.error, undefined);
-      assert.match(got.body.toString(), STREAMS[path].terminal);
-    });
-  }
-
-  it("for more than a minute before its first byte stays open too", async () => {
-    const got = await stream("/v1/messages", { output_tokens: 3, delay_ms: SILENCE_MS });
-    assert.match(got.body.toString(), /event: message_stop/);
   });
 });

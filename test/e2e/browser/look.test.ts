@@ -9,18 +9,14 @@ import { type Stage, startStage, type Visitor } from "./stage.ts";
 
 const PHONE = { width: 360, height: 640 };
 const DESKTOP = { width: 1280, height: 800 };
+const CUSTOMER_PAGES = ["", "usage", "keys", "top-up", "models", "how-to", "account", "chat"];
 const VISITOR_PAGES = ["sign-in", "sign-up", "forgot", "reset", "models", "how-to", "nowhere"];
 
-describe("every page in a browser", () => {
+/** All tours at once: most of each is waiting for pages to come to rest. */
+describe("every page in a browser", { concurrency: true }, () => {
   let stage: Stage;
-  let email: string;
-  let pages: string[];
   before(async () => {
     stage = await startStage({ plugins: { topup: topupSettings() } });
-    const { session, orderId } = await showCustomer(stage);
-    email = session.email;
-    const order = `top-up/${orderId}`;
-    pages = ["", "usage", "keys", "top-up", order, "models", "how-to", "account", "chat"];
   });
   after(() => stage.close());
 
@@ -30,14 +26,20 @@ describe("every page in a browser", () => {
     await page.waitForLoadState("networkidle");
   }
 
-  /** Visits all pages, first as a visitor and then signed in. */
-  async function tour(visitor: Visitor, look: (path: string) => Promise<void>): Promise<void> {
+  /** Visits all pages, first as a visitor and then signed in as a customer of its own. */
+  async function tour(
+    visitor: Visitor,
+    email: string,
+    look: (path: string) => Promise<void>,
+  ): Promise<void> {
+    const { orderId } = await showCustomer(stage, email);
     for (const path of VISITOR_PAGES) {
       await visit(visitor.page, path);
       await look(path);
     }
     await signInByForm(visitor.page, stage.url, email);
-    for (const path of pages) {
+    const order = `top-up/${orderId}`;
+    for (const path of [...CUSTOMER_PAGES, order]) {
       await visit(visitor.page, path);
       await look(path);
     }
@@ -56,7 +58,7 @@ describe("every page in a browser", () => {
 
   it("fits a phone in Vietnamese and in the light, legible and with a name for every control", async () => {
     const visitor = await stage.visitor({ viewport: PHONE, colorScheme: "light" });
-    await tour(visitor, async (path) => {
+    await tour(visitor, "minh.tran@example.com", async (path) => {
       await assertFits(visitor.page, path);
       assert.deepEqual(await faintTexts(visitor.page), [], path);
       assert.deepEqual(await unnamedControls(visitor.page), [], path);
@@ -69,7 +71,7 @@ describe("every page in a browser", () => {
     await visitor.page.getByRole("button", { name: "English" }).click();
     await visitor.page.getByRole("heading", { name: "Sign in" }).waitFor();
     const vietnamese = /[ăđơưạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹ]/i;
-    await tour(visitor, async (path) => {
+    await tour(visitor, "hoa.le@example.com", async (path) => {
       // The account speaks Vietnamese until its owner chooses otherwise there as well.
       if (path === "") {
         await visitor.page.getByRole("button", { name: "English" }).click();
@@ -102,7 +104,7 @@ describe("every page in a browser", () => {
     await theme.click();
     const dark = await ground();
     assert.notEqual(dark, light);
-    await tour(visitor, async () => {
+    await tour(visitor, "an.pham@example.com", async () => {
       assert.equal(await ground(), dark);
     });
   });

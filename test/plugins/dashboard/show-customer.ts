@@ -7,8 +7,11 @@ import { notify, transfer } from "../topup/topups.ts";
 const KEYS = ["Máy chủ chính", "Laptop", "Bot hỗ trợ khách hàng"];
 
 /** A customer with keys, money and thirty days of calls: what pages look like in use. */
-export async function showCustomer({ gateway, mailServer }: DashboardGateway) {
-  const session = await signedUp(gateway, mailServer, "minh.tran@example.com");
+export async function showCustomer(
+  { gateway, mailServer }: DashboardGateway,
+  email = "minh.tran@example.com",
+) {
+  const session = await signedUp(gateway, mailServer, email);
   const ids: string[] = [];
   for (const name of KEYS) {
     const { body } = await session.post("/keys", { name });

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Directive } from "../../plugins/simulator/directive.ts";
+import { type Customer, createCustomer } from "../support/admin.ts";
+import { bodyOf, type CallPath } from "../support/ask.ts";
+import { type Download, download } from "../support/download.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { assertReconciled, noOpenCalls } from "../support/proof.ts";
+
+/** More than a minute, though timers of sockets may count in steps of four seconds. */
+const SILENCE_MS = 66_000;
+
+describe("a stream that is silent", { concurrency: true }, () => {
+  let gateway: TestGateway;
+  let customer: Customer;
+  before(async () => {
+    gateway = await startGateway();
+    customer = await createCustomer(gateway, { creditVnd: 1_000 });
+  });
+  after(async () => {
+    await noOpenCalls(gateway);
+    await assertReconciled(gateway);
+    await gateway.close();
+  });
+
+  function stream(path: CallPath, directive: Directive): Promise<Download> {
+    const body = bodyOf(path, directive, { stream: true });
+    return download(gateway.url + path, body, { "x-api-key": customer.key }, { keep: true });
+  }
+
+  for (const [path, terminal] of [
+    ["/v1/messages", /event: message_stop/],
+    ["/v1/chat/completions", /data: \[DONE\]/],
+  ] as const) {
+    it(`for more than a minute stays open: ${path}`, async () => {
+      const directive = { output_tokens: 12, silent_ms: SILENCE_MS, silent_after_events: 5 };
+      const got = await stream(path, directive);
+      assert.equal(got.error, undefined);
+      assert.match(got.body.toString(), terminal);
+    });
+  }
+
+  it("for more than a minute before its first byte stays open too", async () => {
+    const got = await stream("/v1/messages", { output_tokens: 3, delay_ms: SILENCE_MS });
+    assert.equal(got.error, undefined);
+    assert.match(got.body.toString(), /event: message_stop/);
+  });
+});
