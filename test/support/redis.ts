@@ -8,7 +8,7 @@ import { RedisClient } from "../../core/hot/redis/client.ts";
 import { freePort } from "./free-port.ts";
 import { Watchdog } from "./watchdog.ts";
 
-const READY_TIMEOUT_MS = 15_000;
+const READY_TIMEOUT_MS = 60_000;
 const START_ATTEMPTS = 5;
 const SLOTS = 16_384;
 

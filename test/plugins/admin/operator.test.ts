@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { arrayOf, isObject, objectOf } from "../../../core/json.ts";
-import { admin, createCustomer, wallet } from "../../support/admin.ts";
+import { admin, createCustomer, settledWallet, wallet } from "../../support/admin.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { bodies, paths, post } from "../../support/requests.ts";
 import { runCli } from "./cli-process.ts";
@@ -76,11 +76,8 @@ describe("what operators do with accounts", () => {
   it("shows an account with wallet, keys and last calls", async () => {
     const { accountId, keyId, key, email } = await createCustomer(gateway, { creditVnd: 500 });
     assert.equal((await call(key)).status, 200);
-    let shown = await answer("account", "show", "--account", accountId);
-    const deadline = performance.now() + 20_000;
-    while (arrayOf(shown["last_calls"]).length === 0 && performance.now() < deadline) {
-      shown = await answer("account", "show", "--account", accountId);
-    }
+    await settledWallet(gateway, accountId);
+    const shown = await answer("account", "show", "--account", accountId);
     assert.deepEqual(
       [shown["id"], shown["email"], shown["status"], shown["discount_bps"]],
       [accountId, email, "active", 0],

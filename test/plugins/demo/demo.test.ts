@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { admin, settledWallet } from "../../support/admin.ts";
 import { BrowserSession } from "../../support/browser-session.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { until } from "../../support/until.ts";
 
 const run = promisify(execFile);
 
@@ -19,13 +20,12 @@ describe("demo: the first start of the default config", () => {
 
   /** What the last start has printed. */
   async function greeting(): Promise<string> {
-    const deadline = performance.now() + 5_000;
-    for (;;) {
-      const text = gateway.logs.slice(gateway.logs.lastIndexOf("Tollgate takes calls at"));
-      if (text.includes("npm run admin -- help")) return text;
-      assert.ok(performance.now() < deadline, gateway.logs);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    let text = "";
+    await until("it is printed", () => {
+      text = gateway.logs.slice(gateway.logs.lastIndexOf("Tollgate takes calls at"));
+      return text.includes("npm run admin -- help");
+    });
+    return text;
   }
 
   const keyIn = (text: string) => /demo key +(tg-[\w-]+)/.exec(text)?.[1];
@@ -103,11 +103,7 @@ describe("demo: the first start of the default config", () => {
 it("demo: mentions no dashboard where there is none", async () => {
   const gateway = await startGateway({ plugins: { demo: true, dashboard: false } });
   try {
-    const deadline = performance.now() + 5_000;
-    while (!gateway.logs.includes("npm run admin -- help")) {
-      assert.ok(performance.now() < deadline, gateway.logs);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    await until("it is printed", () => gateway.logs.includes("npm run admin -- help"));
     assert.ok(!gateway.logs.includes("/dashboard"));
   } finally {
     await gateway.close();

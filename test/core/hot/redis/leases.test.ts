@@ -9,8 +9,8 @@ import { startRedis, type TestRedis } from "../../../support/redis.ts";
 import { startStore, type TestStore } from "./store.ts";
 
 const CHILD = fileURLToPath(new URL("./gateway-child.js", import.meta.url));
-const LEASE_MS = 300;
-const TIMEOUT_MS = 5_000;
+const LEASE_MS = 1_000;
+const TIMEOUT_MS = 30_000;
 const WALLET = {
   accountId: "A",
   balanceMicroVnd: 1_000n,

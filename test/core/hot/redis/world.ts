@@ -5,7 +5,7 @@ import { MemoryLedger } from "../../../support/memory-ledger.ts";
 import { posting } from "../../../support/posting.ts";
 import { type StoreOptions, startStore, type TestStore } from "./store.ts";
 
-const QUIET_TIMEOUT_MS = 10_000;
+const QUIET_TIMEOUT_MS = 30_000;
 const POLL_MS = 10;
 
 /** What one call came to. */
