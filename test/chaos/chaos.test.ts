@@ -7,12 +7,29 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { packageRoot } from "../../core/root.ts";
 
-const SHORT = ["--minutes", "0.15", "--seed", "7", "--clients", "8", "--kills-per-minute", "40"];
+const SHORT = ["--seed", "7", "--clients", "8", "--kills-per-minute", "40"];
+/** The second and third only on a machine that is too busy to come to anything in the time before. */
+const MINUTES = ["0.15", "0.5", "1.5"];
 /** Of these none makes gateways read their wallets anew, which would heal what the bug has done. */
 const UNHEALED = ["--only", "freeze redis", "--settle-seconds", "15"];
 const GUARD = "if done then";
 
-async function chaos(root: string, args: readonly string[]) {
+interface Run {
+  readonly code: number;
+  readonly output: string;
+}
+
+/** Runs of chaos, each longer than the last, until one has come to what is looked for. */
+async function chaosUntil(root: string, args: readonly string[], isEnough: (run: Run) => boolean) {
+  let run: Run = { code: -1, output: "" };
+  for (const minutes of MINUTES) {
+    run = await chaos(root, [...SHORT, "--minutes", minutes, ...args]);
+    if (isEnough(run)) break;
+  }
+  return run;
+}
+
+async function chaos(root: string, args: readonly string[]): Promise<Run> {
   const program = join(root, "dist", "test", "chaos", "index.js");
   const child = spawn(process.execPath, [program, ...args], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -25,14 +42,14 @@ async function chaos(root: string, args: readonly string[]) {
   return { code, output };
 }
 
-/** Both at once: much of a run is waiting for leases to end. */
-describe("a short run of chaos", { concurrency: true }, () => {
+describe("a short run of chaos", () => {
   it("finds nothing that is off", async () => {
-    const { code, output } = await chaos(packageRoot, SHORT);
-    assert.equal(code, 0, output);
-    const whole = Number(/received whole \| (\d+)/.exec(output)?.[1]);
-    assert.ok(whole > 10, output);
-    assert.match(output, /\| — kill [a-z]+ \| [1-9]/);
+    const isHarmed = ({ output }: Run) =>
+      Number(/received whole \| (\d+)/.exec(output)?.[1]) > 10 &&
+      /\| — kill [a-z]+ \| [1-9]/.test(output);
+    const run = await chaosUntil(packageRoot, [], (run) => run.code !== 0 || isHarmed(run));
+    assert.equal(run.code, 0, run.output);
+    assert.ok(isHarmed(run), run.output);
   });
 
   it("finds out a post that is done twice", async () => {
@@ -46,7 +63,7 @@ describe("a short run of chaos", { concurrency: true }, () => {
       const source = readFileSync(script, "utf8");
       assert.equal(source.split(GUARD).length, 2, "the line that makes a post idempotent is there");
       writeFileSync(script, source.replace(GUARD, "if false then"));
-      const { code, output } = await chaos(copy, [...SHORT, ...UNHEALED]);
+      const { code, output } = await chaosUntil(copy, UNHEALED, ({ code }) => code !== 0);
       assert.equal(code, 1, output);
       assert.match(output, /broken: (?:redis and ledger agree|the outbox is empty)/);
     } finally {

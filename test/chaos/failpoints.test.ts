@@ -83,6 +83,7 @@ async function call(gateway: TestGateway, customer: Customer, options: CallOptio
   for (;;) {
     const { status, ...done } = await callOnce(gateway, customer, options);
     if (status !== 503 || performance.now() > deadline) return done;
+    await delay(20);
   }
 }
 
@@ -416,6 +417,7 @@ async function callWhile(gateway: TestGateway, customer: Customer, happens: () =
   const deadline = performance.now() + SETTLE_TIMEOUT_MS;
   while (!(Number((await wallet(gateway, customer.accountId)).held) > 0)) {
     assert.ok(performance.now() < deadline, "nothing is held");
+    await delay(5);
   }
   await happens();
   return running;

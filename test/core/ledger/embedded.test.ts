@@ -24,7 +24,7 @@ let folder: string;
 let ledger: EmbeddedLedger;
 let sql: Sql;
 
-function open(path: string, lockWaitMs = 5_000): EmbeddedLedger {
+function open(path: string, lockWaitMs = 60_000): EmbeddedLedger {
   return new EmbeddedLedger({ folder: path, lockWaitMs, clock, log });
 }
 
@@ -107,11 +107,12 @@ test("a gateway that is killed at any time leaves a database that the next one o
       stdio: ["ignore", "pipe", "inherit"],
     });
     // The first kills fall into the making of the database, the others into its work.
+    const ended = once(child, "close");
     const wait = kill === 0 ? delayed(Math.random() * 3_000) : once(child.stdout, "data");
-    await wait;
+    await Promise.race([wait, ended]);
     await delayed(Math.random() * 300);
     child.kill("SIGKILL");
-    await once(child, "close");
+    await ended;
     assert.equal(child.signalCode, "SIGKILL");
   }
   const last = open(data);

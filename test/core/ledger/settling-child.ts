@@ -6,8 +6,15 @@ import { AT, charge, fundedAccount } from "./fixtures.ts";
 
 const [folder = "", answers = ""] = process.argv.slice(2);
 const answered = openSync(answers, "a");
+/** The database of one that was killed may be about to start, on a machine that is busy. */
+const LOCK_WAIT_MS = 60_000;
 const clock = { now: () => AT, monotonic: () => 0 };
-const ledger = new EmbeddedLedger({ folder, clock, log: pino({ level: "silent" }) });
+const ledger = new EmbeddedLedger({
+  folder,
+  lockWaitMs: LOCK_WAIT_MS,
+  clock,
+  log: pino({ level: "silent" }),
+});
 await ledger.start();
 const accountId = await fundedAccount(ledger, 1_000_000_000n);
 process.stdout.write("settling\n");
