@@ -2,11 +2,12 @@ import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../../core/root.ts";
+import { migrationsHash } from "./migrations.ts";
 
 /**
- * Gives a new gateway an embedded database that is initialised and empty, as its first start would make it.
- * Making one takes 3.5 s of processor time and 900 MB; a copy takes half a second. Migrations are run by the
- * gateway as ever, and what the first start does by itself has a test of its own.
+ * Gives a new gateway an embedded database as its first start would make it: initialised, with all tables and
+ * nothing in them. What takes that start some seconds of processor time is a copy of half a second; what it does by
+ * itself has tests of its own.
  */
 export function copyEmptyLedger(data: string): void {
   const target = join(data, "ledger", "postgres");
@@ -19,7 +20,8 @@ function template(): string {
   const modules = join(packageRoot, "node_modules");
   const manifest = readFileSync(join(modules, "@electric-sql", "pglite", "package.json"), "utf8");
   const { version } = JSON.parse(manifest) as { version: string };
-  const folder = join(modules, ".cache", "tollgate", `pglite-${version}`);
+  const name = `pglite-${version}-${migrationsHash()}`;
+  const folder = join(modules, ".cache", "tollgate", name);
   if (!existsSync(folder)) make(folder);
   return folder;
 }
@@ -28,10 +30,8 @@ function make(folder: string): void {
   mkdirSync(join(folder, ".."), { recursive: true });
   // Test files run side by side: the first that has made one wins.
   const mine = `${folder}.${process.pid}`;
-  const script =
-    'const { PGlite } = await import("@electric-sql/pglite");' +
-    "await (await PGlite.create(process.argv[1])).close();";
-  execFileSync(process.execPath, ["--input-type=module", "-e", script, mine], { cwd: packageRoot });
+  const program = join(packageRoot, "dist", "test", "support", "make-ledger-template.js");
+  execFileSync(process.execPath, [program, mine]);
   try {
     renameSync(mine, folder);
   } catch {

@@ -1,12 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
 import postgres from "postgres";
 import { connect } from "../../core/ledger/client.ts";
-import { databaseOf } from "../../core/ledger/database.ts";
-import { migrate } from "../../core/ledger/migrate.ts";
-import { packageRoot } from "../../core/root.ts";
 import { recordedLog } from "./log.ts";
+import { migrateAll } from "./migrations.ts";
 import { startPostgresServer } from "./postgres-server.ts";
 
 /** Two test files side by side, each with some gateways that have ten connections each. */
@@ -48,7 +44,7 @@ export async function startRunPostgres(): Promise<{
   const own = given ? undefined : await startPostgresServer(CONNECTIONS_MAX);
   const server = given ?? own?.url ?? "";
   const template = await createDatabase(server);
-  await migrateAll(template.url);
+  await migrateFor(template.url);
   const name = new URL(template.url).pathname.slice(1);
   // Nobody can copy a database that somebody is connected to, be it the server's own vacuum.
   await command(server, `alter database ${name} with allow_connections false`);
@@ -79,15 +75,11 @@ async function command(server: string, text: string): Promise<void> {
   }
 }
 
-async function migrateAll(url: string): Promise<void> {
+async function migrateFor(url: string): Promise<void> {
   const { log } = recordedLog();
   const sql = connect({ server: { url }, connectionsMax: 1, statementTimeoutMs: 0, log });
   try {
-    await migrate(sql);
-    for (const plugin of readdirSync(join(packageRoot, "plugins"))) {
-      const folders = readdirSync(join(packageRoot, "plugins", plugin));
-      if (folders.includes("migrations")) await databaseOf(sql).migrate(plugin);
-    }
+    await migrateAll(sql);
   } finally {
     await sql.end(1);
   }

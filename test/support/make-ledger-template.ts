@@ -1,0 +1,16 @@
+/** Makes an embedded database in the folder that it is told, and runs all migrations there. */
+import { PGlite } from "@electric-sql/pglite";
+import type { Parameter } from "../../core/ledger/client.ts";
+import { migrateAll } from "./migrations.ts";
+
+const [folder = ""] = process.argv.slice(2);
+const db = await PGlite.create(folder);
+await migrateAll({
+  query: async <Row extends object>(text: string, parameters: readonly Parameter[] = []) =>
+    (await db.query<Row>(text, [...parameters])).rows,
+  script: async (text) => {
+    await db.exec(text);
+  },
+  end: () => db.close(),
+});
+await db.close();

@@ -1,0 +1,37 @@
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Sql } from "../../core/ledger/client.ts";
+import { databaseOf } from "../../core/ledger/database.ts";
+import { migrate } from "../../core/ledger/migrate.ts";
+import { packageRoot } from "../../core/root.ts";
+
+/** All that a gateway with every plugin runs at its first start. */
+export async function migrateAll(sql: Sql): Promise<void> {
+  await migrate(sql);
+  for (const plugin of pluginsWithTables()) await databaseOf(sql).migrate(plugin);
+}
+
+/** Another one for every change of a migration. */
+export function migrationsHash(): string {
+  const hash = createHash("sha256");
+  const folders = [
+    join(packageRoot, "core", "ledger", "migrations"),
+    ...pluginsWithTables().map((plugin) => migrationsOf(plugin)),
+  ];
+  for (const folder of folders) {
+    for (const file of readdirSync(folder).sort()) {
+      hash.update(file).update(readFileSync(join(folder, file)));
+    }
+  }
+  return hash.digest("hex").slice(0, 12);
+}
+
+function pluginsWithTables(): string[] {
+  const plugins = readdirSync(join(packageRoot, "plugins")).sort();
+  return plugins.filter((plugin) => existsSync(migrationsOf(plugin)));
+}
+
+function migrationsOf(plugin: string): string {
+  return join(packageRoot, "plugins", plugin, "migrations");
+}
