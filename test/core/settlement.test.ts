@@ -12,12 +12,13 @@ import { EmbeddedLedger } from "../../core/ledger/embedded.ts";
 import type { Ledger } from "../../core/ledger/ledger.ts";
 import { PostgresLedger } from "../../core/ledger/postgres.ts";
 import { Wallets } from "../../core/wallets.ts";
+import { copyEmptyLedger } from "../support/ledger-template.ts";
 import { recordedLog } from "../support/log.ts";
 import { startPostgresServer } from "../support/postgres-server.ts";
 import { posting } from "../support/posting.ts";
 
 /** `KILLS=50` for a longer run. */
-const KILLS = Number(process.env["KILLS"] ?? 3);
+const KILLS = Number(process.env["KILLS"] ?? 2);
 const CREDIT = 1_000_000_000n;
 const { log } = recordedLog();
 const clock = systemClock;
@@ -92,7 +93,8 @@ test("Postgres is killed again and again while calls run", async () => {
 
 test("the embedded database is killed again and again while calls run", async () => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-settlement-"));
-  const ledger = new EmbeddedLedger({ folder, clock, log });
+  copyEmptyLedger(folder);
+  const ledger = new EmbeddedLedger({ folder: join(folder, "ledger"), clock, log });
   await ledger.start();
   await surviveKills(ledger, async () => {
     await soon();

@@ -8,7 +8,7 @@ import { allUsage, assertReconciled, microVnd, noOpenCalls } from "../support/pr
 import { Random } from "../support/random.ts";
 import { until } from "../support/until.ts";
 
-const ROUNDS = 5;
+const ROUNDS = 3;
 const WORKERS = 12;
 const CREDIT_VND = 10_000_000;
 const MICRO_VND_PER_TOKEN = 36_000n;

@@ -8,6 +8,7 @@ import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { connect, type Sql } from "../../../core/ledger/client.ts";
 import { EmbeddedLedger } from "../../../core/ledger/embedded.ts";
+import { copyEmptyLedger } from "../../support/ledger-template.ts";
 import { recordedLog } from "../../support/log.ts";
 import { ledgerConformance } from "./conformance.ts";
 import { AT, agreedBalance, charge, fundedAccount } from "./fixtures.ts";
@@ -15,7 +16,7 @@ import { AT, agreedBalance, charge, fundedAccount } from "./fixtures.ts";
 const CHILD = fileURLToPath(new URL("./settling-child.js", import.meta.url));
 const SERVER = fileURLToPath(new URL("../../../core/ledger/embedded-server.js", import.meta.url));
 /** `KILLS=40` for a longer run. */
-const KILLS = Number(process.env["KILLS"] ?? 3);
+const KILLS = Number(process.env["KILLS"] ?? 2);
 
 const clock = { now: () => AT, monotonic: () => 0 };
 const { log, lines } = recordedLog();
@@ -58,7 +59,9 @@ test("a second gateway on the folder is refused, and the first goes on", async (
 
 test("a folder too deep for a socket works", async () => {
   const root = mkdtempSync(join(tmpdir(), "tollgate-deep-"));
-  const deep = join(root, "x".repeat(60), "y".repeat(60));
+  const data = join(root, "x".repeat(60), "y".repeat(60));
+  copyEmptyLedger(data);
+  const deep = join(data, "ledger");
   const other = open(deep);
   assert.ok(other.socketPath.length < 100);
   await other.start();
