@@ -16,6 +16,7 @@ import { copyEmptyLedger } from "../support/ledger-template.ts";
 import { recordedLog } from "../support/log.ts";
 import { startPostgresServer } from "../support/postgres-server.ts";
 import { posting } from "../support/posting.ts";
+import { until } from "../support/until.ts";
 
 /** `KILLS=50` for a longer run. */
 const KILLS = Number(process.env["KILLS"] ?? 2);
@@ -35,13 +36,21 @@ async function surviveKills(ledger: Ledger, kill: () => Promise<void>): Promise<
   const accountId = newId(clock.now());
   await ledger.createAccount({ id: accountId, email: `${accountId}@example.com` });
   await wallets.credit(movement(accountId));
+  const requestOf = (callId: string) => {
+    return { callId, accountId, keyId: "K", amountMicroVnd: 99, floorMicroVnd: 1 };
+  };
+  // A ledger that is killed, or busy for a second, while it tells of the wallet has the first call refused.
+  const first = newId(clock.now());
+  await until("the wallet is open", async () => {
+    return (await wallets.hold(requestOf(first))).kind === "held";
+  });
+  await wallets.void(first, accountId);
   let charged = 0n;
   let running = true;
   const traffic = (async () => {
     for (let n = 0; running; n += 1) {
       const callId = newId(clock.now());
-      const request = { callId, accountId, keyId: "K", amountMicroVnd: 99, floorMicroVnd: 1 };
-      assert.equal((await wallets.hold(request)).kind, "held");
+      assert.equal((await wallets.hold(requestOf(callId))).kind, "held");
       const at = clock.now();
       const cost = { costMicroVnd: n % 100, at };
       charged += BigInt(
@@ -80,15 +89,18 @@ test("Postgres is killed again and again while calls run", async () => {
   const sql = connect({ server, connectionsMax: 4, statementTimeoutMs: 10_000, log });
   const ledger = new PostgresLedger({ sql, clock, log });
   await ledger.start();
-  await surviveKills(ledger, async () => {
-    await soon();
-    await postgres.kill();
-    await soon();
-    await postgres.restart();
-    await ledger.ping(10_000);
-  });
-  await ledger.stop();
-  await postgres.stop();
+  try {
+    await surviveKills(ledger, async () => {
+      await soon();
+      await postgres.kill();
+      await soon();
+      await postgres.restart();
+      await answersAgain(ledger);
+    });
+  } finally {
+    await ledger.stop();
+    await postgres.stop();
+  }
 });
 
 test("the embedded database is killed again and again while calls run", async () => {
@@ -96,13 +108,16 @@ test("the embedded database is killed again and again while calls run", async ()
   copyEmptyLedger(folder);
   const ledger = new EmbeddedLedger({ folder: join(folder, "ledger"), clock, log });
   await ledger.start();
-  await surviveKills(ledger, async () => {
-    await soon();
-    if (ledger.pid !== undefined) process.kill(ledger.pid, "SIGKILL");
-    await answersAgain(ledger);
-  });
-  await ledger.stop();
-  rmSync(folder, { recursive: true, force: true });
+  try {
+    await surviveKills(ledger, async () => {
+      await soon();
+      if (ledger.pid !== undefined) process.kill(ledger.pid, "SIGKILL");
+      await answersAgain(ledger);
+    });
+  } finally {
+    await ledger.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 async function answersAgain(ledger: Ledger): Promise<void> {
