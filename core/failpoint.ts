@@ -1,4 +1,4 @@
-import type { Log } from "./log.ts";
+import type { LineLog } from "./log.ts";
 
 /**
  * Every place where a crash can fall between two steps of money. Each has a test that stops there: see
@@ -69,9 +69,10 @@ export const failpoint: (name: Failpoint) => void = armed
   : () => {};
 
 /** Says that this process will kill itself, which nobody should find out by seeing it happen. */
-export function announceFailpoint(log: Log): void {
+export function announceFailpoint(log: LineLog): void {
   if (armed === undefined) return;
   log.warn({ failpoint: armed.name }, `${VARIABLE} is set: this process will kill itself there`);
+  log.flush();
 }
 
 /** `post.after`, or `post.after:3` for the third time that it is reached. Throws for anything else. */

@@ -6,6 +6,8 @@ export type Log = Pick<Logger, "debug" | "info" | "warn" | "error" | "isLevelEna
 export interface LineLog extends Log {
   /** Writes one line of JSON that is ready made, with its line feed. */
   line(json: string): void;
+  /** Writes out at once what is gathered, for a process that may not live for another quarter of a second. */
+  flush(): void;
 }
 
 const GATHERED_BYTES = 65_536;
@@ -36,5 +38,5 @@ export function createLog(level: string): LineLog {
   process.once("exit", flush);
   const timestamp = pino.stdTimeFunctions.epochTime;
   const logger = pino({ level, base: null, timestamp }, { write });
-  return Object.assign(logger, { line: write });
+  return Object.assign(logger, { line: write, flush });
 }
