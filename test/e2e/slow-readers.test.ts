@@ -9,8 +9,7 @@ import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { assertReconciled, memoryMb, noOpenCalls } from "../support/proof.ts";
 import { until } from "../support/until.ts";
 
-/** A gateway that has begun to work takes 100 to 150; one that kept the stream would take 200 more. */
-const MEMORY_MB_MAX = 200;
+const MEMORY_MB_MAX = 150;
 
 let gateway: TestGateway;
 let customer: Customer;
