@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type Algorithm, hash, verify } from "@node-rs/argon2";
+import type { Algorithm } from "@node-rs/argon2";
 
 /** OWASP's parameters for argon2id: 19 MiB, two passes, one lane. */
 const PARAMETERS = {
@@ -21,15 +21,17 @@ export class Passwords {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
   /** Nobody's password: what is checked where there is no account, so that the work tells nothing. */
-  private readonly nobody = hash(randomBytes(32), PARAMETERS);
+  private readonly nobody = hashOfNothing();
 
-  hash(password: string): Promise<string | "busy"> {
+  async hash(password: string): Promise<string | "busy"> {
+    const { hash } = await argon2();
     return this.inTurn(() => hash(normal(password), PARAMETERS));
   }
 
   /** Takes the same work where there is no hash to check against. */
   async check(password: string, expected: string | undefined): Promise<boolean | "busy"> {
-    const against = expected ?? (await this.nobody);
+    const { verify } = await argon2();
+    const against = expected ?? this.nobody;
     const isRight = await this.inTurn(() => verify(against, normal(password)));
     return isRight === "busy" ? isRight : isRight && expected !== undefined;
   }
@@ -48,6 +50,18 @@ export class Passwords {
       else this.running -= 1;
     }
   }
+}
+
+/** Loaded with the first password, since a gateway may never see one. */
+function argon2(): Promise<typeof import("@node-rs/argon2")> {
+  return import("@node-rs/argon2");
+}
+
+/** In the form of a hash with the usual parameters, and of no password: to check against it takes the usual work. */
+function hashOfNothing(): string {
+  const { memoryCost, timeCost, parallelism } = PARAMETERS;
+  const text = (bytes: number) => randomBytes(bytes).toString("base64").replaceAll("=", "");
+  return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${text(16)}$${text(32)}`;
 }
 
 /** The same letters typed on another system may be other characters, in Vietnamese above all. */

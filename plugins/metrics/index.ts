@@ -1,10 +1,10 @@
+import type { Registry } from "prom-client";
 import * as v from "valibot";
 import { whole } from "../../core/config/fields.ts";
 import { UNREAD_BODY_BYTES_MAX } from "../../core/http/router.ts";
 import type { Plugin } from "../../core/plugin.ts";
 import type { Services } from "../../core/services.ts";
 import { EndedCalls } from "./ended-calls.ts";
-import { createRegistry } from "./exposition.ts";
 import { Reconciliation } from "./reconciliation.ts";
 import { Tally } from "./tally.ts";
 
@@ -24,11 +24,19 @@ export default function metrics(
   const { clock } = services;
   const tally = new Tally();
   const reconciliation = new Reconciliation(services, settings.reconcile_seconds);
-  const registry = createRegistry(tally, reconciliation, services);
+  let registry: Promise<Registry> | undefined;
   const ended = new EndedCalls(
     () => services.openCalls,
     (call, endedMs) => tally.count(call, endedMs),
   );
+
+  /** Loaded and made when somebody asks for the first time: it takes 6 MB, and counts nothing itself. */
+  function exposed(): Promise<Registry> {
+    registry ??= import("./exposition.ts").then(({ createRegistry }) =>
+      createRegistry(tally, reconciliation, services),
+    );
+    return registry;
+  }
 
   return {
     name: "metrics",
@@ -49,11 +57,11 @@ export default function metrics(
         bodyBytesMax: UNREAD_BODY_BYTES_MAX,
         handler: async () => {
           ended.look();
-          const known = await registry.metrics();
+          const known = await exposed();
           return {
             status: 200,
-            headers: ["content-type", registry.contentType],
-            body: `${known}\n${tally.latency.text()}\n${tally.firstByte.text()}`,
+            headers: ["content-type", known.contentType],
+            body: `${await known.metrics()}\n${tally.latency.text()}\n${tally.firstByte.text()}`,
           };
         },
       });
@@ -62,7 +70,7 @@ export default function metrics(
     async stop() {
       ended.stop();
       await reconciliation.stop();
-      registry.clear();
+      (await registry)?.clear();
     },
   };
 }
