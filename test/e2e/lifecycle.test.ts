@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { packageRoot } from "../../core/root.ts";
-import { createCustomer, credit, usage, wallet } from "../support/admin.ts";
+import { createCustomer, credit, settledWallet, usage, wallet } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
 import { download, post, read } from "../support/download.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
@@ -90,6 +90,7 @@ describe("SIGTERM", () => {
     assert.equal(await stopped, 0);
 
     await gateway.start();
+    await settledWallet(gateway, accountId);
     const costs = (await usage(gateway, accountId)).map((record) => record["cost_vnd"]);
     assert.deepEqual(costs.sort(), ["0.072", LASTING_VND, LASTING_VND]);
     await assertReconciled(gateway);
@@ -116,10 +117,10 @@ describe("SIGTERM", () => {
     assert.doesNotMatch(text, /message_stop/);
 
     await gateway.start();
+    assert.ok((await spent(gateway, accountId, CREDIT_VND)) > 0n);
     const [record] = await usage(gateway, accountId);
     assert.equal(record?.["outcome"], "broken");
     assert.equal(record?.["estimated"], true);
-    assert.ok((await spent(gateway, accountId, CREDIT_VND)) > 0n);
     assert.equal((await wallet(gateway, accountId)).held, "0");
   });
 });

@@ -271,9 +271,9 @@ describe("a call that lasts too long", () => {
     const text = await (await ask(hasty.url, key, PATH, body)).text();
     assert.match(text, /event: error\ndata: .*"timeout_error"/);
     assert.doesNotMatch(text, /message_stop/);
+    assert.ok((await spent(hasty, accountId, CREDIT_VND)) > 0n);
     const [record] = await usage(hasty, accountId);
     assert.equal(record?.["outcome"], "broken");
-    assert.ok((await spent(hasty, accountId, CREDIT_VND)) > 0n);
   });
 });
 
