@@ -64,7 +64,8 @@ export interface Reading {
 
 /**
  * Reads a request body and gives it to `onWhole`, or tells `onTooLarge` in the moment it passes the limit, and
- * then reads no more. Memory that uWebSockets.js lends is copied; what is beyond the limit is not kept.
+ * then reads no more. What is beyond the limit is not kept. The memory may be lent by uWebSockets.js: whoever needs
+ * it after `onWhole` has returned copies it, which for most calls is nobody.
  */
 export function readBody(
   res: HttpResponse,
@@ -90,14 +91,10 @@ export function readBody(
       if (isLast) onWhole(NOTHING);
       return;
     }
-    const chunk = Buffer.from(Buffer.from(lent));
-    if (isLast) {
-      if (!chunks) return onWhole(chunk);
-      chunks.push(chunk);
-      return onWhole(Buffer.concat(chunks, bytes));
-    }
-    if (chunks) chunks.push(chunk);
-    else chunks = [chunk];
+    const chunk = Buffer.from(lent);
+    if (isLast) return onWhole(chunks ? Buffer.concat([...chunks, chunk], bytes) : chunk);
+    chunks ??= [];
+    chunks.push(Buffer.from(chunk));
   });
   return {
     discard() {

@@ -70,15 +70,16 @@ export class Incoming {
     this.receive(bodyBytesMax, (body) => {
       const { key } = this.call;
       if (!key) return this.notPossibleWithout("auth");
+      const kept = Buffer.from(body);
       const handle = async () => {
-        const response = await handler({ ...head, body, keyId: key.id });
+        const response = await handler({ ...head, body: kept, keyId: key.id });
         this.reply.answer(response);
       };
       handle().catch((error: unknown) => this.bug(error));
     });
   }
 
-  /** Reads the body while admission runs; `next` gets it when both are through. */
+  /** Reads the body while admission runs; `next` gets it when both are through, and only until it returns. */
   private receive(bodyBytesMax: number, next: (body: Buffer) => void): void {
     const length = declaredLength(this.call.headers);
     if (length !== undefined && length > bodyBytesMax) {
@@ -97,7 +98,8 @@ export class Incoming {
         if (this.call.gone) return;
         if (this.refusal) this.refuse(this.refusal);
         else if (admitted) next(whole);
-        else body = whole;
+        // Still being admitted.
+        else body = Buffer.from(whole);
       },
       () => {
         this.sending = false;

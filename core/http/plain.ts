@@ -67,7 +67,7 @@ export function servePlain(
   readBody(
     res,
     bodyBytesMax,
-    (body) => void answer(body),
+    (body) => void answer(Buffer.from(body)),
     () => refuse(bodyTooLarge(bodyBytesMax)),
   );
 }
