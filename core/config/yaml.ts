@@ -119,7 +119,7 @@ class Reading implements Source {
       // `fromEntries` makes an own property of any key, `__proto__` included.
       return Object.fromEntries(
         node.items.map(({ key, value }) => {
-          const name = isScalar(key) ? String(key.value) : "?";
+          const name = isScalar(key) ? compact(String(key.value)) : "?";
           this.place(key, [...path, name]);
           return [name, this.read(value, [...path, name])];
         }),
@@ -136,11 +136,12 @@ class Reading implements Source {
 
   private scalar(node: Scalar, path: Path): unknown {
     this.written.set(formatPath(path), String(node.value).slice(0, 100));
-    if (typeof node.value !== "string" || !node.value.includes("${")) return node.value;
+    if (typeof node.value !== "string") return node.value;
+    if (!node.value.includes("${")) return compact(node.value);
     const { text, faults } = expand(node.value, this.environment);
     if (faults.length > 0) this.problems.add(this, path, faults.join("; "));
     // As everywhere in YAML, quotes make text; without them `${PORT}` can be a number.
-    return node.type === Scalar.PLAIN ? plainValue(text) : text;
+    return node.type === Scalar.PLAIN ? plainValue(text) : compact(text);
   }
 
   private place(node: unknown, path: Path): void {
@@ -169,7 +170,18 @@ function anchoredIn(document: Document.Parsed): Map<Alias, Node> {
 
 function plainValue(text: string): string | number | boolean {
   if (text === "true" || text === "false") return text === "true";
-  return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+  return /^-?\d{1,15}$/.test(text) ? Number(text) : compact(text);
+}
+
+const NOT_LATIN1 = /[^\0-\xff]/;
+
+/**
+ * The same text in memory of its own, a byte a character where that is enough. One letter of Vietnamese in a file
+ * gives two to every character of it, and to whatever is cut from it; one name of a model in a record, a log line or a
+ * request body then makes all of that wide, which cost each call a tenth of its time.
+ */
+function compact(text: string): string {
+  return NOT_LATIN1.test(text) ? text : Buffer.from(text, "latin1").toString("latin1");
 }
 
 function placedAt(file: string, line: number | undefined): Located {
