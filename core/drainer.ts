@@ -4,6 +4,7 @@ import { EntryRefused, type Ledger } from "./ledger/ledger.ts";
 import type { Log } from "./log.ts";
 
 const READ_WAIT_MS = 250;
+const LINGER_MS_PER_CALL = 25;
 const RETRY_MS_MIN = 50;
 const RETRY_MS_MAX = 2_000;
 
@@ -13,7 +14,10 @@ export interface DrainerOptions {
   readonly log: Log;
   /** Calls settled in one transaction, at most. */
   readonly batchEntries: number;
-  /** Pause after a batch that was not full, so that under a light load the next one is worth a transaction. */
+  /**
+   * Pause after a batch that was not full, so that the next one is worth a transaction; shorter after a few calls,
+   * which are most likely all there is.
+   */
   readonly lingerMs: number;
 }
 
@@ -70,7 +74,9 @@ export class Drainer {
       const read = await this.step();
       if (this.stopping && read === 0) return;
       if (read === undefined) await this.sleep(this.retryMs());
-      else if (read > 0 && read < batchEntries) await this.sleep(lingerMs);
+      else if (read > 0 && read < batchEntries) {
+        await this.sleep(Math.min(lingerMs, read * LINGER_MS_PER_CALL));
+      }
     }
   }
 

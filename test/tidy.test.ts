@@ -45,7 +45,7 @@ describe("the sources", () => {
 
   it("have names in kebab-case", () => {
     const files = [...SOURCES, "test"].flatMap(filesBelow).filter((file) => file.endsWith(".ts"));
-    const kebab = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.test)?\.ts$/;
+    const kebab = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.test|\.d)?\.ts$/;
     assert.deepEqual(
       files.filter((file) => !kebab.test(basename(file))),
       [],
