@@ -178,7 +178,7 @@ const NOT_LATIN1 = /[^\0-\xff]/;
 /**
  * The same text in memory of its own, a byte a character where that is enough. One letter of Vietnamese in a file
  * gives two to every character of it, and to whatever is cut from it; one name of a model in a record, a log line or a
- * request body then makes all of that wide, which cost each call a tenth of its time.
+ * request body then makes all of that wide, and each copy of it slow.
  */
 function compact(text: string): string {
   return NOT_LATIN1.test(text) ? text : Buffer.from(text, "latin1").toString("latin1");

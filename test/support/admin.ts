@@ -31,7 +31,12 @@ export async function admin(
 ): Promise<AdminAnswer> {
   const response = await fetch(`${gateway.url}/admin/v1${path}`, {
     method,
-    headers: { authorization: `Bearer ${gateway.adminToken}`, "content-type": "application/json" },
+    headers: {
+      authorization: `Bearer ${gateway.adminToken}`,
+      "content-type": "application/json",
+      // An idle connection may be closed by the gateway in the very moment it is used again, and nobody tries anew.
+      connection: "close",
+    },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   const answer: unknown = await response.json();
