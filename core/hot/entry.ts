@@ -15,8 +15,16 @@ const CHARGE = ',"charged":';
 
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
+/** What stood where in version 1, which was a list. */
+const LISTED = [
+  ...["v", "call_id", "account_id", "key_id", "at", "endpoint", "model", "mapped_from", "upstream"],
+  ...["input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens"],
+  ...["reasoning_tokens", "images", "cost", "discount_bps", "latency_ms", "first_byte_ms"],
+  ...["status", "streamed", "outcome", "estimated", "charged", "written_off"],
+];
+
 const record = v.object({
-  v: v.literal(VERSION),
+  v: v.picklist([1, VERSION]),
   call_id: v.string(),
   at: v.union([v.pipe(v.string(), v.isoTimestamp(), v.transform(Date.parse)), v.number()]),
   account_id: v.string(),
@@ -87,7 +95,8 @@ export function entryOf(
 
 /** The entry again, under the position that the store gives it; throws where it cannot be read. */
 export function decodeEntry(entryId: string, text: string): OutboxEntry {
-  const parsed = v.safeParse(record, parseJson(text));
+  const written = parseJson(text);
+  const parsed = v.safeParse(record, Array.isArray(written) ? named(written) : written);
   if (!parsed.success) {
     throw new Error(
       `entry ${entryId} of the outbox is not one that this version can read (${VERSION}): ` +
@@ -95,36 +104,37 @@ export function decodeEntry(entryId: string, text: string): OutboxEntry {
     );
   }
   const row = parsed.output;
-  return {
-    entryId,
-    posting: {
-      callId: row.call_id,
-      accountId: row.account_id,
-      keyId: row.key_id,
-      at: row.at,
-      endpoint: row.endpoint,
-      model: row.model,
-      mappedFrom: row.mapped_from,
-      upstream: row.upstream,
-      inputTokens: row.input_tokens,
-      cacheReadTokens: row.cache_read_tokens,
-      cacheWriteTokens: row.cache_write_tokens,
-      outputTokens: row.output_tokens,
-      reasoningTokens: row.reasoning_tokens,
-      images: row.images,
-      costMicroVnd: row.cost,
-      discountBps: row.discount_bps,
-      latencyMs: row.latency_ms,
-      firstByteMs: row.first_byte_ms,
-      status: row.status,
-      streamed: row.streamed,
-      outcome: row.outcome,
-      estimated: row.estimated,
-    },
-    chargedMicroVnd: row.charged,
-    writtenOffMicroVnd: row.written_off,
-    text,
+  const posting: Posting = {
+    callId: row.call_id,
+    accountId: row.account_id,
+    keyId: row.key_id,
+    at: row.at,
+    endpoint: row.endpoint,
+    model: row.model,
+    mappedFrom: row.mapped_from,
+    upstream: row.upstream,
+    inputTokens: row.input_tokens,
+    cacheReadTokens: row.cache_read_tokens,
+    cacheWriteTokens: row.cache_write_tokens,
+    outputTokens: row.output_tokens,
+    reasoningTokens: row.reasoning_tokens,
+    images: row.images,
+    costMicroVnd: row.cost,
+    discountBps: row.discount_bps,
+    latencyMs: row.latency_ms,
+    firstByteMs: row.first_byte_ms,
+    status: row.status,
+    streamed: row.streamed,
+    outcome: row.outcome,
+    estimated: row.estimated,
   };
+  const { charged: chargedMicroVnd, written_off: writtenOffMicroVnd } = row;
+  if (row.v !== VERSION) return entryOf(entryId, posting, chargedMicroVnd, writtenOffMicroVnd);
+  return { entryId, posting, chargedMicroVnd, writtenOffMicroVnd, text };
+}
+
+function named(list: readonly unknown[]): unknown {
+  return Object.fromEntries(LISTED.map((name, at) => [name, list[at]]));
 }
 
 function chargeText(chargedMicroVnd: MicroVnd, writtenOffMicroVnd: MicroVnd): string {
