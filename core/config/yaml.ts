@@ -135,13 +135,17 @@ class Reading implements Source {
   }
 
   private scalar(node: Scalar, path: Path): unknown {
+    const value = this.expanded(node, path);
+    return typeof value === "string" ? compact(value) : value;
+  }
+
+  private expanded(node: Scalar, path: Path): unknown {
     this.written.set(formatPath(path), String(node.value).slice(0, 100));
-    if (typeof node.value !== "string") return node.value;
-    if (!node.value.includes("${")) return compact(node.value);
+    if (typeof node.value !== "string" || !node.value.includes("${")) return node.value;
     const { text, faults } = expand(node.value, this.environment);
     if (faults.length > 0) this.problems.add(this, path, faults.join("; "));
     // As everywhere in YAML, quotes make text; without them `${PORT}` can be a number.
-    return node.type === Scalar.PLAIN ? plainValue(text) : compact(text);
+    return node.type === Scalar.PLAIN ? plainValue(text) : text;
   }
 
   private place(node: unknown, path: Path): void {
@@ -170,7 +174,7 @@ function anchoredIn(document: Document.Parsed): Map<Alias, Node> {
 
 function plainValue(text: string): string | number | boolean {
   if (text === "true" || text === "false") return text === "true";
-  return /^-?\d{1,15}$/.test(text) ? Number(text) : compact(text);
+  return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
 }
 
 const NOT_LATIN1 = /[^\0-\xff]/;
