@@ -67,8 +67,8 @@ async function main(): Promise<void> {
 
 /**
  * Tests of what does not depend on the version of Node: the pages in a browser, Lua and SQL, what becomes of money
- * when processes die, what plugins answer. They take long, and run once. Clients, streams, connections, the life of
- * the process and everything that starts no process are tried under both.
+ * when processes die, what plugins answer. They take long, and run once. Clients, streams, connections, kills and
+ * everything that starts no process are tried under both.
  */
 function isOnce(file: string): boolean {
   const name = relative(testFolder, file);

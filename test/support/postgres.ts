@@ -5,7 +5,7 @@ import { recordedLog } from "./log.ts";
 import { migrateAll } from "./migrations.ts";
 import { startPostgresServer } from "./postgres-server.ts";
 
-/** Two test files side by side, each with some gateways that have ten connections each. */
+/** Some test files side by side, each with some gateways that have ten connections each. */
 const CONNECTIONS_MAX = 400;
 const SERVER = "DATABASE_URL";
 /** In the environment of a run's test files: the name of a database in which the migrations have run. */
