@@ -12,7 +12,7 @@ import type { Ledger } from "./ledger/ledger.ts";
 import { PostgresLedger } from "./ledger/postgres.ts";
 import type { Log } from "./log.ts";
 
-/** Posted calls that may wait for the ledger: at some 600 bytes each, about 120 MB. */
+/** Posted calls that may wait for the ledger: at some 1.3 KB each, about 260 MB. */
 const OUTBOX_ENTRIES_MAX = 200_000;
 const JOURNAL_BYTES_MAX = 1024 * 1024 * 1024;
 

@@ -25,7 +25,7 @@ const POST_BYTES_RESERVED = 1_024;
 
 export interface EmbeddedHotOptions {
   readonly journal: JournalOptions;
-  /** Holds are refused while more posted calls than this wait for the ledger (about 600 bytes of memory each). */
+  /** Holds are refused while more posted calls than this wait for the ledger (about 1.3 KB of memory each). */
   readonly outboxEntriesMax: number;
 }
 
