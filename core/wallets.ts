@@ -115,9 +115,13 @@ export class Wallets {
   }
 
   private async catchUp(): Promise<void> {
-    for await (const { accountId } of this.hot.openWallets()) {
-      const wallet = await this.ledger.wallet(accountId);
-      if (wallet !== undefined) await this.tellHot(wallet, null);
+    for await (const page of this.hot.openWallets()) {
+      await Promise.all(
+        page.map(async (accountId) => {
+          const wallet = await this.ledger.wallet(accountId);
+          if (wallet !== undefined) await this.tellHot(wallet, null);
+        }),
+      );
     }
   }
 

@@ -209,10 +209,8 @@ export class EmbeddedHotStore implements HotStore {
     return wallet === undefined ? undefined : balancesOf(wallet);
   }
 
-  async *openWallets(): AsyncGenerator<Balances & { accountId: string }> {
-    for (const wallet of this.wallets.values()) {
-      yield { accountId: wallet.accountId, ...balancesOf(wallet) };
-    }
+  async *openWallets(): AsyncGenerator<string[]> {
+    yield [...this.wallets.keys()];
   }
 
   revoke(keyId: string): void {

@@ -48,8 +48,8 @@ export interface HotStore {
   /** The three parts of a wallet, read in one step; undefined where it is not open. */
   balances(accountId: string): Awaitable<Balances | undefined>;
 
-  /** Every open wallet, for reconciliation. */
-  openWallets(): AsyncIterable<Balances & { accountId: string }>;
+  /** The accounts of all open wallets, in pages; one may come twice. */
+  openWallets(): AsyncIterable<readonly string[]>;
 
   /** From now on every hold with this key is refused, in every process. */
   revoke(keyId: string): Awaitable<void>;

@@ -167,7 +167,7 @@ export class RedisHotStore implements HotStore {
     return this.wallets.balances(accountId);
   }
 
-  openWallets(): AsyncGenerator<Balances & { accountId: string }> {
+  openWallets(): AsyncGenerator<string[]> {
     return this.wallets.all();
   }
 

@@ -42,7 +42,7 @@ async function chaos(root: string, args: readonly string[]): Promise<Run> {
   return { code, output };
 }
 
-describe("a short run of chaos", () => {
+describe("a short run of chaos", { concurrency: true }, () => {
   it("finds nothing that is off", async () => {
     const isHarmed = ({ output }: Run) =>
       Number(/received whole \| (\d+)/.exec(output)?.[1]) > 10 &&

@@ -9,7 +9,8 @@ import { listOf, textOf } from "./look.ts";
 import { asMember, isJoining, whenReady } from "./membership.ts";
 
 const OPEN_ATTEMPTS = 3;
-const PAGE = "100";
+/** Fields, of which each wallet has five. */
+const PAGE = "1000";
 
 /** The wallets in Redis: opened from the ledger, credited, read. */
 export class RedisWallets {
@@ -51,7 +52,8 @@ export class RedisWallets {
     return this.read(bucket, accountId);
   }
 
-  async *all(): AsyncGenerator<Balances & { accountId: string }> {
+  /** The ids of accounts whose wallets are open, page by page. */
+  async *all(): AsyncGenerator<string[]> {
     for (const bucket of this.buckets.all) {
       await whenReady(bucket);
       let cursor = "0";
@@ -59,12 +61,8 @@ export class RedisWallets {
         const args = [bucket.walletsKey, cursor, "MATCH", "*:a", "COUNT", PAGE];
         const [next, fields] = listOf(await this.client.call("HSCAN", ...args));
         cursor = textOf(next);
-        for (const [at, field] of listOf(fields).entries()) {
-          if (at % 2 === 1) continue;
-          const accountId = textOf(field).slice(0, -2);
-          const balances = await this.read(bucket, accountId);
-          if (balances !== undefined) yield { accountId, ...balances };
-        }
+        const names = listOf(fields).filter((_, at) => at % 2 === 0);
+        yield names.map((field) => textOf(field).slice(0, -":a".length));
       } while (cursor !== "0");
     }
   }
