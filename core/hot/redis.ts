@@ -22,6 +22,7 @@ import { Bucket } from "./redis/bucket.ts";
 import { BucketMap } from "./redis/bucket-map.ts";
 import { BUCKETS } from "./redis/buckets.ts";
 import type { RedisClient } from "./redis/client.ts";
+import { refuseEviction } from "./redis/eviction.ts";
 import { Holds } from "./redis/holds.ts";
 import { Keeper, type KeeperEvents, type KeeperSettings } from "./redis/keeper.ts";
 import { isJoining } from "./redis/membership.ts";
@@ -126,6 +127,10 @@ export class RedisHotStore implements HotStore {
       await this.stop();
       throw new Error(`stores.hot: redis was not ready within ${START_TIMEOUT_MS / 1_000} s`);
     }
+    await refuseEviction(this.client).catch(async (error: unknown) => {
+      await this.stop();
+      throw error;
+    });
   }
 
   async stop(): Promise<void> {

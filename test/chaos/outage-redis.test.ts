@@ -17,6 +17,7 @@ import {
 } from "../support/outage.ts";
 import { type Production, startProduction } from "../support/production.ts";
 import { microVnd } from "../support/proof.ts";
+import type { RedisServer } from "../support/redis.ts";
 import { until } from "../support/until.ts";
 
 const STREAMS = 12;
@@ -42,7 +43,21 @@ const harms: readonly Harm[] = [
     begin: ({ redisLine }) => redisLine?.cut(),
     end: ({ redisLine }) => redisLine?.restore(),
   },
+  {
+    name: "full",
+    begin: ({ redis }) => told(redis, "CONFIG", "SET", "maxmemory", "1"),
+    end: ({ redis }) => told(redis, "CONFIG", "SET", "maxmemory", "0"),
+  },
+  {
+    name: "read only",
+    begin: ({ redis }) => told(redis, "REPLICAOF", "127.0.0.1", "1"),
+    end: ({ redis }) => told(redis, "REPLICAOF", "NO", "ONE"),
+  },
 ];
+
+async function told(redis: RedisServer, name: string, ...args: string[]): Promise<void> {
+  assert.equal(await redis.call(name, ...args), "OK");
+}
 
 function creditOnce(gateway: TestGateway, { accountId }: Customer, reference: string) {
   const credit = { amount_vnd: "7", reference };

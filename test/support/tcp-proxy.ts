@@ -8,6 +8,8 @@ export interface TcpProxy {
   /** Ends all connections; new ones are refused until `restore`. */
   cut(): void;
   restore(): void;
+  /** Leads new connections to another port; those that are there stay where they are. */
+  lead(target: number): void;
   /** Delays every chunk by so much, each way; 0 for none. */
   slow(delayMs: number): void;
   close(): Promise<void>;
@@ -15,6 +17,7 @@ export interface TcpProxy {
 
 export async function startTcpProxy(target: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
+  let leadsTo = target;
   let isCut = false;
   let delayMs = 0;
   const server = createServer((client) => {
@@ -22,7 +25,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
       client.destroy();
       return;
     }
-    const upstream = connect(target, "127.0.0.1");
+    const upstream = connect(leadsTo, "127.0.0.1");
     for (const [socket, other] of [
       [client, upstream],
       [upstream, client],
@@ -49,6 +52,9 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     cut,
     restore() {
       isCut = false;
+    },
+    lead(port) {
+      leadsTo = port;
     },
     slow(ms) {
       delayMs = ms;

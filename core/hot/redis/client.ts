@@ -96,11 +96,19 @@ function connect(servers: string | readonly string[], timeoutMs: number): Redis 
     lazyConnect: true,
   };
   if (typeof servers === "string") {
-    return new Redis(servers, {
+    let left: Redis["stream"] | undefined;
+    const redis = new Redis(servers, {
       ...common,
       enableOfflineQueue: false,
       retryStrategy: reconnectMs,
+      // Demoted: its address may lead to the new primary by now. A cluster redirects by itself.
+      reconnectOnError(error) {
+        if (!error.message.startsWith("READONLY") || left === redis.stream) return false;
+        left = redis.stream;
+        return true;
+      },
     });
+    return redis;
   }
   const nodes = servers.map((server) => new URL(server));
   const [first] = nodes;

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { RedisAway, RedisClient } from "../../../../core/hot/redis/client.ts";
 import { membersScript } from "../../../../core/hot/redis/scripts.ts";
 import { startRedisCluster, startRedisServer } from "../../../support/redis.ts";
+import { startTcpProxy } from "../../../support/tcp-proxy.ts";
 
 const TIMEOUT_MS = 300;
 const ECHO = { source: "return ARGV[1]", sha: "098e0f0d1448c0a81dafe820f66d460eb09263da" };
@@ -61,6 +62,22 @@ test("a frozen server rejects what is under way, and answers again when it goes 
   await echoes(client);
   client.disconnect();
   await server.stop();
+});
+
+test("a server that is demoted is left for the one that its address leads to then", async () => {
+  const [first, second] = await Promise.all([startRedisServer(), startRedisServer()]);
+  const line = await startTcpProxy(first.port);
+  const client = await connected(`redis://127.0.0.1:${line.port}`);
+  await client.call("SET", "at", "first");
+  await first.call("REPLICAOF", "127.0.0.1", String(second.port));
+  line.lead(second.port);
+  const back = new Promise<void>((resolve) => client.connect(resolve));
+  await assert.rejects(client.call("SET", "at", "nowhere"), /^ReplyError: READONLY/);
+  await back;
+  await client.call("SET", "at", "second");
+  assert.equal(await second.call("GET", "at"), "second");
+  client.disconnect();
+  await Promise.all([line.close(), first.stop(), second.stop()]);
 });
 
 test("a script that the server does not know is loaded once it is asked for", async () => {
