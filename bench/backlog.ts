@@ -1,22 +1,14 @@
-import { randomUUID } from "node:crypto";
-import { pino } from "pino";
-import type { Posting } from "../core/hot/hot.ts";
-import { RedisClient } from "../core/hot/redis/client.ts";
-import { RedisHotStore } from "../core/hot/redis.ts";
-import { newId } from "../core/id.ts";
-import { connect, type Sql } from "../core/ledger/client.ts";
+import type { RedisClient } from "../core/hot/redis/client.ts";
+import type { Sql } from "../core/ledger/client.ts";
 import type { Children } from "./children.ts";
 import { residentBytes } from "./cpu-time.ts";
 import { type Gateway, startGateway } from "./gateway.ts";
+import { fundAccounts, openStore, postAll, type Stores, startStores } from "./posted-calls.ts";
 import { type Scenario, writeResults } from "./scenario.ts";
-import { type StoreServer, startPostgres, startRedis } from "./store-servers.ts";
 import { printTable } from "./table.ts";
 
 /** `BACKLOG=1000000` for the size that the goal names, which takes some minutes. */
 const CALLS = Number(process.env["BACKLOG"] ?? 200_000);
-const ACCOUNTS = 200;
-const POSTED_AT_ONCE = 2_000;
-const COST_MICRO_VND = 1_000;
 const SAMPLE_MS = 500;
 const DRAINED_WITHIN_MS = 1_200_000;
 const MEGABYTE = 1_048_576;
@@ -50,64 +42,26 @@ export const backlog: Scenario = {
 };
 
 async function drain(children: Children, fsync: boolean) {
-  const redis = await startRedis(children);
-  const postgres = await startPostgres(children, { fsync });
-  const log = pino({ level: "silent" });
-  const server = { url: postgres.url };
-  const sql = connect({ server, connectionsMax: 2, statementTimeoutMs: 60_000, log });
-  const start = () =>
-    startGateway(children, {
-      upstreamPort: 1,
-      stores: { hot: redis.url, ledger: postgres.url },
-    });
-  // The first gateway makes the tables, and is gone before anything is posted.
-  await (await start()).end();
-  const redisBytes = await fill(redis, sql, children.folder("spool"));
-  const gateway = await start();
+  const stores = await startStores(children, fsync);
+  const { redis, postgres, sql } = stores;
+  const redisBytes = await fill(children, stores);
+  const gateway = await startGateway(children, {
+    upstreamPort: 1,
+    stores: { hot: redis.url, ledger: postgres.url },
+  });
   const measured = await watch(gateway, sql);
   await gateway.reconcile();
   await gateway.end();
-  await sql.end(1);
-  for (const each of [redis, postgres]) await each.end();
+  await stores.end();
   return { fsync, redisBytesPerCall: redisBytes / CALLS, ...measured };
 }
 
 /** Posts all calls as a gateway does that dies without settling one. Answers what they take in Redis. */
-async function fill(redis: StoreServer, sql: Sql, spoolFolder: string): Promise<number> {
-  const accountIds = Array.from({ length: ACCOUNTS }, () => newId(Date.now()));
-  const balance = BigInt(CALLS) * BigInt(COST_MICRO_VND);
-  for (const id of accountIds) {
-    const email = `${id}@example.com`;
-    await sql.query(
-      `with made as (insert into accounts (id, email) values ($1, $2) returning id)
-      insert into wallets (account_id) select id from made`,
-      [id, email],
-    );
-    await sql.query("select credit_wallet($1, 'topup', $2, $3, null)", [id, balance, id]);
-  }
-  const client = new RedisClient(redis.url, 5_000);
-  const log = pino({ level: "silent" });
-  const store = new RedisHotStore({
-    client,
-    prefix: "tollgate",
-    spool: { folder: spoolFolder, bytesMax: MEGABYTE, log },
-    outboxEntriesMax: CALLS + 1,
-    truth: { wallet: async () => undefined, hasCall: async () => false },
-    log,
-  });
-  await store.start();
-  const wallet = { creditVersion: 1, creditedMicroVnd: balance, balanceMicroVnd: balance };
-  for (const accountId of accountIds)
-    await store.open(accountId, async () => ({ accountId, ...wallet }));
+async function fill(children: Children, { redis, sql }: Stores): Promise<number> {
+  const accountIds = await fundAccounts(sql, CALLS);
+  const { store, client } = await openStore(redis, children, accountIds, CALLS);
   const before = await usedBytes(client);
-  const keyId = randomUUID();
-  for (let posted = 0; posted < CALLS; posted += POSTED_AT_ONCE) {
-    const count = Math.min(POSTED_AT_ONCE, CALLS - posted);
-    const calls = Array.from({ length: count }, (_, n) =>
-      store.post(posting(accountIds[(posted + n) % ACCOUNTS] ?? "", keyId)),
-    );
-    await Promise.all(calls);
-  }
+  await postAll(store, accountIds, CALLS);
   const bytes = (await usedBytes(client)) - before;
   await store.stop();
   return bytes;
@@ -145,32 +99,5 @@ async function watch(gateway: Gateway, sql: Sql) {
     residentAtHalf: at(0.5)?.resident ?? 0,
     residentAtEnd: last?.resident ?? 0,
     residentPeak: Math.max(...samples.map(({ resident }) => resident)),
-  };
-}
-
-function posting(accountId: string, keyId: string): Posting {
-  return {
-    callId: newId(Date.now()),
-    accountId,
-    keyId,
-    at: Date.now(),
-    endpoint: "/v1/chat/completions",
-    model: "gpt-4.1",
-    mappedFrom: null,
-    upstream: "main",
-    inputTokens: 300,
-    cacheReadTokens: 0,
-    cacheWriteTokens: 0,
-    outputTokens: 60,
-    reasoningTokens: 0,
-    images: 0,
-    costMicroVnd: COST_MICRO_VND,
-    discountBps: 0,
-    latencyMs: 900.5,
-    firstByteMs: 300.25,
-    status: 200,
-    streamed: false,
-    outcome: "complete",
-    estimated: false,
   };
 }

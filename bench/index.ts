@@ -7,11 +7,13 @@ import { idleStreams } from "./idle-streams.ts";
 import { latency } from "./latency.ts";
 import { redis } from "./redis.ts";
 import type { Options, Scenario } from "./scenario.ts";
+import { settle } from "./settle.ts";
 import { slowReaders } from "./slow-reader.ts";
 
 const scenarios: readonly Scenario[] = [
   ...cpuScenarios,
   redis,
+  settle,
   backlog,
   latency,
   idleStreams,

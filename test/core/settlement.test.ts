@@ -105,7 +105,7 @@ test("Postgres is killed again and again while calls run", async () => {
 
 test("the embedded database is killed again and again while calls run", async () => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-settlement-"));
-  copyEmptyLedger(folder);
+  await copyEmptyLedger(folder);
   const ledger = new EmbeddedLedger({ folder: join(folder, "ledger"), clock, log });
   await ledger.start();
   try {

@@ -44,7 +44,7 @@ describe("no stray access", () => {
       const file = join(folder, "gateway.yaml");
       const around = { port: 0, data: folder, simulatorPort: 1, adminToken: "token" };
       writeConfig(file, testConfig({}, around));
-      copyEmptyLedger(folder);
+      await copyEmptyLedger(folder);
       const loaded = await loadConfig(file, process.env);
       assert.ok(loaded.ok);
       inProcess = await boot(loaded.config, createLog("silent"));

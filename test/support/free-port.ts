@@ -1,14 +1,26 @@
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
+/** Below those that systems give to outgoing connections, which could have it when a server is started again. */
+const PORT_MIN = 11_000;
+const PORT_MAX = 32_000;
+const ATTEMPTS = 100;
+
 /** A port that nobody listened on a moment ago. Whoever uses it should be ready to be beaten to it. */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("no port is free");
-  return address.port;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const port = randomInt(PORT_MIN, PORT_MAX);
+    const server = createServer();
+    server.listen(port, "127.0.0.1");
+    try {
+      await once(server, "listening");
+    } catch {
+      continue;
+    }
+    server.close();
+    await once(server, "close");
+    return port;
+  }
+  throw new Error(`no port from ${PORT_MIN} to ${PORT_MAX} is free`);
 }

@@ -131,7 +131,6 @@ class GatewayProcess implements TestGateway {
     this.url = `http://127.0.0.1:${port}`;
     this.data = options.data ?? join(this.folder, "data");
     this.configure({});
-    if (this.ledger === "embedded" && !options.firstStart) copyEmptyLedger(this.data);
   }
 
   get pid(): number | undefined {
@@ -165,6 +164,7 @@ class GatewayProcess implements TestGateway {
 
   async start(): Promise<void> {
     if (this.child && isRunning(this.child)) throw new Error("the gateway runs already");
+    if (this.ledger === "embedded" && !this.options.firstStart) await copyEmptyLedger(this.data);
     // A file takes whatever is written, at any speed, and keeps no test from ending as a pipe would.
     const log = openSync(this.logFile, "a");
     const child = spawn(

@@ -1,37 +1,48 @@
-import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { packageRoot } from "../../core/root.ts";
 import { migrationsHash } from "./migrations.ts";
+
+let ready: Promise<string> | undefined;
 
 /**
  * Gives a new gateway an embedded database as its first start would make it: initialised, with all tables and
  * nothing in them. What takes that start some seconds of processor time is a copy of half a second; what it does by
  * itself has tests of its own.
  */
-export function copyEmptyLedger(data: string): void {
+export async function copyEmptyLedger(data: string): Promise<void> {
   const target = join(data, "ledger", "postgres");
   if (existsSync(target)) return;
   mkdirSync(join(data, "ledger"), { recursive: true, mode: 0o700 });
-  cpSync(template(), target, { recursive: true });
+  ready ??= template();
+  await cp(await ready, target, { recursive: true });
 }
 
-function template(): string {
+/**
+ * Made in a process of its own, and not waited for by stopping everything: a test of this process that has just
+ * connected to a gateway would find its connection closed for having asked nothing in ten seconds.
+ */
+async function template(): Promise<string> {
   const modules = join(packageRoot, "node_modules");
   const manifest = readFileSync(join(modules, "@electric-sql", "pglite", "package.json"), "utf8");
   const { version } = JSON.parse(manifest) as { version: string };
   const name = `pglite-${version}-${migrationsHash()}`;
   const folder = join(modules, ".cache", "tollgate", name);
-  if (!existsSync(folder)) make(folder);
+  if (!existsSync(folder)) await make(folder);
   return folder;
 }
 
-function make(folder: string): void {
+async function make(folder: string): Promise<void> {
   mkdirSync(join(folder, ".."), { recursive: true });
   // Test files run side by side: the first that has made one wins.
   const mine = `${folder}.${process.pid}`;
   const program = join(packageRoot, "dist", "test", "support", "make-ledger-template.js");
-  execFileSync(process.execPath, [program, mine]);
+  const child = spawn(process.execPath, [program, mine], { stdio: "inherit" });
+  const [code] = await once(child, "exit");
+  if (code !== 0) throw new Error(`the empty ledger cannot be made: exit ${code}`);
   try {
     renameSync(mine, folder);
   } catch {

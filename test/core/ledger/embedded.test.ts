@@ -60,7 +60,7 @@ test("a second gateway on the folder is refused, and the first goes on", async (
 test("a folder too deep for a socket works", async () => {
   const root = mkdtempSync(join(tmpdir(), "tollgate-deep-"));
   const data = join(root, "x".repeat(60), "y".repeat(60));
-  copyEmptyLedger(data);
+  await copyEmptyLedger(data);
   const deep = join(data, "ledger");
   const other = open(deep);
   assert.ok(other.socketPath.length < 100);

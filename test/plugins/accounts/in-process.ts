@@ -30,7 +30,7 @@ export async function bootInProcess(): Promise<GatewayInProcess> {
   const ledger = database?.url;
   const around = { port: 0, data: folder, ledger, simulatorPort: 1, adminToken: "token" };
   writeConfig(file, testConfig({ plugins: { accounts: { smtp, proxies: 1 } } }, around));
-  if (!database) copyEmptyLedger(folder);
+  if (!database) await copyEmptyLedger(folder);
   const loaded = await loadConfig(file, process.env);
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
   let passedMs = 0;

@@ -51,7 +51,7 @@ export async function bootTopups(
       { port: 0, data: folder, ledger: database?.url, simulatorPort, adminToken },
     ),
   );
-  if (!database) copyEmptyLedger(folder);
+  if (!database) await copyEmptyLedger(folder);
   const loaded = await loadConfig(file, process.env);
   if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
   const clock = new MovableClock();

@@ -1,0 +1,122 @@
+import { randomUUID } from "node:crypto";
+import { pino } from "pino";
+import type { Posting } from "../core/hot/hot.ts";
+import { RedisClient } from "../core/hot/redis/client.ts";
+import { RedisHotStore } from "../core/hot/redis.ts";
+import { newId } from "../core/id.ts";
+import { connect, type Sql } from "../core/ledger/client.ts";
+import type { Children } from "./children.ts";
+import { startGateway } from "./gateway.ts";
+import { type StoreServer, startPostgres, startRedis } from "./store-servers.ts";
+
+const ACCOUNTS = 200;
+const POSTED_AT_ONCE = 2_000;
+const COST_MICRO_VND = 1_000;
+const SPOOL_BYTES_MAX = 1_048_576;
+export const quietLog = pino({ level: "silent" });
+
+/** A Redis and a Postgres with the tables of a gateway and everything that its plugins add to them. */
+export interface Stores {
+  readonly redis: StoreServer;
+  readonly postgres: StoreServer;
+  readonly sql: Sql;
+  end(): Promise<void>;
+}
+
+export async function startStores(children: Children, fsync: boolean): Promise<Stores> {
+  const redis = await startRedis(children);
+  const postgres = await startPostgres(children, { fsync });
+  const stores = { hot: redis.url, ledger: postgres.url };
+  // It makes the tables, and is gone before anything is posted.
+  await (await startGateway(children, { upstreamPort: 1, stores })).end();
+  const server = { url: postgres.url };
+  const sql = connect({ server, connectionsMax: 2, statementTimeoutMs: 60_000, log: quietLog });
+  const end = async () => {
+    await sql.end(1);
+    for (const each of [redis, postgres]) await each.end();
+  };
+  return { redis, postgres, sql, end };
+}
+
+/** Accounts that can pay for so many calls; answers their ids. */
+export async function fundAccounts(sql: Sql, calls: number): Promise<string[]> {
+  const accountIds = Array.from({ length: ACCOUNTS }, () => newId(Date.now()));
+  for (const id of accountIds) {
+    await sql.query(
+      `with made as (insert into accounts (id, email) values ($1, $2) returning id)
+      insert into wallets (account_id) select id from made`,
+      [id, `${id}@example.com`],
+    );
+    await sql.query("select credit_wallet($1, 'topup', $2, $3, null)", [id, wealth(calls), id]);
+  }
+  return accountIds;
+}
+
+/** What a gateway with these wallets open has; whoever gets it stops it. */
+export async function openStore(
+  redis: StoreServer,
+  children: Children,
+  accountIds: readonly string[],
+  calls: number,
+): Promise<{ store: RedisHotStore; client: RedisClient }> {
+  const client = new RedisClient(redis.url, 5_000);
+  const store = new RedisHotStore({
+    client,
+    prefix: "tollgate",
+    spool: { folder: children.folder("spool"), bytesMax: SPOOL_BYTES_MAX, log: quietLog },
+    outboxEntriesMax: calls + 1,
+    truth: { wallet: async () => undefined, hasCall: async () => false },
+    log: quietLog,
+  });
+  await store.start();
+  const balanceMicroVnd = wealth(calls);
+  const wallet = { creditVersion: 1, creditedMicroVnd: balanceMicroVnd, balanceMicroVnd };
+  for (const accountId of accountIds)
+    await store.open(accountId, async () => ({ accountId, ...wallet }));
+  return { store, client };
+}
+
+/** Posts so many calls of all accounts in turn. */
+export async function postAll(
+  store: RedisHotStore,
+  accountIds: readonly string[],
+  calls: number,
+): Promise<void> {
+  const keyId = randomUUID();
+  for (let posted = 0; posted < calls; posted += POSTED_AT_ONCE) {
+    const count = Math.min(POSTED_AT_ONCE, calls - posted);
+    const postings = postingsOf(accountIds, keyId, count);
+    await Promise.all(postings.map((posting) => store.post(posting)));
+  }
+}
+
+export function postingsOf(accountIds: readonly string[], keyId: string, count: number): Posting[] {
+  return Array.from({ length: count }, (_, n) => ({
+    callId: newId(Date.now()),
+    accountId: accountIds[n % accountIds.length] ?? "",
+    keyId,
+    at: Date.now(),
+    endpoint: "/v1/chat/completions",
+    model: "gpt-4.1",
+    mappedFrom: null,
+    upstream: "main",
+    inputTokens: 300,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    outputTokens: 60,
+    reasoningTokens: 0,
+    images: 0,
+    costMicroVnd: COST_MICRO_VND,
+    discountBps: 0,
+    latencyMs: 900.5,
+    firstByteMs: 300.25,
+    status: 200,
+    streamed: false,
+    outcome: "complete",
+    estimated: false,
+  }));
+}
+
+function wealth(calls: number): bigint {
+  return BigInt(calls) * BigInt(COST_MICRO_VND);
+}

@@ -1,0 +1,88 @@
+import { randomUUID } from "node:crypto";
+import { Drainer } from "../core/drainer.ts";
+import { entryOf } from "../core/hot/entry.ts";
+import { PostgresLedger } from "../core/ledger/postgres.ts";
+import type { Children } from "./children.ts";
+import {
+  fundAccounts,
+  openStore,
+  postAll,
+  postingsOf,
+  quietLog,
+  type Stores,
+  startStores,
+} from "./posted-calls.ts";
+import { type Scenario, writeResults } from "./scenario.ts";
+import { printTable } from "./table.ts";
+
+/** `SETTLED=500000` for a longer run. */
+const CALLS = Number(process.env["SETTLED"] ?? 100_000);
+/** As the gateway has them: see core/boot.ts. */
+const BATCH = 1_000;
+const LINGER_MS = 250;
+const LOOK_MS = 10;
+
+/** How fast posted calls of a living gateway reach Postgres: the database by itself, and all of the way. */
+export const settle: Scenario = {
+  name: "settle",
+  about: `${CALLS.toLocaleString("en")} posted calls settle into Postgres, with fsync`,
+  onRequest: true,
+  async run(children, options) {
+    const stores = await startStores(children, true);
+    const ledger = new PostgresLedger({
+      sql: stores.sql,
+      clock: { now: () => Date.now(), monotonic: () => performance.now() },
+      log: quietLog,
+    });
+    const accountIds = await fundAccounts(stores.sql, 2 * CALLS);
+    const rows = [
+      { way: "Postgres by itself", ...(await byItself(ledger, accountIds)) },
+      { way: "Redis to Postgres", ...(await wholeWay(ledger, stores, children, accountIds)) },
+    ];
+    await stores.end();
+    printTable(
+      `settle: ${this.about}`,
+      rows.map(({ way, seconds, callsPerSecond }) => ({
+        "": way,
+        calls: String(CALLS),
+        seconds: seconds.toFixed(1),
+        "calls/s": callsPerSecond.toFixed(0),
+      })),
+    );
+    writeResults("settle", children, options, rows);
+  },
+};
+
+async function byItself(ledger: PostgresLedger, accountIds: readonly string[]) {
+  const keyId = randomUUID();
+  let seconds = 0;
+  for (let settled = 0; settled < CALLS; settled += BATCH) {
+    const entries = postingsOf(accountIds, keyId, BATCH).map((posting, n) =>
+      entryOf(String(n), posting, posting.costMicroVnd, 0),
+    );
+    const startedMs = performance.now();
+    await ledger.settle(entries);
+    seconds += (performance.now() - startedMs) / 1_000;
+  }
+  return { seconds, callsPerSecond: CALLS / seconds };
+}
+
+/** From the memory of the process that has posted them until Redis and Postgres are done with them. */
+async function wholeWay(
+  ledger: PostgresLedger,
+  { redis }: Stores,
+  children: Children,
+  accountIds: readonly string[],
+) {
+  const { store } = await openStore(redis, children, accountIds, 2 * CALLS);
+  await postAll(store, accountIds, CALLS);
+  const settings = { batchEntries: BATCH, lingerMs: LINGER_MS };
+  const drainer = new Drainer({ hot: store, ledger, log: quietLog, ...settings });
+  const startedMs = performance.now();
+  drainer.start();
+  while (store.backlog() > 0) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  const seconds = (performance.now() - startedMs) / 1_000;
+  await drainer.stop(1_000);
+  await store.stop();
+  return { seconds, callsPerSecond: CALLS / seconds };
+}
