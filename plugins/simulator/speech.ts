@@ -16,21 +16,21 @@ export const speech: Protocol = {
   streamType: ({ ask, directive }) =>
     asEvents(ask)
       ? eventStream
-      : (directive.audio_type ?? contentTypes[format(ask)] ?? "application/octet-stream"),
+      : (directive.audio_type ?? contentTypes.get(format(ask)) ?? "application/octet-stream"),
   error: openaiError,
   errorEvent: (answer) =>
     asEvents(answer.ask) ? `event: error\ndata: ${openaiError(500, answer.directive)}\n\n` : "",
   ping: ": ping\n\n",
 };
 
-const contentTypes: Readonly<Record<string, string>> = {
-  mp3: "audio/mpeg",
-  opus: "audio/opus",
-  aac: "audio/aac",
-  flac: "audio/flac",
-  wav: "audio/wav",
-  pcm: "audio/pcm",
-};
+const contentTypes: ReadonlyMap<string, string> = new Map([
+  ["mp3", "audio/mpeg"],
+  ["opus", "audio/opus"],
+  ["aac", "audio/aac"],
+  ["flac", "audio/flac"],
+  ["wav", "audio/wav"],
+  ["pcm", "audio/pcm"],
+]);
 
 /** One silent frame of MPEG-1 layer 3, 128 kbit/s at 44.1 kHz: 26 ms. */
 const silentFrame = Buffer.concat([Buffer.from("fffb9064", "hex")], 418);

@@ -90,6 +90,10 @@ describe("OpenAI's client against simulated images and speech", () => {
     });
     assert.equal(wav.headers.get("content-type"), "audio/wav");
     assert.equal((await wav.arrayBuffer()).byteLength, 1_000_000);
+    // What every object has is no format either.
+    const odd = JSON.parse('"constructor"');
+    const unknown = await bench.openai.audio.speech.create({ ...speech, response_format: odd });
+    assert.equal(unknown.headers.get("content-type"), "application/octet-stream");
     const events = await bench.openai.audio.speech.create({ ...speech, stream_format: "sse" });
     assert.match(
       await events.text(),
