@@ -34,7 +34,7 @@ let costMicroVnd = 0n;
 let streams = 0;
 
 before(async () => {
-  gateway = await startGateway({ ledger: "embedded" });
+  gateway = await startGateway();
   customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
   victim = await createCustomer(gateway, { creditVnd: CREDIT_VND });
 });

@@ -15,7 +15,7 @@ let gateway: TestGateway;
 let customer: Customer;
 
 before(async () => {
-  gateway = await startGateway({ ledger: "embedded", config: { log: { level: "warn" } } });
+  gateway = await startGateway({ config: { log: { level: "warn" } } });
   customer = await createCustomer(gateway, { creditVnd: 10_000_000 });
 });
 after(() => gateway.close());

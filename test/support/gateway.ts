@@ -16,6 +16,7 @@ import { startTestSimulator, type TestSimulator } from "./simulator.ts";
 import { Watchdog } from "./watchdog.ts";
 
 const READY_TIMEOUT_MS = 60_000;
+const READY_POLL_MS = 50;
 const STOP_TIMEOUT_MS = 30_000;
 const LOG_TAIL = 4_000;
 const START_ATTEMPTS = 3;
@@ -223,7 +224,7 @@ class GatewayProcess implements TestGateway {
     const deadline = performance.now() + READY_TIMEOUT_MS;
     while (!(await answersReady(this.url))) {
       const late = performance.now() > deadline;
-      if (isRunning(child) && !late) await delay(20);
+      if (isRunning(child) && !late) await delay(READY_POLL_MS);
       else {
         await this.kill9();
         const why = late ? "is not ready" : `ended with ${child.exitCode ?? child.signalCode}`;

@@ -103,7 +103,7 @@ describe("hostile requests never throw, and what is accepted is valid", () => {
         if (result.ok) checkChatRequest(JSON.parse(JSON.stringify(result.body)));
         else assert.match(result.reject.message, /^[a-z_]+.*: /);
       }),
-      { numRuns: 5000 },
+      { numRuns: 2500 },
     );
   });
 
@@ -115,7 +115,7 @@ describe("hostile requests never throw, and what is accepted is valid", () => {
         if (result.ok) checkMessagesRequest(JSON.parse(JSON.stringify(result.body)));
         else assert.match(result.reject.message, /^[a-z_]+.*: /);
       }),
-      { numRuns: 5000 },
+      { numRuns: 2500 },
     );
   });
 
@@ -172,7 +172,7 @@ describe("hostile answers never throw", () => {
         const errors = [chatErrorToMessages(500, body), messagesErrorToChat(500, body)];
         for (const { status } of errors) assert.ok(status >= 400 && status <= 599);
       }),
-      { numRuns: 3000 },
+      { numRuns: 1500 },
     );
   });
 
@@ -227,7 +227,7 @@ describe("hostile answers never throw", () => {
           check(recorder);
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: 1500 },
     );
   }
 
