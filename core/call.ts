@@ -36,6 +36,22 @@ export interface UpstreamRequest {
   wantsUsage: boolean;
 }
 
+/** The price that a call is held and charged at, fixed when the call begins. */
+export interface Tariff {
+  readonly unit: "mtok" | "call" | "image";
+  readonly microVnd: MicroVnd;
+  readonly discountBps: number;
+}
+
+/** A running call's money: what it was promised at, and how much output is covered. */
+export interface Held {
+  readonly tariff: Tariff;
+  /** Input and fixed units: held once, whatever comes out. */
+  readonly baseUnits: number;
+  outputTokens: number;
+  readonly outputTokensMax: number;
+}
+
 /** How a call ended, and what the client is to be told where it did not end well. */
 export type Outcome =
   | { readonly kind: "complete" }
@@ -102,6 +118,8 @@ export class Call {
 
   /** How much it is expected to use, and used: meter. The bound is for the hold, never for the charge. */
   inputTokensBound = 0;
+  /** Its input as texts come to on average, for a provider that does not report; not of images and speech. */
+  inputTokensLikely: number | undefined = undefined;
   /** Output delivered so far, counted here. */
   deliveredTokens = 0;
   /** Something of worth has been passed on to the client. */
@@ -113,6 +131,7 @@ export class Call {
   estimated = false;
 
   /** What it costs: settle. */
+  held: Held | undefined = undefined;
   heldMicroVnd: MicroVnd = 0;
   /** Its price is held, be it 0: the call may be served. */
   covered = false;

@@ -1,5 +1,4 @@
 import * as v from "valibot";
-import type { Call } from "../../core/call.ts";
 import type { Plugin, Sink } from "../../core/plugin.ts";
 import { invalidRequest } from "../../core/refusal.ts";
 import type { Services } from "../../core/services.ts";
@@ -49,7 +48,6 @@ export default function meter(services: Services, settings: Settings): Plugin {
   const bound = factorsOf(settings.hold);
   const likely = factorsOf(settings.estimate);
   const { prefix } = services.config.headers;
-  const likelyInput = new WeakMap<Call, number>();
   const counter = new TokenCounter();
 
   return {
@@ -66,7 +64,7 @@ export default function meter(services: Services, settings: Settings): Plugin {
       if (model.standard === "messages" || model.standard === "chat") {
         const most = model.contextWindow ?? Number.POSITIVE_INFINITY;
         call.inputTokensBound = Math.min(tokensOf(contents, bound), most);
-        likelyInput.set(call, Math.min(tokensOf(contents, likely), most));
+        call.inputTokensLikely = Math.min(tokensOf(contents, likely), most);
       }
       call.usage = new Usage();
       return undefined;
@@ -85,9 +83,8 @@ export default function meter(services: Services, settings: Settings): Plugin {
     },
 
     close(call) {
-      const { usage } = call;
+      const { usage, inputTokensLikely: input } = call;
       if (!usage || call.status !== 200 || !call.delivered) return;
-      const input = likelyInput.get(call);
       if (input !== undefined && !usage.inputReported) {
         usage.inputTokens = input;
         call.estimated = true;

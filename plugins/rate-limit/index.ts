@@ -64,7 +64,7 @@ export default function rateLimit(
     },
 
     close(call) {
-      if (!running.delete(call) || !call.key) return undefined;
+      if (settings.concurrent_calls === 0 || !running.delete(call) || !call.key) return undefined;
       const left = rateLimiter.leave(call.key.id, call.id);
       return left instanceof Promise ? left : undefined;
     },

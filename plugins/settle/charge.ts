@@ -1,8 +1,8 @@
-import type { Call } from "../../core/call.ts";
+import type { Call, Tariff } from "../../core/call.ts";
 import type { Posting } from "../../core/hot/hot.ts";
 import type { MicroVnd } from "../../core/money.ts";
 import { Usage } from "../../core/wire/usage.ts";
-import { priceOf, type Tariff, unitsUsed } from "./price.ts";
+import { priceOf, unitsUsed } from "./price.ts";
 
 /**
  * What a call that was sent upstream costs.

@@ -1,11 +1,10 @@
-import type { Call, Outcome } from "../../core/call.ts";
+import type { Call, Held, Outcome } from "../../core/call.ts";
 import { failpoint } from "../../core/failpoint.ts";
 import type { ExtendResult } from "../../core/hot/hot.ts";
 import type { Sink } from "../../core/plugin.ts";
 import type { Refusal } from "../../core/refusal.ts";
 import type { ServerEvent } from "../../core/sse/reader.ts";
 import type { Wallets } from "../../core/wallets.ts";
-import type { Held } from "./index.ts";
 import { affordable, priceOf } from "./price.ts";
 
 export interface ExtenderSettings {

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { Call, UpstreamRequest } from "../../core/call.ts";
+import type { Call, Held, UpstreamRequest } from "../../core/call.ts";
 import type { Model } from "../../core/catalogue.ts";
 import { text, whole } from "../../core/config/fields.ts";
 import { discountBpsAt } from "../../core/discount.ts";
@@ -16,14 +16,7 @@ import type { WalletHold } from "../../core/wallets.ts";
 import { wires } from "../../core/wire/index.ts";
 import { chargeOf, postingOf } from "./charge.ts";
 import { Extender } from "./extender.ts";
-import {
-  affordable,
-  fixedUnits,
-  outputTokensMax,
-  priceOf,
-  type Tariff,
-  tariffOf,
-} from "./price.ts";
+import { affordable, fixedUnits, outputTokensMax, priceOf, tariffOf } from "./price.ts";
 
 export const options = v.strictObject({
   /** Output tokens that a stream holds at a time. */
@@ -36,15 +29,6 @@ export const options = v.strictObject({
   topup_address: v.optional(text("an address")),
 });
 
-/** A running call's money: what it was promised at, and how much output is covered. */
-export interface Held {
-  readonly tariff: Tariff;
-  /** Input and fixed units: held once, whatever comes out. */
-  readonly baseUnits: number;
-  outputTokens: number;
-  readonly outputTokensMax: number;
-}
-
 /** Holds money before a call goes upstream (402 without), extends the hold of streams, posts or voids at the end. */
 export default function settle(
   { wallets, keys, clock, config, log }: Services,
@@ -53,7 +37,6 @@ export default function settle(
   const { prefix } = config.headers;
   const { host, port } = config.listen;
   const topup = settings.topup_address ?? `${httpAddress(host, port)}/dashboard`;
-  const holds = new WeakMap<Call, Held>();
   const quietLog = new QuietLog(log);
 
   function insufficient(): Refusal {
@@ -93,7 +76,7 @@ export default function settle(
     failpoint("hold.after");
     call.heldMicroVnd = result.amountMicroVnd;
     call.covered = true;
-    holds.set(call, held);
+    call.held = held;
     if (result.amountMicroVnd < wanted && held.tariff.unit === "mtok") {
       held.outputTokens = affordable(result.amountMicroVnd, held.tariff) - held.baseUnits;
       const { upstream } = call;
@@ -163,7 +146,7 @@ export default function settle(
     },
 
     stream(call, client): Sink {
-      const held = holds.get(call);
+      const { held } = call;
       const endless = settings.when_exhausted === "finish";
       if (!held || !call.stream || held.tariff.unit !== "mtok") {
         return call.endpoint.protocol === "speech"
@@ -177,9 +160,8 @@ export default function settle(
     },
 
     close(call) {
-      const held = holds.get(call);
+      const { held } = call;
       if (!held || !call.key) return undefined;
-      holds.delete(call);
       if (call.attempts === 0) {
         failpoint("void.before");
         const voided = wallets.void(call.id, call.key.accountId);

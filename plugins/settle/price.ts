@@ -1,4 +1,4 @@
-import type { Call } from "../../core/call.ts";
+import type { Call, Tariff } from "../../core/call.ts";
 import type { Model } from "../../core/catalogue.ts";
 import { countOf } from "../../core/json.ts";
 import { BASIS_POINTS, cost, discounted, type MicroVnd } from "../../core/money.ts";
@@ -6,13 +6,6 @@ import type { Usage } from "../../core/wire/usage.ts";
 
 /** Output of a model whose catalogue entry names no maximum. */
 const OUTPUT_TOKENS_DEFAULT = 32_000;
-
-/** The price that a call is held and charged at, fixed when the call begins. */
-export interface Tariff {
-  readonly unit: "mtok" | "call" | "image";
-  readonly microVnd: MicroVnd;
-  readonly discountBps: number;
-}
 
 export function tariffOf(model: Model, discountBps: number): Tariff {
   return { unit: model.price.unit, microVnd: model.price.microVnd, discountBps };

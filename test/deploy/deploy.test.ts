@@ -18,6 +18,23 @@ const read = (file: string) => readFileSync(join(FOLDER, file), "utf8");
 const metricsIn = (expression: string) =>
   expression.match(/\b(?:tollgate|process|nodejs)_[a-z0-9_]+/g) ?? [];
 
+describe("what the deployment starts", () => {
+  it("is Node with the options of npm start", () => {
+    const { start } = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")).scripts;
+    const optionsIn = (command: string) => command.match(/--[a-z][a-z-]+(?:=\d+)?(?=[ "])/g) ?? [];
+    const options = optionsIn(start);
+    assert.ok(options.length > 0);
+    for (const [file, line] of [
+      ["Dockerfile", /^CMD .*/m],
+      ["tollgate.service", /^ExecStart=.*/m],
+    ] as const) {
+      const [command = ""] = line.exec(read(file)) ?? [];
+      const started = optionsIn(command).filter((option) => option !== "--config");
+      assert.deepEqual(started, options, file);
+    }
+  });
+});
+
 describe("what the deployment watches", () => {
   let gateway: TestGateway;
   before(async () => {

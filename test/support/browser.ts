@@ -1,7 +1,7 @@
-import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type Browser, chromium } from "playwright-core";
+import { installPackage } from "./debian-package.ts";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
 
@@ -28,15 +28,8 @@ function findChromium(): string | undefined {
 }
 
 function installChromium(): string {
-  if (process.getuid?.() === 0 && existsSync("/usr/bin/apt-get")) {
-    const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-    const apt = (...args: string[]) =>
-      execFileSync("apt-get", [...args, "-qq"], { env, stdio: "pipe" });
-    apt("update");
-    apt("install", "-y", "--no-install-recommends", "chromium");
-    const found = findChromium();
-    if (found) return found;
-  }
+  const found = installPackage("chromium") ? findChromium() : undefined;
+  if (found) return found;
   throw new Error(
     "The tests need Chromium: set CHROMIUM_PATH to one, or install it (Debian: apt install chromium; " +
       "macOS: brew install --cask chromium).",

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
+import { installPackage } from "./debian-package.ts";
 import { freePort } from "./free-port.ts";
 import { Watchdog } from "./watchdog.ts";
 
@@ -180,16 +181,8 @@ function findBinaries(): string | undefined {
 }
 
 function installBinaries(): string {
-  if (process.getuid?.() === 0 && existsSync("/usr/bin/apt-get")) {
-    const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-    execFileSync("apt-get", ["update", "-qq"], { env, stdio: "pipe" });
-    execFileSync("apt-get", ["install", "-y", "-qq", "--no-install-recommends", "postgresql"], {
-      env,
-      stdio: "pipe",
-    });
-    const found = findBinaries();
-    if (found) return found;
-  }
+  const found = installPackage("postgresql") ? findBinaries() : undefined;
+  if (found) return found;
   throw new Error(
     "The tests need Postgres: set DATABASE_URL to a server where a database may be created, " +
       "or install it (Debian: apt install postgresql; macOS: brew install postgresql).",

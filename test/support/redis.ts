@@ -1,10 +1,11 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { RedisClient } from "../../core/hot/redis/client.ts";
+import { installPackage } from "./debian-package.ts";
 import { freePort } from "./free-port.ts";
 import { Watchdog } from "./watchdog.ts";
 
@@ -198,14 +199,8 @@ function findBinary(): string | undefined {
 }
 
 function installBinary(): string {
-  if (process.getuid?.() === 0 && existsSync("/usr/bin/apt-get")) {
-    const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-    execFileSync("apt-get", ["update", "-qq"], { env, stdio: "pipe" });
-    const packages = ["install", "-y", "-qq", "--no-install-recommends", "redis-server"];
-    execFileSync("apt-get", packages, { env, stdio: "pipe" });
-    const found = findBinary();
-    if (found) return found;
-  }
+  const found = installPackage("redis-server") ? findBinary() : undefined;
+  if (found) return found;
   throw new Error(
     "The tests need Redis 7: set REDIS_URL to a server that they may use, or install it " +
       "(Debian: apt install redis-server; macOS: brew install redis).",
