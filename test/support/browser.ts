@@ -1,18 +1,22 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type Browser, chromium } from "playwright-core";
-import { installPackage } from "./debian-package.ts";
+import { foundOrInstalled } from "./debian-package.ts";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
+const ADVICE =
+  "The tests need Chromium: set CHROMIUM_PATH to one, or install it (Debian: apt install chromium; " +
+  "macOS: brew install --cask chromium).";
 
 /**
  * A real Chromium: the one that CHROMIUM_PATH names, else the machine's own, else the one that apt installs.
  * Its sandbox does not start for root, who runs tests in containers; nobody else goes without.
  */
-export function startBrowser(): Promise<Browser> {
+export async function startBrowser(): Promise<Browser> {
   const isRoot = process.getuid?.() === 0;
+  const given = process.env["CHROMIUM_PATH"];
   return chromium.launch({
-    executablePath: process.env["CHROMIUM_PATH"] ?? findChromium() ?? installChromium(),
+    executablePath: given ?? (await foundOrInstalled(findChromium, "chromium", ADVICE)),
     args: ["--disable-dev-shm-usage", ...(isRoot ? ["--no-sandbox"] : [])],
   });
 }
@@ -25,13 +29,4 @@ function findChromium(): string | undefined {
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
   ];
   return places.find((file) => existsSync(file));
-}
-
-function installChromium(): string {
-  const found = installPackage("chromium") ? findChromium() : undefined;
-  if (found) return found;
-  throw new Error(
-    "The tests need Chromium: set CHROMIUM_PATH to one, or install it (Debian: apt install chromium; " +
-      "macOS: brew install --cask chromium).",
-  );
 }

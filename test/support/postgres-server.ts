@@ -5,11 +5,14 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
-import { installPackage } from "./debian-package.ts";
+import { foundOrInstalled } from "./debian-package.ts";
 import { freePort } from "./free-port.ts";
 import { Watchdog } from "./watchdog.ts";
 
 const READY_TIMEOUT_MS = 30_000;
+const ADVICE =
+  "The tests need Postgres: set DATABASE_URL to a server where a database may be created, " +
+  "or install it (Debian: apt install postgresql; macOS: brew install postgresql).";
 
 /** A server of its owner's own, so that it may be harmed. */
 export interface PostgresServer {
@@ -28,8 +31,8 @@ export interface PostgresServer {
  * A server on a free port, from the machine's binaries, else from those that apt installs. Whatever becomes of
  * its owner, even if it is killed, the server ends and its folder goes with it.
  */
-export function startPostgresServer(connectionsMax = 100): Promise<PostgresServer> {
-  return startServer(findBinaries() ?? installBinaries(), connectionsMax);
+export async function startPostgresServer(connectionsMax = 100): Promise<PostgresServer> {
+  return startServer(await foundOrInstalled(findBinaries, "postgresql", ADVICE), connectionsMax);
 }
 
 async function startServer(binaries: string, connectionsMax: number): Promise<PostgresServer> {
@@ -178,13 +181,4 @@ function findBinaries(): string | undefined {
     ...(process.env["PATH"] ?? "").split(delimiter),
   ];
   return folders.find((folder) => ["postgres", "initdb"].every((f) => existsSync(join(folder, f))));
-}
-
-function installBinaries(): string {
-  const found = installPackage("postgresql") ? findBinaries() : undefined;
-  if (found) return found;
-  throw new Error(
-    "The tests need Postgres: set DATABASE_URL to a server where a database may be created, " +
-      "or install it (Debian: apt install postgresql; macOS: brew install postgresql).",
-  );
 }

@@ -5,13 +5,16 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { RedisClient } from "../../core/hot/redis/client.ts";
-import { installPackage } from "./debian-package.ts";
+import { foundOrInstalled } from "./debian-package.ts";
 import { freePort } from "./free-port.ts";
 import { Watchdog } from "./watchdog.ts";
 
 const READY_TIMEOUT_MS = 60_000;
 const START_ATTEMPTS = 5;
 const SLOTS = 16_384;
+const ADVICE =
+  "The tests need Redis 7: set REDIS_URL to a server that they may use, or install it " +
+  "(Debian: apt install redis-server; macOS: brew install redis).";
 
 export interface TestRedis {
   /** As `stores.hot` takes it: a URL, or a list of them for a cluster. */
@@ -87,7 +90,7 @@ export async function startRedisCluster(): Promise<TestRedis & { nodes: readonly
 export async function startRedisServer(
   options: { cluster?: boolean; settings?: readonly string[] } = {},
 ): Promise<RedisServer> {
-  const binary = findBinary() ?? installBinary();
+  const binary = await foundOrInstalled(findBinary, "redis-server", ADVICE);
   for (let attempt = 1; ; attempt += 1) {
     const server = new Server(binary, await freePort(), await freePort(), options);
     try {
@@ -196,13 +199,4 @@ async function until(what: string, isSo: () => Promise<unknown> | undefined): Pr
 function findBinary(): string | undefined {
   const folders = (process.env["PATH"] ?? "").split(delimiter);
   return folders.map((folder) => join(folder, "redis-server")).find((file) => existsSync(file));
-}
-
-function installBinary(): string {
-  const found = installPackage("redis-server") ? findBinary() : undefined;
-  if (found) return found;
-  throw new Error(
-    "The tests need Redis 7: set REDIS_URL to a server that they may use, or install it " +
-      "(Debian: apt install redis-server; macOS: brew install redis).",
-  );
 }
