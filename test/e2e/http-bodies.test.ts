@@ -7,6 +7,8 @@ import { assertReconciled, noOpenCalls, openCalls } from "../support/proof.ts";
 import { RawClient, rawPost } from "../support/raw-client.ts";
 
 const MB = 1_048_576;
+/** Of 2,000 MB; what the kernel holds for both sides is some 30 to 60 MB, and more on a machine that is busy. */
+const TAKEN_MAX = 400 * MB;
 const PATH = "/v1/messages";
 
 let gateway: TestGateway;
@@ -41,9 +43,6 @@ function chunk(bytes: string | Uint8Array): Buffer {
 }
 
 /** Sends chunks until the connection no longer takes them; answers how many bytes it took. */
-/** Of 2,000 MB; what the kernel holds for both sides is some 30 to 60 MB, and more on a machine that is busy. */
-const TAKEN_MAX = 400 * MB;
-
 async function sendForEver(client: RawClient, bytesMax: number): Promise<number> {
   const block = chunk(Buffer.alloc(256 * 1024, 97));
   let sent = 0;
