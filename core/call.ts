@@ -130,11 +130,9 @@ export class Call {
   /** The usage was counted here, since the provider did not report it. */
   estimated = false;
 
-  /** What it costs: settle. */
+  /** What it costs: settle. Once its price is held, be it 0, the call may be served. */
   held: Held | undefined = undefined;
   heldMicroVnd: MicroVnd = 0;
-  /** Its price is held, be it 0: the call may be served. */
-  covered = false;
   costMicroVnd: MicroVnd = 0;
   /** What it cost beyond what the wallet had. */
   writtenOffMicroVnd: MicroVnd = 0;

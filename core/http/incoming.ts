@@ -205,5 +205,5 @@ function missingFor(call: Call): string | undefined {
   if (!call.model) return "alias";
   if (!call.upstream) return "translate";
   if (!call.usage) return "meter";
-  return call.covered ? undefined : "settle";
+  return call.held ? undefined : "settle";
 }

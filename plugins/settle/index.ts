@@ -75,7 +75,6 @@ export default function settle(
     }
     failpoint("hold.after");
     call.heldMicroVnd = result.amountMicroVnd;
-    call.covered = true;
     call.held = held;
     if (result.amountMicroVnd < wanted && held.tariff.unit === "mtok") {
       held.outputTokens = affordable(result.amountMicroVnd, held.tariff) - held.baseUnits;
