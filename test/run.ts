@@ -25,8 +25,7 @@ const ONCE = [
 /** The files among those that run under both all the same. */
 const TWICE = [
   ...["e2e/anthropic-sdk", "e2e/openai-sdk"],
-  ...["e2e/http-bodies", "e2e/http-connections", "e2e/http-streams"],
-  ...["e2e/slow-readers"],
+  ...["e2e/http-bodies", "e2e/http-connections", "e2e/http-streams", "e2e/slow-readers"],
   ...["plugins/accounts/mailer", "plugins/accounts/passwords", "plugins/accounts/remote-address"],
   ...["plugins/accounts/sealer", "plugins/admin/input", "plugins/dashboard/blocks"],
   ...["plugins/dashboard/texts", "plugins/metrics/tally", "plugins/topup/code"],

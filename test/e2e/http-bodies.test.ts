@@ -7,7 +7,10 @@ import { assertReconciled, noOpenCalls, openCalls } from "../support/proof.ts";
 import { RawClient, rawPost } from "../support/raw-client.ts";
 
 const MB = 1_048_576;
-/** Of 2,000 MB; what the kernel holds for both sides is some 30 to 60 MB, and more on a machine that is busy. */
+/**
+ * Of 2,000 MB that are sent in chunks: the limit and what the kernel holds for both sides come to 25 to 60. Once, on a
+ * busy machine, it was 134, and why is not known.
+ */
 const TAKEN_MAX = 400 * MB;
 const PATH = "/v1/messages";
 
@@ -179,7 +182,7 @@ describe("an endless request body", { concurrency: true }, () => {
     await client.send(rawPost(PATH, customer.key, "", { "content-length": String(1e12) }));
     assert.equal((await client.response()).status, 413);
     const sent = await sendForEver(client, 2_000 * MB);
-    assert.ok(sent < TAKEN_MAX, `${sent} bytes were taken of a body that was refused`);
+    assert.ok(sent < 100 * MB, `${sent} bytes were taken of a body that was refused`);
   });
 
   for (const [name, path, key, status] of REFUSED_EARLY) {
