@@ -61,7 +61,8 @@ export class Pipeline {
     }
     for (let at = from; at < call.entered; at++) {
       try {
-        await this.plugins[at]?.close?.(call);
+        const next = this.plugins[at]?.close?.(call);
+        if (next) await next;
       } catch (error) {
         failure ??= error;
       }

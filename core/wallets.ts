@@ -12,6 +12,7 @@ import type {
   Posting,
   WalletSnapshot,
 } from "./hot/hot.ts";
+import { PostGroup } from "./hot/post-group.ts";
 import type { Credit, CreditResult, Ledger } from "./ledger/ledger.ts";
 import { MICRO_VND_MAX } from "./money.ts";
 import { type ReconcileRow, reconcile } from "./reconcile.ts";
@@ -37,6 +38,8 @@ export interface WalletBalances extends Balances {
 export class Wallets {
   private readonly hot: HotStore;
   private readonly ledger: Ledger;
+  /** Where posts of one turn go together. */
+  private readonly group: PostGroup | undefined;
   /** The last movement of each account that has one under way, so that the next waits for it. */
   private readonly movements = new Map<string, Promise<unknown>>();
   /** Movements that the ledger has, and the hot store could not be told of yet. */
@@ -45,6 +48,7 @@ export class Wallets {
   constructor(stores: { readonly hot: HotStore; readonly ledger: Ledger }) {
     this.hot = stores.hot;
     this.ledger = stores.ledger;
+    this.group = PostGroup.of(stores.hot);
   }
 
   /** Brings open wallets up to movements that were committed when a process died before telling the hot store. */
@@ -74,7 +78,7 @@ export class Wallets {
   }
 
   post(posting: Posting): Awaitable<Posted> {
-    return this.hot.post(posting);
+    return this.group === undefined ? this.hot.post(posting) : this.group.add(posting);
   }
 
   void(callId: string, accountId: string): Awaitable<void> {

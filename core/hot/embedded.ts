@@ -1,5 +1,5 @@
 import { failpoint } from "../failpoint.ts";
-import { MICRO_VND_MAX, type MicroVnd } from "../money.ts";
+import type { MicroVnd } from "../money.ts";
 import { decodeEntry, encodeEntry } from "./entry.ts";
 import type {
   Balances,
@@ -19,6 +19,7 @@ import { Journal, type JournalOptions } from "./journal.ts";
 import { Outbox } from "./outbox.ts";
 import { RecentCalls } from "./recent.ts";
 import { Replay } from "./replay.ts";
+import { affordable, balancesOf, requireMicroVnd, type Wallet } from "./wallet.ts";
 
 /** A record of the journal is about 300 bytes; holds are refused while there is room for their posts. */
 const POST_BYTES_RESERVED = 1_024;
@@ -29,18 +30,19 @@ export interface EmbeddedHotOptions {
   readonly outboxEntriesMax: number;
 }
 
-interface Wallet {
-  readonly accountId: string;
-  availableMicroVnd: MicroVnd;
-  heldMicroVnd: MicroVnd;
-  pendingMicroVnd: MicroVnd;
-  creditVersion: number;
-  creditedMicroVnd: bigint;
-}
-
 interface Hold {
   readonly wallet: Wallet;
   amountMicroVnd: MicroVnd;
+}
+
+/** A post that has changed its wallet, and is not in the journal yet. */
+interface Charge {
+  readonly posting: Posting;
+  readonly wallet: Wallet | undefined;
+  readonly hold: Hold | undefined;
+  readonly chargedMicroVnd: MicroVnd;
+  readonly writtenOffMicroVnd: MicroVnd;
+  readonly text: string;
 }
 
 interface Opening {
@@ -132,33 +134,33 @@ export class EmbeddedHotStore implements HotStore {
   }
 
   post(posting: Posting): Posted {
-    const hold = this.holds.get(posting.callId);
-    // A call that is posted has no hold, and gets none again: see `hold`.
-    const before = hold ? undefined : this.recent.get(posting.callId);
-    if (before !== undefined) return { ...before, duplicate: true };
-    const cost = posting.costMicroVnd;
-    requireMicroVnd(cost);
-    const wallet = hold?.wallet ?? this.wallets.get(posting.accountId);
-    if (wallet === undefined && cost > 0) {
-      throw new Error(`call ${posting.callId} costs money, but nothing was ever held for it`);
+    const [answer] = this.postAll([posting]);
+    if (answer === undefined || answer instanceof Error) throw answer;
+    return answer;
+  }
+
+  postAll(postings: readonly Posting[]): (Posted | Error)[] {
+    const answers: (Posted | Error)[] = [];
+    let charges: Charge[] = [];
+    const keepCharges = () => {
+      for (const answer of this.keepAll(charges)) answers.push(answer);
+      charges = [];
+    };
+    for (const posting of postings) {
+      try {
+        const hold = this.holds.get(posting.callId);
+        // Without a hold it may have been posted before: perhaps by one of these.
+        if (hold === undefined) keepCharges();
+        const before = hold ? undefined : this.recent.get(posting.callId);
+        if (before === undefined) charges.push(this.charge(posting, hold));
+        else answers.push({ ...before, duplicate: true });
+      } catch (error) {
+        keepCharges();
+        answers.push(errorOf(error));
+      }
     }
-    const heldMicroVnd = hold?.amountMicroVnd ?? 0;
-    const chargedMicroVnd = Math.min(cost, heldMicroVnd + (wallet?.availableMicroVnd ?? 0));
-    const { journal } = this;
-    if (journal === undefined) throw new Error("the hot store is not started");
-    const writtenOffMicroVnd = cost - chargedMicroVnd;
-    const text = encodeEntry(posting, chargedMicroVnd, writtenOffMicroVnd);
-    // Nothing has changed yet: where the journal refuses, the call is not posted and its hold stands.
-    const position = journal.append(text);
-    const entryId = String(position);
-    const entry = { entryId, posting, chargedMicroVnd, writtenOffMicroVnd, text };
-    if (wallet !== undefined) {
-      wallet.availableMicroVnd += heldMicroVnd - chargedMicroVnd;
-      wallet.heldMicroVnd -= heldMicroVnd;
-      wallet.pendingMicroVnd += chargedMicroVnd;
-    }
-    if (hold !== undefined) this.holds.delete(posting.callId);
-    return this.keep(entry, position);
+    keepCharges();
+    return answers;
   }
 
   void(callId: string): void {
@@ -240,6 +242,60 @@ export class EmbeddedHotStore implements HotStore {
     return this.outbox.size;
   }
 
+  /** Turns the hold of a call into its charge; throws, and changes nothing, where there is nothing to charge. */
+  private charge(posting: Posting, hold: Hold | undefined): Charge {
+    const cost = posting.costMicroVnd;
+    requireMicroVnd(cost);
+    const wallet = hold?.wallet ?? this.wallets.get(posting.accountId);
+    if (wallet === undefined && cost > 0) {
+      throw new Error(`call ${posting.callId} costs money, but nothing was ever held for it`);
+    }
+    const heldMicroVnd = hold?.amountMicroVnd ?? 0;
+    const chargedMicroVnd = Math.min(cost, heldMicroVnd + (wallet?.availableMicroVnd ?? 0));
+    const writtenOffMicroVnd = cost - chargedMicroVnd;
+    const text = encodeEntry(posting, chargedMicroVnd, writtenOffMicroVnd);
+    if (wallet !== undefined) {
+      wallet.availableMicroVnd += heldMicroVnd - chargedMicroVnd;
+      wallet.heldMicroVnd -= heldMicroVnd;
+      wallet.pendingMicroVnd += chargedMicroVnd;
+    }
+    if (hold !== undefined) this.holds.delete(posting.callId);
+    return { posting, wallet, hold, chargedMicroVnd, writtenOffMicroVnd, text };
+  }
+
+  /** Undoes `charge`: nothing has come in between. */
+  private takeBack({ posting, wallet, hold, chargedMicroVnd }: Charge): void {
+    const heldMicroVnd = hold?.amountMicroVnd ?? 0;
+    if (wallet !== undefined) {
+      wallet.availableMicroVnd -= heldMicroVnd - chargedMicroVnd;
+      wallet.heldMicroVnd += heldMicroVnd;
+      wallet.pendingMicroVnd -= chargedMicroVnd;
+    }
+    if (hold !== undefined) this.holds.set(posting.callId, hold);
+  }
+
+  /**
+   * Puts charges into the journal with one write, then into the outbox. Where the journal refuses, the calls are not
+   * posted and their holds stand; of several calls it may still take some.
+   */
+  private keepAll(charges: readonly Charge[]): (Posted | Error)[] {
+    if (charges.length === 0) return [];
+    let position: number;
+    try {
+      if (this.journal === undefined) throw new Error("the hot store is not started");
+      position = this.journal.appendAll(charges.map((charge) => charge.text));
+    } catch (error) {
+      for (const charge of charges.toReversed()) this.takeBack(charge);
+      if (charges.length === 1) return [errorOf(error)];
+      return charges.flatMap((charge) => this.postAll([charge.posting]));
+    }
+    return charges.map(({ posting, chargedMicroVnd, writtenOffMicroVnd, text }, at) => {
+      const entryId = String(position + at);
+      const entry = { entryId, posting, chargedMicroVnd, writtenOffMicroVnd, text };
+      return this.keep(entry, position + at);
+    });
+  }
+
   private keep(entry: OutboxEntry, position: number): Posted {
     const posted: Posted = {
       chargedMicroVnd: entry.chargedMicroVnd,
@@ -305,25 +361,6 @@ export class EmbeddedHotStore implements HotStore {
   }
 }
 
-/** The amount, or what there is of it if that is at least `floor`; -1 where it is less. */
-function affordable(amount: MicroVnd, floor: MicroVnd, wallet: Wallet, held: MicroVnd): MicroVnd {
-  requireMicroVnd(amount);
-  requireMicroVnd(floor);
-  const most = held + wallet.availableMicroVnd;
-  if (most >= amount) return amount;
-  return most >= floor ? most : -1;
-}
-
-function requireMicroVnd(amount: MicroVnd): void {
-  if (!Number.isSafeInteger(amount) || amount < 0) {
-    throw new RangeError(`not an amount of µđ between 0 and ${MICRO_VND_MAX}: ${amount}`);
-  }
-}
-
-function balancesOf(wallet: Wallet): Balances {
-  return {
-    availableMicroVnd: wallet.availableMicroVnd,
-    heldMicroVnd: wallet.heldMicroVnd,
-    pendingMicroVnd: wallet.pendingMicroVnd,
-  };
+function errorOf(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

@@ -26,6 +26,12 @@ export interface HotStore {
    */
   post(posting: Posting): Awaitable<Posted>;
 
+  /**
+   * Posts several calls, for a store that takes many in one write: answers each as `post` would, in their order, with
+   * the error of one that could not be posted. Callers with calls to post at one time then post them together.
+   */
+  postAll?(postings: readonly Posting[]): (Posted | Error)[];
+
   /** Gives a hold back. Nothing happens where there is none, or where the call was posted. */
   void(callId: string, accountId: string): Awaitable<void>;
 

@@ -11,10 +11,12 @@ import { join } from "node:path";
 import { type FolderLock, lockFolder } from "../lock.ts";
 import type { Log } from "../log.ts";
 import { recoverJournal, type SegmentFile, segmentName, syncFolder } from "./journal-recovery.ts";
-import { type JournalRecord, sealLine, writePosition } from "./segment.ts";
+import { type JournalRecord, LINE_FRAME_BYTES, writeLine } from "./segment.ts";
 
 const SEGMENT_BYTES = 8 * 1024 * 1024;
 const RECORD_BYTES_MAX = 64 * 1024;
+/** Bytes of one write, at most. */
+const GATHERED_BYTES = 256 * 1024;
 const SYNC_EVERY_MS = 1_000;
 const LOCK_WAIT_MS = 5_000;
 
@@ -41,15 +43,15 @@ export class JournalFull extends Error {
 }
 
 /**
- * Records in files of lines, appended with one synchronous write each: what `append` has returned for
- * survives a kill -9 of this process, and with `sync` a loss of power. Whole segments are deleted once
+ * Records in files of lines, appended with one synchronous write for all that come together: what `append` has
+ * returned for survives a kill -9 of this process, and with `sync` a loss of power. Whole segments are deleted once
  * everything in them is acknowledged; an acknowledgement itself writes nothing, so after a start some
  * records come back that had been acknowledged. Readers must be idempotent.
  */
 export class Journal {
   private readonly options: Required<JournalOptions>;
   private readonly lock: FolderLock;
-  private readonly line = Buffer.allocUnsafe(RECORD_BYTES_MAX);
+  private readonly gathered = Buffer.allocUnsafe(GATHERED_BYTES);
   private readonly timer: NodeJS.Timeout;
   private closed: SegmentFile[];
   private closedBytes: number;
@@ -108,27 +110,26 @@ export class Journal {
 
   /** Keeps one line of text and returns its position; throws where it cannot, and then keeps nothing of it. */
   append(payload: string): number {
+    return this.appendAll([payload]);
+  }
+
+  /** Keeps lines of text and returns the position of the first; throws where it cannot, and then keeps none of them. */
+  appendAll(payloads: readonly string[]): number {
     if (this.failure !== undefined) throw this.failure;
     if (this.fileBytes >= this.options.segmentBytes) this.finishSegment();
     if (this.fd === -1) this.startSegment();
-    const position = this.nextPosition;
-    const start = writePosition(this.line, position);
-    // UTF-8 takes at most three bytes for each UTF-16 unit; what surely fits need not be measured.
-    const room = RECORD_BYTES_MAX - start - 1;
-    if (payload.length * 3 > room && Buffer.byteLength(payload) > room) {
-      throw new JournalFull(
-        `a record of ${payload.length} characters is longer than ${room} bytes`,
-      );
+    const first = this.nextPosition;
+    const before = this.fileBytes;
+    try {
+      this.writeAll(payloads, first);
+      if (this.options.sync) this.sync();
+    } catch (error) {
+      this.cutTo(before);
+      throw error;
     }
-    // Written by itself, which leaves the payload as one piece of memory to those who keep it.
-    const end = start + this.line.write(payload, start, "utf8");
-    sealLine(this.line, end);
-    if (this.bytes + end + 1 > this.options.bytesMax) {
-      throw new JournalFull(this.fullMessage());
-    }
-    this.write(end + 1);
-    this.nextPosition = position + 1;
-    return position;
+    this.dirty = !this.options.sync;
+    this.nextPosition = first + payloads.length;
+    return first;
   }
 
   /** Everything up to and including this position is safe elsewhere: deletes the segments that end there. */
@@ -160,33 +161,55 @@ export class Journal {
     );
   }
 
+  private writeAll(payloads: readonly string[], first: number): void {
+    let end = 0;
+    for (const [at, payload] of payloads.entries()) {
+      const bytesMax = lineBytesMax(payload);
+      if (bytesMax > RECORD_BYTES_MAX) {
+        throw new JournalFull(
+          `a record of ${payload.length} characters is longer than ${RECORD_BYTES_MAX} bytes`,
+        );
+      }
+      if (end + bytesMax > GATHERED_BYTES) {
+        this.write(end);
+        end = 0;
+      }
+      end = writeLine(this.gathered, end, first + at, payload);
+    }
+    this.write(end);
+  }
+
   private write(bytes: number): void {
+    if (this.bytes + bytes > this.options.bytesMax) throw new JournalFull(this.fullMessage());
     let written = 0;
     try {
       while (written < bytes) {
-        written += writeSync(this.fd, this.line, written, bytes - written);
+        written += writeSync(this.fd, this.gathered, written, bytes - written);
       }
-      if (this.options.sync) fdatasyncSync(this.fd);
     } catch (cause) {
-      this.undo(written === bytes, cause);
+      throw new Error(`cannot write ${this.path}`, { cause });
     }
     this.fileBytes += bytes;
-    this.dirty = !this.options.sync;
   }
 
-  /**
-   * Takes back what is there of a record (half of one, where the disk is full). Nothing more is accepted
-   * where that fails too, nor after a sync has failed: the kernel may have dropped the pages, and says so once.
-   */
-  private undo(syncFailed: boolean, cause: unknown): never {
-    const error = new Error(`cannot write ${this.path}`, { cause });
-    if (syncFailed) this.failure = error;
+  /** Nothing more is accepted after a sync has failed: the kernel may have dropped the pages, and says so once. */
+  private sync(): void {
     try {
-      ftruncateSync(this.fd, this.fileBytes);
-    } catch {
-      this.failure = error;
+      fdatasyncSync(this.fd);
+    } catch (cause) {
+      this.failure = new Error(`cannot write ${this.path}`, { cause });
+      throw this.failure;
     }
-    throw error;
+  }
+
+  /** Takes back what is there of lines that could not be kept, be it half a record; where that fails too, all is over. */
+  private cutTo(fileBytes: number): void {
+    this.fileBytes = fileBytes;
+    try {
+      ftruncateSync(this.fd, fileBytes);
+    } catch (cause) {
+      this.failure = new Error(`cannot write ${this.path}`, { cause });
+    }
   }
 
   private startSegment(): void {
@@ -226,4 +249,10 @@ export class Journal {
       this.options.log.error({ err: error }, "the journal cannot be synced; calls are refused");
     });
   }
+}
+
+/** UTF-8 takes at most three bytes for each UTF-16 unit; what surely fits need not be measured. */
+function lineBytesMax(payload: string): number {
+  const most = LINE_FRAME_BYTES + payload.length * 3;
+  return most <= RECORD_BYTES_MAX ? most : LINE_FRAME_BYTES + Buffer.byteLength(payload);
 }

@@ -39,19 +39,22 @@ export class DamagedSegment extends Error {
   }
 }
 
-/** Writes the position and its space to where a body begins, and answers where the payload begins. */
-export function writePosition(line: Buffer, position: number): number {
-  return BODY_OFFSET + line.write(`${position} `, BODY_OFFSET, "latin1");
-}
+/** What a line takes beside its payload, at most: the checksum, the position, two spaces, the newline. */
+export const LINE_FRAME_BYTES = 32;
 
-/** Writes the checksum of `line[BODY_OFFSET..end]` and its space in front; the newline goes to `end`. */
-export function sealLine(line: Buffer, end: number): void {
-  const checksum = crc32(line.subarray(BODY_OFFSET, end));
+/** Writes a line to `bytes` from `start` and answers where it ends; there must be room for it. */
+export function writeLine(bytes: Buffer, start: number, position: number, payload: string): number {
+  const body = start + BODY_OFFSET;
+  const payloadStart = body + bytes.write(`${position} `, body, "latin1");
+  // Written by itself, which leaves the payload as one piece of memory to those who keep it.
+  const end = payloadStart + bytes.write(payload, payloadStart, "utf8");
+  const checksum = crc32(bytes.subarray(body, end));
   for (let digit = 0; digit < CHECKSUM_BYTES; digit += 1) {
-    line[digit] = HEX_DIGITS.charCodeAt((checksum >>> (28 - 4 * digit)) & 0xf);
+    bytes[start + digit] = HEX_DIGITS.charCodeAt((checksum >>> (28 - 4 * digit)) & 0xf);
   }
-  line[CHECKSUM_BYTES] = SPACE;
-  line[end] = NEWLINE;
+  bytes[body - 1] = SPACE;
+  bytes[end] = NEWLINE;
+  return end + 1;
 }
 
 /**

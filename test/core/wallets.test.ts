@@ -54,7 +54,7 @@ test("balances come from the hot store where the wallet is open, else from the l
     const closed = { availableMicroVnd: 1_000, heldMicroVnd: 0, pendingMicroVnd: 0 };
     assert.deepEqual(await wallets.balances("A"), { ...closed, balanceMicroVnd: 1_000 });
     await wallets.hold(holdRequest("c1", 100));
-    wallets.post(posting({ callId: "c1", accountId: "A", costMicroVnd: 30 }));
+    await wallets.post(posting({ callId: "c1", accountId: "A", costMicroVnd: 30 }));
     await wallets.hold(holdRequest("c2", 50));
     const open = { availableMicroVnd: 920, heldMicroVnd: 50, pendingMicroVnd: 30 };
     assert.deepEqual(await wallets.balances("A"), { ...open, balanceMicroVnd: 1_000 });
@@ -109,13 +109,13 @@ test("money that running calls hold or have spent cannot be taken away", () =>
     await wallets.credit(movement(1_000n));
     await wallets.hold(holdRequest("c1", 600));
     await wallets.hold(holdRequest("c2", 300));
-    wallets.post(posting({ callId: "c2", accountId: "A", costMicroVnd: 300 }));
+    await wallets.post(posting({ callId: "c2", accountId: "A", costMicroVnd: 300 }));
     // The ledger alone still has 1,000.
     assert.deepEqual(await wallets.credit(movement(-101n)), { kind: "below_zero" });
     assert.equal(parts(stores), "100 600 300");
     assert.equal((await wallets.credit(movement(-100n))).kind, "credited");
     assert.equal(parts(stores), "0 600 300");
-    wallets.post(posting({ callId: "c1", accountId: "A", costMicroVnd: 700 }));
+    await wallets.post(posting({ callId: "c1", accountId: "A", costMicroVnd: 700 }));
     await settle(stores);
     assert.equal((await ledger.wallet("A"))?.balanceMicroVnd, 0n);
   }));
@@ -156,7 +156,7 @@ test("reconcile shows the parts of every wallet", () =>
     ledger.addAccount("B");
     await wallets.credit(movement(1_000n));
     await wallets.hold(holdRequest("c1", 100));
-    wallets.post(posting({ callId: "c1", accountId: "A", costMicroVnd: 30 }));
+    await wallets.post(posting({ callId: "c1", accountId: "A", costMicroVnd: 30 }));
     await wallets.hold(holdRequest("c2", 50));
     const rows = [];
     for await (const row of wallets.reconcile()) rows.push(row);

@@ -110,6 +110,83 @@ test("a post that the journal refuses changes nothing", () =>
     assert.equal(store.backlog(), 0);
   }));
 
+const START = 1_000_000;
+
+function balances(availableMicroVnd: number, heldMicroVnd: number, pendingMicroVnd: number) {
+  return { availableMicroVnd, heldMicroVnd, pendingMicroVnd };
+}
+
+function post(callId: string, costMicroVnd: number, more: { model?: string } = {}) {
+  return posting({ callId, accountId: "A", costMicroVnd, ...more });
+}
+
+test("calls posted together are charged as one after the other", () =>
+  withStore({}, async (store) => {
+    for (const callId of ["c1", "c2", "c3"]) hold(store, callId);
+    const answers = store.postAll([
+      post("c1", 7),
+      post("c2", START),
+      post("c1", 9),
+      post("c3", 5),
+      post("never held", 3),
+    ]);
+    // The second call takes all that is left but what the third one still holds.
+    assert.deepEqual(answers, [
+      { chargedMicroVnd: 7, writtenOffMicroVnd: 0, duplicate: false },
+      { chargedMicroVnd: START - 17, writtenOffMicroVnd: 17, duplicate: false },
+      { chargedMicroVnd: 7, writtenOffMicroVnd: 0, duplicate: true },
+      { chargedMicroVnd: 5, writtenOffMicroVnd: 0, duplicate: false },
+      { chargedMicroVnd: 3, writtenOffMicroVnd: 0, duplicate: false },
+    ]);
+    assert.deepEqual(store.balances("A"), balances(2, 0, START - 2));
+    const entries = await store.read(10, 0);
+    assert.deepEqual(
+      entries.map((entry) => [entry.entryId, entry.posting.callId]),
+      [
+        ["1", "c1"],
+        ["2", "c2"],
+        ["3", "c3"],
+        ["4", "never held"],
+      ],
+    );
+  }));
+
+test("of calls posted together, those that cannot be kept stay held and the others are posted", () =>
+  withStore({}, async (store) => {
+    for (const callId of ["c1", "long", "c2", "wrong", "c3"]) hold(store, callId);
+    const answers = store.postAll([
+      post("c1", 1),
+      post("long", 2, { model: "m".repeat(70_000) }),
+      post("c2", 3),
+      post("wrong", 0.5),
+      post("c3", 4),
+    ]);
+    assert.deepEqual(
+      answers.map((answer) => (answer instanceof Error ? answer.name : answer.chargedMicroVnd)),
+      [1, "JournalFull", 3, "RangeError", 4],
+    );
+    assert.deepEqual(store.balances("A"), balances(START - 28, 20, 8));
+    const entries = await store.read(10, 0);
+    assert.deepEqual(
+      entries.map((entry) => entry.posting.callId),
+      ["c1", "c2", "c3"],
+    );
+  }));
+
+test("a journal that is full takes of calls posted together what it has room for", () =>
+  withStore({ bytesMax: 2_500 }, async (store) => {
+    const calls = ["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"];
+    const held = calls.filter((callId) => hold(store, callId).kind === "held");
+    assert.equal(held.length, 2);
+    const long = { model: "m".repeat(500) };
+    const answers = store.postAll(held.map((callId) => post(callId, 1, long)));
+    assert.ok(!(answers[0] instanceof Error) && !(answers[1] instanceof Error));
+    hold(store, "c3");
+    const [refused] = store.postAll([post("c3", 1, long)]);
+    assert.ok(refused instanceof Error && /full/.test(refused.message));
+    assert.equal(store.backlog(), 2);
+  }));
+
 test("reading waits for a post and no longer than asked", () =>
   withStore({}, async (store) => {
     assert.deepEqual(await store.read(10, 5), []);

@@ -116,6 +116,23 @@ test("a record longer than any can be is refused", async () => {
   await journal.close();
 });
 
+test("records that come together are kept all or not at all", async () => {
+  const journal = await open({ bytesMax: 1_000_000 });
+  const many = Array.from(
+    { length: 3_000 },
+    (_, at) => `{"record":${at},"text":"${"ờ".repeat(50)}"}`,
+  );
+  assert.equal(journal.appendAll(many), 1);
+  const tooLong = [...many, `"${"x".repeat(70_000)}"`];
+  assert.throws(() => journal.appendAll(tooLong), JournalFull);
+  assert.throws(() => journal.appendAll([...many, ...many]), /full/);
+  assert.equal(journal.append("{}"), 3_001);
+  await journal.close();
+  const again = await open({ bytesMax: 1_000_000 });
+  assert.deepEqual(payloads(again), [...many, "{}"]);
+  await again.close();
+});
+
 test("a torn last record is cut at every byte, and what was kept stays", async () => {
   const journal = await open();
   journal.append('{"record":1}');

@@ -1,0 +1,54 @@
+import type { HotStore, Posted, Posting } from "./hot.ts";
+
+type GroupStore = Required<Pick<HotStore, "postAll">>;
+
+function takesGroups(hot: HotStore): hot is HotStore & GroupStore {
+  return hot.postAll !== undefined;
+}
+
+interface Waiting {
+  resolve(posted: Posted): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Group commit: the calls that end within one turn of the event loop are posted together at its end, with one write.
+ * Their replies then leave one after the other as well, so that what a client's kernel does for a reply is not done
+ * between the steps of other calls; that saves more than the writes do.
+ */
+export class PostGroup {
+  private readonly hot: GroupStore;
+  private postings: Posting[] = [];
+  private waiting: Waiting[] = [];
+  private readonly onTurn = () => this.post();
+
+  private constructor(hot: GroupStore) {
+    this.hot = hot;
+  }
+
+  /** Undefined for a store that takes posts one by one. */
+  static of(hot: HotStore): PostGroup | undefined {
+    return takesGroups(hot) ? new PostGroup(hot) : undefined;
+  }
+
+  /** As the store's `post`, at the end of this turn; rejects where the store would throw. */
+  add(posting: Posting): Promise<Posted> {
+    if (this.postings.length === 0) setImmediate(this.onTurn);
+    this.postings.push(posting);
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ resolve, reject });
+    });
+  }
+
+  private post(): void {
+    const { postings, waiting } = this;
+    this.postings = [];
+    this.waiting = [];
+    const answers = this.hot.postAll(postings);
+    for (const [at, { resolve, reject }] of waiting.entries()) {
+      const answer = answers[at];
+      if (answer === undefined || answer instanceof Error) reject(answer);
+      else resolve(answer);
+    }
+  }
+}
