@@ -19,7 +19,18 @@ import { Journal, type JournalOptions } from "./journal.ts";
 import { Outbox } from "./outbox.ts";
 import { RecentCalls } from "./recent.ts";
 import { Replay } from "./replay.ts";
-import { affordable, balancesOf, requireMicroVnd, type Wallet } from "./wallet.ts";
+import {
+  balancesOf,
+  charge,
+  chargeable,
+  giveBackHold,
+  type Hold,
+  raiseHold,
+  requireMicroVnd,
+  takeBackCharge,
+  takeHold,
+  type Wallet,
+} from "./wallet.ts";
 
 /** A record of the journal is about 300 bytes; holds are refused while there is room for their posts. */
 const POST_BYTES_RESERVED = 1_024;
@@ -28,11 +39,6 @@ export interface EmbeddedHotOptions {
   readonly journal: JournalOptions;
   /** Holds are refused while more posted calls than this wait for the ledger (about 1.3 KB of memory each). */
   readonly outboxEntriesMax: number;
-}
-
-interface Hold {
-  readonly wallet: Wallet;
-  amountMicroVnd: MicroVnd;
 }
 
 /** A post that has changed its wallet, and is not in the journal yet. */
@@ -109,28 +115,23 @@ export class EmbeddedHotStore implements HotStore {
     if (reason !== undefined) return { kind: "unavailable", reason };
     const { creditVersion } = request;
     if (creditVersion !== undefined && creditVersion < wallet.creditVersion) return STALE;
-    const amountMicroVnd = affordable(request.amountMicroVnd, request.floorMicroVnd, wallet, 0);
-    if (amountMicroVnd === -1) {
+    const hold = takeHold(wallet, request.amountMicroVnd, request.floorMicroVnd);
+    if (hold === undefined) {
       return { kind: "short", availableMicroVnd: wallet.availableMicroVnd };
     }
-    wallet.availableMicroVnd -= amountMicroVnd;
-    wallet.heldMicroVnd += amountMicroVnd;
-    this.holds.set(request.callId, { wallet, amountMicroVnd });
-    return { kind: "held", amountMicroVnd };
+    this.holds.set(request.callId, hold);
+    return { kind: "held", amountMicroVnd: hold.amountMicroVnd };
   }
 
   extend(request: ExtendRequest): ExtendResult {
     const hold = this.holds.get(request.callId);
     if (hold === undefined) return GONE;
-    const { wallet } = hold;
-    const before = hold.amountMicroVnd;
-    if (request.totalMicroVnd <= before) return { kind: "held", amountMicroVnd: before };
-    const total = affordable(request.totalMicroVnd, request.floorMicroVnd, wallet, before);
-    if (total === -1) return { kind: "short", availableMicroVnd: wallet.availableMicroVnd };
-    wallet.availableMicroVnd -= total - before;
-    wallet.heldMicroVnd += total - before;
-    hold.amountMicroVnd = total;
-    return { kind: "held", amountMicroVnd: total };
+    const { totalMicroVnd, floorMicroVnd } = request;
+    const isEnough = totalMicroVnd <= hold.amountMicroVnd;
+    if (!isEnough && !raiseHold(hold, totalMicroVnd, floorMicroVnd)) {
+      return { kind: "short", availableMicroVnd: hold.wallet.availableMicroVnd };
+    }
+    return { kind: "held", amountMicroVnd: hold.amountMicroVnd };
   }
 
   post(posting: Posting): Posted {
@@ -167,8 +168,7 @@ export class EmbeddedHotStore implements HotStore {
     const hold = this.holds.get(callId);
     if (hold === undefined) return;
     this.holds.delete(callId);
-    hold.wallet.availableMicroVnd += hold.amountMicroVnd;
-    hold.wallet.heldMicroVnd -= hold.amountMicroVnd;
+    giveBackHold(hold);
   }
 
   open(accountId: string, read: () => Promise<WalletSnapshot | undefined>): Promise<boolean> {
@@ -251,26 +251,17 @@ export class EmbeddedHotStore implements HotStore {
       throw new Error(`call ${posting.callId} costs money, but nothing was ever held for it`);
     }
     const heldMicroVnd = hold?.amountMicroVnd ?? 0;
-    const chargedMicroVnd = Math.min(cost, heldMicroVnd + (wallet?.availableMicroVnd ?? 0));
+    const chargedMicroVnd = wallet ? chargeable(wallet, cost, heldMicroVnd) : 0;
     const writtenOffMicroVnd = cost - chargedMicroVnd;
     const text = encodeEntry(posting, chargedMicroVnd, writtenOffMicroVnd);
-    if (wallet !== undefined) {
-      wallet.availableMicroVnd += heldMicroVnd - chargedMicroVnd;
-      wallet.heldMicroVnd -= heldMicroVnd;
-      wallet.pendingMicroVnd += chargedMicroVnd;
-    }
+    if (wallet) charge(wallet, chargedMicroVnd, heldMicroVnd);
     if (hold !== undefined) this.holds.delete(posting.callId);
     return { posting, wallet, hold, chargedMicroVnd, writtenOffMicroVnd, text };
   }
 
   /** Undoes `charge`: nothing has come in between. */
   private takeBack({ posting, wallet, hold, chargedMicroVnd }: Charge): void {
-    const heldMicroVnd = hold?.amountMicroVnd ?? 0;
-    if (wallet !== undefined) {
-      wallet.availableMicroVnd -= heldMicroVnd - chargedMicroVnd;
-      wallet.heldMicroVnd += heldMicroVnd;
-      wallet.pendingMicroVnd -= chargedMicroVnd;
-    }
+    if (wallet) takeBackCharge(wallet, chargedMicroVnd, hold?.amountMicroVnd ?? 0);
     if (hold !== undefined) this.holds.set(posting.callId, hold);
   }
 
@@ -283,11 +274,11 @@ export class EmbeddedHotStore implements HotStore {
     let position: number;
     try {
       if (this.journal === undefined) throw new Error("the hot store is not started");
-      position = this.journal.appendAll(charges.map((charge) => charge.text));
+      position = this.journal.appendAll(charges.map(({ text }) => text));
     } catch (error) {
-      for (const charge of charges.toReversed()) this.takeBack(charge);
+      for (const each of charges.toReversed()) this.takeBack(each);
       if (charges.length === 1) return [errorOf(error)];
-      return charges.flatMap((charge) => this.postAll([charge.posting]));
+      return charges.flatMap(({ posting }) => this.postAll([posting]));
     }
     return charges.map(({ posting, chargedMicroVnd, writtenOffMicroVnd, text }, at) => {
       const entryId = String(position + at);

@@ -1,3 +1,4 @@
+import { atEndOfTurn } from "../turn.ts";
 import type { HotStore, Posted, Posting } from "./hot.ts";
 
 type GroupStore = Required<Pick<HotStore, "postAll">>;
@@ -11,11 +12,7 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/**
- * Group commit: the calls that end within one turn of the event loop are posted together at its end, with one write.
- * Their replies then leave one after the other as well, so that what a client's kernel does for a reply is not done
- * between the steps of other calls; that saves more than the writes do.
- */
+/** Group commit: the calls that end within one turn of the event loop are posted together, with one write. */
 export class PostGroup {
   private readonly hot: GroupStore;
   private postings: Posting[] = [];
@@ -33,7 +30,7 @@ export class PostGroup {
 
   /** As the store's `post`, at the end of this turn; rejects where the store would throw. */
   add(posting: Posting): Promise<Posted> {
-    if (this.postings.length === 0) setImmediate(this.onTurn);
+    if (this.postings.length === 0) atEndOfTurn("post", this.onTurn);
     this.postings.push(posting);
     return new Promise((resolve, reject) => {
       this.waiting.push({ resolve, reject });

@@ -3,6 +3,7 @@ import { Call, GONE } from "../call.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { invalidRequest, Refusal } from "../refusal.ts";
 import type { Runtime } from "../runtime.ts";
+import { atEndOfTurn } from "../turn.ts";
 import { Exchange } from "../upstream/exchange.ts";
 import { wires } from "../wire/index.ts";
 import {
@@ -140,7 +141,10 @@ export class Incoming {
   private request(body: Buffer): void {
     const problem = this.parse(body);
     if (problem) return this.refuse(problem);
-    this.run("request", () => this.forward());
+    atEndOfTurn("request", () => {
+      // Whoever has left meanwhile is closed already.
+      if (!this.call.gone) this.run("request", () => this.forward());
+    });
   }
 
   private parse(body: Buffer): Refusal | undefined {

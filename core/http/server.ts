@@ -18,6 +18,8 @@ import { Incoming } from "./incoming.ts";
 import { requestHead, servePlain } from "./plain.ts";
 
 const SWEEP_MS = 1000;
+/** Calls that are cut at the end of the gateway take no longer to be charged. */
+const CUT_MS = 2_000;
 /** uWebSockets.js's `LIBUS_LISTEN_EXCLUSIVE_PORT`, which its types do not export. */
 const EXCLUSIVE_PORT = 1;
 
@@ -62,24 +64,30 @@ export class Server {
     });
   }
 
-  /** Takes no more calls and resolves when those that are open have ended, or after `limitMs`. */
+  /** Takes no more calls and resolves when those that are open have ended; after `limitMs` it ends them itself. */
   async drain(limitMs: number): Promise<void> {
     this.draining = true;
     if (this.listening) us_listen_socket_close(this.listening);
     this.listening = undefined;
-    if (this.openCalls.size > 0) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, limitMs);
-        this.onIdle = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
+    await this.idle(limitMs);
     for (const call of this.openCalls) {
       const refusal = serviceUnavailable("The gateway is shutting down.");
       call.flow?.cut({ kind: "broken", refusal, truncated: false, told: false });
     }
+    // What they have delivered is charged before they hear of their end.
+    await this.idle(CUT_MS);
+  }
+
+  /** Resolves when no call is open, or after `limitMs`. */
+  private async idle(limitMs: number): Promise<void> {
+    if (this.openCalls.size === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, limitMs);
+      this.onIdle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 
   close(): void {

@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import { atEndOfTurn } from "../turn.ts";
 import type { Upstream } from "./upstreams.ts";
 
 /** What an exchange hears of the attempt that is under way. */
@@ -93,6 +94,10 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    if (!this.left) atEndOfTurn("reply", () => this.complete());
+  }
+
+  private complete(): void {
     if (this.left) return;
     try {
       this.listener.completed();
