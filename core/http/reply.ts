@@ -5,6 +5,7 @@ import type { Pipeline } from "../pipeline.ts";
 import type { Sink } from "../plugin.ts";
 import { Refusal, serviceUnavailable } from "../refusal.ts";
 import type { ServerEvent } from "../sse/reader.ts";
+import { atEndOfTurn } from "../turn.ts";
 import { wires } from "../wire/index.ts";
 import type { Wire } from "../wire/wire.ts";
 import type { PlainResponse } from "./router.ts";
@@ -37,7 +38,7 @@ export class Reply implements Sink {
   private headSent = false;
   /** HEAD asks for the length of the reply alone. */
   headOnly = false;
-  /** Bytes to write at the next flush; neighbours of one buffer are kept as one piece. */
+  /** Bytes to write next; neighbours of one buffer are kept as one piece. */
   private readonly pieces: Uint8Array[] = [];
   private pieceBytes = 0;
   /** Bytes that wait for the settlement. */
@@ -45,6 +46,7 @@ export class Reply implements Sink {
   private wholeBytes = 0;
   private ended = false;
   private blocked = false;
+  private willWrite = false;
   private readonly writePiecesBound: () => void;
 
   constructor(
@@ -90,19 +92,20 @@ export class Reply implements Sink {
     }
   }
 
-  /** Writes what has come since the last flush, in one go. Called once per chunk from the upstream. */
+  /** Writes at the end of this turn what has come by then. Called once per chunk from the upstream. */
   flush(): void {
-    if (this.pieces.length === 0 || this.ended || this.call.gone) return;
-    if (this.pieceBytes <= CORKED_BYTES_MAX) this.res.cork(this.writePiecesBound);
-    else this.writeSlices();
-    this.pieces.length = 0;
-    this.pieceBytes = 0;
+    if (this.pieces.length === 0 || this.willWrite) return;
+    this.willWrite = true;
+    atEndOfTurn("write", () => {
+      this.willWrite = false;
+      this.write();
+    });
   }
 
   end(outcome: Outcome): void {
     if (this.call.outcome !== undefined) return;
     this.call.outcome = outcome.kind;
-    this.flush();
+    this.write();
     if (this.call.gone && this.call.status === 0) this.call.status = STATUS_CLIENT_GONE;
     // The status is part of the usage record, so it must be right before `close` runs.
     const failure = failureOf(outcome);
@@ -172,7 +175,7 @@ export class Reply implements Sink {
       return;
     }
     for (const bytes of this.held) this.add(bytes);
-    this.flush();
+    this.write();
     this.res.cork(() => {
       if (!this.headSent) this.writeHead(this.headers);
       this.res.end();
@@ -209,6 +212,15 @@ export class Reply implements Sink {
       this.pieceBytes += CHUNK_FRAME_BYTES;
     }
     this.pieceBytes += bytes.length;
+  }
+
+  /** Writes what has come since the last time, in one go. */
+  private write(): void {
+    if (this.pieces.length === 0 || this.ended || this.call.gone) return;
+    if (this.pieceBytes <= CORKED_BYTES_MAX) this.res.cork(this.writePiecesBound);
+    else this.writeSlices();
+    this.pieces.length = 0;
+    this.pieceBytes = 0;
   }
 
   private writePieces(): void {
