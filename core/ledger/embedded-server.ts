@@ -11,7 +11,7 @@ import type { ServerMessage } from "./embedded-process.ts";
  * lives in a process of its own because it takes some 400 MB, and because a query would block the
  * gateway's event loop. Arguments: the folder, the path of the socket, how long to wait for the lock.
  */
-const SETTLING_PRIORITY = 5;
+const SETTLING_PRIORITY = 10;
 const [folder, socketPath, lockWaitMs] = process.argv.slice(2);
 
 // Nobody else may read the files or open the socket.
