@@ -49,12 +49,18 @@ export function densityTokens(text: string): number {
   return (sum / TOKEN / (places * PLACE_CHARACTERS)) * length;
 }
 
+/**
+ * Taken out of the prototype once: V8 has a dozen kinds of strings, and where it has seen more than four of them it
+ * looks a method of theirs up at each call, which makes this loop four times as slow.
+ */
+const { charCodeAt } = String.prototype;
+
 function added(text: string, from: number, to: number): number {
   let sum = 0;
   let before = OTHER;
   let letters = 0;
   for (let at = from; at < to; at++) {
-    const code = text.charCodeAt(at);
+    const code = charCodeAt.call(text, at);
     const kind = code < 128 ? (KINDS[code] ?? OTHER) : OTHER;
     sum += ADDED[before * 8 + kind] ?? 0;
     letters = kind === LOWER ? letters + 1 : 0;

@@ -1,4 +1,5 @@
 import { Command, type Redis } from "ioredis";
+import { atEndOfTurn } from "../../turn.ts";
 
 const UTF8 = { replyEncoding: "utf8" } as const;
 
@@ -34,7 +35,7 @@ export class Batch {
 
   /** Called by ioredis with a command that it has put into its queue of those that await an answer. */
   write(text: string | Buffer): void {
-    if (this.stream === undefined) setImmediate(this.flush);
+    if (this.stream === undefined) atEndOfTurn("send", this.flush);
     // Commands for a connection that is no more were rejected with it.
     if (this.stream !== this.redis.stream) this.text = "";
     this.stream = this.redis.stream;
