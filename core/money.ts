@@ -13,6 +13,13 @@ export const BASIS_POINTS = 10_000;
 
 const DIGIT_ZERO = 48;
 
+/** Throws RangeError for what nobody could count exactly: it would be wrong by a µđ, and nobody would notice. */
+export function requireMicroVnd(amount: MicroVnd): void {
+  if (!Number.isSafeInteger(amount) || amount < 0) {
+    throw new RangeError(`not an amount of µđ between 0 and ${MICRO_VND_MAX}: ${amount}`);
+  }
+}
+
 /** Units × price in µđ; throws a RangeError where the product is not an exact integer. */
 export function cost(units: number, microVndPerUnit: MicroVnd): MicroVnd {
   const product = units * microVndPerUnit;

@@ -1,5 +1,6 @@
 import { failpoint } from "../failpoint.ts";
-import type { MicroVnd } from "../money.ts";
+import { requireMicroVnd } from "../money.ts";
+import { errorOf } from "../thrown.ts";
 import { decodeEntry, encodeEntry } from "./entry.ts";
 import type {
   Balances,
@@ -26,7 +27,6 @@ import {
   giveBackHold,
   type Hold,
   raiseHold,
-  requireMicroVnd,
   takeBackCharge,
   takeHold,
   type Wallet,
@@ -42,13 +42,9 @@ export interface EmbeddedHotOptions {
 }
 
 /** A post that has changed its wallet, and is not in the journal yet. */
-interface Charge {
-  readonly posting: Posting;
+interface Charge extends Omit<OutboxEntry, "entryId"> {
   readonly wallet: Wallet | undefined;
   readonly hold: Hold | undefined;
-  readonly chargedMicroVnd: MicroVnd;
-  readonly writtenOffMicroVnd: MicroVnd;
-  readonly text: string;
 }
 
 interface Opening {
@@ -350,8 +346,4 @@ export class EmbeddedHotStore implements HotStore {
       this.wake = done;
     });
   }
-}
-
-function errorOf(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

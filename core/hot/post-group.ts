@@ -8,6 +8,7 @@ function takesGroups(hot: HotStore): hot is HotStore & GroupStore {
 }
 
 interface Waiting {
+  readonly posting: Posting;
   resolve(posted: Posted): void;
   reject(error: unknown): void;
 }
@@ -15,7 +16,6 @@ interface Waiting {
 /** Group commit: the calls that end within one turn of the event loop are posted together, with one write. */
 export class PostGroup {
   private readonly hot: GroupStore;
-  private postings: Posting[] = [];
   private waiting: Waiting[] = [];
   private readonly onTurn = () => this.post();
 
@@ -30,18 +30,16 @@ export class PostGroup {
 
   /** As the store's `post`, at the end of this turn; rejects where the store would throw. */
   add(posting: Posting): Promise<Posted> {
-    if (this.postings.length === 0) atEndOfTurn("post", this.onTurn);
-    this.postings.push(posting);
+    if (this.waiting.length === 0) atEndOfTurn("post", this.onTurn);
     return new Promise((resolve, reject) => {
-      this.waiting.push({ resolve, reject });
+      this.waiting.push({ posting, resolve, reject });
     });
   }
 
   private post(): void {
-    const { postings, waiting } = this;
-    this.postings = [];
+    const { waiting } = this;
     this.waiting = [];
-    const answers = this.hot.postAll(postings);
+    const answers = this.hot.postAll(waiting.map(({ posting }) => posting));
     for (const [at, { resolve, reject }] of waiting.entries()) {
       const answer = answers[at];
       if (answer === undefined || answer instanceof Error) reject(answer);

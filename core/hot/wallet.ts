@@ -1,4 +1,4 @@
-import { MICRO_VND_MAX, type MicroVnd } from "../money.ts";
+import { type MicroVnd, requireMicroVnd } from "../money.ts";
 import type { Balances } from "./hot.ts";
 
 /** A wallet that is open in the embedded hot store. Each function below is one step of money in it. */
@@ -54,9 +54,7 @@ export function charge(wallet: Wallet, charged: MicroVnd, held: MicroVnd): void 
 
 /** Undoes a charge, where nothing has come in between. */
 export function takeBackCharge(wallet: Wallet, charged: MicroVnd, held: MicroVnd): void {
-  wallet.availableMicroVnd -= held - charged;
-  wallet.heldMicroVnd += held;
-  wallet.pendingMicroVnd -= charged;
+  charge(wallet, -charged, -held);
 }
 
 export function balancesOf(wallet: Wallet): Balances {
@@ -65,11 +63,4 @@ export function balancesOf(wallet: Wallet): Balances {
     heldMicroVnd: wallet.heldMicroVnd,
     pendingMicroVnd: wallet.pendingMicroVnd,
   };
-}
-
-/** Throws RangeError. */
-export function requireMicroVnd(amount: MicroVnd): void {
-  if (!Number.isSafeInteger(amount) || amount < 0) {
-    throw new RangeError(`not an amount of µđ between 0 and ${MICRO_VND_MAX}: ${amount}`);
-  }
 }

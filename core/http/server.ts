@@ -78,6 +78,12 @@ export class Server {
     await this.idle(CUT_MS);
   }
 
+  close(): void {
+    clearInterval(this.sweeper);
+    if (this.listening) us_listen_socket_close(this.listening);
+    this.app.close();
+  }
+
   /** Resolves when no call is open, or after `limitMs`. */
   private async idle(limitMs: number): Promise<void> {
     if (this.openCalls.size === 0) return;
@@ -88,12 +94,6 @@ export class Server {
         resolve();
       };
     });
-  }
-
-  close(): void {
-    clearInterval(this.sweeper);
-    if (this.listening) us_listen_socket_close(this.listening);
-    this.app.close();
   }
 
   private serve(res: HttpResponse, req: HttpRequest): void {

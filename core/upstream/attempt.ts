@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import { errorOf } from "../thrown.ts";
 import { atEndOfTurn } from "../turn.ts";
 import type { Upstream } from "./upstreams.ts";
 
@@ -36,7 +37,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
       this.upstream.dispatcher.dispatch(request, this);
     } catch (error) {
       // undici throws on what it cannot send at all: a header with a line break, a closed pool.
-      this.onResponseError(undefined, error instanceof Error ? error : new Error(String(error)));
+      this.onResponseError(undefined, errorOf(error));
     }
   }
 

@@ -1,3 +1,4 @@
+import { requireMicroVnd } from "../../money.ts";
 import type {
   ExtendRequest,
   ExtendResult,
@@ -5,7 +6,6 @@ import type {
   HoldResult,
   WalletSnapshot,
 } from "../hot.ts";
-import { requireMicroVnd } from "./amount.ts";
 import { asReply, type Bucket, type Reply } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 import { amountOf } from "./look.ts";

@@ -1,9 +1,9 @@
 import { failpoint } from "../../failpoint.ts";
 import type { Log } from "../../log.ts";
+import { requireMicroVnd } from "../../money.ts";
 import { encodeEntry, entryOf } from "../entry.ts";
 import type { Posted, Posting } from "../hot.ts";
 import { RecentCalls } from "../recent.ts";
-import { requireMicroVnd } from "./amount.ts";
 import { asReply, type Bucket, type Reply } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 import type { Holds } from "./holds.ts";

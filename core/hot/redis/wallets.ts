@@ -1,7 +1,6 @@
 import { failpoint } from "../../failpoint.ts";
-import { MICRO_VND_MAX } from "../../money.ts";
+import { MICRO_VND_MAX, requireMicroVnd } from "../../money.ts";
 import type { Balances, CreditTotal, WalletSnapshot } from "../hot.ts";
-import { requireMicroVnd } from "./amount.ts";
 import { asReply, type Bucket } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 import type { RedisClient } from "./client.ts";
