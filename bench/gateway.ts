@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
-import { isObject, type JsonObject } from "../core/json.ts";
-import { packageRoot } from "../core/root.ts";
+import { isObject, type JsonObject } from "../core/process/json.ts";
+import { packageRoot } from "../core/process/root.ts";
 import { type Children, untilReady } from "./children.ts";
 import { freePort } from "./free-port.ts";
 import { accepts, built, PROXY_CORE, type Target } from "./targets.ts";

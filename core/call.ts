@@ -1,9 +1,9 @@
 import type { Model, Route } from "./catalogue.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { CallOutcome } from "./hot/hot.ts";
-import type { JsonObject } from "./json.ts";
 import type { CallerKey } from "./keys.ts";
 import type { MicroVnd } from "./money.ts";
+import type { JsonObject } from "./process/json.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Usage } from "./wire/usage.ts";
 import type { Protocol } from "./wire/wire.ts";

@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { configJsonSchema } from "./config/json-schema.ts";
-import { packageRoot } from "./root.ts";
+import { packageRoot } from "./process/root.ts";
 
 const file = join(packageRoot, "config/schema.json");
 await writeFile(file, `${JSON.stringify(await configJsonSchema(), null, 2)}\n`);

@@ -13,7 +13,7 @@ import {
 import { reviewSettings } from "./config/settings-review.ts";
 import { attempt, validate } from "./config/validate.ts";
 import { readYaml, type Source } from "./config/yaml.ts";
-import { arrayOf, objectOf } from "./json.ts";
+import { arrayOf, objectOf } from "./process/json.ts";
 import type { Profile } from "./upstream/profile.ts";
 import type { Protocol } from "./wire/wire.ts";
 

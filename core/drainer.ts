@@ -1,7 +1,7 @@
-import { failpoint } from "./failpoint.ts";
 import type { HotStore, OutboxEntry } from "./hot/hot.ts";
 import { EntryRefused, type Ledger } from "./ledger/ledger.ts";
-import type { Log } from "./log.ts";
+import { failpoint } from "./process/failpoint.ts";
+import type { Log } from "./process/log.ts";
 
 const READ_WAIT_MS = 250;
 const LINGER_MS_PER_CALL = 25;

@@ -1,12 +1,12 @@
 import { hash, randomBytes } from "node:crypto";
-import type { Clock } from "./clock.ts";
 import type { Discount, DiscountSource } from "./discount.ts";
 import type { HotStore } from "./hot/hot.ts";
-import { newId } from "./id.ts";
-import { isLate } from "./late.ts";
 import type { Account, KeyRecord, Ledger, SealedKey } from "./ledger/ledger.ts";
-import type { Log } from "./log.ts";
-import { QuietLog } from "./quiet-log.ts";
+import type { Clock } from "./process/clock.ts";
+import { newId } from "./process/id.ts";
+import type { Log } from "./process/log.ts";
+import { QuietLog } from "./process/throttled-log.ts";
+import { isLate } from "./process/timeout.ts";
 
 /** A key of the ledger is read again after this long, in the background. */
 const FRESH_MS = 30_000;

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { isWorker, superviseWorkers, whenOrphaned } from "./cluster.ts";
 import { formatProblems, loadConfig } from "./config.ts";
-import { announceFailpoint } from "./failpoint.ts";
-import { createLog } from "./log.ts";
-import { packageRoot } from "./root.ts";
+import { announceFailpoint } from "./process/failpoint.ts";
+import { createLog } from "./process/log.ts";
+import { packageRoot } from "./process/root.ts";
+import { isWorker, superviseWorkers, whenOrphaned } from "./process/supervisor.ts";
 
 /**
  * `npm start -- --config FILE`: runs the gateway in the foreground until SIGTERM; SIGHUP reloads. With

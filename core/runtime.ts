@@ -1,8 +1,8 @@
-import type { Clock } from "./clock.ts";
 import type { Limits } from "./config.ts";
 import type { Router } from "./http/router.ts";
-import type { Log } from "./log.ts";
 import type { Pipeline } from "./pipeline.ts";
+import type { Clock } from "./process/clock.ts";
+import type { Log } from "./process/log.ts";
 import type { Upstreams } from "./upstream/upstreams.ts";
 
 /** What one generation of the config serves calls with. A reload makes a new one; open calls keep theirs. */

@@ -1,6 +1,5 @@
 import type { Call } from "./call.ts";
 import type { Catalogue } from "./catalogue.ts";
-import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import type { Customers } from "./customers.ts";
 import type { Gates } from "./gates.ts";
@@ -10,9 +9,10 @@ import type { Keys } from "./keys.ts";
 import type { Database } from "./ledger/database.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { OperatorActions } from "./ledger/operator-actions.ts";
-import type { Log } from "./log.ts";
 import type { ModelNames } from "./model-names.ts";
 import type { OpenCalls } from "./open-calls.ts";
+import type { Clock } from "./process/clock.ts";
+import type { Log } from "./process/log.ts";
 import type { Upstreams } from "./upstream/upstreams.ts";
 import type { Wallets } from "./wallets.ts";
 

@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { EmbeddedHotStore } from "./hot/embedded.ts";
 import { EmbeddedRateLimiter } from "./hot/embedded-rate-limiter.ts";
@@ -10,7 +9,8 @@ import type { Database } from "./ledger/database.ts";
 import { EmbeddedLedger } from "./ledger/embedded.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { PostgresLedger } from "./ledger/postgres.ts";
-import type { Log } from "./log.ts";
+import type { Clock } from "./process/clock.ts";
+import type { Log } from "./process/log.ts";
 
 /** Posted calls that may wait for the ledger: at some 1.3 KB each, about 260 MB. */
 const OUTBOX_ENTRIES_MAX = 200_000;

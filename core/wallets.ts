@@ -1,5 +1,4 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { failpoint } from "./failpoint.ts";
 import type {
   Awaitable,
   Balances,
@@ -15,6 +14,7 @@ import type {
 import { PostGroup } from "./hot/post-group.ts";
 import type { Credit, CreditResult, Ledger } from "./ledger/ledger.ts";
 import { MICRO_VND_MAX } from "./money.ts";
+import { failpoint } from "./process/failpoint.ts";
 import { type ReconcileRow, reconcile } from "./reconcile.ts";
 
 /** A first call waits this long for its wallet to be read from the ledger. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join, sep } from "node:path";
 import { describe, it } from "node:test";
-import { packageRoot } from "../core/root.ts";
+import { packageRoot } from "../core/process/root.ts";
 
 const LINES_MAX = 300;
 /** Files that are still too long. Whoever shortens one deletes it here; none may be added. */

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { Catalogue } from "../catalogue.ts";
-import { arrayOf, objectOf } from "../json.ts";
+import { arrayOf, objectOf } from "../process/json.ts";
 import { catalogueFile, entry, idPrefix, priceRange, toModel } from "./catalogue-file.ts";
 import type { Path, Problems } from "./problem.ts";
 import { attempt, validate } from "./validate.ts";

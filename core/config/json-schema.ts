@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type * as v from "valibot";
-import { isObject, type JsonObject } from "../json.ts";
+import { isObject, type JsonObject } from "../process/json.ts";
 import { catalogueFile } from "./catalogue-file.ts";
 import { BUILT_IN, importBuiltIn } from "./plugins.ts";
 import { gatewayFile } from "./schema.ts";

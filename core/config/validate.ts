@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { isObject } from "../json.ts";
+import { isObject } from "../process/json.ts";
 import type { Path, Problems } from "./problem.ts";
 import type { Source } from "./yaml.ts";
 

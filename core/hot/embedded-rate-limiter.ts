@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../process/clock.ts";
 import { gcra, type Rate, type RateLimiter } from "./rate-limiter.ts";
 
 const SWEEP_AT = 10_000;

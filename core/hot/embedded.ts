@@ -1,6 +1,6 @@
-import { failpoint } from "../failpoint.ts";
 import { requireMicroVnd } from "../money.ts";
-import { errorOf } from "../thrown.ts";
+import { failpoint } from "../process/failpoint.ts";
+import { errorOf } from "../process/thrown.ts";
 import { decodeEntry, encodeEntry } from "./entry.ts";
 import type {
   Balances,

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { parseJson } from "../json.ts";
 import type { MicroVnd } from "../money.ts";
+import { parseJson } from "../process/json.ts";
 import type { OutboxEntry, Posting } from "./hot.ts";
 
 /**

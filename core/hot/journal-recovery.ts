@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, ftruncateSync, openSync, readdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import type { Log } from "../log.ts";
+import type { Log } from "../process/log.ts";
 import {
   DamagedSegment,
   type JournalRecord,

@@ -8,8 +8,8 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { type FolderLock, lockFolder } from "../lock.ts";
-import type { Log } from "../log.ts";
+import { type FolderLock, lockFolder } from "../process/lock.ts";
+import type { Log } from "../process/log.ts";
 import { recoverJournal, type SegmentFile, segmentName, syncFolder } from "./journal-recovery.ts";
 import { type JournalRecord, LINE_FRAME_BYTES, writeLine } from "./segment.ts";
 

@@ -1,4 +1,4 @@
-import { atEndOfTurn } from "../turn.ts";
+import { atEndOfTurn } from "../process/turn.ts";
 import type { HotStore, Posted, Posting } from "./hot.ts";
 
 type GroupStore = Required<Pick<HotStore, "postAll">>;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { isLate } from "../late.ts";
-import type { Log } from "../log.ts";
-import { Pulse } from "../pulse.ts";
+import type { Log } from "../process/log.ts";
+import { Pulse } from "../process/periodic.ts";
+import { isLate } from "../process/timeout.ts";
 import type {
   Awaitable,
   Balances,

@@ -1,7 +1,7 @@
 import { getParts, type HttpResponse } from "uWebSockets.js";
 import { isUtf8 } from "node:buffer";
 import type { FormPart } from "../call.ts";
-import { isObject, type JsonObject, nestsDeeperThan } from "../json.ts";
+import { isObject, type JsonObject, nestsDeeperThan } from "../process/json.ts";
 import { invalidRequest, Refusal } from "../refusal.ts";
 
 /** Text fields of a form are short; whatever is longer is a file. */

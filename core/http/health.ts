@@ -1,4 +1,4 @@
-import { QuietLog } from "../quiet-log.ts";
+import { QuietLog } from "../process/throttled-log.ts";
 import type { Services } from "../services.ts";
 import { type PlainResponse, type Router, UNREAD_BODY_BYTES_MAX } from "./router.ts";
 

@@ -1,9 +1,9 @@
 import type { HttpResponse } from "uWebSockets.js";
 import { Call, GONE } from "../call.ts";
 import type { Endpoint } from "../endpoint.ts";
+import { atEndOfTurn } from "../process/turn.ts";
 import { invalidRequest, Refusal } from "../refusal.ts";
 import type { Runtime } from "../runtime.ts";
-import { atEndOfTurn } from "../turn.ts";
 import { Exchange } from "../upstream/exchange.ts";
 import { wires } from "../wire/index.ts";
 import {

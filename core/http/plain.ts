@@ -1,5 +1,5 @@
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
-import type { Log } from "../log.ts";
+import type { Log } from "../process/log.ts";
 import { Refusal } from "../refusal.ts";
 import { bodyTooLarge, boundDeclared, declaredLength, readBody } from "./body.ts";
 import { sendRefusal, wireOf } from "./errors.ts";

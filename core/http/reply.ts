@@ -1,11 +1,11 @@
 import type { HttpResponse } from "uWebSockets.js";
 import { type Call, COMPLETE, type Outcome } from "../call.ts";
-import type { Log } from "../log.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { Sink } from "../plugin.ts";
+import type { Log } from "../process/log.ts";
+import { atEndOfTurn } from "../process/turn.ts";
 import { Refusal, serviceUnavailable } from "../refusal.ts";
 import type { ServerEvent } from "../sse/reader.ts";
-import { atEndOfTurn } from "../turn.ts";
 import { wires } from "../wire/index.ts";
 import type { Wire } from "../wire/wire.ts";
 import type { PlainResponse } from "./router.ts";

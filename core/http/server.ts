@@ -8,8 +8,8 @@ import {
 } from "uWebSockets.js";
 import type { Call } from "../call.ts";
 import { type Endpoint, KEYED_SERVES_NOTHING } from "../endpoint.ts";
-import { newId } from "../id.ts";
 import { OpenCalls } from "../open-calls.ts";
+import { newId } from "../process/id.ts";
 import { Refusal, serviceUnavailable } from "../refusal.ts";
 import type { Runtime } from "../runtime.ts";
 import { ambiguousLength, boundDeclared, declaredLength, isChunked, readBody } from "./body.ts";

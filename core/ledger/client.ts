@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import type { Log } from "../log.ts";
+import type { Log } from "../process/log.ts";
 
 const CONNECT_TIMEOUT_S = 5;
 const RECONNECT_S_MAX = 1;

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { packageRoot } from "../root.ts";
+import { packageRoot } from "../process/root.ts";
 import type { Parameter, Sql } from "./client.ts";
 import { migrate } from "./migrate.ts";
 

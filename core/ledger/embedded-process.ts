@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import type { Log } from "../log.ts";
+import type { Log } from "../process/log.ts";
 
 const PROGRAM = fileURLToPath(new URL("./embedded-server.js", import.meta.url));
 const READY_TIMEOUT_MS = 60_000;

@@ -3,7 +3,7 @@ import { setPriority } from "node:os";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { PGLiteSocketServer } from "@electric-sql/pglite-socket";
-import { FolderInUse, type FolderLock, lockFolder } from "../lock.ts";
+import { FolderInUse, type FolderLock, lockFolder } from "../process/lock.ts";
 import type { ServerMessage } from "./embedded-process.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync } from "node:fs";
-import type { Clock } from "../clock.ts";
-import { shortSocketPath } from "../lock.ts";
-import type { Log } from "../log.ts";
+import type { Clock } from "../process/clock.ts";
+import { shortSocketPath } from "../process/lock.ts";
+import type { Log } from "../process/log.ts";
 import { connect } from "./client.ts";
 import { EmbeddedProcess } from "./embedded-process.ts";
 import { PostgresLedger } from "./postgres.ts";

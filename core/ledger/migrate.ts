@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { packageRoot } from "../root.ts";
+import { packageRoot } from "../process/root.ts";
 import { type Sql, sqlState } from "./client.ts";
 
 const FOLDER = join(packageRoot, "core/ledger/migrations");

@@ -1,6 +1,6 @@
-import type { Clock } from "../clock.ts";
 import type { OutboxEntry, WalletSnapshot } from "../hot/hot.ts";
-import type { Log } from "../log.ts";
+import type { Clock } from "../process/clock.ts";
+import type { Log } from "../process/log.ts";
 import { account, accounts, changedAccounts, createAccount, setAccountStatus } from "./accounts.ts";
 import { isUuid, type Sql } from "./client.ts";
 import { credit, credited, readWallet } from "./credit.ts";

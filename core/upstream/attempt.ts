@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
-import { errorOf } from "../thrown.ts";
-import { atEndOfTurn } from "../turn.ts";
+import { errorOf } from "../process/thrown.ts";
+import { atEndOfTurn } from "../process/turn.ts";
 import type { Upstream } from "./upstreams.ts";
 
 /** What an exchange hears of the attempt that is under way. */

@@ -8,9 +8,9 @@ import {
   type UpstreamRequest,
 } from "../call.ts";
 import type { Route } from "../catalogue.ts";
-import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
 import type { Sink } from "../plugin.ts";
+import type { Clock } from "../process/clock.ts";
+import type { Log } from "../process/log.ts";
 import { Refusal, type RefusalType } from "../refusal.ts";
 import { type ServerEvent, SseReader } from "../sse/reader.ts";
 import { wires } from "../wire/index.ts";

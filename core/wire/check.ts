@@ -1,4 +1,4 @@
-import { countOf, type JsonObject } from "../json.ts";
+import { countOf, type JsonObject } from "../process/json.ts";
 import { invalidRequest, type Refusal } from "../refusal.ts";
 
 /** What a field must be: `text` and `list` must be there and not empty, the others may be absent. */

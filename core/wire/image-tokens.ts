@@ -1,4 +1,4 @@
-import { countOf, type JsonObject } from "../json.ts";
+import { countOf, type JsonObject } from "../process/json.ts";
 import type { Usage } from "./usage.ts";
 
 /**

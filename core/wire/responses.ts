@@ -1,4 +1,4 @@
-import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../json.ts";
+import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../process/json.ts";
 import { invalidRequest } from "../refusal.ts";
 import type { ServerEvent } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";

@@ -1,4 +1,4 @@
-import { countOf, objectOf, parseJson } from "../json.ts";
+import { countOf, objectOf, parseJson } from "../process/json.ts";
 import type { ServerEvent } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../json.ts";
+import type { JsonObject } from "../process/json.ts";
 import type { Refusal } from "../refusal.ts";
 import type { ServerEvent } from "../sse/reader.ts";
 import type { Usage } from "./usage.ts";

@@ -1,5 +1,5 @@
-import type { Clock } from "../../core/clock.ts";
 import type { Database } from "../../core/ledger/database.ts";
+import type { Clock } from "../../core/process/clock.ts";
 import type { Language } from "./options.ts";
 import { hashOf, newToken } from "./secret.ts";
 

@@ -1,8 +1,8 @@
-import type { Clock } from "../../core/clock.ts";
 import type { Customer } from "../../core/gates.ts";
 import type { PlainRequest } from "../../core/http/router.ts";
-import { newId } from "../../core/id.ts";
 import type { Database } from "../../core/ledger/database.ts";
+import type { Clock } from "../../core/process/clock.ts";
+import { newId } from "../../core/process/id.ts";
 import { Refusal } from "../../core/refusal.ts";
 import { tokenIn } from "./cookie.ts";
 import type { Options } from "./options.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Clock } from "../../core/clock.ts";
 import type { Database } from "../../core/ledger/database.ts";
+import type { Clock } from "../../core/process/clock.ts";
 import { Refusal } from "../../core/refusal.ts";
 
 /** So many at once after a quiet time, and one more every so often. */

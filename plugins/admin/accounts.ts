@@ -1,6 +1,6 @@
 import { isId, readBody, readQuery } from "../../core/http/json-input.ts";
 import { conflict, done, type OperatorRoute } from "../../core/http/json-route.ts";
-import { newId } from "../../core/id.ts";
+import { newId } from "../../core/process/id.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Services } from "../../core/services.ts";
 import { findAccounts, keysOf } from "./account-rows.ts";

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
+import { secretFile, USABLE_SECRET } from "../../core/process/secret-file.ts";
 import { Refusal } from "../../core/refusal.ts";
-import { secretFile, USABLE_SECRET } from "../../core/secret-file.ts";
 import type { Services } from "../../core/services.ts";
 
 const FILE = "admin-token";

@@ -1,4 +1,4 @@
-import { arrayOf, type JsonObject, objectOf } from "../../core/json.ts";
+import { arrayOf, type JsonObject, objectOf } from "../../core/process/json.ts";
 import type { Protocol } from "../../core/wire/wire.ts";
 
 const IMAGE_TYPES = new Set(["image", "image_url", "input_image"]);

@@ -1,6 +1,6 @@
 import type { CallerKey } from "../../core/keys.ts";
 import type { Plugin, Verdict } from "../../core/plugin.ts";
-import { QuietLog } from "../../core/quiet-log.ts";
+import { QuietLog } from "../../core/process/throttled-log.ts";
 import { accountSuspended, Refusal, serviceUnavailable } from "../../core/refusal.ts";
 import type { Services } from "../../core/services.ts";
 

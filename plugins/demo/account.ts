@@ -1,4 +1,4 @@
-import { newId } from "../../core/id.ts";
+import { newId } from "../../core/process/id.ts";
 import type { Services } from "../../core/services.ts";
 
 export const DEMO_EMAIL = "demo@tollgate.local";

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { text, whole } from "../../core/config/fields.ts";
 import { addOperatorRoutes } from "../../core/http/json-route.ts";
 import type { Plugin } from "../../core/plugin.ts";
-import { Pulse } from "../../core/pulse.ts";
+import { Pulse } from "../../core/process/periodic.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { Services } from "../../core/services.ts";
 import { maintenanceRoutes } from "./routes.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf } from "../../core/json.ts";
+import { isObject, type JsonObject, objectOf } from "../../core/process/json.ts";
 import { Delivered } from "../../core/wire/wire.ts";
 import { densityTokens } from "./density.ts";
 

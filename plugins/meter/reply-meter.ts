@@ -1,6 +1,6 @@
 import type { Call, Outcome } from "../../core/call.ts";
-import { objectOf, parseJson } from "../../core/json.ts";
 import type { Sink } from "../../core/plugin.ts";
+import { objectOf, parseJson } from "../../core/process/json.ts";
 import { Refusal } from "../../core/refusal.ts";
 import type { ServerEvent } from "../../core/sse/reader.ts";
 import type { Usage } from "../../core/wire/usage.ts";

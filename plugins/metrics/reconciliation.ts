@@ -1,6 +1,6 @@
 import { formatVnd } from "../../core/money.ts";
-import { Pulse } from "../../core/pulse.ts";
-import { QuietLog } from "../../core/quiet-log.ts";
+import { Pulse } from "../../core/process/periodic.ts";
+import { QuietLog } from "../../core/process/throttled-log.ts";
 import type { ReconcileRow } from "../../core/reconcile.ts";
 import type { Services } from "../../core/services.ts";
 

@@ -1,7 +1,7 @@
 import type { Call, Held, Outcome } from "../../core/call.ts";
-import { failpoint } from "../../core/failpoint.ts";
 import type { ExtendResult } from "../../core/hot/hot.ts";
 import type { Sink } from "../../core/plugin.ts";
+import { failpoint } from "../../core/process/failpoint.ts";
 import type { Refusal } from "../../core/refusal.ts";
 import type { ServerEvent } from "../../core/sse/reader.ts";
 import type { Wallets } from "../../core/wallets.ts";

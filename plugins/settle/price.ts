@@ -1,7 +1,7 @@
 import type { Call, Tariff } from "../../core/call.ts";
 import type { Model } from "../../core/catalogue.ts";
-import { countOf } from "../../core/json.ts";
 import { BASIS_POINTS, cost, discounted, type MicroVnd } from "../../core/money.ts";
+import { countOf } from "../../core/process/json.ts";
 import type { Usage } from "../../core/wire/usage.ts";
 
 /** Output of a model whose catalogue entry names no maximum. */

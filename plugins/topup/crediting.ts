@@ -1,5 +1,5 @@
-import { failpoint } from "../../core/failpoint.ts";
-import { QuietLog } from "../../core/quiet-log.ts";
+import { failpoint } from "../../core/process/failpoint.ts";
+import { QuietLog } from "../../core/process/throttled-log.ts";
 import type { Services } from "../../core/services.ts";
 import { markCredited, matchedTransfers, setAside, type Transfer } from "./transfers.ts";
 

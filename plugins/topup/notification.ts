@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
-import { isObject, type JsonObject } from "../../core/json.ts";
 import { MICRO_VND_MAX, MICRO_VND_PER_VND } from "../../core/money.ts";
+import { isObject, type JsonObject } from "../../core/process/json.ts";
 
 /** What the bank tells of one transfer, as far as it can be read. */
 export interface Notification {

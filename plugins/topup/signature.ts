@@ -1,7 +1,7 @@
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
 import type { PlainRequest } from "../../core/http/router.ts";
+import { secretFile } from "../../core/process/secret-file.ts";
 import { Refusal } from "../../core/refusal.ts";
-import { secretFile } from "../../core/secret-file.ts";
 import type { Services } from "../../core/services.ts";
 import type { Settings } from "./options.ts";
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { failpoint } from "../../core/failpoint.ts";
 import { done, type PublicRoute } from "../../core/http/json-route.ts";
-import { QuietLog } from "../../core/quiet-log.ts";
+import { failpoint } from "../../core/process/failpoint.ts";
+import { QuietLog } from "../../core/process/throttled-log.ts";
 import { Refusal, serviceUnavailable } from "../../core/refusal.ts";
 import type { Services } from "../../core/services.ts";
 import { codesIn } from "./code.ts";

@@ -1,6 +1,6 @@
 import { type Call, COMPLETE, type Outcome, REFUSED } from "../../core/call.ts";
-import type { Clock } from "../../core/clock.ts";
 import type { Sink } from "../../core/plugin.ts";
+import type { Clock } from "../../core/process/clock.ts";
 import { ServerEvent } from "../../core/sse/reader.ts";
 import type { Reply } from "./errors.ts";
 import type { ClientStream, Mark, StreamTranslator } from "./stream.ts";

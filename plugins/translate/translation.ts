@@ -1,6 +1,6 @@
 import type { Call } from "../../core/call.ts";
 import type { Model, Route } from "../../core/catalogue.ts";
-import type { JsonObject } from "../../core/json.ts";
+import type { JsonObject } from "../../core/process/json.ts";
 import type { Services } from "../../core/services.ts";
 import {
   chatProfile,

@@ -1,6 +1,6 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import type OpenAI from "openai";
-import type { JsonObject } from "../../core/json.ts";
+import type { JsonObject } from "../../core/process/json.ts";
 import type { EffortLevel } from "../../core/upstream/profile.ts";
 
 /*

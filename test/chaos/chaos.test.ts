@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { packageRoot } from "../../core/root.ts";
+import { packageRoot } from "../../core/process/root.ts";
 
 const SHORT = ["--seed", "7", "--clients", "8", "--kills-per-minute", "40"];
 /** The second and third only on a machine that is too busy to come to anything in the time before. */

@@ -1,4 +1,4 @@
-import { arrayOf } from "../../core/json.ts";
+import { arrayOf } from "../../core/process/json.ts";
 import type { RedisServer } from "../support/redis.ts";
 
 /** What Redis holds of all wallets in their buckets' present epochs, read in one step and without the gateway's code. */

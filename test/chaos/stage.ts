@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { packageRoot } from "../../core/root.ts";
+import { packageRoot } from "../../core/process/root.ts";
 import { freePort } from "../support/free-port.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { type PostgresServer, startPostgresServer } from "../support/postgres-server.ts";

@@ -6,7 +6,7 @@ import { Catalogue, type Model } from "../../core/catalogue.ts";
 import { readCatalogue } from "../../core/config/catalogue-review.ts";
 import { formatProblems, Problems } from "../../core/config/problem.ts";
 import { readYaml } from "../../core/config/yaml.ts";
-import { packageRoot } from "../../core/root.ts";
+import { packageRoot } from "../../core/process/root.ts";
 
 const PROTOCOLS = new Set(["messages", "chat", "responses", "images", "speech"]);
 const UPSTREAMS = [

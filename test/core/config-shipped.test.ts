@@ -3,8 +3,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Environment, formatProblems, loadConfig } from "../../core/config.ts";
-import { isObject } from "../../core/json.ts";
-import { packageRoot } from "../../core/root.ts";
+import { isObject } from "../../core/process/json.ts";
+import { packageRoot } from "../../core/process/root.ts";
 
 async function load(name: string, environment: Environment) {
   const loaded = await loadConfig(join(packageRoot, "config", name), environment);

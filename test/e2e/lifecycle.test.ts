@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { packageRoot } from "../../core/root.ts";
+import { packageRoot } from "../../core/process/root.ts";
 import { createCustomer, credit, settledWallet, usage, wallet } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
 import { download, post, read } from "../support/download.ts";

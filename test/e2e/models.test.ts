@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { parse } from "yaml";
-import { packageRoot } from "../../core/root.ts";
+import { packageRoot } from "../../core/process/root.ts";
 import type { Customer } from "../support/admin.ts";
 import { customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";

@@ -7,7 +7,7 @@ import { boot, type Gateway } from "../../core/boot.ts";
 import { loadConfig } from "../../core/config.ts";
 import { endpoints } from "../../core/endpoint.ts";
 import type { Route } from "../../core/http/router.ts";
-import { createLog } from "../../core/log.ts";
+import { createLog } from "../../core/process/log.ts";
 import { assertNotCharged, customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { type ConfigChanges, testConfig, writeConfig } from "../support/gateway-config.ts";

@@ -1,4 +1,4 @@
-import { isObject } from "../../core/json.ts";
+import { isObject } from "../../core/process/json.ts";
 import type { TestGateway } from "./gateway.ts";
 
 /** The machine may be busy with everything else. */

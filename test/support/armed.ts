@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Failpoint } from "../../core/failpoint.ts";
+import type { Failpoint } from "../../core/process/failpoint.ts";
 import { type GatewayOptions, startGateway, type TestGateway } from "./gateway.ts";
 
 const DEATH_TIMEOUT_MS = 120_000;

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../core/json.ts";
+import type { JsonObject } from "../../core/process/json.ts";
 
 /** What the simulated provider received, which it says where its directive is `echo`. */
 export interface Echo {

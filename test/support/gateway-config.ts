@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
-import { isObject, type JsonObject } from "../../core/json.ts";
-import { packageRoot } from "../../core/root.ts";
+import { isObject, type JsonObject } from "../../core/process/json.ts";
+import { packageRoot } from "../../core/process/root.ts";
 
 /** A plugin as a config names it, with or without options. */
 export type PluginEntry = string | Readonly<Record<string, unknown>>;

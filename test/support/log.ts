@@ -1,6 +1,6 @@
 import { pino } from "pino";
-import { isObject, type JsonObject } from "../../core/json.ts";
-import type { Log } from "../../core/log.ts";
+import { isObject, type JsonObject } from "../../core/process/json.ts";
+import type { Log } from "../../core/process/log.ts";
 
 /** A log that keeps its lines, so that a test can say what an operator gets to read. */
 export function recordedLog(): { log: Log; lines: JsonObject[] } {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Sql } from "../../core/ledger/client.ts";
 import { databaseOf } from "../../core/ledger/database.ts";
 import { migrate } from "../../core/ledger/migrate.ts";
-import { packageRoot } from "../../core/root.ts";
+import { packageRoot } from "../../core/process/root.ts";
 
 /** All that a gateway with every plugin runs at its first start. */
 export async function migrateAll(sql: Sql): Promise<void> {

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { packageRoot } from "../../core/root.ts";
+import { packageRoot } from "../../core/process/root.ts";
 import { Watchdog } from "./watchdog.ts";
 
 /** A simulated provider for tests: it outlives the gateways that are killed in front of it. */

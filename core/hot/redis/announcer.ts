@@ -1,4 +1,4 @@
-import type { Log } from "../../log.ts";
+import type { Log } from "../../process/log.ts";
 
 const QUIET_MS = 1_000;
 

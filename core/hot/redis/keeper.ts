@@ -1,4 +1,4 @@
-import { failpoint } from "../../failpoint.ts";
+import { failpoint } from "../../process/failpoint.ts";
 import { asReply, type Bucket } from "./bucket.ts";
 import { isUnknownScript, type RedisClient } from "./client.ts";
 import { type Look, numberOf, readLook, textOf } from "./look.ts";

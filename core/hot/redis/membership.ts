@@ -1,4 +1,4 @@
-import { isLate } from "../../late.ts";
+import { isLate } from "../../process/timeout.ts";
 import { type Bucket, NotMember } from "./bucket.ts";
 import { isUnknownScript, RedisAway } from "./client.ts";
 

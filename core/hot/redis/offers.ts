@@ -1,4 +1,4 @@
-import { failpoint } from "../../failpoint.ts";
+import { failpoint } from "../../process/failpoint.ts";
 import { entryOf } from "../entry.ts";
 import type { OutboxEntry, Posted, Posting, WalletSnapshot } from "../hot.ts";
 import type { Bucket, Reply } from "./bucket.ts";

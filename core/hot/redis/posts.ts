@@ -1,6 +1,6 @@
-import { failpoint } from "../../failpoint.ts";
-import type { Log } from "../../log.ts";
 import { requireMicroVnd } from "../../money.ts";
+import { failpoint } from "../../process/failpoint.ts";
+import type { Log } from "../../process/log.ts";
 import { encodeEntry, entryOf } from "../entry.ts";
 import type { Posted, Posting } from "../hot.ts";
 import { RecentCalls } from "../recent.ts";

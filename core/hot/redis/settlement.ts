@@ -1,4 +1,4 @@
-import type { Log } from "../../log.ts";
+import type { Log } from "../../process/log.ts";
 import type { OutboxEntry } from "../hot.ts";
 import { asReply, type Bucket } from "./bucket.ts";
 import type { RedisClient } from "./client.ts";

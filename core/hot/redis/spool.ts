@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { FolderInUse } from "../../lock.ts";
-import type { Log } from "../../log.ts";
+import { FolderInUse } from "../../process/lock.ts";
+import type { Log } from "../../process/log.ts";
 import { decodeEntry, entryOf } from "../entry.ts";
 import type { OutboxEntry, Posting } from "../hot.ts";
 import { Journal } from "../journal.ts";

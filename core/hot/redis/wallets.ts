@@ -1,5 +1,5 @@
-import { failpoint } from "../../failpoint.ts";
 import { MICRO_VND_MAX, requireMicroVnd } from "../../money.ts";
+import { failpoint } from "../../process/failpoint.ts";
 import type { Balances, CreditTotal, WalletSnapshot } from "../hot.ts";
 import { asReply, type Bucket } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";

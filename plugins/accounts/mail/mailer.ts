@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { isObject } from "../../../core/json.ts";
-import type { Log } from "../../../core/log.ts";
+import { isObject } from "../../../core/process/json.ts";
+import type { Log } from "../../../core/process/log.ts";
 import type { Language } from "../options.ts";
 import { type Letter, mailText } from "./texts.ts";
 import type { Transport } from "./transport.ts";

@@ -2,7 +2,7 @@ import type * as v from "valibot";
 import { readBody } from "../../../core/http/json-input.ts";
 import { done, type PublicRoute } from "../../../core/http/json-route.ts";
 import type { PlainRequest, PlainResponse } from "../../../core/http/router.ts";
-import { newId } from "../../../core/id.ts";
+import { newId } from "../../../core/process/id.ts";
 import { Refusal } from "../../../core/refusal.ts";
 import { busy, type Desk, invalidToken } from "../desk.ts";
 import { evenly } from "../evenly.ts";

@@ -1,5 +1,5 @@
 import type { Database } from "../../../core/ledger/database.ts";
-import type { Log } from "../../../core/log.ts";
+import type { Log } from "../../../core/process/log.ts";
 import type { SealedRecord, Sealer } from "./sealer.ts";
 
 const BATCH = 200;

@@ -1,4 +1,4 @@
-import { type JsonObject, objectOf } from "../../../core/json.ts";
+import { type JsonObject, objectOf } from "../../../core/process/json.ts";
 import type { MessagesProfile } from "../../../core/upstream/profile.ts";
 import { closeObjects, withObjectType } from "../schema.ts";
 import type { MessagesRequest, MessagesTool } from "../types.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../../core/json.ts";
+import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import type { MessagesProfile } from "../../../core/upstream/profile.ts";
 import type { ToolNames } from "../names.ts";
 import type { Notes } from "../notes.ts";

@@ -1,4 +1,10 @@
-import { arrayOf, isObject, type JsonObject, objectOf, parseJson } from "../../../core/json.ts";
+import {
+  arrayOf,
+  isObject,
+  type JsonObject,
+  objectOf,
+  parseJson,
+} from "../../../core/process/json.ts";
 import { encodeEvent } from "../../../core/sse/writer.ts";
 import { argumentsText } from "../arguments.ts";
 import {

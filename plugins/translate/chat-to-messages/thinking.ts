@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
 import {
   clampEffort,
   EFFORT_LEVELS,

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
 import { clampEffort, EFFORT_LEVELS, type EffortLevel } from "../../../core/upstream/profile.ts";
 import type { Notes } from "../notes.ts";
 import type { ChatRequest } from "../types.ts";

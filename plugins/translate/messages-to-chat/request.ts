@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf } from "../../../core/json.ts";
+import { isObject, type JsonObject, objectOf } from "../../../core/process/json.ts";
 import type { ChatProfile } from "../../../core/upstream/profile.ts";
 import { sha256Hex } from "../ids.ts";
 import type { ToolNames } from "../names.ts";

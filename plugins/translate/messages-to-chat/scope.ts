@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
 import type { ChatProfile } from "../../../core/upstream/profile.ts";
 import type { ToolNames } from "../names.ts";
 import type { Notes } from "../notes.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf, parseJson } from "../../../core/json.ts";
+import { isObject, type JsonObject, objectOf, parseJson } from "../../../core/process/json.ts";
 import { encodeComment } from "../../../core/sse/writer.ts";
 import type { ChatContext } from "../chat-to-messages/request.ts";
 import {

@@ -16,7 +16,7 @@ import { afterEach, beforeEach, test } from "node:test";
 import { Journal, JournalFull, type JournalOptions } from "../../../core/hot/journal.ts";
 import { MissingRecords } from "../../../core/hot/journal-recovery.ts";
 import { DamagedSegment } from "../../../core/hot/segment.ts";
-import { FolderInUse } from "../../../core/lock.ts";
+import { FolderInUse } from "../../../core/process/lock.ts";
 import { recordedLog } from "../../support/log.ts";
 
 let folder: string;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { newId } from "../../../core/id.ts";
 import type { NewKey } from "../../../core/ledger/ledger.ts";
+import { newId } from "../../../core/process/id.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { AT, fundedAccount, holdUp } from "./fixtures.ts";
 

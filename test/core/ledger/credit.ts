@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newId } from "../../../core/id.ts";
+import { newId } from "../../../core/process/id.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { AT, agreedBalance, applied, charge, fundedAccount, holdUp, topUp } from "./fixtures.ts";
 

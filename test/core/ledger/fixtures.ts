@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { entryOf } from "../../../core/hot/entry.ts";
 import type { OutboxEntry, Posting } from "../../../core/hot/hot.ts";
-import { newId } from "../../../core/id.ts";
 import type { Credit, CreditResult, Ledger } from "../../../core/ledger/ledger.ts";
+import { newId } from "../../../core/process/id.ts";
 import { posting } from "../../support/posting.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newId } from "../../../core/id.ts";
 import { sqlState } from "../../../core/ledger/client.ts";
+import { newId } from "../../../core/process/id.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { AT, charge, fundedAccount } from "./fixtures.ts";
 

@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { connect, type Sql } from "../../../core/ledger/client.ts";
 import { MigrationConflict, migrate } from "../../../core/ledger/migrate.ts";
 import { PostgresLedger } from "../../../core/ledger/postgres.ts";
-import { packageRoot } from "../../../core/root.ts";
+import { packageRoot } from "../../../core/process/root.ts";
 import { recordedLog } from "../../support/log.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { entryOf } from "../../../core/hot/entry.ts";
-import { newId } from "../../../core/id.ts";
 import { EntryRefused } from "../../../core/ledger/ledger.ts";
+import { newId } from "../../../core/process/id.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { AT, agreedBalance, balance, charge, fundedAccount, holdUp } from "./fixtures.ts";
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { newId } from "../../../core/id.ts";
-import { packageRoot } from "../../../core/root.ts";
+import { newId } from "../../../core/process/id.ts";
+import { packageRoot } from "../../../core/process/root.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { AT, charge, fundedAccount } from "./fixtures.ts";
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Log } from "../../../core/log.ts";
+import type { Log } from "../../../core/process/log.ts";
 import { Mailer } from "../../../plugins/accounts/mail/mailer.ts";
 import { smtpTransport } from "../../../plugins/accounts/mail/transport.ts";
 import { recordedLog } from "../../support/log.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { describe, it } from "node:test";
-import { newId } from "../../../core/id.ts";
+import { newId } from "../../../core/process/id.ts";
 import { Sealer } from "../../../plugins/accounts/sealing/sealer.ts";
 
 const master = (id: string) => ({ id, key: randomBytes(32) });

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { packageRoot } from "../../../core/root.ts";
+import { packageRoot } from "../../../core/process/root.ts";
 
 export interface CliResult {
   readonly code: number;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { isObject } from "../../../core/json.ts";
+import { isObject } from "../../../core/process/json.ts";
 import { createCustomer, settledWallet } from "../../support/admin.ts";
 import { freePort } from "../../support/free-port.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { arrayOf, isObject, objectOf } from "../../../core/json.ts";
+import { arrayOf, isObject, objectOf } from "../../../core/process/json.ts";
 import { admin, createCustomer } from "../../support/admin.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { bodies, paths, post } from "../../support/requests.ts";

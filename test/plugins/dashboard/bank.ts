@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
 import { API_KEY, BANK } from "../topup/topups.ts";
 
 /** Top-ups into a bank's account, with notifications that `notify` sends. */

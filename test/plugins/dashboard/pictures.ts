@@ -5,7 +5,7 @@
 import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { packageRoot } from "../../../core/root.ts";
+import { packageRoot } from "../../../core/process/root.ts";
 import { startBrowser } from "../../support/browser.ts";
 import { signInByForm, startDashboard } from "../../support/dashboard.ts";
 import { topupSettings } from "./bank.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { packageRoot } from "../../../core/root.ts";
+import { packageRoot } from "../../../core/process/root.ts";
 import { text as english } from "../../../plugins/dashboard/browser/text-en.ts";
 import { text as vietnamese } from "../../../plugins/dashboard/browser/text-vi.ts";
 import { csvColumns } from "../../../plugins/dashboard/csv.ts";

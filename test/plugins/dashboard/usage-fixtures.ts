@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import postgres from "postgres";
-import { packageRoot } from "../../../core/root.ts";
+import { packageRoot } from "../../../core/process/root.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
 

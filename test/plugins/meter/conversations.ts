@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
 
 const ENGLISH = `The toll road was older than the town. Before anybody had thought of a harbour there was a
 gate, a hut and a woman with a ledger, and everything that went down to the sea was written in it: salt, rice,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { countTokens as cl100k } from "gpt-tokenizer/encoding/cl100k_base";
 import { countTokens as o200k } from "gpt-tokenizer/encoding/o200k_base";
-import { arrayOf, type JsonObject, objectOf } from "../../../core/json.ts";
+import { arrayOf, type JsonObject, objectOf } from "../../../core/process/json.ts";
 import { chatProfile } from "../../../core/upstream/profile.ts";
 import { contentsOf, type Factors, tokensOf } from "../../../plugins/meter/bound.ts";
 import { tokensOfRequest } from "../../../plugins/meter/tokenize.ts";

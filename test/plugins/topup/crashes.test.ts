@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import postgresClient from "postgres";
-import type { Failpoint } from "../../../core/failpoint.ts";
+import type { Failpoint } from "../../../core/process/failpoint.ts";
 import { admin, type Customer, createCustomer, wallet } from "../../support/admin.ts";
 import { type GatewayOptions, startGateway, type TestGateway } from "../../support/gateway.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";

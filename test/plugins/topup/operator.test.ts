@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { isObject, type JsonObject, parseJson } from "../../../core/json.ts";
+import { isObject, type JsonObject, parseJson } from "../../../core/process/json.ts";
 import { admin, createCustomer, credit, wallet } from "../../support/admin.ts";
 import { runCli } from "../admin/cli-process.ts";
 import { bootTopups, type InProcess } from "./in-process.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { isObject } from "../../../core/json.ts";
+import { isObject } from "../../../core/process/json.ts";
 import { createCustomer } from "../../support/admin.ts";
 import { bootTopups, type InProcess } from "./in-process.ts";
 import { as, BANK, notify, order, transfer } from "./topups.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
 import { admin, createCustomer, wallet } from "../../support/admin.ts";
 import { bootTopups, type InProcess } from "./in-process.ts";
 import { as, notify, order, transfer } from "./topups.ts";

@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { isObject, type JsonObject } from "../../../core/json.ts";
-import { packageRoot } from "../../../core/root.ts";
+import { isObject, type JsonObject } from "../../../core/process/json.ts";
+import { packageRoot } from "../../../core/process/root.ts";
 import type { TestGateway } from "../../support/gateway.ts";
 import type { ConfigChanges } from "../../support/gateway-config.ts";
 

@@ -1,4 +1,4 @@
-import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/json.ts";
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/process/json.ts";
 import type { ClientEvent } from "./invariants.ts";
 
 /** What a client has got in the end: the events, or an error in place of a stream. */

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
 
 /*
  * Random conversations that are valid in the protocol they are made for, with enough variety that every way

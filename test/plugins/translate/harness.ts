@@ -1,4 +1,4 @@
-import { isObject } from "../../../core/json.ts";
+import { isObject } from "../../../core/process/json.ts";
 import { type ServerEvent, SseReader } from "../../../core/sse/reader.ts";
 import { chatProfile, messagesProfile, type Profile } from "../../../core/upstream/profile.ts";
 import { chatContext } from "../../../plugins/translate/chat-to-messages/request.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { isObject, type JsonObject } from "../../../core/json.ts";
+import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import { chatProfile, messagesProfile, type Profile } from "../../../core/upstream/profile.ts";
 import {
   chatContext,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/json.ts";
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/process/json.ts";
 
 /** What holds for every Chat request that a translation gives out. */
 export function checkChatRequest(body: JsonObject): void {

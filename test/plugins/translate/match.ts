@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { isObject, parseJson } from "../../../core/json.ts";
+import { isObject, parseJson } from "../../../core/process/json.ts";
 
 /**
  * Compares a value with what a case expects: objects are subsets, arrays match element by element, scalars

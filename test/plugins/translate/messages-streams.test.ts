@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
 import type { End } from "../../../plugins/translate/stream.ts";
 import { assembleMessages } from "./assemble.ts";
 import { type FixtureEvent, Recorder, run, serialise, translator } from "./harness.ts";

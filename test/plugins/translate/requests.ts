@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
 import { chatProfile, messagesProfile, type Profile } from "../../../core/upstream/profile.ts";
 import { chatToMessagesRequest } from "../../../plugins/translate/chat-to-messages/request.ts";
 import { messagesToChatRequest } from "../../../plugins/translate/messages-to-chat/request.ts";

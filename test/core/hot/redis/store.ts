@@ -9,7 +9,7 @@ import { readLook } from "../../../../core/hot/redis/look.ts";
 import type { Truth } from "../../../../core/hot/redis/offers.ts";
 import { membersScript } from "../../../../core/hot/redis/scripts.ts";
 import { RedisHotStore } from "../../../../core/hot/redis.ts";
-import type { Log } from "../../../../core/log.ts";
+import type { Log } from "../../../../core/process/log.ts";
 import { recordedLog } from "../../../support/log.ts";
 
 const COMMAND_TIMEOUT_MS = 450;

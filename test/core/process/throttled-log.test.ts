@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { QuietLog } from "../../core/quiet-log.ts";
-import { recordedLog } from "../support/log.ts";
+import { QuietLog } from "../../../core/process/throttled-log.ts";
+import { recordedLog } from "../../support/log.ts";
 
 test("what strikes every call is told at once, then every ten seconds with how often it struck", () => {
   const { log, lines } = recordedLog();

@@ -1,5 +1,5 @@
 /** A worker for the tests of the supervisor: says its process id, ends when it is told to or left alone. */
-import { whenOrphaned } from "../../core/cluster.ts";
+import { whenOrphaned } from "../../../core/process/supervisor.ts";
 
 const [behaviour] = process.argv.slice(2);
 if (behaviour === "broken") process.exit(3);

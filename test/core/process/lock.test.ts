@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { FolderInUse, lockFolder, shortSocketPath } from "../../core/lock.ts";
+import { FolderInUse, lockFolder, shortSocketPath } from "../../../core/process/lock.ts";
 
 async function inFolder(body: (folder: string) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-lock-"));

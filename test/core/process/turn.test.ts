@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turnOver } from "node:timers/promises";
-import { atEndOfTurn } from "../../core/turn.ts";
+import { atEndOfTurn } from "../../../core/process/turn.ts";
 
 test("work of a turn is done at its end, step by step, whatever the order in which it came", async () => {
   const done: string[] = [];

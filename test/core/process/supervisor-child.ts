@@ -1,7 +1,7 @@
 /** A supervisor of two workers, in a process of its own. */
 import { fileURLToPath } from "node:url";
 import { pino } from "pino";
-import { superviseWorkers } from "../../core/cluster.ts";
+import { superviseWorkers } from "../../../core/process/supervisor.ts";
 
 const script = fileURLToPath(new URL("./worker-child.js", import.meta.url));
 const log = pino({ level: "silent" });

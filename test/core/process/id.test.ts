@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newId } from "../../core/id.ts";
+import { newId } from "../../../core/process/id.ts";
 
 test("an id is a UUID of version 7 that begins with its time", () => {
   const now = Date.UTC(2025, 5, 15, 12);

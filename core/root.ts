@@ -1,4 +1,0 @@
-import { fileURLToPath } from "node:url";
-
-/** Folder of the package, with a trailing slash: code runs from `dist/core/`, SQL is read from the sources. */
-export const packageRoot: string = fileURLToPath(new URL("../../", import.meta.url));
