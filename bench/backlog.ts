@@ -1,5 +1,5 @@
-import type { RedisClient } from "../core/hot/redis/client.ts";
-import type { Sql } from "../core/ledger/client.ts";
+import type { Sql } from "../core/database/client.ts";
+import type { RedisClient } from "../core/redis/client.ts";
 import type { Children } from "./children.ts";
 import { residentBytes } from "./cpu-time.ts";
 import { type Gateway, startGateway } from "./gateway.ts";

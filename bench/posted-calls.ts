@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
+import { connect, type Sql } from "../core/database/client.ts";
 import type { Posting } from "../core/hot/hot.ts";
-import { RedisClient } from "../core/hot/redis/client.ts";
 import { RedisHotStore } from "../core/hot/redis.ts";
-import { connect, type Sql } from "../core/ledger/client.ts";
 import { newId } from "../core/process/id.ts";
+import { RedisClient } from "../core/redis/client.ts";
 import type { Children } from "./children.ts";
 import { startGateway } from "./gateway.ts";
 import { type StoreServer, startPostgres, startRedis } from "./store-servers.ts";

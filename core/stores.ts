@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import type { Config } from "./config.ts";
+import { connect } from "./database/client.ts";
+import { EmbeddedLedger } from "./database/embedded.ts";
 import { EmbeddedHotStore } from "./hot/embedded.ts";
 import { EmbeddedRateLimiter } from "./hot/embedded-rate-limiter.ts";
 import type { HotStore } from "./hot/hot.ts";
 import type { RateLimiter } from "./hot/rate-limiter.ts";
-import { connect } from "./ledger/client.ts";
 import type { Database } from "./ledger/database.ts";
-import { EmbeddedLedger } from "./ledger/embedded.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { PostgresLedger } from "./ledger/postgres.ts";
 import type { Clock } from "./process/clock.ts";
@@ -57,7 +57,7 @@ async function createRedis(
 ): Promise<Omit<Stores, "ledger" | "database">> {
   const [{ RedisClient }, { RedisRateLimiter }, { truthOf }, { RedisHotStore }] = await Promise.all(
     [
-      import("./hot/redis/client.ts"),
+      import("./redis/client.ts"),
       import("./hot/redis/rate-limiter.ts"),
       import("./hot/redis/truth.ts"),
       import("./hot/redis.ts"),

@@ -2,6 +2,9 @@ import { randomUUID } from "node:crypto";
 import type { Log } from "../process/log.ts";
 import { Pulse } from "../process/periodic.ts";
 import { isLate } from "../process/timeout.ts";
+import { BUCKETS } from "../redis/buckets.ts";
+import type { RedisClient } from "../redis/client.ts";
+import { refuseEviction } from "../redis/eviction.ts";
 import type {
   Awaitable,
   Balances,
@@ -20,9 +23,6 @@ import type {
 import { Announcer } from "./redis/announcer.ts";
 import { Bucket } from "./redis/bucket.ts";
 import { BucketMap } from "./redis/bucket-map.ts";
-import { BUCKETS } from "./redis/buckets.ts";
-import type { RedisClient } from "./redis/client.ts";
-import { refuseEviction } from "./redis/eviction.ts";
 import { Holds } from "./redis/holds.ts";
 import { Keeper, type KeeperEvents, type KeeperSettings } from "./redis/keeper.ts";
 import { isJoining } from "./redis/membership.ts";

@@ -1,4 +1,4 @@
-import type { Sql } from "./client.ts";
+import type { Sql } from "../database/client.ts";
 import type { Account } from "./ledger.ts";
 
 const SELECT = `

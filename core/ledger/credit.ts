@@ -1,6 +1,6 @@
+import type { Sql } from "../database/client.ts";
 import type { WalletSnapshot } from "../hot/hot.ts";
 import { MICRO_VND_MAX } from "../money.ts";
-import type { Sql } from "./client.ts";
 import type { Credit, CreditResult } from "./ledger.ts";
 import { quarantinedSum } from "./quarantine.ts";
 

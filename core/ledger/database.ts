@@ -1,7 +1,7 @@
 import { join } from "node:path";
+import type { Parameter, Sql } from "../database/client.ts";
+import { migrate } from "../database/migrate.ts";
 import { packageRoot } from "../process/root.ts";
-import type { Parameter, Sql } from "./client.ts";
-import { migrate } from "./migrate.ts";
 
 /**
  * The ledger's database, for plugins that own tables. One statement is one transaction, and there is none

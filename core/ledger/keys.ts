@@ -1,4 +1,4 @@
-import type { Sql } from "./client.ts";
+import type { Sql } from "../database/client.ts";
 import type { KeyRecord, NewKey } from "./ledger.ts";
 
 type Created = "created" | "no_account" | "too_many_keys";

@@ -1,8 +1,9 @@
+import { isUuid, type Sql } from "../database/client.ts";
+import { migrate } from "../database/migrate.ts";
 import type { OutboxEntry, WalletSnapshot } from "../hot/hot.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import { account, accounts, changedAccounts, createAccount, setAccountStatus } from "./accounts.ts";
-import { isUuid, type Sql } from "./client.ts";
 import { credit, credited, readWallet } from "./credit.ts";
 import { type Database, databaseOf } from "./database.ts";
 import { createKey, keyByHash, revokeKey } from "./keys.ts";
@@ -18,7 +19,6 @@ import type {
   UsageQuery,
   UsageRecord,
 } from "./ledger.ts";
-import { migrate } from "./migrate.ts";
 import { quarantine, quarantined, quarantinedCall, quarantineList } from "./quarantine.ts";
 import { sum, sums } from "./reconcile.ts";
 import { createSettle, type Settle } from "./settle.ts";

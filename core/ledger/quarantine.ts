@@ -1,6 +1,6 @@
+import type { Sql } from "../database/client.ts";
 import { decodeEntry } from "../hot/entry.ts";
 import type { OutboxEntry } from "../hot/hot.ts";
-import type { Sql } from "./client.ts";
 import type { QuarantinedCall } from "./ledger.ts";
 
 const REASON_CHARACTERS_MAX = 2_000;

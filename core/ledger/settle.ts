@@ -1,5 +1,5 @@
+import { type Sql, sqlState } from "../database/client.ts";
 import type { OutboxEntry, Posting } from "../hot/hot.ts";
-import { type Sql, sqlState } from "./client.ts";
 import { EntryRefused } from "./ledger.ts";
 import { makeUsagePartition } from "./usage.ts";
 

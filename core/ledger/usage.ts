@@ -1,4 +1,4 @@
-import type { Parameter, Sql } from "./client.ts";
+import type { Parameter, Sql } from "../database/client.ts";
 import type { UsageQuery, UsageRecord } from "./ledger.ts";
 
 const SELECT = `

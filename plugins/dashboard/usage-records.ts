@@ -1,4 +1,4 @@
-import type { Parameter } from "../../core/ledger/client.ts";
+import type { Parameter } from "../../core/database/client.ts";
 import type { Database } from "../../core/ledger/database.ts";
 import { formatVnd } from "../../core/money.ts";
 import { type Cursor, dayOf, endOfDay, startOfDay, type UsageFilter } from "./usage-input.ts";

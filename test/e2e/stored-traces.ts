@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { connect, type Sql } from "../../core/ledger/client.ts";
+import { connect, type Sql } from "../../core/database/client.ts";
 import { recordedLog } from "../support/log.ts";
 import type { RedisServer } from "../support/redis.ts";
 

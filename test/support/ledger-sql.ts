@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
-import { connect, type Sql } from "../../core/ledger/client.ts";
+import { connect, type Sql } from "../../core/database/client.ts";
 import { shortSocketPath } from "../../core/process/lock.ts";
 import type { TestGateway } from "./gateway.ts";
 import { recordedLog } from "./log.ts";

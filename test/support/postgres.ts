@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import postgres from "postgres";
-import { connect } from "../../core/ledger/client.ts";
+import { connect } from "../../core/database/client.ts";
 import { recordedLog } from "./log.ts";
 import { migrateAll } from "./migrations.ts";
 import { startPostgresServer } from "./postgres-server.ts";

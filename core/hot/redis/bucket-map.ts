@@ -1,5 +1,5 @@
+import { bucketIndexOf } from "../../redis/buckets.ts";
 import type { Bucket } from "./bucket.ts";
-import { bucketIndexOf } from "./buckets.ts";
 
 const ACCOUNTS_REMEMBERED = 10_000;
 

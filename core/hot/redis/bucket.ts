@@ -1,8 +1,8 @@
+import { bucketName } from "../../redis/buckets.ts";
+import { isUnknownScript, type RedisClient } from "../../redis/client.ts";
+import { type MoneyOperation, moneyScript, type Script } from "../../redis/scripts.ts";
 import type { OutboxEntry } from "../hot.ts";
-import { bucketName } from "./buckets.ts";
-import { isUnknownScript, type RedisClient } from "./client.ts";
 import { listOf, numberOf } from "./look.ts";
-import { type MoneyOperation, moneyScript, type Script } from "./scripts.ts";
 
 /** The operation was not done: this process is no member of the bucket's epoch (any more). */
 export class NotMember extends Error {

@@ -1,8 +1,8 @@
 import { failpoint } from "../../process/failpoint.ts";
+import { isUnknownScript, type RedisClient } from "../../redis/client.ts";
+import { type MembersOperation, membersScript } from "../../redis/scripts.ts";
 import { asReply, type Bucket } from "./bucket.ts";
-import { isUnknownScript, type RedisClient } from "./client.ts";
 import { type Look, numberOf, readLook, textOf } from "./look.ts";
-import { type MembersOperation, membersScript } from "./scripts.ts";
 import { Watch } from "./watch.ts";
 
 export interface KeeperSettings {

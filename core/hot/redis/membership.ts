@@ -1,6 +1,6 @@
 import { isLate } from "../../process/timeout.ts";
+import { isUnknownScript, RedisAway } from "../../redis/client.ts";
 import { type Bucket, NotMember } from "./bucket.ts";
-import { isUnknownScript, RedisAway } from "./client.ts";
 
 const JOIN_WAIT_MS = 900;
 const ATTEMPTS = 3;

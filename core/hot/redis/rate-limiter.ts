@@ -1,8 +1,8 @@
+import { bucketIndexOf, bucketName } from "../../redis/buckets.ts";
+import type { RedisClient } from "../../redis/client.ts";
+import { enterScript, takeScript } from "../../redis/scripts.ts";
 import type { Rate, RateLimiter } from "../rate-limiter.ts";
-import { bucketIndexOf, bucketName } from "./buckets.ts";
-import type { RedisClient } from "./client.ts";
 import { listOf, numberOf } from "./look.ts";
-import { enterScript, takeScript } from "./scripts.ts";
 
 const MINUTE_MS = 60_000;
 /** A running call is counted for this long after its process was last heard of. */

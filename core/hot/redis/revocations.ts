@@ -1,5 +1,5 @@
+import type { RedisClient } from "../../redis/client.ts";
 import type { Bucket } from "./bucket.ts";
-import type { RedisClient } from "./client.ts";
 
 /**
  * Revoked keys, in every bucket, since the hold of a call looks at its own bucket only. What could not be written

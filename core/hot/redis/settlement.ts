@@ -1,7 +1,7 @@
 import type { Log } from "../../process/log.ts";
+import type { RedisClient } from "../../redis/client.ts";
 import type { OutboxEntry } from "../hot.ts";
 import { asReply, type Bucket } from "./bucket.ts";
-import type { RedisClient } from "./client.ts";
 import type { Keeper } from "./keeper.ts";
 import { readOutbox } from "./orphans.ts";
 import { outboxOf } from "./place.ts";

@@ -1,9 +1,9 @@
 import { MICRO_VND_MAX, requireMicroVnd } from "../../money.ts";
 import { failpoint } from "../../process/failpoint.ts";
+import type { RedisClient } from "../../redis/client.ts";
 import type { Balances, CreditTotal, WalletSnapshot } from "../hot.ts";
 import { asReply, type Bucket } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
-import type { RedisClient } from "./client.ts";
 import { listOf, textOf } from "./look.ts";
 import { asMember, isJoining, whenReady } from "./membership.ts";
 

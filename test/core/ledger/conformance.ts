@@ -1,5 +1,5 @@
 import { describe } from "node:test";
-import type { Sql } from "../../../core/ledger/client.ts";
+import type { Sql } from "../../../core/database/client.ts";
 import type { Ledger } from "../../../core/ledger/ledger.ts";
 import { accountTests } from "./accounts.ts";
 import { creditTests } from "./credit.ts";

@@ -6,15 +6,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { connect, type Sql } from "../../../core/ledger/client.ts";
-import { EmbeddedLedger } from "../../../core/ledger/embedded.ts";
+import { connect, type Sql } from "../../../core/database/client.ts";
+import { EmbeddedLedger } from "../../../core/database/embedded.ts";
 import { copyEmptyLedger } from "../../support/ledger-template.ts";
 import { recordedLog } from "../../support/log.ts";
 import { ledgerConformance } from "./conformance.ts";
 import { AT, agreedBalance, charge, fundedAccount } from "./fixtures.ts";
 
 const CHILD = fileURLToPath(new URL("./settling-child.js", import.meta.url));
-const SERVER = fileURLToPath(new URL("../../../core/ledger/embedded-server.js", import.meta.url));
+const SERVER = fileURLToPath(new URL("../../../core/database/embedded-server.js", import.meta.url));
 /** `KILLS=40` for a longer run. */
 const KILLS = Number(process.env["KILLS"] ?? 2);
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sqlState } from "../../../core/ledger/client.ts";
+import { sqlState } from "../../../core/database/client.ts";
 import { newId } from "../../../core/process/id.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { AT, charge, fundedAccount } from "./fixtures.ts";

@@ -1,7 +1,7 @@
 /** Settles calls in a loop until it is killed, and writes down each one that the ledger has answered for. */
 import { openSync, writeSync } from "node:fs";
 import { pino } from "pino";
-import { EmbeddedLedger } from "../../../core/ledger/embedded.ts";
+import { EmbeddedLedger } from "../../../core/database/embedded.ts";
 import { AT, charge, fundedAccount } from "./fixtures.ts";
 
 const [folder = "", answers = ""] = process.argv.slice(2);

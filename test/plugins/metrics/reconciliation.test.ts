@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { connect, type Sql } from "../../../core/ledger/client.ts";
+import { connect, type Sql } from "../../../core/database/client.ts";
 import { createCustomer } from "../../support/admin.ts";
 import type { TestGateway } from "../../support/gateway.ts";
 import { recordedLog } from "../../support/log.ts";

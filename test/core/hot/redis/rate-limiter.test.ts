@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { RedisClient } from "../../../../core/hot/redis/client.ts";
 import { RedisRateLimiter } from "../../../../core/hot/redis/rate-limiter.ts";
+import { RedisClient } from "../../../../core/redis/client.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
 
 let server: RedisServer;

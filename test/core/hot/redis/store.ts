@@ -2,14 +2,14 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { bucketName } from "../../../../core/hot/redis/buckets.ts";
-import { RedisClient } from "../../../../core/hot/redis/client.ts";
 import type { KeeperSettings } from "../../../../core/hot/redis/keeper.ts";
 import { readLook } from "../../../../core/hot/redis/look.ts";
 import type { Truth } from "../../../../core/hot/redis/offers.ts";
-import { membersScript } from "../../../../core/hot/redis/scripts.ts";
 import { RedisHotStore } from "../../../../core/hot/redis.ts";
 import type { Log } from "../../../../core/process/log.ts";
+import { bucketName } from "../../../../core/redis/buckets.ts";
+import { RedisClient } from "../../../../core/redis/client.ts";
+import { membersScript } from "../../../../core/redis/scripts.ts";
 import { recordedLog } from "../../../support/log.ts";
 
 const COMMAND_TIMEOUT_MS = 450;

@@ -1,5 +1,5 @@
 import { Command, type Redis } from "ioredis";
-import { atEndOfTurn } from "../../process/turn.ts";
+import { atEndOfTurn } from "../process/turn.ts";
 
 const UTF8 = { replyEncoding: "utf8" } as const;
 

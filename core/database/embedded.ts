@@ -1,10 +1,10 @@
 import { mkdirSync, realpathSync } from "node:fs";
+import { PostgresLedger } from "../ledger/postgres.ts";
 import type { Clock } from "../process/clock.ts";
 import { shortSocketPath } from "../process/lock.ts";
 import type { Log } from "../process/log.ts";
 import { connect } from "./client.ts";
 import { EmbeddedProcess } from "./embedded-process.ts";
-import { PostgresLedger } from "./postgres.ts";
 
 /** The database of a killed gateway needs a moment to notice. */
 const LOCK_WAIT_MS = 5_000;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { RedisAway, RedisClient } from "../../../../core/hot/redis/client.ts";
-import { membersScript } from "../../../../core/hot/redis/scripts.ts";
-import { startRedisCluster, startRedisServer } from "../../../support/redis.ts";
-import { startTcpProxy } from "../../../support/tcp-proxy.ts";
+import { RedisAway, RedisClient } from "../../../core/redis/client.ts";
+import { membersScript } from "../../../core/redis/scripts.ts";
+import { startRedisCluster, startRedisServer } from "../../support/redis.ts";
+import { startTcpProxy } from "../../support/tcp-proxy.ts";
 
 const TIMEOUT_MS = 500;
 /** For whom nothing is to time out, on a machine that is busy. */

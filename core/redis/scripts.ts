@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { packageRoot } from "../../process/root.ts";
+import { packageRoot } from "../process/root.ts";
 
 export interface Script {
   readonly source: string;
