@@ -1,5 +1,5 @@
-import type { Call } from "./call.ts";
-import { formatVnd } from "./money.ts";
+import { formatVnd } from "./contract/amount.ts";
+import type { Call } from "./contract/call.ts";
 import type { Clock } from "./process/clock.ts";
 import type { LineLog } from "./process/log.ts";
 

@@ -1,5 +1,4 @@
 import { dirname, isAbsolute, join } from "node:path";
-import type { Catalogue } from "./catalogue.ts";
 import { readCatalogue, type UpstreamProtocols } from "./config/catalogue-review.ts";
 import type { Environment } from "./config/environment.ts";
 import { type ImportPlugin, type LoadedPlugin, loadPlugins } from "./config/plugins.ts";
@@ -13,9 +12,10 @@ import {
 import { reviewSettings } from "./config/settings-review.ts";
 import { attempt, validate } from "./config/validate.ts";
 import { readYaml, type Source } from "./config/yaml.ts";
+import type { Catalogue } from "./contract/catalogue.ts";
+import type { Profile } from "./contract/profile.ts";
+import type { Protocol } from "./contract/protocol.ts";
 import { arrayOf, objectOf } from "./process/json.ts";
-import type { Profile } from "./upstream/profile.ts";
-import type { Protocol } from "./wire/wire.ts";
 
 export type { Environment } from "./config/environment.ts";
 export type { LoadedPlugin } from "./config/plugins.ts";

@@ -1,5 +1,5 @@
-import type { HotStore, OutboxEntry } from "./hot/hot.ts";
-import { EntryRefused, type Ledger } from "./ledger/ledger.ts";
+import type { HotStore, OutboxEntry } from "./contract/hold-store.ts";
+import { EntryRefused, type Ledger } from "./contract/ledger.ts";
 import { failpoint } from "./process/failpoint.ts";
 import type { Log } from "./process/log.ts";
 

@@ -1,5 +1,5 @@
+import type { Ledger } from "./contract/ledger.ts";
 import type { Keys } from "./keys.ts";
-import type { Ledger } from "./ledger/ledger.ts";
 import type { Clock } from "./process/clock.ts";
 import type { Log } from "./process/log.ts";
 import { Pulse } from "./process/periodic.ts";

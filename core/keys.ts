@@ -1,7 +1,7 @@
 import { hash, randomBytes } from "node:crypto";
-import type { Discount, DiscountSource } from "./discount.ts";
-import type { HotStore } from "./hot/hot.ts";
-import type { Account, KeyRecord, Ledger, SealedKey } from "./ledger/ledger.ts";
+import type { Discount, DiscountSource } from "./contract/discount.ts";
+import type { HotStore } from "./contract/hold-store.ts";
+import type { Account, KeyRecord, Ledger, SealedKey } from "./contract/ledger.ts";
 import type { Clock } from "./process/clock.ts";
 import { newId } from "./process/id.ts";
 import type { Log } from "./process/log.ts";

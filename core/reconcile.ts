@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Balances, HotStore } from "./hot/hot.ts";
-import type { Ledger, LedgerSum } from "./ledger/ledger.ts";
+import type { Balances, HotStore } from "./contract/hold-store.ts";
+import type { Ledger, LedgerSum } from "./contract/ledger.ts";
 
 const WALLETS_AT_ONCE = 50;
 const ATTEMPTS = 20;

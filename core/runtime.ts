@@ -1,5 +1,5 @@
 import type { Limits } from "./config.ts";
-import type { Router } from "./http/router.ts";
+import type { Router } from "./contract/routes/router.ts";
 import type { Pipeline } from "./pipeline.ts";
 import type { Clock } from "./process/clock.ts";
 import type { Log } from "./process/log.ts";

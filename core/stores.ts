@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import type { Config } from "./config.ts";
+import type { Database } from "./contract/database.ts";
+import type { HotStore } from "./contract/hold-store.ts";
+import type { Ledger } from "./contract/ledger.ts";
+import type { RateLimiter } from "./contract/rate-limiter.ts";
 import { connect } from "./database/client.ts";
 import { EmbeddedLedger } from "./database/embedded.ts";
 import { EmbeddedHotStore } from "./hot/embedded.ts";
 import { EmbeddedRateLimiter } from "./hot/embedded-rate-limiter.ts";
-import type { HotStore } from "./hot/hot.ts";
-import type { RateLimiter } from "./hot/rate-limiter.ts";
-import type { Database } from "./ledger/database.ts";
-import type { Ledger } from "./ledger/ledger.ts";
 import { PostgresLedger } from "./ledger/postgres.ts";
 import type { Clock } from "./process/clock.ts";
 import type { Log } from "./process/log.ts";

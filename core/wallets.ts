@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { MICRO_VND_MAX } from "./contract/amount.ts";
 import type {
   Awaitable,
   Balances,
@@ -10,10 +11,9 @@ import type {
   Posted,
   Posting,
   WalletSnapshot,
-} from "./hot/hot.ts";
+} from "./contract/hold-store.ts";
+import type { Credit, CreditResult, Ledger } from "./contract/ledger.ts";
 import { PostGroup } from "./hot/post-group.ts";
-import type { Credit, CreditResult, Ledger } from "./ledger/ledger.ts";
-import { MICRO_VND_MAX } from "./money.ts";
 import { failpoint } from "./process/failpoint.ts";
 import { type ReconcileRow, reconcile } from "./reconcile.ts";
 

@@ -1,8 +1,17 @@
 import * as v from "valibot";
-import type { Channel, Label, Model, Price, Route, Standard } from "../catalogue.ts";
-import { MICRO_VND_PER_VND } from "../money.ts";
-import { profile } from "../upstream/profile.ts";
-import { described, mapping, matching, oneOf, refusingLists, some, text, whole } from "./fields.ts";
+import { MICRO_VND_PER_VND } from "../contract/amount.ts";
+import type { Channel, Label, Model, Price, Route, Standard } from "../contract/catalogue.ts";
+import {
+  described,
+  mapping,
+  matching,
+  oneOf,
+  refusingLists,
+  some,
+  text,
+  whole,
+} from "../contract/options.ts";
+import { profile } from "../contract/profile.ts";
 
 /** Above any honest price, and low enough that every cost stays an exact integer of µđ. */
 const PRICE_VND_MAX = 10_000_000;

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { Catalogue } from "../catalogue.ts";
+import { Catalogue } from "../contract/catalogue.ts";
 import { arrayOf, objectOf } from "../process/json.ts";
 import { catalogueFile, entry, idPrefix, priceRange, toModel } from "./catalogue-file.ts";
 import type { Path, Problems } from "./problem.ts";

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type * as v from "valibot";
-import type { PluginModule } from "../plugin.ts";
+import type { PluginModule } from "../contract/plugin.ts";
 import { isObject, parseJson } from "../process/json.ts";
 import type { Path, Problems } from "./problem.ts";
 import { pluginEntry } from "./schema.ts";

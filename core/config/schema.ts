@@ -1,5 +1,4 @@
 import * as v from "valibot";
-import { profile } from "../upstream/profile.ts";
 import {
   described,
   mapping,
@@ -11,7 +10,8 @@ import {
   text,
   url,
   whole,
-} from "./fields.ts";
+} from "../contract/options.ts";
+import { profile } from "../contract/profile.ts";
 
 /** The config file as it is written. Descriptions end up in the JSON schema, for editors. */
 

@@ -1,5 +1,5 @@
+import { gcra, type Rate, type RateLimiter } from "../contract/rate-limiter.ts";
 import type { Clock } from "../process/clock.ts";
-import { gcra, type Rate, type RateLimiter } from "./rate-limiter.ts";
 
 const SWEEP_AT = 10_000;
 

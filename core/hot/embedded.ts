@@ -1,7 +1,4 @@
-import { requireMicroVnd } from "../money.ts";
-import { failpoint } from "../process/failpoint.ts";
-import { errorOf } from "../process/thrown.ts";
-import { decodeEntry, encodeEntry } from "./entry.ts";
+import { requireMicroVnd } from "../contract/amount.ts";
 import type {
   Balances,
   CreditTotal,
@@ -15,7 +12,10 @@ import type {
   Posted,
   Posting,
   WalletSnapshot,
-} from "./hot.ts";
+} from "../contract/hold-store.ts";
+import { failpoint } from "../process/failpoint.ts";
+import { errorOf } from "../process/thrown.ts";
+import { decodeEntry, encodeEntry } from "./entry.ts";
 import { Journal, type JournalOptions } from "./journal.ts";
 import { Outbox } from "./outbox.ts";
 import { RecentCalls } from "./recent.ts";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import type { MicroVnd } from "../money.ts";
+import type { MicroVnd } from "../contract/amount.ts";
+import type { OutboxEntry, Posting } from "../contract/hold-store.ts";
 import { parseJson } from "../process/json.ts";
-import type { OutboxEntry, Posting } from "./hot.ts";
 
 /**
  * A posted call as one line of JSON, under the names of the ledger's columns: what is kept until the call is settled

@@ -1,5 +1,5 @@
+import type { HotStore, Posted, Posting } from "../contract/hold-store.ts";
 import { atEndOfTurn } from "../process/turn.ts";
-import type { HotStore, Posted, Posting } from "./hot.ts";
 
 type GroupStore = Required<Pick<HotStore, "postAll">>;
 

@@ -1,4 +1,4 @@
-import type { Posted } from "./hot.ts";
+import type { Posted } from "../contract/hold-store.ts";
 
 const GENERATION_SIZE = 8_192;
 

@@ -1,10 +1,4 @@
 import { randomUUID } from "node:crypto";
-import type { Log } from "../process/log.ts";
-import { Pulse } from "../process/periodic.ts";
-import { isLate } from "../process/timeout.ts";
-import { BUCKETS } from "../redis/buckets.ts";
-import type { RedisClient } from "../redis/client.ts";
-import { refuseEviction } from "../redis/eviction.ts";
 import type {
   Awaitable,
   Balances,
@@ -19,7 +13,13 @@ import type {
   Posted,
   Posting,
   WalletSnapshot,
-} from "./hot.ts";
+} from "../contract/hold-store.ts";
+import type { Log } from "../process/log.ts";
+import { Pulse } from "../process/periodic.ts";
+import { isLate } from "../process/timeout.ts";
+import { BUCKETS } from "../redis/buckets.ts";
+import type { RedisClient } from "../redis/client.ts";
+import { refuseEviction } from "../redis/eviction.ts";
 import { Announcer } from "./redis/announcer.ts";
 import { Bucket } from "./redis/bucket.ts";
 import { BucketMap } from "./redis/bucket-map.ts";

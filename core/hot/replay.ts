@@ -1,4 +1,4 @@
-import type { OutboxEntry } from "./hot.ts";
+import type { OutboxEntry } from "../contract/hold-store.ts";
 
 interface Waiting {
   entries: number;

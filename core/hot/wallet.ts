@@ -1,5 +1,5 @@
-import { type MicroVnd, requireMicroVnd } from "../money.ts";
-import type { Balances } from "./hot.ts";
+import { type MicroVnd, requireMicroVnd } from "../contract/amount.ts";
+import type { Balances } from "../contract/hold-store.ts";
 
 /** A wallet that is open in the embedded hot store. Each function below is one step of money in it. */
 export interface Wallet {

@@ -1,8 +1,8 @@
 import { getParts, type HttpResponse } from "uWebSockets.js";
 import { isUtf8 } from "node:buffer";
-import type { FormPart } from "../call.ts";
+import type { FormPart } from "../contract/call.ts";
+import { invalidRequest, Refusal } from "../contract/refusal.ts";
 import { isObject, type JsonObject, nestsDeeperThan } from "../process/json.ts";
-import { invalidRequest, Refusal } from "../refusal.ts";
 
 /** Text fields of a form are short; whatever is longer is a file. */
 const FIELD_BYTES_MAX = 1_048_576;

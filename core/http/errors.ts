@@ -1,8 +1,8 @@
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
-import { Refusal } from "../refusal.ts";
+import type { Wire } from "../contract/protocol.ts";
+import { Refusal } from "../contract/refusal.ts";
+import type { Match } from "../contract/routes/router.ts";
 import { wires } from "../wire/index.ts";
-import type { Wire } from "../wire/wire.ts";
-import type { Match } from "./router.ts";
 import { endHead, statusLine } from "./write.ts";
 
 /** Request headers by lower-case name; a repeated one is joined by commas, as HTTP allows. */

@@ -1,6 +1,10 @@
+import {
+  type PlainResponse,
+  type Router,
+  UNREAD_BODY_BYTES_MAX,
+} from "../contract/routes/router.ts";
+import type { Services } from "../contract/services.ts";
 import { QuietLog } from "../process/throttled-log.ts";
-import type { Services } from "../services.ts";
-import { type PlainResponse, type Router, UNREAD_BODY_BYTES_MAX } from "./router.ts";
 
 const PING_TIMEOUT_MS = 1_000;
 

@@ -1,8 +1,9 @@
 import type { HttpResponse } from "uWebSockets.js";
-import { Call, GONE } from "../call.ts";
-import type { Endpoint } from "../endpoint.ts";
+import { Call, GONE } from "../contract/call.ts";
+import type { Endpoint } from "../contract/endpoint.ts";
+import { invalidRequest, Refusal } from "../contract/refusal.ts";
+import type { PlainHandler } from "../contract/routes/router.ts";
 import { atEndOfTurn } from "../process/turn.ts";
-import { invalidRequest, Refusal } from "../refusal.ts";
 import type { Runtime } from "../runtime.ts";
 import { Exchange } from "../upstream/exchange.ts";
 import { wires } from "../wire/index.ts";
@@ -18,7 +19,6 @@ import {
 } from "./body.ts";
 import type { RequestHead } from "./plain.ts";
 import { Reply } from "./reply.ts";
-import type { PlainHandler } from "./router.ts";
 
 /**
  * Takes one call from its headers to its upstream: admission while the body still arrives, then the body,

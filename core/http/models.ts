@@ -1,12 +1,12 @@
-import type { Catalogue, Model } from "../catalogue.ts";
-import { Refusal } from "../refusal.ts";
-import { wires } from "../wire/index.ts";
+import type { Catalogue, Model } from "../contract/catalogue.ts";
+import { Refusal } from "../contract/refusal.ts";
 import {
   type PlainRequest,
   type PlainResponse,
   type Router,
   UNREAD_BODY_BYTES_MAX,
-} from "./router.ts";
+} from "../contract/routes/router.ts";
+import { wires } from "../wire/index.ts";
 
 /** Entries of the published list had to be made at some time; clients expect the field. */
 const CREATED = Date.UTC(2026, 0, 1) / 1000;

@@ -1,9 +1,9 @@
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
+import { Refusal } from "../contract/refusal.ts";
+import type { PlainHandler, PlainRequest, PlainResponse } from "../contract/routes/router.ts";
 import type { Log } from "../process/log.ts";
-import { Refusal } from "../refusal.ts";
 import { bodyTooLarge, boundDeclared, declaredLength, readBody } from "./body.ts";
 import { sendRefusal, wireOf } from "./errors.ts";
-import type { PlainHandler, PlainRequest, PlainResponse } from "./router.ts";
 import { endHead, endWhole, statusLine, writeSliced } from "./write.ts";
 
 /** A request whose parts that uWebSockets.js lends only for a moment have been copied. */

@@ -6,11 +6,11 @@ import {
   us_listen_socket_close,
   us_socket_local_port,
 } from "uWebSockets.js";
-import type { Call } from "../call.ts";
-import { type Endpoint, KEYED_SERVES_NOTHING } from "../endpoint.ts";
+import type { Call } from "../contract/call.ts";
+import { type Endpoint, KEYED_SERVES_NOTHING } from "../contract/endpoint.ts";
+import { Refusal, serviceUnavailable } from "../contract/refusal.ts";
 import { OpenCalls } from "../open-calls.ts";
 import { newId } from "../process/id.ts";
-import { Refusal, serviceUnavailable } from "../refusal.ts";
 import type { Runtime } from "../runtime.ts";
 import { ambiguousLength, boundDeclared, declaredLength, isChunked, readBody } from "./body.ts";
 import { headersOf, notServed, refuseAndCut, sendRefusal, wireOf } from "./errors.ts";

@@ -1,5 +1,5 @@
+import type { Account } from "../contract/ledger.ts";
 import type { Sql } from "../database/client.ts";
-import type { Account } from "./ledger.ts";
 
 const SELECT = `
   select id, email, status, discount_bps as "discountBps", created_at as "createdAt" from accounts`;

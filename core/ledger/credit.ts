@@ -1,7 +1,7 @@
+import { MICRO_VND_MAX } from "../contract/amount.ts";
+import type { WalletSnapshot } from "../contract/hold-store.ts";
+import type { Credit, CreditResult } from "../contract/ledger.ts";
 import type { Sql } from "../database/client.ts";
-import type { WalletSnapshot } from "../hot/hot.ts";
-import { MICRO_VND_MAX } from "../money.ts";
-import type { Credit, CreditResult } from "./ledger.ts";
 import { quarantinedSum } from "./quarantine.ts";
 
 const AMOUNT_MAX = BigInt(MICRO_VND_MAX);

@@ -1,5 +1,5 @@
+import type { KeyRecord, NewKey } from "../contract/ledger.ts";
 import type { Sql } from "../database/client.ts";
-import type { KeyRecord, NewKey } from "./ledger.ts";
 
 type Created = "created" | "no_account" | "too_many_keys";
 

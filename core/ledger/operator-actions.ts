@@ -1,4 +1,4 @@
-import type { Database } from "./database.ts";
+import type { Database } from "../contract/database.ts";
 
 export interface NewAction {
   /** Which token was used: the first characters of its SHA-256. */

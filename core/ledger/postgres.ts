@@ -1,12 +1,5 @@
-import { isUuid, type Sql } from "../database/client.ts";
-import { migrate } from "../database/migrate.ts";
-import type { OutboxEntry, WalletSnapshot } from "../hot/hot.ts";
-import type { Clock } from "../process/clock.ts";
-import type { Log } from "../process/log.ts";
-import { account, accounts, changedAccounts, createAccount, setAccountStatus } from "./accounts.ts";
-import { credit, credited, readWallet } from "./credit.ts";
-import { type Database, databaseOf } from "./database.ts";
-import { createKey, keyByHash, revokeKey } from "./keys.ts";
+import { type Database, databaseOf } from "../contract/database.ts";
+import type { OutboxEntry, WalletSnapshot } from "../contract/hold-store.ts";
 import type {
   Account,
   Credit,
@@ -18,7 +11,14 @@ import type {
   QuarantinedCall,
   UsageQuery,
   UsageRecord,
-} from "./ledger.ts";
+} from "../contract/ledger.ts";
+import { isUuid, type Sql } from "../database/client.ts";
+import { migrate } from "../database/migrate.ts";
+import type { Clock } from "../process/clock.ts";
+import type { Log } from "../process/log.ts";
+import { account, accounts, changedAccounts, createAccount, setAccountStatus } from "./accounts.ts";
+import { credit, credited, readWallet } from "./credit.ts";
+import { createKey, keyByHash, revokeKey } from "./keys.ts";
 import { quarantine, quarantined, quarantinedCall, quarantineList } from "./quarantine.ts";
 import { sum, sums } from "./reconcile.ts";
 import { createSettle, type Settle } from "./settle.ts";

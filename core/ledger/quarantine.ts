@@ -1,7 +1,7 @@
+import type { OutboxEntry } from "../contract/hold-store.ts";
+import type { QuarantinedCall } from "../contract/ledger.ts";
 import type { Sql } from "../database/client.ts";
 import { decodeEntry } from "../hot/entry.ts";
-import type { OutboxEntry } from "../hot/hot.ts";
-import type { QuarantinedCall } from "./ledger.ts";
 
 const REASON_CHARACTERS_MAX = 2_000;
 

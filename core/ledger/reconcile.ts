@@ -1,5 +1,5 @@
+import type { LedgerSum } from "../contract/ledger.ts";
 import type { Sql } from "../database/client.ts";
-import type { LedgerSum } from "./ledger.ts";
 import { quarantinedSum } from "./quarantine.ts";
 
 const PAGE = 1_000;

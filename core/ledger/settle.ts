@@ -1,6 +1,6 @@
+import type { OutboxEntry, Posting } from "../contract/hold-store.ts";
+import { EntryRefused } from "../contract/ledger.ts";
 import { type Sql, sqlState } from "../database/client.ts";
-import type { OutboxEntry, Posting } from "../hot/hot.ts";
-import { EntryRefused } from "./ledger.ts";
 import { makeUsagePartition } from "./usage.ts";
 
 /** Outside these years a start of a call is a fault, and would only make partitions that nobody wants. */

@@ -1,5 +1,5 @@
+import type { UsageQuery, UsageRecord } from "../contract/ledger.ts";
 import type { Parameter, Sql } from "../database/client.ts";
-import type { UsageQuery, UsageRecord } from "./ledger.ts";
 
 const SELECT = `
   select

@@ -6,15 +6,15 @@ import {
   type Outcome,
   REFUSED,
   type UpstreamRequest,
-} from "../call.ts";
-import type { Route } from "../catalogue.ts";
-import type { Sink } from "../plugin.ts";
+} from "../contract/call.ts";
+import type { Route } from "../contract/catalogue.ts";
+import type { Sink } from "../contract/plugin.ts";
+import type { Wire } from "../contract/protocol.ts";
+import { Refusal, type RefusalType } from "../contract/refusal.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
-import { Refusal, type RefusalType } from "../refusal.ts";
 import { type ServerEvent, SseReader } from "../sse/reader.ts";
 import { wires } from "../wire/index.ts";
-import type { Wire } from "../wire/wire.ts";
 import { Attempt, type AttemptListener, type Headers } from "./attempt.ts";
 import { encodeForm } from "./form.ts";
 import { chooseRoute } from "./route.ts";

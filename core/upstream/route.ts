@@ -1,5 +1,5 @@
-import type { Model, Route } from "../catalogue.ts";
-import type { Protocol } from "../wire/wire.ts";
+import type { Model, Route } from "../contract/catalogue.ts";
+import type { Protocol } from "../contract/protocol.ts";
 import type { Upstreams } from "./upstreams.ts";
 
 /**

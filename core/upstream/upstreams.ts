@@ -2,9 +2,9 @@ import type { Dispatcher } from "undici";
 // The library as a whole takes 10 MB more, for parts that a gateway never asks for.
 import Agent from "undici/lib/dispatcher/agent.js";
 import type { Config, UpstreamConfig } from "../config.ts";
-import { MESSAGES_VERSION } from "../endpoint.ts";
+import { MESSAGES_VERSION } from "../contract/endpoint.ts";
+import type { Protocol } from "../contract/protocol.ts";
 import type { Clock } from "../process/clock.ts";
-import type { Protocol } from "../wire/wire.ts";
 import { Breaker } from "./breaker.ts";
 
 /** More than the server needs to notice that a call has lasted too long. */

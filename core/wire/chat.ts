@@ -1,12 +1,12 @@
+import type { EventKind, Wire } from "../contract/protocol.ts";
+import { invalidRequest } from "../contract/refusal.ts";
+import type { Usage } from "../contract/usage.ts";
 import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../process/json.ts";
-import { invalidRequest } from "../refusal.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
 import { readDetachedImages } from "./image-tokens.ts";
 import { openAiErrorBody } from "./openai-error.ts";
 import { countStrings, hasObject } from "./scan.ts";
-import type { Usage } from "./usage.ts";
-import type { EventKind, Wire } from "./wire.ts";
 
 const CONTENT = Buffer.from('"content"');
 const ARGUMENTS = Buffer.from('"arguments"');

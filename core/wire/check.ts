@@ -1,5 +1,5 @@
+import { invalidRequest, type Refusal } from "../contract/refusal.ts";
 import { countOf, type JsonObject } from "../process/json.ts";
-import { invalidRequest, type Refusal } from "../refusal.ts";
 
 /** What a field must be: `text` and `list` must be there and not empty, the others may be absent. */
 export type FieldRule = "text" | "list" | "flag" | "count";

@@ -1,5 +1,5 @@
+import type { Usage } from "../contract/usage.ts";
 import { countOf, type JsonObject } from "../process/json.ts";
-import type { Usage } from "./usage.ts";
 
 /**
  * Image tokens are billed as input. Nearly all providers count them inside their input already; one that

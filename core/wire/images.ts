@@ -1,9 +1,9 @@
+import type { Wire } from "../contract/protocol.ts";
+import { invalidRequest } from "../contract/refusal.ts";
 import { arrayOf, countOf, objectOf } from "../process/json.ts";
-import { invalidRequest } from "../refusal.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
 import { openAiErrorBody } from "./openai-error.ts";
-import type { Wire } from "./wire.ts";
 
 /** As many as the providers make in one call. */
 export const IMAGES_PER_CALL_MAX = 10;

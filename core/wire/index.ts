@@ -1,9 +1,9 @@
+import type { Protocol, Wire } from "../contract/protocol.ts";
 import { chat } from "./chat.ts";
 import { images } from "./images.ts";
 import { messages } from "./messages.ts";
 import { responses } from "./responses.ts";
 import { speech } from "./speech.ts";
-import type { Protocol, Wire } from "./wire.ts";
 
 /** Every protocol that the gateway speaks, by name. */
 export const wires: Readonly<Record<Protocol, Wire>> = {

@@ -1,11 +1,11 @@
+import type { Delivered, EventKind, Wire } from "../contract/protocol.ts";
+import { invalidRequest, type Refusal } from "../contract/refusal.ts";
+import type { Usage } from "../contract/usage.ts";
 import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../process/json.ts";
-import { invalidRequest, type Refusal } from "../refusal.ts";
 import type { ServerEvent } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
 import { countStrings, hasObject, startsWith } from "./scan.ts";
-import type { Usage } from "./usage.ts";
-import type { Delivered, EventKind, Wire } from "./wire.ts";
 
 const BLOCK_EVENT = Buffer.from("event: content_block_");
 const BLOCK_DELTA = Buffer.from("event: content_block_delta");

@@ -1,4 +1,4 @@
-import type { Refusal } from "../refusal.ts";
+import type { Refusal } from "../contract/refusal.ts";
 
 /** The error object that clients of the Chat, Responses, image and speech endpoints expect. */
 export function openAiError(refusal: Refusal): { error: object } {

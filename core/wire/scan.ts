@@ -1,4 +1,4 @@
-import type { Delivered } from "./wire.ts";
+import type { Delivered } from "../contract/protocol.ts";
 
 const QUOTE = 34;
 const BACKSLASH = 92;

@@ -1,10 +1,10 @@
+import type { EventKind, Wire } from "../contract/protocol.ts";
 import { countOf, objectOf, parseJson } from "../process/json.ts";
 import type { ServerEvent } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
 import { openAiErrorBody } from "./openai-error.ts";
 import { asBuffer, hasObject } from "./scan.ts";
-import type { EventKind, Wire } from "./wire.ts";
 
 const DONE = Buffer.from('"speech.audio.done"');
 const ERROR = Buffer.from('"error"');

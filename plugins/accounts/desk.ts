@@ -1,6 +1,6 @@
-import type { PlainRequest } from "../../core/http/router.ts";
-import { Refusal } from "../../core/refusal.ts";
-import type { Services } from "../../core/services.ts";
+import { Refusal } from "../../core/contract/refusal.ts";
+import type { PlainRequest } from "../../core/contract/routes/router.ts";
+import type { Services } from "../../core/contract/services.ts";
 import { CredentialStore } from "./credentials.ts";
 import type { Mail, Mailer } from "./mail/mailer.ts";
 import type { Letter } from "./mail/texts.ts";

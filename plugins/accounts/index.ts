@@ -1,6 +1,6 @@
-import { addCustomerRoutes, addPublicRoutes } from "../../core/http/json-route.ts";
-import type { Plugin } from "../../core/plugin.ts";
-import type { Services } from "../../core/services.ts";
+import type { Plugin } from "../../core/contract/plugin.ts";
+import { addCustomerRoutes, addPublicRoutes } from "../../core/contract/routes/json-route.ts";
+import type { Services } from "../../core/contract/services.ts";
 import { Desk } from "./desk.ts";
 import { Mailer } from "./mail/mailer.ts";
 import { printingTransport, smtpTransport } from "./mail/transport.ts";

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { mapping, matching, oneOf } from "../../core/config/fields.ts";
-import { email, line } from "../../core/http/json-input.ts";
+import { mapping, matching, oneOf } from "../../core/contract/options.ts";
+import { email, line } from "../../core/contract/routes/json-input.ts";
 
 const PASSWORD = "a password of 10 to 200 characters";
 const PASSWORD_CHARACTERS_MIN = 10;

@@ -1,5 +1,5 @@
-import type { PlainRequest } from "../../core/http/router.ts";
-import { Refusal } from "../../core/refusal.ts";
+import { Refusal } from "../../core/contract/refusal.ts";
+import type { PlainRequest } from "../../core/contract/routes/router.ts";
 
 /**
  * Refuses a request that a browser sends for a page of another site. Clients that are no browsers send neither

@@ -1,9 +1,9 @@
-import type { Customer } from "../../core/gates.ts";
-import type { PlainRequest } from "../../core/http/router.ts";
-import type { Database } from "../../core/ledger/database.ts";
+import type { Database } from "../../core/contract/database.ts";
+import type { Customer } from "../../core/contract/guards.ts";
+import { Refusal } from "../../core/contract/refusal.ts";
+import type { PlainRequest } from "../../core/contract/routes/router.ts";
 import type { Clock } from "../../core/process/clock.ts";
 import { newId } from "../../core/process/id.ts";
-import { Refusal } from "../../core/refusal.ts";
 import { tokenIn } from "./cookie.ts";
 import type { Options } from "./options.ts";
 import { fromElsewhere } from "./own-page.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import type { Database } from "../../core/ledger/database.ts";
+import type { Database } from "../../core/contract/database.ts";
+import { Refusal } from "../../core/contract/refusal.ts";
 import type { Clock } from "../../core/process/clock.ts";
-import { Refusal } from "../../core/refusal.ts";
 
 /** So many at once after a quiet time, and one more every so often. */
 interface Rate {

@@ -1,6 +1,6 @@
-import { isId } from "../../core/http/json-input.ts";
+import type { Database } from "../../core/contract/database.ts";
+import { isId } from "../../core/contract/routes/json-input.ts";
 import { KEY_PREFIX } from "../../core/keys.ts";
-import type { Database } from "../../core/ledger/database.ts";
 
 export interface AccountRow {
   readonly id: string;

@@ -1,8 +1,8 @@
-import { isId, readBody, readQuery } from "../../core/http/json-input.ts";
-import { conflict, done, type OperatorRoute } from "../../core/http/json-route.ts";
+import { Refusal } from "../../core/contract/refusal.ts";
+import { isId, readBody, readQuery } from "../../core/contract/routes/json-input.ts";
+import { conflict, done, type OperatorRoute } from "../../core/contract/routes/json-route.ts";
+import type { Services } from "../../core/contract/services.ts";
 import { newId } from "../../core/process/id.ts";
-import { Refusal } from "../../core/refusal.ts";
-import type { Services } from "../../core/services.ts";
 import { findAccounts, keysOf } from "./account-rows.ts";
 import { accountPage, newAccount } from "./input.ts";
 import { walletOf } from "./money.ts";

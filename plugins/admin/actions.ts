@@ -1,7 +1,7 @@
-import { readQuery } from "../../core/http/json-input.ts";
-import { done, type OperatorRoute } from "../../core/http/json-route.ts";
-import { Refusal } from "../../core/refusal.ts";
-import type { Services } from "../../core/services.ts";
+import { Refusal } from "../../core/contract/refusal.ts";
+import { readQuery } from "../../core/contract/routes/json-input.ts";
+import { done, type OperatorRoute } from "../../core/contract/routes/json-route.ts";
+import type { Services } from "../../core/contract/services.ts";
 import { actionPage } from "./input.ts";
 
 /** The audit trail, newest first: who did what to whom, why, and what came of it. */

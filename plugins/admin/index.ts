@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import { whole } from "../../core/config/fields.ts";
-import { addOperatorRoutes } from "../../core/http/json-route.ts";
-import type { Plugin } from "../../core/plugin.ts";
-import type { Services } from "../../core/services.ts";
+import { whole } from "../../core/contract/options.ts";
+import type { Plugin } from "../../core/contract/plugin.ts";
+import { addOperatorRoutes } from "../../core/contract/routes/json-route.ts";
+import type { Services } from "../../core/contract/services.ts";
 import { accountRoutes } from "./accounts.ts";
 import { actionRoutes } from "./actions.ts";
 import { keyRoutes } from "./keys.ts";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { mapping, matching, whole } from "../../core/config/fields.ts";
-import { email, isId, line } from "../../core/http/json-input.ts";
-import { parseVnd } from "../../core/money.ts";
+import { parseVnd } from "../../core/contract/amount.ts";
+import { mapping, matching, whole } from "../../core/contract/options.ts";
+import { email, isId, line } from "../../core/contract/routes/json-input.ts";
 
 const NAME = "a name of 1 to 100 characters on one line";
 const REFERENCE = "a reference of 1 to 200 characters on one line";

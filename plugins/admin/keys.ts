@@ -1,7 +1,12 @@
-import { isId, readBody } from "../../core/http/json-input.ts";
-import { conflict, done, notFound, type OperatorRoute } from "../../core/http/json-route.ts";
-import { Refusal } from "../../core/refusal.ts";
-import type { Services } from "../../core/services.ts";
+import { Refusal } from "../../core/contract/refusal.ts";
+import { isId, readBody } from "../../core/contract/routes/json-input.ts";
+import {
+  conflict,
+  done,
+  notFound,
+  type OperatorRoute,
+} from "../../core/contract/routes/json-route.ts";
+import type { Services } from "../../core/contract/services.ts";
 import { keysOf } from "./account-rows.ts";
 import { keyLimit, newKey } from "./input.ts";
 import { unknownAccount, unknownKey } from "./unknown.ts";

@@ -1,11 +1,11 @@
-import { isId, readBody } from "../../core/http/json-input.ts";
-import { conflict, done, type OperatorRoute } from "../../core/http/json-route.ts";
-import type { PlainResponse } from "../../core/http/router.ts";
-import type { CreditResult } from "../../core/ledger/ledger.ts";
-import { formatVnd } from "../../core/money.ts";
+import { formatVnd } from "../../core/contract/amount.ts";
+import type { CreditResult } from "../../core/contract/ledger.ts";
+import { invalidRequest, Refusal } from "../../core/contract/refusal.ts";
+import { isId, readBody } from "../../core/contract/routes/json-input.ts";
+import { conflict, done, type OperatorRoute } from "../../core/contract/routes/json-route.ts";
+import type { PlainResponse } from "../../core/contract/routes/router.ts";
+import type { Services } from "../../core/contract/services.ts";
 import type { ReconcileRow } from "../../core/reconcile.ts";
-import { invalidRequest, Refusal } from "../../core/refusal.ts";
-import type { Services } from "../../core/services.ts";
 import type { WalletBalances } from "../../core/wallets.ts";
 import { adjustment, movement } from "./input.ts";
 import { unknownAccount } from "./unknown.ts";

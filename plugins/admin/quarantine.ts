@@ -1,9 +1,14 @@
-import { readQuery } from "../../core/http/json-input.ts";
-import { conflict, done, notFound, type OperatorRoute } from "../../core/http/json-route.ts";
-import { EntryRefused } from "../../core/ledger/ledger.ts";
-import { formatVnd } from "../../core/money.ts";
-import { Refusal } from "../../core/refusal.ts";
-import type { Services } from "../../core/services.ts";
+import { formatVnd } from "../../core/contract/amount.ts";
+import { EntryRefused } from "../../core/contract/ledger.ts";
+import { Refusal } from "../../core/contract/refusal.ts";
+import { readQuery } from "../../core/contract/routes/json-input.ts";
+import {
+  conflict,
+  done,
+  notFound,
+  type OperatorRoute,
+} from "../../core/contract/routes/json-route.ts";
+import type { Services } from "../../core/contract/services.ts";
 import { quarantinePage } from "./input.ts";
 
 /** Calls that the ledger has refused to settle: what they are, and another try once the cause is mended. */

@@ -1,7 +1,7 @@
-import { isId, readBody } from "../../core/http/json-input.ts";
-import { done, type OperatorRoute } from "../../core/http/json-route.ts";
-import { Refusal } from "../../core/refusal.ts";
-import type { Services } from "../../core/services.ts";
+import { Refusal } from "../../core/contract/refusal.ts";
+import { isId, readBody } from "../../core/contract/routes/json-input.ts";
+import { done, type OperatorRoute } from "../../core/contract/routes/json-route.ts";
+import type { Services } from "../../core/contract/services.ts";
 import { because, discount } from "./input.ts";
 import { unknownAccount } from "./unknown.ts";
 

@@ -1,5 +1,5 @@
-import { notFound } from "../../core/http/json-route.ts";
-import type { Refusal } from "../../core/refusal.ts";
+import type { Refusal } from "../../core/contract/refusal.ts";
+import { notFound } from "../../core/contract/routes/json-route.ts";
 
 /** What a caller sent, short enough for a message. */
 const ID_SHOWN_MAX = 64;

@@ -1,5 +1,5 @@
-import { done, type OperatorRoute } from "../../core/http/json-route.ts";
-import type { Services } from "../../core/services.ts";
+import { done, type OperatorRoute } from "../../core/contract/routes/json-route.ts";
+import type { Services } from "../../core/contract/services.ts";
 
 /** How the upstreams are. Each process knows what it has seen itself, so the answer says which one speaks. */
 export function upstreamRoutes(services: Services): OperatorRoute[] {

@@ -1,9 +1,9 @@
-import { isId, readQuery } from "../../core/http/json-input.ts";
-import { done, type OperatorRoute } from "../../core/http/json-route.ts";
-import type { UsageRecord } from "../../core/ledger/ledger.ts";
-import { formatVnd } from "../../core/money.ts";
-import { Refusal } from "../../core/refusal.ts";
-import type { Services } from "../../core/services.ts";
+import { formatVnd } from "../../core/contract/amount.ts";
+import type { UsageRecord } from "../../core/contract/ledger.ts";
+import { Refusal } from "../../core/contract/refusal.ts";
+import { isId, readQuery } from "../../core/contract/routes/json-input.ts";
+import { done, type OperatorRoute } from "../../core/contract/routes/json-route.ts";
+import type { Services } from "../../core/contract/services.ts";
 import { usagePage } from "./input.ts";
 import { unknownAccount } from "./unknown.ts";
 

@@ -1,11 +1,11 @@
 import * as v from "valibot";
-import type { Model } from "../../core/catalogue.ts";
-import { text } from "../../core/config/fields.ts";
-import type { Endpoint } from "../../core/endpoint.ts";
-import { type NamedModel, unknownModel } from "../../core/model-names.ts";
-import type { Plugin } from "../../core/plugin.ts";
-import { invalidRequest, Refusal } from "../../core/refusal.ts";
-import type { Services } from "../../core/services.ts";
+import type { Model } from "../../core/contract/catalogue.ts";
+import type { Endpoint } from "../../core/contract/endpoint.ts";
+import { type NamedModel, unknownModel } from "../../core/contract/model-names.ts";
+import { text } from "../../core/contract/options.ts";
+import type { Plugin } from "../../core/contract/plugin.ts";
+import { invalidRequest, Refusal } from "../../core/contract/refusal.ts";
+import type { Services } from "../../core/contract/services.ts";
 import { imagesIn } from "./vision.ts";
 
 const MODEL_CHARACTERS_MAX = 256;

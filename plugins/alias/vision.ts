@@ -1,5 +1,5 @@
+import type { Protocol } from "../../core/contract/protocol.ts";
 import { arrayOf, type JsonObject, objectOf } from "../../core/process/json.ts";
-import type { Protocol } from "../../core/wire/wire.ts";
 
 const IMAGE_TYPES = new Set(["image", "image_url", "input_image"]);
 /** What models read; some clients write the second for the first. */

@@ -1,8 +1,8 @@
+import type { Plugin, Verdict } from "../../core/contract/plugin.ts";
+import { accountSuspended, Refusal, serviceUnavailable } from "../../core/contract/refusal.ts";
+import type { Services } from "../../core/contract/services.ts";
 import type { CallerKey } from "../../core/keys.ts";
-import type { Plugin, Verdict } from "../../core/plugin.ts";
 import { QuietLog } from "../../core/process/throttled-log.ts";
-import { accountSuspended, Refusal, serviceUnavailable } from "../../core/refusal.ts";
-import type { Services } from "../../core/services.ts";
 
 const KEY_CHARACTERS_MAX = 512;
 

@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import { text, whole } from "../../core/config/fields.ts";
-import { addCustomerRoutes } from "../../core/http/json-route.ts";
-import type { Plugin } from "../../core/plugin.ts";
-import type { Services } from "../../core/services.ts";
+import { text, whole } from "../../core/contract/options.ts";
+import type { Plugin } from "../../core/contract/plugin.ts";
+import { addCustomerRoutes } from "../../core/contract/routes/json-route.ts";
+import type { Services } from "../../core/contract/services.ts";
 import { catalogueHandler } from "./catalogue.ts";
 import { pagesHandler } from "./pages.ts";
 import { usageRoutes } from "./usage.ts";

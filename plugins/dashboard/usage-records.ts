@@ -1,6 +1,6 @@
+import { formatVnd } from "../../core/contract/amount.ts";
+import type { Database } from "../../core/contract/database.ts";
 import type { Parameter } from "../../core/database/client.ts";
-import type { Database } from "../../core/ledger/database.ts";
-import { formatVnd } from "../../core/money.ts";
 import { type Cursor, dayOf, endOfDay, startOfDay, type UsageFilter } from "./usage-input.ts";
 
 /** One call as its customer sees it: everything but which provider served it. */

@@ -1,6 +1,6 @@
+import { formatVnd } from "../../core/contract/amount.ts";
+import type { Database } from "../../core/contract/database.ts";
 import type { Parameter } from "../../core/database/client.ts";
-import type { Database } from "../../core/ledger/database.ts";
-import { formatVnd } from "../../core/money.ts";
 import { type Dimension, dayOf, type UsageFilter } from "./usage-input.ts";
 
 const COLUMNS: Record<Dimension, string> = {

@@ -1,7 +1,7 @@
-import { isId, readQuery } from "../../core/http/json-input.ts";
-import { type CustomerRoute, done, notFound } from "../../core/http/json-route.ts";
-import { Refusal } from "../../core/refusal.ts";
-import type { Services } from "../../core/services.ts";
+import { Refusal } from "../../core/contract/refusal.ts";
+import { isId, readQuery } from "../../core/contract/routes/json-input.ts";
+import { type CustomerRoute, done, notFound } from "../../core/contract/routes/json-route.ts";
+import type { Services } from "../../core/contract/services.ts";
 import { summaryInput, usagePage } from "./usage-input.ts";
 import { callById, callPage, recordJson } from "./usage-records.ts";
 import { usageSummary } from "./usage-summary.ts";

@@ -1,6 +1,6 @@
-import type { Catalogue, Model } from "../../core/catalogue.ts";
-import { formatVnd, type MicroVnd } from "../../core/money.ts";
-import type { Services } from "../../core/services.ts";
+import { formatVnd, type MicroVnd } from "../../core/contract/amount.ts";
+import type { Catalogue, Model } from "../../core/contract/catalogue.ts";
+import type { Services } from "../../core/contract/services.ts";
 import { DEMO_EMAIL } from "./account.ts";
 import type { DemoKey } from "./key.ts";
 

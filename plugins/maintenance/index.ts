@@ -1,10 +1,10 @@
 import * as v from "valibot";
-import { text, whole } from "../../core/config/fields.ts";
-import { addOperatorRoutes } from "../../core/http/json-route.ts";
-import type { Plugin } from "../../core/plugin.ts";
+import { text, whole } from "../../core/contract/options.ts";
+import type { Plugin } from "../../core/contract/plugin.ts";
+import { Refusal } from "../../core/contract/refusal.ts";
+import { addOperatorRoutes } from "../../core/contract/routes/json-route.ts";
+import type { Services } from "../../core/contract/services.ts";
 import { Pulse } from "../../core/process/periodic.ts";
-import { Refusal } from "../../core/refusal.ts";
-import type { Services } from "../../core/services.ts";
 import { maintenanceRoutes } from "./routes.ts";
 import { type Maintenance, readMaintenance } from "./state.ts";
 

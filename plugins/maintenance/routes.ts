@@ -1,9 +1,9 @@
 import * as v from "valibot";
-import { mapping } from "../../core/config/fields.ts";
-import { line, readBody } from "../../core/http/json-input.ts";
-import { done, type OperatorRoute } from "../../core/http/json-route.ts";
-import type { Database } from "../../core/ledger/database.ts";
-import { Refusal } from "../../core/refusal.ts";
+import type { Database } from "../../core/contract/database.ts";
+import { mapping } from "../../core/contract/options.ts";
+import { Refusal } from "../../core/contract/refusal.ts";
+import { line, readBody } from "../../core/contract/routes/json-input.ts";
+import { done, type OperatorRoute } from "../../core/contract/routes/json-route.ts";
 import { type Maintenance, readMaintenance, writeMaintenance } from "./state.ts";
 
 const MESSAGE = "a message of 1 to 500 characters on one line";

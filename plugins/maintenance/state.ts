@@ -1,4 +1,4 @@
-import type { Database } from "../../core/ledger/database.ts";
+import type { Database } from "../../core/contract/database.ts";
 
 /** Whether the gateway is under maintenance, and what clients are told. */
 export interface Maintenance {

@@ -1,7 +1,7 @@
-import { messagesEndpoint } from "../../core/endpoint.ts";
-import type { PlainResponse, Router } from "../../core/http/router.ts";
-import { invalidRequest, Refusal, serviceUnavailable } from "../../core/refusal.ts";
-import type { Services } from "../../core/services.ts";
+import { messagesEndpoint } from "../../core/contract/endpoint.ts";
+import { invalidRequest, Refusal, serviceUnavailable } from "../../core/contract/refusal.ts";
+import type { PlainResponse, Router } from "../../core/contract/routes/router.ts";
+import type { Services } from "../../core/contract/services.ts";
 import { wires } from "../../core/wire/index.ts";
 import type { Count, TokenCounter } from "./token-counter.ts";
 

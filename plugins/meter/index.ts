@@ -1,9 +1,9 @@
 import * as v from "valibot";
-import type { Plugin, Sink } from "../../core/plugin.ts";
-import { invalidRequest } from "../../core/refusal.ts";
-import type { Services } from "../../core/services.ts";
+import type { Plugin, Sink } from "../../core/contract/plugin.ts";
+import { invalidRequest } from "../../core/contract/refusal.ts";
+import type { Services } from "../../core/contract/services.ts";
+import { Usage } from "../../core/contract/usage.ts";
 import { wires } from "../../core/wire/index.ts";
-import { Usage } from "../../core/wire/usage.ts";
 import { contentsOf, type Factors, tokensOf } from "./bound.ts";
 import { addCountTokensRoute } from "./count-tokens.ts";
 import { EventMeter } from "./event-meter.ts";

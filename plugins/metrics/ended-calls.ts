@@ -1,4 +1,4 @@
-import type { Call } from "../../core/call.ts";
+import type { Call } from "../../core/contract/call.ts";
 import type { OpenCalls } from "../../core/open-calls.ts";
 
 const LOOK_AGAIN_MS = 50;

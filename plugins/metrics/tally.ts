@@ -1,5 +1,5 @@
-import type { Call } from "../../core/call.ts";
-import type { CallOutcome } from "../../core/hot/hot.ts";
+import type { Call } from "../../core/contract/call.ts";
+import type { CallOutcome } from "../../core/contract/hold-store.ts";
 import { Distribution } from "./distribution.ts";
 
 const OUTCOMES: readonly CallOutcome[] = ["complete", "exhausted", "gone", "broken", "refused"];

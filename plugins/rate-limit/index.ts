@@ -1,10 +1,10 @@
 import * as v from "valibot";
-import type { Call } from "../../core/call.ts";
-import { whole } from "../../core/config/fields.ts";
-import type { Rate } from "../../core/hot/rate-limiter.ts";
-import type { AwaitableVerdict, Plugin, Verdict } from "../../core/plugin.ts";
-import { Refusal } from "../../core/refusal.ts";
-import type { Services } from "../../core/services.ts";
+import type { Call } from "../../core/contract/call.ts";
+import { whole } from "../../core/contract/options.ts";
+import type { AwaitableVerdict, Plugin, Verdict } from "../../core/contract/plugin.ts";
+import type { Rate } from "../../core/contract/rate-limiter.ts";
+import { Refusal } from "../../core/contract/refusal.ts";
+import type { Services } from "../../core/contract/services.ts";
 
 const limit = whole(0, 1_000_000);
 

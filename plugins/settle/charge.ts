@@ -1,7 +1,7 @@
-import type { Call, Tariff } from "../../core/call.ts";
-import type { Posting } from "../../core/hot/hot.ts";
-import type { MicroVnd } from "../../core/money.ts";
-import { Usage } from "../../core/wire/usage.ts";
+import type { MicroVnd } from "../../core/contract/amount.ts";
+import type { Call, Tariff } from "../../core/contract/call.ts";
+import type { Posting } from "../../core/contract/hold-store.ts";
+import { Usage } from "../../core/contract/usage.ts";
 import { priceOf, unitsUsed } from "./price.ts";
 
 /**

@@ -1,8 +1,8 @@
-import type { Call, Held, Outcome } from "../../core/call.ts";
-import type { ExtendResult } from "../../core/hot/hot.ts";
-import type { Sink } from "../../core/plugin.ts";
+import type { Call, Held, Outcome } from "../../core/contract/call.ts";
+import type { ExtendResult } from "../../core/contract/hold-store.ts";
+import type { Sink } from "../../core/contract/plugin.ts";
+import type { Refusal } from "../../core/contract/refusal.ts";
 import { failpoint } from "../../core/process/failpoint.ts";
-import type { Refusal } from "../../core/refusal.ts";
 import type { ServerEvent } from "../../core/sse/reader.ts";
 import type { Wallets } from "../../core/wallets.ts";
 import { affordable, priceOf } from "./price.ts";

@@ -1,8 +1,8 @@
-import type { Call, Tariff } from "../../core/call.ts";
-import type { Model } from "../../core/catalogue.ts";
-import { BASIS_POINTS, cost, discounted, type MicroVnd } from "../../core/money.ts";
+import { BASIS_POINTS, cost, discounted, type MicroVnd } from "../../core/contract/amount.ts";
+import type { Call, Tariff } from "../../core/contract/call.ts";
+import type { Model } from "../../core/contract/catalogue.ts";
+import type { Usage } from "../../core/contract/usage.ts";
 import { countOf } from "../../core/process/json.ts";
-import type { Usage } from "../../core/wire/usage.ts";
 
 /** Output of a model whose catalogue entry names no maximum. */
 const OUTPUT_TOKENS_DEFAULT = 32_000;

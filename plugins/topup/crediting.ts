@@ -1,6 +1,6 @@
+import type { Services } from "../../core/contract/services.ts";
 import { failpoint } from "../../core/process/failpoint.ts";
 import { QuietLog } from "../../core/process/throttled-log.ts";
-import type { Services } from "../../core/services.ts";
 import { markCredited, matchedTransfers, setAside, type Transfer } from "./transfers.ts";
 
 const SWEEP_MS = 3_000;

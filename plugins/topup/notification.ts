@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { MICRO_VND_MAX, MICRO_VND_PER_VND } from "../../core/money.ts";
+import { MICRO_VND_MAX, MICRO_VND_PER_VND } from "../../core/contract/amount.ts";
 import { isObject, type JsonObject } from "../../core/process/json.ts";
 
 /** What the bank tells of one transfer, as far as it can be read. */

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { described, mapping, matching, oneOf, text, whole } from "../../core/config/fields.ts";
+import { described, mapping, matching, oneOf, text, whole } from "../../core/contract/options.ts";
 
 const BIN = 'the six digits of a bank in the VietQR network, such as "970436"';
 const ACCOUNT_NUMBER = "an account number of 4 to 19 letters and digits, in quotes";

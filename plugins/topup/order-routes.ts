@@ -1,11 +1,16 @@
 import * as v from "valibot";
-import { mapping, matching, whole } from "../../core/config/fields.ts";
-import { isId, readBody, readQuery } from "../../core/http/json-input.ts";
-import { type CustomerRoute, conflict, done, notFound } from "../../core/http/json-route.ts";
-import { formatVnd, MICRO_VND_PER_VND } from "../../core/money.ts";
+import { formatVnd, MICRO_VND_PER_VND } from "../../core/contract/amount.ts";
+import { mapping, matching, whole } from "../../core/contract/options.ts";
+import { Refusal } from "../../core/contract/refusal.ts";
+import { isId, readBody, readQuery } from "../../core/contract/routes/json-input.ts";
+import {
+  type CustomerRoute,
+  conflict,
+  done,
+  notFound,
+} from "../../core/contract/routes/json-route.ts";
+import type { Services } from "../../core/contract/services.ts";
 import { newId } from "../../core/process/id.ts";
-import { Refusal } from "../../core/refusal.ts";
-import type { Services } from "../../core/services.ts";
 import type { Settings } from "./options.ts";
 import { cancelOrder, createOrder, type Order, orderOf, ordersOf, statusOf } from "./orders.ts";
 import { qrSvg, qrText } from "./vietqr.ts";

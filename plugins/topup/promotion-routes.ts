@@ -1,7 +1,7 @@
-import { discountBpsAt } from "../../core/discount.ts";
-import { type CustomerRoute, done, notFound } from "../../core/http/json-route.ts";
-import { formatVnd } from "../../core/money.ts";
-import type { Services } from "../../core/services.ts";
+import { formatVnd } from "../../core/contract/amount.ts";
+import { discountBpsAt } from "../../core/contract/discount.ts";
+import { type CustomerRoute, done, notFound } from "../../core/contract/routes/json-route.ts";
+import type { Services } from "../../core/contract/services.ts";
 import type { Settings } from "./options.ts";
 import { discountsOf, standingOf } from "./promotions.ts";
 

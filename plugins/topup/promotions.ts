@@ -1,6 +1,6 @@
-import type { Discount } from "../../core/discount.ts";
-import type { Database } from "../../core/ledger/database.ts";
-import { MICRO_VND_PER_VND } from "../../core/money.ts";
+import { MICRO_VND_PER_VND } from "../../core/contract/amount.ts";
+import type { Database } from "../../core/contract/database.ts";
+import type { Discount } from "../../core/contract/discount.ts";
 import type { Settings } from "./options.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,8 +1,8 @@
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
-import type { PlainRequest } from "../../core/http/router.ts";
+import { Refusal } from "../../core/contract/refusal.ts";
+import type { PlainRequest } from "../../core/contract/routes/router.ts";
+import type { Services } from "../../core/contract/services.ts";
 import { secretFile } from "../../core/process/secret-file.ts";
-import { Refusal } from "../../core/refusal.ts";
-import type { Services } from "../../core/services.ts";
 import type { Settings } from "./options.ts";
 
 const FILE = "sepay-webhook-key";

@@ -1,10 +1,15 @@
 import * as v from "valibot";
-import { mapping, matching, oneOf } from "../../core/config/fields.ts";
-import { isId, line, readBody, readQuery } from "../../core/http/json-input.ts";
-import { conflict, done, notFound, type OperatorRoute } from "../../core/http/json-route.ts";
-import { formatVnd } from "../../core/money.ts";
-import { invalidRequest, Refusal } from "../../core/refusal.ts";
-import type { Services } from "../../core/services.ts";
+import { formatVnd } from "../../core/contract/amount.ts";
+import { mapping, matching, oneOf } from "../../core/contract/options.ts";
+import { invalidRequest, Refusal } from "../../core/contract/refusal.ts";
+import { isId, line, readBody, readQuery } from "../../core/contract/routes/json-input.ts";
+import {
+  conflict,
+  done,
+  notFound,
+  type OperatorRoute,
+} from "../../core/contract/routes/json-route.ts";
+import type { Services } from "../../core/contract/services.ts";
 import type { Crediting } from "./crediting.ts";
 import { orderByCode } from "./orders.ts";
 import {

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { done, type PublicRoute } from "../../core/http/json-route.ts";
+import { Refusal, serviceUnavailable } from "../../core/contract/refusal.ts";
+import { done, type PublicRoute } from "../../core/contract/routes/json-route.ts";
+import type { Services } from "../../core/contract/services.ts";
 import { failpoint } from "../../core/process/failpoint.ts";
 import { QuietLog } from "../../core/process/throttled-log.ts";
-import { Refusal, serviceUnavailable } from "../../core/refusal.ts";
-import type { Services } from "../../core/services.ts";
 import { codesIn } from "./code.ts";
 import type { Crediting } from "./crediting.ts";
 import { type Notification, readNotification } from "./notification.ts";

@@ -1,5 +1,5 @@
-import { type Call, COMPLETE, type Outcome, REFUSED } from "../../core/call.ts";
-import type { Sink } from "../../core/plugin.ts";
+import { type Call, COMPLETE, type Outcome, REFUSED } from "../../core/contract/call.ts";
+import type { Sink } from "../../core/contract/plugin.ts";
 import type { Clock } from "../../core/process/clock.ts";
 import { ServerEvent } from "../../core/sse/reader.ts";
 import type { Reply } from "./errors.ts";

@@ -1,5 +1,5 @@
-import type { Call, FormPart } from "../../core/call.ts";
-import { invalidRequest, type Refusal } from "../../core/refusal.ts";
+import type { Call, FormPart } from "../../core/contract/call.ts";
+import { invalidRequest, type Refusal } from "../../core/contract/refusal.ts";
 import {
   type FetchedImage,
   type ImageFetcher,

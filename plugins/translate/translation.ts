@@ -1,13 +1,13 @@
-import type { Call } from "../../core/call.ts";
-import type { Model, Route } from "../../core/catalogue.ts";
-import type { JsonObject } from "../../core/process/json.ts";
-import type { Services } from "../../core/services.ts";
+import type { Call } from "../../core/contract/call.ts";
+import type { Model, Route } from "../../core/contract/catalogue.ts";
 import {
   chatProfile,
   mergeProfiles,
   messagesProfile,
   type Profile,
-} from "../../core/upstream/profile.ts";
+} from "../../core/contract/profile.ts";
+import type { Services } from "../../core/contract/services.ts";
+import type { JsonObject } from "../../core/process/json.ts";
 import { type ChatContext, chatToMessagesRequest } from "./chat-to-messages/request.ts";
 import { chatToMessagesResponse } from "./chat-to-messages/response.ts";
 import { ChatToMessagesStream } from "./chat-to-messages/stream.ts";

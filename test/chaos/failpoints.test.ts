@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { formatVnd } from "../../core/money.ts";
+import { formatVnd } from "../../core/contract/amount.ts";
 import { FAILPOINTS, type Failpoint } from "../../core/process/failpoint.ts";
 import { admin, type Customer, createCustomer, usage, wallet } from "../support/admin.ts";
 import { ArmedGateway, diesAtStart, refusingPlugin } from "../support/armed.ts";

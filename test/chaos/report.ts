@@ -1,4 +1,4 @@
-import { formatVnd } from "../../core/money.ts";
+import { formatVnd } from "../../core/contract/amount.ts";
 import type { ChaosOptions, ChaosResult } from "./run.ts";
 
 /** What was done and what was found, as a table in Markdown. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { formatVnd } from "../../core/money.ts";
+import { formatVnd } from "../../core/contract/amount.ts";
 import { admin, createCustomer } from "../support/admin.ts";
 import { ask, bodyOf, MESSAGES_MODEL } from "../support/ask.ts";
 import { callOnce, knownCustomer } from "../support/outage.ts";

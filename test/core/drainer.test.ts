@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import { test } from "node:test";
+import { EntryRefused } from "../../core/contract/ledger.ts";
 import { Drainer } from "../../core/drainer.ts";
-import { EntryRefused } from "../../core/ledger/ledger.ts";
 import { posting } from "../support/posting.ts";
 import { holdRequest, movement, type Stores, withStores } from "./wallet-fixtures.ts";
 

@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import type { KeyRecord, NewKey } from "../../core/contract/ledger.ts";
 import { EmbeddedHotStore } from "../../core/hot/embedded.ts";
 import { KEY_PREFIX, Keys } from "../../core/keys.ts";
-import type { KeyRecord, NewKey } from "../../core/ledger/ledger.ts";
 import { recordedLog } from "../support/log.ts";
 import { StubLedger } from "./stub-ledger.ts";
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Call, COMPLETE } from "../../core/call.ts";
-import { endpoints } from "../../core/endpoint.ts";
+import { Call, COMPLETE } from "../../core/contract/call.ts";
+import { endpoints } from "../../core/contract/endpoint.ts";
+import type { Plugin, Sink } from "../../core/contract/plugin.ts";
+import { invalidRequest } from "../../core/contract/refusal.ts";
 import { Pipeline } from "../../core/pipeline.ts";
-import type { Plugin, Sink } from "../../core/plugin.ts";
-import { invalidRequest } from "../../core/refusal.ts";
 import { ServerEvent } from "../../core/sse/reader.ts";
 
 const [endpoint] = endpoints;

@@ -1,4 +1,4 @@
-import type { OutboxEntry, WalletSnapshot } from "../../core/hot/hot.ts";
+import type { OutboxEntry, WalletSnapshot } from "../../core/contract/hold-store.ts";
 import type {
   Account,
   Credit,
@@ -8,7 +8,7 @@ import type {
   NewKey,
   QuarantinedCall,
   UsageRecord,
-} from "../../core/ledger/ledger.ts";
+} from "../../core/contract/ledger.ts";
 import { MemoryLedger } from "../support/memory-ledger.ts";
 
 type Operation = "settle" | "credit" | "wallet";

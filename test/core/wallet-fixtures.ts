@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Credit } from "../../core/contract/ledger.ts";
 import { EmbeddedHotStore } from "../../core/hot/embedded.ts";
-import type { Credit } from "../../core/ledger/ledger.ts";
 import { Wallets } from "../../core/wallets.ts";
 import { recordedLog } from "../support/log.ts";
 import { StubLedger } from "./stub-ledger.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { formatVnd } from "../../core/money.ts";
+import { formatVnd } from "../../core/contract/amount.ts";
 import { type Customer, createCustomer, wallet } from "../support/admin.ts";
 import {
   ask,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { formatVnd } from "../../core/money.ts";
+import { formatVnd } from "../../core/contract/amount.ts";
 import type { Directive } from "../../plugins/simulator/directive.ts";
 import { createCustomer, usage } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";

@@ -1,6 +1,6 @@
-import type { Plugin } from "../../core/plugin.ts";
-import { Refusal } from "../../core/refusal.ts";
-import type { Services } from "../../core/services.ts";
+import type { Plugin } from "../../core/contract/plugin.ts";
+import { Refusal } from "../../core/contract/refusal.ts";
+import type { Services } from "../../core/contract/services.ts";
 
 /** A plugin for tests: whoever sends the header `x-test-account` is signed in as that account. */
 export default function gateOfHeaders(services: Services): Plugin {

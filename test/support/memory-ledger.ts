@@ -1,11 +1,11 @@
-import type { OutboxEntry, WalletSnapshot } from "../../core/hot/hot.ts";
+import type { OutboxEntry, WalletSnapshot } from "../../core/contract/hold-store.ts";
 import {
   type Credit,
   type CreditResult,
   EntryRefused,
   type Ledger,
   type LedgerSum,
-} from "../../core/ledger/ledger.ts";
+} from "../../core/contract/ledger.ts";
 
 interface MemoryWallet {
   balance: bigint;

@@ -1,4 +1,4 @@
-import type { Posting } from "../../core/hot/hot.ts";
+import type { Posting } from "../../core/contract/hold-store.ts";
 
 /** A call that cost something, with every other field as it mostly is. */
 export function posting(call: Partial<Posting> & Pick<Posting, "callId" | "accountId">): Posting {

@@ -1,7 +1,7 @@
+import type { OutboxEntry } from "../../contract/hold-store.ts";
 import { bucketName } from "../../redis/buckets.ts";
 import { isUnknownScript, type RedisClient } from "../../redis/client.ts";
 import { type MoneyOperation, moneyScript, type Script } from "../../redis/scripts.ts";
-import type { OutboxEntry } from "../hot.ts";
 import { listOf, numberOf } from "./look.ts";
 
 /** The operation was not done: this process is no member of the bucket's epoch (any more). */

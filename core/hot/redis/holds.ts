@@ -1,11 +1,11 @@
-import { requireMicroVnd } from "../../money.ts";
+import { requireMicroVnd } from "../../contract/amount.ts";
 import type {
   ExtendRequest,
   ExtendResult,
   HoldRequest,
   HoldResult,
   WalletSnapshot,
-} from "../hot.ts";
+} from "../../contract/hold-store.ts";
 import { asReply, type Bucket, type Reply } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 import { amountOf } from "./look.ts";

@@ -1,6 +1,6 @@
+import type { OutboxEntry, Posted, Posting, WalletSnapshot } from "../../contract/hold-store.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import { entryOf } from "../entry.ts";
-import type { OutboxEntry, Posted, Posting, WalletSnapshot } from "../hot.ts";
 import type { Bucket, Reply } from "./bucket.ts";
 import { amountOf, textOf } from "./look.ts";
 

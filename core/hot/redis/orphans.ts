@@ -1,5 +1,5 @@
+import type { OutboxEntry } from "../../contract/hold-store.ts";
 import { decodeEntry, entryOf } from "../entry.ts";
-import type { OutboxEntry } from "../hot.ts";
 import { listOf, textOf } from "./look.ts";
 
 /** The entries of one outbox, as `XRANGE` answers them: see `post.lua` for the fields. */

@@ -1,4 +1,4 @@
-import type { OutboxEntry } from "../hot.ts";
+import type { OutboxEntry } from "../../contract/hold-store.ts";
 
 /**
  * Where an entry is: its id is `b07|1700000000000|process|1700000000001-0`, the bucket, the epoch, the process

@@ -1,8 +1,8 @@
-import { requireMicroVnd } from "../../money.ts";
+import { requireMicroVnd } from "../../contract/amount.ts";
+import type { Posted, Posting } from "../../contract/hold-store.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import type { Log } from "../../process/log.ts";
 import { encodeEntry, entryOf } from "../entry.ts";
-import type { Posted, Posting } from "../hot.ts";
 import { RecentCalls } from "../recent.ts";
 import { asReply, type Bucket, type Reply } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";

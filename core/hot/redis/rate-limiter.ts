@@ -1,7 +1,7 @@
+import type { Rate, RateLimiter } from "../../contract/rate-limiter.ts";
 import { bucketIndexOf, bucketName } from "../../redis/buckets.ts";
 import type { RedisClient } from "../../redis/client.ts";
 import { enterScript, takeScript } from "../../redis/scripts.ts";
-import type { Rate, RateLimiter } from "../rate-limiter.ts";
 import { listOf, numberOf } from "./look.ts";
 
 const MINUTE_MS = 60_000;

@@ -1,6 +1,6 @@
+import type { OutboxEntry } from "../../contract/hold-store.ts";
 import type { Log } from "../../process/log.ts";
 import type { RedisClient } from "../../redis/client.ts";
-import type { OutboxEntry } from "../hot.ts";
 import { asReply, type Bucket } from "./bucket.ts";
 import type { Keeper } from "./keeper.ts";
 import { readOutbox } from "./orphans.ts";

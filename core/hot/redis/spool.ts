@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { OutboxEntry, Posting } from "../../contract/hold-store.ts";
 import { FolderInUse } from "../../process/lock.ts";
 import type { Log } from "../../process/log.ts";
 import { decodeEntry, entryOf } from "../entry.ts";
-import type { OutboxEntry, Posting } from "../hot.ts";
 import { Journal } from "../journal.ts";
 import { Outbox } from "../outbox.ts";
 

@@ -1,4 +1,4 @@
-import type { Ledger } from "../../ledger/ledger.ts";
+import type { Ledger } from "../../contract/ledger.ts";
 import type { Truth } from "./offers.ts";
 
 /** Answers the store's questions from the ledger. */

@@ -1,7 +1,7 @@
-import { MICRO_VND_MAX, requireMicroVnd } from "../../money.ts";
+import { MICRO_VND_MAX, requireMicroVnd } from "../../contract/amount.ts";
+import type { Balances, CreditTotal, WalletSnapshot } from "../../contract/hold-store.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import type { RedisClient } from "../../redis/client.ts";
-import type { Balances, CreditTotal, WalletSnapshot } from "../hot.ts";
 import { asReply, type Bucket } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 import { listOf, textOf } from "./look.ts";

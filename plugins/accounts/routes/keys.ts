@@ -1,7 +1,12 @@
-import { isId, readBody } from "../../../core/http/json-input.ts";
-import { type CustomerRoute, conflict, done, notFound } from "../../../core/http/json-route.ts";
-import { formatVnd } from "../../../core/money.ts";
-import { Refusal } from "../../../core/refusal.ts";
+import { formatVnd } from "../../../core/contract/amount.ts";
+import { Refusal } from "../../../core/contract/refusal.ts";
+import { isId, readBody } from "../../../core/contract/routes/json-input.ts";
+import {
+  type CustomerRoute,
+  conflict,
+  done,
+  notFound,
+} from "../../../core/contract/routes/json-route.ts";
 import type { Desk } from "../desk.ts";
 import { newKey } from "../input.ts";
 import { type KeyRow, keyOf, keysOf } from "../key-records.ts";

@@ -1,8 +1,8 @@
-import { readBody } from "../../../core/http/json-input.ts";
-import { type CustomerRoute, done, notFound } from "../../../core/http/json-route.ts";
-import type { PlainResponse } from "../../../core/http/router.ts";
-import { formatVnd } from "../../../core/money.ts";
-import { Refusal } from "../../../core/refusal.ts";
+import { formatVnd } from "../../../core/contract/amount.ts";
+import { Refusal } from "../../../core/contract/refusal.ts";
+import { readBody } from "../../../core/contract/routes/json-input.ts";
+import { type CustomerRoute, done, notFound } from "../../../core/contract/routes/json-route.ts";
+import type { PlainResponse } from "../../../core/contract/routes/router.ts";
 import { tokenIn } from "../cookie.ts";
 import type { Credentials } from "../credentials.ts";
 import type { Desk } from "../desk.ts";

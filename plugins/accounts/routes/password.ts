@@ -1,6 +1,10 @@
-import { readBody } from "../../../core/http/json-input.ts";
-import { type CustomerRoute, done, type PublicRoute } from "../../../core/http/json-route.ts";
-import { Refusal } from "../../../core/refusal.ts";
+import { Refusal } from "../../../core/contract/refusal.ts";
+import { readBody } from "../../../core/contract/routes/json-input.ts";
+import {
+  type CustomerRoute,
+  done,
+  type PublicRoute,
+} from "../../../core/contract/routes/json-route.ts";
 import { forgottenCookie } from "../cookie.ts";
 import { busy, type Desk, invalidToken } from "../desk.ts";
 import { change, forgotten, reset } from "../input.ts";

@@ -1,12 +1,12 @@
-import type { Customer } from "../../../core/gates.ts";
-import { isId, readBody } from "../../../core/http/json-input.ts";
+import type { Customer } from "../../../core/contract/guards.ts";
+import { Refusal } from "../../../core/contract/refusal.ts";
+import { isId, readBody } from "../../../core/contract/routes/json-input.ts";
 import {
   type CustomerRoute,
   done,
   notFound,
   type PublicRoute,
-} from "../../../core/http/json-route.ts";
-import { Refusal } from "../../../core/refusal.ts";
+} from "../../../core/contract/routes/json-route.ts";
 import { cookieOf, forgottenCookie } from "../cookie.ts";
 import type { Credentials } from "../credentials.ts";
 import { busy, type Desk } from "../desk.ts";

@@ -1,9 +1,9 @@
 import type * as v from "valibot";
-import { readBody } from "../../../core/http/json-input.ts";
-import { done, type PublicRoute } from "../../../core/http/json-route.ts";
-import type { PlainRequest, PlainResponse } from "../../../core/http/router.ts";
+import { Refusal } from "../../../core/contract/refusal.ts";
+import { readBody } from "../../../core/contract/routes/json-input.ts";
+import { done, type PublicRoute } from "../../../core/contract/routes/json-route.ts";
+import type { PlainRequest, PlainResponse } from "../../../core/contract/routes/router.ts";
 import { newId } from "../../../core/process/id.ts";
-import { Refusal } from "../../../core/refusal.ts";
 import { busy, type Desk, invalidToken } from "../desk.ts";
 import { evenly } from "../evenly.ts";
 import { resend, signUp, verification } from "../input.ts";

@@ -1,4 +1,4 @@
-import type { Database } from "../../../core/ledger/database.ts";
+import type { Database } from "../../../core/contract/database.ts";
 import type { Log } from "../../../core/process/log.ts";
 import type { SealedRecord, Sealer } from "./sealer.ts";
 

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import type { SealedKey } from "../../../core/contract/ledger.ts";
 import type { KeySealer } from "../../../core/keys.ts";
-import type { SealedKey } from "../../../core/ledger/ledger.ts";
 import type { MasterKey } from "./master-keys.ts";
 
 const ALGORITHM = "aes-256-gcm";

@@ -1,5 +1,5 @@
+import type { MessagesProfile } from "../../../core/contract/profile.ts";
 import { type JsonObject, objectOf } from "../../../core/process/json.ts";
-import type { MessagesProfile } from "../../../core/upstream/profile.ts";
 import { closeObjects, withObjectType } from "../schema.ts";
 import type { MessagesRequest, MessagesTool } from "../types.ts";
 import { isGiven, type Scope } from "./scope.ts";

@@ -1,5 +1,5 @@
+import type { MessagesProfile } from "../../../core/contract/profile.ts";
 import { isObject, type JsonObject } from "../../../core/process/json.ts";
-import type { MessagesProfile } from "../../../core/upstream/profile.ts";
 import type { ToolNames } from "../names.ts";
 import type { Notes } from "../notes.ts";
 import type { Marked } from "../types.ts";

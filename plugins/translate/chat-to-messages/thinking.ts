@@ -1,10 +1,10 @@
-import type { JsonObject } from "../../../core/process/json.ts";
 import {
   clampEffort,
   EFFORT_LEVELS,
   type EffortLevel,
   type MessagesProfile,
-} from "../../../core/upstream/profile.ts";
+} from "../../../core/contract/profile.ts";
+import type { JsonObject } from "../../../core/process/json.ts";
 import type { MessagesRequest } from "../types.ts";
 import { isGiven, type Scope, withoutNulls } from "./scope.ts";
 

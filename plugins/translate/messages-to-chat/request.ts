@@ -1,5 +1,5 @@
+import type { ChatProfile } from "../../../core/contract/profile.ts";
 import { isObject, type JsonObject, objectOf } from "../../../core/process/json.ts";
-import type { ChatProfile } from "../../../core/upstream/profile.ts";
 import { sha256Hex } from "../ids.ts";
 import type { ToolNames } from "../names.ts";
 import { Notes, type Translated } from "../notes.ts";

@@ -1,5 +1,5 @@
+import type { ChatProfile } from "../../../core/contract/profile.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
-import type { ChatProfile } from "../../../core/upstream/profile.ts";
 import type { ToolNames } from "../names.ts";
 import type { Notes } from "../notes.ts";
 import type { Marked } from "../types.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { HotStore } from "../../../core/hot/hot.ts";
+import type { HotStore } from "../../../core/contract/hold-store.ts";
 import { histories } from "./histories.ts";
 import { Table } from "./table.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { HotStore, Posted, Posting } from "../../../core/hot/hot.ts";
+import type { HotStore, Posted, Posting } from "../../../core/contract/hold-store.ts";
 import { PostGroup } from "../../../core/hot/post-group.ts";
 import { posting } from "../../support/posting.ts";
 

@@ -1,4 +1,4 @@
-import type { HotStore, OutboxEntry } from "../../../core/hot/hot.ts";
+import type { HotStore, OutboxEntry } from "../../../core/contract/hold-store.ts";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
 import { posting } from "../../support/posting.ts";
 import type { HotStoreUnderTest } from "./conformance.ts";

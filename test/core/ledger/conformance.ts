@@ -1,6 +1,6 @@
 import { describe } from "node:test";
+import type { Ledger } from "../../../core/contract/ledger.ts";
 import type { Sql } from "../../../core/database/client.ts";
-import type { Ledger } from "../../../core/ledger/ledger.ts";
 import { accountTests } from "./accounts.ts";
 import { creditTests } from "./credit.ts";
 import { guardTests } from "./guards.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
+import type { OutboxEntry, Posting } from "../../../core/contract/hold-store.ts";
+import type { Credit, CreditResult, Ledger } from "../../../core/contract/ledger.ts";
 import { entryOf } from "../../../core/hot/entry.ts";
-import type { OutboxEntry, Posting } from "../../../core/hot/hot.ts";
-import type { Credit, CreditResult, Ledger } from "../../../core/ledger/ledger.ts";
 import { newId } from "../../../core/process/id.ts";
 import { posting } from "../../support/posting.ts";
 import type { LedgerUnderTest } from "./conformance.ts";

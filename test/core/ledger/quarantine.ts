@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { EntryRefused } from "../../../core/ledger/ledger.ts";
+import { EntryRefused } from "../../../core/contract/ledger.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { agreedBalance, balance, charge, fundedAccount, topUp } from "./fixtures.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import type { Model, Route } from "../../../core/catalogue.ts";
+import type { Model, Route } from "../../../core/contract/catalogue.ts";
 import { chooseRoute } from "../../../core/upstream/route.ts";
 import { Upstreams } from "../../../core/upstream/upstreams.ts";
 import { Random } from "../../support/random.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Refusal } from "../../../core/refusal.ts";
+import type { Protocol } from "../../../core/contract/protocol.ts";
+import { Refusal } from "../../../core/contract/refusal.ts";
 import { ServerEvent, SseReader } from "../../../core/sse/reader.ts";
 import { wires } from "../../../core/wire/index.ts";
-import type { Protocol } from "../../../core/wire/wire.ts";
 
 const event = (text: string) => new ServerEvent(Buffer.from(text));
 const IMITATIONS = [

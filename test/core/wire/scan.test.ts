@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { Delivered } from "../../../core/contract/protocol.ts";
 import { countStrings, hasObject, startsWith } from "../../../core/wire/scan.ts";
-import { Delivered } from "../../../core/wire/wire.ts";
 
 const NAME = Buffer.from('"text"');
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { Delivered, type Protocol } from "../../../core/contract/protocol.ts";
+import { Usage } from "../../../core/contract/usage.ts";
 import { SseReader } from "../../../core/sse/reader.ts";
 import { wires } from "../../../core/wire/index.ts";
-import { Usage } from "../../../core/wire/usage.ts";
-import { Delivered, type Protocol } from "../../../core/wire/wire.ts";
 
 function fromReply(protocol: Protocol, reply: Record<string, unknown>): Usage {
   const usage = new Usage();

@@ -4,7 +4,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { formatVnd, MICRO_VND_PER_VND, parseVnd } from "../../../core/money.ts";
+import { formatVnd, MICRO_VND_PER_VND, parseVnd } from "../../../core/contract/amount.ts";
 import { type AccountsGateway, startAccountsGateway } from "../../support/accounts.ts";
 import { admin, credit, settledWallet } from "../../support/admin.ts";
 import { type BrowserSession, signedUp } from "../../support/browser-session.ts";

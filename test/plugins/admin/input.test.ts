@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { isId, readBody, readQuery } from "../../../core/http/json-input.ts";
-import { Refusal } from "../../../core/refusal.ts";
+import { Refusal } from "../../../core/contract/refusal.ts";
+import { isId, readBody, readQuery } from "../../../core/contract/routes/json-input.ts";
 import { movement, newAccount, newKey, usagePage } from "../../../plugins/admin/input.ts";
 
 const body = (value: unknown) => Buffer.from(JSON.stringify(value));

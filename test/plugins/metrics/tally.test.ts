@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { Call } from "../../../core/call.ts";
-import type { Model } from "../../../core/catalogue.ts";
-import { endpoints } from "../../../core/endpoint.ts";
-import type { CallOutcome } from "../../../core/hot/hot.ts";
-import { Usage } from "../../../core/wire/usage.ts";
+import { Call } from "../../../core/contract/call.ts";
+import type { Model } from "../../../core/contract/catalogue.ts";
+import { endpoints } from "../../../core/contract/endpoint.ts";
+import type { CallOutcome } from "../../../core/contract/hold-store.ts";
+import { Usage } from "../../../core/contract/usage.ts";
 import { Distribution } from "../../../plugins/metrics/distribution.ts";
 import { EndedCalls } from "../../../plugins/metrics/ended-calls.ts";
 import { calls, Tally } from "../../../plugins/metrics/tally.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it, test } from "node:test";
-import { discountBpsAt } from "../../../core/discount.ts";
+import { discountBpsAt } from "../../../core/contract/discount.ts";
 import { dayEndOf } from "../../../plugins/topup/promotions.ts";
 import { admin, createCustomer, credit } from "../../support/admin.ts";
 import { bodies, paths, post } from "../../support/requests.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { Profile } from "../../../core/contract/profile.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
-import type { Profile } from "../../../core/upstream/profile.ts";
 import type { End } from "../../../plugins/translate/stream.ts";
 import { assembleChat } from "./assemble.ts";
 import {

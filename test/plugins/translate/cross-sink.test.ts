@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Call, COMPLETE, type Outcome } from "../../../core/call.ts";
-import { endpoints } from "../../../core/endpoint.ts";
-import { Refusal } from "../../../core/refusal.ts";
+import { Call, COMPLETE, type Outcome } from "../../../core/contract/call.ts";
+import { endpoints } from "../../../core/contract/endpoint.ts";
+import { chatProfile } from "../../../core/contract/profile.ts";
+import { Refusal } from "../../../core/contract/refusal.ts";
 import { ServerEvent } from "../../../core/sse/reader.ts";
-import { chatProfile } from "../../../core/upstream/profile.ts";
 import { ChatToMessagesStream } from "../../../plugins/translate/chat-to-messages/stream.ts";
 import { CrossSink } from "../../../plugins/translate/cross-sink.ts";
 import { messagesContext } from "../../../plugins/translate/messages-to-chat/request.ts";

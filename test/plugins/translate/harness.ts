@@ -1,6 +1,6 @@
+import { chatProfile, messagesProfile, type Profile } from "../../../core/contract/profile.ts";
 import { isObject } from "../../../core/process/json.ts";
 import { type ServerEvent, SseReader } from "../../../core/sse/reader.ts";
-import { chatProfile, messagesProfile, type Profile } from "../../../core/upstream/profile.ts";
 import { chatContext } from "../../../plugins/translate/chat-to-messages/request.ts";
 import { ChatToMessagesStream } from "../../../plugins/translate/chat-to-messages/stream.ts";
 import type { RandomText } from "../../../plugins/translate/ids.ts";

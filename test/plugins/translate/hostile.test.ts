@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import { chatProfile, messagesProfile, type Profile } from "../../../core/contract/profile.ts";
 import { isObject, type JsonObject } from "../../../core/process/json.ts";
-import { chatProfile, messagesProfile, type Profile } from "../../../core/upstream/profile.ts";
 import {
   chatContext,
   chatToMessagesRequest,

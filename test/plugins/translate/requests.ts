@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { chatProfile, messagesProfile, type Profile } from "../../../core/contract/profile.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
-import { chatProfile, messagesProfile, type Profile } from "../../../core/upstream/profile.ts";
 import { chatToMessagesRequest } from "../../../plugins/translate/chat-to-messages/request.ts";
 import { messagesToChatRequest } from "../../../plugins/translate/messages-to-chat/request.ts";
 import { checkChatRequest, checkMessagesRequest } from "./invariants.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { chatProfile, messagesProfile, type Profile } from "../../../core/contract/profile.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
-import { chatProfile, messagesProfile, type Profile } from "../../../core/upstream/profile.ts";
 import { chatContext } from "../../../plugins/translate/chat-to-messages/request.ts";
 import { chatToMessagesResponse } from "../../../plugins/translate/chat-to-messages/response.ts";
 import { messagesContext } from "../../../plugins/translate/messages-to-chat/request.ts";

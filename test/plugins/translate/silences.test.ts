@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it, mock } from "node:test";
-import { Call, COMPLETE, type Outcome } from "../../../core/call.ts";
-import { endpoints } from "../../../core/endpoint.ts";
-import type { Sink } from "../../../core/plugin.ts";
+import { Call, COMPLETE, type Outcome } from "../../../core/contract/call.ts";
+import { endpoints } from "../../../core/contract/endpoint.ts";
+import type { Sink } from "../../../core/contract/plugin.ts";
+import { chatProfile, messagesProfile } from "../../../core/contract/profile.ts";
 import { ServerEvent } from "../../../core/sse/reader.ts";
-import { chatProfile, messagesProfile } from "../../../core/upstream/profile.ts";
 import { chatToMessagesRequest } from "../../../plugins/translate/chat-to-messages/request.ts";
 import { ChatToMessagesStream } from "../../../plugins/translate/chat-to-messages/stream.ts";
 import { CrossSink } from "../../../plugins/translate/cross-sink.ts";

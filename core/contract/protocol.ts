@@ -1,6 +1,6 @@
 import type { JsonObject } from "../process/json.ts";
-import type { Refusal } from "../refusal.ts";
 import type { ServerEvent } from "../sse/reader.ts";
+import type { Refusal } from "./refusal.ts";
 import type { Usage } from "./usage.ts";
 
 /** The protocols that clients and upstreams speak. Image generation and edits share one. */

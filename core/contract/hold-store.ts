@@ -1,4 +1,4 @@
-import type { MicroVnd } from "../money.ts";
+import type { MicroVnd } from "./amount.ts";
 
 export type Awaitable<T> = T | Promise<T>;
 

@@ -1,5 +1,5 @@
-import type { PlainRequest } from "./http/router.ts";
 import { Refusal } from "./refusal.ts";
+import type { PlainRequest } from "./routes/router.ts";
 
 /** Who is signed in. */
 export interface Customer {

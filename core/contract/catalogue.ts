@@ -1,5 +1,5 @@
-import type { MicroVnd } from "./money.ts";
-import type { Profile } from "./upstream/profile.ts";
+import type { MicroVnd } from "./amount.ts";
+import type { Profile } from "./profile.ts";
 
 /** What kind of calls a model serves. Chat models have a standard of their own and serve both. */
 export type Standard = "messages" | "chat" | "images" | "speech";

@@ -1,12 +1,12 @@
+import type { CallerKey } from "../keys.ts";
+import type { JsonObject } from "../process/json.ts";
+import type { MicroVnd } from "./amount.ts";
 import type { Model, Route } from "./catalogue.ts";
 import type { Endpoint } from "./endpoint.ts";
-import type { CallOutcome } from "./hot/hot.ts";
-import type { CallerKey } from "./keys.ts";
-import type { MicroVnd } from "./money.ts";
-import type { JsonObject } from "./process/json.ts";
+import type { CallOutcome } from "./hold-store.ts";
+import type { Protocol } from "./protocol.ts";
 import type { Refusal } from "./refusal.ts";
-import type { Usage } from "./wire/usage.ts";
-import type { Protocol } from "./wire/wire.ts";
+import type { Usage } from "./usage.ts";
 
 /** A part of a multipart body. */
 export interface FormPart {

@@ -1,20 +1,20 @@
+import type { Config } from "../config.ts";
+import type { Keys } from "../keys.ts";
+import type { OperatorActions } from "../ledger/operator-actions.ts";
+import type { OpenCalls } from "../open-calls.ts";
+import type { Clock } from "../process/clock.ts";
+import type { Log } from "../process/log.ts";
+import type { Upstreams } from "../upstream/upstreams.ts";
+import type { Wallets } from "../wallets.ts";
 import type { Call } from "./call.ts";
 import type { Catalogue } from "./catalogue.ts";
-import type { Config } from "./config.ts";
 import type { Customers } from "./customers.ts";
-import type { Gates } from "./gates.ts";
-import type { HotStore } from "./hot/hot.ts";
-import type { RateLimiter } from "./hot/rate-limiter.ts";
-import type { Keys } from "./keys.ts";
-import type { Database } from "./ledger/database.ts";
-import type { Ledger } from "./ledger/ledger.ts";
-import type { OperatorActions } from "./ledger/operator-actions.ts";
+import type { Database } from "./database.ts";
+import type { Gates } from "./guards.ts";
+import type { HotStore } from "./hold-store.ts";
+import type { Ledger } from "./ledger.ts";
 import type { ModelNames } from "./model-names.ts";
-import type { OpenCalls } from "./open-calls.ts";
-import type { Clock } from "./process/clock.ts";
-import type { Log } from "./process/log.ts";
-import type { Upstreams } from "./upstream/upstreams.ts";
-import type { Wallets } from "./wallets.ts";
+import type { RateLimiter } from "./rate-limiter.ts";
 
 /**
  * What the core offers to plugins. One object for the life of the process; what a reload replaces (config,

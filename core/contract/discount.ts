@@ -1,4 +1,4 @@
-import { BASIS_POINTS } from "./money.ts";
+import { BASIS_POINTS } from "./amount.ts";
 
 /** What an account pays less beside its own discount, and until when. */
 export interface Discount {

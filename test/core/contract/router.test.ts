@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Match, Router } from "../../../core/http/router.ts";
+import { type Match, Router } from "../../../core/contract/routes/router.ts";
 
 function routerOf(...routes: readonly string[]): Router {
   const router = new Router();

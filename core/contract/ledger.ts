@@ -1,4 +1,4 @@
-import type { OutboxEntry, WalletSnapshot } from "../hot/hot.ts";
+import type { OutboxEntry, WalletSnapshot } from "./hold-store.ts";
 
 /**
  * The ledger: the durable truth, in Postgres or in an embedded PGlite behind the same SQL and client.

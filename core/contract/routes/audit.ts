@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { objectOf, parseJson } from "../process/json.ts";
+import { objectOf, parseJson } from "../../process/json.ts";
 import type { Refusal } from "../refusal.ts";
 import type { Services } from "../services.ts";
 import { isId } from "./json-input.ts";

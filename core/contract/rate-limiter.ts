@@ -1,4 +1,4 @@
-import type { Awaitable } from "./hot.ts";
+import type { Awaitable } from "./hold-store.ts";
 
 /** Limits per key, shared by all processes that share a hot store. */
 export interface RateLimiter {

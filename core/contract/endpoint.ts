@@ -1,5 +1,5 @@
 import type { Standard } from "./catalogue.ts";
-import type { Protocol } from "./wire/wire.ts";
+import type { Protocol } from "./protocol.ts";
 
 /** One address that takes calls: the protocol its clients speak, and the models that can serve it. */
 export interface Endpoint {

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { cost, discounted, formatVnd, MICRO_VND_MAX, parseVnd } from "../../core/money.ts";
+import {
+  cost,
+  discounted,
+  formatVnd,
+  MICRO_VND_MAX,
+  parseVnd,
+} from "../../../core/contract/amount.ts";
 
 const amount = fc.integer({ min: 0, max: MICRO_VND_MAX });
 

@@ -1,4 +1,4 @@
-import type { Customer } from "../gates.ts";
+import type { Customer } from "../guards.ts";
 import { Refusal, serviceUnavailable } from "../refusal.ts";
 import type { Services } from "../services.ts";
 import { audit } from "./audit.ts";

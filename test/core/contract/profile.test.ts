@@ -7,7 +7,7 @@ import {
   mergeProfiles,
   messagesProfile,
   profile,
-} from "../../../core/upstream/profile.ts";
+} from "../../../core/contract/profile.ts";
 
 describe("profile", () => {
   test("the dialect decides what is not set", () => {

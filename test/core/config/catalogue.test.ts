@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { Catalogue, type Model } from "../../core/catalogue.ts";
-import { readCatalogue } from "../../core/config/catalogue-review.ts";
-import { formatProblems, Problems } from "../../core/config/problem.ts";
-import { readYaml } from "../../core/config/yaml.ts";
-import { packageRoot } from "../../core/process/root.ts";
+import { readCatalogue } from "../../../core/config/catalogue-review.ts";
+import { formatProblems, Problems } from "../../../core/config/problem.ts";
+import { readYaml } from "../../../core/config/yaml.ts";
+import { Catalogue, type Model } from "../../../core/contract/catalogue.ts";
+import { packageRoot } from "../../../core/process/root.ts";
 
 const PROTOCOLS = new Set(["messages", "chat", "responses", "images", "speech"]);
 const UPSTREAMS = [

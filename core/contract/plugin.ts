@@ -1,9 +1,9 @@
 import type { GenericSchema } from "valibot";
+import type { ServerEvent } from "../sse/reader.ts";
 import type { Call, Outcome } from "./call.ts";
-import type { Router } from "./http/router.ts";
 import type { Refusal } from "./refusal.ts";
+import type { Router } from "./routes/router.ts";
 import type { Services } from "./services.ts";
-import type { ServerEvent } from "./sse/reader.ts";
 
 /** A refusal is a value; a throw is a bug, which ends the call with a 500. */
 export type Verdict = Refusal | undefined;
