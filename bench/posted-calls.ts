@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import type { Posting } from "../core/contract/hold-store.ts";
 import { connect, type Sql } from "../core/database/client.ts";
-import { RedisHotStore } from "../core/hot/redis.ts";
+import { RedisHotStore } from "../core/money/redis/store.ts";
 import { newId } from "../core/process/id.ts";
 import { RedisClient } from "../core/redis/client.ts";
 import type { Children } from "./children.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { Drainer } from "../core/drainer.ts";
-import { entryOf } from "../core/hot/entry.ts";
-import { PostgresLedger } from "../core/ledger/postgres.ts";
+import { Drainer } from "../core/money/committer.ts";
+import { entryOf } from "../core/money/entry.ts";
+import { PostgresLedger } from "../core/money/ledger/postgres.ts";
 import type { Children } from "./children.ts";
 import {
   fundAccounts,

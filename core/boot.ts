@@ -1,3 +1,6 @@
+import { KeyChanges } from "./accounts/key-changes.ts";
+import { Keys } from "./accounts/keys.ts";
+import { OperatorActions } from "./accounts/operator-actions.ts";
 import { logCall } from "./call-log.ts";
 import type { Config } from "./config.ts";
 import type { Call } from "./contract/call.ts";
@@ -8,22 +11,19 @@ import { exactNames } from "./contract/model-names.ts";
 import type { Plugin } from "./contract/plugin.ts";
 import { Router } from "./contract/routes/router.ts";
 import type { Services } from "./contract/services.ts";
-import { Drainer } from "./drainer.ts";
 import { httpAddress } from "./http/address.ts";
 import { addHealthRoutes } from "./http/health.ts";
 import { addModelRoutes } from "./http/models.ts";
 import { Server } from "./http/server.ts";
-import { KeyChanges } from "./key-changes.ts";
-import { Keys } from "./keys.ts";
-import { OperatorActions } from "./ledger/operator-actions.ts";
+import { Drainer } from "./money/committer.ts";
+import { createStores } from "./money/stores.ts";
+import { Wallets } from "./money/wallets.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { Pipeline } from "./pipeline.ts";
 import { type Clock, systemClock } from "./process/clock.ts";
 import type { LineLog, Log } from "./process/log.ts";
 import type { Runtime } from "./runtime.ts";
-import { createStores } from "./stores.ts";
 import { Upstreams } from "./upstream/upstreams.ts";
-import { Wallets } from "./wallets.ts";
 
 /** Large enough for the ledger's best rate, and a pause that makes batches of a light load worth a transaction. */
 const SETTLEMENT = { batchEntries: 1000, lingerMs: 250 };

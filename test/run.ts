@@ -18,7 +18,16 @@ const TEST_TIMEOUT_MS = 480_000;
 const SLOWEST_SHOWN = 15;
 /** Folders and files, relative to this one, of tests that run under this Node only. */
 const ONCE = [
-  ...["bench/", "chaos/", "core/hot/redis/", "core/ledger/", "core/settlement", "deploy/", "e2e/"],
+  ...[
+    "bench/",
+    "chaos/",
+    "core/redis/",
+    "core/money/redis/",
+    "core/money/ledger/",
+    "core/money/settlement",
+    "deploy/",
+    "e2e/",
+  ],
   ...["plugins/accounts/", "plugins/admin/", "plugins/dashboard/", "plugins/demo/"],
   ...["plugins/maintenance/", "plugins/metrics/", "plugins/topup/"],
 ];

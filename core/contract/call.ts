@@ -1,4 +1,4 @@
-import type { CallerKey } from "../keys.ts";
+import type { CallerKey } from "../accounts/keys.ts";
 import type { JsonObject } from "../process/json.ts";
 import type { MicroVnd } from "./amount.ts";
 import type { Model, Route } from "./catalogue.ts";

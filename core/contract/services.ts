@@ -1,11 +1,11 @@
+import type { Keys } from "../accounts/keys.ts";
+import type { OperatorActions } from "../accounts/operator-actions.ts";
 import type { Config } from "../config.ts";
-import type { Keys } from "../keys.ts";
-import type { OperatorActions } from "../ledger/operator-actions.ts";
+import type { Wallets } from "../money/wallets.ts";
 import type { OpenCalls } from "../open-calls.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import type { Upstreams } from "../upstream/upstreams.ts";
-import type { Wallets } from "../wallets.ts";
 import type { Call } from "./call.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { Customers } from "./customers.ts";

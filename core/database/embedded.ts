@@ -1,5 +1,5 @@
 import { mkdirSync, realpathSync } from "node:fs";
-import { PostgresLedger } from "../ledger/postgres.ts";
+import { PostgresLedger } from "../money/ledger/postgres.ts";
 import type { Clock } from "../process/clock.ts";
 import { shortSocketPath } from "../process/lock.ts";
 import type { Log } from "../process/log.ts";

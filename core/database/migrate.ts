@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { packageRoot } from "../process/root.ts";
 import { type Sql, sqlState } from "./client.ts";
 
-const FOLDER = join(packageRoot, "core/ledger/migrations");
+const FOLDER = join(packageRoot, "core/money/ledger/migrations");
 /** Any number does, as long as nothing else in the database locks it. Held until the script's transaction ends. */
 const LOCK = "select pg_advisory_xact_lock(7305301);";
 const UNIQUE_VIOLATION = "23505";

@@ -1,7 +1,7 @@
 import { Cluster, Redis } from "ioredis";
 import { Batch } from "./batch.ts";
 import { Silence } from "./reply-timeout.ts";
-import type { Script } from "./scripts.ts";
+import type { Script } from "./script.ts";
 
 const CONNECT_TIMEOUT_MS = 1_000;
 const RECONNECT_MS_MIN = 25;

@@ -1,6 +1,6 @@
+import { KEY_PREFIX } from "../../core/accounts/keys.ts";
 import type { Database } from "../../core/contract/database.ts";
 import { isId } from "../../core/contract/routes/json-input.ts";
-import { KEY_PREFIX } from "../../core/keys.ts";
 
 export interface AccountRow {
   readonly id: string;

@@ -5,8 +5,8 @@ import { isId, readBody } from "../../core/contract/routes/json-input.ts";
 import { conflict, done, type OperatorRoute } from "../../core/contract/routes/json-route.ts";
 import type { PlainResponse } from "../../core/contract/routes/router.ts";
 import type { Services } from "../../core/contract/services.ts";
-import type { ReconcileRow } from "../../core/reconcile.ts";
-import type { WalletBalances } from "../../core/wallets.ts";
+import type { ReconcileRow } from "../../core/money/reconcile.ts";
+import type { WalletBalances } from "../../core/money/wallets.ts";
 import { adjustment, movement } from "./input.ts";
 import { unknownAccount } from "./unknown.ts";
 

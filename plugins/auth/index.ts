@@ -1,7 +1,7 @@
+import type { CallerKey } from "../../core/accounts/keys.ts";
 import type { Plugin, Verdict } from "../../core/contract/plugin.ts";
 import { accountSuspended, Refusal, serviceUnavailable } from "../../core/contract/refusal.ts";
 import type { Services } from "../../core/contract/services.ts";
-import type { CallerKey } from "../../core/keys.ts";
 import { QuietLog } from "../../core/process/throttled-log.ts";
 
 const KEY_CHARACTERS_MAX = 512;

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { CallerKey } from "../../core/accounts/keys.ts";
 import { formatVnd, type MicroVnd } from "../../core/contract/amount.ts";
 import type { Call, Held, UpstreamRequest } from "../../core/contract/call.ts";
 import type { Model } from "../../core/contract/catalogue.ts";
@@ -9,10 +10,9 @@ import type { AwaitableVerdict, Plugin, Sink, Verdict } from "../../core/contrac
 import { accountSuspended, Refusal, serviceUnavailable } from "../../core/contract/refusal.ts";
 import type { Services } from "../../core/contract/services.ts";
 import { httpAddress } from "../../core/http/address.ts";
-import type { CallerKey } from "../../core/keys.ts";
+import type { WalletHold } from "../../core/money/wallets.ts";
 import { failpoint } from "../../core/process/failpoint.ts";
 import { QuietLog } from "../../core/process/throttled-log.ts";
-import type { WalletHold } from "../../core/wallets.ts";
 import { wires } from "../../core/wire/index.ts";
 import { chargeOf, postingOf } from "./charge.ts";
 import { Extender } from "./extender.ts";

@@ -59,7 +59,7 @@ describe("a short run of chaos", { concurrency: true }, () => {
         cpSync(join(packageRoot, folder), join(copy, folder), { recursive: true });
       }
       symlinkSync(join(packageRoot, "node_modules"), join(copy, "node_modules"));
-      const script = join(copy, "core", "hot", "lua", "post.lua");
+      const script = join(copy, "core", "money", "redis", "lua", "post.lua");
       const source = readFileSync(script, "utf8");
       assert.equal(source.split(GUARD).length, 2, "the line that makes a post idempotent is there");
       writeFileSync(script, source.replace(GUARD, "if false then"));

@@ -16,7 +16,7 @@ export async function migrateAll(sql: Sql): Promise<void> {
 export function migrationsHash(): string {
   const hash = createHash("sha256");
   const folders = [
-    join(packageRoot, "core", "ledger", "migrations"),
+    join(packageRoot, "core", "money", "ledger", "migrations"),
     ...pluginsWithTables().map((plugin) => migrationsOf(plugin)),
   ];
   for (const folder of folders) {

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import type { KeySealer } from "../../../core/accounts/keys.ts";
 import type { SealedKey } from "../../../core/contract/ledger.ts";
-import type { KeySealer } from "../../../core/keys.ts";
 import type { MasterKey } from "./master-keys.ts";
 
 const ALGORITHM = "aes-256-gcm";

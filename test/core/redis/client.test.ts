@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { membersScript } from "../../../core/money/redis/scripts.ts";
 import { RedisAway, RedisClient } from "../../../core/redis/client.ts";
-import { membersScript } from "../../../core/redis/scripts.ts";
 import { startRedisCluster, startRedisServer } from "../../support/redis.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startRedisServer } from "../../support/redis.ts";
-import { startStore } from "../hot/redis/store.ts";
+import { startStore } from "../money/redis/store.ts";
 
 test("a redis that forgets keys when it is full is refused at the start", async () => {
   const server = await startRedisServer();

@@ -1,0 +1,55 @@
+import type { Ledger } from "../contract/ledger.ts";
+import type { Clock } from "../process/clock.ts";
+import type { Log } from "../process/log.ts";
+import { Pulse } from "../process/periodic.ts";
+import type { Keys } from "./keys.ts";
+
+const PAUSE_MS = 1_000;
+/** A change counts from its statement, but can be seen only from its commit, which comes a little later. */
+const COMMIT_MS_MAX = 5_000;
+
+/**
+ * Looks every second for accounts and keys that another process has changed (suspended, revoked, another discount
+ * or limit) and has this one forget what it knew of them. For ledgers that several processes share.
+ */
+export class KeyChanges {
+  private readonly pulse: Pulse;
+  private readonly ledger: Ledger;
+  private readonly keys: Keys;
+  private readonly clock: Clock;
+  private readonly log: Log;
+  private lookedAtMs: number;
+  private isBlind = false;
+
+  constructor(ledger: Ledger, keys: Keys, clock: Clock, log: Log) {
+    this.ledger = ledger;
+    this.keys = keys;
+    this.clock = clock;
+    this.log = log;
+    this.lookedAtMs = clock.monotonic();
+    this.pulse = new Pulse(() => this.look());
+  }
+
+  start(): void {
+    this.pulse.start();
+  }
+
+  stop(): Promise<void> {
+    return this.pulse.stop();
+  }
+
+  private async look(): Promise<number> {
+    const nowMs = this.clock.monotonic();
+    try {
+      const accounts = await this.ledger.changedAccounts(nowMs - this.lookedAtMs + COMMIT_MS_MAX);
+      for (const accountId of accounts) this.keys.forgetAccount(accountId);
+      this.lookedAtMs = nowMs;
+      this.isBlind = false;
+    } catch (error) {
+      // Known keys stay good while the ledger is away; what changed meanwhile is found when it is back.
+      if (!this.isBlind) this.log.warn({ err: error }, "changes of keys cannot be looked for");
+      this.isBlind = true;
+    }
+    return PAUSE_MS;
+  }
+}

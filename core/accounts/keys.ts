@@ -1,0 +1,221 @@
+import { hash, randomBytes } from "node:crypto";
+import type { Discount, DiscountSource } from "../contract/discount.ts";
+import type { HotStore } from "../contract/hold-store.ts";
+import type { Account, KeyRecord, Ledger, SealedKey } from "../contract/ledger.ts";
+import type { Clock } from "../process/clock.ts";
+import { newId } from "../process/id.ts";
+import type { Log } from "../process/log.ts";
+import { QuietLog } from "../process/throttled-log.ts";
+import { isLate } from "../process/timeout.ts";
+
+/** A key of the ledger is read again after this long, in the background. */
+const FRESH_MS = 30_000;
+/** Known keys outlive an outage of the ledger by this much; revocation does not depend on it. */
+const STALE_MS = 3_600_000;
+/** Strings that are no key are remembered briefly, so that guessing does not load the ledger. */
+const UNKNOWN_MS = 5_000;
+/** A call does not wait longer than this for its key; one that comes later finds what was read. */
+const READ_TIMEOUT_MS = 1_000;
+const CACHE_ENTRIES_MAX = 100_000;
+
+/** Keys begin with this, so that scanners for leaked secrets recognise them. */
+export const KEY_PREFIX = "tg-";
+const KEY_RANDOM_BYTES = 30;
+const SHOWN_CHARACTERS = 10;
+
+/** A key with what its account has earned, as of one reading. */
+export interface CallerKey extends KeyRecord {
+  readonly discounts: readonly Discount[];
+}
+
+interface Cached {
+  key: CallerKey | undefined;
+  readAtMs: number;
+  reading: Promise<CallerKey | undefined> | undefined;
+}
+
+/** Encrypts keys for their owners. Only who seals can open: the core keeps what it is given. */
+export interface KeySealer {
+  seal(keyId: string, accountId: string, secret: string): SealedKey;
+}
+
+export type NewKeyResult =
+  | { readonly kind: "created"; readonly id: string; readonly key: string; readonly prefix: string }
+  | { readonly kind: "no_account" }
+  | { readonly kind: "too_many_keys" };
+
+/** API keys: made, looked up by their SHA-256, revoked at once. */
+export class Keys {
+  private readonly ledger: Ledger;
+  private readonly hot: HotStore;
+  private readonly clock: Clock;
+  private readonly log: QuietLog;
+  /** By the SHA-256 of the key, in hexadecimal. */
+  private readonly cache = new Map<string, Cached>();
+  /** Seals every key that is made from now on; without one a key's text is gone once it was shown. */
+  sealer: KeySealer | undefined = undefined;
+  /** By the name of the plugin that grants them; asked whenever a key is read. */
+  readonly discountSources = new Map<string, DiscountSource>();
+
+  constructor(ledger: Ledger, hot: HotStore, clock: Clock, log: Log) {
+    this.ledger = ledger;
+    this.hot = hot;
+    this.clock = clock;
+    this.log = new QuietLog(log);
+  }
+
+  /**
+   * The record of a key, revoked ones included; undefined where there is none. Answers at once for keys
+   * seen lately. Rejects where the ledger is away and the key is not known here.
+   */
+  find(secret: string): CallerKey | undefined | Promise<CallerKey | undefined> {
+    const name = hash("sha256", secret, "hex");
+    const cached = this.cache.get(name);
+    if (!cached) return this.readSoon(name, this.remember(name));
+    const ageMs = this.clock.monotonic() - cached.readAtMs;
+    if (cached.key === undefined)
+      return ageMs < UNKNOWN_MS ? undefined : this.readSoon(name, cached);
+    if (ageMs >= STALE_MS) return this.readSoon(name, cached);
+    if (ageMs >= FRESH_MS) this.refresh(name, cached);
+    return cached.key;
+  }
+
+  async create(accountId: string, name: string, activeKeysMax: number): Promise<NewKeyResult> {
+    const secret = KEY_PREFIX + randomBytes(KEY_RANDOM_BYTES).toString("base64url");
+    const prefix = secret.slice(0, SHOWN_CHARACTERS);
+    const id = newId(this.clock.now());
+    const result = await this.ledger.createKey({
+      id,
+      accountId,
+      name,
+      hash: Buffer.from(hash("sha256", secret, "hex"), "hex"),
+      prefix,
+      activeKeysMax,
+      sealed: this.sealer?.seal(id, accountId, secret) ?? null,
+    });
+    return result === "created" ? { kind: "created", id, key: secret, prefix } : { kind: result };
+  }
+
+  /** From the moment this resolves the key is refused everywhere. False where there is no such key. */
+  async revoke(keyId: string): Promise<boolean> {
+    const key = await this.ledger.revokeKey(keyId);
+    if (!key) return false;
+    // First what cannot fail: while the hot store is away, this process at least knows.
+    this.cache.delete(key.hash.toString("hex"));
+    await this.hot.revoke(keyId);
+    return true;
+  }
+
+  /**
+   * Suspends an account or takes it back. From the moment this resolves no call of a suspended one gets a hold,
+   * in any process. False where there is no such account.
+   */
+  async setAccountStatus(accountId: string, status: Account["status"]): Promise<boolean> {
+    const keyIds = await this.ledger.setAccountStatus(accountId, status);
+    if (!keyIds) return false;
+    this.forgetAccount(accountId);
+    // All at once: what a hot store that is away could not be told of, it is told when it is back.
+    const { hot } = this;
+    const mark = (keyId: string) =>
+      status === "suspended" ? hot.revoke(keyId) : hot.restore(keyId);
+    await Promise.all(keyIds.map(mark));
+    return true;
+  }
+
+  /**
+   * Why the hot store has refused a key: its record as the ledger has it now. A key that is good after all, since
+   * its account was suspended by one process and taken back by another, is good everywhere from now on.
+   */
+  async refused(key: KeyRecord): Promise<CallerKey | undefined> {
+    const name = key.hash.toString("hex");
+    this.cache.delete(name);
+    const now = await this.read(name, this.remember(name));
+    if (now?.status === "active" && now.accountStatus === "active") await this.hot.restore(now.id);
+    return now;
+  }
+
+  /**
+   * The key as it is after a credit that came since it was read: read from the ledger again. Where that does
+   * not answer within a second the key is as it was, since a call is worth more than its discount.
+   */
+  async renew(key: CallerKey): Promise<CallerKey> {
+    const reading = this.readSince(key).catch((error: unknown) => {
+      this.log.warn({ err: error }, "a key could not be read after a credit");
+      return key;
+    });
+    return (await isLate(reading, READ_TIMEOUT_MS)) ? key : reading;
+  }
+
+  /** Forgets what is known of an account's keys: its discount or status has changed. */
+  forgetAccount(accountId: string): void {
+    for (const [name, cached] of this.cache) {
+      if (cached.key?.accountId === accountId) this.cache.delete(name);
+    }
+  }
+
+  private remember(name: string): Cached {
+    if (this.cache.size >= CACHE_ENTRIES_MAX) {
+      // A Map keeps the order of insertion: the oldest entry goes.
+      const oldest = this.cache.keys().next();
+      if (!oldest.done) this.cache.delete(oldest.value);
+    }
+    const cached: Cached = {
+      key: undefined,
+      readAtMs: Number.NEGATIVE_INFINITY,
+      reading: undefined,
+    };
+    this.cache.set(name, cached);
+    return cached;
+  }
+
+  private async readSoon(name: string, cached: Cached): Promise<CallerKey | undefined> {
+    const reading = this.read(name, cached);
+    if (!(await isLate(reading, READ_TIMEOUT_MS))) return reading;
+    throw new Error(`the ledger did not answer within ${READ_TIMEOUT_MS} ms`);
+  }
+
+  private async readSince(before: CallerKey): Promise<CallerKey> {
+    const name = before.hash.toString("hex");
+    const cached = this.cache.get(name) ?? this.remember(name);
+    let now = await this.read(name, cached);
+    // A reading that was under way may have missed the credit; one that begins now has not.
+    if (now?.creditVersion === before.creditVersion) now = await this.read(name, cached);
+    return now ?? before;
+  }
+
+  /** The credits are counted before the discounts are looked up, so these are never the older ones. */
+  private async readKey(name: string): Promise<CallerKey | undefined> {
+    const key = await this.ledger.keyByHash(Buffer.from(name, "hex"));
+    if (key === undefined) return undefined;
+    const sources = [...this.discountSources.values()];
+    const earned = await Promise.all(sources.map((source) => source(key.accountId)));
+    return Object.assign(key, { discounts: earned.flat() });
+  }
+
+  /** Concurrent calls with one key share one reading. */
+  private read(name: string, cached: Cached): Promise<CallerKey | undefined> {
+    cached.reading ??= this.readKey(name).then(
+      (key) => {
+        cached.reading = undefined;
+        cached.key = key;
+        cached.readAtMs = this.clock.monotonic();
+        return key;
+      },
+      (error: unknown) => {
+        cached.reading = undefined;
+        if (cached.key === undefined) this.cache.delete(name);
+        throw error;
+      },
+    );
+    return cached.reading;
+  }
+
+  private refresh(name: string, cached: Cached): void {
+    if (cached.reading) return;
+    this.read(name, cached).catch((error: unknown) => {
+      // The key stays good; the next call past a fresh period asks again.
+      cached.readAtMs += FRESH_MS;
+      this.log.warn({ err: error }, "a key could not be read again from the ledger");
+    });
+  }
+}

@@ -1,0 +1,44 @@
+import type { Rate, RateLimiter } from "../contract/rate-limiter.ts";
+import type { Clock } from "../process/clock.ts";
+import { gcra } from "./gcra.ts";
+
+const SWEEP_AT = 10_000;
+
+/** Rate limits of one process, in memory: gone with it, which at worst allows a burst after a restart. */
+export class EmbeddedRateLimiter implements RateLimiter {
+  private readonly clock: Clock;
+  private readonly arrivals = new Map<string, number>();
+  private readonly running = new Map<string, Set<string>>();
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  take(keyId: string, perMinute: number, burst: number): Rate {
+    const nowMs = this.clock.monotonic();
+    const rate = gcra(this.arrivals.get(keyId), nowMs, perMinute, burst);
+    if (this.arrivals.size >= SWEEP_AT && !this.arrivals.has(keyId)) this.sweep(nowMs);
+    this.arrivals.set(keyId, rate.arrivalMs);
+    return rate;
+  }
+
+  enter(keyId: string, callId: string, max: number): boolean {
+    const calls = this.running.get(keyId) ?? new Set<string>();
+    if (calls.size >= max) return false;
+    calls.add(callId);
+    this.running.set(keyId, calls);
+    return true;
+  }
+
+  leave(keyId: string, callId: string): void {
+    const calls = this.running.get(keyId);
+    if (calls?.delete(callId) && calls.size === 0) this.running.delete(keyId);
+  }
+
+  /** A key whose arrival time has passed has its whole burst again: as if it had never been seen. */
+  private sweep(nowMs: number): void {
+    for (const [keyId, arrivalMs] of this.arrivals) {
+      if (arrivalMs <= nowMs) this.arrivals.delete(keyId);
+    }
+  }
+}

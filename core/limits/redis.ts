@@ -1,0 +1,78 @@
+import type { Rate, RateLimiter } from "../contract/rate-limiter.ts";
+import { bucketIndexOf, bucketName } from "../redis/buckets.ts";
+import type { RedisClient } from "../redis/client.ts";
+import { listOf, numberOf } from "../redis/reply.ts";
+import { readLua, script } from "../redis/script.ts";
+
+const takeScript = script(readLua("core/limits/take.lua"));
+const enterScript = script(readLua("core/limits/enter.lua"));
+
+const MINUTE_MS = 60_000;
+/** A running call is counted for this long after its process was last heard of. */
+const LEASE_MS = 30_000;
+const RENEW_MS = 10_000;
+
+/**
+ * Rate limits in Redis, shared by all gateways, by the clock of Redis. Calls that run are leases: they lapse
+ * with their process. While Redis is away everything is allowed, since no call gets past its hold then.
+ */
+export class RedisRateLimiter implements RateLimiter {
+  private readonly client: RedisClient;
+  private readonly prefix: string;
+  private readonly running = new Map<string, string>();
+  private renewal: NodeJS.Timeout | undefined;
+
+  constructor(client: RedisClient, prefix: string) {
+    this.client = client;
+    this.prefix = prefix;
+  }
+
+  async take(keyId: string, perMinute: number, burst: number): Promise<Rate> {
+    const args = [String(MINUTE_MS / perMinute), String(burst)];
+    try {
+      const reply = await this.client.run(takeScript, [this.key("rate", keyId)], args);
+      const [allowed, remaining, resetMs, retryMs] = listOf(reply);
+      return {
+        allowed: allowed === 1,
+        remaining: numberOf(remaining),
+        resetMs: numberOf(resetMs),
+        retryMs: numberOf(retryMs),
+      };
+    } catch {
+      return { allowed: true, remaining: burst, resetMs: 0, retryMs: 0 };
+    }
+  }
+
+  async enter(keyId: string, callId: string, max: number): Promise<boolean> {
+    try {
+      const entered = await this.renew(keyId, callId, max);
+      if (entered) this.running.set(callId, keyId);
+      this.renewal ??= setInterval(() => this.renewAll(), RENEW_MS).unref();
+      return entered;
+    } catch {
+      return true;
+    }
+  }
+
+  async leave(keyId: string, callId: string): Promise<void> {
+    this.running.delete(callId);
+    // Where this fails the lease lapses by itself.
+    await this.client.call("ZREM", this.key("running", keyId), callId).catch(() => {});
+  }
+
+  private async renew(keyId: string, callId: string, max: number): Promise<boolean> {
+    const keys = [this.key("running", keyId)];
+    const args = [callId, String(max), String(LEASE_MS)];
+    return (await this.client.run(enterScript, keys, args)) === 1;
+  }
+
+  private renewAll(): void {
+    for (const [callId, keyId] of this.running) {
+      this.renew(keyId, callId, Number.MAX_SAFE_INTEGER).catch(() => {});
+    }
+  }
+
+  private key(what: string, keyId: string): string {
+    return `${this.prefix}:{${bucketName(bucketIndexOf(keyId))}}:${what}:${keyId}`;
+  }
+}

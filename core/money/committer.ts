@@ -1,0 +1,159 @@
+import type { HotStore, OutboxEntry } from "../contract/hold-store.ts";
+import { EntryRefused, type Ledger } from "../contract/ledger.ts";
+import { failpoint } from "../process/failpoint.ts";
+import type { Log } from "../process/log.ts";
+
+const READ_WAIT_MS = 250;
+const LINGER_MS_PER_CALL = 25;
+const RETRY_MS_MIN = 50;
+const RETRY_MS_MAX = 2_000;
+
+export interface DrainerOptions {
+  readonly hot: HotStore;
+  readonly ledger: Ledger;
+  readonly log: Log;
+  /** Calls settled in one transaction, at most. */
+  readonly batchEntries: number;
+  /**
+   * Pause after a batch that was not full, so that the next one is worth a transaction; shorter after a few calls,
+   * which are most likely all there is.
+   */
+  readonly lingerMs: number;
+}
+
+/**
+ * Moves posted calls from the outbox to the ledger: read, settle, acknowledge. A crash between two of
+ * these settles the same calls again, which changes nothing. While the ledger is away everything waits.
+ */
+export class Drainer {
+  private readonly options: DrainerOptions;
+  private running: Promise<void> | undefined;
+  private stopAt = Number.POSITIVE_INFINITY;
+  private stopping = false;
+  private wake: (() => void) | undefined;
+  private failures = 0;
+  private settled = 0;
+  private parked = 0;
+
+  constructor(options: DrainerOptions) {
+    this.options = options;
+  }
+
+  /** Counts since the start, for metrics. `failing` is true while the ledger or the hot store is away. */
+  get status(): { settledCalls: number; quarantinedCalls: number; failing: boolean } {
+    return {
+      settledCalls: this.settled,
+      quarantinedCalls: this.parked,
+      failing: this.failures > 0,
+    };
+  }
+
+  start(): void {
+    this.running ??= this.run();
+  }
+
+  /** Settles what is left, for `limitMs` at most; the rest stays in the outbox for the next start. */
+  async stop(limitMs: number): Promise<void> {
+    if (this.running === undefined) return;
+    this.stopping = true;
+    this.stopAt = performance.now() + limitMs;
+    this.wake?.();
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, limitMs);
+    });
+    await Promise.race([this.running, late]);
+    clearTimeout(timer);
+    const left = this.options.hot.backlog();
+    if (left > 0) this.options.log.warn({ calls: left }, "stopped before all calls were settled");
+  }
+
+  private async run(): Promise<void> {
+    const { batchEntries, lingerMs } = this.options;
+    while (performance.now() < this.stopAt) {
+      const read = await this.step();
+      if (this.stopping && read === 0) return;
+      if (read === undefined) await this.sleep(this.retryMs());
+      else if (read > 0 && read < batchEntries) {
+        await this.sleep(Math.min(lingerMs, read * LINGER_MS_PER_CALL));
+      }
+    }
+  }
+
+  /** One batch; answers its size, or undefined where it must be tried again. */
+  private async step(): Promise<number | undefined> {
+    const { hot, batchEntries } = this.options;
+    try {
+      const entries = await hot.read(batchEntries, this.stopping ? 0 : READ_WAIT_MS);
+      if (entries.length > 0) {
+        failpoint("drain.read");
+        await this.settle(entries);
+        failpoint("drain.settled");
+        await hot.acknowledge(entries);
+        failpoint("drain.acknowledged");
+        this.settled += entries.length;
+        this.recovered();
+      }
+      return entries.length;
+    } catch (error) {
+      this.failed(error);
+      return undefined;
+    }
+  }
+
+  /** Settles a batch; where the ledger refuses one entry for good, halves it until that one is alone. */
+  private async settle(entries: readonly OutboxEntry[]): Promise<void> {
+    try {
+      await this.options.ledger.settle(entries);
+    } catch (error) {
+      if (!(error instanceof EntryRefused)) throw error;
+      const [entry] = entries;
+      if (entries.length === 1 && entry !== undefined) return this.park(entry, error);
+      const middle = entries.length >> 1;
+      await this.settle(entries.slice(0, middle));
+      await this.settle(entries.slice(middle));
+    }
+  }
+
+  private async park(entry: OutboxEntry, error: EntryRefused): Promise<void> {
+    await this.options.ledger.quarantine(entry, error.message);
+    this.parked += 1;
+    const { callId, accountId } = entry.posting;
+    this.options.log.error(
+      { callId, accountId, chargedMicroVnd: entry.chargedMicroVnd, err: error },
+      "a call cannot be settled and was put into quarantine: reconcile shows its charge as drift",
+    );
+  }
+
+  /** The first failure is told and then every one that doubles their number: no log storm in a long outage. */
+  private failed(error: unknown): void {
+    this.failures += 1;
+    if ((this.failures & (this.failures - 1)) !== 0) return;
+    this.options.log.warn(
+      { err: error, failures: this.failures, waiting: this.options.hot.backlog() },
+      "calls cannot be settled now; they wait",
+    );
+  }
+
+  private recovered(): void {
+    if (this.failures > 0) this.options.log.info({ failures: this.failures }, "calls settle again");
+    this.failures = 0;
+  }
+
+  private retryMs(): number {
+    return Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(10, this.failures - 1));
+  }
+
+  private sleep(ms: number): Promise<void> {
+    if (this.stopping) return new Promise((resolve) => setTimeout(resolve, Math.min(ms, 50)));
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        this.wake = undefined;
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      this.wake = done;
+    });
+  }
+}

@@ -1,0 +1,65 @@
+import type { OutboxEntry } from "../../contract/hold-store.ts";
+
+interface Waiting {
+  entries: number;
+  readonly settled: Promise<void>;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * Posted calls that a start has found in the journal. Their wallets are not open, so they are in no
+ * `pending`, and the ledger may have them already or not: until each is acknowledged, a reading of
+ * their wallet would be off by them or not, and nobody could tell.
+ */
+export class Replay {
+  private readonly byAccount = new Map<string, Waiting>();
+  private readonly lastPosition: number;
+
+  constructor(entries: readonly OutboxEntry[]) {
+    for (const entry of entries) {
+      const { accountId } = entry.posting;
+      const waiting = this.byAccount.get(accountId) ?? begin();
+      waiting.entries += 1;
+      this.byAccount.set(accountId, waiting);
+    }
+    this.lastPosition = Number(entries.at(-1)?.entryId ?? 0);
+  }
+
+  /** Resolves once every replayed call of the account is in the ledger; at once where there is none. */
+  settled(accountId: string): Promise<void> {
+    return this.byAccount.get(accountId)?.settled ?? Promise.resolve();
+  }
+
+  /** Counts an acknowledged entry out; false where it is not a replayed one. */
+  settle(entry: OutboxEntry): boolean {
+    if (Number(entry.entryId) > this.lastPosition) return false;
+    const { accountId } = entry.posting;
+    const waiting = this.byAccount.get(accountId);
+    if (waiting === undefined) return true;
+    waiting.entries -= 1;
+    if (waiting.entries === 0) {
+      this.byAccount.delete(accountId);
+      waiting.resolve();
+    }
+    return true;
+  }
+
+  /** Ends all waiting: the store stops, and the journal keeps the rest for the next start. */
+  abandon(): void {
+    for (const waiting of this.byAccount.values()) waiting.reject(new Error("the store stops"));
+    this.byAccount.clear();
+  }
+}
+
+function begin(): Waiting {
+  let resolve = () => {};
+  let reject: (error: Error) => void = () => {};
+  const settled = new Promise<void>((onResolve, onReject) => {
+    resolve = onResolve;
+    reject = onReject;
+  });
+  // Where nobody waits, giving up is no unhandled rejection.
+  settled.catch(() => {});
+  return { entries: 0, settled, resolve, reject };
+}

@@ -1,0 +1,105 @@
+import { closeSync, fsyncSync, ftruncateSync, openSync, readdirSync, unlinkSync } from "node:fs";
+import { join } from "node:path";
+import type { Log } from "../../process/log.ts";
+import {
+  DamagedSegment,
+  type JournalRecord,
+  readSegment,
+  type SegmentContents,
+} from "./segment.ts";
+
+const EXTENSION = ".journal";
+const SET_ASIDE = `${EXTENSION}.damaged`;
+
+export interface SegmentFile {
+  readonly path: string;
+  readonly bytes: number;
+  readonly lastPosition: number;
+}
+
+export interface RecoveredJournal {
+  /** Oldest first; each holds at least one record. */
+  readonly segments: SegmentFile[];
+  readonly records: JournalRecord[];
+}
+
+/** A whole segment, or the end of one, is not where it was left. */
+export class MissingRecords extends Error {
+  constructor(folder: string, expected: number, found: number) {
+    super(
+      `the journal in ${folder} goes from record ${expected - 1} to record ${found}: calls that were ` +
+        "served and may not be charged yet are missing, so the gateway does not start. Restore the " +
+        `segment; or create an empty file ${segmentName(expected)}.damaged there to start without it.`,
+    );
+    this.name = "MissingRecords";
+  }
+}
+
+/** The name of a segment is the position of its first record, so that names sort in order. */
+export function segmentName(firstPosition: number): string {
+  return `${String(firstPosition).padStart(16, "0")}${EXTENSION}`;
+}
+
+/**
+ * Reads all segments in order and cuts a torn end off the newest. Throws DamagedSegment or
+ * MissingRecords where anything else is not as it was written: nothing is ever skipped silently.
+ */
+export function recoverJournal(folder: string, log: Log): RecoveredJournal {
+  const names = readdirSync(folder).filter(isSegment).sort();
+  const segments: SegmentFile[] = [];
+  const records: JournalRecord[] = [];
+  // Unknown at first, since older segments were deleted, and after one that the operator has set aside.
+  let expected: number | undefined;
+  for (const name of names) {
+    const path = join(folder, name);
+    if (name.endsWith(SET_ASIDE)) {
+      log.error({ path }, "a segment is set aside as damaged: the calls in it are not settled");
+      expected = undefined;
+      continue;
+    }
+    const contents = readSegment(path);
+    if (contents.soundBytes < contents.fileBytes) {
+      if (name !== names.at(-1)) throw new DamagedSegment(path, contents);
+      cutTornEnd(path, contents, log);
+    }
+    const first = contents.records[0];
+    const last = contents.records.at(-1);
+    if (first === undefined || last === undefined) {
+      unlinkSync(path);
+      continue;
+    }
+    if (expected !== undefined && first.position !== expected) {
+      throw new MissingRecords(folder, expected, first.position);
+    }
+    for (const record of contents.records) records.push(record);
+    segments.push({ path, bytes: contents.soundBytes, lastPosition: last.position });
+    expected = last.position + 1;
+  }
+  return { segments, records };
+}
+
+/** Makes the names in a folder survive a loss of power. */
+export function syncFolder(folder: string): void {
+  const fd = openSync(folder, "r");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function isSegment(name: string): boolean {
+  return name.endsWith(EXTENSION) || name.endsWith(SET_ASIDE);
+}
+
+function cutTornEnd(path: string, contents: SegmentContents, log: Log): void {
+  const bytes = contents.fileBytes - contents.soundBytes;
+  log.warn({ path, bytes }, "cut a record that a crash had left half written");
+  const fd = openSync(path, "r+");
+  try {
+    ftruncateSync(fd, contents.soundBytes);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

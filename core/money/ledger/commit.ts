@@ -1,0 +1,78 @@
+import type { OutboxEntry, Posting } from "../../contract/hold-store.ts";
+import { EntryRefused } from "../../contract/ledger.ts";
+import { type Sql, sqlState } from "../../database/client.ts";
+import { makeUsagePartition } from "./usage.ts";
+
+/** Outside these years a start of a call is a fault, and would only make partitions that nobody wants. */
+const AT_MIN = Date.UTC(2020, 0);
+const AT_MAX = Date.UTC(2100, 0);
+const DAY_MS = 86_400_000;
+
+const SETTLE = "select settle_calls($1::text::uuid[], $2::text::json)";
+/** The statement is one transaction: where the call is refused, it stays where it is. */
+const SETTLE_QUARANTINED = `with retried as (delete from quarantine where call_id = $3) ${SETTLE}`;
+
+export interface Settle {
+  batch(entries: readonly OutboxEntry[]): Promise<void>;
+  /** Settles an entry and takes it out of quarantine. */
+  quarantined(entry: OutboxEntry): Promise<void>;
+}
+
+/** Settles batches, each in one transaction: see `settle_calls` in the migrations. */
+export function createSettle(sql: Sql): Settle {
+  /** Days since the Unix epoch whose partition is known to be there. */
+  const days = new Set<number>();
+
+  async function makePartitions(postings: readonly Posting[]): Promise<void> {
+    for (const { callId, at } of postings) {
+      if (!(at >= AT_MIN && at < AT_MAX)) {
+        throw new EntryRefused(`call ${callId} began at ${at}, which is no time`);
+      }
+      const day = Math.floor(at / DAY_MS);
+      if (days.has(day)) continue;
+      await makeUsagePartition(sql, new Date(at).toISOString());
+      days.add(day);
+    }
+  }
+
+  async function settle(
+    entries: readonly OutboxEntry[],
+    statement: string,
+    ...more: string[]
+  ): Promise<void> {
+    const fresh = onceEach(entries);
+    if (fresh.length === 0) return;
+    const accountIds = [...new Set(fresh.map((entry) => entry.posting.accountId))];
+    try {
+      await makePartitions(fresh.map((entry) => entry.posting));
+      await sql.query(statement, [
+        `{${accountIds.join(",")}}`,
+        `[${fresh.map((entry) => entry.text).join(",")}]`,
+        ...more,
+      ]);
+    } catch (error) {
+      throw isRefusal(error) ? new EntryRefused(String(error), { cause: error }) : error;
+    }
+  }
+
+  return {
+    batch: (entries) => settle(entries, SETTLE),
+    quarantined: (entry) => settle([entry], SETTLE_QUARANTINED, entry.posting.callId),
+  };
+}
+
+/** The entries of a batch, each call once: the first post of a call counts. */
+function onceEach(entries: readonly OutboxEntry[]): OutboxEntry[] {
+  const seen = new Set<string>();
+  return entries.filter(({ posting }) => {
+    if (seen.has(posting.callId)) return false;
+    seen.add(posting.callId);
+    return true;
+  });
+}
+
+/** Bad data (class 22) and broken constraints (23): the same batch would fail again. */
+function isRefusal(error: unknown): boolean {
+  const state = sqlState(error);
+  return state !== undefined && (state.startsWith("22") || state.startsWith("23"));
+}

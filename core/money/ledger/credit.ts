@@ -1,0 +1,64 @@
+import { MICRO_VND_MAX } from "../../contract/amount.ts";
+import type { WalletSnapshot } from "../../contract/hold-store.ts";
+import type { Credit, CreditResult } from "../../contract/ledger.ts";
+import type { Sql } from "../../database/client.ts";
+import { quarantinedSum } from "./quarantine.ts";
+
+const AMOUNT_MAX = BigInt(MICRO_VND_MAX);
+
+type Outcome =
+  | "credited"
+  | "repeated"
+  | "no_account"
+  | "reference_conflict"
+  | "below_zero"
+  | "out_of_range";
+
+/** One movement other than a call, in one transaction: see `credit_wallet` in the migrations. */
+export async function credit(sql: Sql, movement: Credit): Promise<CreditResult> {
+  const { accountId, kind, amountMicroVnd, reference, reason } = movement;
+  if (amountMicroVnd > AMOUNT_MAX) return { kind: "out_of_range" };
+  if (amountMicroVnd < -AMOUNT_MAX) return { kind: "below_zero" };
+  const [row] = await sql.query<{ outcome: Outcome }>(
+    "select credit_wallet($1, $2, $3, $4, $5) as outcome",
+    [accountId, kind, amountMicroVnd, reference, reason],
+  );
+  const outcome = row?.outcome ?? "no_account";
+  if (outcome !== "credited" && outcome !== "repeated") return { kind: outcome };
+  return creditedWallet(sql, accountId, outcome === "credited");
+}
+
+/** What `credit` answers where the reference is known; undefined where it is not. */
+export async function credited(sql: Sql, movement: Credit): Promise<CreditResult | undefined> {
+  const { accountId, kind, amountMicroVnd, reference } = movement;
+  const [earlier] = await sql.query<{ account_id: string; kind: string; amount: bigint }>(
+    "select account_id, kind, amount from ledger_entries where reference = $1",
+    [reference],
+  );
+  if (earlier === undefined) return undefined;
+  const isSame =
+    earlier.account_id === accountId && earlier.kind === kind && earlier.amount === amountMicroVnd;
+  return isSame ? creditedWallet(sql, accountId, false) : { kind: "reference_conflict" };
+}
+
+/** The wallet, without what calls in quarantine have taken; undefined where there is no such account. */
+export async function readWallet(sql: Sql, accountId: string): Promise<WalletSnapshot | undefined> {
+  const [wallet] = await sql.query<WalletSnapshot>(
+    `select account_id as "accountId",
+      greatest(0, balance - ${quarantinedSum("wallets.account_id")}) as "balanceMicroVnd",
+      credit_version as "creditVersion", credited as "creditedMicroVnd"
+    from wallets where account_id = $1`,
+    [accountId],
+  );
+  return wallet;
+}
+
+/** Read after the movement was committed: it has this one, and perhaps later ones, which is as good. */
+async function creditedWallet(
+  sql: Sql,
+  accountId: string,
+  applied: boolean,
+): Promise<CreditResult> {
+  const wallet = await readWallet(sql, accountId);
+  return wallet === undefined ? { kind: "no_account" } : { kind: "credited", applied, wallet };
+}

@@ -1,0 +1,190 @@
+import {
+  account,
+  accounts,
+  changedAccounts,
+  createAccount,
+  setAccountStatus,
+} from "../../accounts/account-rows.ts";
+import { createKey, keyByHash, revokeKey } from "../../accounts/key-rows.ts";
+import { type Database, databaseOf } from "../../contract/database.ts";
+import type { OutboxEntry, WalletSnapshot } from "../../contract/hold-store.ts";
+import type {
+  Account,
+  Credit,
+  CreditResult,
+  KeyRecord,
+  Ledger,
+  LedgerSum,
+  NewKey,
+  QuarantinedCall,
+  UsageQuery,
+  UsageRecord,
+} from "../../contract/ledger.ts";
+import { isUuid, type Sql } from "../../database/client.ts";
+import { migrate } from "../../database/migrate.ts";
+import type { Clock } from "../../process/clock.ts";
+import type { Log } from "../../process/log.ts";
+import { createSettle, type Settle } from "./commit.ts";
+import { credit, credited, readWallet } from "./credit.ts";
+import { quarantine, quarantined, quarantinedCall, quarantineList } from "./quarantine.ts";
+import { sum, sums } from "./sums.ts";
+import { hasCall, makeUsagePartitions, usage } from "./usage.ts";
+
+const DAY_MS = 86_400_000;
+const MONTHS_AHEAD = 2;
+const STOP_TIMEOUT_S = 5;
+
+export interface PostgresLedgerOptions {
+  /** Owned by the ledger from now on: `stop` closes it. */
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The ledger in Postgres: each operation is a file of its own beside this one. */
+export class PostgresLedger implements Ledger {
+  private readonly sql: Sql;
+  private readonly clock: Clock;
+  private readonly log: Log;
+  private readonly settling: Settle;
+  private timer: NodeJS.Timeout | undefined;
+
+  /** For plugins with tables of their own; there once the ledger has started. */
+  readonly database: Database;
+
+  constructor(options: PostgresLedgerOptions) {
+    this.sql = options.sql;
+    this.database = databaseOf(options.sql);
+    this.clock = options.clock;
+    this.log = options.log;
+    this.settling = createSettle(options.sql);
+  }
+
+  async start(): Promise<void> {
+    const applied = await migrate(this.sql);
+    if (applied.length > 0) this.log.info({ applied }, "migrated the ledger");
+    await this.makePartitions();
+    this.timer = setInterval(() => this.makePartitionsSoon(), DAY_MS);
+    this.timer.unref();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await this.sql.end(STOP_TIMEOUT_S);
+  }
+
+  async ping(timeoutMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const error = new Error(`the ledger did not answer within ${timeoutMs} ms`);
+      timer = setTimeout(() => reject(error), timeoutMs);
+    });
+    try {
+      await Promise.race([this.sql.query("select 1"), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  settle(entries: readonly OutboxEntry[]): Promise<void> {
+    return this.settling.batch(entries);
+  }
+
+  quarantine(entry: OutboxEntry, reason: string): Promise<void> {
+    return quarantine(this.sql, entry, reason);
+  }
+
+  quarantined(): Promise<number> {
+    return quarantined(this.sql);
+  }
+
+  quarantineList(limit: number): Promise<QuarantinedCall[]> {
+    return quarantineList(this.sql, limit);
+  }
+
+  async settleQuarantined(callId: string): Promise<boolean> {
+    const call = await quarantinedCall(this.sql, callId);
+    if (call === undefined) return false;
+    await this.settling.quarantined(call.entry);
+    return true;
+  }
+
+  hasCall(call: { readonly callId: string; readonly at: number }): Promise<boolean> {
+    return hasCall(this.sql, call);
+  }
+
+  async credit(movement: Credit): Promise<CreditResult> {
+    if (!isUuid(movement.accountId)) return { kind: "no_account" };
+    return credit(this.sql, movement);
+  }
+
+  async credited(movement: Credit): Promise<CreditResult | undefined> {
+    if (!isUuid(movement.accountId)) return { kind: "no_account" };
+    return credited(this.sql, movement);
+  }
+
+  async wallet(accountId: string): Promise<WalletSnapshot | undefined> {
+    if (!isUuid(accountId)) return undefined;
+    return readWallet(this.sql, accountId);
+  }
+
+  createAccount(account: { id: string; email: string }): Promise<"created" | "email_taken"> {
+    return createAccount(this.sql, account);
+  }
+
+  accounts(): Promise<Account[]> {
+    return accounts(this.sql);
+  }
+
+  async account(id: string): Promise<Account | undefined> {
+    if (!isUuid(id)) return undefined;
+    return account(this.sql, id);
+  }
+
+  async setAccountStatus(id: string, status: Account["status"]): Promise<string[] | undefined> {
+    if (!isUuid(id)) return undefined;
+    return setAccountStatus(this.sql, id, status);
+  }
+
+  changedAccounts(withinMs: number): Promise<string[]> {
+    return changedAccounts(this.sql, withinMs);
+  }
+
+  async createKey(key: NewKey): Promise<"created" | "no_account" | "too_many_keys"> {
+    if (!isUuid(key.accountId)) return "no_account";
+    return createKey(this.sql, key);
+  }
+
+  keyByHash(hash: Buffer): Promise<KeyRecord | undefined> {
+    return keyByHash(this.sql, hash);
+  }
+
+  async revokeKey(keyId: string): Promise<KeyRecord | undefined> {
+    if (!isUuid(keyId)) return undefined;
+    return revokeKey(this.sql, keyId);
+  }
+
+  async usage(query: UsageQuery): Promise<UsageRecord[]> {
+    if (!isUuid(query.accountId)) return [];
+    return usage(this.sql, query);
+  }
+
+  sums(isQuick = false): AsyncIterable<LedgerSum> {
+    return sums(this.sql, isQuick);
+  }
+
+  async sum(accountId: string): Promise<LedgerSum | undefined> {
+    if (!isUuid(accountId)) return undefined;
+    return sum(this.sql, accountId);
+  }
+
+  private makePartitions(): Promise<void> {
+    return makeUsagePartitions(this.sql, new Date(this.clock.now()), MONTHS_AHEAD);
+  }
+
+  private makePartitionsSoon(): void {
+    this.makePartitions().catch((error: unknown) => {
+      this.log.error({ err: error }, "cannot make partitions ahead; a settlement makes its own");
+    });
+  }
+}

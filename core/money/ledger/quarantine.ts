@@ -1,0 +1,57 @@
+import type { OutboxEntry } from "../../contract/hold-store.ts";
+import type { QuarantinedCall } from "../../contract/ledger.ts";
+import type { Sql } from "../../database/client.ts";
+import { decodeEntry } from "../entry.ts";
+
+const REASON_CHARACTERS_MAX = 2_000;
+
+interface Row {
+  readonly entry: string;
+  readonly error: string;
+  readonly at: Date;
+}
+
+/** µđ that calls in quarantine have taken from the wallet of `account`, an expression of SQL. */
+export function quarantinedSum(account: string): string {
+  return `(select coalesce(sum(charged), 0)::bigint from quarantine where quarantine.account_id = ${account}::text)`;
+}
+
+/** Keeps an entry that the ledger refuses, with the reason. */
+export async function quarantine(sql: Sql, entry: OutboxEntry, reason: string): Promise<void> {
+  const { callId, accountId } = entry.posting;
+  await sql.query(
+    `insert into quarantine (call_id, account_id, charged, entry, error) values ($1, $2, $3, $4, $5)
+    on conflict (call_id) do nothing`,
+    [callId, accountId, entry.chargedMicroVnd, entry.text, reason.slice(0, REASON_CHARACTERS_MAX)],
+  );
+}
+
+export async function quarantined(sql: Sql): Promise<number> {
+  const [row] = await sql.query<{ calls: number }>(
+    "select count(*)::integer as calls from quarantine",
+  );
+  return row?.calls ?? 0;
+}
+
+/** The entries, oldest first. */
+export async function quarantineList(sql: Sql, limit: number): Promise<QuarantinedCall[]> {
+  const rows = await sql.query<Row>(
+    "select entry, error, at from quarantine order by at, call_id limit $1",
+    [limit],
+  );
+  return rows.map(readRow);
+}
+
+export async function quarantinedCall(
+  sql: Sql,
+  callId: string,
+): Promise<QuarantinedCall | undefined> {
+  const [row] = await sql.query<Row>("select entry, error, at from quarantine where call_id = $1", [
+    callId,
+  ]);
+  return row && readRow(row);
+}
+
+function readRow({ entry, error, at }: Row): QuarantinedCall {
+  return { entry: decodeEntry("quarantine", entry), reason: error, since: at };
+}

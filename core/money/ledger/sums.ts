@@ -1,0 +1,48 @@
+import type { LedgerSum } from "../../contract/ledger.ts";
+import type { Sql } from "../../database/client.ts";
+import { quarantinedSum } from "./quarantine.ts";
+
+const PAGE = 1_000;
+const FIRST = "00000000-0000-0000-0000-000000000000";
+
+const SUM = `(
+    select coalesce(sum(amount), 0)::bigint from ledger_entries entry
+    where entry.account_id = wallet.account_id
+  )`;
+const LAST = `coalesce((
+    select balance_after from ledger_entries entry
+    where entry.account_id = wallet.account_id order by id desc limit 1
+  ), 0)::bigint`;
+
+/** All figures come from one statement and so from one instant. */
+function columns(entries: string): string {
+  const quarantined = quarantinedSum("wallet.account_id");
+  return `account_id as "accountId", balance as "balanceMicroVnd",
+    ${entries} as "entriesMicroVnd", ${quarantined} as "quarantinedMicroVnd"`;
+}
+
+/** All wallets in pages, so that neither memory nor a connection is held for long. */
+export async function* sums(sql: Sql, isQuick: boolean): AsyncGenerator<LedgerSum> {
+  let after = FIRST;
+  for (;;) {
+    const page = await sql.query<LedgerSum>(
+      `select ${columns(isQuick ? LAST : SUM)} from (
+        select account_id, balance from wallets where account_id > $1 order by account_id limit $2
+      ) wallet
+      order by account_id`,
+      [after, PAGE],
+    );
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return;
+    after = last.accountId;
+  }
+}
+
+export async function sum(sql: Sql, accountId: string): Promise<LedgerSum | undefined> {
+  const [found] = await sql.query<LedgerSum>(
+    `select ${columns(SUM)} from wallets wallet where account_id = $1`,
+    [accountId],
+  );
+  return found;
+}

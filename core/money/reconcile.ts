@@ -1,0 +1,84 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Balances, HotStore } from "../contract/hold-store.ts";
+import type { Ledger, LedgerSum } from "../contract/ledger.ts";
+
+const WALLETS_AT_ONCE = 50;
+const ATTEMPTS = 20;
+const PAUSE_MS = 25;
+
+/** One wallet: ledger sum = ledger balance = available + held + pending, or the drift says by how much not. */
+export interface ReconcileRow {
+  readonly accountId: string;
+  /** Sum of all ledger rows, µđ. */
+  readonly ledgerSumMicroVnd: bigint;
+  /** The balance that the ledger keeps beside them, µđ. */
+  readonly balanceMicroVnd: bigint;
+  readonly availableMicroVnd: bigint;
+  readonly heldMicroVnd: bigint;
+  readonly pendingMicroVnd: bigint;
+  /** What the hot store has more than the ledger, else the balance more than the sum; 0 where all agree. */
+  readonly driftMicroVnd: bigint;
+}
+
+/**
+ * Compares both stores wallet by wallet while calls go on; a wallet that seems off is looked at again. A quick
+ * comparison takes the balance after a wallet's last ledger row for the sum of all its rows.
+ */
+export async function* reconcile(
+  hot: HotStore,
+  ledger: Ledger,
+  { isQuick = false } = {},
+): AsyncGenerator<ReconcileRow> {
+  const look = async (sum: LedgerSum) => {
+    const row = compare(sum, await hot.balances(sum.accountId));
+    return row.driftMicroVnd === 0n ? row : lookAgain(row, hot, ledger);
+  };
+  let some: LedgerSum[] = [];
+  for await (const sum of ledger.sums(isQuick)) {
+    some.push(sum);
+    if (some.length < WALLETS_AT_ONCE) continue;
+    yield* await Promise.all(some.map(look));
+    some = [];
+  }
+  yield* await Promise.all(some.map(look));
+}
+
+/**
+ * The stores cannot be read at one instant, and a call moves from one to the other: it is committed in the
+ * ledger a moment before it leaves `pending`. So a reading of the hot store counts only between two equal
+ * readings of the ledger, and a drift only where it is there every time: a real one does not go away.
+ */
+async function lookAgain(first: ReconcileRow, hot: HotStore, ledger: Ledger) {
+  let row = first;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const before = await ledger.sum(first.accountId);
+    const balances = await hot.balances(first.accountId);
+    const after = await ledger.sum(first.accountId);
+    if (before === undefined || after === undefined) return row;
+    row = compare(after, balances);
+    const stoodStill =
+      before.entriesMicroVnd === after.entriesMicroVnd &&
+      before.balanceMicroVnd === after.balanceMicroVnd;
+    if (stoodStill && row.driftMicroVnd === 0n) return row;
+    await delay(PAUSE_MS);
+  }
+  return row;
+}
+
+/** A wallet that is not open has in the hot store what it would be opened with. */
+function compare(sum: LedgerSum, hot: Balances | undefined): ReconcileRow {
+  const { balanceMicroVnd, quarantinedMicroVnd } = sum;
+  const available = hot ? BigInt(hot.availableMicroVnd) : balanceMicroVnd - quarantinedMicroVnd;
+  const held = BigInt(hot?.heldMicroVnd ?? 0);
+  const pending = BigInt(hot?.pendingMicroVnd ?? 0);
+  const drift = available + held + pending - sum.entriesMicroVnd;
+  return {
+    accountId: sum.accountId,
+    ledgerSumMicroVnd: sum.entriesMicroVnd,
+    balanceMicroVnd: sum.balanceMicroVnd,
+    availableMicroVnd: available,
+    heldMicroVnd: held,
+    pendingMicroVnd: pending,
+    driftMicroVnd: drift === 0n ? sum.balanceMicroVnd - sum.entriesMicroVnd : drift,
+  };
+}

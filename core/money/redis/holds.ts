@@ -1,0 +1,150 @@
+import { requireMicroVnd } from "../../contract/amount.ts";
+import type {
+  ExtendRequest,
+  ExtendResult,
+  HoldRequest,
+  HoldResult,
+  WalletSnapshot,
+} from "../../contract/hold-store.ts";
+import { asMember, isJoining } from "./as-member.ts";
+import { asReply, type Bucket, type Reply } from "./bucket.ts";
+import type { BucketMap } from "./bucket-map.ts";
+import { amountOf } from "./view.ts";
+import type { RedisWallets } from "./wallets.ts";
+
+export interface HoldsOptions {
+  readonly buckets: BucketMap;
+  readonly wallets: RedisWallets;
+  /** Reads a wallet from the ledger. */
+  readonly readWallet: (accountId: string) => Promise<WalletSnapshot | undefined>;
+  /** Why no hold is taken now, with so many that run already. */
+  readonly refusal: (openHolds: number) => string | undefined;
+}
+
+/** A hold of a call that runs in this process. */
+interface OpenHold {
+  readonly bucket: Bucket;
+  readonly keyId: string;
+  /** Of the bucket, when the hold was taken: one of an earlier epoch is gone. */
+  epoch: string;
+}
+
+/** Money set aside for the calls that run in this process. */
+export class Holds {
+  private readonly options: HoldsOptions;
+  private readonly open = new Map<string, OpenHold>();
+
+  constructor(options: HoldsOptions) {
+    this.options = options;
+  }
+
+  hold(request: HoldRequest): HoldResult | Promise<HoldResult> {
+    const { callId, accountId, keyId } = request;
+    requireMicroVnd(request.amountMicroVnd);
+    requireMicroVnd(request.floorMicroVnd);
+    const bucket = this.options.buckets.of(accountId);
+    if (bucket.state === "joining") return { kind: "unknown" };
+    if (bucket.state === "away") return { kind: "unavailable", reason: "redis is away" };
+    const reason = this.options.refusal(this.open.size);
+    if (reason !== undefined) return { kind: "unavailable", reason };
+    const known = this.open.get(callId);
+    const { epoch } = bucket;
+    if (known === undefined) this.open.set(callId, { bucket, keyId, epoch });
+    else known.epoch = epoch;
+    return this.send(bucket, request).catch((error: unknown) => {
+      // Whether it was taken nobody knows; a later audit gives back what no call here holds.
+      this.open.delete(callId);
+      return isJoining(error) ? { kind: "unknown" } : unavailable(error);
+    });
+  }
+
+  extend(request: ExtendRequest): Promise<ExtendResult> {
+    requireMicroVnd(request.totalMicroVnd);
+    requireMicroVnd(request.floorMicroVnd);
+    const bucket = this.options.buckets.of(request.accountId);
+    return asMember(bucket, async () => {
+      // Looked up at each attempt: the hold may go while the bucket is joined again.
+      const hold = this.open.get(request.callId);
+      if (hold === undefined) return { kind: "gone" };
+      if (hold.epoch !== bucket.epoch) return this.holdAgain(request, hold);
+      const { callId, totalMicroVnd, floorMicroVnd } = request;
+      const args = [callId, String(totalMicroVnd), String(floorMicroVnd)];
+      const [kind, amount] = await bucket.run("extend", [], args, asReply);
+      if (kind === "held") return { kind, amountMicroVnd: amountOf(amount) };
+      if (kind === "short") return { kind, availableMicroVnd: amountOf(amount) };
+      return { kind: "gone" };
+    });
+  }
+
+  async void(callId: string, accountId: string): Promise<void> {
+    this.open.delete(callId);
+    const bucket = this.options.buckets.of(accountId);
+    // Where this fails, an audit gives the hold back.
+    if (bucket.state === "ready") await bucket.run("void", [], [callId], asReply).catch(() => {});
+  }
+
+  /** The call holds nothing any more: it was posted, or its movement is done. */
+  over(callId: string): void {
+    this.open.delete(callId);
+  }
+
+  /** The leases of this process have ended: all its holds in the bucket are gone. */
+  lapse(bucket: Bucket): void {
+    for (const [callId, hold] of this.open) {
+      if (hold.bucket === bucket) this.open.delete(callId);
+    }
+  }
+
+  /** Gives back holds in the name of this process that none of its calls has; `held` are all of them. */
+  async audit(bucket: Bucket, held: readonly string[]): Promise<void> {
+    const lost = held.filter((callId) => !this.open.has(callId));
+    await Promise.all(lost.map((callId) => bucket.run("void", [], [callId], asReply)));
+  }
+
+  private send(bucket: Bucket, request: HoldRequest): Promise<HoldResult> {
+    const { callId, accountId, keyId, amountMicroVnd, floorMicroVnd, creditVersion } = request;
+    // Money that an operator takes away is not given back because a process ends: it has no key, and no lease.
+    const holder = keyId === "" ? "" : bucket.process;
+    const amounts = [String(amountMicroVnd), String(floorMicroVnd)];
+    const version = creditVersion === undefined ? "" : String(creditVersion);
+    const args = [callId, accountId, keyId, ...amounts, holder, version];
+    return bucket.run("hold", [bucket.revokedKey], args, (reply) => {
+      const result = readHold(reply);
+      if (result.kind !== "held") this.open.delete(callId);
+      return result;
+    });
+  }
+
+  /** Redis has lost the hold of a call that runs: the call goes on where its wallet affords it anew. */
+  private async holdAgain(request: ExtendRequest, hold: OpenHold): Promise<ExtendResult> {
+    const { callId, accountId, totalMicroVnd, floorMicroVnd } = request;
+    const { bucket, keyId } = hold;
+    const amounts = { amountMicroVnd: totalMicroVnd, floorMicroVnd };
+    const { wallets, readWallet } = this.options;
+    await wallets.open(accountId, () => readWallet(accountId));
+    const result = await this.send(bucket, { callId, accountId, keyId, ...amounts });
+    if (result.kind === "held") hold.epoch = bucket.epoch;
+    if (result.kind === "held" || result.kind === "short") return result;
+    return { kind: "gone" };
+  }
+}
+
+function readHold([kind, amount]: Reply): HoldResult {
+  switch (kind) {
+    case "held":
+      return { kind, amountMicroVnd: amountOf(amount) };
+    case "short":
+      return { kind, availableMicroVnd: amountOf(amount) };
+    case "revoked":
+    case "stale":
+    case "unknown":
+      return { kind };
+    default:
+      throw new Error(`redis answered ${String(kind)} to a hold`);
+  }
+}
+
+function unavailable(error: unknown): HoldResult {
+  const why = error instanceof Error ? error.message : String(error);
+  return { kind: "unavailable", reason: `redis is away: ${why}` };
+}

@@ -1,0 +1,109 @@
+import { MICRO_VND_MAX, requireMicroVnd } from "../../contract/amount.ts";
+import type { Balances, CreditTotal, WalletSnapshot } from "../../contract/hold-store.ts";
+import { failpoint } from "../../process/failpoint.ts";
+import type { RedisClient } from "../../redis/client.ts";
+import { listOf, textOf } from "../../redis/reply.ts";
+import { asMember, isJoining, whenReady } from "./as-member.ts";
+import { asReply, type Bucket } from "./bucket.ts";
+import type { BucketMap } from "./bucket-map.ts";
+
+const OPEN_ATTEMPTS = 3;
+/** Fields, of which each wallet has five. */
+const PAGE = "1000";
+
+/** The wallets in Redis: opened from the ledger, credited, read. */
+export class RedisWallets {
+  private readonly client: RedisClient;
+  private readonly buckets: BucketMap;
+  private readonly opening = new Map<string, Promise<boolean>>();
+
+  constructor(client: RedisClient, buckets: BucketMap) {
+    this.client = client;
+    this.buckets = buckets;
+  }
+
+  /** As the hot store's; calls that need one wallet at once share its opening. */
+  open(accountId: string, read: () => Promise<WalletSnapshot | undefined>): Promise<boolean> {
+    const running = this.opening.get(accountId);
+    if (running !== undefined) return running;
+    const opening = this.install(accountId, read).finally(() => this.opening.delete(accountId));
+    this.opening.set(accountId, opening);
+    return opening;
+  }
+
+  async credit(movement: CreditTotal): Promise<void> {
+    const { accountId, creditVersion, creditedMicroVnd, releasedCallId } = movement;
+    const bucket = this.buckets.of(accountId);
+    const args = [
+      accountId,
+      String(creditVersion),
+      String(creditedMicroVnd),
+      releasedCallId ?? "",
+      String(MICRO_VND_MAX),
+    ];
+    const [kind] = await asMember(bucket, () => bucket.run("credit", [], args, asReply));
+    if (kind === "range") throw new RangeError(`account ${accountId} would hold too much money`);
+  }
+
+  async balances(accountId: string): Promise<Balances | undefined> {
+    const bucket = this.buckets.of(accountId);
+    await whenReady(bucket);
+    return this.read(bucket, accountId);
+  }
+
+  /** The ids of accounts whose wallets are open, page by page. */
+  async *all(): AsyncGenerator<string[]> {
+    for (const bucket of this.buckets.all) {
+      await whenReady(bucket);
+      let cursor = "0";
+      do {
+        const args = [bucket.walletsKey, cursor, "MATCH", "*:a", "COUNT", PAGE];
+        const [next, fields] = listOf(await this.client.call("HSCAN", ...args));
+        cursor = textOf(next);
+        const names = listOf(fields).filter((_, at) => at % 2 === 0);
+        yield names.map((field) => textOf(field).slice(0, -":a".length));
+      } while (cursor !== "0");
+    }
+  }
+
+  private async install(
+    accountId: string,
+    read: () => Promise<WalletSnapshot | undefined>,
+  ): Promise<boolean> {
+    const bucket = this.buckets.of(accountId);
+    for (let attempt = 1; ; attempt += 1) {
+      await bucket.whenOpen();
+      if ((await this.read(bucket, accountId)) !== undefined) return true;
+      // Whatever other processes still keep is in the ledger, or this bucket would not be open; and no call
+      // can be posted for a wallet that is not. So a reading that begins now has all of them.
+      const snapshot = await read();
+      if (snapshot === undefined) return false;
+      failpoint("wallet.read");
+      const balance = Number(snapshot.balanceMicroVnd);
+      requireMicroVnd(balance);
+      try {
+        const { creditVersion, creditedMicroVnd } = snapshot;
+        const args = [accountId, String(balance), String(creditVersion), String(creditedMicroVnd)];
+        const [kind] = await bucket.run("install", [bucket.openKey], args, asReply);
+        failpoint("wallet.installed");
+        if (kind === "open") return true;
+      } catch (error) {
+        if (!isJoining(error)) throw error;
+      }
+      if (attempt >= OPEN_ATTEMPTS) throw new Error(`the wallet of ${accountId} changes too fast`);
+    }
+  }
+
+  private async read(bucket: Bucket, accountId: string): Promise<Balances | undefined> {
+    const fields = ["a", "h", "p"].map((part) => `${accountId}:${part}`);
+    const [available, held, pending] = listOf(
+      await this.client.call("HMGET", bucket.walletsKey, ...fields),
+    );
+    if (typeof available !== "string") return undefined;
+    return {
+      availableMicroVnd: Number(available),
+      heldMicroVnd: Number(textOf(held)),
+      pendingMicroVnd: Number(textOf(pending)),
+    };
+  }
+}

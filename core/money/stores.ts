@@ -1,0 +1,93 @@
+import { join } from "node:path";
+import type { Config } from "../config.ts";
+import type { Database } from "../contract/database.ts";
+import type { HotStore } from "../contract/hold-store.ts";
+import type { Ledger } from "../contract/ledger.ts";
+import type { RateLimiter } from "../contract/rate-limiter.ts";
+import { connect } from "../database/client.ts";
+import { EmbeddedLedger } from "../database/embedded.ts";
+import { EmbeddedRateLimiter } from "../limits/embedded.ts";
+import type { Clock } from "../process/clock.ts";
+import type { Log } from "../process/log.ts";
+import { EmbeddedHotStore } from "./embedded/store.ts";
+import { PostgresLedger } from "./ledger/postgres.ts";
+
+/** Posted calls that may wait for the ledger: at some 1.3 KB each, about 260 MB. */
+const OUTBOX_ENTRIES_MAX = 200_000;
+const JOURNAL_BYTES_MAX = 1024 * 1024 * 1024;
+
+export interface Stores {
+  readonly hot: HotStore;
+  readonly rateLimiter: RateLimiter;
+  readonly ledger: Ledger;
+  /** The same database, for plugins. */
+  readonly database: Database;
+}
+
+/** Where `stores.hot` names Redis; a change would leave every wallet and every outbox behind. */
+const REDIS_PREFIX = "tollgate";
+/** With the hold's answer after that of the rate limiter, a call is refused within a second. */
+const REDIS_TIMEOUT_MS = 450;
+const SPOOL_BYTES_MAX = 256 * 1024 * 1024;
+
+/** The stores that a config names, not started yet. */
+export async function createStores(config: Config, clock: Clock, log: Log): Promise<Stores> {
+  const { data, hot } = config.stores;
+  const ledger = createLedger(config, clock, log);
+  const { database } = ledger;
+  if (hot !== "embedded")
+    return { ...(await createRedis(hot, data, ledger, log)), ledger, database };
+  return {
+    hot: new EmbeddedHotStore({
+      journal: { folder: join(data, "journal"), bytesMax: JOURNAL_BYTES_MAX, sync: false, log },
+      outboxEntriesMax: OUTBOX_ENTRIES_MAX,
+    }),
+    rateLimiter: new EmbeddedRateLimiter(clock),
+    ledger,
+    database,
+  };
+}
+
+/** Loads the client for Redis only where there is one: it takes 20 MB, and a small gateway has none. */
+async function createRedis(
+  servers: string | readonly string[],
+  data: string,
+  ledger: Ledger,
+  log: Log,
+): Promise<Omit<Stores, "ledger" | "database">> {
+  const [{ RedisClient }, { RedisRateLimiter }, { truthOf }, { RedisHotStore }] = await Promise.all(
+    [
+      import("../redis/client.ts"),
+      import("../limits/redis.ts"),
+      import("./redis/ledger-lookup.ts"),
+      import("./redis/store.ts"),
+    ],
+  );
+  const client = new RedisClient(servers, REDIS_TIMEOUT_MS);
+  const hot = new RedisHotStore({
+    client,
+    prefix: REDIS_PREFIX,
+    spool: { folder: join(data, "spool"), bytesMax: SPOOL_BYTES_MAX, log },
+    outboxEntriesMax: OUTBOX_ENTRIES_MAX,
+    truth: truthOf(ledger),
+    log,
+  });
+  return { hot, rateLimiter: new RedisRateLimiter(client, REDIS_PREFIX) };
+}
+
+function createLedger(config: Config, clock: Clock, log: Log): PostgresLedger {
+  const { data, ledger } = config.stores;
+  if (ledger === "embedded") {
+    return new EmbeddedLedger({ folder: join(data, "ledger"), clock, log });
+  }
+  return new PostgresLedger({
+    sql: connect({
+      server: { url: ledger },
+      connectionsMax: 10,
+      statementTimeoutMs: 30_000,
+      log,
+    }),
+    clock,
+    log,
+  });
+}

@@ -1,0 +1,257 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { MICRO_VND_MAX } from "../contract/amount.ts";
+import type {
+  Awaitable,
+  Balances,
+  ExtendRequest,
+  ExtendResult,
+  HoldRequest,
+  HoldResult,
+  HotStore,
+  Posted,
+  Posting,
+  WalletSnapshot,
+} from "../contract/hold-store.ts";
+import type { Credit, CreditResult, Ledger } from "../contract/ledger.ts";
+import { failpoint } from "../process/failpoint.ts";
+import { PostGroup } from "./post-group.ts";
+import { type ReconcileRow, reconcile } from "./reconcile.ts";
+
+/** A first call waits this long for its wallet to be read from the ledger. */
+const OPEN_TIMEOUT_MS = 1_000;
+const OPEN_ATTEMPTS = 3;
+const TELL_AGAIN_MS = 1_000;
+const CATCH_UP_ATTEMPTS = 60;
+const CATCH_UP_RETRY_MS = 500;
+
+export type WalletHold =
+  | Exclude<HoldResult, { kind: "unknown" }>
+  /** The ledger has no such account. */
+  | { readonly kind: "no_account" };
+
+export interface WalletBalances extends Balances {
+  /** What the ledger has, or will have once all holds are given back: the sum of the three parts. */
+  readonly balanceMicroVnd: number;
+}
+
+/** Wallets in both stores: hot for calls, in the ledger for good. */
+export class Wallets {
+  private readonly hot: HotStore;
+  private readonly ledger: Ledger;
+  /** Where posts of one turn go together. */
+  private readonly group: PostGroup | undefined;
+  /** The last movement of each account that has one under way, so that the next waits for it. */
+  private readonly movements = new Map<string, Promise<unknown>>();
+  /** Movements that the ledger has, and the hot store could not be told of yet. */
+  private readonly untold = new Set<string>();
+
+  constructor(stores: { readonly hot: HotStore; readonly ledger: Ledger }) {
+    this.hot = stores.hot;
+    this.ledger = stores.ledger;
+    this.group = PostGroup.of(stores.hot);
+  }
+
+  /** Brings open wallets up to movements that were committed when a process died before telling the hot store. */
+  async start(): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.catchUp();
+      } catch (error) {
+        // A store that goes away for a moment is no reason to start from the beginning.
+        if (attempt >= CATCH_UP_ATTEMPTS) throw error;
+        await delay(CATCH_UP_RETRY_MS);
+      }
+    }
+  }
+
+  /** As the hot store's; reads the wallet from the ledger first where it is not open. */
+  hold(request: HoldRequest): Awaitable<WalletHold> {
+    const held = this.hot.hold(request);
+    if (held instanceof Promise) {
+      return held.then((result) => (result.kind === "unknown" ? this.openFor(request) : result));
+    }
+    return held.kind === "unknown" ? this.openFor(request) : held;
+  }
+
+  extend(request: ExtendRequest): Awaitable<ExtendResult> {
+    return this.hot.extend(request);
+  }
+
+  post(posting: Posting): Awaitable<Posted> {
+    return this.group === undefined ? this.hot.post(posting) : this.group.add(posting);
+  }
+
+  void(callId: string, accountId: string): Awaitable<void> {
+    return this.hot.void(callId, accountId);
+  }
+
+  /**
+   * Commits a movement to the ledger, then makes it spendable. Rejects where a store is away; whatever
+   * had happened by then, the same movement sent again completes it.
+   */
+  credit(movement: Credit): Promise<CreditResult> {
+    return this.oneAtATime(movement.accountId, () =>
+      movement.amountMicroVnd < 0n ? this.takeAway(movement) : this.add(movement),
+    );
+  }
+
+  /** The parts of a wallet: hot where it is open, else as the ledger has it; undefined without account. */
+  async balances(accountId: string): Promise<WalletBalances | undefined> {
+    const hot = await this.hot.balances(accountId);
+    if (hot !== undefined) {
+      const balance = hot.availableMicroVnd + hot.heldMicroVnd + hot.pendingMicroVnd;
+      return { ...hot, balanceMicroVnd: balance };
+    }
+    const wallet = await this.ledger.wallet(accountId);
+    if (wallet === undefined) return undefined;
+    const balance = Number(wallet.balanceMicroVnd);
+    return {
+      availableMicroVnd: balance,
+      heldMicroVnd: 0,
+      pendingMicroVnd: 0,
+      balanceMicroVnd: balance,
+    };
+  }
+
+  /** Every wallet, its parts and its drift: the difference that should be 0, even under load. */
+  reconcile(options: { readonly isQuick?: boolean } = {}): AsyncIterable<ReconcileRow> {
+    return reconcile(this.hot, this.ledger, options);
+  }
+
+  private async catchUp(): Promise<void> {
+    for await (const page of this.hot.openWallets()) {
+      await Promise.all(
+        page.map(async (accountId) => {
+          const wallet = await this.ledger.wallet(accountId);
+          if (wallet !== undefined) await this.tellHot(wallet, null);
+        }),
+      );
+    }
+  }
+
+  private async openFor(request: HoldRequest): Promise<WalletHold> {
+    const deadline = new AbortController();
+    const late = delay(OPEN_TIMEOUT_MS, "late" as const, { signal: deadline.signal });
+    late.catch(() => {});
+    try {
+      for (let attempt = 0; attempt < OPEN_ATTEMPTS; attempt += 1) {
+        const opened = await Promise.race([this.open(request.accountId), late]);
+        if (opened === "late") break;
+        if (!opened) return { kind: "no_account" };
+        const result = await this.hot.hold(request);
+        if (result.kind !== "unknown") return result;
+      }
+    } catch (error) {
+      return unavailable(error);
+    } finally {
+      deadline.abort();
+    }
+    return unavailable(`it was not read within ${OPEN_TIMEOUT_MS} ms`);
+  }
+
+  private open(accountId: string): Promise<boolean> {
+    return this.hot.open(accountId, () => this.ledger.wallet(accountId));
+  }
+
+  private async add(movement: Credit): Promise<CreditResult> {
+    const result = await this.ledger.credit(movement);
+    if (result.kind === "credited") {
+      failpoint("credit.committed");
+      await this.tellHot(result.wallet, null);
+      failpoint("credit.told");
+    }
+    return result;
+  }
+
+  /**
+   * Money that is taken away is held first: the ledger's balance still counts what running calls hold and
+   * what has not arrived there, so the ledger alone would let it be spent twice. Where the commit is in
+   * doubt the hold stays, so that nothing is overspent, until the movement is sent again or the wallet
+   * is opened anew.
+   */
+  private async takeAway(movement: Credit): Promise<CreditResult> {
+    const callId = `movement:${movement.reference}`;
+    const earlier = await this.ledger.credited(movement);
+    if (earlier !== undefined) return this.finish(earlier, movement.accountId, callId);
+    const amountMicroVnd = Number(-movement.amountMicroVnd);
+    if (amountMicroVnd > MICRO_VND_MAX) return { kind: "below_zero" };
+    const held = await this.hold({
+      callId,
+      accountId: movement.accountId,
+      keyId: "",
+      amountMicroVnd,
+      floorMicroVnd: amountMicroVnd,
+    });
+    if (held.kind === "no_account") return { kind: "no_account" };
+    if (held.kind === "short") return { kind: "below_zero" };
+    if (held.kind !== "held") {
+      throw new Error(held.kind === "unavailable" ? held.reason : "the movement's hold is refused");
+    }
+    failpoint("take.held");
+    return this.finish(await this.ledger.credit(movement), movement.accountId, callId);
+  }
+
+  private async finish(
+    result: CreditResult,
+    accountId: string,
+    callId: string,
+  ): Promise<CreditResult> {
+    if (result.kind === "credited") {
+      failpoint("take.committed");
+      await this.tellHot(result.wallet, callId);
+      failpoint("take.told");
+    } else await this.hot.void(callId, accountId);
+    return result;
+  }
+
+  private async tellHot(wallet: WalletSnapshot, releasedCallId: string | null): Promise<void> {
+    const { accountId, creditVersion, creditedMicroVnd } = wallet;
+    try {
+      await this.hot.credit({ accountId, creditVersion, creditedMicroVnd, releasedCallId });
+    } catch (error) {
+      void this.tellLater(accountId, releasedCallId);
+      throw error;
+    }
+  }
+
+  /** Whoever has paid while the hot store was away can spend it when it is back, though nobody asks again. */
+  private async tellLater(accountId: string, releasedCallId: string | null): Promise<void> {
+    const what = `${accountId} ${releasedCallId}`;
+    if (this.untold.has(what)) return;
+    this.untold.add(what);
+    for (let isTold = false; !isTold; ) {
+      await delay(TELL_AGAIN_MS, undefined, { ref: false });
+      isTold = await this.tellAgain(accountId, releasedCallId);
+    }
+    this.untold.delete(what);
+  }
+
+  private async tellAgain(accountId: string, releasedCallId: string | null): Promise<boolean> {
+    try {
+      const wallet = await this.ledger.wallet(accountId);
+      if (wallet === undefined) return true;
+      const { creditVersion, creditedMicroVnd } = wallet;
+      await this.hot.credit({ accountId, creditVersion, creditedMicroVnd, releasedCallId });
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Movements of one account in turn, so that the hot store hears of them in the order of their commits. */
+  private async oneAtATime<T>(accountId: string, work: () => Promise<T>): Promise<T> {
+    const before = this.movements.get(accountId) ?? Promise.resolve();
+    const mine = before.then(work, work);
+    this.movements.set(accountId, mine);
+    try {
+      return await mine;
+    } finally {
+      if (this.movements.get(accountId) === mine) this.movements.delete(accountId);
+    }
+  }
+}
+
+function unavailable(cause: unknown): WalletHold {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return { kind: "unavailable", reason: `the wallet cannot be opened: ${why}` };
+}

@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { KEY_PREFIX, Keys } from "../../../core/accounts/keys.ts";
+import type { KeyRecord, NewKey } from "../../../core/contract/ledger.ts";
+import { EmbeddedHotStore } from "../../../core/money/embedded/store.ts";
+import { recordedLog } from "../../support/log.ts";
+import { StubLedger } from "./stub-ledger.ts";
+
+const MINUTE_MS = 60_000;
+
+/** A ledger that counts how often it is asked for a key, and can be away or slow. */
+class KeyLedger extends StubLedger {
+  readonly byHash = new Map<string, KeyRecord>();
+  asked = 0;
+  away = false;
+  /** Readings wait for this after they have been made, as an answer that is on its way. */
+  answers: Promise<void> = Promise.resolve();
+
+  add(secret: string, changes: Partial<KeyRecord> = {}): KeyRecord {
+    const hash = createHash("sha256").update(secret).digest();
+    const key: KeyRecord = {
+      id: `id of ${secret}`,
+      accountId: "account",
+      name: "test",
+      hash,
+      status: "active",
+      requestsPerMinute: null,
+      accountStatus: "active",
+      discountBps: 0,
+      creditVersion: 0,
+      ...changes,
+    };
+    this.byHash.set(hash.toString("hex"), key);
+    return key;
+  }
+
+  override async keyByHash(hash: Buffer): Promise<KeyRecord | undefined> {
+    this.asked++;
+    if (this.away) throw new Error("the ledger is away");
+    const key = this.byHash.get(hash.toString("hex"));
+    await this.answers;
+    return key;
+  }
+
+  override async revokeKey(keyId: string): Promise<KeyRecord | undefined> {
+    for (const [name, key] of this.byHash) {
+      if (key.id !== keyId) continue;
+      const revoked: KeyRecord = { ...key, status: "revoked" };
+      this.byHash.set(name, revoked);
+      return revoked;
+    }
+    return undefined;
+  }
+
+  override async createKey(key: NewKey): Promise<"created"> {
+    this.byHash.set(key.hash.toString("hex"), { ...this.add("template"), ...key });
+    return "created";
+  }
+}
+
+function setUp() {
+  const clock = { ms: 1_000_000, now: () => clock.ms, monotonic: () => clock.ms };
+  const ledger = new KeyLedger();
+  const { log, lines } = recordedLog();
+  const hot = new EmbeddedHotStore({
+    journal: { folder: join(tmpdir(), "never-opened"), bytesMax: 1, sync: false, log },
+    outboxEntriesMax: 1,
+  });
+  return { clock, ledger, hot, lines, keys: new Keys(ledger, hot, clock, log) };
+}
+
+describe("keys", () => {
+  it("are read from the ledger once, and then answered at once", async () => {
+    const { keys, ledger } = setUp();
+    const key = ledger.add("secret");
+    const first = keys.find("secret");
+    assert.ok(first instanceof Promise);
+    assert.equal(await first, key);
+    assert.equal(keys.find("secret"), key);
+    assert.equal(ledger.asked, 1);
+  });
+
+  it("that many calls ask for at once share one reading", async () => {
+    const { keys, ledger } = setUp();
+    const key = ledger.add("secret");
+    const found = await Promise.all(Array.from({ length: 100 }, () => keys.find("secret")));
+    assert.deepEqual(new Set(found), new Set([key]));
+    assert.equal(ledger.asked, 1);
+  });
+
+  it("are read again in the background once they are half a minute old", async () => {
+    const { keys, ledger, clock } = setUp();
+    const old = ledger.add("secret");
+    await keys.find("secret");
+    const fresh = ledger.add("secret", { discountBps: 100 });
+    clock.ms += MINUTE_MS / 2;
+    assert.equal(keys.find("secret"), old, "nobody waits");
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(keys.find("secret"), fresh);
+    assert.equal(ledger.asked, 2);
+  });
+
+  it("that are none are not asked for again within five seconds, so that guessing is cheap", async () => {
+    const { keys, ledger, clock } = setUp();
+    assert.equal(await keys.find("guess"), undefined);
+    assert.equal(keys.find("guess"), undefined);
+    assert.equal(ledger.asked, 1);
+    clock.ms += 5_000;
+    const made = ledger.add("guess");
+    assert.equal(await keys.find("guess"), made);
+  });
+
+  it("stay good for an hour while the ledger is away, and no longer", async () => {
+    const { keys, ledger, clock, lines } = setUp();
+    const key = ledger.add("secret");
+    await keys.find("secret");
+    ledger.away = true;
+    for (let minutes = 1; minutes < 60; minutes++) {
+      clock.ms += MINUTE_MS;
+      assert.equal(keys.find("secret"), key, `after ${minutes} minutes`);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.ok(lines.length > 0 && lines.length <= 60, `${lines.length} lines in the log`);
+    assert.ok(!JSON.stringify(lines).includes("secret"));
+  });
+
+  it("that nobody knows yet are refused while the ledger is away, and found once it is back", async () => {
+    const { keys, ledger } = setUp();
+    const key = ledger.add("secret");
+    ledger.away = true;
+    await assert.rejects(async () => keys.find("secret"), /away/);
+    ledger.away = false;
+    assert.equal(await keys.find("secret"), key);
+  });
+
+  it("that are revoked are refused from that moment", async () => {
+    const { keys, ledger, hot } = setUp();
+    const { id } = ledger.add("secret");
+    await keys.find("secret");
+    assert.equal(await keys.revoke(id), true);
+    const found = await keys.find("secret");
+    assert.equal(found?.status, "revoked");
+    const hold = {
+      callId: "c",
+      accountId: "account",
+      keyId: id,
+      amountMicroVnd: 1,
+      floorMicroVnd: 1,
+    };
+    assert.equal(
+      hot.hold(hold).kind,
+      "revoked",
+      "calls that were let in before hold nothing any more",
+    );
+  });
+
+  it("that are revoked while a reading of them is under way do not come back with it", async () => {
+    const { keys, ledger, clock } = setUp();
+    const { id } = ledger.add("secret");
+    await keys.find("secret");
+    let arrive: () => void = () => {};
+    ledger.answers = new Promise((resolve) => {
+      arrive = resolve;
+    });
+    clock.ms += MINUTE_MS / 2;
+    // This reading saw the key active, and answers after it was revoked.
+    keys.find("secret");
+    ledger.answers = Promise.resolve();
+    await keys.revoke(id);
+    const asked = keys.find("secret");
+    arrive();
+    assert.equal((await asked)?.status, "revoked");
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal((await keys.find("secret"))?.status, "revoked");
+  });
+
+  it("that do not exist cannot be revoked", async () => {
+    assert.equal(await setUp().keys.revoke("none"), false);
+  });
+
+  it("of an account are forgotten when the account changes", async () => {
+    const { keys, ledger } = setUp();
+    ledger.add("one");
+    ledger.add("other", { accountId: "other account" });
+    await keys.find("one");
+    await keys.find("other");
+    ledger.add("one", { accountStatus: "suspended" });
+    keys.forgetAccount("account");
+    assert.equal((await keys.find("one"))?.accountStatus, "suspended");
+    assert.equal(ledger.asked, 3);
+  });
+
+  it("are made at random, told once, and kept as their hash", async () => {
+    const { keys, ledger } = setUp();
+    const made = await keys.create("account", "laptop", 10);
+    assert.ok(made.kind === "created");
+    assert.ok(made.key.startsWith(KEY_PREFIX));
+    assert.ok(made.key.length > 40);
+    assert.equal((await keys.find(made.key))?.id, made.id);
+    assert.ok(!JSON.stringify([...ledger.byHash]).includes(made.key));
+  });
+});

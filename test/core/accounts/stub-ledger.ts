@@ -1,0 +1,79 @@
+import type { OutboxEntry, WalletSnapshot } from "../../../core/contract/hold-store.ts";
+import type {
+  Account,
+  Credit,
+  CreditResult,
+  KeyRecord,
+  Ledger,
+  NewKey,
+  QuarantinedCall,
+  UsageRecord,
+} from "../../../core/contract/ledger.ts";
+import { MemoryLedger } from "../../support/memory-ledger.ts";
+
+type Operation = "settle" | "credit" | "wallet";
+
+/** The ledger in memory, with doors that a test can shut and steps that it can hold up. */
+export class StubLedger extends MemoryLedger implements Ledger {
+  readonly calls = { settle: 0, credit: 0, wallet: 0 };
+  /** Called before an operation; it may reject or wait. */
+  before: (operation: Operation) => Promise<void> = async () => {};
+  /** Called after an operation has taken effect; a rejection is a commit whose answer was lost. */
+  after: (operation: Operation) => Promise<void> = async () => {};
+
+  override async settle(entries: readonly OutboxEntry[]): Promise<void> {
+    await this.around("settle", () => super.settle(entries));
+  }
+
+  override credit(movement: Credit): Promise<CreditResult> {
+    return this.around("credit", () => super.credit(movement));
+  }
+
+  override wallet(accountId: string): Promise<WalletSnapshot | undefined> {
+    return this.around("wallet", () => super.wallet(accountId));
+  }
+
+  async start(): Promise<void> {}
+  async stop(): Promise<void> {}
+  async ping(): Promise<void> {}
+  async createAccount(): Promise<"created"> {
+    return "created";
+  }
+  async accounts(): Promise<Account[]> {
+    return [];
+  }
+  async account(): Promise<undefined> {}
+  async setAccountStatus(): Promise<undefined> {}
+  async changedAccounts(): Promise<string[]> {
+    return [];
+  }
+  async createKey(_key: NewKey): Promise<"created"> {
+    return "created";
+  }
+  async keyByHash(_hash: Buffer): Promise<KeyRecord | undefined> {
+    return undefined;
+  }
+  async revokeKey(_keyId: string): Promise<KeyRecord | undefined> {
+    return undefined;
+  }
+  async quarantineList(): Promise<QuarantinedCall[]> {
+    return [];
+  }
+  async settleQuarantined(): Promise<boolean> {
+    return false;
+  }
+  async hasCall({ callId }: { readonly callId: string }): Promise<boolean> {
+    return this.charges.has(callId);
+  }
+  async usage(): Promise<UsageRecord[]> {
+    return [];
+  }
+
+  private async around<T>(operation: Operation, work: () => Promise<T>): Promise<T> {
+    this.calls[operation] += 1;
+    await this.before(operation);
+    const result = await work();
+    await this.after(operation);
+    return result;
+  }
+}

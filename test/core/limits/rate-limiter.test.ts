@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { EmbeddedRateLimiter } from "../../../core/limits/embedded.ts";
+
+/** A clock that stands still until it is moved. */
+function stoppedClock() {
+  const clock = { ms: 0, now: () => clock.ms, monotonic: () => clock.ms };
+  return clock;
+}
+
+/** The same limit told as a bucket: filled evenly, a call takes `intervalMs` out of it. */
+class Bucket {
+  private readonly intervalMs: number;
+  private readonly most: number;
+  private level: number;
+  private atMs = 0;
+
+  constructor(perMinute: number, burst: number) {
+    this.intervalMs = 60_000 / perMinute;
+    this.most = this.intervalMs * burst;
+    this.level = this.most;
+  }
+
+  take(nowMs: number) {
+    this.level = Math.min(this.most, this.level + nowMs - this.atMs);
+    this.atMs = nowMs;
+    const allowed = this.level >= this.intervalMs;
+    if (allowed) this.level -= this.intervalMs;
+    return {
+      allowed,
+      remaining: Math.floor(this.level / this.intervalMs),
+      resetMs: this.most - this.level,
+      retryMs: allowed ? 0 : this.intervalMs - this.level,
+    };
+  }
+}
+
+// Rates whose interval is a whole number of milliseconds, so that the model is exact.
+const rate = fc.constantFrom(1, 2, 3, 10, 60, 600, 6_000);
+const burst = fc.integer({ min: 1, max: 20 });
+const pauses = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 30_000 })), {
+  maxLength: 100,
+});
+
+describe("the rate limiter", () => {
+  it("answers as a bucket does that is filled evenly", () => {
+    fc.assert(
+      fc.property(rate, burst, pauses, (perMinute, most, waits) => {
+        const clock = stoppedClock();
+        const limiter = new EmbeddedRateLimiter(clock);
+        const bucket = new Bucket(perMinute, most);
+        for (const wait of waits) {
+          clock.ms += wait;
+          const { allowed, remaining, resetMs, retryMs } = limiter.take("key", perMinute, most);
+          const got = { allowed, remaining, resetMs, retryMs };
+          assert.deepEqual(got, bucket.take(clock.ms));
+        }
+      }),
+    );
+  });
+
+  it("never allows more in a minute than the rate and one burst", () => {
+    fc.assert(
+      fc.property(rate, burst, pauses, (perMinute, most, waits) => {
+        const clock = stoppedClock();
+        const limiter = new EmbeddedRateLimiter(clock);
+        const allowedAt: number[] = [];
+        for (const wait of waits) {
+          clock.ms += wait;
+          if (limiter.take("key", perMinute, most).allowed) allowedAt.push(clock.ms);
+        }
+        for (const start of allowedAt) {
+          const within = allowedAt.filter((at) => at >= start && at < start + 60_000).length;
+          assert.ok(within <= perMinute + most, `${within} within a minute`);
+        }
+      }),
+    );
+  });
+
+  it("allows a call that waited as long as it was told, and not one that came a moment earlier", () => {
+    const clock = stoppedClock();
+    const limiter = new EmbeddedRateLimiter(clock);
+    while (limiter.take("key", 60, 5).allowed) {}
+    const { retryMs } = limiter.take("key", 60, 5);
+    clock.ms += retryMs - 1;
+    assert.equal(limiter.take("key", 60, 5).allowed, false);
+    clock.ms += 1;
+    assert.equal(limiter.take("key", 60, 5).allowed, true);
+  });
+
+  it("does not count refused calls: whoever keeps asking is not shut out", () => {
+    const clock = stoppedClock();
+    const limiter = new EmbeddedRateLimiter(clock);
+    let allowed = 0;
+    for (; clock.ms < 60_000; clock.ms += 10) if (limiter.take("key", 60, 1).allowed) allowed++;
+    assert.equal(allowed, 60);
+  });
+
+  it("keeps keys apart, and remembers them when it has seen a great many", () => {
+    const clock = stoppedClock();
+    const limiter = new EmbeddedRateLimiter(clock);
+    assert.equal(limiter.take("first", 1, 1).allowed, true);
+    for (let key = 0; key < 25_000; key++) limiter.take(`key ${key}`, 1, 1);
+    assert.equal(limiter.take("first", 1, 1).allowed, false);
+    clock.ms += 60_000;
+    assert.equal(limiter.take("first", 1, 1).allowed, true);
+  });
+
+  it("lets as many calls run at a time as it is told, and another when one has left", () => {
+    const limiter = new EmbeddedRateLimiter(stoppedClock());
+    assert.equal(limiter.enter("key", "a", 2), true);
+    assert.equal(limiter.enter("key", "b", 2), true);
+    assert.equal(limiter.enter("key", "c", 2), false);
+    assert.equal(limiter.enter("other", "d", 2), true);
+    limiter.leave("key", "c");
+    assert.equal(limiter.enter("key", "c", 2), false, "who was not let in cannot leave");
+    limiter.leave("key", "a");
+    limiter.leave("key", "a");
+    assert.equal(limiter.enter("key", "c", 2), true);
+    assert.equal(limiter.enter("key", "e", 2), false);
+  });
+});

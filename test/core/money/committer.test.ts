@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { EventEmitter, once } from "node:events";
+import { test } from "node:test";
+import { EntryRefused } from "../../../core/contract/ledger.ts";
+import { Drainer } from "../../../core/money/committer.ts";
+import { posting } from "../../support/posting.ts";
+import { holdRequest, movement, type Stores, withStores } from "./wallet-fixtures.ts";
+
+function drainerOn({ hot, ledger, logged }: Stores, batchEntries = 10): Drainer {
+  return new Drainer({ hot, ledger, log: logged.log, batchEntries, lingerMs: 1 });
+}
+
+async function postCalls({ wallets }: Stores, callIds: readonly string[]): Promise<void> {
+  for (const callId of callIds) {
+    await wallets.hold(holdRequest(callId, 5));
+    await wallets.post(posting({ callId, accountId: "A", costMicroVnd: 3 }));
+  }
+}
+
+function names(count: number): string[] {
+  return Array.from({ length: count }, (_, n) => `c${n}`);
+}
+
+test("posted calls reach the ledger, and stopping waits for the last", () =>
+  withStores(async (stores) => {
+    const { wallets, ledger, hot } = stores;
+    await wallets.credit(movement(10_000n));
+    const drainer = drainerOn(stores);
+    drainer.start();
+    await postCalls(stores, names(95));
+    await drainer.stop(5_000);
+    assert.equal(ledger.charges.size, 95);
+    assert.equal(hot.backlog(), 0);
+    assert.deepEqual(drainer.status, { settledCalls: 95, quarantinedCalls: 0, failing: false });
+    assert.equal(hot.balances("A")?.pendingMicroVnd, 0);
+  }));
+
+test("while the ledger is away calls go on and wait, and the log stays short", () =>
+  withStores(async (stores) => {
+    const { wallets, ledger, hot, logged } = stores;
+    await wallets.credit(movement(10_000n));
+    await wallets.hold(holdRequest("open", 1));
+    const tried = new EventEmitter();
+    let away = true;
+    ledger.before = async (what) => {
+      if (what !== "settle" || !away) return;
+      tried.emit("settle");
+      throw new Error("connection refused");
+    };
+    const drainer = drainerOn(stores);
+    drainer.start();
+    await postCalls(stores, names(30));
+    for (let n = 0; n < 3; n += 1) await once(tried, "settle");
+    assert.equal(drainer.status.failing, true);
+    assert.equal(hot.backlog(), 30);
+    assert.ok(logged.lines.length <= 3);
+    away = false;
+    await drainer.stop(5_000);
+    assert.equal(ledger.charges.size, 30);
+    assert.equal(drainer.status.failing, false);
+  }));
+
+test("a commit whose answer was lost is settled again and charged once", () =>
+  withStores(async (stores) => {
+    const { wallets, ledger, hot } = stores;
+    await wallets.credit(movement(1_000n));
+    let lost = 3;
+    ledger.after = async (what) => {
+      if (what !== "settle" || lost === 0) return;
+      lost -= 1;
+      throw new Error("the answer is lost");
+    };
+    await postCalls(stores, names(5));
+    const drainer = drainerOn(stores);
+    drainer.start();
+    await drainer.stop(5_000);
+    assert.equal(ledger.calls.settle, 4);
+    assert.equal((await ledger.wallet("A"))?.balanceMicroVnd, 985n);
+    assert.equal(hot.backlog(), 0);
+  }));
+
+test("a call that the ledger refuses is put aside loudly, and the others go through", () =>
+  withStores(async (stores) => {
+    const { wallets, ledger, hot, logged } = stores;
+    await wallets.credit(movement(1_000n));
+    await postCalls(stores, names(4));
+    hot.post(posting({ callId: "stray", accountId: "nobody" }));
+    await postCalls(stores, ["after"]);
+    const drainer = drainerOn(stores);
+    drainer.start();
+    await drainer.stop(5_000);
+    assert.deepEqual([...ledger.charges.keys()], [...names(4), "after"]);
+    assert.deepEqual(
+      ledger.parked.map((entry) => entry.posting.callId),
+      ["stray"],
+    );
+    assert.equal(drainer.status.quarantinedCalls, 1);
+    const loud = logged.lines.filter((line) => line["level"] === 50);
+    assert.deepEqual(
+      loud.map((line) => line["callId"]),
+      ["stray"],
+    );
+  }));
+
+test("a quarantined charge stays visible as drift", () =>
+  withStores(async (stores) => {
+    const { wallets, ledger } = stores;
+    await wallets.credit(movement(1_000n));
+    await postCalls(stores, ["c1"]);
+    ledger.before = async (what) => {
+      if (what === "settle") throw new EntryRefused("for a test");
+    };
+    const drainer = drainerOn(stores);
+    drainer.start();
+    await drainer.stop(5_000);
+    for await (const row of wallets.reconcile()) assert.equal(row.driftMicroVnd, -3n);
+  }));
+
+test("stopping gives up at its limit, and the calls stay in the outbox", () =>
+  withStores(async (stores) => {
+    const { wallets, ledger, hot, logged } = stores;
+    await wallets.credit(movement(1_000n));
+    await postCalls(stores, names(3));
+    ledger.before = () => new Promise(() => {});
+    const drainer = drainerOn(stores);
+    drainer.start();
+    await drainer.stop(100);
+    assert.equal(hot.backlog(), 3);
+    assert.match(JSON.stringify(logged.lines), /stopped before all calls were settled/);
+  }));
+
+test("reconcile finds no drift while calls run", () =>
+  withStores(async (stores) => {
+    const { wallets, ledger } = stores;
+    await wallets.credit(movement(1_000_000n));
+    // Commit, answer and acknowledgement happen at different moments, as over a network.
+    const turn = () => new Promise<void>((resolve) => setTimeout(resolve, Math.random() * 3));
+    ledger.before = turn;
+    ledger.after = turn;
+    const drainer = drainerOn(stores, 7);
+    drainer.start();
+    let running = true;
+    const traffic = (async () => {
+      for (let n = 0; running; n += 1) {
+        await postCalls(stores, [`t${n}`]);
+        if (n % 10 === 0) await wallets.credit(movement(11n));
+        if (n % 5 === 0) await turn();
+      }
+    })();
+    try {
+      for (let round = 0; round < 25; round += 1) {
+        await turn();
+        for await (const row of wallets.reconcile()) assert.equal(row.driftMicroVnd, 0n);
+      }
+    } finally {
+      running = false;
+      await traffic;
+    }
+    await drainer.stop(5_000);
+    for await (const row of wallets.reconcile()) {
+      assert.equal(row.driftMicroVnd, 0n);
+      assert.equal(row.pendingMicroVnd, 0n);
+    }
+  }));

@@ -1,0 +1,223 @@
+import assert from "node:assert/strict";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { EmbeddedHotStore } from "../../../../core/money/embedded/store.ts";
+import { recordedLog } from "../../../support/log.ts";
+import { posting } from "../../../support/posting.ts";
+import { type HotStoreUnderTest, hotStoreConformance } from "../conformance.ts";
+
+const { log } = recordedLog();
+
+async function start(
+  folder: string,
+  limits: { bytesMax?: number; outboxEntriesMax?: number } = {},
+) {
+  const store = new EmbeddedHotStore({
+    journal: { folder, bytesMax: limits.bytesMax ?? 1_000_000, sync: false, log },
+    outboxEntriesMax: limits.outboxEntriesMax ?? 10_000,
+  });
+  await store.start();
+  return store;
+}
+
+function temporaryFolder(): string {
+  return mkdtempSync(join(tmpdir(), "tollgate-hot-"));
+}
+
+async function underTest(folder: string): Promise<HotStoreUnderTest> {
+  const store = await start(folder);
+  const dispose = async () => {
+    await store.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return {
+    store,
+    // What is in the page cache when a process is killed is what a copy of its files has.
+    async crash() {
+      const copy = temporaryFolder();
+      cpSync(folder, copy, { recursive: true, filter: (path) => !path.endsWith("lock") });
+      await dispose();
+      return underTest(copy);
+    },
+    dispose,
+  };
+}
+
+hotStoreConformance("embedded", () => underTest(temporaryFolder()));
+
+async function withStore(
+  limits: { bytesMax?: number; outboxEntriesMax?: number },
+  body: (store: EmbeddedHotStore) => Promise<void>,
+): Promise<void> {
+  const folder = temporaryFolder();
+  const store = await start(folder, limits);
+  try {
+    await store.open("A", async () => ({
+      accountId: "A",
+      balanceMicroVnd: 1_000_000n,
+      creditVersion: 1,
+      creditedMicroVnd: 1_000_000n,
+    }));
+    await body(store);
+  } finally {
+    await store.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function hold(store: EmbeddedHotStore, callId: string) {
+  return store.hold({ callId, accountId: "A", keyId: "K", amountMicroVnd: 10, floorMicroVnd: 10 });
+}
+
+test("answers are synchronous", () =>
+  withStore({}, async (store) => {
+    assert.ok(!(hold(store, "c1") instanceof Promise));
+    assert.ok(!(store.post(posting({ callId: "c1", accountId: "A" })) instanceof Promise));
+  }));
+
+test("new calls are refused while the outbox is full, and running ones end", () =>
+  withStore({ outboxEntriesMax: 2 }, async (store) => {
+    for (const callId of ["c1", "c2", "c3"]) assert.equal(hold(store, callId).kind, "held");
+    for (const callId of ["c1", "c2", "c3"]) store.post(posting({ callId, accountId: "A" }));
+    assert.equal(store.backlog(), 3);
+    const refused = hold(store, "c4");
+    assert.ok(refused.kind === "unavailable");
+    assert.match(refused.reason, /3 posted calls wait for the ledger/);
+    store.acknowledge(await store.read(2, 0));
+    assert.equal(hold(store, "c4").kind, "held");
+  }));
+
+test("a hold is refused where the journal would have no room for its post", () =>
+  withStore({ bytesMax: 4_096 }, async (store) => {
+    let held = 0;
+    while (hold(store, `c${held}`).kind === "held") held += 1;
+    assert.ok(held > 0 && held <= 4, `${held} calls were let in`);
+    for (let call = 0; call < held; call += 1) {
+      store.post(posting({ callId: `c${call}`, accountId: "A" }));
+    }
+  }));
+
+test("a post that the journal refuses changes nothing", () =>
+  withStore({ bytesMax: 1_500 }, async (store) => {
+    assert.equal(hold(store, "c1").kind, "held");
+    const long = "m".repeat(2_000);
+    const post = posting({ callId: "c1", accountId: "A", costMicroVnd: 7, model: long });
+    assert.throws(() => store.post(post), /journal .* is full/);
+    const expected = { availableMicroVnd: 999_990, heldMicroVnd: 10, pendingMicroVnd: 0 };
+    assert.deepEqual(store.balances("A"), expected);
+    assert.equal(store.backlog(), 0);
+  }));
+
+const START = 1_000_000;
+
+function balances(availableMicroVnd: number, heldMicroVnd: number, pendingMicroVnd: number) {
+  return { availableMicroVnd, heldMicroVnd, pendingMicroVnd };
+}
+
+function post(callId: string, costMicroVnd: number, more: { model?: string } = {}) {
+  return posting({ callId, accountId: "A", costMicroVnd, ...more });
+}
+
+test("calls posted together are charged as one after the other", () =>
+  withStore({}, async (store) => {
+    for (const callId of ["c1", "c2", "c3"]) hold(store, callId);
+    const answers = store.postAll([
+      post("c1", 7),
+      post("c2", START),
+      post("c1", 9),
+      post("c3", 5),
+      post("never held", 3),
+    ]);
+    // The second call takes all that is left but what the third one still holds.
+    assert.deepEqual(answers, [
+      { chargedMicroVnd: 7, writtenOffMicroVnd: 0, duplicate: false },
+      { chargedMicroVnd: START - 17, writtenOffMicroVnd: 17, duplicate: false },
+      { chargedMicroVnd: 7, writtenOffMicroVnd: 0, duplicate: true },
+      { chargedMicroVnd: 5, writtenOffMicroVnd: 0, duplicate: false },
+      { chargedMicroVnd: 3, writtenOffMicroVnd: 0, duplicate: false },
+    ]);
+    assert.deepEqual(store.balances("A"), balances(2, 0, START - 2));
+    const entries = await store.read(10, 0);
+    assert.deepEqual(
+      entries.map((entry) => [entry.entryId, entry.posting.callId]),
+      [
+        ["1", "c1"],
+        ["2", "c2"],
+        ["3", "c3"],
+        ["4", "never held"],
+      ],
+    );
+  }));
+
+test("of calls posted together, those that cannot be kept stay held and the others are posted", () =>
+  withStore({}, async (store) => {
+    for (const callId of ["c1", "long", "c2", "wrong", "c3"]) hold(store, callId);
+    const answers = store.postAll([
+      post("c1", 1),
+      post("long", 2, { model: "m".repeat(70_000) }),
+      post("c2", 3),
+      post("wrong", 0.5),
+      post("c3", 4),
+    ]);
+    assert.deepEqual(
+      answers.map((answer) => (answer instanceof Error ? answer.name : answer.chargedMicroVnd)),
+      [1, "JournalFull", 3, "RangeError", 4],
+    );
+    assert.deepEqual(store.balances("A"), balances(START - 28, 20, 8));
+    const entries = await store.read(10, 0);
+    assert.deepEqual(
+      entries.map((entry) => entry.posting.callId),
+      ["c1", "c2", "c3"],
+    );
+  }));
+
+test("a journal that is full takes of calls posted together what it has room for", () =>
+  withStore({ bytesMax: 2_500 }, async (store) => {
+    const calls = ["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"];
+    const held = calls.filter((callId) => hold(store, callId).kind === "held");
+    assert.equal(held.length, 2);
+    const long = { model: "m".repeat(500) };
+    const answers = store.postAll(held.map((callId) => post(callId, 1, long)));
+    assert.ok(!(answers[0] instanceof Error) && !(answers[1] instanceof Error));
+    hold(store, "c3");
+    const [refused] = store.postAll([post("c3", 1, long)]);
+    assert.ok(refused instanceof Error && /full/.test(refused.message));
+    assert.equal(store.backlog(), 2);
+  }));
+
+test("reading waits for a post and no longer than asked", () =>
+  withStore({}, async (store) => {
+    assert.deepEqual(await store.read(10, 5), []);
+    const reading = store.read(10, 60_000);
+    store.post(posting({ callId: "c1", accountId: "A" }));
+    assert.equal((await reading)[0]?.posting.callId, "c1");
+  }));
+
+test("a credit that comes while a wallet is read is not lost", () =>
+  withStore({}, async (store) => {
+    const opening = store.open("B", async () => {
+      store.credit({
+        accountId: "B",
+        creditVersion: 2,
+        creditedMicroVnd: 150n,
+        releasedCallId: null,
+      });
+      return { accountId: "B", balanceMicroVnd: 100n, creditVersion: 1, creditedMicroVnd: 100n };
+    });
+    assert.equal(await opening, true);
+    assert.equal(store.balances("B")?.availableMicroVnd, 150);
+  }));
+
+test("calls opened at once share one reading of the wallet", () =>
+  withStore({}, async (store) => {
+    let readings = 0;
+    const read = async () => {
+      readings += 1;
+      return { accountId: "B", balanceMicroVnd: 5n, creditVersion: 1, creditedMicroVnd: 5n };
+    };
+    await Promise.all([store.open("B", read), store.open("B", read), store.open("B", read)]);
+    await store.open("B", read);
+    assert.equal(readings, 1);
+  }));

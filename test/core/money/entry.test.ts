@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { decodeEntry, encodeEntry } from "../../../core/money/entry.ts";
+import { posting } from "../../support/posting.ts";
+
+const call = posting({ callId: "c1", accountId: "a1", costMicroVnd: 70, mappedFrom: "opus" });
+
+test("an entry is read as it was written", () => {
+  const text = encodeEntry(call, 60, 10);
+  assert.deepEqual(decodeEntry("7", text), {
+    entryId: "7",
+    posting: call,
+    chargedMicroVnd: 60,
+    writtenOffMicroVnd: 10,
+    text,
+  });
+});
+
+test("an entry of version 1, which was a list, is read, and settles like one of today", () => {
+  const list = [
+    ...[1, call.callId, call.accountId, call.keyId, call.at, call.endpoint, call.model],
+    ...[call.mappedFrom, call.upstream, call.inputTokens, call.cacheReadTokens],
+    ...[call.cacheWriteTokens, call.outputTokens, call.reasoningTokens, call.images],
+    ...[call.costMicroVnd, call.discountBps, call.latencyMs, call.firstByteMs, call.status],
+    ...[call.streamed, call.outcome, call.estimated, 60, 10],
+  ];
+  const today = decodeEntry("7", encodeEntry(call, 60, 10));
+  assert.deepEqual(decodeEntry("7", JSON.stringify(list)), today);
+});
+
+test("an entry of another version is refused, with what to do", () => {
+  const text = encodeEntry(call, 60, 10).replace('"v":2', '"v":3');
+  assert.throws(() => decodeEntry("7", text), /run the version of the gateway that wrote it/);
+});

@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { fork, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { connect, type Sql } from "../../../../core/database/client.ts";
+import { EmbeddedLedger } from "../../../../core/database/embedded.ts";
+import { copyEmptyLedger } from "../../../support/ledger-template.ts";
+import { recordedLog } from "../../../support/log.ts";
+import { ledgerConformance } from "./conformance.ts";
+import { AT, agreedBalance, charge, fundedAccount } from "./fixtures.ts";
+
+const CHILD = fileURLToPath(new URL("./settling-child.js", import.meta.url));
+const SERVER = fileURLToPath(
+  new URL("../../../../core/database/embedded-server.js", import.meta.url),
+);
+/** `KILLS=40` for a longer run. */
+const KILLS = Number(process.env["KILLS"] ?? 2);
+
+const clock = { now: () => AT, monotonic: () => 0 };
+const { log, lines } = recordedLog();
+
+let folder: string;
+let ledger: EmbeddedLedger;
+let sql: Sql;
+
+function open(path: string, lockWaitMs = 60_000): EmbeddedLedger {
+  return new EmbeddedLedger({ folder: path, lockWaitMs, clock, log });
+}
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "tollgate-ledger-"));
+  ledger = open(folder);
+  await ledger.start();
+  const server = { socketPath: ledger.socketPath };
+  sql = connect({ server, connectionsMax: 1, statementTimeoutMs: 0, log });
+});
+
+after(async () => {
+  await sql.end(1);
+  await ledger.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+ledgerConformance("embedded", () => ({ ledger, sql, isConcurrent: false }));
+
+test("nobody else can read the database or open its socket", () => {
+  assert.equal(statSync(ledger.socketPath).mode & 0o077, 0);
+  assert.equal(statSync(join(folder, "postgres")).mode & 0o077, 0);
+});
+
+test("a second gateway on the folder is refused, and the first goes on", async () => {
+  const second = open(folder, 100);
+  await assert.rejects(second.start(), /is in use by process \d+: stop that one first/);
+  await second.stop();
+  await ledger.ping(5_000);
+});
+
+test("a folder too deep for a socket works", async () => {
+  const root = mkdtempSync(join(tmpdir(), "tollgate-deep-"));
+  const data = join(root, "x".repeat(60), "y".repeat(60));
+  await copyEmptyLedger(data);
+  const deep = join(data, "ledger");
+  const other = open(deep);
+  assert.ok(other.socketPath.length < 100);
+  await other.start();
+  await other.ping(5_000);
+  await other.stop();
+  rmSync(root, { recursive: true, force: true });
+});
+
+test("a database that is killed at any time comes back with every settled call", async () => {
+  const a = await fundedAccount(ledger, 1_000_000n);
+  let settled = 0;
+  let failed = 0;
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const { pid } = ledger;
+    assert.ok(pid !== undefined);
+    setTimeout(() => process.kill(pid, "SIGKILL"), Math.random() * 200);
+    for (let entry = charge(a, 1); ledger.pid === pid; entry = charge(a, 1)) {
+      // As the drainer does: the same batch again until it is in.
+      while (!(await succeeds(ledger.settle([entry])))) {
+        failed += 1;
+        await delayed(10);
+      }
+      settled += 1;
+    }
+  }
+  assert.ok(failed > 0, "no kill was noticed");
+  assert.equal(await agreedBalance(ledger, a), 1_000_000n - BigInt(settled));
+  assert.ok(lines.some((line) => /died; starting it again/.test(String(line["msg"]))));
+});
+
+test("a database whose gateway was gone before it was there itself ends, and keeps nobody out", async () => {
+  const path = mkdtempSync(join(tmpdir(), "tollgate-orphan-"));
+  const child = fork(SERVER, [join(path, "ledger"), join(path, "socket"), "5000"]);
+  child.disconnect();
+  const [code] = await once(child, "exit");
+  assert.equal(code, 0);
+  rmSync(path, { recursive: true, force: true });
+});
+
+test("a gateway that is killed at any time leaves a database that the next one opens", async (t) => {
+  const path = mkdtempSync(join(tmpdir(), "tollgate-gateway-"));
+  const answers = join(path, "answers");
+  const data = join(path, "ledger");
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const child = spawn(process.execPath, [CHILD, data, answers], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    // The first kills fall into the making of the database, the others into its work.
+    const ended = once(child, "close");
+    const wait = kill === 0 ? delayed(Math.random() * 3_000) : once(child.stdout, "data");
+    await Promise.race([wait, ended]);
+    await delayed(Math.random() * 300);
+    child.kill("SIGKILL");
+    await ended;
+    assert.equal(child.signalCode, "SIGKILL");
+  }
+  const last = open(data);
+  // Whatever fails below: a database that is left running keeps this file from ending.
+  t.after(async () => {
+    await last.stop();
+    rmSync(path, { recursive: true, force: true });
+  });
+  await last.start();
+  for (const account of await last.accounts()) await agreedBalance(last, account.id);
+  const answered = existsSync(answers) ? readFileSync(answers, "utf8").split("\n") : [];
+  const kept = new Set<string>();
+  for (const account of await last.accounts()) {
+    for (const record of await last.usage({ accountId: account.id, limit: 1e6 })) {
+      kept.add(record.callId);
+    }
+  }
+  // The last line may be cut short.
+  const lost = answered.filter((callId) => callId.length === 36 && !kept.has(callId));
+  assert.deepEqual(lost, []);
+  assert.ok(KILLS < 2 || kept.size > 0);
+});
+
+function succeeds(work: Promise<void>): Promise<boolean> {
+  return work.then(
+    () => true,
+    () => false,
+  );
+}
+
+function delayed(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import type { OutboxEntry, Posting } from "../../../../core/contract/hold-store.ts";
+import type { Credit, CreditResult, Ledger } from "../../../../core/contract/ledger.ts";
+import { entryOf } from "../../../../core/money/entry.ts";
+import { newId } from "../../../../core/process/id.ts";
+import { posting } from "../../../support/posting.ts";
+import type { LedgerUnderTest } from "./conformance.ts";
+
+export const AT = Date.UTC(2025, 5, 15, 12);
+
+/** A new account with this many µđ. */
+export async function fundedAccount(ledger: Ledger, amountMicroVnd: bigint): Promise<string> {
+  const id = newId(AT);
+  assert.equal(await ledger.createAccount({ id, email: `${id}@example.com` }), "created");
+  if (amountMicroVnd > 0n) {
+    const result = await ledger.credit(topUp(id, amountMicroVnd));
+    assert.equal(result.kind, "credited");
+  }
+  return id;
+}
+
+export function topUp(accountId: string, amountMicroVnd: bigint, reference = newId(AT)): Credit {
+  return { accountId, amountMicroVnd, reference, kind: "topup", reason: null };
+}
+
+/** An outbox entry of a new call that was charged whole. */
+export function charge(
+  accountId: string,
+  chargedMicroVnd: number,
+  call: Partial<Posting> = {},
+): OutboxEntry {
+  const made = posting({ callId: newId(AT), accountId, costMicroVnd: chargedMicroVnd, ...call });
+  return entryOf("1", made, chargedMicroVnd, 0);
+}
+
+export async function balance(ledger: Ledger, accountId: string): Promise<bigint | undefined> {
+  return (await ledger.wallet(accountId))?.balanceMicroVnd;
+}
+
+/** Ledger sum and balance of the account, which must be one. */
+export async function agreedBalance(ledger: Ledger, accountId: string): Promise<bigint> {
+  const sum = await ledger.sum(accountId);
+  assert.ok(sum !== undefined);
+  assert.equal(sum.entriesMicroVnd, sum.balanceMicroVnd);
+  return sum.balanceMicroVnd;
+}
+
+export function applied(result: CreditResult): string {
+  return result.kind === "credited" ? String(result.applied) : result.kind;
+}
+
+/**
+ * Keeps the row of an account locked for a moment, so that what is begun meanwhile is all under way at
+ * once and meets at the lock, if it takes one. Resolves once the lock is taken; `released` follows.
+ */
+export async function holdUp(
+  { sql, isConcurrent }: LedgerUnderTest,
+  table: "wallets" | "accounts",
+  id: string,
+): Promise<{ released: Promise<unknown> }> {
+  if (!isConcurrent) return { released: Promise.resolve() };
+  const lock = `select from ${table} where ${table === "wallets" ? "account_id" : "id"} = $1 for update`;
+  const released = sql.query(`select pg_sleep(0.3) from (${lock}) locked`, [id]);
+  while ((await sql.query(`${lock} skip locked`, [id])).length > 0);
+  return { released };
+}

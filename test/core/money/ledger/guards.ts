@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sqlState } from "../../../../core/database/client.ts";
+import { newId } from "../../../../core/process/id.ts";
+import type { LedgerUnderTest } from "./conformance.ts";
+import { AT, charge, fundedAccount } from "./fixtures.ts";
+
+const CHECK_VIOLATION = "23514";
+const UNIQUE_VIOLATION = "23505";
+const RESTRICT_VIOLATION = "23001";
+
+/** What the database itself refuses, whatever code is above it. */
+export function guardTests(get: () => LedgerUnderTest): void {
+  async function state(text: string, values: (string | bigint)[] = []): Promise<string> {
+    const { sql } = get();
+    return sql.query(text, values).then(
+      () => "done",
+      (error: unknown) => sqlState(error) ?? String(error),
+    );
+  }
+
+  test("a ledger row cannot be changed or removed", async () => {
+    const { ledger, sql } = get();
+    const a = await fundedAccount(ledger, 100n);
+    for (const text of [
+      "update ledger_entries set amount = amount",
+      "update ledger_entries set reason = 'nothing' where id = -1",
+      "delete from ledger_entries",
+      "delete from ledger_entries where id = -1",
+      "truncate ledger_entries",
+    ]) {
+      assert.equal(await state(text), RESTRICT_VIOLATION, text);
+    }
+    assert.equal(
+      (await sql.query("select from ledger_entries where account_id = $1", [a])).length,
+      1,
+    );
+  });
+
+  test("a wallet cannot be negative, nor larger than is exact", async () => {
+    const a = await fundedAccount(get().ledger, 100n);
+    const set = "update wallets set balance = $2 where account_id = $1";
+    assert.equal(await state(set, [a, -1n]), CHECK_VIOLATION);
+    assert.equal(await state(set, [a, 2n ** 53n]), CHECK_VIOLATION);
+  });
+
+  test("a call cannot be charged twice, nor a reference credited twice", async () => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 100n);
+    const entry = charge(a, 10);
+    await ledger.settle([entry]);
+    const again = `insert into ledger_entries (account_id, kind, amount, balance_after, call_id)
+      values ($1, 'charge', -1, 0, $2)`;
+    assert.equal(await state(again, [a, entry.posting.callId]), UNIQUE_VIOLATION);
+    const credit = `insert into ledger_entries (account_id, kind, amount, balance_after, reference)
+      values ($1, 'topup', 1, 0, 'the same')`;
+    assert.equal(await state(credit, [a]), "done");
+    assert.equal(await state(credit, [a]), UNIQUE_VIOLATION);
+  });
+
+  test("a row must be what its kind says", async () => {
+    const a = await fundedAccount(get().ledger, 100n);
+    const insert = `insert into ledger_entries
+      (account_id, kind, amount, balance_after, call_id, reference) values ($1, $2, $3, $4, $5, $6)`;
+    const call = newId(AT);
+    const rows: (string | bigint | null)[][] = [
+      [a, "charge", 5n, 5n, call, null],
+      [a, "charge", -5n, -5n, call, null],
+      [a, "charge", -5n, 5n, null, "r1"],
+      [a, "topup", -5n, 5n, null, "r2"],
+      [a, "topup", 5n, 5n, call, null],
+      [a, "adjustment", 0n, 5n, null, "r3"],
+      [a, "gift", 5n, 5n, null, "r4"],
+    ];
+    const { sql } = get();
+    for (const row of rows) {
+      await assert.rejects(
+        sql.query(insert, row),
+        (error) => sqlState(error) === CHECK_VIOLATION,
+        row.join(" "),
+      );
+    }
+  });
+
+  test("an account with a wallet cannot be deleted", async () => {
+    const a = await fundedAccount(get().ledger, 0n);
+    assert.equal(await state("delete from accounts where id = $1", [a]), "23503");
+  });
+}

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { connect, type Sql } from "../../../../core/database/client.ts";
+import { MigrationConflict, migrate } from "../../../../core/database/migrate.ts";
+import { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
+import { packageRoot } from "../../../../core/process/root.ts";
+import { recordedLog } from "../../../support/log.ts";
+import { startPostgres, type TestPostgres } from "../../../support/postgres.ts";
+import { startPostgresServer } from "../../../support/postgres-server.ts";
+import { type LedgerUnderTest, ledgerConformance } from "./conformance.ts";
+import { AT, charge, fundedAccount } from "./fixtures.ts";
+
+const clock = { now: () => AT, monotonic: () => 0 };
+const { log } = recordedLog();
+
+let postgres: TestPostgres;
+let subject: LedgerUnderTest;
+
+before(async () => {
+  postgres = await startPostgres();
+  // Ten processes start at once on a new database; all are ready in the end.
+  const ledgers = Array.from({ length: 10 }, () => ledgerOn(pool(2)));
+  await Promise.all(ledgers.map((ledger) => ledger.start()));
+  await Promise.all(ledgers.map((ledger) => ledger.stop()));
+  const ledger = ledgerOn(pool(6));
+  await ledger.start();
+  subject = { ledger, sql: pool(4), isConcurrent: true };
+});
+
+after(async () => {
+  await subject.ledger.stop();
+  await subject.sql.end(1);
+  await postgres.stop();
+});
+
+function pool(connectionsMax: number, url = postgres.url): Sql {
+  return connect({
+    server: { url },
+    connectionsMax,
+    statementTimeoutMs: 30_000,
+    log,
+  });
+}
+
+function ledgerOn(sql: Sql): PostgresLedger {
+  return new PostgresLedger({ sql, clock, log });
+}
+
+ledgerConformance("postgres", () => subject);
+
+test("migrations are applied once, and a changed or missing file is refused", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-migrations-"));
+  try {
+    cpSync(join(packageRoot, "core/money/ledger/migrations"), folder, { recursive: true });
+    const { sql } = subject;
+    assert.deepEqual(await migrate(sql, folder), []);
+    writeFileSync(join(folder, "9998-more.sql"), "create table more (id integer)");
+    writeFileSync(join(folder, "9999-broken.sql"), "create table more_still (id integer); oops");
+    await assert.rejects(migrate(sql, folder), /syntax error/);
+    // The one before it stays; of the broken one nothing does.
+    assert.deepEqual(await sql.query("select to_regclass('more_still') as found"), [
+      { found: null },
+    ]);
+    rmSync(join(folder, "9999-broken.sql"));
+    assert.deepEqual(await migrate(sql, folder), []);
+    writeFileSync(join(folder, "9998-more.sql"), "create table less (id integer)");
+    await assert.rejects(migrate(sql, folder), MigrationConflict);
+    rmSync(join(folder, "9998-more.sql"));
+    await assert.rejects(migrate(sql, folder), /has applied 9998-more.sql/);
+    await sql.query("drop table more");
+    await sql.query("delete from migrations where name = '9998-more.sql'");
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test("a server that is killed and comes back is found again", async () => {
+  const server = await startPostgresServer();
+  const ledger = ledgerOn(pool(6, server.url));
+  await ledger.start();
+  const a = await fundedAccount(ledger, 100n);
+  await server.kill();
+  await assert.rejects(ledger.ping(2_000));
+  await assert.rejects(ledger.settle([charge(a, 1)]));
+  await server.restart();
+  await ledger.ping(5_000);
+  await ledger.settle([charge(a, 1)]);
+  await ledger.stop();
+  await server.stop();
+});

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { EntryRefused } from "../../../../core/contract/ledger.ts";
+import type { LedgerUnderTest } from "./conformance.ts";
+import { agreedBalance, balance, charge, fundedAccount, topUp } from "./fixtures.ts";
+
+export function quarantineTests(get: () => LedgerUnderTest): void {
+  test("a refused call is kept in quarantine, once", async () => {
+    const { ledger } = get();
+    const before = await ledger.quarantined();
+    const entry = charge("nobody", 1, { mappedFrom: "a\0b\ud800" });
+    await ledger.quarantine(entry, "no such account");
+    await ledger.quarantine(entry, "no such account");
+    assert.equal(await ledger.quarantined(), before + 1);
+    const list = await ledger.quarantineList(1_000);
+    const found = list.find((call) => call.entry.posting.callId === entry.posting.callId);
+    assert.equal(found?.reason, "no such account");
+    // The name that the caller sent, as far as a database can keep it.
+    assert.deepEqual(found?.entry.posting, { ...entry.posting, mappedFrom: "ab\ufffd" });
+    assert.equal(await ledger.hasCall(entry.posting), true);
+    await assert.rejects(ledger.settleQuarantined(entry.posting.callId), EntryRefused);
+    assert.equal(await ledger.quarantined(), before + 1);
+  });
+
+  test("a wallet that is opened does not have what a call in quarantine has taken", async () => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 100n);
+    await ledger.quarantine(charge(a, 30), "for a test");
+    assert.equal(await balance(ledger, a), 70n);
+    assert.equal(await agreedBalance(ledger, a), 100n);
+    assert.equal((await ledger.sum(a))?.quarantinedMicroVnd, 30n);
+    await ledger.quarantine(charge(a, 90), "for a test");
+    assert.equal(await balance(ledger, a), 0n);
+  });
+
+  test("a call in quarantine is settled when its cause is mended, whole and once", async () => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 100n);
+    const entry = charge(a, 101);
+    const { callId } = entry.posting;
+    await ledger.quarantine(entry, "below zero");
+    await assert.rejects(ledger.settleQuarantined(callId), EntryRefused);
+    assert.equal(await agreedBalance(ledger, a), 100n);
+    await ledger.credit(topUp(a, 10n));
+    const tries = await Promise.all([1, 2, 3].map(() => ledger.settleQuarantined(callId)));
+    assert.ok(tries.includes(true));
+    assert.equal(await ledger.settleQuarantined(callId), false);
+    assert.equal(await agreedBalance(ledger, a), 9n);
+    assert.equal(await balance(ledger, a), 9n);
+    assert.equal((await ledger.usage({ accountId: a, limit: 10 })).length, 1);
+    assert.equal(await ledger.hasCall(entry.posting), true);
+    assert.equal(await ledger.hasCall(charge(a, 1).posting), false);
+  });
+}

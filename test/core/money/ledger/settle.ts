@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { EntryRefused } from "../../../../core/contract/ledger.ts";
+import { entryOf } from "../../../../core/money/entry.ts";
+import { newId } from "../../../../core/process/id.ts";
+import type { LedgerUnderTest } from "./conformance.ts";
+import { AT, agreedBalance, balance, charge, fundedAccount, holdUp } from "./fixtures.ts";
+
+export function settleTests(get: () => LedgerUnderTest): void {
+  test("a batch leaves a row for each charge, with the balance after it", async () => {
+    const { ledger, sql } = get();
+    const a = await fundedAccount(ledger, 1_000n);
+    const b = await fundedAccount(ledger, 50n);
+    await ledger.settle([charge(a, 100), charge(b, 7), charge(a, 20), charge(b, 0), charge(a, 3)]);
+    const rows = await sql.query<{ account: string; amount: bigint; after: bigint }>(
+      `
+      select account_id as account, amount, balance_after as after from ledger_entries
+      where account_id in ($1, $2) and kind = 'charge' order by id`,
+      [a, b],
+    );
+    assert.deepEqual(
+      rows.map((row) => [row.account === a ? "a" : "b", row.amount, row.after]),
+      [
+        ["a", -100n, 900n],
+        ["b", -7n, 43n],
+        ["a", -20n, 880n],
+        ["a", -3n, 877n],
+      ],
+    );
+    assert.equal(await agreedBalance(ledger, a), 877n);
+    assert.equal(await agreedBalance(ledger, b), 43n);
+  });
+
+  test("a call is charged once: in one batch, in a later one, in another connection", async () => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 100_000n);
+    const batch = Array.from({ length: 40 }, (_, n) => charge(a, n));
+    await ledger.settle([...batch, ...batch]);
+    await ledger.settle(batch);
+    await Promise.all(Array.from({ length: 6 }, () => ledger.settle(batch)));
+    assert.equal(await agreedBalance(ledger, a), 100_000n - 780n);
+    assert.equal((await ledger.usage({ accountId: a, limit: 100 })).length, 40);
+  });
+
+  test("a new batch that meets itself in other connections settles once", async () => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 1_000n);
+    const batch = Array.from({ length: 10 }, () => charge(a, 7));
+    const { released } = await holdUp(get(), "wallets", a);
+    await Promise.all(Array.from({ length: 4 }, () => ledger.settle(batch)));
+    await released;
+    assert.equal(await agreedBalance(ledger, a), 930n);
+  });
+
+  test("new batches sent twice at once, over many accounts in any order, settle once", async () => {
+    const { ledger } = get();
+    const accountIds = await Promise.all(
+      Array.from({ length: 8 }, () => fundedAccount(ledger, 10_000n)),
+    );
+    const batches = Array.from({ length: 12 }, (_, n) =>
+      Array.from({ length: 16 }, (_, m) => charge(accountIds[(n * 5 + m * 3) % 8]!, 10)),
+    );
+    await Promise.all(
+      batches.flatMap((batch) => [ledger.settle(batch), ledger.settle([...batch].reverse())]),
+    );
+    for (const accountId of accountIds) {
+      assert.equal(await agreedBalance(ledger, accountId), 10_000n - 240n);
+    }
+  });
+
+  test("a call that cost nothing leaves one record and no ledger row", async () => {
+    const { ledger, sql } = get();
+    const a = await fundedAccount(ledger, 5n);
+    const free = charge(a, 0, { status: 502, outcome: "refused" });
+    await Promise.all([ledger.settle([free, free]), ledger.settle([free])]);
+    await ledger.settle([free]);
+    assert.equal((await ledger.usage({ accountId: a, limit: 10 })).length, 1);
+    const rows = await sql.query("select from ledger_entries where call_id = $1", [
+      free.posting.callId,
+    ]);
+    assert.equal(rows.length, 0);
+  });
+
+  test("a repetition under another time is not recorded a second time", async () => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 100n);
+    const callId = newId(AT);
+    await ledger.settle([charge(a, 10, { callId })]);
+    await ledger.settle([charge(a, 10, { callId, at: AT + 5_000 })]);
+    assert.equal(await agreedBalance(ledger, a), 90n);
+    assert.equal((await ledger.usage({ accountId: a, limit: 10 })).length, 1);
+  });
+
+  test("what was written off is recorded and not charged", async () => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 100n);
+    await ledger.settle([entryOf("1", charge(a, 100).posting, 100, 40)]);
+    const [record] = await ledger.usage({ accountId: a, limit: 1 });
+    assert.deepEqual([record?.chargedMicroVnd, record?.writtenOffMicroVnd], [100n, 40n]);
+    assert.equal(await agreedBalance(ledger, a), 0n);
+  });
+
+  const refused = {
+    "of an account that is not there": () => charge(newId(AT), 1),
+    "of an account that is not there, costing nothing": () => charge(newId(AT), 0),
+    "of something that is no account": () => charge("nobody", 1),
+    "with an id that is none": (a: string) => charge(a, 1, { callId: "call 1" }),
+    "of a time that is none": (a: string) => charge(a, 1, { at: 5 }),
+    "that takes more than there is": (a: string) => charge(a, 101),
+    "with a number that no column takes": (a: string) => charge(a, 1, { images: 1e12 }),
+  };
+  for (const [what, make] of Object.entries(refused)) {
+    test(`a call ${what} is refused, and its batch with it`, async () => {
+      const { ledger } = get();
+      const a = await fundedAccount(ledger, 100n);
+      const sound = charge(a, 1);
+      await assert.rejects(ledger.settle([sound, make(a)]), EntryRefused);
+      assert.equal(await agreedBalance(ledger, a), 100n);
+      assert.deepEqual(await ledger.usage({ accountId: a, limit: 10 }), []);
+      await ledger.settle([sound]);
+      assert.equal(await balance(ledger, a), 99n);
+    });
+  }
+
+  test("the name that a caller sent cannot keep a call from being settled", async () => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 100n);
+    await ledger.settle([charge(a, 1, { mappedFrom: `x\0y\ud800 '"\\ đ` })]);
+    const [record] = await ledger.usage({ accountId: a, limit: 1 });
+    assert.equal(record?.mappedFrom, `xy\ufffd '"\\ đ`);
+  });
+
+  test("nothing to settle is settled", async () => {
+    await get().ledger.settle([]);
+  });
+}

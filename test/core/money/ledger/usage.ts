@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { newId } from "../../../../core/process/id.ts";
+import { packageRoot } from "../../../../core/process/root.ts";
+import type { LedgerUnderTest } from "./conformance.ts";
+import { AT, charge, fundedAccount } from "./fixtures.ts";
+
+const MONTH_MS = 31 * 86_400_000;
+
+export function usageTests(get: () => LedgerUnderTest): void {
+  test("a record comes back as it was posted", async () => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 1_000n);
+    const entry = charge(a, 10, {
+      callId: newId(AT),
+      keyId: newId(AT),
+      at: AT + 123,
+      endpoint: "/v1/chat/completions",
+      model: "svc/model",
+      mappedFrom: "alias",
+      upstream: null,
+      inputTokens: 5_000_000_000,
+      cacheReadTokens: 2,
+      cacheWriteTokens: 3,
+      outputTokens: 4,
+      reasoningTokens: 5,
+      images: 6,
+      discountBps: 200,
+      latencyMs: 1_234.567,
+      firstByteMs: null,
+      status: 499,
+      streamed: false,
+      outcome: "gone",
+      estimated: true,
+    });
+    await ledger.settle([entry]);
+    const [record] = await ledger.usage({ accountId: a, limit: 10 });
+    const { accountId, costMicroVnd, ...posted } = entry.posting;
+    assert.deepEqual(
+      { ...record },
+      {
+        ...posted,
+        at: new Date(AT + 123),
+        chargedMicroVnd: BigInt(costMicroVnd),
+        writtenOffMicroVnd: 0n,
+      },
+    );
+    assert.equal(accountId, a);
+  });
+
+  test("records come newest first, page by page, over the months", async () => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 1_000n);
+    const times = [0, 0, 0, 1, 1, MONTH_MS, 2 * MONTH_MS, -5 * MONTH_MS, 40 * MONTH_MS];
+    const entries = times.map((offset) => charge(a, 1, { at: AT + offset }));
+    await ledger.settle(entries);
+    const expected = entries
+      .map(({ posting }) => ({ at: posting.at, callId: posting.callId }))
+      .sort((x, y) => y.at - x.at || (x.callId < y.callId ? 1 : -1))
+      .map(({ callId }) => callId);
+    const found: string[] = [];
+    let page = await ledger.usage({ accountId: a, limit: 2 });
+    while (page.length > 0) {
+      found.push(...page.map((record) => record.callId));
+      const { at, callId } = page.at(-1)!;
+      page = await ledger.usage({ accountId: a, limit: 2, before: { at, callId } });
+    }
+    assert.deepEqual(found, expected);
+  });
+
+  test("every month has a partition of its own, made ahead", async () => {
+    const { sql } = get();
+    const rows = await sql.query<{ name: string }>(`
+      select inhrelid::regclass::text as name from pg_inherits
+      where inhparent = 'usage_records'::regclass order by 1`);
+    const names = rows.map((row) => row.name);
+    for (const month of ["2025_06", "2025_07", "2025_08"]) {
+      assert.ok(names.includes(`usage_records_${month}`), `${month} in ${names.join(" ")}`);
+    }
+  });
+
+  test("many may make one partition at once", async () => {
+    const { sql } = get();
+    await Promise.all(
+      Array.from({ length: 10 }, () =>
+        sql.query("select make_usage_partition('2031-01-31T23:59:59Z')"),
+      ),
+    );
+    const [row] = await sql.query<{ bounds: string }>(`
+      select pg_get_expr(relpartbound, oid) as bounds from pg_class
+      where relname = 'usage_records_2031_01'`);
+    assert.match(row?.bounds ?? "", /2031-01-01.*2031-02-01/);
+  });
+
+  test("the day's totals are the sums of the records, however often a call is settled", async () => {
+    const { ledger, sql } = get();
+    const [a, b] = [await fundedAccount(ledger, 1_000n), await fundedAccount(ledger, 1_000n)];
+    const [one, two] = [newId(AT), newId(AT)];
+    // 16:59:59.999 UTC is the last millisecond of a day in Vietnam.
+    const midnight = Date.UTC(2025, 5, 15, 17);
+    const entries = [
+      charge(a, 10, { keyId: one, model: "m1", at: midnight - 1 }),
+      charge(a, 20, { keyId: one, model: "m1", at: midnight }),
+      charge(a, 30, { keyId: one, model: "m1", at: midnight + 5 }),
+      charge(a, 0, { keyId: two, model: "m1", at: midnight, status: 502 }),
+      charge(a, 40, { keyId: two, model: "m2", at: midnight, inputTokens: 5_000_000_000 }),
+      charge(b, 50, { keyId: one, model: "m1", at: midnight }),
+    ];
+    await ledger.settle(entries.slice(0, 3));
+    await Promise.all(Array.from({ length: 5 }, () => ledger.settle(entries)));
+    await ledger.settle([...entries, ...entries]);
+    const rows = await sql.query<Total>(TOTALS, [a]);
+    const name = { [one]: "one", [two]: "two" };
+    assert.deepEqual(
+      rows.map((row) => [row.day, row.model, name[row.key], row.calls, row.charged]),
+      [
+        ["2025-06-15", "m1", "one", 1n, 10n],
+        ["2025-06-16", "m1", "one", 2n, 50n],
+        ["2025-06-16", "m1", "two", 1n, 0n],
+        ["2025-06-16", "m2", "two", 1n, 40n],
+      ],
+    );
+    assert.deepEqual(
+      rows.map((row) => [row.input, row.output]),
+      [
+        [1_200n, 340n],
+        [2_400n, 680n],
+        [1_200n, 340n],
+        [5_000_000_000n, 340n],
+      ],
+    );
+    assert.equal(rows[1]?.last.getTime(), midnight + 5);
+    assert.deepEqual(
+      (await sql.query<Total>(TOTALS, [b])).map((row) => row.charged),
+      [50n],
+    );
+  });
+
+  test("totals are counted for calls that were recorded before there were totals", async () => {
+    const { ledger, sql } = get();
+    const a = await fundedAccount(ledger, 1_000n);
+    await ledger.settle([charge(a, 10), charge(a, 20, { keyId: newId(AT) })]);
+    const before = await sql.query(TOTALS, [a]);
+    assert.equal(before.length, 2);
+    const file = join(packageRoot, "core/money/ledger/migrations/0003-usage-daily.sql");
+    // As it was before this migration, and then the migration.
+    await sql.script(`drop trigger usage_records_counted on usage_records;
+      drop function count_usage;
+      drop table usage_daily;
+      ${readFileSync(file, "utf8")}`);
+    assert.deepEqual(await sql.query(TOTALS, [a]), before);
+    await ledger.settle([charge(a, 30)]);
+    const after = await sql.query<Total>(TOTALS, [a]);
+    assert.equal(
+      after.reduce((sum, row) => sum + row.charged, 0n),
+      60n,
+    );
+  });
+}
+
+interface Total {
+  readonly day: string;
+  readonly model: string;
+  readonly key: string;
+  readonly calls: bigint;
+  readonly input: bigint;
+  readonly output: bigint;
+  readonly charged: bigint;
+  readonly last: Date;
+}
+
+const TOTALS = `
+  select day::text, model, key_id as key, calls, input_tokens as input, output_tokens as output, charged,
+    last_at as last
+  from usage_daily where account_id = $1 order by day, model, charged desc`;

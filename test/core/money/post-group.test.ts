@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { HotStore, Posted, Posting } from "../../../core/contract/hold-store.ts";
+import { PostGroup } from "../../../core/money/post-group.ts";
+import { posting } from "../../support/posting.ts";
+
+const POSTED: Posted = { chargedMicroVnd: 1, writtenOffMicroVnd: 0, duplicate: false };
+
+/** A store that remembers what came together; a call that costs nothing cannot be posted. */
+function recordingStore(): { hot: HotStore; groups: string[][] } {
+  const groups: string[][] = [];
+  const postAll = (postings: readonly Posting[]) => {
+    groups.push(postings.map((each) => each.callId));
+    return postings.map((each) => (each.costMicroVnd > 0 ? POSTED : new Error(each.callId)));
+  };
+  return { hot: { postAll } as Partial<HotStore> as HotStore, groups };
+}
+
+test("the posts of one turn go to the store together, and each gets its own answer", async () => {
+  const { hot, groups } = recordingStore();
+  const group = PostGroup.of(hot);
+  const add = (callId: string, costMicroVnd: number) =>
+    group?.add(posting({ callId, accountId: "A", costMicroVnd }));
+  const first = [add("a", 1), add("b", 0), add("c", 1)];
+  assert.deepEqual(groups, []);
+  const answers = await Promise.allSettled(first);
+  assert.deepEqual(
+    answers.map((answer) => (answer.status === "fulfilled" ? answer.value : answer.reason.message)),
+    [POSTED, "b", POSTED],
+  );
+  await add("d", 1);
+  assert.deepEqual(groups, [["a", "b", "c"], ["d"]]);
+});
+
+test("a store that takes posts one by one has no groups", () => {
+  assert.equal(PostGroup.of({} as HotStore), undefined);
+});

@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { appendFileSync, cpSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { RedisHotStore } from "../../../../core/money/redis/store.ts";
+import { recordedLog } from "../../../support/log.ts";
+import { posting } from "../../../support/posting.ts";
+import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
+import type { TestStore } from "./store.ts";
+import { World } from "./world.ts";
+
+const REFUSED_LATE_MS = 30_000;
+const DURABLE = ["--save", "", "--appendonly", "yes", "--appendfsync", "no"];
+
+async function inWorld(body: (world: World, server: RedisServer) => Promise<void>): Promise<void> {
+  const server = await startRedisServer({ settings: DURABLE });
+  const world = new World({ servers: server.url });
+  try {
+    await world.addAccount("A", 10_000n);
+    await body(world, server);
+  } finally {
+    server.signal("SIGCONT");
+    await world.dispose();
+    await server.stop();
+  }
+}
+
+async function hold(world: World, store: RedisHotStore, callId: string) {
+  await store.open("A", () => world.ledger.wallet("A"));
+  const amounts = { amountMicroVnd: 100, floorMicroVnd: 100 };
+  return store.hold({ callId, accountId: "A", keyId: "K", ...amounts });
+}
+
+async function post(world: World, store: RedisHotStore, callId: string): Promise<void> {
+  world.posted.set(callId, 70);
+  const posted = await store.post(posting({ callId, accountId: "A", costMicroVnd: 70 }));
+  assert.deepEqual(posted, { chargedMicroVnd: 70, writtenOffMicroVnd: 0, duplicate: false });
+}
+
+/** What is on the disk when a process is killed at this instant. */
+function copyOf({ spoolFolder }: Pick<TestStore, "spoolFolder">): string {
+  const copy = mkdtempSync(join(tmpdir(), "tollgate-spool-"));
+  const isFile = (path: string) => !path.endsWith("lock");
+  cpSync(spoolFolder, copy, { recursive: true, filter: isFile });
+  return copy;
+}
+
+function segmentsIn(folder: string): string[] {
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  return names.filter((name) => name.endsWith(".journal")).map((name) => join(folder, name));
+}
+
+test("while redis is away calls that run end, new ones are refused at once, and the log stays short", () =>
+  inWorld(async (world, server) => {
+    const { log, lines } = recordedLog();
+    const { store } = await world.addGateway({ log });
+    for (let n = 0; n < 50; n += 1) await hold(world, store, `c${n}`);
+    await server.kill();
+    for (let n = 0; n < 50; n += 1) {
+      await post(world, store, `c${n}`);
+      const request = { callId: `n${n}`, accountId: "A", keyId: "K" };
+      const held = await store.hold({ ...request, amountMicroVnd: 1, floorMicroVnd: 1 });
+      assert.equal(held.kind, "unavailable");
+    }
+    assert.equal(store.backlog(), 50);
+    assert.ok(lines.length <= 2, `${lines.length} lines in the log`);
+    await server.start();
+    await world.check();
+  }));
+
+test("a frozen redis refuses a new call while it is frozen, and takes nothing for it", () =>
+  inWorld(async (world, server) => {
+    const { store } = await world.addGateway();
+    await hold(world, store, "c1");
+    server.signal("SIGSTOP");
+    const request = { callId: "c2", accountId: "A", keyId: "K" };
+    // It is frozen until this is answered: whoever waited for it would wait for ever.
+    const held = await store.hold({ ...request, amountMicroVnd: 1, floorMicroVnd: 1 });
+    assert.equal(held.kind, "unavailable");
+    await post(world, store, "c1");
+    server.signal("SIGCONT");
+    await world.check();
+  }));
+
+test("spooled posts are charged once, though the gateway is killed, and killed again after their replay", () =>
+  inWorld(async (world, server) => {
+    const first = await world.addGateway();
+    for (const callId of ["c1", "c2", "c3"]) await hold(world, first.store, callId);
+    await server.kill();
+    for (const callId of ["c1", "c2", "c3"]) await post(world, first.store, callId);
+    const left = copyOf(first);
+    // The kill fell into a fourth record.
+    const [segment] = segmentsIn(left);
+    assert.ok(segment);
+    appendFileSync(segment, readFileSync(segment).subarray(0, 40));
+    await world.kill(first);
+    await server.start();
+    // The next kill comes after the posts are in Redis and before they are deleted here.
+    const again = copyOf({ spoolFolder: left });
+    const second = await world.addGateway({ spoolFolder: left });
+    await world.check();
+    await world.kill(second);
+    // Redis forgets a settled call after two minutes: from then on only the ledger knows it.
+    const script =
+      "for _, key in ipairs(redis.call('KEYS', '*:d:*')) do redis.call('DEL', key) end";
+    await server.call("EVAL", script, "0");
+    await world.addGateway({ spoolFolder: again });
+    await world.check();
+  }));
+
+test("a gateway takes what dead ones beside it have spooled", () =>
+  inWorld(async (world, server) => {
+    const { spoolFolder, store, ...first } = await world.addGateway();
+    const second = await world.addGateway({ spoolFolder });
+    for (const [at, one] of [store, second.store].entries()) await hold(world, one, `c${at}`);
+    await server.kill();
+    for (const [at, one] of [store, second.store].entries()) await post(world, one, `c${at}`);
+    const left = copyOf(second);
+    await world.kill({ spoolFolder, store, ...first });
+    await world.kill(second);
+    await server.start();
+    const { store: third } = await world.addGateway({ spoolFolder: left });
+    await world.check();
+    assert.equal(third.backlog(), 0);
+  }));
+
+test("a key that is revoked while redis is away is refused when it is back, though nobody tries again", () =>
+  inWorld(async (world, server) => {
+    const { store } = await world.addGateway();
+    const other = await world.addGateway();
+    await hold(world, store, "c1");
+    await server.kill();
+    await assert.rejects(store.revoke("K"));
+    await server.start();
+    // Whoever asks for a hold meanwhile is told that Redis is away, or that its wallet is not open.
+    const deadline = performance.now() + REFUSED_LATE_MS;
+    let kind = "";
+    for (let n = 2; kind !== "revoked"; n += 1) {
+      assert.ok(performance.now() < deadline, `never refused, at last ${kind}`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      ({ kind } = await hold(world, other.store, `c${n}`).catch(() => ({ kind: "away" })));
+      if (kind === "held") await other.store.void(`c${n}`, "A");
+    }
+    await store.void("c1", "A");
+    await world.check();
+  }));
+
+test("an outage in which nobody calls is told too, once", () =>
+  inWorld(async (world, server) => {
+    const { log, lines } = recordedLog();
+    await world.addGateway({ log });
+    await server.kill();
+    const told = () => lines.filter(({ msg }) => String(msg).startsWith("redis is away"));
+    const deadline = performance.now() + REFUSED_LATE_MS;
+    while (told().length === 0) {
+      assert.ok(performance.now() < deadline, "never told");
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    await server.start();
+    await world.check();
+    assert.equal(told().length, 1);
+  }));

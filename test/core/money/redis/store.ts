@@ -1,0 +1,97 @@
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { KeeperSettings } from "../../../../core/money/redis/membership.ts";
+import type { Truth } from "../../../../core/money/redis/resender.ts";
+import { membersScript } from "../../../../core/money/redis/scripts.ts";
+import { RedisHotStore } from "../../../../core/money/redis/store.ts";
+import { readLook } from "../../../../core/money/redis/view.ts";
+import type { Log } from "../../../../core/process/log.ts";
+import { bucketName } from "../../../../core/redis/buckets.ts";
+import { RedisClient } from "../../../../core/redis/client.ts";
+import { recordedLog } from "../../../support/log.ts";
+
+const COMMAND_TIMEOUT_MS = 450;
+/** Fewer than in production, so that a start takes milliseconds. */
+const BUCKETS = 4;
+/** A machine that is busy with something else lets a process wait for some 100 ms now and then. */
+const TIMING: KeeperSettings = { heartbeatMs: 20, leaseMs: 1_000, graceMs: 0 };
+
+export interface StoreOptions {
+  readonly servers: string | readonly string[];
+  readonly prefix?: string;
+  /** Its own temporary folder by default. */
+  readonly spoolFolder?: string;
+  readonly truth?: Truth;
+  readonly timing?: Partial<KeeperSettings>;
+  readonly outboxEntriesMax?: number;
+  readonly log?: Log;
+}
+
+/** A hot store in this process that can die as a process does. */
+export interface TestStore {
+  readonly store: RedisHotStore;
+  readonly prefix: string;
+  readonly spoolFolder: string;
+  /** Loses its connection for good and stops, as far as Redis can tell: a kill -9. */
+  die(): Promise<void>;
+  /** Stops properly and deletes its spool. */
+  dispose(): Promise<void>;
+}
+
+/** Knows nothing: for tests in which the store never needs to ask. */
+export const NO_TRUTH: Truth = {
+  wallet: () => Promise.resolve(undefined),
+  hasCall: () => Promise.resolve(false),
+};
+
+export async function startStore(options: StoreOptions): Promise<TestStore> {
+  const prefix = options.prefix ?? `test-${randomUUID()}`;
+  const spoolFolder = options.spoolFolder ?? mkdtempSync(join(tmpdir(), "tollgate-spool-"));
+  const client = new RedisClient(options.servers, COMMAND_TIMEOUT_MS);
+  const log = options.log ?? recordedLog().log;
+  const store = new RedisHotStore({
+    client,
+    prefix,
+    buckets: BUCKETS,
+    timing: { ...TIMING, ...options.timing },
+    spool: { folder: spoolFolder, bytesMax: 10_000_000, log },
+    outboxEntriesMax: options.outboxEntriesMax ?? 100_000,
+    truth: options.truth ?? NO_TRUTH,
+    log,
+  });
+  await store.start();
+  return {
+    store,
+    prefix,
+    spoolFolder,
+    async die() {
+      client.disconnect();
+      await store.stop();
+    },
+    async dispose() {
+      await store.stop();
+      rmSync(spoolFolder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Ends the leases of every process there is, as time would. */
+export async function endLeases(
+  servers: string | readonly string[],
+  prefix: string,
+): Promise<void> {
+  const client = new RedisClient(servers, 5_000);
+  await new Promise<void>((resolve) => client.connect(resolve));
+  for (let index = 0; index < BUCKETS; index += 1) {
+    const keys = [`${prefix}:{${bucketName(index)}}:epoch`];
+    const ask = (...args: string[]) => client.run(membersScript, keys, args);
+    const reply = await ask("look", "nobody", "0", "0", "0");
+    const look = readLook(reply);
+    for (const { process, beat } of look.members) {
+      await ask("reap", "nobody", look.epoch, process, beat);
+    }
+  }
+  client.disconnect();
+}

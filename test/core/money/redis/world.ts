@@ -1,0 +1,203 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import type { RedisHotStore } from "../../../../core/money/redis/store.ts";
+import { MemoryLedger } from "../../../support/memory-ledger.ts";
+import { posting } from "../../../support/posting.ts";
+import { type StoreOptions, startStore, type TestStore } from "./store.ts";
+
+const QUIET_TIMEOUT_MS = 30_000;
+const POLL_MS = 10;
+
+/** What one call came to. */
+export type CallEnd = "posted" | "voided" | "short" | "refused";
+
+/**
+ * A few gateways on one Redis with one ledger behind them: calls hold, extend and post, drainers settle, and at
+ * the end every µđ is accounted for.
+ */
+export class World {
+  readonly ledger = new MemoryLedger();
+  readonly gateways: TestStore[] = [];
+  /** Cost of every call whose post was answered: each of them must be charged, once. */
+  readonly posted = new Map<string, number>();
+  readonly ends: Record<CallEnd, number> = { posted: 0, voided: 0, short: 0, refused: 0 };
+  private readonly credited = new Map<string, bigint>();
+  private readonly drains: Promise<void>[] = [];
+  private readonly paused = new Map<
+    RedisHotStore,
+    { resumed: Promise<void>; resume: () => void }
+  >();
+  private readonly dead = new Set<RedisHotStore>();
+  private stopping = false;
+  private readonly options: StoreOptions;
+
+  constructor(options: StoreOptions) {
+    const { ledger } = this;
+    this.options = {
+      prefix: `test-${randomUUID()}`,
+      truth: {
+        wallet: (accountId) => ledger.wallet(accountId),
+        hasCall: async ({ callId }) => ledger.charges.has(callId),
+      },
+      ...options,
+    };
+  }
+
+  async addGateway(options: Partial<StoreOptions> = {}): Promise<TestStore> {
+    const gateway = await startStore({ ...this.options, ...options });
+    this.gateways.push(gateway);
+    this.drains.push(this.drain(gateway.store));
+    return gateway;
+  }
+
+  async addAccount(accountId: string, amountMicroVnd: bigint): Promise<void> {
+    this.ledger.addAccount(accountId);
+    this.credited.set(accountId, amountMicroVnd);
+    const reference = `start ${accountId}`;
+    const movement = { accountId, amountMicroVnd, reference, kind: "topup", reason: null } as const;
+    await this.ledger.credit(movement);
+  }
+
+  /** One call from hold to end; `refused` where the store is away. */
+  async call(
+    store: RedisHotStore,
+    accountId: string,
+    { hold = 1_000, cost = 700, extendTo = 0 } = {},
+  ): Promise<CallEnd> {
+    const end = await this.runCall(store, accountId, { hold, cost, extendTo });
+    this.ends[end] += 1;
+    return end;
+  }
+
+  private async runCall(
+    store: RedisHotStore,
+    accountId: string,
+    { hold, cost, extendTo }: { hold: number; cost: number; extendTo: number },
+  ): Promise<CallEnd> {
+    const callId = randomUUID();
+    const request = { callId, accountId, keyId: "K", amountMicroVnd: hold, floorMicroVnd: hold };
+    let held = await store.hold(request);
+    for (let attempt = 0; held.kind === "unknown" && attempt < 3; attempt += 1) {
+      await store.open(accountId, () => this.ledger.wallet(accountId));
+      held = await store.hold(request);
+    }
+    if (held.kind === "short") return "short";
+    if (held.kind !== "held") return "refused";
+    if (extendTo > 0) {
+      const request = { callId, accountId, totalMicroVnd: extendTo, floorMicroVnd: extendTo };
+      await store.extend(request).catch(() => {});
+    }
+    if (cost === 0) {
+      await store.void(callId, accountId);
+      return "voided";
+    }
+    this.posted.set(callId, cost);
+    await store.post(posting({ callId, accountId, costMicroVnd: cost }));
+    return "posted";
+  }
+
+  /** Waits until everything that was posted is settled and acknowledged, everywhere. */
+  async quiet(): Promise<void> {
+    const deadline = performance.now() + QUIET_TIMEOUT_MS;
+    for (;;) {
+      const problem = await this.problem();
+      if (problem === undefined) return;
+      assert.ok(performance.now() < deadline, problem);
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+  }
+
+  /** Every call that was answered is charged its cost, once; nobody else is; and both stores agree. */
+  async check(): Promise<void> {
+    await this.quiet();
+    const charged = new Map(
+      [...this.ledger.charges].map(([callId, charge]) => [callId, charge.charged]),
+    );
+    assert.deepEqual(charged, this.posted);
+  }
+
+  /** The gateway ends as by a kill -9, and nobody speaks of it any more. */
+  async kill(gateway: TestStore): Promise<void> {
+    this.gateways.splice(this.gateways.indexOf(gateway), 1);
+    this.dead.add(gateway.store);
+    this.resume(gateway.store);
+    await gateway.die();
+  }
+
+  async dispose(): Promise<void> {
+    this.stopping = true;
+    for (const store of this.stores) this.resume(store);
+    await Promise.all(this.drains);
+    await Promise.all(this.gateways.map((gateway) => gateway.dispose()));
+  }
+
+  /** The living gateways, for calls to be spread over. */
+  get stores(): RedisHotStore[] {
+    return this.gateways.map((gateway) => gateway.store);
+  }
+
+  private async problem(): Promise<string | undefined> {
+    for (const [at, { store }] of this.gateways.entries()) {
+      if (store.backlog() > 0) return `gateway ${at} has a backlog of ${store.backlog()}`;
+    }
+    for (const callId of this.posted.keys()) {
+      if (!this.ledger.charges.has(callId)) return `call ${callId} is not in the ledger`;
+    }
+    const [first] = this.stores;
+    for (const accountId of this.credited.keys()) {
+      const wallet = await this.ledger.wallet(accountId);
+      const hot = await first?.balances(accountId).catch(() => "away" as const);
+      if (hot === "away") return "redis is away";
+      if (hot === undefined) continue;
+      const { availableMicroVnd, heldMicroVnd, pendingMicroVnd } = hot;
+      const parts = `available ${availableMicroVnd} held ${heldMicroVnd} pending ${pendingMicroVnd}`;
+      const total = BigInt(availableMicroVnd + heldMicroVnd + pendingMicroVnd);
+      if (heldMicroVnd > 0 || pendingMicroVnd > 0 || total !== wallet?.balanceMicroVnd) {
+        return `${accountId}: ${parts}, but the ledger has ${wallet?.balanceMicroVnd}`;
+      }
+    }
+    return undefined;
+  }
+
+  /** The ledger is away for this gateway until `resume`. */
+  pause(store: RedisHotStore): void {
+    let resume = () => {};
+    const resumed = new Promise<void>((resolve) => {
+      resume = resolve;
+    });
+    this.paused.set(store, { resumed, resume });
+  }
+
+  resume(store: RedisHotStore): void {
+    this.paused.get(store)?.resume();
+    this.paused.delete(store);
+  }
+
+  private async drain(store: RedisHotStore): Promise<void> {
+    while (!this.stopping && !this.dead.has(store)) {
+      await this.paused.get(store)?.resumed;
+      const entries = await store.read(100, 20);
+      await this.paused.get(store)?.resumed;
+      if (this.dead.has(store)) return;
+      await this.ledger.settle(entries);
+      await store.acknowledge(entries);
+    }
+  }
+}
+
+/** Runs `work` again and again in `workers` lanes until `isOver` says so. */
+export async function inLanes(
+  workers: number,
+  isOver: () => boolean,
+  work: (turn: number) => Promise<unknown>,
+): Promise<void> {
+  let turn = 0;
+  const lane = async () => {
+    while (!isOver()) {
+      turn += 1;
+      await work(turn);
+      await new Promise(setImmediate);
+    }
+  };
+  await Promise.all(Array.from({ length: workers }, lane));
+}

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { Ledger } from "../../../core/contract/ledger.ts";
+import { connect } from "../../../core/database/client.ts";
+import { EmbeddedLedger } from "../../../core/database/embedded.ts";
+import { Drainer } from "../../../core/money/committer.ts";
+import { EmbeddedHotStore } from "../../../core/money/embedded/store.ts";
+import { PostgresLedger } from "../../../core/money/ledger/postgres.ts";
+import { Wallets } from "../../../core/money/wallets.ts";
+import { systemClock } from "../../../core/process/clock.ts";
+import { newId } from "../../../core/process/id.ts";
+import { copyEmptyLedger } from "../../support/ledger-template.ts";
+import { recordedLog } from "../../support/log.ts";
+import { startPostgresServer } from "../../support/postgres-server.ts";
+import { posting } from "../../support/posting.ts";
+import { until } from "../../support/until.ts";
+
+/** `KILLS=50` for a longer run. */
+const KILLS = Number(process.env["KILLS"] ?? 2);
+const CREDIT = 1_000_000_000n;
+const { log } = recordedLog();
+const clock = systemClock;
+
+/** Calls run and are settled while the ledger's database is killed again and again: nothing is lost or doubled. */
+async function surviveKills(ledger: Ledger, kill: () => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-settlement-"));
+  const journal = { folder, bytesMax: 100_000_000, sync: false, log };
+  const hot = new EmbeddedHotStore({ journal, outboxEntriesMax: 1_000_000 });
+  await hot.start();
+  const wallets = new Wallets({ hot, ledger });
+  const drainer = new Drainer({ hot, ledger, log, batchEntries: 100, lingerMs: 1 });
+  drainer.start();
+  const accountId = newId(clock.now());
+  await ledger.createAccount({ id: accountId, email: `${accountId}@example.com` });
+  await wallets.credit(movement(accountId));
+  const requestOf = (callId: string) => {
+    return { callId, accountId, keyId: "K", amountMicroVnd: 99, floorMicroVnd: 1 };
+  };
+  // A ledger that is killed, or busy for a second, while it tells of the wallet has the first call refused.
+  const first = newId(clock.now());
+  await until("the wallet is open", async () => {
+    return (await wallets.hold(requestOf(first))).kind === "held";
+  });
+  await wallets.void(first, accountId);
+  let charged = 0n;
+  let running = true;
+  const traffic = (async () => {
+    for (let n = 0; running; n += 1) {
+      const callId = newId(clock.now());
+      assert.equal((await wallets.hold(requestOf(callId))).kind, "held");
+      const at = clock.now();
+      const cost = { costMicroVnd: n % 100, at };
+      charged += BigInt(
+        (await wallets.post(posting({ callId, accountId, ...cost }))).chargedMicroVnd,
+      );
+      // Whatever piles up while the database starts again has to be settled in the end.
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  })();
+  try {
+    for (let count = 0; count < KILLS; count += 1) await kill();
+  } finally {
+    running = false;
+    await traffic;
+  }
+  await drainer.stop(120_000);
+  assert.equal(hot.backlog(), 0);
+  assert.equal((await ledger.wallet(accountId))?.balanceMicroVnd, CREDIT - charged);
+  for await (const row of wallets.reconcile()) assert.equal(row.driftMicroVnd, 0n);
+  await hot.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+function movement(accountId: string) {
+  const reference = newId(clock.now());
+  return { accountId, amountMicroVnd: CREDIT, reference, kind: "topup", reason: null } as const;
+}
+
+function soon(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, Math.random() * 300));
+}
+
+test("Postgres is killed again and again while calls run", async () => {
+  const postgres = await startPostgresServer();
+  const server = { url: postgres.url };
+  const sql = connect({ server, connectionsMax: 4, statementTimeoutMs: 10_000, log });
+  const ledger = new PostgresLedger({ sql, clock, log });
+  await ledger.start();
+  try {
+    await surviveKills(ledger, async () => {
+      await soon();
+      await postgres.kill();
+      await soon();
+      await postgres.restart();
+      await answersAgain(ledger);
+    });
+  } finally {
+    await ledger.stop();
+    await postgres.stop();
+  }
+});
+
+test("the embedded database is killed again and again while calls run", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-settlement-"));
+  await copyEmptyLedger(folder);
+  const ledger = new EmbeddedLedger({ folder: join(folder, "ledger"), clock, log });
+  await ledger.start();
+  try {
+    await surviveKills(ledger, async () => {
+      await soon();
+      if (ledger.pid !== undefined) process.kill(ledger.pid, "SIGKILL");
+      await answersAgain(ledger);
+    });
+  } finally {
+    await ledger.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+async function answersAgain(ledger: Ledger): Promise<void> {
+  for (;;) {
+    try {
+      return await ledger.ping(5_000);
+    } catch {
+      await soon();
+    }
+  }
+}

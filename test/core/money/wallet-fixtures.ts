@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Credit } from "../../../core/contract/ledger.ts";
+import { EmbeddedHotStore } from "../../../core/money/embedded/store.ts";
+import { Wallets } from "../../../core/money/wallets.ts";
+import { recordedLog } from "../../support/log.ts";
+import { StubLedger } from "../accounts/stub-ledger.ts";
+
+export interface Stores {
+  readonly hot: EmbeddedHotStore;
+  readonly ledger: StubLedger;
+  readonly wallets: Wallets;
+  readonly logged: ReturnType<typeof recordedLog>;
+}
+
+/** A hot store on a new folder, a ledger in memory with account A, and the wallets over both. */
+export async function withStores(body: (stores: Stores) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-wallets-"));
+  const logged = recordedLog();
+  const hot = new EmbeddedHotStore({
+    journal: { folder, bytesMax: 10_000_000, sync: false, log: logged.log },
+    outboxEntriesMax: 10_000,
+  });
+  await hot.start();
+  const ledger = new StubLedger();
+  ledger.addAccount("A");
+  try {
+    await body({ hot, ledger, wallets: new Wallets({ hot, ledger }), logged });
+  } finally {
+    await hot.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+let references = 0;
+
+export function movement(amountMicroVnd: bigint, reference?: string): Credit {
+  references += 1;
+  return {
+    accountId: "A",
+    amountMicroVnd,
+    reference: reference ?? `m${references}`,
+    kind: amountMicroVnd < 0n ? "adjustment" : "topup",
+    reason: null,
+  };
+}
+
+export function holdRequest(callId: string, amountMicroVnd: number, accountId = "A") {
+  return { callId, accountId, keyId: "K", amountMicroVnd, floorMicroVnd: amountMicroVnd };
+}

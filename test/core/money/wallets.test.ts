@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { posting } from "../../support/posting.ts";
+import { holdRequest, movement, type Stores, withStores } from "./wallet-fixtures.ts";
+
+async function settle({ hot, ledger }: Stores): Promise<void> {
+  const entries = await hot.read(1_000, 0);
+  await ledger.settle(entries);
+  hot.acknowledge(entries);
+}
+
+/** `available held pending` of account A, in the hot store. */
+function parts({ hot }: Stores): string {
+  const found = hot.balances("A");
+  if (found === undefined) return "not open";
+  return `${found.availableMicroVnd} ${found.heldMicroVnd} ${found.pendingMicroVnd}`;
+}
+
+test("the first holds at once share one reading of the ledger, later ones are synchronous", () =>
+  withStores(async ({ wallets, ledger }) => {
+    await wallets.credit(movement(1_000n));
+    const held = await Promise.all(
+      ["c1", "c2", "c3"].map((callId) => wallets.hold(holdRequest(callId, 100))),
+    );
+    assert.deepEqual(
+      held.map((one) => one.kind),
+      ["held", "held", "held"],
+    );
+    assert.equal(ledger.calls.wallet, 1);
+    assert.ok(!(wallets.hold(holdRequest("c4", 100)) instanceof Promise));
+  }));
+
+test("an account that is not there holds nothing", () =>
+  withStores(async ({ wallets }) => {
+    assert.deepEqual(await wallets.hold(holdRequest("c1", 1, "B")), { kind: "no_account" });
+    assert.equal(await wallets.balances("B"), undefined);
+  }));
+
+test("a ledger that is away or slow refuses a first hold within a second or so", () =>
+  withStores(async ({ wallets, ledger, hot }) => {
+    ledger.before = () => Promise.reject(new Error("connection refused"));
+    const refused = await wallets.hold(holdRequest("c1", 1));
+    assert.ok(refused.kind === "unavailable" && /connection refused/.test(refused.reason));
+    ledger.before = () => new Promise(() => {});
+    const late = await wallets.hold(holdRequest("c2", 1));
+    assert.ok(late.kind === "unavailable" && /within 1000 ms/.test(late.reason));
+    assert.equal(hot.balances("A"), undefined);
+  }));
+
+test("balances come from the hot store where the wallet is open, else from the ledger", () =>
+  withStores(async (stores) => {
+    const { wallets } = stores;
+    await wallets.credit(movement(1_000n));
+    const closed = { availableMicroVnd: 1_000, heldMicroVnd: 0, pendingMicroVnd: 0 };
+    assert.deepEqual(await wallets.balances("A"), { ...closed, balanceMicroVnd: 1_000 });
+    await wallets.hold(holdRequest("c1", 100));
+    await wallets.post(posting({ callId: "c1", accountId: "A", costMicroVnd: 30 }));
+    await wallets.hold(holdRequest("c2", 50));
+    const open = { availableMicroVnd: 920, heldMicroVnd: 50, pendingMicroVnd: 30 };
+    assert.deepEqual(await wallets.balances("A"), { ...open, balanceMicroVnd: 1_000 });
+    await settle(stores);
+    const settled = { availableMicroVnd: 920, heldMicroVnd: 50, pendingMicroVnd: 0 };
+    assert.deepEqual(await wallets.balances("A"), { ...settled, balanceMicroVnd: 970 });
+  }));
+
+test("a credit is spendable when it is answered, and once", () =>
+  withStores(async (stores) => {
+    const { wallets } = stores;
+    await wallets.hold(holdRequest("c0", 0));
+    const topUp = movement(500n);
+    const results = await Promise.all([
+      wallets.credit(topUp),
+      wallets.credit(topUp),
+      wallets.credit(movement(70n)),
+    ]);
+    assert.deepEqual(
+      results.map((one) => one.kind === "credited" && one.applied),
+      [true, false, true],
+    );
+    assert.equal(parts(stores), "570 0 0");
+  }));
+
+test("a credit that was committed and not told is told when it is sent again", () =>
+  withStores(async (stores) => {
+    const { wallets, ledger } = stores;
+    await wallets.hold(holdRequest("c0", 0));
+    ledger.after = () => Promise.reject(new Error("the answer is lost"));
+    const topUp = movement(500n);
+    await assert.rejects(wallets.credit(topUp), /lost/);
+    assert.equal(parts(stores), "0 0 0");
+    ledger.after = async () => {};
+    assert.equal((await wallets.credit(topUp)).kind, "credited");
+    assert.equal(parts(stores), "500 0 0");
+  }));
+
+test("a credit that was committed and not told is told at the next start", () =>
+  withStores(async (stores) => {
+    const { wallets, ledger } = stores;
+    await wallets.hold(holdRequest("c0", 0));
+    await ledger.credit(movement(500n));
+    assert.equal(parts(stores), "0 0 0");
+    await wallets.start();
+    assert.equal(parts(stores), "500 0 0");
+  }));
+
+test("money that running calls hold or have spent cannot be taken away", () =>
+  withStores(async (stores) => {
+    const { wallets, ledger } = stores;
+    await wallets.credit(movement(1_000n));
+    await wallets.hold(holdRequest("c1", 600));
+    await wallets.hold(holdRequest("c2", 300));
+    await wallets.post(posting({ callId: "c2", accountId: "A", costMicroVnd: 300 }));
+    // The ledger alone still has 1,000.
+    assert.deepEqual(await wallets.credit(movement(-101n)), { kind: "below_zero" });
+    assert.equal(parts(stores), "100 600 300");
+    assert.equal((await wallets.credit(movement(-100n))).kind, "credited");
+    assert.equal(parts(stores), "0 600 300");
+    await wallets.post(posting({ callId: "c1", accountId: "A", costMicroVnd: 700 }));
+    await settle(stores);
+    assert.equal((await ledger.wallet("A"))?.balanceMicroVnd, 0n);
+  }));
+
+test("money is taken away once, also where the first answer was lost", () =>
+  withStores(async (stores) => {
+    const { wallets, ledger } = stores;
+    await wallets.credit(movement(1_000n));
+    const adjustment = movement(-400n);
+    ledger.after = (what) =>
+      what === "credit" ? Promise.reject(new Error("lost")) : Promise.resolve();
+    await assert.rejects(wallets.credit(adjustment), /lost/);
+    // It may be committed or not, so nobody may spend it.
+    assert.equal(parts(stores), "600 400 0");
+    ledger.after = async () => {};
+    assert.equal((await wallets.credit(adjustment)).kind, "credited");
+    assert.equal((await wallets.credit(adjustment)).kind, "credited");
+    assert.equal(parts(stores), "600 0 0");
+    assert.equal((await ledger.wallet("A"))?.balanceMicroVnd, 600n);
+  }));
+
+test("credits and adjustments at once leave both stores with the same", () =>
+  withStores(async (stores) => {
+    const { wallets, ledger } = stores;
+    await wallets.credit(movement(1_000n));
+    ledger.before = () => new Promise((resolve) => setImmediate(resolve));
+    await Promise.all(
+      Array.from({ length: 40 }, (_, n) => wallets.credit(movement(n % 2 ? 30n : -700n))),
+    );
+    const balance = (await ledger.wallet("A"))?.balanceMicroVnd ?? -1n;
+    assert.equal(parts(stores), `${balance} 0 0`);
+    for await (const row of wallets.reconcile()) assert.equal(row.driftMicroVnd, 0n);
+  }));
+
+test("reconcile shows the parts of every wallet", () =>
+  withStores(async (stores) => {
+    const { wallets, ledger } = stores;
+    ledger.addAccount("B");
+    await wallets.credit(movement(1_000n));
+    await wallets.hold(holdRequest("c1", 100));
+    await wallets.post(posting({ callId: "c1", accountId: "A", costMicroVnd: 30 }));
+    await wallets.hold(holdRequest("c2", 50));
+    const rows = [];
+    for await (const row of wallets.reconcile()) rows.push(row);
+    const zero = { ledgerSumMicroVnd: 0n, balanceMicroVnd: 0n, availableMicroVnd: 0n };
+    assert.deepEqual(rows, [
+      {
+        accountId: "A",
+        ledgerSumMicroVnd: 1_000n,
+        balanceMicroVnd: 1_000n,
+        availableMicroVnd: 920n,
+        heldMicroVnd: 50n,
+        pendingMicroVnd: 30n,
+        driftMicroVnd: 0n,
+      },
+      { accountId: "B", ...zero, heldMicroVnd: 0n, pendingMicroVnd: 0n, driftMicroVnd: 0n },
+    ]);
+  }));
+
+test("reconcile finds a drift of one µđ, in either store", () =>
+  withStores(async ({ wallets, ledger, hot }) => {
+    await wallets.credit(movement(1_000n));
+    await wallets.hold(holdRequest("c1", 100));
+    hot.credit({
+      accountId: "A",
+      creditVersion: 9,
+      creditedMicroVnd: 1_001n,
+      releasedCallId: null,
+    });
+    for await (const row of wallets.reconcile()) assert.equal(row.driftMicroVnd, 1n);
+    await ledger.credit(movement(2n));
+    for await (const row of wallets.reconcile()) assert.equal(row.driftMicroVnd, -1n);
+  }));
