@@ -1,8 +1,7 @@
 import { KeyChanges } from "./accounts/key-changes.ts";
 import { Keys } from "./accounts/keys.ts";
 import { OperatorActions } from "./accounts/operator-actions.ts";
-import { logCall } from "./call-log.ts";
-import type { Config } from "./config.ts";
+import type { Config } from "./config/load.ts";
 import type { Call } from "./contract/call.ts";
 import { noCustomers } from "./contract/customers.ts";
 import { endpoints } from "./contract/endpoint.ts";
@@ -12,17 +11,18 @@ import type { Plugin } from "./contract/plugin.ts";
 import { Router } from "./contract/routes/router.ts";
 import type { Services } from "./contract/services.ts";
 import { httpAddress } from "./http/address.ts";
+import { logCall } from "./http/call-log.ts";
 import { addHealthRoutes } from "./http/health.ts";
+import { OpenCalls } from "./http/in-flight.ts";
 import { addModelRoutes } from "./http/models.ts";
+import { Pipeline } from "./http/pipeline.ts";
+import type { Runtime } from "./http/runtime.ts";
 import { Server } from "./http/server.ts";
 import { Drainer } from "./money/committer.ts";
 import { createStores } from "./money/stores.ts";
 import { Wallets } from "./money/wallets.ts";
-import { OpenCalls } from "./open-calls.ts";
-import { Pipeline } from "./pipeline.ts";
 import { type Clock, systemClock } from "./process/clock.ts";
 import type { LineLog, Log } from "./process/log.ts";
-import type { Runtime } from "./runtime.ts";
 import { Upstreams } from "./upstream/upstreams.ts";
 
 /** Large enough for the ledger's best rate, and a pause that makes batches of a light load worth a transaction. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { formatProblems, loadConfig } from "./config.ts";
+import { formatProblems, loadConfig } from "./config/load.ts";
 import { announceFailpoint } from "./process/failpoint.ts";
 import { createLog } from "./process/log.ts";
 import { packageRoot } from "./process/root.ts";

@@ -1,8 +1,8 @@
 import type { Keys } from "../accounts/keys.ts";
 import type { OperatorActions } from "../accounts/operator-actions.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/load.ts";
+import type { OpenCalls } from "../http/in-flight.ts";
 import type { Wallets } from "../money/wallets.ts";
-import type { OpenCalls } from "../open-calls.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import type { Upstreams } from "../upstream/upstreams.ts";

@@ -4,7 +4,6 @@ import type { Endpoint } from "../contract/endpoint.ts";
 import { invalidRequest, Refusal } from "../contract/refusal.ts";
 import type { PlainHandler } from "../contract/routes/router.ts";
 import { atEndOfTurn } from "../process/turn.ts";
-import type { Runtime } from "../runtime.ts";
 import { Exchange } from "../upstream/exchange.ts";
 import { wires } from "../wire/index.ts";
 import {
@@ -19,6 +18,7 @@ import {
 } from "./body.ts";
 import type { RequestHead } from "./plain.ts";
 import { Reply } from "./reply.ts";
+import type { Runtime } from "./runtime.ts";
 
 /**
  * Takes one call from its headers to its upstream: admission while the body still arrives, then the body,

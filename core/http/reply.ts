@@ -4,11 +4,11 @@ import type { Sink } from "../contract/plugin.ts";
 import type { Wire } from "../contract/protocol.ts";
 import { Refusal, serviceUnavailable } from "../contract/refusal.ts";
 import type { PlainResponse } from "../contract/routes/router.ts";
-import type { Pipeline } from "../pipeline.ts";
 import type { Log } from "../process/log.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 import type { ServerEvent } from "../sse/reader.ts";
 import { wires } from "../wire/index.ts";
+import type { Pipeline } from "./pipeline.ts";
 import { CORKED_BYTES_MAX, endHead, endWhole, statusLine, writeSliced } from "./write.ts";
 
 /** A client that left before any status was sent; nginx's number for it, seen in logs only. */

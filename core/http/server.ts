@@ -9,13 +9,13 @@ import {
 import type { Call } from "../contract/call.ts";
 import { type Endpoint, KEYED_SERVES_NOTHING } from "../contract/endpoint.ts";
 import { Refusal, serviceUnavailable } from "../contract/refusal.ts";
-import { OpenCalls } from "../open-calls.ts";
 import { newId } from "../process/id.ts";
-import type { Runtime } from "../runtime.ts";
 import { ambiguousLength, boundDeclared, declaredLength, isChunked, readBody } from "./body.ts";
 import { headersOf, notServed, refuseAndCut, sendRefusal, wireOf } from "./errors.ts";
+import { OpenCalls } from "./in-flight.ts";
 import { Incoming } from "./incoming.ts";
 import { requestHead, servePlain } from "./plain.ts";
+import type { Runtime } from "./runtime.ts";
 
 const SWEEP_MS = 1000;
 /** Calls that are cut at the end of the gateway take no longer to be charged. */

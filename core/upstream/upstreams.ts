@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 // The library as a whole takes 10 MB more, for parts that a gateway never asks for.
 import Agent from "undici/lib/dispatcher/agent.js";
-import type { Config, UpstreamConfig } from "../config.ts";
+import type { Config, UpstreamConfig } from "../config/load.ts";
 import { MESSAGES_VERSION } from "../contract/endpoint.ts";
 import type { Protocol } from "../contract/protocol.ts";
 import type { Clock } from "../process/clock.ts";

@@ -1,5 +1,5 @@
 import type { Call } from "../../core/contract/call.ts";
-import type { OpenCalls } from "../../core/open-calls.ts";
+import type { OpenCalls } from "../../core/http/in-flight.ts";
 
 const LOOK_AGAIN_MS = 50;
 

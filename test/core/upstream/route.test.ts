@@ -4,7 +4,7 @@ import type { Model, Route } from "../../../core/contract/catalogue.ts";
 import { chooseRoute } from "../../../core/upstream/route.ts";
 import { Upstreams } from "../../../core/upstream/upstreams.ts";
 import { Random } from "../../support/random.ts";
-import { accepted, CATALOGUE, GATEWAY, swap } from "../config-files.ts";
+import { accepted, CATALOGUE, GATEWAY, swap } from "../config/files.ts";
 
 const clock = { ms: 0, now: () => clock.ms, monotonic: () => clock.ms };
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { boot, type Gateway } from "../../../core/boot.ts";
-import { loadConfig } from "../../../core/config.ts";
+import { loadConfig } from "../../../core/config/load.ts";
 import type { Clock } from "../../../core/process/clock.ts";
 import { createLog } from "../../../core/process/log.ts";
 import { MAIL_FROM } from "../../support/accounts.ts";

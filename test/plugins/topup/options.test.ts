@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { accepted, GATEWAY, refused, swap } from "../../core/config-files.ts";
+import { accepted, GATEWAY, refused, swap } from "../../core/config/files.ts";
 
 const RIGHT = `topup:
       bank: { bin: "970436", name: Vietcombank, account_number: "0123499999", account_name: TOLLGATE }

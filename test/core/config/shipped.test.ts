@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type Environment, formatProblems, loadConfig } from "../../core/config.ts";
-import { isObject } from "../../core/process/json.ts";
-import { packageRoot } from "../../core/process/root.ts";
+import { type Environment, formatProblems, loadConfig } from "../../../core/config/load.ts";
+import { isObject } from "../../../core/process/json.ts";
+import { packageRoot } from "../../../core/process/root.ts";
 
 async function load(name: string, environment: Environment) {
   const loaded = await loadConfig(join(packageRoot, "config", name), environment);

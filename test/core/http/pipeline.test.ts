@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Call, COMPLETE } from "../../core/contract/call.ts";
-import { endpoints } from "../../core/contract/endpoint.ts";
-import type { Plugin, Sink } from "../../core/contract/plugin.ts";
-import { invalidRequest } from "../../core/contract/refusal.ts";
-import { Pipeline } from "../../core/pipeline.ts";
-import { ServerEvent } from "../../core/sse/reader.ts";
+import { Call, COMPLETE } from "../../../core/contract/call.ts";
+import { endpoints } from "../../../core/contract/endpoint.ts";
+import type { Plugin, Sink } from "../../../core/contract/plugin.ts";
+import { invalidRequest } from "../../../core/contract/refusal.ts";
+import { Pipeline } from "../../../core/http/pipeline.ts";
+import { ServerEvent } from "../../../core/sse/reader.ts";
 
 const [endpoint] = endpoints;
 const newCall = () => new Call("id", 0, 0, endpoint!, {});

@@ -1,5 +1,5 @@
-import type { Call } from "./contract/call.ts";
-import type { AwaitableVerdict, Plugin, Sink, Verdict } from "./contract/plugin.ts";
+import type { Call } from "../contract/call.ts";
+import type { AwaitableVerdict, Plugin, Sink, Verdict } from "../contract/plugin.ts";
 
 type Stage = "admit" | "request";
 

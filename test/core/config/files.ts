@@ -3,7 +3,12 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
-import { type Config, type Environment, formatProblems, loadConfig } from "../../core/config.ts";
+import {
+  type Config,
+  type Environment,
+  formatProblems,
+  loadConfig,
+} from "../../../core/config/load.ts";
 
 /** A config that is right, for tests that put one thing wrong. */
 export const GATEWAY = `listen: { host: 127.0.0.1, port: 8080, workers: 1 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { CATALOGUE, GATEWAY, refused, swap } from "./config-files.ts";
+import { CATALOGUE, GATEWAY, refused, swap } from "./files.ts";
 
 /** What is put wrong: the text, what stands there instead, and the line that tells of it. */
 type Row = readonly [from: string, to: string, told: string];

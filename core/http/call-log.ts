@@ -1,7 +1,7 @@
-import { formatVnd } from "./contract/amount.ts";
-import type { Call } from "./contract/call.ts";
-import type { Clock } from "./process/clock.ts";
-import type { LineLog } from "./process/log.ts";
+import { formatVnd } from "../contract/amount.ts";
+import type { Call } from "../contract/call.ts";
+import type { Clock } from "../process/clock.ts";
+import type { LineLog } from "../process/log.ts";
 
 /**
  * Writes one line a call, in pino's form: the fields of its usage record, and never a prompt, a reply or a

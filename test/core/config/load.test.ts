@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { accepted, GATEWAY, swap } from "./config-files.ts";
+import { accepted, GATEWAY, swap } from "./files.ts";
 
 const SMALLEST = `
 upstreams: { main: { protocols: { messages: "http://127.0.0.1:9001/" }, keys: [key] } }

@@ -1,9 +1,9 @@
-import type { Limits } from "./config.ts";
-import type { Router } from "./contract/routes/router.ts";
+import type { Limits } from "../config/load.ts";
+import type { Router } from "../contract/routes/router.ts";
+import type { Clock } from "../process/clock.ts";
+import type { Log } from "../process/log.ts";
+import type { Upstreams } from "../upstream/upstreams.ts";
 import type { Pipeline } from "./pipeline.ts";
-import type { Clock } from "./process/clock.ts";
-import type { Log } from "./process/log.ts";
-import type { Upstreams } from "./upstream/upstreams.ts";
 
 /** What one generation of the config serves calls with. A reload makes a new one; open calls keep theirs. */
 export interface Runtime {

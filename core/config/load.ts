@@ -1,25 +1,25 @@
 import { dirname, isAbsolute, join } from "node:path";
-import { readCatalogue, type UpstreamProtocols } from "./config/catalogue-review.ts";
-import type { Environment } from "./config/environment.ts";
-import { type ImportPlugin, type LoadedPlugin, loadPlugins } from "./config/plugins.ts";
-import { type Problem, Problems } from "./config/problem.ts";
+import type { Catalogue } from "../contract/catalogue.ts";
+import type { Profile } from "../contract/profile.ts";
+import type { Protocol } from "../contract/protocol.ts";
+import { arrayOf, objectOf } from "../process/json.ts";
+import { readCatalogue, type UpstreamProtocols } from "./catalogue-review.ts";
+import type { Environment } from "./environment.ts";
+import { type ImportPlugin, type LoadedPlugin, loadPlugins } from "./plugins.ts";
+import { type Problem, Problems } from "./problem.ts";
 import {
   catalogue as catalogueKey,
   type GatewayFile,
   gatewayFile,
   protocols as protocolsKey,
-} from "./config/schema.ts";
-import { reviewSettings } from "./config/settings-review.ts";
-import { attempt, validate } from "./config/validate.ts";
-import { readYaml, type Source } from "./config/yaml.ts";
-import type { Catalogue } from "./contract/catalogue.ts";
-import type { Profile } from "./contract/profile.ts";
-import type { Protocol } from "./contract/protocol.ts";
-import { arrayOf, objectOf } from "./process/json.ts";
+} from "./schema.ts";
+import { reviewSettings } from "./settings-review.ts";
+import { attempt, validate } from "./validate.ts";
+import { readYaml, type Source } from "./yaml.ts";
 
-export type { Environment } from "./config/environment.ts";
-export type { LoadedPlugin } from "./config/plugins.ts";
-export { formatProblems, type Problem } from "./config/problem.ts";
+export type { Environment } from "./environment.ts";
+export type { LoadedPlugin } from "./plugins.ts";
+export { formatProblems, type Problem } from "./problem.ts";
 
 /** A config that was checked in every part. Times in milliseconds, sizes in bytes. */
 export interface Config {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { accepted, GATEWAY, refused, swap } from "./config-files.ts";
+import { accepted, GATEWAY, refused, swap } from "./files.ts";
 
 const PLAIN = `export default () => ({ name: "plain" });\n`;
 const COUNTING = `

@@ -1,4 +1,4 @@
-import type { Call } from "./contract/call.ts";
+import type { Call } from "../contract/call.ts";
 
 /**
  * The calls that are open. An array in which the last call takes the place of one that ends, not a Set: a Set

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { configJsonSchema } from "../../core/config/json-schema.ts";
-import { packageRoot } from "../../core/process/root.ts";
+import { configJsonSchema } from "../../../core/config/json-schema.ts";
+import { packageRoot } from "../../../core/process/root.ts";
 
 test("the JSON schema for editors is the one of the code: else run node dist/core/config-schema.js", async () => {
   const written: unknown = JSON.parse(
