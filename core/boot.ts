@@ -1,16 +1,16 @@
 import { KeyChanges } from "./accounts/key-changes.ts";
-import { Keys } from "./accounts/keys.ts";
-import { OperatorActions } from "./accounts/operator-actions.ts";
-import type { Config } from "./config/load.ts";
+import { CachedKeys } from "./accounts/keys.ts";
+import { AuditTrail } from "./accounts/operator-actions.ts";
 import type { Call } from "./contract/call.ts";
+import type { Config } from "./contract/config.ts";
 import { noCustomers } from "./contract/customers.ts";
 import { endpoints } from "./contract/endpoint.ts";
 import { closedGates } from "./contract/guards.ts";
 import { exactNames } from "./contract/model-names.ts";
 import type { Plugin } from "./contract/plugin.ts";
+import { httpAddress } from "./contract/routes/address.ts";
 import { Router } from "./contract/routes/router.ts";
 import type { Services } from "./contract/services.ts";
-import { httpAddress } from "./http/address.ts";
 import { logCall } from "./http/call-log.ts";
 import { addHealthRoutes } from "./http/health.ts";
 import { OpenCalls } from "./http/in-flight.ts";
@@ -20,10 +20,12 @@ import type { Runtime } from "./http/runtime.ts";
 import { Server } from "./http/server.ts";
 import { Drainer } from "./money/committer.ts";
 import { createStores } from "./money/stores.ts";
-import { Wallets } from "./money/wallets.ts";
+import { StoredWallets } from "./money/wallets.ts";
 import { type Clock, systemClock } from "./process/clock.ts";
 import type { LineLog, Log } from "./process/log.ts";
-import { Upstreams } from "./upstream/upstreams.ts";
+import { HttpImageFetcher } from "./upstream/fetch-image.ts";
+import { ConnectedUpstreams } from "./upstream/upstreams.ts";
+import { wires } from "./wire/index.ts";
 
 /** Large enough for the ledger's best rate, and a pause that makes batches of a light load worth a transaction. */
 const SETTLEMENT = { batchEntries: 1000, lingerMs: 250 };
@@ -55,7 +57,7 @@ export async function boot(
   clock: Clock = systemClock,
 ): Promise<Gateway> {
   let config = first;
-  let upstreams = new Upstreams(config, clock);
+  let upstreams = new ConnectedUpstreams(config, clock);
   const { hot, ledger, database, rateLimiter } = await createStores(config, clock, log);
   await ledger.start();
   // The drainer comes first: the hot store is ready once what dead gateways have left is settled, and where all
@@ -63,9 +65,9 @@ export async function boot(
   const drainer = new Drainer({ hot, ledger, log, ...SETTLEMENT });
   drainer.start();
   await hot.start();
-  const wallets = new Wallets({ hot, ledger });
+  const wallets = new StoredWallets({ hot, ledger });
   await wallets.start();
-  const keys = new Keys(ledger, hot, clock, log);
+  const keys = new CachedKeys(ledger, hot, clock, log);
   const keyChanges = new KeyChanges(ledger, keys, clock, log);
   // An embedded ledger belongs to this process alone.
   if (config.stores.ledger !== "embedded") keyChanges.start();
@@ -88,7 +90,7 @@ export async function boot(
     log,
     ledger,
     database,
-    operatorActions: new OperatorActions(database),
+    operatorActions: new AuditTrail(database),
     hot,
     wallets,
     keys,
@@ -96,6 +98,8 @@ export async function boot(
     gates: closedGates(),
     customers: noCustomers(),
     modelNames: exactNames(() => config.catalogue),
+    wires,
+    imageFetcher: (options) => new HttpImageFetcher(options),
   };
 
   let running = await startPlugins(config, services, []);
@@ -130,7 +134,7 @@ export async function boot(
     async reload(next) {
       const before = { config, upstreams, running };
       config = next;
-      upstreams = new Upstreams(next, clock);
+      upstreams = new ConnectedUpstreams(next, clock);
       try {
         running = await startPlugins(next, services, before.running);
       } catch (error) {

@@ -1,4 +1,4 @@
-import type { Account } from "../contract/ledger.ts";
+import type { Account } from "../contract/accounts.ts";
 import type { Sql } from "../database/client.ts";
 
 const SELECT = `

@@ -1,8 +1,8 @@
+import type { Keys } from "../contract/accounts.ts";
 import type { Ledger } from "../contract/ledger.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import { Pulse } from "../process/periodic.ts";
-import type { Keys } from "./keys.ts";
 
 const PAUSE_MS = 1_000;
 /** A change counts from its statement, but can be seen only from its commit, which comes a little later. */

@@ -1,4 +1,4 @@
-import type { KeyRecord, NewKey } from "../contract/ledger.ts";
+import type { KeyRecord, NewKey } from "../contract/accounts.ts";
 import type { Sql } from "../database/client.ts";
 
 type Created = "created" | "no_account" | "too_many_keys";

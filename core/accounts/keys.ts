@@ -1,7 +1,16 @@
 import { hash, randomBytes } from "node:crypto";
-import type { Discount, DiscountSource } from "../contract/discount.ts";
+import {
+  type Account,
+  type CallerKey,
+  KEY_PREFIX,
+  type KeyRecord,
+  type KeySealer,
+  type Keys,
+  type NewKeyResult,
+} from "../contract/accounts.ts";
+import type { DiscountSource } from "../contract/discount.ts";
 import type { HotStore } from "../contract/hold-store.ts";
-import type { Account, KeyRecord, Ledger, SealedKey } from "../contract/ledger.ts";
+import type { Ledger } from "../contract/ledger.ts";
 import type { Clock } from "../process/clock.ts";
 import { newId } from "../process/id.ts";
 import type { Log } from "../process/log.ts";
@@ -18,15 +27,8 @@ const UNKNOWN_MS = 5_000;
 const READ_TIMEOUT_MS = 1_000;
 const CACHE_ENTRIES_MAX = 100_000;
 
-/** Keys begin with this, so that scanners for leaked secrets recognise them. */
-export const KEY_PREFIX = "tg-";
 const KEY_RANDOM_BYTES = 30;
 const SHOWN_CHARACTERS = 10;
-
-/** A key with what its account has earned, as of one reading. */
-export interface CallerKey extends KeyRecord {
-  readonly discounts: readonly Discount[];
-}
 
 interface Cached {
   key: CallerKey | undefined;
@@ -34,18 +36,8 @@ interface Cached {
   reading: Promise<CallerKey | undefined> | undefined;
 }
 
-/** Encrypts keys for their owners. Only who seals can open: the core keeps what it is given. */
-export interface KeySealer {
-  seal(keyId: string, accountId: string, secret: string): SealedKey;
-}
-
-export type NewKeyResult =
-  | { readonly kind: "created"; readonly id: string; readonly key: string; readonly prefix: string }
-  | { readonly kind: "no_account" }
-  | { readonly kind: "too_many_keys" };
-
 /** API keys: made, looked up by their SHA-256, revoked at once. */
-export class Keys {
+export class CachedKeys implements Keys {
   private readonly ledger: Ledger;
   private readonly hot: HotStore;
   private readonly clock: Clock;

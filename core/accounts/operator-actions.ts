@@ -1,31 +1,13 @@
 import type { Database } from "../contract/database.ts";
-
-export interface NewAction {
-  /** Which token was used: the first characters of its SHA-256. */
-  readonly operator: string;
-  readonly remoteAddress: string;
-  /** Method and route, `POST /admin/v1/accounts/:account/suspend`. */
-  readonly action: string;
-  readonly accountId: string | null;
-  /** The request's parameters and fields. */
-  readonly details: Readonly<Record<string, unknown>>;
-}
-
-export interface OperatorAction extends NewAction {
-  readonly id: bigint;
-  readonly at: Date;
-  /** What was answered; null where that is not known, and so whether it was done. */
-  readonly status: number | null;
-}
-
-export interface ActionQuery {
-  readonly limit: number;
-  readonly before?: bigint | undefined;
-  readonly accountId?: string | undefined;
-}
+import type {
+  ActionQuery,
+  NewAction,
+  OperatorAction,
+  OperatorActions,
+} from "../contract/operator-actions.ts";
 
 /** The audit trail: what operators changed, in rows that nobody can change. */
-export class OperatorActions {
+export class AuditTrail implements OperatorActions {
   private readonly database: Database;
 
   constructor(database: Database) {

@@ -1,11 +1,10 @@
 import { dirname, isAbsolute, join } from "node:path";
 import type { Catalogue } from "../contract/catalogue.ts";
-import type { Profile } from "../contract/profile.ts";
-import type { Protocol } from "../contract/protocol.ts";
+import type { Config, LoadedPlugin } from "../contract/config.ts";
 import { arrayOf, objectOf } from "../process/json.ts";
 import { readCatalogue, type UpstreamProtocols } from "./catalogue-review.ts";
 import type { Environment } from "./environment.ts";
-import { type ImportPlugin, type LoadedPlugin, loadPlugins } from "./plugins.ts";
+import { type ImportPlugin, loadPlugins } from "./plugins.ts";
 import { type Problem, Problems } from "./problem.ts";
 import {
   catalogue as catalogueKey,
@@ -18,54 +17,7 @@ import { attempt, validate } from "./validate.ts";
 import { readYaml, type Source } from "./yaml.ts";
 
 export type { Environment } from "./environment.ts";
-export type { LoadedPlugin } from "./plugins.ts";
 export { formatProblems, type Problem } from "./problem.ts";
-
-/** A config that was checked in every part. Times in milliseconds, sizes in bytes. */
-export interface Config {
-  readonly listen: { readonly host: string; readonly port: number; readonly workers: number };
-  readonly admin: {
-    /** Undefined: a random one in the data folder is used. */
-    readonly token: string | undefined;
-  };
-  readonly stores: {
-    /** Embedded, one Redis, or some nodes of a cluster. */
-    readonly hot: "embedded" | string | readonly string[];
-    readonly ledger: "embedded" | string;
-    /** Relative to the working directory. */
-    readonly data: string;
-  };
-  readonly limits: Limits;
-  readonly log: { readonly level: string };
-  readonly headers: { readonly prefix: string };
-  readonly upstreams: Readonly<Record<string, UpstreamConfig>>;
-  readonly catalogue: Catalogue;
-  readonly plugins: readonly LoadedPlugin[];
-}
-
-export interface Limits {
-  readonly bodyBytesMax: number;
-  readonly headerBytesMax: number;
-  readonly replyBytesMax: number;
-  /** Open calls of one process. */
-  readonly callsMax: number;
-  readonly callMs: number;
-  readonly connectMs: number;
-  /** Silence of an upstream. */
-  readonly idleMs: number;
-  readonly drainMs: number;
-}
-
-export interface UpstreamConfig {
-  /** Base addresses without a slash at the end. */
-  readonly protocols: Readonly<Partial<Record<Protocol, string>>>;
-  /** One or more. */
-  readonly keys: readonly string[];
-  readonly profile: Profile;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Most connections at a time. */
-  readonly connections: number;
-}
 
 export type LoadedConfig =
   | { readonly ok: true; readonly config: Config }

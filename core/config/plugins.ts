@@ -3,21 +3,13 @@ import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type * as v from "valibot";
+import type { LoadedPlugin } from "../contract/config.ts";
 import type { PluginModule } from "../contract/plugin.ts";
 import { isObject, parseJson } from "../process/json.ts";
 import type { Path, Problems } from "./problem.ts";
 import { pluginEntry } from "./schema.ts";
 import { attempt, validate } from "./validate.ts";
 import type { Source } from "./yaml.ts";
-
-/** A plugin of the config, ready to be made: `module.default(services, options)`. */
-export interface LoadedPlugin {
-  /** As the config names it. */
-  readonly name: string;
-  readonly module: PluginModule;
-  /** What the module's schema made of its options; undefined where it has none. */
-  readonly options: unknown;
-}
 
 export type ImportPlugin = (url: string) => Promise<unknown>;
 

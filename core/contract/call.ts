@@ -1,5 +1,5 @@
-import type { CallerKey } from "../accounts/keys.ts";
 import type { JsonObject } from "../process/json.ts";
+import type { CallerKey } from "./accounts.ts";
 import type { MicroVnd } from "./amount.ts";
 import type { Model, Route } from "./catalogue.ts";
 import type { Endpoint } from "./endpoint.ts";

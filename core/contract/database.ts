@@ -1,7 +1,5 @@
-import { join } from "node:path";
-import type { Parameter, Sql } from "../database/client.ts";
-import { migrate } from "../database/migrate.ts";
-import { packageRoot } from "../process/root.ts";
+/** A value of a statement's parameter. */
+export type Parameter = string | number | bigint | boolean | Date | Uint8Array | null;
 
 /**
  * The ledger's database, for plugins that own tables. One statement is one transaction, and there is none
@@ -16,15 +14,4 @@ export interface Database {
    * lock, so that any number of processes may start at once.
    */
   migrate(plugin: string): Promise<void>;
-}
-
-export function databaseOf(sql: Sql): Database {
-  return {
-    query: (text, parameters) => sql.query(text, parameters),
-    migrate: async (plugin) => {
-      if (!/^[a-z][a-z-]*$/.test(plugin)) throw new Error(`${plugin} is no plugin's name`);
-      const folder = join(packageRoot, "plugins", plugin, "migrations");
-      await migrate(sql, folder, `${plugin.replaceAll("-", "_")}_migrations`);
-    },
-  };
 }

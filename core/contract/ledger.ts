@@ -1,3 +1,4 @@
+import type { Account, KeyRecord, NewKey } from "./accounts.ts";
 import type { OutboxEntry, WalletSnapshot } from "./hold-store.ts";
 
 /**
@@ -102,50 +103,6 @@ export type CreditResult =
   | { readonly kind: "reference_conflict" }
   | { readonly kind: "below_zero" }
   | { readonly kind: "out_of_range" };
-
-export interface Account {
-  readonly id: string;
-  readonly email: string;
-  readonly status: "active" | "suspended";
-  /** 100 = 1%. */
-  readonly discountBps: number;
-  readonly createdAt: Date;
-}
-
-export interface NewKey {
-  readonly id: string;
-  readonly accountId: string;
-  readonly name: string;
-  /** SHA-256 of the key. */
-  readonly hash: Buffer;
-  /** First characters, to recognise it by: `tg-ab12…`. */
-  readonly prefix: string;
-  readonly activeKeysMax: number;
-  /** Its text for its owner, where somebody seals keys. */
-  readonly sealed: SealedKey | null;
-}
-
-/** A key encrypted, and the name of the master key that opens it. */
-export interface SealedKey {
-  readonly sealed: Uint8Array;
-  readonly sealedBy: string;
-}
-
-/** A key as authentication needs it, with what it needs of its account. */
-export interface KeyRecord {
-  readonly id: string;
-  readonly accountId: string;
-  readonly name: string;
-  readonly hash: Buffer;
-  readonly status: "active" | "revoked";
-  /** Calls per minute; null: the configured default, 0: not limited. */
-  readonly requestsPerMinute: number | null;
-  readonly accountStatus: "active" | "suspended";
-  /** The account's own, beside what it has earned. */
-  readonly discountBps: number;
-  /** Of the account's wallet, when the key was read. */
-  readonly creditVersion: number;
-}
 
 export interface UsageQuery {
   readonly accountId: string;

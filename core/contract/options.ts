@@ -87,3 +87,4 @@ export function refusingLists<const T extends v.GenericSchema>(schema: T): T {
       run.call(schema, Array.isArray(dataset.value) ? { value: undefined } : dataset, config),
   };
 }
+export * as v from "valibot";

@@ -1,20 +1,21 @@
-import type { Keys } from "../accounts/keys.ts";
-import type { OperatorActions } from "../accounts/operator-actions.ts";
-import type { Config } from "../config/load.ts";
-import type { OpenCalls } from "../http/in-flight.ts";
-import type { Wallets } from "../money/wallets.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
-import type { Upstreams } from "../upstream/upstreams.ts";
+import type { Keys } from "./accounts.ts";
 import type { Call } from "./call.ts";
 import type { Catalogue } from "./catalogue.ts";
+import type { Config } from "./config.ts";
 import type { Customers } from "./customers.ts";
 import type { Database } from "./database.ts";
 import type { Gates } from "./guards.ts";
 import type { HotStore } from "./hold-store.ts";
+import type { ImageFetcher, ImageFetcherOptions } from "./images.ts";
 import type { Ledger } from "./ledger.ts";
 import type { ModelNames } from "./model-names.ts";
+import type { OperatorActions } from "./operator-actions.ts";
+import type { Protocol, Wire } from "./protocol.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
+import type { Upstreams } from "./upstreams.ts";
+import type { Wallets } from "./wallets.ts";
 
 /**
  * What the core offers to plugins. One object for the life of the process; what a reload replaces (config,
@@ -37,6 +38,15 @@ export interface Services {
   readonly gates: Gates;
   readonly customers: Customers;
   readonly modelNames: ModelNames;
-  /** Calls that are open at this moment. */
-  readonly openCalls: Iterable<Call> & Pick<OpenCalls, "size" | "has">;
+  /** Calls in flight at this moment. */
+  readonly openCalls: CallsInFlight;
+  /** The facts of each protocol. */
+  readonly wires: Readonly<Record<Protocol, Wire>>;
+  imageFetcher(options: ImageFetcherOptions): ImageFetcher;
+}
+
+/** The calls of this process that have not ended, in no order. */
+export interface CallsInFlight extends Iterable<Call> {
+  readonly size: number;
+  has(call: Call): boolean;
 }

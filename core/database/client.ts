@@ -1,4 +1,5 @@
 import postgres from "postgres";
+import type { Parameter } from "../contract/database.ts";
 import type { Log } from "../process/log.ts";
 
 const CONNECT_TIMEOUT_S = 5;
@@ -6,8 +7,6 @@ const RECONNECT_S_MAX = 1;
 /** Longer than a statement may take; without an answer by then, its connection is taken for dead. */
 const ANSWER_GRACE_MS = 5_000;
 const ANSWER_TIMEOUT_MS = 30_000;
-
-export type Parameter = string | number | bigint | boolean | Date | Uint8Array | null;
 
 /**
  * A pool of connections. Each call is one transaction: there is none that spans several, because a process

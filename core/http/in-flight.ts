@@ -1,11 +1,12 @@
 import type { Call } from "../contract/call.ts";
+import type { CallsInFlight } from "../contract/services.ts";
 
 /**
  * The calls that are open. An array in which the last call takes the place of one that ends, not a Set: a Set
  * leaves behind a chain of outgrown tables that still point at calls, and the garbage collector then moves
  * every call of the past second around, 4 KB each, before it may forget it.
  */
-export class OpenCalls implements Iterable<Call> {
+export class OpenCalls implements CallsInFlight {
   private readonly calls: Call[] = [];
 
   get size(): number {

@@ -1,15 +1,15 @@
-import type { Limits } from "../config/load.ts";
+import type { Limits } from "../contract/config.ts";
 import type { Router } from "../contract/routes/router.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
-import type { Upstreams } from "../upstream/upstreams.ts";
+import type { ConnectedUpstreams } from "../upstream/upstreams.ts";
 import type { Pipeline } from "./pipeline.ts";
 
 /** What one generation of the config serves calls with. A reload makes a new one; open calls keep theirs. */
 export interface Runtime {
   readonly pipeline: Pipeline;
   readonly router: Router;
-  readonly upstreams: Upstreams;
+  readonly upstreams: ConnectedUpstreams;
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: Limits;

@@ -1,24 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Balances, HotStore } from "../contract/hold-store.ts";
 import type { Ledger, LedgerSum } from "../contract/ledger.ts";
+import type { ReconcileRow } from "../contract/wallets.ts";
 
 const WALLETS_AT_ONCE = 50;
 const ATTEMPTS = 20;
 const PAUSE_MS = 25;
-
-/** One wallet: ledger sum = ledger balance = available + held + pending, or the drift says by how much not. */
-export interface ReconcileRow {
-  readonly accountId: string;
-  /** Sum of all ledger rows, µđ. */
-  readonly ledgerSumMicroVnd: bigint;
-  /** The balance that the ledger keeps beside them, µđ. */
-  readonly balanceMicroVnd: bigint;
-  readonly availableMicroVnd: bigint;
-  readonly heldMicroVnd: bigint;
-  readonly pendingMicroVnd: bigint;
-  /** What the hot store has more than the ledger, else the balance more than the sum; 0 where all agree. */
-  readonly driftMicroVnd: bigint;
-}
 
 /**
  * Compares both stores wallet by wallet while calls go on; a wallet that seems off is looked at again. A quick

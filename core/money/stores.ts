@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Config } from "../config/load.ts";
+import type { Config } from "../contract/config.ts";
 import type { Database } from "../contract/database.ts";
 import type { HotStore } from "../contract/hold-store.ts";
 import type { Ledger } from "../contract/ledger.ts";

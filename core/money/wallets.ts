@@ -2,20 +2,19 @@ import { setTimeout as delay } from "node:timers/promises";
 import { MICRO_VND_MAX } from "../contract/amount.ts";
 import type {
   Awaitable,
-  Balances,
   ExtendRequest,
   ExtendResult,
   HoldRequest,
-  HoldResult,
   HotStore,
   Posted,
   Posting,
   WalletSnapshot,
 } from "../contract/hold-store.ts";
 import type { Credit, CreditResult, Ledger } from "../contract/ledger.ts";
+import type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "../contract/wallets.ts";
 import { failpoint } from "../process/failpoint.ts";
 import { PostGroup } from "./post-group.ts";
-import { type ReconcileRow, reconcile } from "./reconcile.ts";
+import { reconcile } from "./reconcile.ts";
 
 /** A first call waits this long for its wallet to be read from the ledger. */
 const OPEN_TIMEOUT_MS = 1_000;
@@ -24,18 +23,8 @@ const TELL_AGAIN_MS = 1_000;
 const CATCH_UP_ATTEMPTS = 60;
 const CATCH_UP_RETRY_MS = 500;
 
-export type WalletHold =
-  | Exclude<HoldResult, { kind: "unknown" }>
-  /** The ledger has no such account. */
-  | { readonly kind: "no_account" };
-
-export interface WalletBalances extends Balances {
-  /** What the ledger has, or will have once all holds are given back: the sum of the three parts. */
-  readonly balanceMicroVnd: number;
-}
-
 /** Wallets in both stores: hot for calls, in the ledger for good. */
-export class Wallets {
+export class StoredWallets implements Wallets {
   private readonly hot: HotStore;
   private readonly ledger: Ledger;
   /** Where posts of one turn go together. */

@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import { errorOf } from "../process/thrown.ts";
 import { atEndOfTurn } from "../process/turn.ts";
-import type { Upstream } from "./upstreams.ts";
+import type { HttpUpstream } from "./upstreams.ts";
 
 /** What an exchange hears of the attempt that is under way. */
 export interface AttemptListener {
@@ -20,13 +20,13 @@ export type Headers = Record<string, string | string[] | undefined>;
  * comes back, so that an exchange may go on to the next route without a second voice in its ear.
  */
 export class Attempt implements Dispatcher.DispatchHandler {
-  readonly upstream: Upstream;
+  readonly upstream: HttpUpstream;
   private readonly listener: AttemptListener;
   private controller: Dispatcher.DispatchController | undefined = undefined;
   private left = false;
   private paused = false;
 
-  constructor(upstream: Upstream, listener: AttemptListener) {
+  constructor(upstream: HttpUpstream, listener: AttemptListener) {
     this.upstream = upstream;
     this.listener = listener;
   }

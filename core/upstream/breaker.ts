@@ -1,20 +1,15 @@
+import type { BreakerState, Failure } from "../contract/upstreams.ts";
 import type { Clock } from "../process/clock.ts";
 
 const FAILURES_TO_OPEN = 5;
 const OPEN_MS = 5_000;
 const OPEN_MS_MAX = 60_000;
 
-export interface Failure {
-  /** On the monotonic clock. */
-  readonly atMs: number;
-  readonly reason: string;
-}
-
 /**
  * A circuit breaker: after several failures in a row an upstream is left alone for a while, then one call
  * at a time probes it. Each failed probe doubles the wait, up to a minute; one success closes it.
  */
-export class Breaker {
+export class Breaker implements BreakerState {
   private readonly clock: Clock;
   private inRow = 0;
   private count = 0;

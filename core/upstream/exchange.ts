@@ -18,7 +18,7 @@ import { wires } from "../wire/index.ts";
 import { Attempt, type AttemptListener, type Headers } from "./attempt.ts";
 import { encodeForm } from "./form.ts";
 import { chooseRoute } from "./route.ts";
-import type { Upstreams } from "./upstreams.ts";
+import type { ConnectedUpstreams } from "./upstreams.ts";
 
 /** One call is tried at most this often, over all its routes. */
 const ATTEMPTS_MAX = 3;
@@ -49,7 +49,7 @@ export class Exchange implements AttemptListener, Flow {
   readonly flush: () => void;
   /** Ends the call whatever state its sinks are in, and says why in the log. */
   private readonly onBug: (error: unknown) => void;
-  private readonly upstreams: Upstreams;
+  private readonly upstreams: ConnectedUpstreams;
   private readonly clock: Clock;
   private readonly log: Log;
   private readonly wire: Wire;
@@ -72,7 +72,7 @@ export class Exchange implements AttemptListener, Flow {
     sink: Sink,
     flush: () => void,
     onBug: (error: unknown) => void,
-    upstreams: Upstreams,
+    upstreams: ConnectedUpstreams,
     clock: Clock,
     log: Log,
   ) {

@@ -1,26 +1,27 @@
 import { lookup } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 import type { Agent, Dispatcher } from "undici";
+import {
+  type FetchedImage,
+  type ImageFetcher,
+  type ImageFetcherOptions,
+  imageType,
+} from "../contract/images.ts";
 
 const REDIRECTS_MAX = 3;
 const TIMEOUT_MS = 20_000;
-
-export interface FetchedImage {
-  readonly data: Buffer;
-  readonly type: string;
-}
 
 /**
  * Fetches images that customers name by address. Unless `anyAddress` is set, only from public addresses: the
  * address is checked after the name is resolved, at the moment of connecting, for every redirect too, so that
  * nobody reaches the operator's own network through the gateway.
  */
-export class ImageFetcher {
+export class HttpImageFetcher implements ImageFetcher {
   private agent: Agent | undefined;
   private readonly anyAddress: boolean;
   private readonly bytesMax: number;
 
-  constructor(settings: { anyAddress: boolean; bytesMax: number }) {
+  constructor(settings: ImageFetcherOptions) {
     this.anyAddress = settings.anyAddress;
     this.bytesMax = settings.bytesMax;
   }
@@ -96,15 +97,6 @@ export class ImageFetcher {
     const type = imageType(data);
     return type === undefined ? "it is no PNG, JPEG, WebP or GIF" : { data, type };
   }
-}
-
-/** The media type of an image by its first bytes; undefined for what is none of the four formats read. */
-export function imageType(data: Buffer): string | undefined {
-  if (data.subarray(0, 8).toString("latin1") === "\x89PNG\r\n\x1a\n") return "image/png";
-  if (data.subarray(0, 3).toString("latin1") === "\xff\xd8\xff") return "image/jpeg";
-  if (/^GIF8[79]a$/.test(data.subarray(0, 6).toString("latin1"))) return "image/gif";
-  const isRiff = data.subarray(0, 4).toString("latin1") === "RIFF";
-  return isRiff && data.subarray(8, 12).toString("latin1") === "WEBP" ? "image/webp" : undefined;
 }
 
 const NOT_PUBLIC = "the address is not public";

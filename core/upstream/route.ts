@@ -1,6 +1,6 @@
 import type { Model, Route } from "../contract/catalogue.ts";
 import type { Protocol } from "../contract/protocol.ts";
-import type { Upstreams } from "./upstreams.ts";
+import type { ConnectedUpstreams } from "./upstreams.ts";
 
 /**
  * Chooses where a call goes next: the lowest priority number first, by weight among equals, past those tried
@@ -11,7 +11,7 @@ export function chooseRoute(
   model: Model,
   protocol: Protocol,
   tried: readonly Route[],
-  upstreams: Upstreams,
+  upstreams: ConnectedUpstreams,
   random: () => number = Math.random,
 ): Route | undefined {
   return (
@@ -24,7 +24,7 @@ function pick(
   model: Model,
   protocol: Protocol,
   tried: readonly Route[],
-  upstreams: Upstreams,
+  upstreams: ConnectedUpstreams,
   random: () => number,
   healthyOnly: boolean,
 ): Route | undefined {

@@ -1,9 +1,10 @@
 import type { Dispatcher } from "undici";
 // The library as a whole takes 10 MB more, for parts that a gateway never asks for.
 import Agent from "undici/lib/dispatcher/agent.js";
-import type { Config, UpstreamConfig } from "../config/load.ts";
+import type { Config, UpstreamConfig } from "../contract/config.ts";
 import { MESSAGES_VERSION } from "../contract/endpoint.ts";
 import type { Protocol } from "../contract/protocol.ts";
+import type { Upstream, Upstreams } from "../contract/upstreams.ts";
 import type { Clock } from "../process/clock.ts";
 import { Breaker } from "./breaker.ts";
 
@@ -11,7 +12,7 @@ import { Breaker } from "./breaker.ts";
 const DEADLINE_GRACE_MS = 10_000;
 
 /** An upstream as calls need it: connections, credentials in turn, and its breaker. */
-export class Upstream {
+export class HttpUpstream implements Upstream {
   readonly name: string;
   readonly config: UpstreamConfig;
   readonly dispatcher: Dispatcher;
@@ -29,6 +30,10 @@ export class Upstream {
       const prefix = url.pathname.replace(/\/+$/, "");
       this.bases.set(protocol as Protocol, { origin: url.origin, prefix });
     }
+  }
+
+  speaks(protocol: Protocol): boolean {
+    return this.bases.has(protocol);
   }
 
   /** Where it takes calls of a protocol; undefined where it does not speak it. */
@@ -50,8 +55,8 @@ export class Upstream {
 }
 
 /** All upstreams of a config, by name, and the connections to them. */
-export class Upstreams {
-  private readonly byName = new Map<string, Upstream>();
+export class ConnectedUpstreams implements Upstreams {
+  private readonly byName = new Map<string, HttpUpstream>();
   private readonly agents: Agent[] = [];
 
   constructor(config: Config, clock: Clock) {
@@ -71,15 +76,15 @@ export class Upstreams {
         maxHeaderSize: 65_536,
       });
       this.agents.push(agent);
-      this.byName.set(name, new Upstream(name, upstream, agent, clock));
+      this.byName.set(name, new HttpUpstream(name, upstream, agent, clock));
     }
   }
 
-  get(name: string): Upstream | undefined {
+  get(name: string): HttpUpstream | undefined {
     return this.byName.get(name);
   }
 
-  all(): Iterable<Upstream> {
+  all(): Iterable<HttpUpstream> {
     return this.byName.values();
   }
 

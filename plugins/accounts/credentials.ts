@@ -1,5 +1,4 @@
-import type { Database } from "../../core/contract/database.ts";
-import type { Clock } from "../../core/process/clock.ts";
+import type { Clock, Database } from "../../core/contract/index.ts";
 import type { Language } from "./options.ts";
 import { hashOf, newToken } from "./secret.ts";
 

@@ -1,6 +1,4 @@
-import { Refusal } from "../../core/contract/refusal.ts";
-import type { PlainRequest } from "../../core/contract/routes/router.ts";
-import type { Services } from "../../core/contract/services.ts";
+import { type PlainRequest, Refusal, type Services } from "../../core/contract/index.ts";
 import { CredentialStore } from "./credentials.ts";
 import type { Mail, Mailer } from "./mail/mailer.ts";
 import type { Letter } from "./mail/texts.ts";

@@ -1,6 +1,9 @@
-import type { Plugin } from "../../core/contract/plugin.ts";
-import { addCustomerRoutes, addPublicRoutes } from "../../core/contract/routes/json-route.ts";
-import type { Services } from "../../core/contract/services.ts";
+import {
+  addCustomerRoutes,
+  addPublicRoutes,
+  type Plugin,
+  type Services,
+} from "../../core/contract/index.ts";
 import { Desk } from "./desk.ts";
 import { Mailer } from "./mail/mailer.ts";
 import { printingTransport, smtpTransport } from "./mail/transport.ts";

@@ -1,6 +1,4 @@
-import * as v from "valibot";
-import { mapping, matching, oneOf } from "../../core/contract/options.ts";
-import { email, line } from "../../core/contract/routes/json-input.ts";
+import { email, line, mapping, matching, oneOf, v } from "../../core/contract/index.ts";
 
 const PASSWORD = "a password of 10 to 200 characters";
 const PASSWORD_CHARACTERS_MIN = 10;

@@ -1,4 +1,4 @@
-import type { Database } from "../../core/contract/database.ts";
+import type { Database } from "../../core/contract/index.ts";
 import type { SealedRecord } from "./sealing/sealer.ts";
 
 /** A key as its owner sees it. */

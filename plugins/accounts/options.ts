@@ -1,5 +1,4 @@
-import * as v from "valibot";
-import { mapping, matching, oneOf, some, text, url, whole } from "../../core/contract/options.ts";
+import { mapping, matching, oneOf, some, text, url, v, whole } from "../../core/contract/index.ts";
 
 const ADDRESS = "an address such as https://api.example.com, without a slash at its end";
 const FROM = 'a sender such as "Tollgate <no-reply@example.com>"';

@@ -1,5 +1,4 @@
-import { Refusal } from "../../core/contract/refusal.ts";
-import type { PlainRequest } from "../../core/contract/routes/router.ts";
+import { type PlainRequest, Refusal } from "../../core/contract/index.ts";
 
 /**
  * Refuses a request that a browser sends for a page of another site. Clients that are no browsers send neither

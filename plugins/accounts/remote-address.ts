@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import type { PlainRequest } from "../../core/contract/routes/router.ts";
+import type { PlainRequest } from "../../core/contract/index.ts";
 
 /**
  * Who asks. Behind proxies that is what the outermost of ours wrote into x-forwarded-for: each adds one at

@@ -1,9 +1,11 @@
-import type { Database } from "../../core/contract/database.ts";
-import type { Customer } from "../../core/contract/guards.ts";
-import { Refusal } from "../../core/contract/refusal.ts";
-import type { PlainRequest } from "../../core/contract/routes/router.ts";
-import type { Clock } from "../../core/process/clock.ts";
-import { newId } from "../../core/process/id.ts";
+import {
+  type Clock,
+  type Customer,
+  type Database,
+  newId,
+  type PlainRequest,
+  Refusal,
+} from "../../core/contract/index.ts";
 import { tokenIn } from "./cookie.ts";
 import type { Options } from "./options.ts";
 import { fromElsewhere } from "./own-page.ts";

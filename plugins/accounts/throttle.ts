@@ -1,7 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Database } from "../../core/contract/database.ts";
-import { Refusal } from "../../core/contract/refusal.ts";
-import type { Clock } from "../../core/process/clock.ts";
+import { type Clock, type Database, Refusal } from "../../core/contract/index.ts";
 
 /** So many at once after a quiet time, and one more every so often. */
 interface Rate {

@@ -1,6 +1,4 @@
-import { KEY_PREFIX } from "../../core/accounts/keys.ts";
-import type { Database } from "../../core/contract/database.ts";
-import { isId } from "../../core/contract/routes/json-input.ts";
+import { type Database, isId, KEY_PREFIX } from "../../core/contract/index.ts";
 
 export interface AccountRow {
   readonly id: string;

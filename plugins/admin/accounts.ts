@@ -1,8 +1,14 @@
-import { Refusal } from "../../core/contract/refusal.ts";
-import { isId, readBody, readQuery } from "../../core/contract/routes/json-input.ts";
-import { conflict, done, type OperatorRoute } from "../../core/contract/routes/json-route.ts";
-import type { Services } from "../../core/contract/services.ts";
-import { newId } from "../../core/process/id.ts";
+import {
+  conflict,
+  done,
+  isId,
+  newId,
+  type OperatorRoute,
+  Refusal,
+  readBody,
+  readQuery,
+  type Services,
+} from "../../core/contract/index.ts";
 import { findAccounts, keysOf } from "./account-rows.ts";
 import { accountPage, newAccount } from "./input.ts";
 import { walletOf } from "./money.ts";

@@ -1,7 +1,10 @@
-import { Refusal } from "../../core/contract/refusal.ts";
-import { readQuery } from "../../core/contract/routes/json-input.ts";
-import { done, type OperatorRoute } from "../../core/contract/routes/json-route.ts";
-import type { Services } from "../../core/contract/services.ts";
+import {
+  done,
+  type OperatorRoute,
+  Refusal,
+  readQuery,
+  type Services,
+} from "../../core/contract/index.ts";
 import { actionPage } from "./input.ts";
 
 /** The audit trail, newest first: who did what to whom, why, and what came of it. */

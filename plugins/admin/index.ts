@@ -1,8 +1,10 @@
-import * as v from "valibot";
-import { whole } from "../../core/contract/options.ts";
-import type { Plugin } from "../../core/contract/plugin.ts";
-import { addOperatorRoutes } from "../../core/contract/routes/json-route.ts";
-import type { Services } from "../../core/contract/services.ts";
+import {
+  addOperatorRoutes,
+  type Plugin,
+  type Services,
+  v,
+  whole,
+} from "../../core/contract/index.ts";
 import { accountRoutes } from "./accounts.ts";
 import { actionRoutes } from "./actions.ts";
 import { keyRoutes } from "./keys.ts";

@@ -1,7 +1,13 @@
-import * as v from "valibot";
-import { parseVnd } from "../../core/contract/amount.ts";
-import { mapping, matching, whole } from "../../core/contract/options.ts";
-import { email, isId, line } from "../../core/contract/routes/json-input.ts";
+import {
+  email,
+  isId,
+  line,
+  mapping,
+  matching,
+  parseVnd,
+  v,
+  whole,
+} from "../../core/contract/index.ts";
 
 const NAME = "a name of 1 to 100 characters on one line";
 const REFERENCE = "a reference of 1 to 200 characters on one line";

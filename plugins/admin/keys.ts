@@ -1,12 +1,13 @@
-import { Refusal } from "../../core/contract/refusal.ts";
-import { isId, readBody } from "../../core/contract/routes/json-input.ts";
 import {
   conflict,
   done,
+  isId,
   notFound,
   type OperatorRoute,
-} from "../../core/contract/routes/json-route.ts";
-import type { Services } from "../../core/contract/services.ts";
+  Refusal,
+  readBody,
+  type Services,
+} from "../../core/contract/index.ts";
 import { keysOf } from "./account-rows.ts";
 import { keyLimit, newKey } from "./input.ts";
 import { unknownAccount, unknownKey } from "./unknown.ts";

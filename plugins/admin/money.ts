@@ -1,12 +1,18 @@
-import { formatVnd } from "../../core/contract/amount.ts";
-import type { CreditResult } from "../../core/contract/ledger.ts";
-import { invalidRequest, Refusal } from "../../core/contract/refusal.ts";
-import { isId, readBody } from "../../core/contract/routes/json-input.ts";
-import { conflict, done, type OperatorRoute } from "../../core/contract/routes/json-route.ts";
-import type { PlainResponse } from "../../core/contract/routes/router.ts";
-import type { Services } from "../../core/contract/services.ts";
-import type { ReconcileRow } from "../../core/money/reconcile.ts";
-import type { WalletBalances } from "../../core/money/wallets.ts";
+import {
+  type CreditResult,
+  conflict,
+  done,
+  formatVnd,
+  invalidRequest,
+  isId,
+  type OperatorRoute,
+  type PlainResponse,
+  type ReconcileRow,
+  Refusal,
+  readBody,
+  type Services,
+  type WalletBalances,
+} from "../../core/contract/index.ts";
 import { adjustment, movement } from "./input.ts";
 import { unknownAccount } from "./unknown.ts";
 

@@ -1,14 +1,14 @@
-import { formatVnd } from "../../core/contract/amount.ts";
-import { EntryRefused } from "../../core/contract/ledger.ts";
-import { Refusal } from "../../core/contract/refusal.ts";
-import { readQuery } from "../../core/contract/routes/json-input.ts";
 import {
   conflict,
   done,
+  EntryRefused,
+  formatVnd,
   notFound,
   type OperatorRoute,
-} from "../../core/contract/routes/json-route.ts";
-import type { Services } from "../../core/contract/services.ts";
+  Refusal,
+  readQuery,
+  type Services,
+} from "../../core/contract/index.ts";
 import { quarantinePage } from "./input.ts";
 
 /** Calls that the ledger has refused to settle: what they are, and another try once the cause is mended. */

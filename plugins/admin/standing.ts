@@ -1,7 +1,11 @@
-import { Refusal } from "../../core/contract/refusal.ts";
-import { isId, readBody } from "../../core/contract/routes/json-input.ts";
-import { done, type OperatorRoute } from "../../core/contract/routes/json-route.ts";
-import type { Services } from "../../core/contract/services.ts";
+import {
+  done,
+  isId,
+  type OperatorRoute,
+  Refusal,
+  readBody,
+  type Services,
+} from "../../core/contract/index.ts";
 import { because, discount } from "./input.ts";
 import { unknownAccount } from "./unknown.ts";
 

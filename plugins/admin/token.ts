@@ -1,7 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { Refusal } from "../../core/contract/refusal.ts";
-import type { Services } from "../../core/contract/services.ts";
-import { secretFile, USABLE_SECRET } from "../../core/process/secret-file.ts";
+import { Refusal, type Services, secretFile, USABLE_SECRET } from "../../core/contract/index.ts";
 
 const FILE = "admin-token";
 

@@ -1,5 +1,4 @@
-import type { Refusal } from "../../core/contract/refusal.ts";
-import { notFound } from "../../core/contract/routes/json-route.ts";
+import { notFound, type Refusal } from "../../core/contract/index.ts";
 
 /** What a caller sent, short enough for a message. */
 const ID_SHOWN_MAX = 64;

@@ -1,5 +1,4 @@
-import { done, type OperatorRoute } from "../../core/contract/routes/json-route.ts";
-import type { Services } from "../../core/contract/services.ts";
+import { done, type OperatorRoute, type Services } from "../../core/contract/index.ts";
 
 /** How the upstreams are. Each process knows what it has seen itself, so the answer says which one speaks. */
 export function upstreamRoutes(services: Services): OperatorRoute[] {

@@ -1,9 +1,13 @@
-import { formatVnd } from "../../core/contract/amount.ts";
-import type { UsageRecord } from "../../core/contract/ledger.ts";
-import { Refusal } from "../../core/contract/refusal.ts";
-import { isId, readQuery } from "../../core/contract/routes/json-input.ts";
-import { done, type OperatorRoute } from "../../core/contract/routes/json-route.ts";
-import type { Services } from "../../core/contract/services.ts";
+import {
+  done,
+  formatVnd,
+  isId,
+  type OperatorRoute,
+  Refusal,
+  readQuery,
+  type Services,
+  type UsageRecord,
+} from "../../core/contract/index.ts";
 import { usagePage } from "./input.ts";
 import { unknownAccount } from "./unknown.ts";
 

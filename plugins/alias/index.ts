@@ -1,11 +1,15 @@
-import * as v from "valibot";
-import type { Model } from "../../core/contract/catalogue.ts";
-import type { Endpoint } from "../../core/contract/endpoint.ts";
-import { type NamedModel, unknownModel } from "../../core/contract/model-names.ts";
-import { text } from "../../core/contract/options.ts";
-import type { Plugin } from "../../core/contract/plugin.ts";
-import { invalidRequest, Refusal } from "../../core/contract/refusal.ts";
-import type { Services } from "../../core/contract/services.ts";
+import {
+  type Endpoint,
+  invalidRequest,
+  type Model,
+  type NamedModel,
+  type Plugin,
+  Refusal,
+  type Services,
+  text,
+  unknownModel,
+  v,
+} from "../../core/contract/index.ts";
 import { imagesIn } from "./vision.ts";
 
 const MODEL_CHARACTERS_MAX = 256;

@@ -1,5 +1,4 @@
-import type { Protocol } from "../../core/contract/protocol.ts";
-import { arrayOf, type JsonObject, objectOf } from "../../core/process/json.ts";
+import { arrayOf, type JsonObject, objectOf, type Protocol } from "../../core/contract/index.ts";
 
 const IMAGE_TYPES = new Set(["image", "image_url", "input_image"]);
 /** What models read; some clients write the second for the first. */

@@ -1,8 +1,13 @@
-import type { CallerKey } from "../../core/accounts/keys.ts";
-import type { Plugin, Verdict } from "../../core/contract/plugin.ts";
-import { accountSuspended, Refusal, serviceUnavailable } from "../../core/contract/refusal.ts";
-import type { Services } from "../../core/contract/services.ts";
-import { QuietLog } from "../../core/process/throttled-log.ts";
+import {
+  accountSuspended,
+  type CallerKey,
+  type Plugin,
+  QuietLog,
+  Refusal,
+  type Services,
+  serviceUnavailable,
+  type Verdict,
+} from "../../core/contract/index.ts";
 
 const KEY_CHARACTERS_MAX = 512;
 

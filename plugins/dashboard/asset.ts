@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
-import type { PlainRequest, PlainResponse } from "../../core/contract/routes/router.ts";
+import type { PlainRequest, PlainResponse } from "../../core/contract/index.ts";
 
 /** Something public that is sent as it stands. */
 export interface Asset {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { packageRoot } from "../../core/process/root.ts";
+import { packageRoot } from "../../core/contract/index.ts";
 import { hashOf } from "./asset.ts";
 
 /** A file that browsers load. */

@@ -1,6 +1,10 @@
-import type { Catalogue, Model } from "../../core/contract/catalogue.ts";
-import type { PlainRequest, PlainResponse } from "../../core/contract/routes/router.ts";
-import type { Services } from "../../core/contract/services.ts";
+import type {
+  Catalogue,
+  Model,
+  PlainRequest,
+  PlainResponse,
+  Services,
+} from "../../core/contract/index.ts";
 import { type Asset, respond, textAsset } from "./asset.ts";
 
 /** `GET /account/v1/catalogue`: the models with prices and limits, for anybody: prices are no secret. */

@@ -1,4 +1,4 @@
-import { formatVnd } from "../../core/contract/amount.ts";
+import { formatVnd } from "../../core/contract/index.ts";
 import type { CallRecord } from "./usage-records.ts";
 
 /** How a file is written: what marks decimals, and so what may stand between fields. */

@@ -1,8 +1,11 @@
-import * as v from "valibot";
-import { text, whole } from "../../core/contract/options.ts";
-import type { Plugin } from "../../core/contract/plugin.ts";
-import { addCustomerRoutes } from "../../core/contract/routes/json-route.ts";
-import type { Services } from "../../core/contract/services.ts";
+import {
+  addCustomerRoutes,
+  type Plugin,
+  type Services,
+  text,
+  v,
+  whole,
+} from "../../core/contract/index.ts";
 import { catalogueHandler } from "./catalogue.ts";
 import { pagesHandler } from "./pages.ts";
 import { usageRoutes } from "./usage.ts";

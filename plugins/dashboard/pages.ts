@@ -1,4 +1,4 @@
-import type { PlainRequest, PlainResponse } from "../../core/contract/routes/router.ts";
+import type { PlainRequest, PlainResponse } from "../../core/contract/index.ts";
 import { type Asset, respond, textAsset } from "./asset.ts";
 import { type BrowserFile, browserFiles, hashOfFiles } from "./browser-files.ts";
 import { documentFor, languages, themes } from "./document.ts";

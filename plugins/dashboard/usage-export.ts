@@ -1,8 +1,10 @@
-import type { Database } from "../../core/contract/database.ts";
-import { Refusal } from "../../core/contract/refusal.ts";
-import { readQuery } from "../../core/contract/routes/json-input.ts";
-import type { CustomerRoute } from "../../core/contract/routes/json-route.ts";
-import type { Services } from "../../core/contract/services.ts";
+import {
+  type CustomerRoute,
+  type Database,
+  Refusal,
+  readQuery,
+  type Services,
+} from "../../core/contract/index.ts";
 import { csvHead, csvRow, type Decimal } from "./csv.ts";
 import { type Cursor, dayOf, exportInput, type UsageFilter } from "./usage-input.ts";
 import { callPage } from "./usage-records.ts";

@@ -1,5 +1,4 @@
-import * as v from "valibot";
-import { isId } from "../../core/contract/routes/json-input.ts";
+import { isId, v } from "../../core/contract/index.ts";
 
 /** Vietnam has had no summer time since 1975 (UTC+7 all year), and its days are what customers see. */
 const OFFSET_MS = 7 * 3_600_000;

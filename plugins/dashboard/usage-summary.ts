@@ -1,6 +1,4 @@
-import { formatVnd } from "../../core/contract/amount.ts";
-import type { Database } from "../../core/contract/database.ts";
-import type { Parameter } from "../../core/database/client.ts";
+import { type Database, formatVnd, type Parameter } from "../../core/contract/index.ts";
 import { type Dimension, dayOf, type UsageFilter } from "./usage-input.ts";
 
 const COLUMNS: Record<Dimension, string> = {

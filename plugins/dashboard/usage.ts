@@ -1,7 +1,12 @@
-import { Refusal } from "../../core/contract/refusal.ts";
-import { isId, readQuery } from "../../core/contract/routes/json-input.ts";
-import { type CustomerRoute, done, notFound } from "../../core/contract/routes/json-route.ts";
-import type { Services } from "../../core/contract/services.ts";
+import {
+  type CustomerRoute,
+  done,
+  isId,
+  notFound,
+  Refusal,
+  readQuery,
+  type Services,
+} from "../../core/contract/index.ts";
 import { summaryInput, usagePage } from "./usage-input.ts";
 import { callById, callPage, recordJson } from "./usage-records.ts";
 import { usageSummary } from "./usage-summary.ts";

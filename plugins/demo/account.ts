@@ -1,5 +1,4 @@
-import type { Services } from "../../core/contract/services.ts";
-import { newId } from "../../core/process/id.ts";
+import { newId, type Services } from "../../core/contract/index.ts";
 
 export const DEMO_EMAIL = "demo@tollgate.local";
 /** The same at every start, so that the ledger takes it once. */

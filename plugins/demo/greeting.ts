@@ -1,6 +1,10 @@
-import { formatVnd, type MicroVnd } from "../../core/contract/amount.ts";
-import type { Catalogue, Model } from "../../core/contract/catalogue.ts";
-import type { Services } from "../../core/contract/services.ts";
+import {
+  type Catalogue,
+  formatVnd,
+  type MicroVnd,
+  type Model,
+  type Services,
+} from "../../core/contract/index.ts";
 import { DEMO_EMAIL } from "./account.ts";
 import type { DemoKey } from "./key.ts";
 

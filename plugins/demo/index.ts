@@ -1,7 +1,5 @@
 import { join } from "node:path";
-import { MICRO_VND_PER_VND } from "../../core/contract/amount.ts";
-import type { Plugin } from "../../core/contract/plugin.ts";
-import type { Services } from "../../core/contract/services.ts";
+import { MICRO_VND_PER_VND, type Plugin, type Services } from "../../core/contract/index.ts";
 import { demoAccount } from "./account.ts";
 import { greeting } from "./greeting.ts";
 import { type DemoKey, demoKey } from "./key.ts";

@@ -1,4 +1,4 @@
-import type { Keys } from "../../core/accounts/keys.ts";
+import type { Keys } from "../../core/contract/index.ts";
 import { readKept, writeKept } from "./kept.ts";
 
 const ACTIVE_KEYS_MAX = 10;

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Customers } from "../../core/contract/customers.ts";
+import type { Customers } from "../../core/contract/index.ts";
 import { readKept, writeKept } from "./kept.ts";
 
 const RANDOM_BYTES = 12;

@@ -1,10 +1,13 @@
-import * as v from "valibot";
-import { text, whole } from "../../core/contract/options.ts";
-import type { Plugin } from "../../core/contract/plugin.ts";
-import { Refusal } from "../../core/contract/refusal.ts";
-import { addOperatorRoutes } from "../../core/contract/routes/json-route.ts";
-import type { Services } from "../../core/contract/services.ts";
-import { Pulse } from "../../core/process/periodic.ts";
+import {
+  addOperatorRoutes,
+  type Plugin,
+  Pulse,
+  Refusal,
+  type Services,
+  text,
+  v,
+  whole,
+} from "../../core/contract/index.ts";
 import { maintenanceRoutes } from "./routes.ts";
 import { type Maintenance, readMaintenance } from "./state.ts";
 

@@ -1,9 +1,13 @@
-import * as v from "valibot";
-import type { Database } from "../../core/contract/database.ts";
-import { mapping } from "../../core/contract/options.ts";
-import { Refusal } from "../../core/contract/refusal.ts";
-import { line, readBody } from "../../core/contract/routes/json-input.ts";
-import { done, type OperatorRoute } from "../../core/contract/routes/json-route.ts";
+import {
+  type Database,
+  done,
+  line,
+  mapping,
+  type OperatorRoute,
+  Refusal,
+  readBody,
+  v,
+} from "../../core/contract/index.ts";
 import { type Maintenance, readMaintenance, writeMaintenance } from "./state.ts";
 
 const MESSAGE = "a message of 1 to 500 characters on one line";

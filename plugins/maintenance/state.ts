@@ -1,4 +1,4 @@
-import type { Database } from "../../core/contract/database.ts";
+import type { Database } from "../../core/contract/index.ts";
 
 /** Whether the gateway is under maintenance, and what clients are told. */
 export interface Maintenance {

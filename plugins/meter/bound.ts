@@ -1,5 +1,4 @@
-import { Delivered } from "../../core/contract/protocol.ts";
-import { isObject, type JsonObject, objectOf } from "../../core/process/json.ts";
+import { Delivered, isObject, type JsonObject, objectOf } from "../../core/contract/index.ts";
 import { densityTokens } from "./density.ts";
 
 /** How text and media turn into tokens, for holds; settings of the plugin. */

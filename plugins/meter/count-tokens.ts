@@ -1,8 +1,12 @@
-import { messagesEndpoint } from "../../core/contract/endpoint.ts";
-import { invalidRequest, Refusal, serviceUnavailable } from "../../core/contract/refusal.ts";
-import type { PlainResponse, Router } from "../../core/contract/routes/router.ts";
-import type { Services } from "../../core/contract/services.ts";
-import { wires } from "../../core/wire/index.ts";
+import {
+  invalidRequest,
+  messagesEndpoint,
+  type PlainResponse,
+  Refusal,
+  type Router,
+  type Services,
+  serviceUnavailable,
+} from "../../core/contract/index.ts";
 import type { Count, TokenCounter } from "./token-counter.ts";
 
 /** `POST /v1/messages/count_tokens`: an estimate of the input, free of charge; its model is named as a call's is. */
@@ -11,6 +15,11 @@ export function addCountTokensRoute(
   counter: TokenCounter,
   services: Services,
 ): void {
+  const { messages } = services.wires;
+  const refused = (refusal: Refusal, requestId: string): PlainResponse => {
+    const headers = ["content-type", "application/json", ...refusal.headers];
+    return { status: refusal.status, headers, body: messages.errorBody(refusal, requestId) };
+  };
   router.add({
     method: "POST",
     path: "/v1/messages/count_tokens",
@@ -45,10 +54,4 @@ function refusalOf(count: Exclude<Count, { kind: "counted" }>): Refusal {
 function answer(status: number, body: object, headers: readonly string[]): PlainResponse {
   const all = ["content-type", "application/json", ...headers];
   return { status, headers: all, body: JSON.stringify(body) };
-}
-
-function refused(refusal: Refusal, requestId: string): PlainResponse {
-  const body = wires.messages.errorBody(refusal, requestId);
-  const headers = ["content-type", "application/json", ...refusal.headers];
-  return { status: refusal.status, headers, body };
 }

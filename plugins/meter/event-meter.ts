@@ -1,8 +1,12 @@
-import type { Call, Outcome } from "../../core/contract/call.ts";
-import type { Sink } from "../../core/contract/plugin.ts";
-import { Delivered, type Wire } from "../../core/contract/protocol.ts";
-import type { Usage } from "../../core/contract/usage.ts";
-import type { ServerEvent } from "../../core/sse/reader.ts";
+import {
+  type Call,
+  Delivered,
+  type Outcome,
+  type ServerEvent,
+  type Sink,
+  type Usage,
+  type Wire,
+} from "../../core/contract/index.ts";
 import { type Factors, textTokens } from "./bound.ts";
 import { ReplyMeter } from "./reply-meter.ts";
 

@@ -1,9 +1,11 @@
-import * as v from "valibot";
-import type { Plugin, Sink } from "../../core/contract/plugin.ts";
-import { invalidRequest } from "../../core/contract/refusal.ts";
-import type { Services } from "../../core/contract/services.ts";
-import { Usage } from "../../core/contract/usage.ts";
-import { wires } from "../../core/wire/index.ts";
+import {
+  invalidRequest,
+  type Plugin,
+  type Services,
+  type Sink,
+  Usage,
+  v,
+} from "../../core/contract/index.ts";
 import { contentsOf, type Factors, tokensOf } from "./bound.ts";
 import { addCountTokensRoute } from "./count-tokens.ts";
 import { EventMeter } from "./event-meter.ts";
@@ -73,7 +75,7 @@ export default function meter(services: Services, settings: Settings): Plugin {
     stream(call, client): Sink {
       const { upstream } = call;
       if (!upstream) return client;
-      const wire = wires[upstream.protocol];
+      const wire = services.wires[upstream.protocol];
       const usage = call.usage ?? new Usage();
       call.usage = usage;
       if (!call.stream) return new ReplyMeter(call, client, wire, usage, likely);

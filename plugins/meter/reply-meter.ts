@@ -1,10 +1,15 @@
-import type { Call, Outcome } from "../../core/contract/call.ts";
-import type { Sink } from "../../core/contract/plugin.ts";
-import { Delivered, type Wire } from "../../core/contract/protocol.ts";
-import { Refusal } from "../../core/contract/refusal.ts";
-import type { Usage } from "../../core/contract/usage.ts";
-import { objectOf, parseJson } from "../../core/process/json.ts";
-import type { ServerEvent } from "../../core/sse/reader.ts";
+import {
+  type Call,
+  Delivered,
+  type Outcome,
+  objectOf,
+  parseJson,
+  Refusal,
+  type ServerEvent,
+  type Sink,
+  type Usage,
+  type Wire,
+} from "../../core/contract/index.ts";
 import { type Factors, textTokens } from "./bound.ts";
 
 /** Reads usage out of a reply that comes as one JSON object; sets `call.replyBody`. Audio passes uncounted. */

@@ -1,5 +1,5 @@
 import { parentPort } from "node:worker_threads";
-import { arrayOf, objectOf, parseJson } from "../../core/process/json.ts";
+import { arrayOf, objectOf, parseJson } from "../../core/contract/index.ts";
 import { tokensOfRequest } from "./tokenize.ts";
 
 /** What the worker is sent: the bytes of a request. */

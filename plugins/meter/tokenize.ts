@@ -1,5 +1,5 @@
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
-import { arrayOf, isObject, type JsonObject } from "../../core/process/json.ts";
+import { arrayOf, isObject, type JsonObject } from "../../core/contract/index.ts";
 
 /** Longer runs are cut before they are tokenized: the tokenizer's time grows with the square of a run. */
 const RUN_CHARACTERS_MAX = 2_000;

@@ -1,5 +1,4 @@
-import type { Call } from "../../core/contract/call.ts";
-import type { OpenCalls } from "../../core/http/in-flight.ts";
+import type { Call, CallsInFlight } from "../../core/contract/index.ts";
 
 const LOOK_AGAIN_MS = 50;
 
@@ -9,7 +8,7 @@ const LOOK_AGAIN_MS = 50;
  * event loop serves all calls of that turn.
  */
 export class EndedCalls {
-  private readonly open: () => Pick<OpenCalls, "has">;
+  private readonly open: () => Pick<CallsInFlight, "has">;
   private readonly tell: (call: Call, endedMs: number) => void;
   private readonly calls: Call[] = [];
   private readonly endedMs: number[] = [];
@@ -21,7 +20,7 @@ export class EndedCalls {
   };
 
   /** `open` answers the calls that are not over. */
-  constructor(open: () => Pick<OpenCalls, "has">, tell: (call: Call, endedMs: number) => void) {
+  constructor(open: () => Pick<CallsInFlight, "has">, tell: (call: Call, endedMs: number) => void) {
     this.open = open;
     this.tell = tell;
   }

@@ -1,6 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import { MICRO_VND_PER_VND } from "../../core/contract/amount.ts";
-import type { Services } from "../../core/contract/services.ts";
+import { MICRO_VND_PER_VND, type Services } from "../../core/contract/index.ts";
 import type { Reconciled, Reconciliation } from "./reconciliation.ts";
 import { calls, type Series, type Tally } from "./tally.ts";
 

@@ -1,9 +1,11 @@
 import type { Registry } from "prom-client";
-import * as v from "valibot";
-import { whole } from "../../core/contract/options.ts";
-import type { Plugin } from "../../core/contract/plugin.ts";
-import { UNREAD_BODY_BYTES_MAX } from "../../core/contract/routes/router.ts";
-import type { Services } from "../../core/contract/services.ts";
+import {
+  type Plugin,
+  type Services,
+  UNREAD_BODY_BYTES_MAX,
+  v,
+  whole,
+} from "../../core/contract/index.ts";
 import { EndedCalls } from "./ended-calls.ts";
 import { Reconciliation } from "./reconciliation.ts";
 import { Tally } from "./tally.ts";

@@ -1,8 +1,10 @@
-import { formatVnd } from "../../core/contract/amount.ts";
-import type { Services } from "../../core/contract/services.ts";
-import type { ReconcileRow } from "../../core/money/reconcile.ts";
-import { Pulse } from "../../core/process/periodic.ts";
-import { QuietLog } from "../../core/process/throttled-log.ts";
+import {
+  formatVnd,
+  Pulse,
+  QuietLog,
+  type ReconcileRow,
+  type Services,
+} from "../../core/contract/index.ts";
 
 const LOOK_MS_MAX = 30_000;
 /** A process that has not finished by then has died at it. */

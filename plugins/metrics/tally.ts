@@ -1,5 +1,4 @@
-import type { Call } from "../../core/contract/call.ts";
-import type { CallOutcome } from "../../core/contract/hold-store.ts";
+import type { Call, CallOutcome } from "../../core/contract/index.ts";
 import { Distribution } from "./distribution.ts";
 
 const OUTCOMES: readonly CallOutcome[] = ["complete", "exhausted", "gone", "broken", "refused"];

@@ -1,10 +1,14 @@
-import * as v from "valibot";
-import type { Call } from "../../core/contract/call.ts";
-import { whole } from "../../core/contract/options.ts";
-import type { AwaitableVerdict, Plugin, Verdict } from "../../core/contract/plugin.ts";
-import type { Rate } from "../../core/contract/rate-limiter.ts";
-import { Refusal } from "../../core/contract/refusal.ts";
-import type { Services } from "../../core/contract/services.ts";
+import {
+  type AwaitableVerdict,
+  type Call,
+  type Plugin,
+  type Rate,
+  Refusal,
+  type Services,
+  type Verdict,
+  v,
+  whole,
+} from "../../core/contract/index.ts";
 
 const limit = whole(0, 1_000_000);
 

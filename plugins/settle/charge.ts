@@ -1,7 +1,10 @@
-import type { MicroVnd } from "../../core/contract/amount.ts";
-import type { Call, Tariff } from "../../core/contract/call.ts";
-import type { Posting } from "../../core/contract/hold-store.ts";
-import { Usage } from "../../core/contract/usage.ts";
+import {
+  type Call,
+  type MicroVnd,
+  type Posting,
+  type Tariff,
+  Usage,
+} from "../../core/contract/index.ts";
 import { priceOf, unitsUsed } from "./price.ts";
 
 /**

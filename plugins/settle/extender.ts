@@ -1,10 +1,14 @@
-import type { Call, Held, Outcome } from "../../core/contract/call.ts";
-import type { ExtendResult } from "../../core/contract/hold-store.ts";
-import type { Sink } from "../../core/contract/plugin.ts";
-import type { Refusal } from "../../core/contract/refusal.ts";
-import type { Wallets } from "../../core/money/wallets.ts";
-import { failpoint } from "../../core/process/failpoint.ts";
-import type { ServerEvent } from "../../core/sse/reader.ts";
+import {
+  type Call,
+  type ExtendResult,
+  failpoint,
+  type Held,
+  type Outcome,
+  type Refusal,
+  type ServerEvent,
+  type Sink,
+  type Wallets,
+} from "../../core/contract/index.ts";
 import { affordable, priceOf } from "./price.ts";
 
 export interface ExtenderSettings {

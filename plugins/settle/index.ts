@@ -1,19 +1,29 @@
-import * as v from "valibot";
-import type { CallerKey } from "../../core/accounts/keys.ts";
-import { formatVnd, type MicroVnd } from "../../core/contract/amount.ts";
-import type { Call, Held, UpstreamRequest } from "../../core/contract/call.ts";
-import type { Model } from "../../core/contract/catalogue.ts";
-import { discountBpsAt } from "../../core/contract/discount.ts";
-import type { Posted } from "../../core/contract/hold-store.ts";
-import { text, whole } from "../../core/contract/options.ts";
-import type { AwaitableVerdict, Plugin, Sink, Verdict } from "../../core/contract/plugin.ts";
-import { accountSuspended, Refusal, serviceUnavailable } from "../../core/contract/refusal.ts";
-import type { Services } from "../../core/contract/services.ts";
-import { httpAddress } from "../../core/http/address.ts";
-import type { WalletHold } from "../../core/money/wallets.ts";
-import { failpoint } from "../../core/process/failpoint.ts";
-import { QuietLog } from "../../core/process/throttled-log.ts";
-import { wires } from "../../core/wire/index.ts";
+import {
+  type AwaitableVerdict,
+  accountSuspended,
+  type Call,
+  type CallerKey,
+  discountBpsAt,
+  failpoint,
+  formatVnd,
+  type Held,
+  httpAddress,
+  type MicroVnd,
+  type Model,
+  type Plugin,
+  type Posted,
+  QuietLog,
+  Refusal,
+  type Services,
+  type Sink,
+  serviceUnavailable,
+  text,
+  type UpstreamRequest,
+  type Verdict,
+  v,
+  type WalletHold,
+  whole,
+} from "../../core/contract/index.ts";
 import { chargeOf, postingOf } from "./charge.ts";
 import { Extender } from "./extender.ts";
 import { affordable, fixedUnits, outputTokensMax, priceOf, tariffOf } from "./price.ts";
@@ -31,13 +41,18 @@ export const options = v.strictObject({
 
 /** Holds money before a call goes upstream (402 without), extends the hold of streams, posts or voids at the end. */
 export default function settle(
-  { wallets, keys, clock, config, log }: Services,
+  { wallets, keys, clock, config, log, wires }: Services,
   settings: v.InferOutput<typeof options>,
 ): Plugin {
   const { prefix } = config.headers;
   const { host, port } = config.listen;
   const topup = settings.topup_address ?? `${httpAddress(host, port)}/dashboard`;
   const quietLog = new QuietLog(log);
+
+  /** Answers that a request asks for; each may use up the whole limit of output. */
+  function choicesOf({ protocol, body }: UpstreamRequest): number {
+    return body ? wires[protocol].choices(body) : 1;
+  }
 
   function insufficient(): Refusal {
     return new Refusal(
@@ -185,11 +200,6 @@ export default function settle(
       }
     },
   };
-}
-
-/** Answers that a request asks for; each may use up the whole limit of output. */
-function choicesOf({ protocol, body }: UpstreamRequest): number {
-  return body ? wires[protocol].choices(body) : 1;
 }
 
 function pushPrice(call: Call, { price }: Model, prefix: string): void {

@@ -1,8 +1,14 @@
-import { BASIS_POINTS, cost, discounted, type MicroVnd } from "../../core/contract/amount.ts";
-import type { Call, Tariff } from "../../core/contract/call.ts";
-import type { Model } from "../../core/contract/catalogue.ts";
-import type { Usage } from "../../core/contract/usage.ts";
-import { countOf } from "../../core/process/json.ts";
+import {
+  BASIS_POINTS,
+  type Call,
+  cost,
+  countOf,
+  discounted,
+  type MicroVnd,
+  type Model,
+  type Tariff,
+  type Usage,
+} from "../../core/contract/index.ts";
 
 /** Output of a model whose catalogue entry names no maximum. */
 const OUTPUT_TOKENS_DEFAULT = 32_000;

@@ -1,3 +1,5 @@
+import { v } from "../../core/contract/index.ts";
+
 /**
  * A directive is how a test asks the simulated provider for a behaviour.
  *
@@ -64,7 +66,6 @@
  *   split_bytes          the stream cut anew into packets of this size
  *   coalesce             as many events as fit in one write of 14 KB
  */
-import * as v from "valibot";
 
 const count = (max: number) => v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(max));
 const position = v.pipe(v.number(), v.integer());

@@ -1,7 +1,6 @@
 /** Runs the simulated provider beside the gateway, so that the default configuration can answer. */
 import { Worker } from "node:worker_threads";
-import * as v from "valibot";
-import type { Plugin } from "../../core/contract/plugin.ts";
+import { type Plugin, v } from "../../core/contract/index.ts";
 import type { WorkerOptions, WorkerReport } from "./worker.ts";
 
 /** Options of the plugin in the configuration. */

@@ -1,6 +1,4 @@
-import type { Services } from "../../core/contract/services.ts";
-import { failpoint } from "../../core/process/failpoint.ts";
-import { QuietLog } from "../../core/process/throttled-log.ts";
+import { failpoint, QuietLog, type Services } from "../../core/contract/index.ts";
 import { markCredited, matchedTransfers, setAside, type Transfer } from "./transfers.ts";
 
 const SWEEP_MS = 3_000;

@@ -1,11 +1,11 @@
-import type { Discount } from "../../core/contract/discount.ts";
-import type { Plugin } from "../../core/contract/plugin.ts";
 import {
   addCustomerRoutes,
   addOperatorRoutes,
   addPublicRoutes,
-} from "../../core/contract/routes/json-route.ts";
-import type { Services } from "../../core/contract/services.ts";
+  type Discount,
+  type Plugin,
+  type Services,
+} from "../../core/contract/index.ts";
 import { Crediting } from "./crediting.ts";
 import type { Settings } from "./options.ts";
 import { orderRoutes } from "./order-routes.ts";

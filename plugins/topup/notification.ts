@@ -1,6 +1,10 @@
 import { hash } from "node:crypto";
-import { MICRO_VND_MAX, MICRO_VND_PER_VND } from "../../core/contract/amount.ts";
-import { isObject, type JsonObject } from "../../core/process/json.ts";
+import {
+  isObject,
+  type JsonObject,
+  MICRO_VND_MAX,
+  MICRO_VND_PER_VND,
+} from "../../core/contract/index.ts";
 
 /** What the bank tells of one transfer, as far as it can be read. */
 export interface Notification {

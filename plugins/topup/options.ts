@@ -1,5 +1,4 @@
-import * as v from "valibot";
-import { described, mapping, matching, oneOf, text, whole } from "../../core/contract/options.ts";
+import { described, mapping, matching, oneOf, text, v, whole } from "../../core/contract/index.ts";
 
 const BIN = 'the six digits of a bank in the VietQR network, such as "970436"';
 const ACCOUNT_NUMBER = "an account number of 4 to 19 letters and digits, in quotes";

@@ -1,16 +1,21 @@
-import * as v from "valibot";
-import { formatVnd, MICRO_VND_PER_VND } from "../../core/contract/amount.ts";
-import { mapping, matching, whole } from "../../core/contract/options.ts";
-import { Refusal } from "../../core/contract/refusal.ts";
-import { isId, readBody, readQuery } from "../../core/contract/routes/json-input.ts";
 import {
   type CustomerRoute,
   conflict,
   done,
+  formatVnd,
+  isId,
+  MICRO_VND_PER_VND,
+  mapping,
+  matching,
+  newId,
   notFound,
-} from "../../core/contract/routes/json-route.ts";
-import type { Services } from "../../core/contract/services.ts";
-import { newId } from "../../core/process/id.ts";
+  Refusal,
+  readBody,
+  readQuery,
+  type Services,
+  v,
+  whole,
+} from "../../core/contract/index.ts";
 import type { Settings } from "./options.ts";
 import { cancelOrder, createOrder, type Order, orderOf, ordersOf, statusOf } from "./orders.ts";
 import { qrSvg, qrText } from "./vietqr.ts";

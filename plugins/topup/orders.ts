@@ -1,4 +1,4 @@
-import type { Database } from "../../core/contract/database.ts";
+import type { Database } from "../../core/contract/index.ts";
 import { newCode } from "./code.ts";
 
 /** An order as the database has it; amounts in µđ. */

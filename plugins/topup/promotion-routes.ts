@@ -1,7 +1,11 @@
-import { formatVnd } from "../../core/contract/amount.ts";
-import { discountBpsAt } from "../../core/contract/discount.ts";
-import { type CustomerRoute, done, notFound } from "../../core/contract/routes/json-route.ts";
-import type { Services } from "../../core/contract/services.ts";
+import {
+  type CustomerRoute,
+  discountBpsAt,
+  done,
+  formatVnd,
+  notFound,
+  type Services,
+} from "../../core/contract/index.ts";
 import type { Settings } from "./options.ts";
 import { discountsOf, standingOf } from "./promotions.ts";
 

@@ -1,6 +1,4 @@
-import { MICRO_VND_PER_VND } from "../../core/contract/amount.ts";
-import type { Database } from "../../core/contract/database.ts";
-import type { Discount } from "../../core/contract/discount.ts";
+import { type Database, type Discount, MICRO_VND_PER_VND } from "../../core/contract/index.ts";
 import type { Settings } from "./options.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,8 +1,10 @@
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
-import { Refusal } from "../../core/contract/refusal.ts";
-import type { PlainRequest } from "../../core/contract/routes/router.ts";
-import type { Services } from "../../core/contract/services.ts";
-import { secretFile } from "../../core/process/secret-file.ts";
+import {
+  type PlainRequest,
+  Refusal,
+  type Services,
+  secretFile,
+} from "../../core/contract/index.ts";
 import type { Settings } from "./options.ts";
 
 const FILE = "sepay-webhook-key";

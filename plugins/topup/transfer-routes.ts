@@ -1,15 +1,21 @@
-import * as v from "valibot";
-import { formatVnd } from "../../core/contract/amount.ts";
-import { mapping, matching, oneOf } from "../../core/contract/options.ts";
-import { invalidRequest, Refusal } from "../../core/contract/refusal.ts";
-import { isId, line, readBody, readQuery } from "../../core/contract/routes/json-input.ts";
 import {
   conflict,
   done,
+  formatVnd,
+  invalidRequest,
+  isId,
+  line,
+  mapping,
+  matching,
   notFound,
   type OperatorRoute,
-} from "../../core/contract/routes/json-route.ts";
-import type { Services } from "../../core/contract/services.ts";
+  oneOf,
+  Refusal,
+  readBody,
+  readQuery,
+  type Services,
+  v,
+} from "../../core/contract/index.ts";
 import type { Crediting } from "./crediting.ts";
 import { orderByCode } from "./orders.ts";
 import {

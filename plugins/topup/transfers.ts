@@ -1,4 +1,4 @@
-import type { Database } from "../../core/contract/database.ts";
+import type { Database } from "../../core/contract/index.ts";
 
 export const TRANSFER_STATES = ["matched", "credited", "unmatched", "ignored"] as const;
 export type TransferState = (typeof TRANSFER_STATES)[number];

@@ -1,9 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { Refusal, serviceUnavailable } from "../../core/contract/refusal.ts";
-import { done, type PublicRoute } from "../../core/contract/routes/json-route.ts";
-import type { Services } from "../../core/contract/services.ts";
-import { failpoint } from "../../core/process/failpoint.ts";
-import { QuietLog } from "../../core/process/throttled-log.ts";
+import {
+  done,
+  failpoint,
+  type PublicRoute,
+  QuietLog,
+  Refusal,
+  type Services,
+  serviceUnavailable,
+} from "../../core/contract/index.ts";
 import { codesIn } from "./code.ts";
 import type { Crediting } from "./crediting.ts";
 import { type Notification, readNotification } from "./notification.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseJson } from "../../core/process/json.ts";
+import { isObject, type JsonObject, parseJson } from "../../core/contract/index.ts";
 import { isShallow } from "./notes.ts";
 
 /** Arguments of a call that cannot be read travel under this key: the tool itself then refuses them. */

@@ -1,7 +1,12 @@
-import { type Call, COMPLETE, type Outcome, REFUSED } from "../../core/contract/call.ts";
-import type { Sink } from "../../core/contract/plugin.ts";
-import type { Clock } from "../../core/process/clock.ts";
-import { ServerEvent } from "../../core/sse/reader.ts";
+import {
+  type Call,
+  type Clock,
+  COMPLETE,
+  type Outcome,
+  REFUSED,
+  ServerEvent,
+  type Sink,
+} from "../../core/contract/index.ts";
 import type { Reply } from "./errors.ts";
 import type { ClientStream, Mark, StreamTranslator } from "./stream.ts";
 import type { Translation } from "./translation.ts";

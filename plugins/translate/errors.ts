@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseJson } from "../../core/process/json.ts";
+import { isObject, type JsonObject, parseJson } from "../../core/contract/index.ts";
 import type { Reject } from "./notes.ts";
 import type { ChatError, MessagesError } from "./types.ts";
 

@@ -1,10 +1,12 @@
-import type { Call, FormPart } from "../../core/contract/call.ts";
-import { invalidRequest, type Refusal } from "../../core/contract/refusal.ts";
 import {
+  type Call,
   type FetchedImage,
+  type FormPart,
   type ImageFetcher,
   imageType,
-} from "../../core/upstream/fetch-image.ts";
+  invalidRequest,
+  type Refusal,
+} from "../../core/contract/index.ts";
 
 /** The names under which the reference image may come. */
 const IMAGE_FIELDS = ["image", "image_url", "reference_image", "ref_image"] as const;

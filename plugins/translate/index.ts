@@ -1,12 +1,16 @@
-import * as v from "valibot";
-import type { Call, UpstreamRequest } from "../../core/contract/call.ts";
-import type { Model } from "../../core/contract/catalogue.ts";
-import { upstreamPaths } from "../../core/contract/endpoint.ts";
-import type { Plugin, Verdict } from "../../core/contract/plugin.ts";
-import type { Protocol } from "../../core/contract/protocol.ts";
-import { invalidRequest, Refusal } from "../../core/contract/refusal.ts";
-import type { Services } from "../../core/contract/services.ts";
-import { ImageFetcher } from "../../core/upstream/fetch-image.ts";
+import {
+  type Call,
+  invalidRequest,
+  type Model,
+  type Plugin,
+  type Protocol,
+  Refusal,
+  type Services,
+  type UpstreamRequest,
+  upstreamPaths,
+  type Verdict,
+  v,
+} from "../../core/contract/index.ts";
 import { CrossSink } from "./cross-sink.ts";
 import { imageEditForm } from "./image-edit.ts";
 import { Silences } from "./silences.ts";
@@ -33,7 +37,7 @@ export default function translate(
   services: Services,
   settings: v.InferOutput<typeof options>,
 ): Plugin {
-  const fetcher = new ImageFetcher({
+  const fetcher = services.imageFetcher({
     anyAddress: settings.fetch_private_images,
     bytesMax: IMAGE_BYTES_MAX,
   });
@@ -42,7 +46,7 @@ export default function translate(
   const silences = new Silences();
 
   function served(model: Model, protocol: Protocol): boolean {
-    return model.routes.some((route) => services.upstreams.get(route.upstream)?.base(protocol));
+    return model.routes.some((route) => services.upstreams.get(route.upstream)?.speaks(protocol));
   }
 
   function cross(call: Call, model: Model): Verdict {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../core/process/json.ts";
+import { isObject, type JsonObject } from "../../core/contract/index.ts";
 
 /** Why a request cannot be translated; the gateway answers it with a 400 in the client's protocol. */
 export interface Reject {

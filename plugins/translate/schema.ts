@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf } from "../../core/process/json.ts";
+import { isObject, type JsonObject, objectOf } from "../../core/contract/index.ts";
 
 /** Keywords that hold one schema, or several under names or in a list. Data such as `enum` is none of them. */
 const SCHEMA_KEYWORDS = [

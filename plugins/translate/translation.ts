@@ -1,13 +1,14 @@
-import type { Call } from "../../core/contract/call.ts";
-import type { Model, Route } from "../../core/contract/catalogue.ts";
 import {
+  type Call,
   chatProfile,
+  type JsonObject,
+  type Model,
   mergeProfiles,
   messagesProfile,
   type Profile,
-} from "../../core/contract/profile.ts";
-import type { Services } from "../../core/contract/services.ts";
-import type { JsonObject } from "../../core/process/json.ts";
+  type Route,
+  type Services,
+} from "../../core/contract/index.ts";
 import { type ChatContext, chatToMessagesRequest } from "./chat-to-messages/request.ts";
 import { chatToMessagesResponse } from "./chat-to-messages/response.ts";
 import { ChatToMessagesStream } from "./chat-to-messages/stream.ts";
@@ -53,7 +54,7 @@ export class Translation {
    */
   first(): Result | undefined {
     const routes = this.model.routes.filter((route) =>
-      this.services.upstreams.get(route.upstream)?.base(this.to),
+      this.services.upstreams.get(route.upstream)?.speaks(this.to),
     );
     let refused: Result | undefined;
     for (const route of routes.sort((a, b) => a.priority - b.priority)) {

@@ -1,7 +1,6 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import type OpenAI from "openai";
-import type { EffortLevel } from "../../core/contract/profile.ts";
-import type { JsonObject } from "../../core/process/json.ts";
+import type { EffortLevel, JsonObject } from "../../core/contract/index.ts";
 
 /*
  * The bodies that translations give out, in the words of the official clients' declarations, plus the

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf } from "../../core/process/json.ts";
+import { isObject, type JsonObject, objectOf } from "../../core/contract/index.ts";
 import type { ChatUsage, MessagesUsage } from "./types.ts";
 
 /**

@@ -28,6 +28,25 @@ function importsOf(folder: string): Import[] {
     });
 }
 
+/** What each room of core may import of the others; everything may import node's own modules. */
+const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  process: [],
+  sse: [],
+  contract: ["process", "sse"],
+  wire: ["contract", "process", "sse"],
+  database: ["contract", "process", "sse"],
+  redis: ["contract", "process", "sse"],
+  accounts: ["contract", "database", "process"],
+  limits: ["contract", "redis", "process"],
+  money: ["contract", "process", "database", "redis"],
+  upstream: ["contract", "wire", "sse", "process"],
+  config: ["contract", "upstream", "process"],
+  http: ["contract", "wire", "upstream", "sse", "process"],
+};
+
+/** The only files that know all rooms: they wire them together. */
+const WIRING = ["core/main.ts", "core/boot.ts"];
+
 const slashes = (path: string) => path.split(sep).join("/");
 const shown = (imports: readonly Import[]) => imports.map(({ from, to }) => `${from} -> ${to}`);
 
@@ -46,11 +65,56 @@ describe("imports", () => {
     assert.deepEqual(shown(wrong), []);
   });
 
-  it("of plugins never lead to another plugin, the benchmark or a test", () => {
+  it("of core stand in a room, but for the files that wire the rooms", () => {
+    const files = [...new Set(core.map(({ from }) => from))];
+    const wrong = files.filter((file) => !WIRING.includes(file) && !(roomOf(file) in ROOMS));
+    assert.deepEqual(wrong, []);
+  });
+
+  for (const [room, allowed] of Object.entries(ROOMS)) {
+    it(`of core/${room} lead to ${allowed.length > 0 ? allowed.join(", ") : "no other room"}`, () => {
+      const wrong = core.filter(
+        ({ from, to }) =>
+          from.startsWith(`core/${room}/`) &&
+          to.startsWith("core/") &&
+          !to.startsWith(`core/${room}/`) &&
+          !allowed.includes(roomOf(to)),
+      );
+      assert.deepEqual(shown(wrong), []);
+    });
+  }
+
+  it("of core's rooms make no ring", () => {
+    const ring = findRing(Object.keys(ROOMS), (room) =>
+      core.filter(({ from }) => roomOf(from) === room).map(({ to }) => roomOf(to)),
+    );
+    assert.deepEqual(ring, []);
+  });
+
+  it("of the dashboard's browser code make no ring", () => {
+    const browser = plugins.filter(({ from }) => from.startsWith("plugins/dashboard/browser/"));
+    const files = [...new Set(browser.map(({ from }) => from))];
+    const ring = findRing(files, (file) =>
+      browser.filter(({ from }) => from === file).map(({ to }) => to),
+    );
+    assert.deepEqual(ring, []);
+  });
+
+  it("of plugins lead to the contract and the plugin's own files, and to nothing else here", () => {
     const folder = (path: string) => path.split("/").slice(0, 2).join("/");
-    const wrong = plugins.filter(
+    const wrong = plugins.filter(({ from, to }) => {
+      if (to.startsWith("plugins/")) return folder(to) !== folder(from);
+      return /^(?:core|bench|test)\//.test(to) && to !== "core/contract/index.ts";
+    });
+    assert.deepEqual(shown(wrong), []);
+  });
+
+  it("of money touch Postgres in the ledger only, and Redis in its own store only", () => {
+    const wrong = core.filter(
       ({ from, to }) =>
-        /^(?:bench|test)\//.test(to) || (to.startsWith("plugins/") && folder(to) !== folder(from)),
+        from.startsWith("core/money/") &&
+        ((to.startsWith("core/database/") && !from.startsWith("core/money/ledger/")) ||
+          (to.startsWith("core/redis/") && !from.startsWith("core/money/redis/"))),
     );
     assert.deepEqual(shown(wrong), []);
   });
@@ -61,17 +125,16 @@ describe("imports", () => {
   });
 
   for (const [name, allowed] of [
-    ["ioredis", /^core\/hot\/redis(?:\.ts|\/)/],
-    ["postgres", /^core\/ledger\//],
-    ["@electric-sql/", /^core\/ledger\//],
+    ["ioredis", /^core\/redis\//],
+    ["postgres", /^core\/database\//],
+    ["@electric-sql", /^core\/database\//],
     ["uWebSockets.js", /^(?:core\/http|plugins\/simulator)\//],
     ["undici", /^core\/upstream\//],
+    ["valibot", /^core\//],
   ] as const) {
-    it(`of ${name} stand in their own place only`, () => {
-      const all = product.filter(
-        ({ to }) => to === name || (name.endsWith("/") && to.startsWith(name)),
-      );
-      assert.ok(all.length > 0, "somebody imports it");
+    it(`of ${name}, or of anything deep in it, stand in their own room only`, () => {
+      const all = product.filter(({ to }) => to === name || to.startsWith(`${name}/`));
+      assert.ok(all.length > 0, "at least one file imports it");
       assert.deepEqual(shown(all.filter(({ from }) => !allowed.test(from))), []);
     });
   }
@@ -83,3 +146,34 @@ describe("imports", () => {
     assert.deepEqual(shown(wrong), []);
   });
 });
+
+/** `core/money/redis/store.ts` -> `money`. */
+function roomOf(path: string): string {
+  const [top = "", room = "", ...rest] = path.split("/");
+  return top === "core" && rest.length > 0 ? room : "";
+}
+
+/** The nodes of one ring, in order and with the first one again at the end; empty if there is none. */
+function findRing(nodes: readonly string[], next: (node: string) => readonly string[]): string[] {
+  const done = new Set<string>();
+  const path: string[] = [];
+  const visit = (node: string): string[] => {
+    const at = path.indexOf(node);
+    if (at >= 0) return [...path.slice(at), node];
+    if (done.has(node)) return [];
+    path.push(node);
+    for (const to of new Set(next(node))) {
+      if (to === node || !nodes.includes(to)) continue;
+      const ring = visit(to);
+      if (ring.length > 0) return ring;
+    }
+    path.pop();
+    done.add(node);
+    return [];
+  };
+  for (const node of nodes) {
+    const ring = visit(node);
+    if (ring.length > 0) return ring;
+  }
+  return [];
+}

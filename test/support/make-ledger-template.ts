@@ -1,6 +1,6 @@
 /** Makes an embedded database in the folder that it is told, and runs all migrations there. */
 import { PGlite } from "@electric-sql/pglite";
-import type { Parameter } from "../../core/database/client.ts";
+import type { Parameter } from "../../core/contract/database.ts";
 import { migrateAll } from "./migrations.ts";
 
 const [folder = ""] = process.argv.slice(2);

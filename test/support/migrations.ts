@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { databaseOf } from "../../core/contract/database.ts";
 import type { Sql } from "../../core/database/client.ts";
 import { migrate } from "../../core/database/migrate.ts";
+import { databaseOf } from "../../core/database/plugin-database.ts";
 import { packageRoot } from "../../core/process/root.ts";
 
 /** All that a gateway with every plugin runs at its first start. */

@@ -6,22 +6,21 @@ import {
   setAccountStatus,
 } from "../../accounts/account-rows.ts";
 import { createKey, keyByHash, revokeKey } from "../../accounts/key-rows.ts";
-import { type Database, databaseOf } from "../../contract/database.ts";
+import type { Account, KeyRecord, NewKey } from "../../contract/accounts.ts";
+import type { Database } from "../../contract/database.ts";
 import type { OutboxEntry, WalletSnapshot } from "../../contract/hold-store.ts";
 import type {
-  Account,
   Credit,
   CreditResult,
-  KeyRecord,
   Ledger,
   LedgerSum,
-  NewKey,
   QuarantinedCall,
   UsageQuery,
   UsageRecord,
 } from "../../contract/ledger.ts";
 import { isUuid, type Sql } from "../../database/client.ts";
 import { migrate } from "../../database/migrate.ts";
+import { databaseOf } from "../../database/plugin-database.ts";
 import type { Clock } from "../../process/clock.ts";
 import type { Log } from "../../process/log.ts";
 import { createSettle, type Settle } from "./commit.ts";

@@ -1,5 +1,6 @@
+import type { Parameter } from "../../contract/database.ts";
 import type { UsageQuery, UsageRecord } from "../../contract/ledger.ts";
-import type { Parameter, Sql } from "../../database/client.ts";
+import type { Sql } from "../../database/client.ts";
 
 const SELECT = `
   select

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { isObject } from "../../../core/process/json.ts";
-import type { Log } from "../../../core/process/log.ts";
+import { isObject, type Log } from "../../../core/contract/index.ts";
 import type { Language } from "../options.ts";
 import { type Letter, mailText } from "./texts.ts";
 import type { Transport } from "./transport.ts";

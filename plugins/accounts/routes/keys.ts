@@ -1,12 +1,13 @@
-import { formatVnd } from "../../../core/contract/amount.ts";
-import { Refusal } from "../../../core/contract/refusal.ts";
-import { isId, readBody } from "../../../core/contract/routes/json-input.ts";
 import {
   type CustomerRoute,
   conflict,
   done,
+  formatVnd,
+  isId,
   notFound,
-} from "../../../core/contract/routes/json-route.ts";
+  Refusal,
+  readBody,
+} from "../../../core/contract/index.ts";
 import type { Desk } from "../desk.ts";
 import { newKey } from "../input.ts";
 import { type KeyRow, keyOf, keysOf } from "../key-records.ts";

@@ -1,8 +1,12 @@
-import { formatVnd } from "../../../core/contract/amount.ts";
-import { Refusal } from "../../../core/contract/refusal.ts";
-import { readBody } from "../../../core/contract/routes/json-input.ts";
-import { type CustomerRoute, done, notFound } from "../../../core/contract/routes/json-route.ts";
-import type { PlainResponse } from "../../../core/contract/routes/router.ts";
+import {
+  type CustomerRoute,
+  done,
+  formatVnd,
+  notFound,
+  type PlainResponse,
+  Refusal,
+  readBody,
+} from "../../../core/contract/index.ts";
 import { tokenIn } from "../cookie.ts";
 import type { Credentials } from "../credentials.ts";
 import type { Desk } from "../desk.ts";

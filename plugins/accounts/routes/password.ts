@@ -1,10 +1,10 @@
-import { Refusal } from "../../../core/contract/refusal.ts";
-import { readBody } from "../../../core/contract/routes/json-input.ts";
 import {
   type CustomerRoute,
   done,
   type PublicRoute,
-} from "../../../core/contract/routes/json-route.ts";
+  Refusal,
+  readBody,
+} from "../../../core/contract/index.ts";
 import { forgottenCookie } from "../cookie.ts";
 import { busy, type Desk, invalidToken } from "../desk.ts";
 import { change, forgotten, reset } from "../input.ts";

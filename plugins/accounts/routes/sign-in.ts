@@ -1,12 +1,13 @@
-import type { Customer } from "../../../core/contract/guards.ts";
-import { Refusal } from "../../../core/contract/refusal.ts";
-import { isId, readBody } from "../../../core/contract/routes/json-input.ts";
 import {
+  type Customer,
   type CustomerRoute,
   done,
+  isId,
   notFound,
   type PublicRoute,
-} from "../../../core/contract/routes/json-route.ts";
+  Refusal,
+  readBody,
+} from "../../../core/contract/index.ts";
 import { cookieOf, forgottenCookie } from "../cookie.ts";
 import type { Credentials } from "../credentials.ts";
 import { busy, type Desk } from "../desk.ts";

@@ -1,9 +1,13 @@
 import type * as v from "valibot";
-import { Refusal } from "../../../core/contract/refusal.ts";
-import { readBody } from "../../../core/contract/routes/json-input.ts";
-import { done, type PublicRoute } from "../../../core/contract/routes/json-route.ts";
-import type { PlainRequest, PlainResponse } from "../../../core/contract/routes/router.ts";
-import { newId } from "../../../core/process/id.ts";
+import {
+  done,
+  newId,
+  type PlainRequest,
+  type PlainResponse,
+  type PublicRoute,
+  Refusal,
+  readBody,
+} from "../../../core/contract/index.ts";
 import { busy, type Desk, invalidToken } from "../desk.ts";
 import { evenly } from "../evenly.ts";
 import { resend, signUp, verification } from "../input.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { chmod, link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Config } from "../../../core/config/load.ts";
+import type { Config } from "../../../core/contract/index.ts";
 import type { MasterKeyOptions } from "../options.ts";
 
 const FILE = "master-key";

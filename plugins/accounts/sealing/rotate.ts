@@ -1,5 +1,4 @@
-import type { Database } from "../../../core/contract/database.ts";
-import type { Log } from "../../../core/process/log.ts";
+import type { Database, Log } from "../../../core/contract/index.ts";
 import type { SealedRecord, Sealer } from "./sealer.ts";
 
 const BATCH = 200;

@@ -1,6 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
-import type { KeySealer } from "../../../core/accounts/keys.ts";
-import type { SealedKey } from "../../../core/contract/ledger.ts";
+import type { KeySealer, SealedKey } from "../../../core/contract/index.ts";
 import type { MasterKey } from "./master-keys.ts";
 
 const ALGORITHM = "aes-256-gcm";

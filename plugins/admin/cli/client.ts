@@ -1,4 +1,4 @@
-import { isObject, parseJson } from "../../../core/process/json.ts";
+import { isObject, parseJson } from "../../../core/contract/index.ts";
 import { EXIT, Failure } from "./failure.ts";
 
 /** A reconciliation of many wallets takes its time; everything else is quick. */

@@ -1,5 +1,4 @@
-import type { MessagesProfile } from "../../../core/contract/profile.ts";
-import { type JsonObject, objectOf } from "../../../core/process/json.ts";
+import { type JsonObject, type MessagesProfile, objectOf } from "../../../core/contract/index.ts";
 import { closeObjects, withObjectType } from "../schema.ts";
 import type { MessagesRequest, MessagesTool } from "../types.ts";
 import { isGiven, type Scope } from "./scope.ts";

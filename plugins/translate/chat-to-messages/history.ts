@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/process/json.ts";
+import type { JsonObject } from "../../../core/contract/index.ts";
 import { inputOf } from "../arguments.ts";
 import { HistoryToolIds } from "../ids.ts";
 import type {

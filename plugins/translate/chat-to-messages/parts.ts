@@ -1,4 +1,4 @@
-import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/process/json.ts";
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/contract/index.ts";
 import type { AnswerBlock, MessagesStop } from "../types.ts";
 
 export type Thought = Extract<AnswerBlock, { type: "thinking" | "redacted_thinking" }>;

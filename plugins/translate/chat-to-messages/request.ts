@@ -1,5 +1,9 @@
-import type { MessagesProfile } from "../../../core/contract/profile.ts";
-import { isObject, type JsonObject, objectOf } from "../../../core/process/json.ts";
+import {
+  isObject,
+  type JsonObject,
+  type MessagesProfile,
+  objectOf,
+} from "../../../core/contract/index.ts";
 import { sha256Hex } from "../ids.ts";
 import { ToolNames } from "../names.ts";
 import { Notes, type Translated } from "../notes.ts";

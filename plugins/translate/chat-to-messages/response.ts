@@ -1,4 +1,4 @@
-import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/process/json.ts";
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/contract/index.ts";
 import { answeredInputOf } from "../arguments.ts";
 import { brokenForMessages, chatErrorIn200, type Reply, UNREADABLE } from "../errors.ts";
 import { type RandomText, randomText, toMessageId, toMessagesToolId } from "../ids.ts";

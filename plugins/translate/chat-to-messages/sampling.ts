@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/process/json.ts";
+import type { JsonObject } from "../../../core/contract/index.ts";
 import type { MessagesRequest } from "../types.ts";
 import type { Scope } from "./scope.ts";
 

@@ -1,5 +1,4 @@
-import type { MessagesProfile } from "../../../core/contract/profile.ts";
-import { isObject, type JsonObject } from "../../../core/process/json.ts";
+import { isObject, type JsonObject, type MessagesProfile } from "../../../core/contract/index.ts";
 import type { ToolNames } from "../names.ts";
 import type { Notes } from "../notes.ts";
 import type { Marked } from "../types.ts";

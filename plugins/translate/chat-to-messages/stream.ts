@@ -1,11 +1,11 @@
 import {
   arrayOf,
+  encodeEvent,
   isObject,
   type JsonObject,
   objectOf,
   parseJson,
-} from "../../../core/process/json.ts";
-import { encodeEvent } from "../../../core/sse/writer.ts";
+} from "../../../core/contract/index.ts";
 import { argumentsText } from "../arguments.ts";
 import {
   brokenForMessages,

@@ -2,9 +2,9 @@ import {
   clampEffort,
   EFFORT_LEVELS,
   type EffortLevel,
+  type JsonObject,
   type MessagesProfile,
-} from "../../../core/contract/profile.ts";
-import type { JsonObject } from "../../../core/process/json.ts";
+} from "../../../core/contract/index.ts";
 import type { MessagesRequest } from "../types.ts";
 import { isGiven, type Scope, withoutNulls } from "./scope.ts";
 

@@ -1,5 +1,5 @@
 import type Anthropic from "@anthropic-ai/sdk";
-import { arrayOf, type JsonObject, objectOf } from "../../../core/process/json.ts";
+import { arrayOf, type JsonObject, objectOf } from "../../../core/contract/index.ts";
 import { withObjectType } from "../schema.ts";
 import type { MessagesRequest, MessagesTool } from "../types.ts";
 import { isGiven, mark, type Scope } from "./scope.ts";

@@ -1,4 +1,4 @@
-import type { MessagesProfile } from "../../../core/contract/profile.ts";
+import type { MessagesProfile } from "../../../core/contract/index.ts";
 import type { MessagesBlock, MessagesText, MessagesTurn } from "../types.ts";
 
 /** Turns that a Messages upstream takes, and the system texts that had to leave them. */

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf, parseJson } from "../../../core/process/json.ts";
+import { isObject, type JsonObject, objectOf, parseJson } from "../../../core/contract/index.ts";
 import type { ChatContext } from "../chat-to-messages/request.ts";
 import { STRUCTURED_OUTPUT } from "../chat-to-messages/tools.ts";
 import type { FinishReason } from "../types.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/process/json.ts";
+import type { JsonObject } from "../../../core/contract/index.ts";
 import { argumentsOf } from "../arguments.ts";
 import type { ChatContext } from "../chat-to-messages/request.ts";
 import { WAITING_CHARS_MAX } from "../stream.ts";

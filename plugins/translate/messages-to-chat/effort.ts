@@ -1,5 +1,9 @@
-import { clampEffort, EFFORT_LEVELS, type EffortLevel } from "../../../core/contract/profile.ts";
-import type { JsonObject } from "../../../core/process/json.ts";
+import {
+  clampEffort,
+  EFFORT_LEVELS,
+  type EffortLevel,
+  type JsonObject,
+} from "../../../core/contract/index.ts";
 import type { Notes } from "../notes.ts";
 import type { ChatRequest } from "../types.ts";
 import type { Scope } from "./scope.ts";

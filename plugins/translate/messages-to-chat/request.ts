@@ -1,5 +1,9 @@
-import type { ChatProfile } from "../../../core/contract/profile.ts";
-import { isObject, type JsonObject, objectOf } from "../../../core/process/json.ts";
+import {
+  type ChatProfile,
+  isObject,
+  type JsonObject,
+  objectOf,
+} from "../../../core/contract/index.ts";
 import { sha256Hex } from "../ids.ts";
 import type { ToolNames } from "../names.ts";
 import { Notes, type Translated } from "../notes.ts";

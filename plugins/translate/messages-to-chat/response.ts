@@ -1,4 +1,4 @@
-import { arrayOf, isObject, type JsonObject } from "../../../core/process/json.ts";
+import { arrayOf, isObject, type JsonObject } from "../../../core/contract/index.ts";
 import { argumentsOf } from "../arguments.ts";
 import type { ChatContext } from "../chat-to-messages/request.ts";
 import { brokenForChat, messagesErrorToChat, type Reply, UNREADABLE } from "../errors.ts";

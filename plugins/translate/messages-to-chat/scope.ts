@@ -1,5 +1,4 @@
-import type { ChatProfile } from "../../../core/contract/profile.ts";
-import type { JsonObject } from "../../../core/process/json.ts";
+import type { ChatProfile, JsonObject } from "../../../core/contract/index.ts";
 import type { ToolNames } from "../names.ts";
 import type { Notes } from "../notes.ts";
 import type { Marked } from "../types.ts";

@@ -1,5 +1,10 @@
-import { isObject, type JsonObject, objectOf, parseJson } from "../../../core/process/json.ts";
-import { encodeComment } from "../../../core/sse/writer.ts";
+import {
+  encodeComment,
+  isObject,
+  type JsonObject,
+  objectOf,
+  parseJson,
+} from "../../../core/contract/index.ts";
 import type { ChatContext } from "../chat-to-messages/request.ts";
 import {
   brokenForChat,

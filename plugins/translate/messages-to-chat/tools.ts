@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../../core/process/json.ts";
+import { isObject, type JsonObject } from "../../../core/contract/index.ts";
 import { ToolNames } from "../names.ts";
 import { asParameters, isStrictReady } from "../schema.ts";
 import type { ChatRequest, ChatTool, ChatToolChoice } from "../types.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/process/json.ts";
+import type { JsonObject } from "../../../core/contract/index.ts";
 import { argumentsOf } from "../arguments.ts";
 import { toChatToolId } from "../ids.ts";
 import type { ChatAssistant, ChatMessage, ChatPart, ChatText, ChatToolCall } from "../types.ts";

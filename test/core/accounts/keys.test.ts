@@ -3,8 +3,9 @@ import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { KEY_PREFIX, Keys } from "../../../core/accounts/keys.ts";
-import type { KeyRecord, NewKey } from "../../../core/contract/ledger.ts";
+import { CachedKeys } from "../../../core/accounts/keys.ts";
+import type { KeyRecord, NewKey } from "../../../core/contract/accounts.ts";
+import { KEY_PREFIX } from "../../../core/contract/accounts.ts";
 import { EmbeddedHotStore } from "../../../core/money/embedded/store.ts";
 import { recordedLog } from "../../support/log.ts";
 import { StubLedger } from "./stub-ledger.ts";
@@ -69,7 +70,7 @@ function setUp() {
     journal: { folder: join(tmpdir(), "never-opened"), bytesMax: 1, sync: false, log },
     outboxEntriesMax: 1,
   });
-  return { clock, ledger, hot, lines, keys: new Keys(ledger, hot, clock, log) };
+  return { clock, ledger, hot, lines, keys: new CachedKeys(ledger, hot, clock, log) };
 }
 
 describe("keys", () => {

@@ -1,11 +1,9 @@
+import type { Account, KeyRecord, NewKey } from "../../../core/contract/accounts.ts";
 import type { OutboxEntry, WalletSnapshot } from "../../../core/contract/hold-store.ts";
 import type {
-  Account,
   Credit,
   CreditResult,
-  KeyRecord,
   Ledger,
-  NewKey,
   QuarantinedCall,
   UsageRecord,
 } from "../../../core/contract/ledger.ts";

@@ -3,12 +3,8 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
-import {
-  type Config,
-  type Environment,
-  formatProblems,
-  loadConfig,
-} from "../../../core/config/load.ts";
+import { type Environment, formatProblems, loadConfig } from "../../../core/config/load.ts";
+import type { Config } from "../../../core/contract/config.ts";
 
 /** A config that is right, for tests that put one thing wrong. */
 export const GATEWAY = `listen: { host: 127.0.0.1, port: 8080, workers: 1 }

@@ -9,7 +9,7 @@ import { EmbeddedLedger } from "../../../core/database/embedded.ts";
 import { Drainer } from "../../../core/money/committer.ts";
 import { EmbeddedHotStore } from "../../../core/money/embedded/store.ts";
 import { PostgresLedger } from "../../../core/money/ledger/postgres.ts";
-import { Wallets } from "../../../core/money/wallets.ts";
+import { StoredWallets } from "../../../core/money/wallets.ts";
 import { systemClock } from "../../../core/process/clock.ts";
 import { newId } from "../../../core/process/id.ts";
 import { copyEmptyLedger } from "../../support/ledger-template.ts";
@@ -30,7 +30,7 @@ async function surviveKills(ledger: Ledger, kill: () => Promise<void>): Promise<
   const journal = { folder, bytesMax: 100_000_000, sync: false, log };
   const hot = new EmbeddedHotStore({ journal, outboxEntriesMax: 1_000_000 });
   await hot.start();
-  const wallets = new Wallets({ hot, ledger });
+  const wallets = new StoredWallets({ hot, ledger });
   const drainer = new Drainer({ hot, ledger, log, batchEntries: 100, lingerMs: 1 });
   drainer.start();
   const accountId = newId(clock.now());

@@ -3,14 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Credit } from "../../../core/contract/ledger.ts";
 import { EmbeddedHotStore } from "../../../core/money/embedded/store.ts";
-import { Wallets } from "../../../core/money/wallets.ts";
+import { StoredWallets } from "../../../core/money/wallets.ts";
 import { recordedLog } from "../../support/log.ts";
 import { StubLedger } from "../accounts/stub-ledger.ts";
 
 export interface Stores {
   readonly hot: EmbeddedHotStore;
   readonly ledger: StubLedger;
-  readonly wallets: Wallets;
+  readonly wallets: StoredWallets;
   readonly logged: ReturnType<typeof recordedLog>;
 }
 
@@ -26,7 +26,7 @@ export async function withStores(body: (stores: Stores) => Promise<void>): Promi
   const ledger = new StubLedger();
   ledger.addAccount("A");
   try {
-    await body({ hot, ledger, wallets: new Wallets({ hot, ledger }), logged });
+    await body({ hot, ledger, wallets: new StoredWallets({ hot, ledger }), logged });
   } finally {
     await hot.stop();
     rmSync(folder, { recursive: true, force: true });

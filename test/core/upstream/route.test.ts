@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { Model, Route } from "../../../core/contract/catalogue.ts";
 import { chooseRoute } from "../../../core/upstream/route.ts";
-import { Upstreams } from "../../../core/upstream/upstreams.ts";
+import { ConnectedUpstreams } from "../../../core/upstream/upstreams.ts";
 import { Random } from "../../support/random.ts";
 import { accepted, CATALOGUE, GATEWAY, swap } from "../config/files.ts";
 
@@ -23,19 +23,19 @@ async function setUp(t: TestContext, written: readonly string[]) {
     "gateway.yaml": swap(GATEWAY, "catalogue:", `${names}catalogue:`),
     "catalogue.yaml": CATALOGUE.replace("routes: [{ upstream: main, model: plain-1 }]", list),
   });
-  const upstreams = new Upstreams(config, clock);
+  const upstreams = new ConnectedUpstreams(config, clock);
   t.after(() => upstreams.close());
   const model = config.catalogue.get("plain");
   assert.ok(model);
   return { model, upstreams };
 }
 
-function open(upstreams: Upstreams, name: string): void {
+function open(upstreams: ConnectedUpstreams, name: string): void {
   for (let at = 0; at < 5; at++) upstreams.get(name)?.breaker.fail();
 }
 
 /** Every upstream in the order in which a call that always fails would ask it. */
-function order(model: Model, upstreams: Upstreams, random?: () => number): string {
+function order(model: Model, upstreams: ConnectedUpstreams, random?: () => number): string {
   const tried: Route[] = [];
   for (;;) {
     const route = chooseRoute(model, "messages", tried, upstreams, random);

@@ -1,4 +1,4 @@
-import { isObject } from "../../../../core/process/json.ts";
+import { isObject } from "../../../../core/contract/index.ts";
 import { accountPath, type Command, encoded, given, value } from "../command.ts";
 import { EXIT } from "../failure.ts";
 import { list } from "../pages.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
-import type { NewKey } from "../../../../core/contract/ledger.ts";
+import type { NewKey } from "../../../../core/contract/accounts.ts";
 import { newId } from "../../../../core/process/id.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { AT, fundedAccount, holdUp } from "./fixtures.ts";

@@ -1,0 +1,59 @@
+import type { Catalogue } from "./catalogue.ts";
+import type { PluginModule } from "./plugin.ts";
+import type { Profile } from "./profile.ts";
+import type { Protocol } from "./protocol.ts";
+
+/** A config that was checked in every part. Times in milliseconds, sizes in bytes. */
+export interface Config {
+  readonly listen: { readonly host: string; readonly port: number; readonly workers: number };
+  readonly admin: {
+    /** Undefined: a random one in the data folder is used. */
+    readonly token: string | undefined;
+  };
+  readonly stores: {
+    /** Embedded, one Redis, or some nodes of a cluster. */
+    readonly hot: "embedded" | string | readonly string[];
+    readonly ledger: "embedded" | string;
+    /** Relative to the working directory. */
+    readonly data: string;
+  };
+  readonly limits: Limits;
+  readonly log: { readonly level: string };
+  readonly headers: { readonly prefix: string };
+  readonly upstreams: Readonly<Record<string, UpstreamConfig>>;
+  readonly catalogue: Catalogue;
+  readonly plugins: readonly LoadedPlugin[];
+}
+
+export interface Limits {
+  readonly bodyBytesMax: number;
+  readonly headerBytesMax: number;
+  readonly replyBytesMax: number;
+  /** Open calls of one process. */
+  readonly callsMax: number;
+  readonly callMs: number;
+  readonly connectMs: number;
+  /** Silence of an upstream. */
+  readonly idleMs: number;
+  readonly drainMs: number;
+}
+
+export interface UpstreamConfig {
+  /** Base addresses without a slash at the end. */
+  readonly protocols: Readonly<Partial<Record<Protocol, string>>>;
+  /** One or more. */
+  readonly keys: readonly string[];
+  readonly profile: Profile;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Most connections at a time. */
+  readonly connections: number;
+}
+
+/** A plugin as the config names it. */
+export interface LoadedPlugin {
+  /** As the config names it. */
+  readonly name: string;
+  readonly module: PluginModule;
+  /** The output of the module's schema for its options; undefined if it has no schema. */
+  readonly options: unknown;
+}

@@ -1,0 +1,26 @@
+export interface FetchedImage {
+  readonly data: Buffer;
+  readonly type: string;
+}
+
+/** Fetches images that customers name by address. */
+export interface ImageFetcher {
+  /** The image, or a sentence that says why there is none. */
+  fetch(address: string): Promise<FetchedImage | string>;
+  close(): Promise<void>;
+}
+
+export interface ImageFetcherOptions {
+  /** Also private addresses, and those of this machine. */
+  readonly anyAddress: boolean;
+  readonly bytesMax: number;
+}
+
+/** The media type of an image by its first bytes; undefined for what is none of the four formats read. */
+export function imageType(data: Buffer): string | undefined {
+  if (data.subarray(0, 8).toString("latin1") === "\x89PNG\r\n\x1a\n") return "image/png";
+  if (data.subarray(0, 3).toString("latin1") === "\xff\xd8\xff") return "image/jpeg";
+  if (/^GIF8[79]a$/.test(data.subarray(0, 6).toString("latin1"))) return "image/gif";
+  const isRiff = data.subarray(0, 4).toString("latin1") === "RIFF";
+  return isRiff && data.subarray(8, 12).toString("latin1") === "WEBP" ? "image/webp" : undefined;
+}

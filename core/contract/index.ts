@@ -1,0 +1,94 @@
+export type { Clock } from "../process/clock.ts";
+export { failpoint } from "../process/failpoint.ts";
+export { newId } from "../process/id.ts";
+export {
+  arrayOf,
+  countOf,
+  isObject,
+  type JsonObject,
+  objectOf,
+  parseJson,
+} from "../process/json.ts";
+export type { Log } from "../process/log.ts";
+export { Pulse } from "../process/periodic.ts";
+export { packageRoot } from "../process/root.ts";
+export { secretFile, USABLE_SECRET } from "../process/secret-file.ts";
+export { QuietLog } from "../process/throttled-log.ts";
+export { ServerEvent } from "../sse/reader.ts";
+export { encodeComment, encodeEvent } from "../sse/writer.ts";
+export {
+  type CallerKey,
+  KEY_PREFIX,
+  type KeySealer,
+  type Keys,
+  type SealedKey,
+} from "./accounts.ts";
+export {
+  BASIS_POINTS,
+  cost,
+  discounted,
+  formatVnd,
+  MICRO_VND_MAX,
+  MICRO_VND_PER_VND,
+  type MicroVnd,
+  parseVnd,
+} from "./amount.ts";
+export {
+  type Call,
+  COMPLETE,
+  type FormPart,
+  type Held,
+  type Outcome,
+  REFUSED,
+  type Tariff,
+  type UpstreamRequest,
+} from "./call.ts";
+export type { Catalogue, Model, Route } from "./catalogue.ts";
+export type { Config } from "./config.ts";
+export type { Customers } from "./customers.ts";
+export type { Database, Parameter } from "./database.ts";
+export { type Discount, discountBpsAt } from "./discount.ts";
+export { type Endpoint, messagesEndpoint, upstreamPaths } from "./endpoint.ts";
+export type { Customer } from "./guards.ts";
+export type { CallOutcome, ExtendResult, Posted, Posting } from "./hold-store.ts";
+export { type FetchedImage, type ImageFetcher, imageType } from "./images.ts";
+export { type CreditResult, EntryRefused, type UsageRecord } from "./ledger.ts";
+export { type NamedModel, unknownModel } from "./model-names.ts";
+export { described, mapping, matching, oneOf, some, text, url, v, whole } from "./options.ts";
+export type { AwaitableVerdict, Plugin, Sink, Verdict } from "./plugin.ts";
+export {
+  type ChatProfile,
+  chatProfile,
+  clampEffort,
+  EFFORT_LEVELS,
+  type EffortLevel,
+  type MessagesProfile,
+  mergeProfiles,
+  messagesProfile,
+  type Profile,
+} from "./profile.ts";
+export { Delivered, type Protocol, type Wire } from "./protocol.ts";
+export type { Rate } from "./rate-limiter.ts";
+export { accountSuspended, invalidRequest, Refusal, serviceUnavailable } from "./refusal.ts";
+export { httpAddress } from "./routes/address.ts";
+export { email, isId, line, readBody, readQuery } from "./routes/json-input.ts";
+export {
+  addCustomerRoutes,
+  addOperatorRoutes,
+  addPublicRoutes,
+  type CustomerRoute,
+  conflict,
+  done,
+  notFound,
+  type OperatorRoute,
+  type PublicRoute,
+} from "./routes/json-route.ts";
+export {
+  type PlainRequest,
+  type PlainResponse,
+  type Router,
+  UNREAD_BODY_BYTES_MAX,
+} from "./routes/router.ts";
+export type { CallsInFlight, Services } from "./services.ts";
+export { Usage } from "./usage.ts";
+export type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "./wallets.ts";

@@ -1,0 +1,53 @@
+import type {
+  Awaitable,
+  Balances,
+  ExtendRequest,
+  ExtendResult,
+  HoldRequest,
+  HoldResult,
+  Posted,
+  Posting,
+} from "./hold-store.ts";
+import type { Credit, CreditResult } from "./ledger.ts";
+
+/** Wallets in both stores: the hold store for calls, the ledger for good. */
+export interface Wallets {
+  /** As the hold store's `hold`; loads the wallet from the ledger first if it is not there. */
+  hold(request: HoldRequest): Awaitable<WalletHold>;
+  extend(request: ExtendRequest): Awaitable<ExtendResult>;
+  post(posting: Posting): Awaitable<Posted>;
+  void(callId: string, accountId: string): Awaitable<void>;
+  /**
+   * Commits a movement to the ledger, then makes it spendable. Rejects if a store is away; whatever had happened by
+   * then, the same movement sent again completes it.
+   */
+  credit(movement: Credit): Promise<CreditResult>;
+  /** The parts of a wallet: from the hold store if it is loaded there, else from the ledger; undefined without account. */
+  balances(accountId: string): Promise<WalletBalances | undefined>;
+  /** Every wallet, its parts and its drift: the difference that should be 0, even under load. */
+  reconcile(options?: { readonly isQuick?: boolean }): AsyncIterable<ReconcileRow>;
+}
+
+export type WalletHold =
+  | Exclude<HoldResult, { kind: "unknown" }>
+  /** The ledger has no such account. */
+  | { readonly kind: "no_account" };
+
+export interface WalletBalances extends Balances {
+  /** What the ledger has, or will have once all holds are given back: the sum of the three parts. */
+  readonly balanceMicroVnd: number;
+}
+
+/** One wallet: ledger sum = ledger balance = available + held + pending, or the drift says by how much not. */
+export interface ReconcileRow {
+  readonly accountId: string;
+  /** Sum of all ledger rows, µđ. */
+  readonly ledgerSumMicroVnd: bigint;
+  /** The balance that the ledger keeps beside them, µđ. */
+  readonly balanceMicroVnd: bigint;
+  readonly availableMicroVnd: bigint;
+  readonly heldMicroVnd: bigint;
+  readonly pendingMicroVnd: bigint;
+  /** What the hot store has more than the ledger, else the balance more than the sum; 0 where all agree. */
+  readonly driftMicroVnd: bigint;
+}
