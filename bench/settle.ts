@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { remoteServer } from "../core/database/server.ts";
 import { Drainer } from "../core/money/committer.ts";
 import { entryOf } from "../core/money/entry.ts";
 import { PostgresLedger } from "../core/money/ledger/postgres.ts";
@@ -17,7 +18,7 @@ import { printTable } from "./table.ts";
 
 /** `SETTLED=500000` for a longer run. */
 const CALLS = Number(process.env["SETTLED"] ?? 100_000);
-/** As the gateway has them: see core/boot.ts. */
+/** As the gateway has them: see core/boot/boot.ts. */
 const BATCH = 1_000;
 const LINGER_MS = 250;
 const LOOK_MS = 10;
@@ -30,7 +31,7 @@ export const settle: Scenario = {
   async run(children, options) {
     const stores = await startStores(children, true);
     const ledger = new PostgresLedger({
-      sql: stores.sql,
+      server: remoteServer(stores.sql),
       clock: { now: () => Date.now(), monotonic: () => performance.now() },
       log: quietLog,
     });

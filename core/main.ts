@@ -32,7 +32,7 @@ async function main(): Promise<void> {
 
   // uWebSockets.js reads its limit on request heads when it is loaded, so that comes after this.
   process.env["UWS_HTTP_MAX_HEADERS_SIZE"] = String(config.limits.headerBytesMax);
-  const { boot } = await import("./boot.ts");
+  const { boot } = await import("./boot/boot.ts");
   const log = createLog(config.log.level);
   announceFailpoint(log);
   const gateway = await boot(config, log);

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { boot, type Gateway } from "../../core/boot.ts";
+import { boot, type Gateway } from "../../core/boot/boot.ts";
 import { loadConfig } from "../../core/config/load.ts";
 import { endpoints } from "../../core/contract/endpoint.ts";
 import type { Route } from "../../core/contract/routes/router.ts";

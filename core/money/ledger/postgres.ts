@@ -21,6 +21,7 @@ import type {
 import { isUuid, type Sql } from "../../database/client.ts";
 import { migrate } from "../../database/migrate.ts";
 import { databaseOf } from "../../database/plugin-database.ts";
+import type { DatabaseServer } from "../../database/server.ts";
 import type { Clock } from "../../process/clock.ts";
 import type { Log } from "../../process/log.ts";
 import { createSettle, type Settle } from "./commit.ts";
@@ -31,17 +32,17 @@ import { hasCall, makeUsagePartitions, usage } from "./usage.ts";
 
 const DAY_MS = 86_400_000;
 const MONTHS_AHEAD = 2;
-const STOP_TIMEOUT_S = 5;
 
 export interface PostgresLedgerOptions {
-  /** Owned by the ledger from now on: `stop` closes it. */
-  readonly sql: Sql;
+  /** Owned by the ledger from now on: it starts and stops it. */
+  readonly server: DatabaseServer;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** The ledger in Postgres: each operation is a file of its own beside this one. */
 export class PostgresLedger implements Ledger {
+  private readonly server: DatabaseServer;
   private readonly sql: Sql;
   private readonly clock: Clock;
   private readonly log: Log;
@@ -52,14 +53,16 @@ export class PostgresLedger implements Ledger {
   readonly database: Database;
 
   constructor(options: PostgresLedgerOptions) {
-    this.sql = options.sql;
-    this.database = databaseOf(options.sql);
+    this.server = options.server;
+    this.sql = options.server.sql;
+    this.database = databaseOf(this.sql);
     this.clock = options.clock;
     this.log = options.log;
-    this.settling = createSettle(options.sql);
+    this.settling = createSettle(this.sql);
   }
 
   async start(): Promise<void> {
+    await this.server.start();
     const applied = await migrate(this.sql);
     if (applied.length > 0) this.log.info({ applied }, "migrated the ledger");
     await this.makePartitions();
@@ -69,7 +72,7 @@ export class PostgresLedger implements Ledger {
 
   async stop(): Promise<void> {
     clearInterval(this.timer);
-    await this.sql.end(STOP_TIMEOUT_S);
+    await this.server.stop();
   }
 
   async ping(timeoutMs: number): Promise<void> {

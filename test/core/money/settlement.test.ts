@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { Ledger } from "../../../core/contract/ledger.ts";
 import { connect } from "../../../core/database/client.ts";
-import { EmbeddedLedger } from "../../../core/database/embedded.ts";
+import { EmbeddedDatabase } from "../../../core/database/embedded.ts";
+import { remoteServer } from "../../../core/database/server.ts";
 import { Drainer } from "../../../core/money/committer.ts";
 import { EmbeddedHotStore } from "../../../core/money/embedded/store.ts";
 import { PostgresLedger } from "../../../core/money/ledger/postgres.ts";
@@ -87,7 +88,7 @@ test("Postgres is killed again and again while calls run", async () => {
   const postgres = await startPostgresServer();
   const server = { url: postgres.url };
   const sql = connect({ server, connectionsMax: 4, statementTimeoutMs: 10_000, log });
-  const ledger = new PostgresLedger({ sql, clock, log });
+  const ledger = new PostgresLedger({ server: remoteServer(sql), clock, log });
   await ledger.start();
   try {
     await surviveKills(ledger, async () => {
@@ -106,12 +107,13 @@ test("Postgres is killed again and again while calls run", async () => {
 test("the embedded database is killed again and again while calls run", async () => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-settlement-"));
   await copyEmptyLedger(folder);
-  const ledger = new EmbeddedLedger({ folder: join(folder, "ledger"), clock, log });
+  const server = new EmbeddedDatabase({ folder: join(folder, "ledger"), log });
+  const ledger = new PostgresLedger({ server, clock, log });
   await ledger.start();
   try {
     await surviveKills(ledger, async () => {
       await soon();
-      if (ledger.pid !== undefined) process.kill(ledger.pid, "SIGKILL");
+      if (server.pid !== undefined) process.kill(server.pid, "SIGKILL");
       await answersAgain(ledger);
     });
   } finally {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { boot, type Gateway } from "../../../core/boot.ts";
+import { boot, type Gateway } from "../../../core/boot/boot.ts";
 import { loadConfig } from "../../../core/config/load.ts";
 import type { Clock } from "../../../core/process/clock.ts";
 import { createLog } from "../../../core/process/log.ts";

@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { connect, type Sql } from "../../../../core/database/client.ts";
-import { EmbeddedLedger } from "../../../../core/database/embedded.ts";
+import { EmbeddedDatabase } from "../../../../core/database/embedded.ts";
+import { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { copyEmptyLedger } from "../../../support/ledger-template.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { ledgerConformance } from "./conformance.ts";
@@ -24,18 +25,20 @@ const clock = { now: () => AT, monotonic: () => 0 };
 const { log, lines } = recordedLog();
 
 let folder: string;
-let ledger: EmbeddedLedger;
+let database: EmbeddedDatabase;
+let ledger: PostgresLedger;
 let sql: Sql;
 
-function open(path: string, lockWaitMs = 60_000): EmbeddedLedger {
-  return new EmbeddedLedger({ folder: path, lockWaitMs, clock, log });
+function open(path: string, lockWaitMs = 60_000): [EmbeddedDatabase, PostgresLedger] {
+  const server = new EmbeddedDatabase({ folder: path, lockWaitMs, log });
+  return [server, new PostgresLedger({ server, clock, log })];
 }
 
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), "tollgate-ledger-"));
-  ledger = open(folder);
+  [database, ledger] = open(folder);
   await ledger.start();
-  const server = { socketPath: ledger.socketPath };
+  const server = { socketPath: database.socketPath };
   sql = connect({ server, connectionsMax: 1, statementTimeoutMs: 0, log });
 });
 
@@ -48,12 +51,12 @@ after(async () => {
 ledgerConformance("embedded", () => ({ ledger, sql, isConcurrent: false }));
 
 test("nobody else can read the database or open its socket", () => {
-  assert.equal(statSync(ledger.socketPath).mode & 0o077, 0);
+  assert.equal(statSync(database.socketPath).mode & 0o077, 0);
   assert.equal(statSync(join(folder, "postgres")).mode & 0o077, 0);
 });
 
 test("a second gateway on the folder is refused, and the first goes on", async () => {
-  const second = open(folder, 100);
+  const [, second] = open(folder, 100);
   await assert.rejects(second.start(), /is in use by process \d+: stop that one first/);
   await second.stop();
   await ledger.ping(5_000);
@@ -64,8 +67,8 @@ test("a folder too deep for a socket works", async () => {
   const data = join(root, "x".repeat(60), "y".repeat(60));
   await copyEmptyLedger(data);
   const deep = join(data, "ledger");
-  const other = open(deep);
-  assert.ok(other.socketPath.length < 100);
+  const [server, other] = open(deep);
+  assert.ok(server.socketPath.length < 100);
   await other.start();
   await other.ping(5_000);
   await other.stop();
@@ -77,10 +80,10 @@ test("a database that is killed at any time comes back with every settled call",
   let settled = 0;
   let failed = 0;
   for (let kill = 0; kill < KILLS; kill += 1) {
-    const { pid } = ledger;
+    const { pid } = database;
     assert.ok(pid !== undefined);
     setTimeout(() => process.kill(pid, "SIGKILL"), Math.random() * 200);
-    for (let entry = charge(a, 1); ledger.pid === pid; entry = charge(a, 1)) {
+    for (let entry = charge(a, 1); database.pid === pid; entry = charge(a, 1)) {
       // As the drainer does: the same batch again until it is in.
       while (!(await succeeds(ledger.settle([entry])))) {
         failed += 1;
@@ -120,7 +123,7 @@ test("a gateway that is killed at any time leaves a database that the next one o
     await ended;
     assert.equal(child.signalCode, "SIGKILL");
   }
-  const last = open(data);
+  const [, last] = open(data);
   // Whatever fails below: a database that is left running keeps this file from ending.
   t.after(async () => {
     await last.stop();

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { connect, type Sql } from "../../../../core/database/client.ts";
 import { MigrationConflict, migrate } from "../../../../core/database/migrate.ts";
+import { remoteServer } from "../../../../core/database/server.ts";
 import { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { packageRoot } from "../../../../core/process/root.ts";
 import { recordedLog } from "../../../support/log.ts";
@@ -46,7 +47,7 @@ function pool(connectionsMax: number, url = postgres.url): Sql {
 }
 
 function ledgerOn(sql: Sql): PostgresLedger {
-  return new PostgresLedger({ sql, clock, log });
+  return new PostgresLedger({ server: remoteServer(sql), clock, log });
 }
 
 ledgerConformance("postgres", () => subject);

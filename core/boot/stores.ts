@@ -5,12 +5,13 @@ import type { HotStore } from "../contract/hold-store.ts";
 import type { Ledger } from "../contract/ledger.ts";
 import type { RateLimiter } from "../contract/rate-limiter.ts";
 import { connect } from "../database/client.ts";
-import { EmbeddedLedger } from "../database/embedded.ts";
+import { EmbeddedDatabase } from "../database/embedded.ts";
+import { type DatabaseServer, remoteServer } from "../database/server.ts";
 import { EmbeddedRateLimiter } from "../limits/embedded.ts";
+import { EmbeddedHotStore } from "../money/embedded/store.ts";
+import { PostgresLedger } from "../money/ledger/postgres.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
-import { EmbeddedHotStore } from "./embedded/store.ts";
-import { PostgresLedger } from "./ledger/postgres.ts";
 
 /** Posted calls that may wait for the ledger: at some 1.3 KB each, about 260 MB. */
 const OUTBOX_ENTRIES_MAX = 200_000;
@@ -59,8 +60,8 @@ async function createRedis(
     [
       import("../redis/client.ts"),
       import("../limits/redis.ts"),
-      import("./redis/ledger-lookup.ts"),
-      import("./redis/store.ts"),
+      import("../money/redis/ledger-lookup.ts"),
+      import("../money/redis/store.ts"),
     ],
   );
   const client = new RedisClient(servers, REDIS_TIMEOUT_MS);
@@ -76,18 +77,19 @@ async function createRedis(
 }
 
 function createLedger(config: Config, clock: Clock, log: Log): PostgresLedger {
-  const { data, ledger } = config.stores;
-  if (ledger === "embedded") {
-    return new EmbeddedLedger({ folder: join(data, "ledger"), clock, log });
+  return new PostgresLedger({ server: databaseServer(config, log), clock, log });
+}
+
+function databaseServer({ stores }: Config, log: Log): DatabaseServer {
+  if (stores.ledger === "embedded") {
+    return new EmbeddedDatabase({ folder: join(stores.data, "ledger"), log });
   }
-  return new PostgresLedger({
-    sql: connect({
-      server: { url: ledger },
+  return remoteServer(
+    connect({
+      server: { url: stores.ledger },
       connectionsMax: 10,
       statementTimeoutMs: 30_000,
       log,
     }),
-    clock,
-    log,
-  });
+  );
 }
