@@ -1,4 +1,4 @@
-import { Refusal } from "./refusal.ts";
+import { type Refusal, refuse } from "./refusal.ts";
 import type { PlainRequest } from "./routes/router.ts";
 
 /** Who is signed in. */
@@ -28,9 +28,7 @@ export function closedGates(): Gates {
 }
 
 function switchedOff(plugin: string): Refusal {
-  return new Refusal(
-    503,
-    "service_unavailable",
+  return refuse.unavailable(
     `This needs the plugin ${plugin}, which is switched off: add it to the config's list of plugins.`,
   );
 }

@@ -69,7 +69,7 @@ export {
 } from "./profile.ts";
 export { Delivered, type Protocol, type Wire } from "./protocol.ts";
 export type { Rate } from "./rate-limiter.ts";
-export { accountSuspended, invalidRequest, Refusal, serviceUnavailable } from "./refusal.ts";
+export { accountSuspended, completeRefusal, isRefusal, type Refusal, refuse } from "./refusal.ts";
 export { httpAddress } from "./routes/address.ts";
 export { email, isId, line, readBody, readQuery } from "./routes/json-input.ts";
 export {
@@ -77,9 +77,7 @@ export {
   addOperatorRoutes,
   addPublicRoutes,
   type CustomerRoute,
-  conflict,
   done,
-  notFound,
   type OperatorRoute,
   type PublicRoute,
 } from "./routes/json-route.ts";

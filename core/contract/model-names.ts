@@ -1,6 +1,6 @@
 import type { Catalogue, Model } from "./catalogue.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { Refusal } from "./refusal.ts";
+import { type Refusal, refuse } from "./refusal.ts";
 
 export interface NamedModel {
   readonly model: Model;
@@ -29,5 +29,5 @@ export function exactNames(catalogue: () => Catalogue): ModelNames {
 
 export function unknownModel(): Refusal {
   const message = "There is no model of this name here: GET /v1/models lists the names.";
-  return new Refusal(404, "not_found_error", message, { param: "model", code: "model_not_found" });
+  return refuse.notFound(message, { param: "model", code: "model_not_found" });
 }

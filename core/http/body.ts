@@ -1,7 +1,7 @@
 import { getParts, type HttpResponse } from "uWebSockets.js";
 import { isUtf8 } from "node:buffer";
 import type { FormPart } from "../contract/call.ts";
-import { invalidRequest, Refusal } from "../contract/refusal.ts";
+import { type Refusal, refuse } from "../contract/refusal.ts";
 import { isObject, type JsonObject, nestsDeeperThan } from "../process/json.ts";
 
 /** Text fields of a form are short; whatever is longer is a file. */
@@ -14,11 +14,7 @@ const HARMLESS_BYTES_MAX = 2_048;
 
 export function bodyTooLarge(bytesMax: number): Refusal {
   const megabytes = bytesMax / 1_048_576;
-  return new Refusal(
-    413,
-    "request_too_large",
-    `The request body is larger than the limit of ${megabytes} MB.`,
-  );
+  return refuse.tooLarge(`The request body is larger than the limit of ${megabytes} MB.`);
 }
 
 /** The length that a request declares; undefined where it declares none. */
@@ -41,7 +37,7 @@ export function ambiguousLength(headers: Readonly<Record<string, string>>): Refu
   const encoding = headers["transfer-encoding"];
   const isKnown = encoding === undefined || encoding.trim().toLowerCase() === "chunked";
   if (isKnown && !headers["content-length"]?.includes(",")) return undefined;
-  return invalidRequest("The request does not say clearly where its body ends.");
+  return refuse.badRequest("The request does not say clearly where its body ends.");
 }
 
 /** A refused body of a declared length is read and thrown away up to here, so that its connection lives on. */
@@ -108,22 +104,22 @@ const NOTHING = Buffer.alloc(0);
 
 /** A body of JSON as an object, or the 400 that says what is wrong with it. */
 export function parseJsonBody(bytes: Buffer): JsonObject | Refusal {
-  if (!isUtf8(bytes)) return invalidRequest("The request body is not UTF-8.");
+  if (!isUtf8(bytes)) return refuse.badRequest("The request body is not UTF-8.");
   if (bytes.length > HARMLESS_BYTES_MAX && nestsDeeperThan(LEVELS_MAX, bytes)) {
-    return invalidRequest("The request body is nested too deeply.");
+    return refuse.badRequest("The request body is nested too deeply.");
   }
   let value: unknown;
   try {
     value = JSON.parse(bytes.toString("utf8"));
   } catch {
     // The parser's own message quotes the text, which has no place in an error or a log.
-    return invalidRequest(
+    return refuse.badRequest(
       bytes.length === 0
         ? "The request body is empty; JSON is required."
         : "The request body is not valid JSON.",
     );
   }
-  if (!isObject(value)) return invalidRequest("The request body must be a JSON object.");
+  if (!isObject(value)) return refuse.badRequest("The request body must be a JSON object.");
   return value;
 }
 
@@ -133,7 +129,7 @@ export function parseFormBody(
   contentType: string,
 ): { form: FormPart[]; fields: JsonObject } | Refusal {
   const parts = getParts(bytes, contentType);
-  if (!parts) return invalidRequest("The request body is not valid multipart/form-data.");
+  if (!parts) return refuse.badRequest("The request body is not valid multipart/form-data.");
   const form: FormPart[] = [];
   const fields: JsonObject = {};
   for (const part of parts) {

@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
 import type { Wire } from "../contract/protocol.ts";
-import { Refusal } from "../contract/refusal.ts";
+import { type Refusal, refuse } from "../contract/refusal.ts";
 import type { Match } from "../contract/routes/router.ts";
 import { wires } from "../wire/index.ts";
 import { endHead, statusLine } from "./write.ts";
@@ -77,12 +77,12 @@ function writeHead(res: HttpResponse, refusal: Refusal, requestId: string): void
 export function notServed(match: Match & { kind: "none" | "method" }, path: string): Refusal {
   if (match.kind === "method") {
     const allowed = match.allowed.join(", ");
-    return new Refusal(405, "invalid_request_error", `This path takes ${allowed}.`, {
+    return refuse.methodNotAllowed(`This path takes ${allowed}.`, {
       headers: ["allow", allowed],
     });
   }
   const shown = path.length > 100 ? `${path.slice(0, 100)}…` : path;
-  return new Refusal(404, "not_found_error", `There is no ${shown} here. ${hint(path)}`, {
+  return refuse.notFound(`There is no ${shown} here. ${hint(path)}`, {
     code: "not_found",
   });
 }

@@ -1,7 +1,7 @@
 import type { HttpResponse } from "uWebSockets.js";
 import { Call, GONE } from "../contract/call.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
-import { invalidRequest, Refusal } from "../contract/refusal.ts";
+import { completeRefusal, isRefusal, type Refusal, refuse } from "../contract/refusal.ts";
 import type { PlainHandler } from "../contract/routes/router.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 import { Exchange } from "../upstream/exchange.ts";
@@ -132,7 +132,7 @@ export class Incoming {
   }
 
   private decide(verdict: Refusal | undefined, next: () => void): void {
-    this.refusal ??= verdict;
+    this.refusal ??= verdict && completeRefusal(verdict);
     if (this.call.gone) this.reply.end(GONE);
     else if (this.refusal) this.refuse(this.refusal);
     else next();
@@ -151,14 +151,14 @@ export class Incoming {
     const { call } = this;
     const type = call.headers["content-type"] ?? "";
     if (type.startsWith("multipart/")) {
-      if (!call.endpoint.multipart) return invalidRequest("This endpoint takes JSON.");
+      if (!call.endpoint.multipart) return refuse.badRequest("This endpoint takes JSON.");
       const parsed = parseFormBody(body, type);
-      if (parsed instanceof Refusal) return parsed;
+      if (isRefusal(parsed)) return parsed;
       call.form = parsed.form;
       call.body = parsed.fields;
     } else {
       const parsed = parseJsonBody(body);
-      if (parsed instanceof Refusal) return parsed;
+      if (isRefusal(parsed)) return parsed;
       call.body = parsed;
     }
     call.stream = call.body["stream"] === true;
@@ -193,7 +193,7 @@ export class Incoming {
   private bug(error: unknown): void {
     this.runtime.log.error({ err: error, call_id: this.call.id }, "a plugin failed");
     const message = "The gateway failed to handle this call. Nothing was charged.";
-    this.refuse(new Refusal(500, "api_error", message));
+    this.refuse(refuse.failed(message));
   }
 
   private refuse(refusal: Refusal): void {

@@ -1,5 +1,5 @@
 import type { Catalogue, Model } from "../contract/catalogue.ts";
-import { Refusal } from "../contract/refusal.ts";
+import { refuse } from "../contract/refusal.ts";
 import {
   type PlainRequest,
   type PlainResponse,
@@ -43,11 +43,7 @@ export function addModelRoutes(router: Router, catalogue: () => Catalogue): void
       const id = decode(request.params["*"] ?? "");
       const model = catalogue().get(id);
       if (model) return json(200, isMessages(request) ? messagesEntry(model) : chatEntry(model));
-      const refusal = new Refusal(
-        404,
-        "not_found_error",
-        "There is no such model: see /v1/models.",
-      );
+      const refusal = refuse.notFound("There is no such model: see /v1/models.");
       const wire = isMessages(request) ? wires.messages : wires.chat;
       const body = wire.errorBody(refusal, request.requestId);
       return { status: 404, headers: JSON_HEADERS, body };

@@ -1,5 +1,5 @@
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
-import { Refusal } from "../contract/refusal.ts";
+import { type Refusal, refuse } from "../contract/refusal.ts";
 import type { PlainHandler, PlainRequest, PlainResponse } from "../contract/routes/router.ts";
 import type { Log } from "../process/log.ts";
 import { bodyTooLarge, boundDeclared, declaredLength, readBody } from "./body.ts";
@@ -41,7 +41,7 @@ export function servePlain(
   res.onAborted(() => {
     gone = true;
   });
-  const refuse = (refusal: Refusal) => {
+  const sendRefused = (refusal: Refusal) => {
     if (gone || answered) return;
     answered = true;
     sendRefusal(res, head.method, wireOf(head.path, head.headers), refusal, head.requestId);
@@ -49,7 +49,7 @@ export function servePlain(
   const length = declaredLength(head.headers);
   if (length !== undefined && length > bodyBytesMax) {
     boundDeclared(res, length);
-    return refuse(bodyTooLarge(bodyBytesMax));
+    return sendRefused(bodyTooLarge(bodyBytesMax));
   }
   const answer = async (body: Buffer) => {
     try {
@@ -61,14 +61,14 @@ export function servePlain(
       log.error({ err: error, path: head.path, request_id: head.requestId }, "a route failed");
       // What is cut cannot be taken for whole, and nobody waits for the rest.
       if (answered && !gone) res.close();
-      refuse(new Refusal(500, "api_error", "The gateway failed to answer this request."));
+      sendRefused(refuse.failed("The gateway failed to answer this request."));
     }
   };
   readBody(
     res,
     bodyBytesMax,
     (body) => void answer(Buffer.from(body)),
-    () => refuse(bodyTooLarge(bodyBytesMax)),
+    () => sendRefused(bodyTooLarge(bodyBytesMax)),
   );
 }
 

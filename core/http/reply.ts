@@ -2,7 +2,7 @@ import type { HttpResponse } from "uWebSockets.js";
 import { type Call, COMPLETE, type Outcome } from "../contract/call.ts";
 import type { Sink } from "../contract/plugin.ts";
 import type { Wire } from "../contract/protocol.ts";
-import { Refusal, serviceUnavailable } from "../contract/refusal.ts";
+import { type Refusal, refuse } from "../contract/refusal.ts";
 import type { PlainResponse } from "../contract/routes/router.ts";
 import type { Log } from "../process/log.ts";
 import { atEndOfTurn } from "../process/turn.ts";
@@ -149,7 +149,7 @@ export class Reply implements Sink {
   /** The charge could not be made durable: what is kept back must not leave. */
   private unsettled(error: unknown): void {
     this.log.error({ err: error, call_id: this.call.id }, "a call could not be settled");
-    const refusal = serviceUnavailable("The call could not be settled, so its reply was withheld.");
+    const refusal = refuse.unavailable("The call could not be settled, so its reply was withheld.");
     if (!this.headSent) this.call.status = refusal.status;
     this.finish({ kind: "broken", refusal, truncated: false, told: false });
   }
@@ -288,7 +288,7 @@ function failureOf(outcome: Outcome): Refusal | undefined {
 function tooLarge(bytesMax: number): Outcome {
   const megabytes = Math.floor(bytesMax / 1_048_576);
   const message = `The upstream's reply is larger than the ${megabytes} MB that this gateway keeps.`;
-  const refusal = new Refusal(502, "api_error", message);
+  const refusal = refuse.upstreamFailed(message);
   return { kind: "broken", refusal, truncated: false, told: false };
 }
 

@@ -8,7 +8,7 @@ import {
 } from "uWebSockets.js";
 import type { Call } from "../contract/call.ts";
 import { type Endpoint, KEYED_SERVES_NOTHING } from "../contract/endpoint.ts";
-import { Refusal, serviceUnavailable } from "../contract/refusal.ts";
+import { type Refusal, refuse } from "../contract/refusal.ts";
 import { newId } from "../process/id.ts";
 import { ambiguousLength, boundDeclared, declaredLength, isChunked, readBody } from "./body.ts";
 import { headersOf, notServed, refuseAndCut, sendRefusal, wireOf } from "./errors.ts";
@@ -71,7 +71,7 @@ export class Server {
     this.listening = undefined;
     await this.idle(limitMs);
     for (const call of this.openCalls) {
-      const refusal = serviceUnavailable("The gateway is shutting down.");
+      const refusal = refuse.unavailable("The gateway is shutting down.");
       call.flow?.cut({ kind: "broken", refusal, truncated: false, told: false });
     }
     // What they have delivered is charged before they hear of their end.
@@ -159,9 +159,9 @@ export class Server {
   ): void {
     const { runtime } = this;
     const refusal = this.draining
-      ? serviceUnavailable("The gateway is shutting down; another process takes new calls.")
+      ? refuse.unavailable("The gateway is shutting down; another process takes new calls.")
       : this.openCalls.size >= runtime.limits.callsMax
-        ? serviceUnavailable(
+        ? refuse.unavailable(
             "The gateway has as many open calls as it can take; try again shortly.",
           )
         : undefined;
@@ -179,7 +179,7 @@ export class Server {
       if (call.startedMs > before) continue;
       const seconds = Math.round(limits.callMs / 1000);
       const message = `The call took longer than the limit of ${seconds} seconds.`;
-      const refusal = new Refusal(504, "timeout_error", message);
+      const refusal = refuse.timedOut(message);
       call.flow?.cut({ kind: "broken", refusal, truncated: false, told: false });
     }
   }

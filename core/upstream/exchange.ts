@@ -10,7 +10,7 @@ import {
 import type { Route } from "../contract/catalogue.ts";
 import type { Sink } from "../contract/plugin.ts";
 import type { Wire } from "../contract/protocol.ts";
-import { Refusal, type RefusalType } from "../contract/refusal.ts";
+import { type RefusalType, refuse } from "../contract/refusal.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import { type ServerEvent, SseReader } from "../sse/reader.ts";
@@ -283,12 +283,12 @@ function refusedUnreadably(status: number, retryAfter: string | undefined): Outc
   const type = REFUSED_AS[status] ?? "invalid_request_error";
   const message = `The upstream provider refused the call with HTTP ${status}.`;
   const headers = retryAfter === undefined ? [] : ["retry-after", retryAfter];
-  const refusal = new Refusal(status, type, message, { headers });
+  const refusal = refuse.as(status, type, message, { headers });
   return { kind: "broken", refusal, truncated: false, told: false };
 }
 
 function broken(message: string): Outcome & { kind: "broken" } {
-  const refusal = new Refusal(502, "api_error", message);
+  const refusal = refuse.upstreamFailed(message);
   return { kind: "broken", refusal, truncated: false, told: false };
 }
 

@@ -1,5 +1,5 @@
 import type { EventKind, Wire } from "../contract/protocol.ts";
-import { invalidRequest } from "../contract/refusal.ts";
+import { refuse } from "../contract/refusal.ts";
 import type { Usage } from "../contract/usage.ts";
 import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../process/json.ts";
 import { encodeEvent } from "../sse/writer.ts";
@@ -35,7 +35,7 @@ export const chat: Wire = {
     });
     if (refusal) return refusal;
     if ((countOf(body["n"]) ?? 1) <= CHOICES_MAX) return undefined;
-    return invalidRequest(`n: at most ${CHOICES_MAX} choices a call`, "n");
+    return refuse.badRequest(`n: at most ${CHOICES_MAX} choices a call`, "n");
   },
 
   outputLimit: (body) => countOf(body["max_completion_tokens"]) ?? countOf(body["max_tokens"]),

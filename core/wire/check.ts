@@ -1,4 +1,4 @@
-import { invalidRequest, type Refusal } from "../contract/refusal.ts";
+import { type Refusal, refuse } from "../contract/refusal.ts";
 import { countOf, type JsonObject } from "../process/json.ts";
 
 /** What a field must be: `text` and `list` must be there and not empty, the others may be absent. */
@@ -11,7 +11,7 @@ export function checkFields(
 ): Refusal | undefined {
   for (const name in rules) {
     const problem = problemOf(body[name], rules[name] ?? "flag");
-    if (problem !== undefined) return invalidRequest(`${name}: ${problem}`, name);
+    if (problem !== undefined) return refuse.badRequest(`${name}: ${problem}`, name);
   }
   return undefined;
 }

@@ -1,5 +1,5 @@
 import type { Wire } from "../contract/protocol.ts";
-import { invalidRequest } from "../contract/refusal.ts";
+import { refuse } from "../contract/refusal.ts";
 import { arrayOf, countOf, objectOf } from "../process/json.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
@@ -18,14 +18,17 @@ export const images: Wire = {
     const refusal = checkFields(body, { prompt: "text", n: "count", stream: "flag" });
     if (refusal) return refusal;
     if ((countOf(body["n"]) ?? 1) > IMAGES_PER_CALL_MAX) {
-      return invalidRequest(`n: at most ${IMAGES_PER_CALL_MAX} images a call`, "n");
+      return refuse.badRequest(`n: at most ${IMAGES_PER_CALL_MAX} images a call`, "n");
     }
     if (body["stream"] === true) {
-      return invalidRequest("stream: images are not streamed here; leave it out", "stream");
+      return refuse.badRequest("stream: images are not streamed here; leave it out", "stream");
     }
     const size = body["size"];
     if (size != null && !(typeof size === "string" && SIZE.test(size))) {
-      return invalidRequest("size: must have the form <width>x<height>, such as 1024x1024", "size");
+      return refuse.badRequest(
+        "size: must have the form <width>x<height>, such as 1024x1024",
+        "size",
+      );
     }
     return undefined;
   },

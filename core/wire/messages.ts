@@ -1,5 +1,5 @@
 import type { Delivered, EventKind, Wire } from "../contract/protocol.ts";
-import { invalidRequest, type Refusal } from "../contract/refusal.ts";
+import { type Refusal, refuse } from "../contract/refusal.ts";
 import type { Usage } from "../contract/usage.ts";
 import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../process/json.ts";
 import type { ServerEvent } from "../sse/reader.ts";
@@ -27,7 +27,10 @@ export const messages: Wire = {
     if (refusal) return refusal;
     const limit = body["max_tokens"];
     if (countOf(limit) === undefined || limit === 0) {
-      return invalidRequest("max_tokens: a whole number of at least 1 is required", "max_tokens");
+      return refuse.badRequest(
+        "max_tokens: a whole number of at least 1 is required",
+        "max_tokens",
+      );
     }
     return undefined;
   },

@@ -1,5 +1,5 @@
 import type { EventKind, Wire } from "../contract/protocol.ts";
-import { invalidRequest } from "../contract/refusal.ts";
+import { refuse } from "../contract/refusal.ts";
 import type { Usage } from "../contract/usage.ts";
 import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../process/json.ts";
 import type { ServerEvent } from "../sse/reader.ts";
@@ -19,7 +19,7 @@ export const responses: Wire = {
     const input = body["input"];
     const given = (typeof input === "string" && input !== "") || Array.isArray(input);
     if (!given && body["prompt"] == null && body["previous_response_id"] == null) {
-      return invalidRequest("input: a text or a list of items is required", "input");
+      return refuse.badRequest("input: a text or a list of items is required", "input");
     }
     return checkFields(body, { stream: "flag", max_output_tokens: "count" });
   },

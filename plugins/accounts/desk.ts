@@ -1,4 +1,9 @@
-import { type PlainRequest, Refusal, type Services } from "../../core/contract/index.ts";
+import {
+  type PlainRequest,
+  type Refusal,
+  refuse,
+  type Services,
+} from "../../core/contract/index.ts";
 import { CredentialStore } from "./credentials.ts";
 import type { Mail, Mailer } from "./mail/mailer.ts";
 import type { Letter } from "./mail/texts.ts";
@@ -89,7 +94,7 @@ function reachable(address: string): string {
 /** More passwords wait to be hashed, or mails to be sent, than should. */
 export function busy(): Refusal {
   const message = "Too many people are at the door just now: try again in a few seconds.";
-  return new Refusal(503, "service_unavailable", message, {
+  return refuse.unavailable(message, {
     code: "busy",
     headers: ["retry-after", "5"],
   });
@@ -97,7 +102,7 @@ export function busy(): Refusal {
 
 export function invalidToken(): Refusal {
   const message = "The link is not valid: it was used already, or is too old. Ask for another.";
-  return new Refusal(400, "invalid_request_error", message, {
+  return refuse.badRequest(message, {
     code: "invalid_token",
     param: "token",
   });

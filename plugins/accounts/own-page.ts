@@ -1,4 +1,4 @@
-import { type PlainRequest, Refusal } from "../../core/contract/index.ts";
+import { type PlainRequest, type Refusal, refuse } from "../../core/contract/index.ts";
 
 /**
  * Refuses a request that a browser sends for a page of another site. Clients that are no browsers send neither
@@ -15,7 +15,7 @@ export function fromElsewhere({ headers }: PlainRequest, publicUrl: string): Ref
 }
 
 function refused(): Refusal {
-  return new Refusal(403, "permission_error", "This request came from another site's page.", {
+  return refuse.forbidden("This request came from another site's page.", {
     code: "wrong_origin",
   });
 }

@@ -4,7 +4,8 @@ import {
   type Database,
   newId,
   type PlainRequest,
-  Refusal,
+  type Refusal,
+  refuse,
 } from "../../core/contract/index.ts";
 import { tokenIn } from "./cookie.ts";
 import type { Options } from "./options.ts";
@@ -161,15 +162,15 @@ function agentOf(request: PlainRequest): string {
 }
 
 function notSignedIn(): Refusal {
-  return new Refusal(401, "authentication_error", "Sign in first.", { code: "not_signed_in" });
+  return refuse.unauthenticated("Sign in first.", { code: "not_signed_in" });
 }
 
 function noCsrfToken(): Refusal {
   const message = "The header x-csrf-token must hold the token that /account/v1/me answers.";
-  return new Refusal(403, "permission_error", message, { code: "wrong_csrf_token" });
+  return refuse.forbidden(message, { code: "wrong_csrf_token" });
 }
 
 export function suspended(): Refusal {
   const message = "This account is suspended; write to support.";
-  return new Refusal(403, "permission_error", message, { code: "account_suspended" });
+  return refuse.forbidden(message, { code: "account_suspended" });
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Clock, type Database, Refusal } from "../../core/contract/index.ts";
+import { type Clock, type Database, type Refusal, refuse } from "../../core/contract/index.ts";
 
 /** So many at once after a quiet time, and one more every so often. */
 interface Rate {
@@ -89,7 +89,7 @@ function limitsOf(attempts: readonly Attempt[]): string {
 
 function tooMany(waitS: number): Refusal {
   const message = `Too many attempts: try again in ${waitS} seconds.`;
-  return new Refusal(429, "rate_limit_error", message, {
+  return refuse.rateLimited(message, {
     code: "too_many_attempts",
     headers: ["retry-after", String(waitS)],
   });

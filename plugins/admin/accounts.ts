@@ -1,12 +1,12 @@
 import {
-  conflict,
   done,
   isId,
+  isRefusal,
   newId,
   type OperatorRoute,
-  Refusal,
   readBody,
   readQuery,
+  refuse,
   type Services,
 } from "../../core/contract/index.ts";
 import { findAccounts, keysOf } from "./account-rows.ts";
@@ -25,12 +25,15 @@ export function accountRoutes({ ledger, database, wallets, clock }: Services): O
       path: "/accounts",
       async handle({ body }) {
         const account = readBody(newAccount, body);
-        if (account instanceof Refusal) return account;
+        if (isRefusal(account)) return account;
         const id = newId(clock.now());
         const { email } = account;
         const created = await ledger.createAccount({ id, email });
         if (created === "created") return done({ id, email }, 201);
-        return conflict("email_taken", "There is an account with this e-mail address.", "email");
+        return refuse.conflict("There is an account with this e-mail address.", {
+          code: "email_taken",
+          param: "email",
+        });
       },
     },
     {
@@ -38,7 +41,7 @@ export function accountRoutes({ ledger, database, wallets, clock }: Services): O
       path: "/accounts",
       async handle({ query }) {
         const page = readQuery(accountPage, query);
-        if (page instanceof Refusal) return page;
+        if (isRefusal(page)) return page;
         return done(await findAccounts(database, page));
       },
     },

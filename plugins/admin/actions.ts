@@ -1,7 +1,7 @@
 import {
   done,
+  isRefusal,
   type OperatorRoute,
-  Refusal,
   readQuery,
   type Services,
 } from "../../core/contract/index.ts";
@@ -15,7 +15,7 @@ export function actionRoutes({ operatorActions }: Services): OperatorRoute[] {
       path: "/actions",
       async handle({ query }) {
         const page = readQuery(actionPage, query);
-        if (page instanceof Refusal) return page;
+        if (isRefusal(page)) return page;
         const { limit, before, account } = page;
         const actions = await operatorActions.list({ limit, before, accountId: account });
         return done(

@@ -1,11 +1,10 @@
 import {
-  conflict,
   done,
   isId,
-  notFound,
+  isRefusal,
   type OperatorRoute,
-  Refusal,
   readBody,
+  refuse,
   type Services,
 } from "../../core/contract/index.ts";
 import { keysOf } from "./account-rows.ts";
@@ -24,7 +23,7 @@ export function keyRoutes(
       async handle({ params, body }) {
         const account = params["account"] ?? "";
         const wanted = readBody(newKey, body);
-        if (wanted instanceof Refusal) return wanted;
+        if (isRefusal(wanted)) return wanted;
         if (!isId(account)) return unknownAccount(account);
         const result = await keys.create(account, wanted.name, activeKeysMax);
         switch (result.kind) {
@@ -33,9 +32,9 @@ export function keyRoutes(
           case "no_account":
             return unknownAccount(account);
           case "too_many_keys":
-            return conflict(
-              "too_many_keys",
+            return refuse.conflict(
               `The account has ${activeKeysMax} active keys, which is the most: revoke one first.`,
+              { code: "too_many_keys" },
             );
         }
       },
@@ -55,7 +54,7 @@ export function keyRoutes(
       async handle({ params, body }) {
         const key = params["key"] ?? "";
         const wanted = readBody(keyLimit, body);
-        if (wanted instanceof Refusal) return wanted;
+        if (isRefusal(wanted)) return wanted;
         if (!isId(key)) return unknownKey();
         const { requests_per_minute } = wanted;
         const [changed] = await database.query<{ account_id: string }>(
@@ -73,7 +72,7 @@ export function keyRoutes(
       async handle({ params }) {
         const key = params["key"] ?? "";
         if (isId(key) && (await keys.revoke(key))) return done({ id: key, status: "revoked" });
-        return notFound(
+        return refuse.notFound(
           "There is no such key. A key is revoked by its id, not by its text.",
           "key",
         );

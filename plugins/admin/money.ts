@@ -1,15 +1,15 @@
 import {
   type CreditResult,
-  conflict,
   done,
   formatVnd,
-  invalidRequest,
   isId,
+  isRefusal,
   type OperatorRoute,
   type PlainResponse,
   type ReconcileRow,
-  Refusal,
+  type Refusal,
   readBody,
+  refuse,
   type Services,
   type WalletBalances,
 } from "../../core/contract/index.ts";
@@ -28,11 +28,14 @@ export function moneyRoutes({ wallets }: Services): OperatorRoute[] {
       async handle({ params, body }) {
         const accountId = params["account"] ?? "";
         const wanted = readBody(movement, body);
-        if (wanted instanceof Refusal) return wanted;
+        if (isRefusal(wanted)) return wanted;
         if (!isId(accountId)) return unknownAccount(accountId);
         const { amount_vnd: amountMicroVnd, reference, reason = null } = wanted;
         if (amountMicroVnd < 0n && reason === null) {
-          return invalidRequest("reason: an adjustment that takes money away needs one.", "reason");
+          return refuse.badRequest(
+            "reason: an adjustment that takes money away needs one.",
+            "reason",
+          );
         }
         const kind = amountMicroVnd < 0n ? "adjustment" : "topup";
         const credit = { accountId, amountMicroVnd, reference, kind, reason } as const;
@@ -45,7 +48,7 @@ export function moneyRoutes({ wallets }: Services): OperatorRoute[] {
       async handle({ params, body }) {
         const accountId = params["account"] ?? "";
         const wanted = readBody(adjustment, body);
-        if (wanted instanceof Refusal) return wanted;
+        if (isRefusal(wanted)) return wanted;
         if (!isId(accountId)) return unknownAccount(accountId);
         const { amount_vnd: amountMicroVnd, reference, reason } = wanted;
         const kind = "adjustment";
@@ -101,19 +104,17 @@ function answerOf(result: CreditResult, accountId: string): PlainResponse | Refu
     case "no_account":
       return unknownAccount(accountId);
     case "reference_conflict":
-      return conflict(
-        "reference_conflict",
+      return refuse.conflict(
         "This reference stands for a movement of another account or amount; nothing was changed.",
-        "reference",
+        { code: "reference_conflict", param: "reference" },
       );
     case "below_zero":
-      return conflict(
-        "below_zero",
+      return refuse.conflict(
         "The wallet has less than that available, and none may go below zero; nothing was changed.",
-        "amount_vnd",
+        { code: "below_zero", param: "amount_vnd" },
       );
     case "out_of_range":
-      return invalidRequest(
+      return refuse.badRequest(
         "amount_vnd: with it the wallet would hold more than 9007199254.740991 đ, the most it can.",
         "amount_vnd",
       );

@@ -1,12 +1,11 @@
 import {
-  conflict,
   done,
   EntryRefused,
   formatVnd,
-  notFound,
+  isRefusal,
   type OperatorRoute,
-  Refusal,
   readQuery,
+  refuse,
   type Services,
 } from "../../core/contract/index.ts";
 import { quarantinePage } from "./input.ts";
@@ -19,7 +18,7 @@ export function quarantineRoutes({ ledger }: Services): OperatorRoute[] {
       path: "/quarantine",
       async handle({ query }) {
         const page = readQuery(quarantinePage, query);
-        if (page instanceof Refusal) return page;
+        if (isRefusal(page)) return page;
         const calls = await ledger.quarantineList(page.limit);
         return done(
           calls.map(({ entry, reason, since }) => ({
@@ -43,10 +42,13 @@ export function quarantineRoutes({ ledger }: Services): OperatorRoute[] {
           if (await ledger.settleQuarantined(callId)) {
             return done({ call_id: callId, status: "settled" });
           }
-          return notFound("There is no such call in quarantine.", "call");
+          return refuse.notFound("There is no such call in quarantine.", "call");
         } catch (error) {
           if (!(error instanceof EntryRefused)) throw error;
-          return conflict("still_refused", `Nothing has changed: ${error.message}`, "call");
+          return refuse.conflict(`Nothing has changed: ${error.message}`, {
+            code: "still_refused",
+            param: "call",
+          });
         }
       },
     },

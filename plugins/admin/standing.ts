@@ -1,8 +1,8 @@
 import {
   done,
   isId,
+  isRefusal,
   type OperatorRoute,
-  Refusal,
   readBody,
   type Services,
 } from "../../core/contract/index.ts";
@@ -17,7 +17,7 @@ export function standingRoutes({ keys, database }: Services): OperatorRoute[] {
     async handle({ params, body }) {
       const id = params["account"] ?? "";
       const wanted = readBody(because, body);
-      if (wanted instanceof Refusal) return wanted;
+      if (isRefusal(wanted)) return wanted;
       if (!isId(id) || !(await keys.setAccountStatus(id, status))) return unknownAccount(id);
       return done({ id, status });
     },
@@ -32,7 +32,7 @@ export function standingRoutes({ keys, database }: Services): OperatorRoute[] {
       async handle({ params, body }) {
         const id = params["account"] ?? "";
         const wanted = readBody(discount, body);
-        if (wanted instanceof Refusal) return wanted;
+        if (isRefusal(wanted)) return wanted;
         const { discount_bps } = wanted;
         if (!isId(id)) return unknownAccount(id);
         const changed = await database.query(

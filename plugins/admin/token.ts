@@ -1,5 +1,11 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { Refusal, type Services, secretFile, USABLE_SECRET } from "../../core/contract/index.ts";
+import {
+  type Refusal,
+  refuse,
+  type Services,
+  secretFile,
+  USABLE_SECRET,
+} from "../../core/contract/index.ts";
 
 const FILE = "admin-token";
 
@@ -53,7 +59,7 @@ function sha256(text: string): Buffer {
 
 function denied(message: string): Refusal {
   const advice = "It is admin.token of the config, or else in the data folder, in admin-token.";
-  return new Refusal(401, "authentication_error", `${message} ${advice}`, {
+  return refuse.unauthenticated(`${message} ${advice}`, {
     headers: ["www-authenticate", "Bearer"],
   });
 }

@@ -2,8 +2,8 @@ import {
   done,
   formatVnd,
   isId,
+  isRefusal,
   type OperatorRoute,
-  Refusal,
   readQuery,
   type Services,
   type UsageRecord,
@@ -23,7 +23,7 @@ export function usageRoutes({ ledger }: Services): OperatorRoute[] {
       async handle({ params, query }) {
         const accountId = params["account"] ?? "";
         const page = readQuery(usagePage, query);
-        if (page instanceof Refusal) return page;
+        if (isRefusal(page)) return page;
         if (!isId(accountId)) return unknownAccount(accountId);
         const { limit, before } = page;
         const records = await ledger.usage({ accountId, limit, ...(before && { before }) });

@@ -1,10 +1,11 @@
 import {
   type Endpoint,
-  invalidRequest,
+  isRefusal,
   type Model,
   type NamedModel,
   type Plugin,
-  Refusal,
+  type Refusal,
+  refuse,
   type Services,
   text,
   unknownModel,
@@ -43,12 +44,12 @@ export default function alias(services: Services, settings: v.InferOutput<typeof
 
   function resolve(name: unknown, endpoint: Endpoint): NamedModel | Refusal {
     if (typeof name !== "string" || name === "" || name.length > MODEL_CHARACTERS_MAX) {
-      return invalidRequest("model: the name of a model is required", "model");
+      return refuse.badRequest("model: the name of a model is required", "model");
     }
     const model = modelOf(name, endpoint);
-    if (model instanceof Refusal) return model;
+    if (isRefusal(model)) return model;
     if (!endpoint.serves.includes(model.standard)) {
-      return invalidRequest(`model: ${model.id} ${whereToGo(model)}`, "model");
+      return refuse.badRequest(`model: ${model.id} ${whereToGo(model)}`, "model");
     }
     const headers = [`${prefix}model`, model.id];
     if (model.id !== name) headers.push(`${prefix}model-mapped-from`, printable(name));
@@ -69,20 +70,20 @@ export default function alias(services: Services, settings: v.InferOutput<typeof
 
     request(call) {
       const named = resolve(call.body["model"], call.endpoint);
-      if (named instanceof Refusal) return named;
+      if (isRefusal(named)) return named;
       const { model, headers } = named;
       if (call.stream && model.standard !== "speech" && !model.labels.has("streaming")) {
-        return invalidRequest(`stream: ${model.id} cannot be streamed`, "stream");
+        return refuse.badRequest(`stream: ${model.id} cannot be streamed`, "stream");
       }
       const images = imagesIn(call.body, call.endpoint.protocol);
       if (images !== "none") {
         const param = call.endpoint.protocol === "responses" ? "input" : "messages";
         if (!model.labels.has("vision")) {
           const message = `${model.id} cannot read images: choose a model labelled vision`;
-          return invalidRequest(message, param);
+          return refuse.badRequest(message, param);
         }
         if (images === "unreadable") {
-          return invalidRequest(`${param}: images must be PNG, JPEG, WebP or GIF`, param);
+          return refuse.badRequest(`${param}: images must be PNG, JPEG, WebP or GIF`, param);
         }
       }
       call.model = model;

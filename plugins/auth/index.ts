@@ -3,9 +3,9 @@ import {
   type CallerKey,
   type Plugin,
   QuietLog,
-  Refusal,
+  type Refusal,
+  refuse,
   type Services,
-  serviceUnavailable,
   type Verdict,
 } from "../../core/contract/index.ts";
 
@@ -29,7 +29,7 @@ export default function auth({ keys, log }: Services): Plugin {
       if (!(found instanceof Promise)) return check(found);
       return found.then(check, (error: unknown) => {
         quietLog.warn({ err: error, call_id: call.id }, "a key could not be looked up");
-        return serviceUnavailable("The key cannot be checked at the moment; try again shortly.");
+        return refuse.unavailable("The key cannot be checked at the moment; try again shortly.");
       });
 
       function check(key: CallerKey | undefined): Verdict {
@@ -59,5 +59,5 @@ function bearer(header: string | undefined): string | undefined {
 }
 
 function denied(message: string): Refusal {
-  return new Refusal(401, "authentication_error", message, { code: "invalid_api_key" });
+  return refuse.unauthenticated(message, { code: "invalid_api_key" });
 }

@@ -1,8 +1,10 @@
 import {
   type CustomerRoute,
   type Database,
-  Refusal,
+  isRefusal,
+  type Refusal,
   readQuery,
+  refuse,
   type Services,
 } from "../../core/contract/index.ts";
 import { csvHead, csvRow, type Decimal } from "./csv.ts";
@@ -27,7 +29,7 @@ export function exportRoute(
     path: "/usage.csv",
     async handle({ query }, { accountId }) {
       const input = readQuery(exportInput, query);
-      if (input instanceof Refusal) return input;
+      if (isRefusal(input)) return input;
       if ((open.get(accountId) ?? 0) >= exportsPerAccountMax) return tooMany(exportsPerAccountMax);
       const { decimal, ...filter } = input;
       const name = `usage-${dayOf(new Date(clock.now()))}.csv`;
@@ -81,9 +83,7 @@ async function* rows(
 }
 
 function tooMany(max: number): Refusal {
-  return new Refusal(
-    429,
-    "rate_limit_error",
+  return refuse.rateLimited(
     `There are ${max} exports of this account under way: wait for one of them to end.`,
     { code: "too_many_exports", headers: ["retry-after", "10"] },
   );

@@ -2,9 +2,9 @@ import {
   type CustomerRoute,
   done,
   isId,
-  notFound,
-  Refusal,
+  isRefusal,
   readQuery,
+  refuse,
   type Services,
 } from "../../core/contract/index.ts";
 import { summaryInput, usagePage } from "./usage-input.ts";
@@ -19,7 +19,7 @@ export function usageRoutes({ database }: Services): CustomerRoute[] {
       path: "/usage",
       async handle({ query }, { accountId }) {
         const input = readQuery(usagePage, query);
-        if (input instanceof Refusal) return input;
+        if (isRefusal(input)) return input;
         const { limit, before, ...filter } = input;
         const records = await callPage(database, accountId, filter, limit, before);
         const last = records.length === limit ? records.at(-1) : undefined;
@@ -34,7 +34,7 @@ export function usageRoutes({ database }: Services): CustomerRoute[] {
       path: "/usage/summary",
       async handle({ query }, { accountId }) {
         const input = readQuery(summaryInput, query);
-        if (input instanceof Refusal) return input;
+        if (isRefusal(input)) return input;
         const { by, ...filter } = input;
         return done({ data: await usageSummary(database, accountId, by, filter) });
       },
@@ -46,7 +46,7 @@ export function usageRoutes({ database }: Services): CustomerRoute[] {
         const id = params["id"] ?? "";
         const record = isId(id) ? await callById(database, accountId, id) : undefined;
         if (record) return done(recordJson(record));
-        return notFound("There is no such call of yours, or it has not been recorded yet.");
+        return refuse.notFound("There is no such call of yours, or it has not been recorded yet.");
       },
     },
   ];

@@ -2,7 +2,8 @@ import {
   addOperatorRoutes,
   type Plugin,
   Pulse,
-  Refusal,
+  type Refusal,
+  refuse,
   type Services,
   text,
   v,
@@ -36,7 +37,7 @@ export default function maintenance(
     const told = message ?? settings.message;
     if (enabled !== (refusal !== undefined)) log.info({ enabled }, "maintenance");
     refusal = enabled
-      ? new Refusal(503, "service_unavailable", told, { code: "maintenance", headers: retryAfter })
+      ? refuse.unavailable(told, { code: "maintenance", headers: retryAfter })
       : undefined;
   }
 

@@ -1,10 +1,10 @@
 import {
   type Database,
   done,
+  isRefusal,
   line,
   mapping,
   type OperatorRoute,
-  Refusal,
   readBody,
   v,
 } from "../../core/contract/index.ts";
@@ -35,7 +35,7 @@ export function maintenanceRoutes(
       path: "/maintenance",
       async handle({ body }) {
         const given = readBody(wanted, body);
-        if (given instanceof Refusal) return given;
+        if (isRefusal(given)) return given;
         const { enabled, message = null } = given;
         const now = await writeMaintenance(database, {
           enabled,

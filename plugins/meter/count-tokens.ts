@@ -1,11 +1,11 @@
 import {
-  invalidRequest,
+  isRefusal,
   messagesEndpoint,
   type PlainResponse,
-  Refusal,
+  type Refusal,
   type Router,
+  refuse,
   type Services,
-  serviceUnavailable,
 } from "../../core/contract/index.ts";
 import type { Count, TokenCounter } from "./token-counter.ts";
 
@@ -29,7 +29,7 @@ export function addCountTokensRoute(
       const count = await counter.count(keyId, body);
       if (count.kind !== "counted") return refused(refusalOf(count), requestId);
       const named = services.modelNames.resolve(count.model, messagesEndpoint);
-      if (named instanceof Refusal) return refused(named, requestId);
+      if (isRefusal(named)) return refused(named, requestId);
       return answer(200, { input_tokens: count.tokens }, named.headers);
     },
   });
@@ -38,16 +38,14 @@ export function addCountTokensRoute(
 function refusalOf(count: Exclude<Count, { kind: "counted" }>): Refusal {
   switch (count.kind) {
     case "invalid":
-      return invalidRequest(count.problem, count.param);
+      return refuse.badRequest(count.problem, count.param);
     case "too_many":
-      return new Refusal(
-        429,
-        "rate_limit_error",
+      return refuse.rateLimited(
         "Too many requests of this key wait to have their tokens counted; try again shortly.",
         { code: "rate_limit_exceeded", headers: ["retry-after", "1"] },
       );
     case "busy":
-      return serviceUnavailable("Tokens cannot be counted at the moment; try again shortly.");
+      return refuse.unavailable("Tokens cannot be counted at the moment; try again shortly.");
   }
 }
 

@@ -1,6 +1,6 @@
 import {
-  invalidRequest,
   type Plugin,
+  refuse,
   type Services,
   type Sink,
   Usage,
@@ -61,7 +61,7 @@ export default function meter(services: Services, settings: Settings): Plugin {
       const { upstream, model } = call;
       if (!upstream?.body || !model) return undefined;
       const contents = contentsOf(upstream.body);
-      if (!contents) return invalidRequest("The request body is nested too deeply.");
+      if (!contents) return refuse.badRequest("The request body is nested too deeply.");
       // Images and speech are not priced by the token, so theirs are recorded where reported, never guessed.
       if (model.standard === "messages" || model.standard === "chat") {
         const most = model.contextWindow ?? Number.POSITIVE_INFINITY;

@@ -4,7 +4,7 @@ import {
   type Outcome,
   objectOf,
   parseJson,
-  Refusal,
+  refuse,
   type ServerEvent,
   type Sink,
   type Usage,
@@ -76,9 +76,7 @@ export class ReplyMeter implements Sink {
 
 const NOT_A_REPLY: Outcome = {
   kind: "broken",
-  refusal: new Refusal(
-    502,
-    "api_error",
+  refusal: refuse.upstreamFailed(
     "The upstream provider answered with something that is no reply. Nothing was charged.",
   ),
   truncated: false,

@@ -3,7 +3,8 @@ import {
   type Call,
   type Plugin,
   type Rate,
-  Refusal,
+  type Refusal,
+  refuse,
   type Services,
   type Verdict,
   v,
@@ -87,5 +88,5 @@ function rateHeaders(rate: Rate, perMinute: number): string[] {
 }
 
 function limited(message: string, headers: readonly string[]): Refusal {
-  return new Refusal(429, "rate_limit_error", message, { code: "rate_limit_exceeded", headers });
+  return refuse.rateLimited(message, { code: "rate_limit_exceeded", headers });
 }

@@ -13,10 +13,10 @@ import {
   type Plugin,
   type Posted,
   QuietLog,
-  Refusal,
+  type Refusal,
+  refuse,
   type Services,
   type Sink,
-  serviceUnavailable,
   text,
   type UpstreamRequest,
   type Verdict,
@@ -55,9 +55,7 @@ export default function settle(
   }
 
   function insufficient(): Refusal {
-    return new Refusal(
-      402,
-      "insufficient_balance",
+    return refuse.insufficientBalance(
       `The wallet's balance does not cover this call. Top up at ${topup}; the same key then works again at once.`,
     );
   }
@@ -66,11 +64,11 @@ export default function settle(
   async function refusedKey({ id, key }: Call): Promise<Refusal> {
     const now = key && (await keys.refused(key).catch(() => undefined));
     if (now?.status !== "active") {
-      return new Refusal(401, "authentication_error", "The API key was revoked.");
+      return refuse.unauthenticated("The API key was revoked.");
     }
     if (now.accountStatus === "suspended") return accountSuspended();
     log.info({ call_id: id, key_id: now.id }, "a key was marked as revoked, and is not");
-    return serviceUnavailable("The account was resumed a moment ago; try again.");
+    return refuse.unavailable("The account was resumed a moment ago; try again.");
   }
 
   function decide(call: Call, held: Held, wanted: MicroVnd, result: WalletHold): AwaitableVerdict {
@@ -86,7 +84,7 @@ export default function settle(
         return holdAnew(call);
       case "unavailable":
         quietLog.warn({ call_id: call.id, reason: result.reason }, "a hold is not possible");
-        return serviceUnavailable("Calls cannot be charged at the moment; try again shortly.");
+        return refuse.unavailable("Calls cannot be charged at the moment; try again shortly.");
     }
     failpoint("hold.after");
     call.heldMicroVnd = result.amountMicroVnd;

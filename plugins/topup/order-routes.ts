@@ -1,17 +1,17 @@
 import {
   type CustomerRoute,
-  conflict,
   done,
   formatVnd,
   isId,
+  isRefusal,
   MICRO_VND_PER_VND,
   mapping,
   matching,
   newId,
-  notFound,
-  Refusal,
+  type Refusal,
   readBody,
   readQuery,
+  refuse,
   type Services,
   v,
   whole,
@@ -70,7 +70,7 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
       path: "/top-ups",
       async handle({ body }, { accountId }) {
         const wanted = readBody(newOrder, body);
-        if (wanted instanceof Refusal) return wanted;
+        if (isRefusal(wanted)) return wanted;
         const now = clock.now();
         const result = await createOrder(
           database,
@@ -88,14 +88,14 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
           case "created":
             return done(await withQr(result.order), 201);
           case "no_account":
-            return notFound("There is no such account.");
+            return refuse.notFound("There is no such account.");
           case "too_many_open":
-            return conflict(
-              "too_many_open_orders",
+            return refuse.conflict(
               `${settings.open_orders_max} top-ups are open, which is the most: pay or cancel one first.`,
+              { code: "too_many_open_orders" },
             );
           case "too_many_today":
-            return new Refusal(429, "rate_limit_error", "That are too many top-ups for one day.", {
+            return refuse.rateLimited("That are too many top-ups for one day.", {
               code: "too_many_orders",
               headers: ["retry-after", "3600"],
             });
@@ -107,7 +107,7 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
       path: "/top-ups",
       async handle({ query }, { accountId }) {
         const wanted = readQuery(page, query);
-        if (wanted instanceof Refusal) return wanted;
+        if (isRefusal(wanted)) return wanted;
         const orders = await ordersOf(database, accountId, wanted.limit, wanted.before);
         const next = orders.length < wanted.limit ? null : (orders.at(-1)?.id ?? null);
         return done({ data: orders.map(shown), next });
@@ -130,7 +130,9 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
         await cancelOrder(database, accountId, before.id, new Date(clock.now()));
         const order = await find(accountId, before.id);
         if (order && statusOf(order, clock.now()) === "cancelled") return done(await withQr(order));
-        return conflict("order_not_open", "Only a top-up that is open can be cancelled.");
+        return refuse.conflict("Only a top-up that is open can be cancelled.", {
+          code: "order_not_open",
+        });
       },
     },
   ];
@@ -172,5 +174,5 @@ function shownPromotion(promotion: Settings["promotions"]["daily"]) {
 
 /** The same for another account's order as for none. */
 function unknown(): Refusal {
-  return notFound("There is no such top-up.");
+  return refuse.notFound("There is no such top-up.");
 }

@@ -3,7 +3,7 @@ import {
   discountBpsAt,
   done,
   formatVnd,
-  notFound,
+  refuse,
   type Services,
 } from "../../core/contract/index.ts";
 import type { Settings } from "./options.ts";
@@ -20,7 +20,7 @@ export function promotionRoutes(services: Services, { promotions }: Settings): C
       async handle(_request, { accountId }) {
         const nowMs = clock.now();
         const account = await ledger.account(accountId);
-        if (!account) return notFound("There is no such account.");
+        if (!account) return refuse.notFound("There is no such account.");
         const standing = await standingOf(database, accountId, promotions, nowMs);
         const earned = discountsOf(standing, promotions);
         return done({

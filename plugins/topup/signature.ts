@@ -1,7 +1,8 @@
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
 import {
   type PlainRequest,
-  Refusal,
+  type Refusal,
+  refuse,
   type Services,
   secretFile,
 } from "../../core/contract/index.ts";
@@ -81,5 +82,5 @@ function digest(text: string): Buffer {
 }
 
 function denied(message: string): Refusal {
-  return new Refusal(401, "authentication_error", message, { code: "invalid_signature" });
+  return refuse.unauthenticated(message, { code: "invalid_signature" });
 }

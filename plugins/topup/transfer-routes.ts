@@ -1,18 +1,17 @@
 import {
-  conflict,
   done,
   formatVnd,
-  invalidRequest,
   isId,
+  isRefusal,
   line,
   mapping,
   matching,
-  notFound,
   type OperatorRoute,
   oneOf,
-  Refusal,
+  type Refusal,
   readBody,
   readQuery,
+  refuse,
   type Services,
   v,
 } from "../../core/contract/index.ts";
@@ -69,7 +68,7 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
       path: "/transfers",
       async handle({ query }) {
         const wanted = readQuery(page, query);
-        if (wanted instanceof Refusal) return wanted;
+        if (isRefusal(wanted)) return wanted;
         const { state, limit, before } = wanted;
         return done((await transfersIn(database, state, limit, before)).map(shown));
       },
@@ -89,9 +88,9 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
       path: "/transfers/:transfer/assign",
       async handle({ params, body }) {
         const wanted = readBody(assignment, body);
-        if (wanted instanceof Refusal) return wanted;
+        if (isRefusal(wanted)) return wanted;
         const owner = await ownerOf(wanted.account, wanted.order);
-        if (owner instanceof Refusal) return owner;
+        if (isRefusal(owner)) return owner;
         const id = params["transfer"] ?? "";
         const assigned = await assignTransfer(database, id, owner, wanted.reason);
         if (assigned) await credit(assigned);
@@ -109,7 +108,7 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
       path: "/transfers/:transfer/ignore",
       async handle({ params, body }) {
         const wanted = readBody(decision, body);
-        if (wanted instanceof Refusal) return wanted;
+        if (isRefusal(wanted)) return wanted;
         const id = params["transfer"] ?? "";
         await ignoreTransfer(database, id, wanted.reason);
         const now = await transferOf(database, id);
@@ -121,15 +120,15 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
 
   async function ownerOf(account: string | undefined, order: string | undefined) {
     if ((account === undefined) === (order === undefined)) {
-      return invalidRequest("Name either an account or an order.", "account");
+      return refuse.badRequest("Name either an account or an order.", "account");
     }
     if (order !== undefined) {
       const found = await orderByCode(database, order.toUpperCase());
-      if (!found) return notFound("There is no order with this code.", "order");
+      if (!found) return refuse.notFound("There is no order with this code.", "order");
       return { accountId: found.accountId, orderId: found.id };
     }
     const found = await ledger.account(account ?? "");
-    if (!found) return notFound("There is no such account.", "account");
+    if (!found) return refuse.notFound("There is no such account.", "account");
     return { accountId: found.id, orderId: null };
   }
 
@@ -143,23 +142,20 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
 
 function refusal(transfer: Transfer): Refusal {
   if (transfer.state === "unmatched" && (!transfer.incoming || transfer.amountMicroVnd === null)) {
-    return conflict(
-      "transfer_not_creditable",
+    return refuse.conflict(
       "The bank's notification names no amount that came in: credit the account by hand, then ignore the transfer.",
-      "transfer",
+      { code: "transfer_not_creditable", param: "transfer" },
     );
   }
   if (transfer.state === "unmatched") {
-    return conflict(
-      "credit_refused",
+    return refuse.conflict(
       `The wallet did not take it (${transfer.cause}); the transfer goes on waiting.`,
-      "transfer",
+      { code: "credit_refused", param: "transfer" },
     );
   }
-  return conflict(
-    "transfer_not_unmatched",
+  return refuse.conflict(
     `The transfer is ${transfer.state}; only one that waits can be decided on.`,
-    "transfer",
+    { code: "transfer_not_unmatched", param: "transfer" },
   );
 }
 
@@ -186,5 +182,5 @@ function shown(transfer: Transfer) {
 }
 
 function unknown(): Refusal {
-  return notFound("There is no such transfer: `transfer list` shows them.", "transfer");
+  return refuse.notFound("There is no such transfer: `transfer list` shows them.", "transfer");
 }

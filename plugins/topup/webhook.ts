@@ -2,11 +2,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import {
   done,
   failpoint,
+  isRefusal,
   type PublicRoute,
   QuietLog,
-  Refusal,
+  refuse,
   type Services,
-  serviceUnavailable,
 } from "../../core/contract/index.ts";
 import { codesIn } from "./code.ts";
 import type { Crediting } from "./crediting.ts";
@@ -45,7 +45,7 @@ export function webhookRoute(
       const told = readNotification(request.body);
       failpoint("topup.told");
       const recorded = await record(told, request.body);
-      if (recorded instanceof Refusal) return recorded;
+      if (isRefusal(recorded)) return recorded;
       failpoint("topup.recorded");
       const { transfer, isNew, isSame } = recorded;
       if (!isSame) log.warn({ transfer: transfer.id }, "a transfer was told again in other words");
@@ -83,7 +83,7 @@ export function webhookRoute(
       });
     } catch (error) {
       log.error({ err: error, transfer: told.id }, "a transfer cannot be recorded");
-      return serviceUnavailable("The transfer could not be recorded: send it again.");
+      return refuse.unavailable("The transfer could not be recorded: send it again.");
     }
   }
 }

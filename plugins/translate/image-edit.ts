@@ -4,8 +4,8 @@ import {
   type FormPart,
   type ImageFetcher,
   imageType,
-  invalidRequest,
   type Refusal,
+  refuse,
 } from "../../core/contract/index.ts";
 
 /** The names under which the reference image may come. */
@@ -30,7 +30,7 @@ export async function imageEditForm(
     else if (part.filename !== undefined) {
       const type = imageType(part.data);
       if (type === undefined)
-        return invalidRequest(`${name}: must be PNG, JPEG, WebP or GIF`, name);
+        return refuse.badRequest(`${name}: must be PNG, JPEG, WebP or GIF`, name);
       images++;
       parts.push({ ...part, name: "image", type });
     }
@@ -40,16 +40,16 @@ export async function imageEditForm(
     if (value == null) continue;
     for (const source of Array.isArray(value) ? value : [value]) {
       if (images >= IMAGES_MAX)
-        return invalidRequest(`${name}: at most ${IMAGES_MAX} images`, name);
+        return refuse.badRequest(`${name}: at most ${IMAGES_MAX} images`, name);
       const image = typeof source === "string" ? await load(source, fetcher) : "a text is required";
-      if (typeof image === "string") return invalidRequest(`${name}: ${image}`, name);
+      if (typeof image === "string") return refuse.badRequest(`${name}: ${image}`, name);
       const extension = image.type.slice("image/".length);
       const filename = `image-${images}.${extension}`;
       parts.push({ name: "image", data: image.data, type: image.type, filename });
       images++;
     }
   }
-  if (images === 0) return invalidRequest("image: a reference image is required", "image");
+  if (images === 0) return refuse.badRequest("image: a reference image is required", "image");
   // Several images go under the name that marks a list.
   const field = images > 1 ? "image[]" : "image";
   const form = parts.map((part) => (part.name === "image" ? { ...part, name: field } : part));

@@ -1,10 +1,9 @@
 import {
   type Call,
-  invalidRequest,
   type Model,
   type Plugin,
   type Protocol,
-  Refusal,
+  refuse,
   type Services,
   type UpstreamRequest,
   upstreamPaths,
@@ -54,11 +53,11 @@ export default function translate(
     const made = translation.first();
     if (!made) {
       const message = `model: ${model.id} is not served here at the moment`;
-      return new Refusal(502, "api_error", message, { param: "model" });
+      return refuse.upstreamFailed(message, { param: "model" });
     }
     if (!made.ok) {
       const { message, param, code } = made.reject;
-      return new Refusal(400, "invalid_request_error", message, { param, code });
+      return refuse.badRequest(message, { param, code });
     }
     translations.set(call, translation);
     call.upstream = {
@@ -98,7 +97,7 @@ export default function translate(
       }
       if (protocol === "responses" && !served(model, protocol)) {
         const message = `model: ${model.id} is not served on /v1/responses: use /v1/chat/completions`;
-        return invalidRequest(message, "model");
+        return refuse.badRequest(message, "model");
       }
       const isChat = protocol === "messages" || protocol === "chat";
       if (isChat && model.standard !== protocol) return cross(call, model);

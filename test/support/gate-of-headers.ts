@@ -1,5 +1,5 @@
 import type { Plugin } from "../../core/contract/plugin.ts";
-import { Refusal } from "../../core/contract/refusal.ts";
+import { refuse } from "../../core/contract/refusal.ts";
 import type { Services } from "../../core/contract/services.ts";
 
 /** A plugin for tests: whoever sends the header `x-test-account` is signed in as that account. */
@@ -10,7 +10,7 @@ export default function gateOfHeaders(services: Services): Plugin {
       services.gates.customer = async ({ headers }) => {
         const accountId = headers["x-test-account"];
         if (accountId === undefined) {
-          return new Refusal(401, "authentication_error", "Nobody is signed in.");
+          return refuse.unauthenticated("Nobody is signed in.");
         }
         const email = `${accountId}@tollgate.test`;
         return { accountId, email, isEmailVerified: true, sessionId: "test" };

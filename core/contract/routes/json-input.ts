@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { invalidRequest, type Refusal } from "../refusal.ts";
+import { type Refusal, refuse } from "../refusal.ts";
 
 const EMAIL = "an e-mail address of at most 254 characters";
 
@@ -26,7 +26,7 @@ export function readBody<const T extends v.GenericSchema>(
   try {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
   } catch {
-    return invalidRequest(
+    return refuse.badRequest(
       "The body is not JSON: send an object, with content-type application/json.",
     );
   }
@@ -50,12 +50,15 @@ function read<const T extends v.GenericSchema>(
   if (result.success) return result.output;
   const [issue] = result.issues;
   const key = issue.path?.[0]?.key;
-  if (key === undefined) return invalidRequest(`${whole} must be ${issue.message}.`);
+  if (key === undefined) return refuse.badRequest(`${whole} must be ${issue.message}.`);
   const param = String(key).slice(0, 64);
   if (issue.expected === "never") {
-    return invalidRequest(`${param}: there is no such field; there are ${issue.message}.`, param);
+    return refuse.badRequest(
+      `${param}: there is no such field; there are ${issue.message}.`,
+      param,
+    );
   }
-  return invalidRequest(`${param}: expected ${issue.message}.`, param);
+  return refuse.badRequest(`${param}: expected ${issue.message}.`, param);
 }
 
 /** Text that fits on one line: no control characters, nothing that UTF-8 cannot hold. */

@@ -1,5 +1,5 @@
 import type { Customer } from "../guards.ts";
-import { Refusal, serviceUnavailable } from "../refusal.ts";
+import { completeRefusal, isRefusal, type Refusal, refuse } from "../refusal.ts";
 import type { Services } from "../services.ts";
 import { audit } from "./audit.ts";
 import type { PlainRequest, PlainResponse, Router } from "./router.ts";
@@ -72,7 +72,7 @@ function add<Visitor>(
       bodyBytesMax: BODY_BYTES_MAX,
       handler: async (request) => {
         const answer = await serve(services, route, request, enter);
-        return answer instanceof Refusal ? refused(answer) : answer;
+        return isRefusal(answer) ? refused(completeRefusal(answer)) : answer;
       },
     });
   }
@@ -86,7 +86,7 @@ async function serve<Visitor>(
 ): Promise<PlainResponse | Refusal> {
   try {
     const visitor = await enter(request);
-    return visitor instanceof Refusal ? visitor : await route.handle(request, visitor);
+    return isRefusal(visitor) ? visitor : await route.handle(request, visitor);
   } catch (error) {
     // With a store away a route can only fail; with both there the failure is a bug.
     const away = await storeAway(services);
@@ -95,7 +95,7 @@ async function serve<Visitor>(
       { err: error, path: request.path, store: away },
       "a request found a store away",
     );
-    return serviceUnavailable(
+    return refuse.unavailable(
       `The ${away} does not answer; try again shortly. A credit counts once, however often it is sent.`,
     );
   }
@@ -118,15 +118,6 @@ export function done(
   headers: readonly string[] = [],
 ): PlainResponse {
   return { status, headers: [...JSON_HEADERS, ...headers], body: JSON.stringify(body) };
-}
-
-export function notFound(message: string, param: string | null = null): Refusal {
-  return new Refusal(404, "not_found_error", message, { param });
-}
-
-/** The request is sound, but what is there already stands in its way. */
-export function conflict(code: string, message: string, param: string | null = null): Refusal {
-  return new Refusal(409, "invalid_request_error", message, { code, param });
 }
 
 function refused({ status, type, message, param, code, headers }: Refusal): PlainResponse {

@@ -1,12 +1,12 @@
 import {
   type CustomerRoute,
-  conflict,
   done,
   formatVnd,
   isId,
-  notFound,
-  Refusal,
+  isRefusal,
+  type Refusal,
   readBody,
+  refuse,
 } from "../../../core/contract/index.ts";
 import type { Desk } from "../desk.ts";
 import { newKey } from "../input.ts";
@@ -29,12 +29,12 @@ export function keyRoutes(desk: Desk): CustomerRoute[] {
       path: "/keys",
       async handle({ body }, { accountId, isEmailVerified }) {
         const wanted = readBody(newKey, body);
-        if (wanted instanceof Refusal) return wanted;
+        if (isRefusal(wanted)) return wanted;
         if (!isEmailVerified) return notVerified();
         const refusal = await throttle.take(["key", accountId]);
         if (refusal) return refusal;
         const made = await keys.create(accountId, wanted.name, options.active_keys_max);
-        if (made.kind === "no_account") return notFound("There is no such account.");
+        if (made.kind === "no_account") return refuse.notFound("There is no such account.");
         if (made.kind === "too_many_keys") return tooMany(options.active_keys_max);
         const { id, key, prefix } = made;
         return done({ id, key, name: wanted.name, prefix }, 201);
@@ -82,24 +82,23 @@ function bodyOf(key: KeyRow): object {
 }
 
 function noSuchKey(): Refusal {
-  return notFound("You have no such key.", "key");
+  return refuse.notFound("You have no such key.", "key");
 }
 
 function notVerified(): Refusal {
   const message = "Verify your e-mail address first, by the link that was sent to it.";
-  return new Refusal(403, "permission_error", message, { code: "email_not_verified" });
+  return refuse.forbidden(message, { code: "email_not_verified" });
 }
 
 function tooMany(max: number): Refusal {
-  return conflict(
-    "too_many_keys",
-    `You have ${max} active keys, which is the most: revoke one first.`,
-  );
+  return refuse.conflict(`You have ${max} active keys, which is the most: revoke one first.`, {
+    code: "too_many_keys",
+  });
 }
 
 function notRecoverable(): Refusal {
-  return conflict(
-    "key_not_recoverable",
+  return refuse.conflict(
     "The text of this key was not kept, so it cannot be shown again: make another key.",
+    { code: "key_not_recoverable" },
   );
 }

@@ -2,10 +2,11 @@ import {
   type CustomerRoute,
   done,
   formatVnd,
-  notFound,
+  isRefusal,
   type PlainResponse,
-  Refusal,
+  type Refusal,
   readBody,
+  refuse,
 } from "../../../core/contract/index.ts";
 import { tokenIn } from "../cookie.ts";
 import type { Credentials } from "../credentials.ts";
@@ -22,7 +23,7 @@ export function meRoutes(desk: Desk): CustomerRoute[] {
     cookie: string | undefined,
   ): Promise<PlainResponse | Refusal> {
     const [account, token] = [await credentials.ofAccount(accountId), tokenIn(cookie)];
-    if (!account || token === undefined) return notFound("There is no such account.");
+    if (!account || token === undefined) return refuse.notFound("There is no such account.");
     return done(accountBody(account, csrfTokenOf(token)));
   }
 
@@ -37,7 +38,7 @@ export function meRoutes(desk: Desk): CustomerRoute[] {
       path: "/me",
       async handle({ headers, body }, { accountId }) {
         const wanted = readBody(settings, body);
-        if (wanted instanceof Refusal) return wanted;
+        if (isRefusal(wanted)) return wanted;
         await credentials.setLanguage(accountId, wanted.language);
         return me(accountId, headers["cookie"]);
       },
@@ -47,7 +48,7 @@ export function meRoutes(desk: Desk): CustomerRoute[] {
       path: "/wallet",
       async handle(_, { accountId }) {
         const wallet = await services.wallets.balances(accountId);
-        if (wallet === undefined) return notFound("There is no such wallet.");
+        if (wallet === undefined) return refuse.notFound("There is no such wallet.");
         return done({
           balance_vnd: formatVnd(wallet.balanceMicroVnd),
           held_vnd: formatVnd(wallet.heldMicroVnd),

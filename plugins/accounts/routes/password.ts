@@ -1,9 +1,11 @@
 import {
   type CustomerRoute,
   done,
+  isRefusal,
   type PublicRoute,
-  Refusal,
+  type Refusal,
   readBody,
+  refuse,
 } from "../../../core/contract/index.ts";
 import { forgottenCookie } from "../cookie.ts";
 import { busy, type Desk, invalidToken } from "../desk.ts";
@@ -19,7 +21,7 @@ export function forgottenPasswordRoutes(desk: Desk): PublicRoute[] {
       path: "/password/forgot",
       async handle(request) {
         const given = readBody(forgotten, request.body);
-        if (given instanceof Refusal) return given;
+        if (isRefusal(given)) return given;
         const refusal = await desk.admit(request, ["mail", given.email]);
         if (refusal) return refusal;
         // Whether there is an account is found out behind the answer.
@@ -38,7 +40,7 @@ export function forgottenPasswordRoutes(desk: Desk): PublicRoute[] {
         const refusal = await desk.admit(request);
         if (refusal) return refusal;
         const wanted = readBody(reset, request.body);
-        if (wanted instanceof Refusal) return wanted.param === "token" ? invalidToken() : wanted;
+        if (isRefusal(wanted)) return wanted.param === "token" ? invalidToken() : wanted;
         if (!(await credentials.isResetToken(wanted.token))) return invalidToken();
         const passwordHash = await passwords.hash(wanted.password);
         if (passwordHash === "busy") return busy();
@@ -58,7 +60,7 @@ export function changePasswordRoute(desk: Desk): CustomerRoute {
     path: "/password/change",
     async handle(request, { accountId, email, sessionId }) {
       const wanted = readBody(change, request.body);
-      if (wanted instanceof Refusal) return wanted;
+      if (isRefusal(wanted)) return wanted;
       // A stolen session must not be a way around the limit on guesses.
       const tries: Attempt[] = [
         ["password", `${desk.remoteOf(request)} ${email}`],
@@ -92,7 +94,7 @@ function tellOwner(desk: Desk, accountId: string): void {
 }
 
 function wrongPassword(): Refusal {
-  return new Refusal(403, "permission_error", "The current password is wrong.", {
+  return refuse.forbidden("The current password is wrong.", {
     code: "wrong_password",
     param: "current",
   });

@@ -3,10 +3,11 @@ import {
   type CustomerRoute,
   done,
   isId,
-  notFound,
+  isRefusal,
   type PublicRoute,
-  Refusal,
+  type Refusal,
   readBody,
+  refuse,
 } from "../../../core/contract/index.ts";
 import { cookieOf, forgottenCookie } from "../cookie.ts";
 import type { Credentials } from "../credentials.ts";
@@ -28,7 +29,7 @@ export function signInRoute(desk: Desk): PublicRoute {
     path: "/sign-in",
     async handle(request) {
       const given = readBody(signIn, request.body);
-      if (given instanceof Refusal) return given;
+      if (isRefusal(given)) return given;
       // Taken before the password is looked at, so that many tries at once count as many.
       const tries: Attempt[] = [
         ["password", `${desk.remoteOf(request)} ${given.email}`],
@@ -93,7 +94,7 @@ export function sessionRoutes(desk: Desk): CustomerRoute[] {
       async handle({ params }, { accountId }) {
         const id = params["session"] ?? "";
         if (isId(id) && (await sessions.end(accountId, id))) return done({ id });
-        return notFound("You have no such session.", "session");
+        return refuse.notFound("You have no such session.", "session");
       },
     },
   ];
@@ -122,5 +123,5 @@ function remind(desk: Desk, account: Credentials): void {
 function wrong(): Refusal {
   const message =
     "The e-mail address or the password is wrong, or the address is not verified yet: look for our mail.";
-  return new Refusal(401, "authentication_error", message, { code: "wrong_credentials" });
+  return refuse.unauthenticated(message, { code: "wrong_credentials" });
 }

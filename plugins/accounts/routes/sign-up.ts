@@ -1,12 +1,13 @@
-import type * as v from "valibot";
 import {
   done,
+  isRefusal,
   newId,
   type PlainRequest,
   type PlainResponse,
   type PublicRoute,
-  Refusal,
+  type Refusal,
   readBody,
+  type v,
 } from "../../../core/contract/index.ts";
 import { busy, type Desk, invalidToken } from "../desk.ts";
 import { evenly } from "../evenly.ts";
@@ -20,7 +21,7 @@ export function signUpRoutes(desk: Desk): PublicRoute[] {
       path: "/sign-up",
       async handle(request) {
         const wanted = readBody(signUp, request.body);
-        if (wanted instanceof Refusal) return wanted;
+        if (isRefusal(wanted)) return wanted;
         return evenly(() => signUpBy(desk, request, wanted));
       },
     },
@@ -31,7 +32,7 @@ export function signUpRoutes(desk: Desk): PublicRoute[] {
         const refusal = await desk.admit(request);
         if (refusal) return refusal;
         const given = readBody(verification, request.body);
-        if (given instanceof Refusal) return given.param === "token" ? invalidToken() : given;
+        if (isRefusal(given)) return given.param === "token" ? invalidToken() : given;
         return (await desk.credentials.verify(given.token)) ? done({}) : invalidToken();
       },
     },
@@ -40,7 +41,7 @@ export function signUpRoutes(desk: Desk): PublicRoute[] {
       path: "/verification/resend",
       async handle(request) {
         const given = readBody(resend, request.body);
-        if (given instanceof Refusal) return given;
+        if (isRefusal(given)) return given;
         const refusal = await desk.admit(request, ["mail", given.email]);
         if (refusal) return refusal;
         // Whether there is an account that waits for it is found out behind the answer.

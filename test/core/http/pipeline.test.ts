@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { Call, COMPLETE } from "../../../core/contract/call.ts";
 import { endpoints } from "../../../core/contract/endpoint.ts";
 import type { Plugin, Sink } from "../../../core/contract/plugin.ts";
-import { invalidRequest } from "../../../core/contract/refusal.ts";
+import { refuse } from "../../../core/contract/refusal.ts";
 import { Pipeline } from "../../../core/http/pipeline.ts";
 import { ServerEvent } from "../../../core/sse/reader.ts";
 
@@ -77,7 +77,7 @@ describe("the pipeline", () => {
   for (const stage of ["admit", "request"] as const) {
     it(`stops at the first refusal in ${stage}, and closes those it has reached only`, () => {
       const notes: string[] = [];
-      const refusal = invalidRequest("no");
+      const refusal = refuse.badRequest("no");
       const pipeline = new Pipeline([
         noting("a", notes),
         noting("b", notes, { [stage]: () => refusal }),
@@ -93,7 +93,7 @@ describe("the pipeline", () => {
   it("closes all that admission has reached, though a request was refused early", () => {
     const notes: string[] = [];
     const pipeline = new Pipeline([
-      noting("a", notes, { request: () => invalidRequest("no") }),
+      noting("a", notes, { request: () => refuse.badRequest("no") }),
       noting("b", notes),
     ]);
     const call = newCall();
@@ -125,7 +125,7 @@ describe("the pipeline", () => {
 
   it("takes a late refusal as it takes an early one", async () => {
     const notes: string[] = [];
-    const refusal = invalidRequest("late");
+    const refusal = refuse.badRequest("late");
     const late = noting("late", notes, { admit: async () => refusal });
     const pipeline = new Pipeline([late, noting("b", notes)]);
     const call = newCall();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Protocol } from "../../../core/contract/protocol.ts";
-import { Refusal } from "../../../core/contract/refusal.ts";
+import { refuse } from "../../../core/contract/refusal.ts";
 import { ServerEvent, SseReader } from "../../../core/sse/reader.ts";
 import { wires } from "../../../core/wire/index.ts";
 
@@ -63,7 +63,7 @@ describe("the kind of an event", () => {
     });
 
     it(`of the gateway's own error event is an error, and it is one event: ${protocol}`, () => {
-      const refusal = new Refusal(502, "api_error", 'it "broke"\n\ndata: [DONE]\n\n');
+      const refusal = refuse.upstreamFailed('it "broke"\n\ndata: [DONE]\n\n');
       const kinds: string[] = [];
       const reader = new SseReader();
       reader.push(Buffer.from(wires[protocol].errorEvent(refusal)), (each) => {

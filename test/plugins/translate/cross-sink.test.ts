@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { Call, COMPLETE, type Outcome } from "../../../core/contract/call.ts";
 import { endpoints } from "../../../core/contract/endpoint.ts";
 import { chatProfile } from "../../../core/contract/profile.ts";
-import { Refusal } from "../../../core/contract/refusal.ts";
+import { refuse } from "../../../core/contract/refusal.ts";
 import { ServerEvent } from "../../../core/sse/reader.ts";
 import { ChatToMessagesStream } from "../../../plugins/translate/chat-to-messages/stream.ts";
 import { CrossSink } from "../../../plugins/translate/cross-sink.ts";
@@ -14,7 +14,7 @@ const CHUNK = '{"id":"c","choices":[{"index":0,"delta":{"content":"one"}}]}';
 const END = '{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}';
 const BROKEN = {
   kind: "broken",
-  refusal: new Refusal(502, "api_error", "Upstream stream ended before completion"),
+  refusal: refuse.upstreamFailed("Upstream stream ended before completion"),
   truncated: true,
   told: false,
 } as const;
@@ -112,7 +112,7 @@ describe("a translated stream", () => {
   it("that the gateway cuts keeps the gateway's own refusal", () => {
     const { sink, seen, send } = open();
     send(CHUNK);
-    const refusal = new Refusal(402, "insufficient_balance", "empty");
+    const refusal = refuse.insufficientBalance("empty");
     sink.end({ kind: "exhausted", refusal });
     assert.deepEqual(seen.outcome, { kind: "exhausted", refusal });
     assert.ok(!seen.text.includes("error"));

@@ -4,8 +4,7 @@ import { copyButton } from "../copy.ts";
 import { el, fill } from "../dom.ts";
 import { choice, notice } from "../form.ts";
 import { card, pageHead, waiting } from "../page-head.ts";
-import type { Place } from "../routes.ts";
-import { BASE } from "../routes.ts";
+import { BASE, type Place } from "../routes.ts";
 import { snippets } from "../snippets.ts";
 import { t } from "../text.ts";
 
