@@ -1,7 +1,6 @@
 import { KeyChanges } from "../accounts/key-changes.ts";
 import { CachedKeys } from "../accounts/keys.ts";
 import { AuditTrail } from "../accounts/operator-actions.ts";
-import type { Call } from "../contract/call.ts";
 import type { Config } from "../contract/config.ts";
 import { noCustomers } from "../contract/customers.ts";
 import { endpoints } from "../contract/endpoint.ts";
@@ -13,6 +12,7 @@ import { Router } from "../contract/routes/router.ts";
 import type { Services } from "../contract/services.ts";
 import { logCall } from "../http/call-log.ts";
 import { addHealthRoutes } from "../http/health.ts";
+import type { HttpCall } from "../http/http-call.ts";
 import { OpenCalls } from "../http/in-flight.ts";
 import { addModelRoutes } from "../http/models.ts";
 import { Pipeline } from "../http/pipeline.ts";
@@ -205,7 +205,7 @@ async function stopPlugins(plugins: readonly Running[], log: Log): Promise<void>
 
 const POLL_MS = 1000;
 
-async function whenOver(calls: readonly Call[], server: Server, clock: Clock): Promise<void> {
+async function whenOver(calls: readonly HttpCall[], server: Server, clock: Clock): Promise<void> {
   const deadline = clock.monotonic() + server.runtime.limits.callMs + 10 * POLL_MS;
   while (calls.some((call) => server.openCalls.has(call)) && clock.monotonic() < deadline) {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS).unref());

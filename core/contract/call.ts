@@ -76,7 +76,7 @@ export const COMPLETE: Outcome = { kind: "complete" };
 export const GONE: Outcome = { kind: "gone" };
 export const REFUSED: Outcome = { kind: "refused" };
 
-/** What steers a running exchange; the exchange puts it into its call. */
+/** What a plugin may ask of the upstream's reply while it runs. */
 export interface Flow {
   pause(): void;
   resume(): void;
@@ -87,10 +87,10 @@ export interface Flow {
 }
 
 /**
- * One call from first byte to last. Plugins meet in its fields: each says which plugin sets it, and who
- * comes later may read it. Every field is set in the constructor, so that all calls have one shape.
+ * One call from first byte to last, as plugins see it. What is read-only is set by core; each of the other
+ * fields names the plugin that sets it, and every plugin that comes later may read it.
  */
-export class Call {
+export interface Call {
   readonly id: string;
   /** Start, milliseconds since the Unix epoch. */
   readonly at: number;
@@ -100,73 +100,60 @@ export class Call {
   /** Request headers by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
 
-  /** The request as the client sent it; a JSON object, or the text fields of a form. Core. */
-  body: JsonObject = {};
-  form: FormPart[] | undefined = undefined;
-  bodyBytes = 0;
-  stream = false;
+  /** The request as the client sent it; a JSON object, or the text fields of a form. Empty until `request`. */
+  readonly body: JsonObject;
+  readonly form: FormPart[] | undefined;
+  readonly bodyBytes: number;
+  readonly stream: boolean;
 
   /** Who calls: auth. */
-  key: CallerKey | undefined = undefined;
+  key: CallerKey | undefined;
 
   /** What serves the call: alias. */
-  model: Model | undefined = undefined;
-  mappedFrom: string | null = null;
+  model: Model | undefined;
+  mappedFrom: string | null;
 
   /** What goes upstream: translate. */
-  upstream: UpstreamRequest | undefined = undefined;
+  upstream: UpstreamRequest | undefined;
 
   /** How much it is expected to use, and used: meter. The bound is for the hold, never for the charge. */
-  inputTokensBound = 0;
+  inputTokensBound: number;
   /** Its input as texts come to on average, for a provider that does not report; not of images and speech. */
-  inputTokensLikely: number | undefined = undefined;
+  inputTokensLikely: number | undefined;
   /** Output delivered so far, counted here. */
-  deliveredTokens = 0;
+  deliveredTokens: number;
   /** Something of worth has been passed on to the client. */
-  delivered = false;
-  /** The upstream's whole reply, where it is one JSON object. */
-  replyBody: JsonObject | undefined = undefined;
-  usage: Usage | undefined = undefined;
+  delivered: boolean;
+  /** The upstream's whole reply, if it is one JSON object. */
+  replyBody: JsonObject | undefined;
+  usage: Usage | undefined;
   /** The usage was counted here, since the provider did not report it. */
-  estimated = false;
+  estimated: boolean;
 
   /** What it costs: settle. Once its price is held, be it 0, the call may be served. */
-  held: Held | undefined = undefined;
-  heldMicroVnd: MicroVnd = 0;
-  costMicroVnd: MicroVnd = 0;
+  held: Held | undefined;
+  heldMicroVnd: MicroVnd;
+  costMicroVnd: MicroVnd;
   /** What it cost beyond what the wallet had. */
-  writtenOffMicroVnd: MicroVnd = 0;
+  writtenOffMicroVnd: MicroVnd;
   /** Let the upstream finish when the client leaves, to learn its usage. */
-  drainWhenGone = false;
+  drainWhenGone: boolean;
 
-  /** Where it was served: core. */
-  route: Route | undefined = undefined;
-  attempts = 0;
-  flow: Flow | undefined = undefined;
+  /** Headers that any plugin adds to what the upstream sent, name and value in turn. */
+  readonly replyHeaders: string[];
 
-  /** The reply. `replyHeaders` are added to what the upstream sent, name and value in turn. */
-  replyHeaders: string[] = [];
-  status = 0;
-  firstByteAtMs = 0;
-  outcome: CallOutcome | undefined = undefined;
-  /** How many plugins, in the order of the config, the call has reached: those it must close. */
-  entered = 0;
-  /** Its place among the open calls; -1 where it has none. */
-  slot = -1;
-  /** The client has left; nothing can be written any more. */
-  gone = false;
-
-  constructor(
-    id: string,
-    at: number,
-    startedMs: number,
-    endpoint: Endpoint,
-    headers: Readonly<Record<string, string>>,
-  ) {
-    this.id = id;
-    this.at = at;
-    this.startedMs = startedMs;
-    this.endpoint = endpoint;
-    this.headers = headers;
-  }
+  /** Where it is served; undefined before an upstream was asked. */
+  readonly route: Route | undefined;
+  /** How often an upstream was asked. */
+  readonly attempts: number;
+  /** Steers the reply; undefined before the first upstream is asked. */
+  readonly flow: Flow | undefined;
+  /** The HTTP status that the client gets; final when `close` runs. */
+  readonly status: number;
+  /** On the monotonic clock; 0 before the first byte of the upstream's reply. */
+  readonly firstByteAtMs: number;
+  /** Set when `close` runs. */
+  readonly outcome: CallOutcome | undefined;
+  /** The client has left; nothing can be written to it any more. */
+  readonly gone: boolean;
 }

@@ -1,5 +1,5 @@
-import type { Call } from "../contract/call.ts";
 import type { CallsInFlight } from "../contract/services.ts";
+import type { HttpCall } from "./http-call.ts";
 
 /**
  * The calls that are open. An array in which the last call takes the place of one that ends, not a Set: a Set
@@ -7,22 +7,22 @@ import type { CallsInFlight } from "../contract/services.ts";
  * every call of the past second around, 4 KB each, before it may forget it.
  */
 export class OpenCalls implements CallsInFlight {
-  private readonly calls: Call[] = [];
+  private readonly calls: HttpCall[] = [];
 
   get size(): number {
     return this.calls.length;
   }
 
-  has(call: Call): boolean {
+  has(call: HttpCall): boolean {
     return this.calls[call.slot] === call;
   }
 
-  add(call: Call): void {
+  add(call: HttpCall): void {
     call.slot = this.calls.length;
     this.calls.push(call);
   }
 
-  delete(call: Call): void {
+  delete(call: HttpCall): void {
     if (!this.has(call)) return;
     const last = this.calls.pop();
     if (last !== undefined && last !== call) {
@@ -33,7 +33,7 @@ export class OpenCalls implements CallsInFlight {
   }
 
   /** In no order; a call may end while it is visited. */
-  [Symbol.iterator](): Iterator<Call> {
+  [Symbol.iterator](): Iterator<HttpCall> {
     return [...this.calls][Symbol.iterator]();
   }
 }

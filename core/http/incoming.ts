@@ -1,5 +1,5 @@
 import type { HttpResponse } from "uWebSockets.js";
-import { Call, GONE } from "../contract/call.ts";
+import { GONE } from "../contract/call.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { completeRefusal, isRefusal, type Refusal, refuse } from "../contract/refusal.ts";
 import type { PlainHandler } from "../contract/routes/router.ts";
@@ -16,6 +16,7 @@ import {
   type Reading,
   readBody,
 } from "./body.ts";
+import { HttpCall } from "./http-call.ts";
 import type { RequestHead } from "./plain.ts";
 import { Reply } from "./reply.ts";
 import type { Runtime } from "./runtime.ts";
@@ -27,7 +28,7 @@ import type { Runtime } from "./runtime.ts";
 export class Incoming {
   private readonly res: HttpResponse;
   private readonly runtime: Runtime;
-  readonly call: Call;
+  readonly call: HttpCall;
   private readonly reply: Reply;
   /** A plugin's promise is pending: `close` must wait for it. */
   private waiting = false;
@@ -43,12 +44,12 @@ export class Incoming {
     endpoint: Endpoint,
     headers: Readonly<Record<string, string>>,
     id: string,
-    onOver: (call: Call) => void,
+    onOver: (call: HttpCall) => void,
   ) {
     const { clock } = runtime;
     this.res = res;
     this.runtime = runtime;
-    this.call = new Call(id, clock.now(), clock.monotonic(), endpoint, headers);
+    this.call = new HttpCall(id, clock.now(), clock.monotonic(), endpoint, headers);
     this.reply = new Reply(
       res,
       this.call,
@@ -204,7 +205,7 @@ export class Incoming {
 }
 
 /** The plugin whose work is missing: without it nobody would be charged, or not rightly, so nobody is served. */
-function missingFor(call: Call): string | undefined {
+function missingFor(call: HttpCall): string | undefined {
   if (!call.key) return "auth";
   if (!call.model) return "alias";
   if (!call.upstream) return "translate";

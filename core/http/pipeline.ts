@@ -1,5 +1,5 @@
-import type { Call } from "../contract/call.ts";
 import type { AwaitableVerdict, Plugin, Sink, Verdict } from "../contract/plugin.ts";
+import type { HttpCall } from "./http-call.ts";
 
 type Stage = "admit" | "request";
 
@@ -14,17 +14,17 @@ export class Pipeline {
   }
 
   /** Headers have come: the first refusal ends the run. */
-  admit(call: Call): AwaitableVerdict {
+  admit(call: HttpCall): AwaitableVerdict {
     return this.run("admit", call, 0);
   }
 
   /** The body has come too. */
-  request(call: Call): AwaitableVerdict {
+  request(call: HttpCall): AwaitableVerdict {
     return this.run("request", call, 0);
   }
 
   /** The sink that the upstream writes to; what it gets reaches `client` through every plugin. */
-  wrap(call: Call, client: Sink): Sink {
+  wrap(call: HttpCall, client: Sink): Sink {
     let sink = client;
     for (const plugin of this.wrapping) sink = plugin.stream?.(call, sink) ?? sink;
     return sink;
@@ -34,7 +34,7 @@ export class Pipeline {
    * Runs the `close` of every plugin that the call reached, each even where another one fails, and then
    * rejects with the first failure. Answers nothing to wait for where all of them were synchronous.
    */
-  close(call: Call): void | Promise<void> {
+  close(call: HttpCall): void | Promise<void> {
     let failure: unknown;
     for (let at = 0; at < call.entered; at++) {
       try {
@@ -48,7 +48,7 @@ export class Pipeline {
   }
 
   private async closeRest(
-    call: Call,
+    call: HttpCall,
     from: number,
     pending: Promise<void>,
     before: unknown,
@@ -70,7 +70,7 @@ export class Pipeline {
     if (failure !== undefined) throw failure;
   }
 
-  private run(stage: Stage, call: Call, from: number): AwaitableVerdict {
+  private run(stage: Stage, call: HttpCall, from: number): AwaitableVerdict {
     for (let at = from; at < this.plugins.length; at++) {
       if (call.entered <= at) call.entered = at + 1;
       const verdict = this.plugins[at]?.[stage]?.(call);
@@ -83,7 +83,7 @@ export class Pipeline {
 
   private async runRest(
     stage: Stage,
-    call: Call,
+    call: HttpCall,
     next: number,
     pending: Promise<Verdict>,
   ): Promise<Verdict> {

@@ -1,5 +1,5 @@
 import type { HttpResponse } from "uWebSockets.js";
-import { type Call, COMPLETE, type Outcome } from "../contract/call.ts";
+import { COMPLETE, type Outcome } from "../contract/call.ts";
 import type { Sink } from "../contract/plugin.ts";
 import type { Wire } from "../contract/protocol.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
@@ -8,6 +8,7 @@ import type { Log } from "../process/log.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 import type { ServerEvent } from "../sse/reader.ts";
 import { wires } from "../wire/index.ts";
+import type { HttpCall } from "./http-call.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { CORKED_BYTES_MAX, endHead, endWhole, statusLine, writeSliced } from "./write.ts";
 
@@ -26,12 +27,12 @@ const CHUNK_FRAME_BYTES = 8;
  */
 export class Reply implements Sink {
   private readonly res: HttpResponse;
-  private readonly call: Call;
+  private readonly call: HttpCall;
   private readonly pipeline: Pipeline;
   private readonly log: Log;
   private readonly wire: Wire;
   private readonly wholeBytesMax: number;
-  private readonly onOver: (call: Call) => void;
+  private readonly onOver: (call: HttpCall) => void;
 
   private shape: "none" | "whole" | "events" | "bytes" = "none";
   private headers: readonly string[] = [];
@@ -51,11 +52,11 @@ export class Reply implements Sink {
 
   constructor(
     res: HttpResponse,
-    call: Call,
+    call: HttpCall,
     pipeline: Pipeline,
     log: Log,
     wholeBytesMax: number,
-    onOver: (call: Call) => void,
+    onOver: (call: HttpCall) => void,
   ) {
     this.res = res;
     this.call = call;
@@ -275,9 +276,8 @@ const LINE_BREAKS = /[\r\n]+/g;
 
 const NOTHING = new Uint8Array(0);
 
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
-  return pieces.length === 1 ? (pieces[0] ?? NOTHING) : Buffer.concat(pieces);
-}
+const joined = (pieces: readonly Uint8Array[]): Uint8Array =>
+  pieces.length === 1 ? (pieces[0] ?? NOTHING) : Buffer.concat(pieces);
 
 /** The error a client is owed, undefined where the reply stands as it is. */
 function failureOf(outcome: Outcome): Refusal | undefined {

@@ -6,12 +6,12 @@ import {
   us_listen_socket_close,
   us_socket_local_port,
 } from "uWebSockets.js";
-import type { Call } from "../contract/call.ts";
 import { type Endpoint, KEYED_SERVES_NOTHING } from "../contract/endpoint.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
 import { newId } from "../process/id.ts";
 import { ambiguousLength, boundDeclared, declaredLength, isChunked, readBody } from "./body.ts";
 import { headersOf, notServed, refuseAndCut, sendRefusal, wireOf } from "./errors.ts";
+import type { HttpCall } from "./http-call.ts";
 import { OpenCalls } from "./in-flight.ts";
 import { Incoming } from "./incoming.ts";
 import { requestHead, servePlain } from "./plain.ts";
@@ -28,14 +28,14 @@ export class Server {
   /** Replaced by a reload; calls that are open keep the one they began with. */
   runtime: Runtime;
   readonly openCalls = new OpenCalls();
-  private readonly onCallOver: (call: Call) => void;
+  private readonly onCallOver: (call: HttpCall) => void;
   private readonly app = App();
   private listening: us_listen_socket | undefined = undefined;
   private sweeper: NodeJS.Timeout | undefined = undefined;
   private draining = false;
   private onIdle: (() => void) | undefined = undefined;
 
-  constructor(runtime: Runtime, onCallOver: (call: Call) => void) {
+  constructor(runtime: Runtime, onCallOver: (call: HttpCall) => void) {
     this.runtime = runtime;
     this.onCallOver = (call) => {
       this.openCalls.delete(call);

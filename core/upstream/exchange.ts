@@ -1,5 +1,4 @@
 import {
-  type Call,
   COMPLETE,
   type Flow,
   GONE,
@@ -18,6 +17,7 @@ import { wires } from "../wire/index.ts";
 import { Attempt, type AttemptListener, type Headers } from "./attempt.ts";
 import { encodeForm } from "./form.ts";
 import { chooseRoute } from "./route.ts";
+import type { ServedCall } from "./served-call.ts";
 import type { ConnectedUpstreams } from "./upstreams.ts";
 
 /** One call is tried at most this often, over all its routes. */
@@ -43,7 +43,7 @@ const ACCOUNT_REFUSED = new Set([401, 402, 403]);
  * attempt moves on to the next route; after it, the reply ends with an error.
  */
 export class Exchange implements AttemptListener, Flow {
-  private readonly call: Call;
+  private readonly call: ServedCall;
   private readonly sink: Sink;
   /** Sends to the client what the sink has gathered; called once a chunk. */
   readonly flush: () => void;
@@ -68,7 +68,7 @@ export class Exchange implements AttemptListener, Flow {
   private beforeLast: ServerEvent | undefined = undefined;
 
   constructor(
-    call: Call,
+    call: ServedCall,
     sink: Sink,
     flush: () => void,
     onBug: (error: unknown) => void,

@@ -1,14 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Call, COMPLETE } from "../../../core/contract/call.ts";
-import { endpoints } from "../../../core/contract/endpoint.ts";
+import { COMPLETE } from "../../../core/contract/call.ts";
 import type { Plugin, Sink } from "../../../core/contract/plugin.ts";
 import { refuse } from "../../../core/contract/refusal.ts";
 import { Pipeline } from "../../../core/http/pipeline.ts";
 import { ServerEvent } from "../../../core/sse/reader.ts";
-
-const [endpoint] = endpoints;
-const newCall = () => new Call("id", 0, 0, endpoint!, {});
+import { newCall } from "../../support/call.ts";
 
 /** A plugin that notes what it is asked; `changes` replaces parts of it. */
 function noting(name: string, notes: string[], changes: Partial<Plugin> = {}): Plugin {

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { Call } from "../../../core/contract/call.ts";
+import type { Call } from "../../../core/contract/call.ts";
 import type { Model } from "../../../core/contract/catalogue.ts";
 import { endpoints } from "../../../core/contract/endpoint.ts";
 import type { CallOutcome } from "../../../core/contract/hold-store.ts";
 import { Usage } from "../../../core/contract/usage.ts";
+import { HttpCall } from "../../../core/http/http-call.ts";
 import { Distribution } from "../../../plugins/metrics/distribution.ts";
 import { EndedCalls } from "../../../plugins/metrics/ended-calls.ts";
 import { calls, Tally } from "../../../plugins/metrics/tally.ts";
@@ -14,7 +15,7 @@ const [messages, chat] = endpoints;
 const opus = { id: "claude-opus-5-5" } as Model;
 
 function ended(status: number, outcome: CallOutcome, change: Partial<Call> = {}): Call {
-  const call = new Call("id", 0, 1000, messages!, {});
+  const call = new HttpCall("id", 0, 1000, messages!, {});
   const usage = new Usage();
   usage.inputTokens = 7;
   usage.outputTokens = 3;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Call, COMPLETE, type Outcome } from "../../../core/contract/call.ts";
+import { COMPLETE, type Outcome } from "../../../core/contract/call.ts";
 import { endpoints } from "../../../core/contract/endpoint.ts";
 import { chatProfile } from "../../../core/contract/profile.ts";
 import { refuse } from "../../../core/contract/refusal.ts";
@@ -8,6 +8,7 @@ import { ServerEvent } from "../../../core/sse/reader.ts";
 import { ChatToMessagesStream } from "../../../plugins/translate/chat-to-messages/stream.ts";
 import { CrossSink } from "../../../plugins/translate/cross-sink.ts";
 import { messagesContext } from "../../../plugins/translate/messages-to-chat/request.ts";
+import { newCall } from "../../support/call.ts";
 
 const [endpoint] = endpoints;
 const CHUNK = '{"id":"c","choices":[{"index":0,"delta":{"content":"one"}}]}';
@@ -22,7 +23,7 @@ const BROKEN = {
 /** A stream of a Chat upstream on its way to a Messages client, and what became of it. */
 function open() {
   assert.ok(endpoint);
-  const call = new Call("id", 0, 0, endpoint, {});
+  const call = newCall(endpoint);
   const seen = { status: 0, text: "", cuts: 0, outcome: undefined as Outcome | undefined };
   let replies = 0;
   const context = messagesContext({ model: "m" }, chatProfile({}));

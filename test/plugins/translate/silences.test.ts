@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it, mock } from "node:test";
-import { Call, COMPLETE, type Outcome } from "../../../core/contract/call.ts";
+import { COMPLETE, type Outcome } from "../../../core/contract/call.ts";
 import { endpoints } from "../../../core/contract/endpoint.ts";
 import type { Sink } from "../../../core/contract/plugin.ts";
 import { chatProfile, messagesProfile } from "../../../core/contract/profile.ts";
@@ -11,6 +11,7 @@ import { CrossSink } from "../../../plugins/translate/cross-sink.ts";
 import { messagesToChatRequest } from "../../../plugins/translate/messages-to-chat/request.ts";
 import { MessagesToChatStream } from "../../../plugins/translate/messages-to-chat/stream.ts";
 import { Silences } from "../../../plugins/translate/silences.ts";
+import { newCall } from "../../support/call.ts";
 
 const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
 const COMMENT = ": ping\n\n";
@@ -33,7 +34,7 @@ class Client implements Sink {
 function open(protocol: "messages" | "chat", clock: { ms: number }) {
   const endpoint = endpoints.find((entry) => entry.protocol === protocol);
   assert.ok(endpoint);
-  const call = new Call("id", 0, 0, endpoint, {});
+  const call = newCall(endpoint);
   let flushes = 0;
   call.flow = { pause() {}, resume() {}, flush: () => flushes++, cut() {} };
   const client = new Client();

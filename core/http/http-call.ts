@@ -1,0 +1,70 @@
+import type { CallerKey } from "../contract/accounts.ts";
+import type { MicroVnd } from "../contract/amount.ts";
+import type { Call, Flow, FormPart, Held, UpstreamRequest } from "../contract/call.ts";
+import type { Model, Route } from "../contract/catalogue.ts";
+import type { Endpoint } from "../contract/endpoint.ts";
+import type { CallOutcome } from "../contract/hold-store.ts";
+import type { Usage } from "../contract/usage.ts";
+import type { JsonObject } from "../process/json.ts";
+
+/**
+ * A call as core runs it: what plugins see, and what is core's own. Every field is set in the constructor, so
+ * that all calls have one shape.
+ */
+export class HttpCall implements Call {
+  readonly id: string;
+  readonly at: number;
+  readonly startedMs: number;
+  readonly endpoint: Endpoint;
+  readonly headers: Readonly<Record<string, string>>;
+
+  body: JsonObject = {};
+  form: FormPart[] | undefined = undefined;
+  bodyBytes = 0;
+  stream = false;
+
+  key: CallerKey | undefined = undefined;
+  model: Model | undefined = undefined;
+  mappedFrom: string | null = null;
+  upstream: UpstreamRequest | undefined = undefined;
+  inputTokensBound = 0;
+  inputTokensLikely: number | undefined = undefined;
+  deliveredTokens = 0;
+  delivered = false;
+  replyBody: JsonObject | undefined = undefined;
+  usage: Usage | undefined = undefined;
+  estimated = false;
+  held: Held | undefined = undefined;
+  heldMicroVnd: MicroVnd = 0;
+  costMicroVnd: MicroVnd = 0;
+  writtenOffMicroVnd: MicroVnd = 0;
+  drainWhenGone = false;
+  readonly replyHeaders: string[] = [];
+
+  route: Route | undefined = undefined;
+  attempts = 0;
+  flow: Flow | undefined = undefined;
+  status = 0;
+  firstByteAtMs = 0;
+  outcome: CallOutcome | undefined = undefined;
+  gone = false;
+
+  /** How many plugins, in the order of the config, the call has reached: those it must close. */
+  entered = 0;
+  /** Its place among the open calls; -1 if it has none. */
+  slot = -1;
+
+  constructor(
+    id: string,
+    at: number,
+    startedMs: number,
+    endpoint: Endpoint,
+    headers: Readonly<Record<string, string>>,
+  ) {
+    this.id = id;
+    this.at = at;
+    this.startedMs = startedMs;
+    this.endpoint = endpoint;
+    this.headers = headers;
+  }
+}
