@@ -86,6 +86,20 @@ export interface Flow {
   cut(outcome: Outcome): void;
 }
 
+/** A call that is over: numbers and names, nothing of what was said. Final; to be read only. */
+export interface EndedCall extends Readonly<Pick<Call, EndedField>> {
+  readonly usage: Readonly<Usage> | undefined;
+  readonly outcome: CallOutcome;
+  /** When the last byte left or the connection was cut, on the monotonic clock as `startedMs`. */
+  readonly endedMs: number;
+}
+
+type EndedField =
+  | ("id" | "at" | "startedMs" | "firstByteAtMs" | "endpoint" | "stream" | "bodyBytes")
+  | ("key" | "model" | "mappedFrom" | "route" | "attempts" | "status")
+  | ("estimated" | "delivered" | "deliveredTokens")
+  | ("heldMicroVnd" | "costMicroVnd" | "writtenOffMicroVnd");
+
 /**
  * One call from first byte to last, as plugins see it. What is read-only is set by core; each of the other
  * fields names the plugin that sets it, and every plugin that comes later may read it.

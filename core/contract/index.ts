@@ -36,6 +36,7 @@ export {
 export {
   type Call,
   COMPLETE,
+  type EndedCall,
   type FormPart,
   type Held,
   type Outcome,

@@ -1,6 +1,6 @@
 import type { GenericSchema } from "valibot";
 import type { ServerEvent } from "../sse/reader.ts";
-import type { Call, Outcome } from "./call.ts";
+import type { Call, EndedCall, Outcome } from "./call.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Router } from "./routes/router.ts";
 import type { Services } from "./services.ts";
@@ -26,6 +26,11 @@ export interface Plugin {
    * pending. The last byte to the client waits for it; a rejection ends the call with an error instead.
    */
   close?(call: Call): void | Promise<void>;
+  /**
+   * Once, after the last `close` and after the last byte or the cut, if `admit` or `request` was entered. For
+   * metrics, logs and statistics: it delays no client, and a throw is logged and changes nothing.
+   */
+  ended?(call: EndedCall): void;
   routes?(router: Router): void;
   start?(): Promise<void>;
   /** The gateway takes calls at this address now. */

@@ -1,7 +1,6 @@
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import type { Keys } from "./accounts.ts";
-import type { Call } from "./call.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { Config } from "./config.ts";
 import type { Customers } from "./customers.ts";
@@ -45,8 +44,7 @@ export interface Services {
   imageFetcher(options: ImageFetcherOptions): ImageFetcher;
 }
 
-/** The calls of this process that have not ended, in no order. */
-export interface CallsInFlight extends Iterable<Call> {
+/** The calls of this process that have not ended. */
+export interface CallsInFlight {
   readonly size: number;
-  has(call: Call): boolean;
 }

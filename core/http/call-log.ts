@@ -1,16 +1,16 @@
 import { formatVnd } from "../contract/amount.ts";
+import type { EndedCall } from "../contract/call.ts";
 import type { Clock } from "../process/clock.ts";
 import type { LineLog } from "../process/log.ts";
-import type { HttpCall } from "./http-call.ts";
 
 /**
  * Writes one line a call, in pino's form: the fields of its usage record, and never a prompt, a reply or a
  * key. Put together here, since the values need no escaping but one: 1 µs against pino's 4.
  */
-export function logCall(call: HttpCall, clock: Clock, log: LineLog): void {
+export function logCall(call: EndedCall, clock: Clock, log: LineLog): void {
   if (!log.isLevelEnabled("info")) return;
   const { usage, key, model, route, mappedFrom } = call;
-  const latencyMs = Math.round(clock.monotonic() - call.startedMs);
+  const latencyMs = Math.round(call.endedMs - call.startedMs);
   let line = `{"level":30,"time":${clock.now()},"call_id":"${call.id}"`;
   if (key) line += `,"account_id":"${key.accountId}","key_id":"${key.id}"`;
   line += `,"endpoint":"${call.endpoint.path}"`;

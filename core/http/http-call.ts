@@ -1,6 +1,6 @@
 import type { CallerKey } from "../contract/accounts.ts";
 import type { MicroVnd } from "../contract/amount.ts";
-import type { Call, Flow, FormPart, Held, UpstreamRequest } from "../contract/call.ts";
+import type { Call, EndedCall, Flow, FormPart, Held, UpstreamRequest } from "../contract/call.ts";
 import type { Model, Route } from "../contract/catalogue.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { CallOutcome } from "../contract/hold-store.ts";
@@ -53,6 +53,8 @@ export class HttpCall implements Call {
   entered = 0;
   /** Its place among the open calls; -1 if it has none. */
   slot = -1;
+  /** When it ended, on the monotonic clock; 0 before. */
+  endedMs = 0;
 
   constructor(
     id: string,
@@ -67,4 +69,11 @@ export class HttpCall implements Call {
     this.endpoint = endpoint;
     this.headers = headers;
   }
+}
+
+/** A call that is over; `close` has run, and its numbers are final. */
+export type EndedHttpCall = HttpCall & EndedCall;
+
+export function isEnded(call: HttpCall): call is EndedHttpCall {
+  return call.outcome !== undefined;
 }

@@ -17,6 +17,7 @@ import {
   readBody,
 } from "./body.ts";
 import { HttpCall } from "./http-call.ts";
+import type { OnOver } from "./pipeline.ts";
 import type { RequestHead } from "./plain.ts";
 import { Reply } from "./reply.ts";
 import type { Runtime } from "./runtime.ts";
@@ -44,7 +45,7 @@ export class Incoming {
     endpoint: Endpoint,
     headers: Readonly<Record<string, string>>,
     id: string,
-    onOver: (call: HttpCall) => void,
+    onOver: OnOver,
   ) {
     const { clock } = runtime;
     this.res = res;

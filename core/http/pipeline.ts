@@ -1,7 +1,11 @@
 import type { AwaitableVerdict, Plugin, Sink, Verdict } from "../contract/plugin.ts";
-import type { HttpCall } from "./http-call.ts";
+import type { Log } from "../process/log.ts";
+import type { EndedHttpCall, HttpCall } from "./http-call.ts";
 
 type Stage = "admit" | "request";
+
+/** What a call is given to after its last byte, with the plugins that served it. */
+export type OnOver = (call: HttpCall, pipeline: Pipeline) => void;
 
 /** Runs the plugins of the config over a call, in the order of the config. */
 export class Pipeline {
@@ -45,6 +49,20 @@ export class Pipeline {
       }
     }
     if (failure !== undefined) throw failure;
+  }
+
+  /** Runs the `ended` of every plugin that the call reached; one that throws is logged and hinders no other. */
+  ended(call: EndedHttpCall, log: Log): void {
+    for (let at = 0; at < call.entered; at++) {
+      const plugin = this.plugins[at];
+      if (!plugin?.ended) continue;
+      try {
+        plugin.ended(call);
+      } catch (error) {
+        const fields = { err: error, plugin: plugin.name, call_id: call.id };
+        log.error(fields, "a plugin failed after the end of a call; the call is not affected");
+      }
+    }
   }
 
   private async closeRest(

@@ -9,7 +9,7 @@ import { atEndOfTurn } from "../process/turn.ts";
 import type { ServerEvent } from "../sse/reader.ts";
 import { wires } from "../wire/index.ts";
 import type { HttpCall } from "./http-call.ts";
-import type { Pipeline } from "./pipeline.ts";
+import type { OnOver, Pipeline } from "./pipeline.ts";
 import { CORKED_BYTES_MAX, endHead, endWhole, statusLine, writeSliced } from "./write.ts";
 
 /** A client that left before any status was sent; nginx's number for it, seen in logs only. */
@@ -32,7 +32,7 @@ export class Reply implements Sink {
   private readonly log: Log;
   private readonly wire: Wire;
   private readonly wholeBytesMax: number;
-  private readonly onOver: (call: HttpCall) => void;
+  private readonly onOver: OnOver;
 
   private shape: "none" | "whole" | "events" | "bytes" = "none";
   private headers: readonly string[] = [];
@@ -56,7 +56,7 @@ export class Reply implements Sink {
     pipeline: Pipeline,
     log: Log,
     wholeBytesMax: number,
-    onOver: (call: HttpCall) => void,
+    onOver: OnOver,
   ) {
     this.res = res;
     this.call = call;
@@ -162,7 +162,7 @@ export class Reply implements Sink {
       else this.res.cork(() => this.writeFailure(failure));
     }
     this.ended = true;
-    this.onOver(this.call);
+    this.onOver(this.call, this.pipeline);
   }
 
   private writeHeld(): void {

@@ -6,14 +6,17 @@ import {
   us_listen_socket_close,
   us_socket_local_port,
 } from "uWebSockets.js";
+import type { EndedCall } from "../contract/call.ts";
 import { type Endpoint, KEYED_SERVES_NOTHING } from "../contract/endpoint.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
 import { newId } from "../process/id.ts";
 import { ambiguousLength, boundDeclared, declaredLength, isChunked, readBody } from "./body.ts";
+import { EndedCalls } from "./ended-calls.ts";
 import { headersOf, notServed, refuseAndCut, sendRefusal, wireOf } from "./errors.ts";
-import type { HttpCall } from "./http-call.ts";
+import { isEnded } from "./http-call.ts";
 import { OpenCalls } from "./in-flight.ts";
 import { Incoming } from "./incoming.ts";
+import type { OnOver } from "./pipeline.ts";
 import { requestHead, servePlain } from "./plain.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -28,18 +31,22 @@ export class Server {
   /** Replaced by a reload; calls that are open keep the one they began with. */
   runtime: Runtime;
   readonly openCalls = new OpenCalls();
-  private readonly onCallOver: (call: HttpCall) => void;
+  private readonly ended: EndedCalls;
+  private readonly onCallOver: OnOver;
   private readonly app = App();
   private listening: us_listen_socket | undefined = undefined;
   private sweeper: NodeJS.Timeout | undefined = undefined;
   private draining = false;
   private onIdle: (() => void) | undefined = undefined;
 
-  constructor(runtime: Runtime, onCallOver: (call: HttpCall) => void) {
+  /** `onEnded` gets each call that is over, once, after its plugins. */
+  constructor(runtime: Runtime, onEnded: (call: EndedCall) => void) {
     this.runtime = runtime;
-    this.onCallOver = (call) => {
+    this.ended = new EndedCalls(onEnded, runtime.log);
+    this.onCallOver = (call, pipeline) => {
+      call.endedMs = runtime.clock.monotonic();
       this.openCalls.delete(call);
-      onCallOver(call);
+      if (isEnded(call)) this.ended.add(call, pipeline);
       if (this.openCalls.size === 0) this.onIdle?.();
     };
     this.app.any("/*", (res, req) => this.serve(res, req));
@@ -76,6 +83,7 @@ export class Server {
     }
     // What they have delivered is charged before they hear of their end.
     await this.idle(CUT_MS);
+    this.ended.report();
   }
 
   close(): void {

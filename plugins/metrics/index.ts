@@ -6,7 +6,6 @@ import {
   v,
   whole,
 } from "../../core/contract/index.ts";
-import { EndedCalls } from "./ended-calls.ts";
 import { Reconciliation } from "./reconciliation.ts";
 import { Tally } from "./tally.ts";
 
@@ -23,14 +22,9 @@ export default function metrics(
   services: Services,
   settings: v.InferOutput<typeof options>,
 ): Plugin {
-  const { clock } = services;
   const tally = new Tally();
   const reconciliation = new Reconciliation(services, settings.reconcile_seconds);
   let registry: Promise<Registry> | undefined;
-  const ended = new EndedCalls(
-    () => services.openCalls,
-    (call, endedMs) => tally.count(call, endedMs),
-  );
 
   /** Loaded and made when somebody asks for the first time: it takes 6 MB, and counts nothing itself. */
   function exposed(): Promise<Registry> {
@@ -47,8 +41,8 @@ export default function metrics(
       await reconciliation.start();
     },
 
-    close(call) {
-      ended.add(call, clock.monotonic());
+    ended(call) {
+      tally.count(call);
     },
 
     routes(router) {
@@ -58,7 +52,6 @@ export default function metrics(
         access: "public",
         bodyBytesMax: UNREAD_BODY_BYTES_MAX,
         handler: async () => {
-          ended.look();
           const known = await exposed();
           return {
             status: 200,
@@ -70,7 +63,6 @@ export default function metrics(
     },
 
     async stop() {
-      ended.stop();
       await reconciliation.stop();
       (await registry)?.clear();
     },

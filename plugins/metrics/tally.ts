@@ -1,4 +1,4 @@
-import type { Call, CallOutcome } from "../../core/contract/index.ts";
+import type { CallOutcome, EndedCall } from "../../core/contract/index.ts";
 import { Distribution } from "./distribution.ts";
 
 const OUTCOMES: readonly CallOutcome[] = ["complete", "exhausted", "gone", "broken", "refused"];
@@ -47,11 +47,11 @@ export class Tally {
   readonly refusals = new Map<string, number>();
   private readonly byEndpoint = new Map<string, Map<string, Series>>();
 
-  /** Counts a call that is over; `endedMs` is on the clock of `call.startedMs`. */
-  count(call: Call, endedMs: number): void {
+  /** Counts a call that is over. */
+  count(call: EndedCall): void {
     const endpoint = call.endpoint.path;
     const series = this.seriesOf(endpoint, call.model === undefined ? NO_MODEL : call.model.id);
-    const outcome = OUTCOMES.indexOf(call.outcome ?? "refused");
+    const outcome = OUTCOMES.indexOf(call.outcome);
     const how = call.status * 8 + outcome;
     series.ended.set(how, (series.ended.get(how) ?? 0) + 1);
     series.chargedMicroVnd += call.costMicroVnd;
@@ -68,7 +68,7 @@ export class Tally {
       this.refusals.set(type, (this.refusals.get(type) ?? 0) + 1);
       return;
     }
-    this.latency.observe(endpoint, call.stream, (endedMs - call.startedMs) / 1000);
+    this.latency.observe(endpoint, call.stream, (call.endedMs - call.startedMs) / 1000);
     if (call.firstByteAtMs === 0) return;
     this.firstByte.observe(endpoint, call.stream, (call.firstByteAtMs - call.startedMs) / 1000);
   }

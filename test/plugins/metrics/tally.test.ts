@@ -1,34 +1,40 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { setImmediate as turn } from "node:timers/promises";
-import type { Call } from "../../../core/contract/call.ts";
+import type { EndedCall } from "../../../core/contract/call.ts";
 import type { Model } from "../../../core/contract/catalogue.ts";
 import { endpoints } from "../../../core/contract/endpoint.ts";
 import type { CallOutcome } from "../../../core/contract/hold-store.ts";
 import { Usage } from "../../../core/contract/usage.ts";
 import { HttpCall } from "../../../core/http/http-call.ts";
 import { Distribution } from "../../../plugins/metrics/distribution.ts";
-import { EndedCalls } from "../../../plugins/metrics/ended-calls.ts";
 import { calls, Tally } from "../../../plugins/metrics/tally.ts";
 
 const [messages, chat] = endpoints;
 const opus = { id: "claude-opus-5-5" } as Model;
 
-function ended(status: number, outcome: CallOutcome, change: Partial<Call> = {}): Call {
+function ended(status: number, outcome: CallOutcome, change: Partial<EndedCall> = {}): EndedCall {
   const call = new HttpCall("id", 0, 1000, messages!, {});
   const usage = new Usage();
   usage.inputTokens = 7;
   usage.outputTokens = 3;
-  const reply = { status, outcome, usage, attempts: 1, model: opus, firstByteAtMs: 1030 };
-  return Object.assign(call, reply, change);
+  const reply = {
+    status,
+    outcome,
+    usage,
+    attempts: 1,
+    model: opus,
+    firstByteAtMs: 1030,
+    endedMs: 1050,
+  };
+  return { ...call, ...reply, ...change };
 }
 
 describe("metrics: what is counted of a call", () => {
   it("adds up calls, tokens and charges by endpoint and model", () => {
     const tally = new Tally();
-    tally.count(ended(200, "complete", { costMicroVnd: 360_000 }), 1050);
-    tally.count(ended(200, "gone", { costMicroVnd: 140_000, estimated: true }), 1050);
-    tally.count(ended(200, "complete", { endpoint: chat! }), 1050);
+    tally.count(ended(200, "complete", { costMicroVnd: 360_000 }));
+    tally.count(ended(200, "gone", { costMicroVnd: 140_000, estimated: true }));
+    tally.count(ended(200, "complete", { endpoint: chat! }));
     const [first, second, ...others] = [...tally.series()];
     assert.deepEqual(others, []);
     assert.deepEqual([second?.endpoint, second?.model], ["/v1/chat/completions", opus.id]);
@@ -68,7 +74,7 @@ describe("metrics: what is counted of a call", () => {
   for (const [status, attempts, type] of refusals) {
     it(`counts a ${status} after ${attempts} attempts as ${type}`, () => {
       const tally = new Tally();
-      tally.count(ended(status, "refused", { attempts }), 1050);
+      tally.count(ended(status, "refused", { attempts }));
       assert.deepEqual([...tally.refusals], [[type, 1]]);
       const [series] = [...tally.series()];
       assert.deepEqual([series?.inputTokens, series?.outputTokens], [0, 0]);
@@ -79,7 +85,7 @@ describe("metrics: what is counted of a call", () => {
 
   it("names no model where a call had none", () => {
     const tally = new Tally();
-    tally.count(ended(401, "refused", { model: undefined }), 1050);
+    tally.count(ended(401, "refused", { model: undefined }));
     assert.equal([...tally.series()][0]?.model, "none");
   });
 });
@@ -103,33 +109,5 @@ describe("metrics: distributions", () => {
     }
     assert.ok(text.includes('d_count{endpoint="/v1/x",streamed="true"} 4\n'));
     assert.ok(text.includes('d_sum{endpoint="/v1/x",streamed="true"} 903.021\n'));
-  });
-});
-
-describe("metrics: when a call is counted", () => {
-  it("waits until it is over, and counts it once with the time of its end", async () => {
-    const open = new Set<Call>();
-    const told: [string, number][] = [];
-    const calls = new EndedCalls(
-      () => open,
-      (call, endedMs) => told.push([call.id, endedMs]),
-    );
-    const [over, late] = [ended(200, "complete"), ended(200, "complete")];
-    open.add(late);
-    calls.add(over, 1);
-    calls.add(late, 2);
-    assert.deepEqual(told, []);
-    await turn();
-    assert.deepEqual(told, [["id", 1]]);
-    calls.look();
-    assert.equal(told.length, 1);
-    open.delete(late);
-    calls.look();
-    calls.look();
-    assert.deepEqual(told, [
-      ["id", 1],
-      ["id", 2],
-    ]);
-    calls.stop();
   });
 });
