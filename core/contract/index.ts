@@ -68,7 +68,7 @@ export {
   messagesProfile,
   type Profile,
 } from "./profile.ts";
-export { Delivered, type Protocol, type Wire } from "./protocol.ts";
+export { Delivered, kindOf, type Protocol, type Wire } from "./protocol.ts";
 export type { Rate } from "./rate-limiter.ts";
 export { accountSuspended, completeRefusal, isRefusal, type Refusal, refuse } from "./refusal.ts";
 export { httpAddress } from "./routes/address.ts";

@@ -1,15 +1,16 @@
 import type { JsonObject } from "../process/json.ts";
-import type { ServerEvent } from "../sse/reader.ts";
+import type { EventKind, ServerEvent } from "../sse/reader.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Usage } from "./usage.ts";
 
 /** The protocols that clients and upstreams speak. Image generation and edits share one. */
 export type Protocol = "messages" | "chat" | "responses" | "images" | "speech";
 
-/**
- * `terminal`: the stream is complete with this event. `error`: the upstream says that the stream failed.
- */
-export type EventKind = "data" | "terminal" | "error";
+/** What an event means to its stream. Classified once: every reader after the first finds it on the event. */
+export function kindOf(event: ServerEvent, wire: Wire): EventKind {
+  event.kind ??= wire.classify(event);
+  return event.kind;
+}
 
 /**
  * The facts of one protocol: where things stand in its bodies and events. Stateless; what a call
@@ -42,11 +43,8 @@ export interface Wire {
   /** The event that ends a broken stream in the protocol, as bytes of the stream. */
   errorEvent(refusal: Refusal): string;
 
-  /** What an event means for the life of its stream. */
-  kindOf(event: ServerEvent): EventKind;
-
-  /** True for the event that completes a stream; `kindOf` says more and costs more. */
-  isTerminal(event: ServerEvent): boolean;
+  /** Reads what an event means to its stream; `kindOf` does it once an event. */
+  classify(event: ServerEvent): EventKind;
 
   /** Whether a stream whose body ends cleanly behind this event is complete without a terminal event. */
   mayEndAt(event: ServerEvent): boolean;
@@ -54,7 +52,7 @@ export interface Wire {
   /** Reads usage out of a whole reply. */
   readReply(reply: JsonObject, usage: Usage): void;
 
-  /** Reads usage out of one event; answers whether the event exists only to report usage. */
+  /** Reads usage out of one event that is not `data`; returns true if the event exists only to report usage. */
   readEvent(event: ServerEvent, usage: Usage): boolean;
 
   /** Adds up the text that one event delivers, for streams whose usage never comes. */

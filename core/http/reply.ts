@@ -1,7 +1,7 @@
 import type { HttpResponse } from "uWebSockets.js";
 import { COMPLETE, type Outcome } from "../contract/call.ts";
 import type { Sink } from "../contract/plugin.ts";
-import type { Wire } from "../contract/protocol.ts";
+import { kindOf, type Wire } from "../contract/protocol.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
 import type { PlainResponse } from "../contract/routes/router.ts";
 import type { Log } from "../process/log.ts";
@@ -77,7 +77,7 @@ export class Reply implements Sink {
   }
 
   event(event: ServerEvent): void {
-    if (this.held.length > 0 || this.wire.isTerminal(event)) this.held.push(event.raw);
+    if (this.held.length > 0 || kindOf(event, this.wire) === "terminal") this.held.push(event.raw);
     else this.add(event.raw);
   }
 

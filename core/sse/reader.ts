@@ -8,6 +8,12 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 export const EVENT_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
+ * What an event means to its stream. `usage`: it reports usage and may deliver text too. `terminal`: the stream
+ * is complete with it. `error`: the upstream says that the stream failed. The last two may report usage as well.
+ */
+export type EventKind = "data" | "usage" | "terminal" | "error";
+
+/**
  * One block of a server-sent event stream.
  *
  * `raw` holds the bytes as they came, up to and including the blank line that ends the block, so that a
@@ -16,6 +22,8 @@ export const EVENT_BYTES_MAX = 32 * 1024 * 1024;
  */
 export class ServerEvent {
   readonly raw: Uint8Array;
+  /** Set once by the first reader that knows the protocol: `kindOf` of the contract. */
+  kind: EventKind | undefined;
   private readonly from: number;
   private scanned = false;
   private eventType: string | undefined = undefined;
@@ -23,9 +31,13 @@ export class ServerEvent {
   private dataTo = 0;
   private dataText: string | undefined = undefined;
 
-  /** `from` is where the first line starts in `raw`: 3 behind a byte order mark, else 0. */
-  constructor(raw: Uint8Array, from = 0) {
+  /**
+   * A plugin that makes an event of its own gives its `kind`. `from` is where the first line starts in `raw`: 3
+   * behind a byte order mark, else 0.
+   */
+  constructor(raw: Uint8Array, kind: EventKind | undefined = undefined, from = 0) {
     this.raw = raw;
+    this.kind = kind;
     this.from = from;
   }
 
@@ -201,7 +213,7 @@ export class SseReader {
     }
     const from = this.first && this.mark === 3 ? 3 : 0;
     this.first = false;
-    onEvent(new ServerEvent(raw, from));
+    onEvent(new ServerEvent(raw, undefined, from));
     return true;
   }
 

@@ -8,7 +8,7 @@ import {
 } from "../contract/call.ts";
 import type { Route } from "../contract/catalogue.ts";
 import type { Sink } from "../contract/plugin.ts";
-import type { Wire } from "../contract/protocol.ts";
+import { kindOf, type Wire } from "../contract/protocol.ts";
 import { type RefusalType, refuse } from "../contract/refusal.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
@@ -230,7 +230,7 @@ export class Exchange implements AttemptListener, Flow {
     if (this.over) return;
     this.beforeLast = this.last;
     this.last = event;
-    const kind = this.wire.kindOf(event);
+    const kind = kindOf(event, this.wire);
     if (kind === "error") this.told = true;
     this.sink.event(event);
     if (kind === "terminal" && !this.over) {

@@ -1,7 +1,8 @@
-import type { EventKind, Wire } from "../contract/protocol.ts";
+import type { Wire } from "../contract/protocol.ts";
 import { refuse } from "../contract/refusal.ts";
 import type { Usage } from "../contract/usage.ts";
 import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../process/json.ts";
+import type { EventKind } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
 import { readDetachedImages } from "./image-tokens.ts";
@@ -57,13 +58,13 @@ export const chat: Wire = {
   errorBody: openAiErrorBody,
   errorEvent: (refusal) => encodeEvent(undefined, openAiErrorBody(refusal)),
 
-  kindOf(event): EventKind {
-    if (chat.isTerminal(event)) return "terminal";
-    if (!hasObject(event.raw, ERROR)) return "data";
-    return objectOf(objectOf(parseJson(event.data))?.["error"]) ? "error" : "data";
+  classify(event): EventKind {
+    if (event.raw.length <= DONE_BYTES_MAX && event.data === "[DONE]") return "terminal";
+    if (hasObject(event.raw, ERROR)) {
+      if (objectOf(objectOf(parseJson(event.data))?.["error"])) return "error";
+    }
+    return hasObject(event.raw, USAGE) ? "usage" : "data";
   },
-
-  isTerminal: (event) => event.raw.length <= DONE_BYTES_MAX && event.data === "[DONE]",
 
   mayEndAt(event) {
     const data = objectOf(parseJson(event.data));

@@ -40,8 +40,7 @@ export const images: Wire = {
   askForUsage() {},
   errorBody: openAiErrorBody,
   errorEvent: (refusal) => encodeEvent(undefined, openAiErrorBody(refusal)),
-  kindOf: () => "data",
-  isTerminal: () => false,
+  classify: () => "data",
   mayEndAt: () => false,
 
   readReply(reply, usage) {

@@ -1,8 +1,8 @@
-import type { Delivered, EventKind, Wire } from "../contract/protocol.ts";
+import type { Delivered, Wire } from "../contract/protocol.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
 import type { Usage } from "../contract/usage.ts";
 import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../process/json.ts";
-import type { ServerEvent } from "../sse/reader.ts";
+import type { EventKind, ServerEvent } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
 import { countStrings, hasObject, startsWith } from "./scan.ts";
@@ -64,13 +64,17 @@ export const messages: Wire = {
       JSON.stringify({ type: "error", error: { type: refusal.type, message: refusal.message } }),
     ),
 
-  kindOf(event): EventKind {
+  classify(event): EventKind {
     if (startsWith(event.raw, BLOCK_EVENT)) return "data";
-    const type = typeOf(event);
-    return type === "message_stop" ? "terminal" : type === "error" ? "error" : "data";
+    switch (typeOf(event)) {
+      case "message_stop":
+        return "terminal";
+      case "error":
+        return "error";
+      default:
+        return hasObject(event.raw, USAGE) ? "usage" : "data";
+    }
   },
-
-  isTerminal: (event) => messages.kindOf(event) === "terminal",
 
   mayEndAt(event) {
     const delta = objectOf(objectOf(parseJson(event.data))?.["delta"]);
@@ -83,7 +87,7 @@ export const messages: Wire = {
   },
 
   readEvent(event, usage): boolean {
-    if (startsWith(event.raw, BLOCK_EVENT) || !hasObject(event.raw, USAGE)) return false;
+    if (!hasObject(event.raw, USAGE)) return false;
     const data = objectOf(parseJson(event.data));
     if (data?.["type"] === "message_start") {
       const reported = objectOf(objectOf(data["message"])?.["usage"]);

@@ -1,14 +1,15 @@
-import type { EventKind, Wire } from "../contract/protocol.ts";
+import type { Wire } from "../contract/protocol.ts";
 import { refuse } from "../contract/refusal.ts";
 import type { Usage } from "../contract/usage.ts";
 import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../process/json.ts";
-import type { ServerEvent } from "../sse/reader.ts";
+import type { EventKind, ServerEvent } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
 import { readDetachedImages } from "./image-tokens.ts";
 import { openAiErrorBody } from "./openai-error.ts";
-import { countStrings } from "./scan.ts";
+import { countStrings, hasObject } from "./scan.ts";
 
+const RESPONSE = Buffer.from('"response"');
 const DELTA = Buffer.from('"delta"');
 
 /** The Responses protocol: `POST /v1/responses`, forwarded unchanged. */
@@ -46,8 +47,9 @@ export const responses: Wire = {
       }),
     ),
 
-  kindOf(event): EventKind {
-    switch (typeOf(event)) {
+  classify(event): EventKind {
+    const type = typeOf(event);
+    switch (type) {
       case "response.completed":
       case "response.incomplete":
         return "terminal";
@@ -55,11 +57,10 @@ export const responses: Wire = {
       case "error":
         return "error";
       default:
-        return "data";
+        return !isOfPart(type) && hasObject(event.raw, RESPONSE) ? "usage" : "data";
     }
   },
 
-  isTerminal: (event) => responses.kindOf(event) === "terminal",
   mayEndAt: () => false,
 
   readReply(reply, usage) {
@@ -68,8 +69,6 @@ export const responses: Wire = {
   },
 
   readEvent(event, usage): boolean {
-    const type = event.type;
-    if (type?.startsWith("response.") && type.includes(".", "response.".length)) return false;
     const response = objectOf(objectOf(parseJson(event.data))?.["response"]);
     if (response) responses.readReply(response, usage);
     return false;
@@ -92,6 +91,12 @@ export const responses: Wire = {
     }
   },
 };
+
+/** Events about a part of the response have a second dot; the others carry it whole, with its usage. */
+function isOfPart(type: unknown): boolean {
+  const prefix = "response.";
+  return typeof type === "string" && type.startsWith(prefix) && type.includes(".", prefix.length);
+}
 
 function typeOf(event: ServerEvent): unknown {
   return event.type ?? objectOf(parseJson(event.data))?.["type"];

@@ -1,6 +1,6 @@
-import type { EventKind, Wire } from "../contract/protocol.ts";
+import { kindOf, type Wire } from "../contract/protocol.ts";
 import { countOf, objectOf, parseJson } from "../process/json.ts";
-import type { ServerEvent } from "../sse/reader.ts";
+import type { EventKind } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
 import { openAiErrorBody } from "./openai-error.ts";
@@ -24,19 +24,17 @@ export const speech: Wire = {
   errorBody: openAiErrorBody,
   errorEvent: (refusal) => encodeEvent(undefined, openAiErrorBody(refusal)),
 
-  kindOf(event): EventKind {
-    if (speech.isTerminal(event)) return "terminal";
+  classify(event): EventKind {
+    // Base64 holds no quotes, so audio cannot imitate the name.
+    if (asBuffer(event.raw).includes(DONE)) return "terminal";
     return hasObject(event.raw, ERROR) ? "error" : "data";
   },
-
-  // Base64 holds no quotes, so audio cannot imitate the name.
-  isTerminal: (event: ServerEvent) => asBuffer(event.raw).includes(DONE),
 
   mayEndAt: () => false,
   readReply() {},
 
   readEvent(event, usage): boolean {
-    if (!speech.isTerminal(event)) return false;
+    if (kindOf(event, speech) !== "terminal") return false;
     const reported = objectOf(objectOf(parseJson(event.data))?.["usage"]);
     if (!reported) return false;
     usage.inputTokens = countOf(reported["input_tokens"]) ?? 0;

@@ -1,6 +1,7 @@
 import {
   type Call,
   Delivered,
+  kindOf,
   type Outcome,
   type ServerEvent,
   type Sink,
@@ -47,9 +48,9 @@ export class EventMeter implements Sink {
   }
 
   event(event: ServerEvent): void {
-    const { call, delivered } = this;
-    const onlyUsage = this.wire.readEvent(event, this.usage);
-    this.wire.countDelta(event, delivered);
+    const { call, delivered, wire } = this;
+    const onlyUsage = kindOf(event, wire) !== "data" && wire.readEvent(event, this.usage);
+    wire.countDelta(event, delivered);
     if (delivered.any) {
       call.delivered = true;
       call.deliveredTokens = Math.ceil(textTokens(delivered, this.factors));

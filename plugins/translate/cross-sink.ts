@@ -14,6 +14,15 @@ import type { Translation } from "./translation.ts";
 const JSON_TYPE = ["content-type", "application/json"];
 const EVENT_STREAM_TYPE = ["content-type", "text/event-stream; charset=utf-8"];
 
+/** What a piece of the client's stream is to those who pass it on: classified here, once. */
+const KINDS = {
+  event: "data",
+  comment: "data",
+  usage: "usage",
+  terminal: "terminal",
+  error: "error",
+} as const;
+
 /** Brings an upstream's reply to a client that speaks the other protocol: streams, whole replies and errors. */
 export class CrossSink implements Sink, ClientStream {
   private readonly call: Call;
@@ -80,7 +89,7 @@ export class CrossSink implements Sink, ClientStream {
     }
     this.wroteAtMs = this.clock.monotonic();
     if (mark === "terminal" || mark === "error") this.closed = mark;
-    this.client.event(new ServerEvent(Buffer.from(event)));
+    this.client.event(new ServerEvent(Buffer.from(event), KINDS[mark]));
   }
 
   refuse(status: number, body: object): void {

@@ -3,9 +3,10 @@ import type { ChatError, MessagesError } from "./types.ts";
 
 /**
  * What a piece of a client's stream is to the gateway. `terminal` is the one event that tells the client its
- * answer is whole; it may be kept back until the call is paid. Nothing follows `terminal` or `error`.
+ * answer is whole; it may be kept back until the call is paid. `usage` reports usage. Nothing follows `terminal`
+ * or `error`.
  */
-export type Mark = "event" | "comment" | "terminal" | "error";
+export type Mark = "event" | "comment" | "usage" | "terminal" | "error";
 
 /** Where a translated stream goes. */
 export interface ClientStream {

@@ -123,7 +123,7 @@ export class ChatToMessagesStream implements StreamTranslator {
       stop_sequence: null,
       usage: toMessagesUsage(this.usage),
     };
-    this.write({ type: "message_start", message }, "event");
+    this.write({ type: "message_start", message }, "usage");
   }
 
   private delta(delta: JsonObject): void {
@@ -165,7 +165,7 @@ export class ChatToMessagesStream implements StreamTranslator {
       matched: this.matched,
     });
     const usage = toMessagesUsage(this.usage);
-    this.write({ type: "message_delta", delta: stop, usage }, "event");
+    this.write({ type: "message_delta", delta: stop, usage }, "usage");
     this.over = true;
     this.write({ type: "message_stop" }, "terminal");
   }

@@ -133,7 +133,7 @@ export class MessagesToChatStream implements StreamTranslator {
     const reason = finishReasonOf(this.stopReason, this.blocks.calls > 0);
     this.client.write(chunks.finish(reason), "event");
     const usage = chunks.usage(this.usage.toChat());
-    if (usage !== "") this.client.write(usage, "event");
+    if (usage !== "") this.client.write(usage, "usage");
     this.over = true;
     this.client.write(DONE, "terminal");
   }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Protocol } from "../../../core/contract/protocol.ts";
+import { kindOf, type Protocol, type Wire } from "../../../core/contract/protocol.ts";
 import { refuse } from "../../../core/contract/refusal.ts";
-import { ServerEvent, SseReader } from "../../../core/sse/reader.ts";
+import { type EventKind, ServerEvent, SseReader } from "../../../core/sse/reader.ts";
 import { wires } from "../../../core/wire/index.ts";
 
 const event = (text: string) => new ServerEvent(Buffer.from(text));
@@ -25,11 +25,14 @@ const delta: Record<"messages" | "chat" | "responses", (text: string) => string>
     `event: response.output_text.delta\ndata: ${JSON.stringify({ type: "response.output_text.delta", delta: text })}\n\n`,
 };
 
-const KINDS: readonly [Protocol, string, "data" | "terminal" | "error"][] = [
+const KINDS: readonly [Protocol, string, EventKind][] = [
   ["messages", 'event: message_stop\ndata: {"type":"message_stop"}\n\n', "terminal"],
   ["messages", 'data: {"type":"message_stop"}\n\n', "terminal"],
   ["messages", 'event: message_stop\r\ndata: {"type":"message_stop"}\r\n\r\n', "terminal"],
   ["messages", 'event: message_delta\ndata: {"type":"message_delta"}\n\n', "data"],
+  ["messages", 'event: message_start\ndata: {"message":{"usage":{"input_tokens":1}}}\n\n', "usage"],
+  ["messages", 'event: message_delta\ndata: {"usage":{"output_tokens":1}}\n\n', "usage"],
+  ["messages", 'data: {"type":"message_delta","usage": {"output_tokens":1}}\n\n', "usage"],
   ["messages", 'event: ping\ndata: {"type":"ping"}\n\n', "data"],
   ["messages", ": comment\n\n", "data"],
   ["messages", 'event: error\ndata: {"type":"error","error":{}}\n\n', "error"],
@@ -44,21 +47,28 @@ const KINDS: readonly [Protocol, string, "data" | "terminal" | "error"][] = [
   ["responses", 'data: {"type":"response.completed"}\n\n', "terminal"],
   ["responses", 'event: response.failed\ndata: {"type":"response.failed"}\n\n', "error"],
   ["responses", 'event: error\ndata: {"type":"error"}\n\n', "error"],
+  ["chat", 'data: {"choices":[],"usage":{"prompt_tokens":1}}\n\n', "usage"],
+  ["chat", 'data: {"choices":[],"usage":null}\n\n', "data"],
+  ["chat", 'data: {"error":{"message":"x"},"usage":{"prompt_tokens":1}}\n\n', "error"],
+  ["chat", 'data: {"choices":[{"delta":{"error":{}}}],"usage":{"prompt_tokens":1}}\n\n', "usage"],
   ["responses", 'event: response.created\ndata: {"type":"response.created"}\n\n', "data"],
+  ["responses", 'event: response.in_progress\ndata: {"response":{"usage":null}}\n\n', "usage"],
+  ["responses", 'event: response.output_item.done\ndata: {"response":{}}\n\n', "data"],
+  ["speech", 'data: {"type":"speech.audio.done","usage":{"input_tokens":1}}\n\n', "terminal"],
+  ["speech", 'data: {"type":"speech.audio.delta","audio":"AA"}\n\n', "data"],
 ];
 
 describe("the kind of an event", () => {
   for (const [protocol, text, kind] of KINDS) {
     it(`is ${kind}: ${protocol} ${JSON.stringify(text)}`, () => {
-      assert.equal(wires[protocol].kindOf(event(text)), kind);
-      assert.equal(wires[protocol].isTerminal(event(text)), kind === "terminal");
+      assert.equal(kindOf(event(text), wires[protocol]), kind);
     });
   }
 
   for (const protocol of ["messages", "chat", "responses"] as const) {
     it(`is data where content imitates an end or an error: ${protocol}`, () => {
       for (const text of IMITATIONS) {
-        assert.equal(wires[protocol].kindOf(event(delta[protocol](text))), "data", text);
+        assert.equal(kindOf(event(delta[protocol](text)), wires[protocol]), "data", text);
       }
     });
 
@@ -67,11 +77,27 @@ describe("the kind of an event", () => {
       const kinds: string[] = [];
       const reader = new SseReader();
       reader.push(Buffer.from(wires[protocol].errorEvent(refusal)), (each) => {
-        kinds.push(wires[protocol].kindOf(each));
+        kinds.push(kindOf(each, wires[protocol]));
       });
       assert.deepEqual(kinds, ["error"]);
     });
   }
+
+  it("is read once, whoever asks for it later", () => {
+    let asked = 0;
+    const counting: Wire = {
+      ...wires.chat,
+      classify(given) {
+        asked++;
+        return wires.chat.classify(given);
+      },
+    };
+    const done = event("data: [DONE]\n\n");
+    assert.deepEqual([kindOf(done, counting), kindOf(done, counting)], ["terminal", "terminal"]);
+    assert.equal(asked, 1);
+    assert.equal(kindOf(new ServerEvent(Buffer.from("data: x\n\n"), "usage"), counting), "usage");
+    assert.equal(asked, 1);
+  });
 
   it("lets a stream end without a terminal event only behind the reason for its end", () => {
     const stop = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n';

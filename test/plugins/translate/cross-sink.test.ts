@@ -3,8 +3,10 @@ import { describe, it } from "node:test";
 import { COMPLETE, type Outcome } from "../../../core/contract/call.ts";
 import { endpoints } from "../../../core/contract/endpoint.ts";
 import { chatProfile } from "../../../core/contract/profile.ts";
+import { kindOf } from "../../../core/contract/protocol.ts";
 import { refuse } from "../../../core/contract/refusal.ts";
 import { ServerEvent } from "../../../core/sse/reader.ts";
+import { wires } from "../../../core/wire/index.ts";
 import { ChatToMessagesStream } from "../../../plugins/translate/chat-to-messages/stream.ts";
 import { CrossSink } from "../../../plugins/translate/cross-sink.ts";
 import { messagesContext } from "../../../plugins/translate/messages-to-chat/request.ts";
@@ -34,6 +36,8 @@ function open() {
         seen.status = status;
       },
       event: (event) => {
+        const sameBytes = new ServerEvent(event.raw);
+        assert.equal(event.kind, kindOf(sameBytes, wires.messages), String(event.raw));
         seen.text += Buffer.from(event.raw).toString();
       },
       data: (bytes) => {

@@ -401,7 +401,7 @@ describe("Messages streams: nothing waits without need", () => {
     stream.end("reset");
     assert.deepEqual(
       recorder.written.map(({ mark }) => mark),
-      ["event", "event", "event", "comment", "event", "event", "terminal"],
+      ["usage", "event", "event", "comment", "event", "usage", "terminal"],
     );
     assert.match(recorder.written[3]?.text ?? "", /^event: ping\n/);
     assert.match(recorder.written.at(-1)?.text ?? "", /^event: message_stop\n/);

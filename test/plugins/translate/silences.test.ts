@@ -4,7 +4,9 @@ import { COMPLETE, type Outcome } from "../../../core/contract/call.ts";
 import { endpoints } from "../../../core/contract/endpoint.ts";
 import type { Sink } from "../../../core/contract/plugin.ts";
 import { chatProfile, messagesProfile } from "../../../core/contract/profile.ts";
+import { kindOf } from "../../../core/contract/protocol.ts";
 import { ServerEvent } from "../../../core/sse/reader.ts";
+import { wires } from "../../../core/wire/index.ts";
 import { chatToMessagesRequest } from "../../../plugins/translate/chat-to-messages/request.ts";
 import { ChatToMessagesStream } from "../../../plugins/translate/chat-to-messages/stream.ts";
 import { CrossSink } from "../../../plugins/translate/cross-sink.ts";
@@ -20,8 +22,14 @@ const COMMENT = ": ping\n\n";
 class Client implements Sink {
   text = "";
   outcome: Outcome | undefined;
+  private readonly protocol: "messages" | "chat";
+  constructor(protocol: "messages" | "chat") {
+    this.protocol = protocol;
+  }
   head(): void {}
   event(event: ServerEvent): void {
+    const sameBytes = new ServerEvent(event.raw);
+    assert.equal(event.kind, kindOf(sameBytes, wires[this.protocol]), String(event.raw));
     this.text += Buffer.from(event.raw).toString();
   }
   data(): void {}
@@ -37,7 +45,7 @@ function open(protocol: "messages" | "chat", clock: { ms: number }) {
   const call = newCall(endpoint);
   let flushes = 0;
   call.flow = { pause() {}, resume() {}, flush: () => flushes++, cut() {} };
-  const client = new Client();
+  const client = new Client(protocol);
   const request = {
     model: "m",
     max_tokens: 9,
