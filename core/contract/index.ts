@@ -5,6 +5,7 @@ export {
   arrayOf,
   countOf,
   isObject,
+  JSON_LEVELS_MAX,
   type JsonObject,
   objectOf,
   parseJson,

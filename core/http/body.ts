@@ -2,15 +2,13 @@ import { getParts, type HttpResponse } from "uWebSockets.js";
 import { isUtf8 } from "node:buffer";
 import type { FormPart } from "../contract/call.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
-import { isObject, type JsonObject, nestsDeeperThan } from "../process/json.ts";
+import { isObject, JSON_LEVELS_MAX, type JsonObject, nestsDeeperThan } from "../process/json.ts";
 
 /** Text fields of a form are short; whatever is longer is a file. */
 const FIELD_BYTES_MAX = 1_048_576;
 
-/** Deeper JSON than any client writes; it would overflow the stack of whoever walks it by recursion. */
-const LEVELS_MAX = 200;
-/** A text this short cannot nest deep enough to harm anybody: no need to look. */
-const HARMLESS_BYTES_MAX = 2_048;
+/** JSON this short cannot nest deeper: each level takes two brackets. */
+const SHALLOW_BYTES_MAX = 2 * JSON_LEVELS_MAX;
 
 export function bodyTooLarge(bytesMax: number): Refusal {
   const megabytes = bytesMax / 1_048_576;
@@ -105,7 +103,7 @@ const NOTHING = Buffer.alloc(0);
 /** A body of JSON as an object, or the 400 that says what is wrong with it. */
 export function parseJsonBody(bytes: Buffer): JsonObject | Refusal {
   if (!isUtf8(bytes)) return refuse.badRequest("The request body is not UTF-8.");
-  if (bytes.length > HARMLESS_BYTES_MAX && nestsDeeperThan(LEVELS_MAX, bytes)) {
+  if (bytes.length > SHALLOW_BYTES_MAX && nestsDeeperThan(JSON_LEVELS_MAX, bytes)) {
     return refuse.badRequest("The request body is nested too deeply.");
   }
   let value: unknown;

@@ -30,6 +30,12 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/**
+ * Deepest nesting of lists and objects that the gateway takes. Deeper JSON than any client writes; it would
+ * overflow the stack of what walks or writes it by recursion. Requests are checked once, before they are parsed.
+ */
+export const JSON_LEVELS_MAX = 200;
+
 const QUOTE = 34;
 const BACKSLASH = 92;
 

@@ -22,16 +22,14 @@ export interface Contents {
   items: number;
 }
 
-/** Deeper JSON than any client writes; it would overflow the stack of whoever serialises it. */
-const DEPTH_MAX = 200;
 const TOKENS_PER_ITEM = 5;
 const NOT_READ = new Set(["model", "stream", "stream_options", "metadata", "user"]);
 
 /**
  * Walks a request once and adds up its text, names included, with base64 counted as the image or document
- * that it is. Undefined where it is nested too deeply to be served.
+ * that it is.
  */
-export function contentsOf(body: JsonObject): Contents | undefined {
+export function contentsOf(body: JsonObject): Contents {
   const contents: Contents = {
     text: new Delivered(),
     densityTokens: 0,
@@ -47,8 +45,7 @@ export function contentsOf(body: JsonObject): Contents | undefined {
       level.push(value);
     }
   }
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > DEPTH_MAX) return undefined;
+  while (level.length > 0) {
     const below: unknown[] = [];
     for (const value of level) visit(value, contents, below);
     level = below;

@@ -1,11 +1,4 @@
-import {
-  type Plugin,
-  refuse,
-  type Services,
-  type Sink,
-  Usage,
-  v,
-} from "../../core/contract/index.ts";
+import { type Plugin, type Services, type Sink, Usage, v } from "../../core/contract/index.ts";
 import { contentsOf, type Factors, tokensOf } from "./bound.ts";
 import { addCountTokensRoute } from "./count-tokens.ts";
 import { EventMeter } from "./event-meter.ts";
@@ -61,7 +54,6 @@ export default function meter(services: Services, settings: Settings): Plugin {
       const { upstream, model } = call;
       if (!upstream?.body || !model) return undefined;
       const contents = contentsOf(upstream.body);
-      if (!contents) return refuse.badRequest("The request body is nested too deeply.");
       // Images and speech are not priced by the token, so theirs are recorded where reported, never guessed.
       if (model.standard === "messages" || model.standard === "chat") {
         const most = model.contextWindow ?? Number.POSITIVE_INFINITY;

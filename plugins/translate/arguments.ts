@@ -1,5 +1,9 @@
-import { isObject, type JsonObject, parseJson } from "../../core/contract/index.ts";
-import { isShallow } from "./notes.ts";
+import {
+  isObject,
+  JSON_LEVELS_MAX,
+  type JsonObject,
+  parseJson,
+} from "../../core/contract/index.ts";
 
 /** Arguments of a call that cannot be read travel under this key: the tool itself then refuses them. */
 const RAW = "_raw_arguments";
@@ -40,6 +44,26 @@ export function argumentsText(args: unknown): string {
 function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   return isShallow(value) ? JSON.stringify(value) : "";
+}
+
+/**
+ * Whether a value can be written out by recursion; walks it without. For what core has not checked: an upstream's
+ * answers, and JSON that is the text of a string.
+ */
+function isShallow(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > JSON_LEVELS_MAX) return false;
+    const next: unknown[] = [];
+    for (const item of level) {
+      if (typeof item !== "object" || item === null) continue;
+      for (const child of Object.values(item)) {
+        if (typeof child === "object" && child !== null) next.push(child);
+      }
+    }
+    level = next;
+  }
+  return true;
 }
 
 const OPEN_BRACE = 0x7b;

@@ -21,9 +21,6 @@ export type Translated<Body, Context> =
     }
   | { readonly ok: false; readonly reject: Reject };
 
-/** Deeper values cannot be walked or written out again without exhausting the stack. */
-const NESTING_MAX = 500;
-
 const DROPPED_NAMES_MAX = 32;
 const HEADER_SAFE = /^[A-Za-z0-9_.-]{1,64}$/;
 
@@ -112,20 +109,6 @@ export class Notes {
     return value;
   }
 
-  /** An optional object that travels on as it is: a schema, an input, a mark. */
-  verbatim(object: JsonObject, key: string, path: string): JsonObject | undefined {
-    const value = object[key];
-    if (value === undefined || value === null) return undefined;
-    return this.shallow(this.element(value, path), path);
-  }
-
-  /** Anything that will be written out again must not be so deep that writing it fails. */
-  shallow<T>(value: T, path: string): T | undefined {
-    if (isShallow(value)) return value;
-    this.invalid(path, `must not be nested deeper than ${NESTING_MAX} levels`);
-    return undefined;
-  }
-
   private reject(path: string, why: string, code: Reject["code"]): void {
     const param = /^[A-Za-z0-9_]*/.exec(path)?.[0] ?? "";
     this.rejected ??= {
@@ -134,21 +117,4 @@ export class Notes {
       code,
     };
   }
-}
-
-/** Whether a value can be walked and written by recursion. Walks it without recursion itself. */
-export function isShallow(value: unknown): boolean {
-  let level: unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > NESTING_MAX) return false;
-    const next: unknown[] = [];
-    for (const item of level) {
-      if (typeof item !== "object" || item === null) continue;
-      for (const child of Object.values(item)) {
-        if (typeof child === "object" && child !== null) next.push(child);
-      }
-    }
-    level = next;
-  }
-  return true;
 }

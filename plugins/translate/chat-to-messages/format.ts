@@ -52,7 +52,7 @@ function addSchema(
 ): void {
   const { notes } = scope;
   const path = "response_format.json_schema";
-  const schema = given && notes.verbatim(given, "schema", `${path}.schema`);
+  const schema = given && notes.object(given, "schema", `${path}.schema`);
   if (!schema) {
     notes.invalid(`${path}.schema`, "must be an object");
     return;

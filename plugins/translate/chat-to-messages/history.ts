@@ -105,7 +105,7 @@ export class History {
       const id = `call_fn_${at}`;
       const name = notes.requiredString(legacy, "name", `${path}.function_call.name`);
       this.legacy = id;
-      blocks.push(this.use(id, name, this.input(legacy, `${path}.function_call`)));
+      blocks.push(this.use(id, name, inputOf(legacy["arguments"])));
     }
     this.marked(blocks, message, path);
     this.push("assistant", blocks);
@@ -116,8 +116,7 @@ export class History {
     const given = this.scope.notes.array(message, "thinking_blocks", `${path}.thinking_blocks`);
     const kept = (given ?? []).flatMap((item, at) => {
       const where = `${path}.thinking_blocks`;
-      const element = this.scope.notes.element(item, `${where}[${at}]`);
-      const given = this.scope.notes.shallow(element, `${where}[${at}]`);
+      const given = this.scope.notes.element(item, `${where}[${at}]`);
       const block = given && withoutNulls(given);
       return block && isVerifiable(block) ? [block] : [];
     });
@@ -146,11 +145,7 @@ export class History {
     const called = notes.element(call["function"], `${path}.function`);
     if (!called) return undefined;
     const name = notes.requiredString(called, "name", `${path}.function.name`);
-    return this.use(id, name, this.input(called, `${path}.function`));
-  }
-
-  private input(called: JsonObject, path: string): JsonObject {
-    return inputOf(this.scope.notes.shallow(called["arguments"], `${path}.arguments`));
+    return this.use(id, name, inputOf(called["arguments"]));
   }
 
   private use(raw: string, clientName: string, input: JsonObject): MessagesToolUse {

@@ -18,7 +18,7 @@ export function mark<T extends Marked>(to: T, from: JsonObject, path: string, sc
 }
 
 export function markOf(from: JsonObject, path: string, scope: Scope): JsonObject | undefined {
-  const found = scope.notes.verbatim(from, "cache_control", `${path}.cache_control`);
+  const found = scope.notes.object(from, "cache_control", `${path}.cache_control`);
   if (found) return withoutNulls(found);
   const breakpoint = from["prompt_cache_breakpoint"];
   return breakpoint === undefined || breakpoint === null ? undefined : { type: "ephemeral" };

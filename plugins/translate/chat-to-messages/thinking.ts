@@ -39,7 +39,7 @@ export function addThinking(
   scope: Scope,
 ): void {
   const effort = effortOf(body, scope);
-  const given = scope.notes.verbatim(body, "thinking", "thinking");
+  const given = scope.notes.object(body, "thinking", "thinking");
   const { profile } = scope;
   if (profile.thinking === "none") {
     if (given) scope.notes.drop("thinking");

@@ -88,7 +88,7 @@ function toolOf(item: unknown, path: string, scope: Scope): MessagesTool[] {
 
 function functionTool(definition: JsonObject, path: string, scope: Scope): MessagesTool {
   const { notes } = scope;
-  const schema = notes.verbatim(definition, "parameters", `${path}.parameters`) ?? {};
+  const schema = notes.object(definition, "parameters", `${path}.parameters`) ?? {};
   const empty = Object.keys(schema).length === 0;
   const tool: MessagesTool = {
     name: scope.names.forMessages(notes.requiredString(definition, "name", `${path}.name`)),

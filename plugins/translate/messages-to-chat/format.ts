@@ -17,7 +17,7 @@ export function addFormat(body: JsonObject, request: ChatRequest, scope: Scope):
     notes.unsupported(`${path}.type`, 'only "json_schema" can be translated');
     return;
   }
-  const schema = notes.verbatim(given, "schema", `${path}.schema`);
+  const schema = notes.object(given, "schema", `${path}.schema`);
   if (!schema) {
     notes.invalid(`${path}.schema`, "must be an object");
     return;

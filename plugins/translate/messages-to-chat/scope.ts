@@ -17,7 +17,7 @@ export function mark<T extends Marked>(to: T, from: JsonObject, path: string, sc
     scope.notes.drop("cache_control");
     return to;
   }
-  const cacheControl = scope.notes.verbatim(from, "cache_control", `${path}.cache_control`);
+  const cacheControl = scope.notes.object(from, "cache_control", `${path}.cache_control`);
   if (cacheControl) to.cache_control = cacheControl;
   return to;
 }

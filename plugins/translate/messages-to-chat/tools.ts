@@ -41,7 +41,7 @@ function translateTool(item: unknown, path: string, scope: Scope): ChatTool[] {
     else notes.unsupported(`${path}.type`, "only custom tools can be translated");
     return [];
   }
-  const schema = notes.verbatim(tool, "input_schema", `${path}.input_schema`);
+  const schema = notes.object(tool, "input_schema", `${path}.input_schema`);
   const definition: ChatTool["function"] = {
     name: names.forChat(notes.requiredString(tool, "name", `${path}.name`), profile.tool_name_max),
   };

@@ -175,7 +175,7 @@ export class Turns {
     const { notes, names, profile } = this.scope;
     const id = notes.requiredString(block, "id", `${path}.id`);
     const name = notes.requiredString(block, "name", `${path}.name`);
-    const input = notes.verbatim(block, "input", `${path}.input`);
+    const input = notes.object(block, "input", `${path}.input`);
     if (this.open.has(id)) notes.invalid(`${path}.id`, "is the id of two calls");
     this.open.add(id);
     return {
