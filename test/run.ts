@@ -21,6 +21,8 @@ const ONCE = [
   ...[
     "bench/",
     "chaos/",
+    "core/accounts/embedded",
+    "core/accounts/postgres",
     "core/redis/",
     "core/money/redis/",
     "core/money/ledger/",

@@ -1,15 +1,15 @@
-import type { Account } from "../contract/accounts.ts";
-import type { Sql } from "../database/client.ts";
+import type { Account, NewAccountResult } from "../contract/accounts.ts";
+import type { Database } from "../contract/database.ts";
 
-const SELECT = `
+export const SELECT_ACCOUNT = `
   select id, email, status, discount_bps as "discountBps", created_at as "createdAt" from accounts`;
 
-/** An account and its empty wallet; `email_taken` where another has the address, in any case of letters. */
+/** An account and its empty wallet in one statement, so that no account is without one. */
 export async function createAccount(
-  sql: Sql,
-  account: { id: string; email: string },
-): Promise<"created" | "email_taken"> {
-  const created = await sql.query(
+  database: Database,
+  account: { readonly id: string; readonly email: string },
+): Promise<NewAccountResult> {
+  const created = await database.query(
     `with account as (
       insert into accounts (id, email) values ($1, $2)
       on conflict (lower(email)) do nothing
@@ -21,37 +21,57 @@ export async function createAccount(
   return created.length === 1 ? "created" : "email_taken";
 }
 
-/** All accounts, oldest first. */
-export function accounts(sql: Sql): Promise<Account[]> {
-  return sql.query(`${SELECT} order by created_at, id`);
+export async function accountById(database: Database, id: string): Promise<Account | undefined> {
+  const [found] = await database.query<Account>(`${SELECT_ACCOUNT} where id = $1`, [id]);
+  return found;
 }
 
+export async function accountByEmail(
+  database: Database,
+  email: string,
+): Promise<Account | undefined> {
+  const [found] = await database.query<Account>(
+    `${SELECT_ACCOUNT} where lower(email) = lower($1)`,
+    [email],
+  );
+  return found;
+}
+
+/** The ids of its active keys; undefined if there is no such account. */
 export async function setAccountStatus(
-  sql: Sql,
+  database: Database,
   id: string,
   status: Account["status"],
 ): Promise<string[] | undefined> {
   const set = "update accounts set status = $2 where id = $1 returning id";
-  if ((await sql.query(set, [id, status])).length === 0) return undefined;
-  const keys = await sql.query<{ id: string }>(
+  if ((await database.query(set, [id, status])).length === 0) return undefined;
+  const keys = await database.query<{ id: string }>(
     "select id from api_keys where account_id = $1 and status = 'active'",
     [id],
   );
   return keys.map((key) => key.id);
 }
 
-/** By the database's clock alone: see the triggers in the migrations. */
-export async function changedAccounts(sql: Sql, withinMs: number): Promise<string[]> {
-  const rows = await sql.query<{ id: string }>(
+/** False if there is no such account. */
+export async function setAccountDiscount(
+  database: Database,
+  id: string,
+  discountBps: number,
+): Promise<boolean> {
+  const set = "update accounts set discount_bps = $2 where id = $1 returning id";
+  return (await database.query(set, [id, discountBps])).length > 0;
+}
+
+/**
+ * Accounts that changed within so long, or a key of which did. By the database's clock alone: see the triggers in
+ * the migrations.
+ */
+export async function changedAccounts(database: Database, withinMs: number): Promise<string[]> {
+  const rows = await database.query<{ id: string }>(
     `select id from accounts where changed_at > now() - make_interval(secs => $1)
     union
     select account_id from api_keys where changed_at > now() - make_interval(secs => $1)`,
     [withinMs / 1000],
   );
   return rows.map(({ id }) => id);
-}
-
-export async function account(sql: Sql, id: string): Promise<Account | undefined> {
-  const [found] = await sql.query<Account>(`${SELECT} where id = $1`, [id]);
-  return found;
 }

@@ -1,12 +1,14 @@
-import type { Keys } from "../contract/accounts.ts";
-import type { Ledger } from "../contract/ledger.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import { Pulse } from "../process/periodic.ts";
+import type { KnownKeys } from "./accounts.ts";
 
 const PAUSE_MS = 1_000;
 /** A change counts from its statement, but can be seen only from its commit, which comes a little later. */
 const COMMIT_MS_MAX = 5_000;
+
+/** The accounts that changed within so long, or a key of which did. */
+type ChangedAccounts = (withinMs: number) => Promise<string[]>;
 
 /**
  * Looks every second for accounts and keys that another process has changed (suspended, revoked, another discount
@@ -14,16 +16,16 @@ const COMMIT_MS_MAX = 5_000;
  */
 export class KeyChanges {
   private readonly pulse: Pulse;
-  private readonly ledger: Ledger;
-  private readonly keys: Keys;
+  private readonly changed: ChangedAccounts;
+  private readonly known: KnownKeys;
   private readonly clock: Clock;
   private readonly log: Log;
   private lookedAtMs: number;
   private isBlind = false;
 
-  constructor(ledger: Ledger, keys: Keys, clock: Clock, log: Log) {
-    this.ledger = ledger;
-    this.keys = keys;
+  constructor(changed: ChangedAccounts, known: KnownKeys, clock: Clock, log: Log) {
+    this.changed = changed;
+    this.known = known;
     this.clock = clock;
     this.log = log;
     this.lookedAtMs = clock.monotonic();
@@ -41,8 +43,8 @@ export class KeyChanges {
   private async look(): Promise<number> {
     const nowMs = this.clock.monotonic();
     try {
-      const accounts = await this.ledger.changedAccounts(nowMs - this.lookedAtMs + COMMIT_MS_MAX);
-      for (const accountId of accounts) this.keys.forgetAccount(accountId);
+      const accounts = await this.changed(nowMs - this.lookedAtMs + COMMIT_MS_MAX);
+      for (const accountId of accounts) this.known.forgetAccount(accountId);
       this.lookedAtMs = nowMs;
       this.isBlind = false;
     } catch (error) {

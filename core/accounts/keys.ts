@@ -1,8 +1,8 @@
 import { hash, randomBytes } from "node:crypto";
 import {
-  type Account,
   type CallerKey,
   KEY_PREFIX,
+  KEY_SHOWN_CHARACTERS,
   type KeyRecord,
   type KeySealer,
   type Keys,
@@ -10,12 +10,13 @@ import {
 } from "../contract/accounts.ts";
 import type { DiscountSource } from "../contract/discount.ts";
 import type { HotStore } from "../contract/hold-store.ts";
-import type { Ledger } from "../contract/ledger.ts";
 import type { Clock } from "../process/clock.ts";
 import { newId } from "../process/id.ts";
 import type { Log } from "../process/log.ts";
 import { QuietLog } from "../process/throttled-log.ts";
 import { isLate } from "../process/timeout.ts";
+import type { KnownKeys } from "./accounts.ts";
+import type { KeyRows } from "./key-rows.ts";
 
 /** A key of the ledger is read again after this long, in the background. */
 const FRESH_MS = 30_000;
@@ -28,7 +29,6 @@ const READ_TIMEOUT_MS = 1_000;
 const CACHE_ENTRIES_MAX = 100_000;
 
 const KEY_RANDOM_BYTES = 30;
-const SHOWN_CHARACTERS = 10;
 
 interface Cached {
   key: CallerKey | undefined;
@@ -37,8 +37,8 @@ interface Cached {
 }
 
 /** API keys: made, looked up by their SHA-256, revoked at once. */
-export class CachedKeys implements Keys {
-  private readonly ledger: Ledger;
+export class CachedKeys implements Keys, KnownKeys {
+  private readonly rows: KeyRows;
   private readonly hot: HotStore;
   private readonly clock: Clock;
   private readonly log: QuietLog;
@@ -49,8 +49,8 @@ export class CachedKeys implements Keys {
   /** By the name of the plugin that grants them; asked whenever a key is read. */
   readonly discountSources = new Map<string, DiscountSource>();
 
-  constructor(ledger: Ledger, hot: HotStore, clock: Clock, log: Log) {
-    this.ledger = ledger;
+  constructor(rows: KeyRows, hot: HotStore, clock: Clock, log: Log) {
+    this.rows = rows;
     this.hot = hot;
     this.clock = clock;
     this.log = new QuietLog(log);
@@ -74,9 +74,9 @@ export class CachedKeys implements Keys {
 
   async create(accountId: string, name: string, activeKeysMax: number): Promise<NewKeyResult> {
     const secret = KEY_PREFIX + randomBytes(KEY_RANDOM_BYTES).toString("base64url");
-    const prefix = secret.slice(0, SHOWN_CHARACTERS);
+    const prefix = secret.slice(0, KEY_SHOWN_CHARACTERS);
     const id = newId(this.clock.now());
-    const result = await this.ledger.createKey({
+    const result = await this.rows.create({
       id,
       accountId,
       name,
@@ -90,27 +90,11 @@ export class CachedKeys implements Keys {
 
   /** From the moment this resolves the key is refused everywhere. False where there is no such key. */
   async revoke(keyId: string): Promise<boolean> {
-    const key = await this.ledger.revokeKey(keyId);
+    const key = await this.rows.revoke(keyId);
     if (!key) return false;
     // First what cannot fail: while the hot store is away, this process at least knows.
     this.cache.delete(key.hash.toString("hex"));
     await this.hot.revoke(keyId);
-    return true;
-  }
-
-  /**
-   * Suspends an account or takes it back. From the moment this resolves no call of a suspended one gets a hold,
-   * in any process. False where there is no such account.
-   */
-  async setAccountStatus(accountId: string, status: Account["status"]): Promise<boolean> {
-    const keyIds = await this.ledger.setAccountStatus(accountId, status);
-    if (!keyIds) return false;
-    this.forgetAccount(accountId);
-    // All at once: what a hot store that is away could not be told of, it is told when it is back.
-    const { hot } = this;
-    const mark = (keyId: string) =>
-      status === "suspended" ? hot.revoke(keyId) : hot.restore(keyId);
-    await Promise.all(keyIds.map(mark));
     return true;
   }
 
@@ -177,7 +161,7 @@ export class CachedKeys implements Keys {
 
   /** The credits are counted before the discounts are looked up, so these are never the older ones. */
   private async readKey(name: string): Promise<CallerKey | undefined> {
-    const key = await this.ledger.keyByHash(Buffer.from(name, "hex"));
+    const key = await this.rows.byHash(Buffer.from(name, "hex"));
     if (key === undefined) return undefined;
     const sources = [...this.discountSources.values()];
     const earned = await Promise.all(sources.map((source) => source(key.accountId)));

@@ -1,6 +1,4 @@
-import { KeyChanges } from "../accounts/key-changes.ts";
-import { CachedKeys } from "../accounts/keys.ts";
-import { AuditTrail } from "../accounts/operator-actions.ts";
+import { openAccounts } from "../accounts/index.ts";
 import type { Config } from "../contract/config.ts";
 import { noCustomers } from "../contract/customers.ts";
 import { endpoints } from "../contract/endpoint.ts";
@@ -19,6 +17,7 @@ import { Pipeline } from "../http/pipeline.ts";
 import type { Runtime } from "../http/runtime.ts";
 import { Server } from "../http/server.ts";
 import { Drainer } from "../money/committer.ts";
+import { usageBooksOf } from "../money/ledger/usage-books.ts";
 import { StoredWallets } from "../money/wallets.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
 import type { LineLog, Log } from "../process/log.ts";
@@ -67,8 +66,7 @@ export async function boot(
   await hot.start();
   const wallets = new StoredWallets({ hot, ledger });
   await wallets.start();
-  const keys = new CachedKeys(ledger, hot, clock, log);
-  const keyChanges = new KeyChanges(ledger, keys, clock, log);
+  const { accounts, keys, operatorActions, keyChanges } = openAccounts(database, hot, clock, log);
   // An embedded ledger belongs to this process alone.
   if (config.stores.ledger !== "embedded") keyChanges.start();
   let openCalls = new OpenCalls();
@@ -89,8 +87,10 @@ export async function boot(
     clock,
     log,
     ledger,
+    usage: usageBooksOf(database),
     database,
-    operatorActions: new AuditTrail(database),
+    accounts,
+    operatorActions,
     hot,
     wallets,
     keys,

@@ -2,6 +2,8 @@ import type { Discount, DiscountSource } from "./discount.ts";
 
 /** Keys begin with this, so that scanners for leaked secrets recognise them. */
 export const KEY_PREFIX = "tg-";
+/** The first characters of a key, which are kept in the clear. */
+export const KEY_SHOWN_CHARACTERS = 10;
 
 export interface Account {
   readonly id: string;
@@ -10,6 +12,14 @@ export interface Account {
   /** 100 = 1%. */
   readonly discountBps: number;
   readonly createdAt: Date;
+}
+
+export interface AccountSearch {
+  /** Part of an e-mail address, the id of an account or a key, or the first characters of a key. */
+  readonly query?: string | undefined;
+  /** The last account of the page before. */
+  readonly after?: string | undefined;
+  readonly limit: number;
 }
 
 export interface NewKey {
@@ -30,6 +40,64 @@ export interface SealedKey {
   readonly sealed: Uint8Array;
   readonly sealedBy: string;
 }
+
+/** An encrypted key, with what the encryption is bound to. */
+export interface SealedKeyRecord extends SealedKey {
+  readonly keyId: string;
+  readonly accountId: string;
+}
+
+/** A key as its owner and operators see it. */
+export interface AccountKey {
+  readonly id: string;
+  readonly name: string;
+  readonly prefix: string;
+  readonly status: "active" | "revoked";
+  /** Calls per minute; null: the configured default, 0: not limited. */
+  readonly requestsPerMinute: number | null;
+  readonly createdAt: Date;
+  readonly revokedAt: Date | null;
+  /** True if its text is kept, sealed. */
+  readonly isSealed: boolean;
+}
+
+/**
+ * Accounts and the records of their keys. A change is in force in this process once it resolves, and in the others a
+ * few seconds later. A text that is no id finds nothing.
+ */
+export interface Accounts {
+  /** Creates an account and its empty wallet. */
+  create(account: { readonly id: string; readonly email: string }): Promise<NewAccountResult>;
+  find(id: string): Promise<Account | undefined>;
+  /** In any case of letters. */
+  findByEmail(email: string): Promise<Account | undefined>;
+  /** Oldest first. */
+  search(search: AccountSearch): Promise<Account[]>;
+
+  /**
+   * Suspends an account or reactivates it. Once this resolves, no process gives a suspended account a hold.
+   * False if there is no such account.
+   */
+  setStatus(id: string, status: Account["status"]): Promise<boolean>;
+  /** In basis points. False if there is no such account. */
+  setDiscount(id: string, discountBps: number): Promise<boolean>;
+
+  /** All keys of an account, oldest first. */
+  keys(accountId: string): Promise<AccountKey[]>;
+  /** Its active keys, then at most `revokedMax` revoked ones; each kind newest first. */
+  latestKeys(accountId: string, revokedMax: number): Promise<AccountKey[]>;
+  /** In calls per minute; null: the configured default, 0: not limited. False if there is no such key. */
+  setKeyLimit(keyId: string, requestsPerMinute: number | null): Promise<boolean>;
+
+  /** The sealed text of a key of this account; `unsealed` if none was kept, undefined if there is no such key. */
+  sealedKey(accountId: string, keyId: string): Promise<SealedKeyRecord | "unsealed" | undefined>;
+  /** Keys sealed by any master key but this one, ordered by id, after the id `after`. */
+  keysSealedByOthers(masterKey: string, after: string | undefined): Promise<SealedKeyRecord[]>;
+  /** Replaces the sealed text of a key if `sealedBy` still seals it; false otherwise. */
+  resealKey(keyId: string, sealedBy: string, next: SealedKey): Promise<boolean>;
+}
+
+export type NewAccountResult = "created" | "email_taken";
 
 /** A key as authentication needs it, with what it needs of its account. */
 export interface KeyRecord {
@@ -80,18 +148,9 @@ export interface Keys {
   /** Once this resolves, every process refuses the key. False if there is no such key. */
   revoke(keyId: string): Promise<boolean>;
 
-  /**
-   * Suspends an account or reactivates it. Once this resolves, no process gives a suspended account a hold.
-   * False if there is no such account.
-   */
-  setAccountStatus(accountId: string, status: Account["status"]): Promise<boolean>;
-
   /** Why the hold store has refused a key: its record, read from the ledger again. */
   refused(key: KeyRecord): Promise<CallerKey | undefined>;
 
   /** The key as it is after a credit that came since it was read; as it was if the ledger is too slow. */
   renew(key: CallerKey): Promise<CallerKey>;
-
-  /** Drops what is cached of an account's keys: its discount or status has changed. */
-  forgetAccount(accountId: string): void;
 }

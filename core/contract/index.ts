@@ -18,11 +18,16 @@ export { QuietLog } from "../process/throttled-log.ts";
 export { ServerEvent } from "../sse/reader.ts";
 export { encodeComment, encodeEvent } from "../sse/writer.ts";
 export {
+  type Account,
+  type AccountKey,
+  type AccountSearch,
+  type Accounts,
   type CallerKey,
   KEY_PREFIX,
   type KeySealer,
   type Keys,
   type SealedKey,
+  type SealedKeyRecord,
 } from "./accounts.ts";
 export {
   BASIS_POINTS,
@@ -91,4 +96,5 @@ export {
 } from "./routes/router.ts";
 export type { CallsInFlight, Services } from "./services.ts";
 export { Usage } from "./usage.ts";
+export type { KeyUsage, UsageBooks } from "./usage-books.ts";
 export type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "./wallets.ts";

@@ -1,4 +1,3 @@
-import type { Account, KeyRecord, NewKey } from "./accounts.ts";
 import type { OutboxEntry, WalletSnapshot } from "./hold-store.ts";
 
 /**
@@ -49,20 +48,6 @@ export interface Ledger {
 
   /** For the hot store: what calls in quarantine have taken is not in it. */
   wallet(accountId: string): Promise<WalletSnapshot | undefined>;
-
-  createAccount(account: { id: string; email: string }): Promise<"created" | "email_taken">;
-  accounts(): Promise<Account[]>;
-  account(id: string): Promise<Account | undefined>;
-  /** The ids of its active keys; undefined where there is no such account. */
-  setAccountStatus(id: string, status: Account["status"]): Promise<string[] | undefined>;
-  /** Accounts that have changed within so long, or a key of which has. */
-  changedAccounts(withinMs: number): Promise<string[]>;
-
-  /** Refuses beyond the account's limit of active keys, exactly, under any concurrency. */
-  createKey(key: NewKey): Promise<"created" | "no_account" | "too_many_keys">;
-  keyByHash(hash: Buffer): Promise<KeyRecord | undefined>;
-  /** Idempotent; answers undefined where there is no such key. */
-  revokeKey(keyId: string): Promise<KeyRecord | undefined>;
 
   /** Newest first. */
   usage(query: UsageQuery): Promise<UsageRecord[]>;

@@ -1,6 +1,6 @@
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
-import type { Keys } from "./accounts.ts";
+import type { Accounts, Keys } from "./accounts.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { Config } from "./config.ts";
 import type { Customers } from "./customers.ts";
@@ -14,6 +14,7 @@ import type { OperatorActions } from "./operator-actions.ts";
 import type { Protocol, Wire } from "./protocol.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import type { Upstreams } from "./upstreams.ts";
+import type { UsageBooks } from "./usage-books.ts";
 import type { Wallets } from "./wallets.ts";
 
 /**
@@ -27,8 +28,11 @@ export interface Services {
   readonly clock: Clock;
   readonly log: Log;
   readonly ledger: Ledger;
+  /** What was called and charged. */
+  readonly usage: UsageBooks;
   /** The ledger's database, for tables that plugins own. Money moves through `wallets` only. */
   readonly database: Database;
+  readonly accounts: Accounts;
   readonly operatorActions: OperatorActions;
   readonly hot: HotStore;
   readonly wallets: Wallets;

@@ -1,4 +1,4 @@
-import type { Clock, Database } from "../../core/contract/index.ts";
+import type { Account, Accounts, Clock, Database } from "../../core/contract/index.ts";
 import type { Language } from "./options.ts";
 import { hashOf, newToken } from "./secret.ts";
 
@@ -21,36 +21,29 @@ export interface Credentials {
   readonly createdAt: Date;
 }
 
-const SELECT = `
-  select account.id as "accountId", account.email, account.status,
-    credentials.password_hash as "passwordHash",
-    credentials.verified_at is not null as "isEmailVerified", credentials.language,
-    account.discount_bps as "discountBps", account.created_at as "createdAt"
-  from accounts account left join account_credentials credentials on account_id = account.id`;
+type Row = Pick<Credentials, "passwordHash" | "isEmailVerified" | "language">;
+
+/** The id of no account. */
+const NONE = "00000000-0000-0000-0000-000000000000";
 
 /** Passwords and tokens of mails, as the database keeps them. */
 export class CredentialStore {
+  private readonly accounts: Accounts;
   private readonly database: Database;
   private readonly clock: Clock;
 
-  constructor(database: Database, clock: Clock) {
+  constructor(accounts: Accounts, database: Database, clock: Clock) {
+    this.accounts = accounts;
     this.database = database;
     this.clock = clock;
   }
 
   async ofEmail(email: string): Promise<Credentials | undefined> {
-    const [found] = await this.database.query<Credentials>(
-      `${SELECT} where lower(account.email) = $1`,
-      [email],
-    );
-    return found;
+    return this.of(await this.accounts.findByEmail(email));
   }
 
   async ofAccount(accountId: string): Promise<Credentials | undefined> {
-    const [found] = await this.database.query<Credentials>(`${SELECT} where account.id = $1`, [
-      accountId,
-    ]);
-    return found;
+    return this.of(await this.accounts.find(accountId));
   }
 
   /** The first password of a new account, whose address nobody has proved yet. */
@@ -142,6 +135,22 @@ export class CredentialStore {
   async sweep(): Promise<void> {
     await this.database.query("delete from account_tokens where expires_at <= $1", [this.now()]);
     await this.database.query("delete from account_throttles where arrival <= $1", [this.now()]);
+  }
+
+  /** Reads even if there is no account, so that the time it takes does not show whether there is one. */
+  private async of(account: Account | undefined): Promise<Credentials | undefined> {
+    const [row] = await this.database.query<Row>(
+      `select password_hash as "passwordHash", verified_at is not null as "isEmailVerified", language
+      from account_credentials where account_id = $1`,
+      [account?.id ?? NONE],
+    );
+    if (account === undefined) return undefined;
+    const { id: accountId, email, status, discountBps, createdAt } = account;
+    const { passwordHash = null, isEmailVerified = false, language = null } = row ?? {};
+    return {
+      ...{ accountId, email, status, discountBps, createdAt },
+      ...{ passwordHash, isEmailVerified, language },
+    };
   }
 
   private now(): Date {

@@ -28,12 +28,12 @@ export class Desk {
   private listeningAt: string;
 
   constructor(services: Services, options: Options, mailer: Mailer, sealer: Sealer) {
-    const { database, clock, config } = services;
+    const { accounts, database, clock, config } = services;
     this.listeningAt = reachable(`http://${config.listen.host}:${config.listen.port}`);
     this.services = services;
     this.options = options;
-    this.credentials = new CredentialStore(database, clock);
-    this.sessions = new Sessions(database, clock, options);
+    this.credentials = new CredentialStore(accounts, database, clock);
+    this.sessions = new Sessions(accounts, database, clock, options);
     this.throttle = new Throttle(database, clock);
     this.mailer = mailer;
     this.sealer = sealer;

@@ -58,7 +58,7 @@ export default function accounts(services: Services, settings: Options): Plugin 
       }
       if (!settings.smtp) log.warn("without smtp the links of mails are printed on stdout");
       withdraw = provide(desk);
-      rotation = rotate(database, sealer, log, stopping.signal);
+      rotation = rotate(services.accounts, sealer, log, stopping.signal);
       sweeping = setInterval(() => void sweep(), SWEEP_MS).unref();
     },
 

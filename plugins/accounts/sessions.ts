@@ -1,4 +1,5 @@
 import {
+  type Accounts,
   type Clock,
   type Customer,
   type Database,
@@ -32,19 +33,19 @@ export interface Session {
 interface Found {
   readonly sessionId: string;
   readonly accountId: string;
-  readonly email: string;
-  readonly status: "active" | "suspended";
   readonly isEmailVerified: boolean;
   readonly seenAt: Date;
 }
 
 /** Sessions of customers: a random token in a cookie, of which the database has the hash. */
 export class Sessions {
+  private readonly accounts: Accounts;
   private readonly database: Database;
   private readonly clock: Clock;
   private readonly options: Options;
 
-  constructor(database: Database, clock: Clock, options: Options) {
+  constructor(accounts: Accounts, database: Database, clock: Clock, options: Options) {
+    this.accounts = accounts;
     this.database = database;
     this.clock = clock;
     this.options = options;
@@ -89,9 +90,11 @@ export class Sessions {
     }
     const found = await this.find(token);
     if (found === undefined) return notSignedIn();
-    if (found.status !== "active") return suspended();
-    const { accountId, email, isEmailVerified, sessionId } = found;
-    return { accountId, email, isEmailVerified, sessionId };
+    const account = await this.accounts.find(found.accountId);
+    if (account === undefined) return notSignedIn();
+    if (account.status !== "active") return suspended();
+    const { accountId, isEmailVerified, sessionId } = found;
+    return { accountId, email: account.email, isEmailVerified, sessionId };
   }
 
   /** Sessions of an account that have not ended, the latest first. */
@@ -129,11 +132,10 @@ export class Sessions {
   private async find(token: string): Promise<Found | undefined> {
     const tokenHash = hashOf(token);
     const [found] = await this.database.query<Found>(
-      `select session.id as "sessionId", account.id as "accountId", account.email, account.status,
+      `select session.id as "sessionId", session.account_id as "accountId",
         credentials.verified_at is not null as "isEmailVerified", session.seen_at as "seenAt"
       from account_sessions session
-      join accounts account on account.id = session.account_id
-      join account_credentials credentials on credentials.account_id = account.id
+      join account_credentials credentials on credentials.account_id = session.account_id
       where session.token_hash = $1 and session.created_at > $2 and session.seen_at > $3`,
       [tokenHash, ...this.bounds()],
     );

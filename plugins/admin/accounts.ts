@@ -9,7 +9,7 @@ import {
   refuse,
   type Services,
 } from "../../core/contract/index.ts";
-import { findAccounts, keysOf } from "./account-rows.ts";
+import { accountBody, keyBody } from "./bodies.ts";
 import { accountPage, newAccount } from "./input.ts";
 import { walletOf } from "./money.ts";
 import { unknownAccount } from "./unknown.ts";
@@ -18,7 +18,7 @@ import { recordOf } from "./usage.ts";
 const CALLS_SHOWN = 10;
 
 /** Accounts: made with their e-mail address, listed and found, shown with all that an operator asks first. */
-export function accountRoutes({ ledger, database, wallets, clock }: Services): OperatorRoute[] {
+export function accountRoutes({ accounts, ledger, wallets, clock }: Services): OperatorRoute[] {
   return [
     {
       method: "POST",
@@ -28,7 +28,7 @@ export function accountRoutes({ ledger, database, wallets, clock }: Services): O
         if (isRefusal(account)) return account;
         const id = newId(clock.now());
         const { email } = account;
-        const created = await ledger.createAccount({ id, email });
+        const created = await accounts.create({ id, email });
         if (created === "created") return done({ id, email }, 201);
         return refuse.conflict("There is an account with this e-mail address.", {
           code: "email_taken",
@@ -42,7 +42,7 @@ export function accountRoutes({ ledger, database, wallets, clock }: Services): O
       async handle({ query }) {
         const page = readQuery(accountPage, query);
         if (isRefusal(page)) return page;
-        return done(await findAccounts(database, page));
+        return done((await accounts.search(page)).map(accountBody));
       },
     },
     {
@@ -50,18 +50,14 @@ export function accountRoutes({ ledger, database, wallets, clock }: Services): O
       path: "/accounts/:account",
       async handle({ params }) {
         const id = params["account"] ?? "";
-        const account = isId(id) ? await ledger.account(id) : undefined;
+        const account = isId(id) ? await accounts.find(id) : undefined;
         if (!account) return unknownAccount(id);
         const wallet = await wallets.balances(id);
         const calls = await ledger.usage({ accountId: id, limit: CALLS_SHOWN });
         return done({
-          id,
-          email: account.email,
-          status: account.status,
-          discount_bps: account.discountBps,
-          created_at: account.createdAt.toISOString(),
+          ...accountBody(account),
           wallet: wallet && walletOf(wallet),
-          keys: await keysOf(database, id),
+          keys: (await accounts.keys(id)).map(keyBody),
           last_calls: calls.map(recordOf),
         });
       },

@@ -7,15 +7,12 @@ import {
   refuse,
   type Services,
 } from "../../core/contract/index.ts";
-import { keysOf } from "./account-rows.ts";
+import { keyBody } from "./bodies.ts";
 import { keyLimit, newKey } from "./input.ts";
 import { unknownAccount, unknownKey } from "./unknown.ts";
 
 /** API keys: shown once, in the answer that makes them; listed without it, limited, refused everywhere once revoked. */
-export function keyRoutes(
-  { keys, ledger, database }: Services,
-  activeKeysMax: number,
-): OperatorRoute[] {
+export function keyRoutes({ accounts, keys }: Services, activeKeysMax: number): OperatorRoute[] {
   return [
     {
       method: "POST",
@@ -44,8 +41,8 @@ export function keyRoutes(
       path: "/accounts/:account/keys",
       async handle({ params }) {
         const account = params["account"] ?? "";
-        if (!isId(account) || !(await ledger.account(account))) return unknownAccount(account);
-        return done(await keysOf(database, account));
+        if (!(await accounts.find(account))) return unknownAccount(account);
+        return done((await accounts.keys(account)).map(keyBody));
       },
     },
     {
@@ -57,12 +54,7 @@ export function keyRoutes(
         if (isRefusal(wanted)) return wanted;
         if (!isId(key)) return unknownKey();
         const { requests_per_minute } = wanted;
-        const [changed] = await database.query<{ account_id: string }>(
-          "update api_keys set requests_per_minute = $2 where id = $1 returning account_id",
-          [key, requests_per_minute],
-        );
-        if (!changed) return unknownKey();
-        keys.forgetAccount(changed.account_id);
+        if (!(await accounts.setKeyLimit(key, requests_per_minute))) return unknownKey();
         return done({ id: key, requests_per_minute });
       },
     },

@@ -10,7 +10,7 @@ import { because, discount } from "./input.ts";
 import { unknownAccount } from "./unknown.ts";
 
 /** How an account stands: suspended or not, and at which discount. Calls that run already are not touched. */
-export function standingRoutes({ keys, database }: Services): OperatorRoute[] {
+export function standingRoutes({ accounts }: Services): OperatorRoute[] {
   const changeTo = (path: string, status: "active" | "suspended"): OperatorRoute => ({
     method: "POST",
     path,
@@ -18,7 +18,7 @@ export function standingRoutes({ keys, database }: Services): OperatorRoute[] {
       const id = params["account"] ?? "";
       const wanted = readBody(because, body);
       if (isRefusal(wanted)) return wanted;
-      if (!isId(id) || !(await keys.setAccountStatus(id, status))) return unknownAccount(id);
+      if (!isId(id) || !(await accounts.setStatus(id, status))) return unknownAccount(id);
       return done({ id, status });
     },
   });
@@ -34,13 +34,7 @@ export function standingRoutes({ keys, database }: Services): OperatorRoute[] {
         const wanted = readBody(discount, body);
         if (isRefusal(wanted)) return wanted;
         const { discount_bps } = wanted;
-        if (!isId(id)) return unknownAccount(id);
-        const changed = await database.query(
-          "update accounts set discount_bps = $2 where id = $1 returning id",
-          [id, discount_bps],
-        );
-        if (changed.length === 0) return unknownAccount(id);
-        keys.forgetAccount(id);
+        if (!isId(id) || !(await accounts.setDiscount(id, discount_bps))) return unknownAccount(id);
         return done({ id, discount_bps });
       },
     },

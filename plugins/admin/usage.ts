@@ -15,7 +15,7 @@ import { unknownAccount } from "./unknown.ts";
  * The calls of an account, newest first, a page at a time: `limit` records, and then those `before` the last
  * one, named by its `at` and `call_id` with a comma between them.
  */
-export function usageRoutes({ ledger }: Services): OperatorRoute[] {
+export function usageRoutes({ accounts, ledger }: Services): OperatorRoute[] {
   return [
     {
       method: "GET",
@@ -27,7 +27,7 @@ export function usageRoutes({ ledger }: Services): OperatorRoute[] {
         if (!isId(accountId)) return unknownAccount(accountId);
         const { limit, before } = page;
         const records = await ledger.usage({ accountId, limit, ...(before && { before }) });
-        if (records.length === 0 && !(await ledger.account(accountId))) {
+        if (records.length === 0 && !(await accounts.find(accountId))) {
           return unknownAccount(accountId);
         }
         return done(records.map(recordOf));

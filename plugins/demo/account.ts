@@ -6,12 +6,12 @@ const REFERENCE = "demo";
 
 /** The id of the demo account, which is made and credited where there is none yet. */
 export async function demoAccount(
-  { ledger, wallets, clock }: Services,
+  { accounts, wallets, clock }: Services,
   amountMicroVnd: bigint,
 ): Promise<string> {
   const id = newId(clock.now());
-  const created = await ledger.createAccount({ id, email: DEMO_EMAIL });
-  const accountId = created === "created" ? id : (await accountOf(ledger)).id;
+  const created = await accounts.create({ id, email: DEMO_EMAIL });
+  const accountId = created === "created" ? id : (await accountOf(accounts)).id;
   const result = await wallets.credit({
     accountId,
     amountMicroVnd,
@@ -25,8 +25,8 @@ export async function demoAccount(
   );
 }
 
-async function accountOf(ledger: Services["ledger"]) {
-  const found = (await ledger.accounts()).find(({ email }) => email.toLowerCase() === DEMO_EMAIL);
+async function accountOf(accounts: Services["accounts"]) {
+  const found = await accounts.findByEmail(DEMO_EMAIL);
   if (!found) throw new Error(`there is no account ${DEMO_EMAIL}, though its address is taken`);
   return found;
 }

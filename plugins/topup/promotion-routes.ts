@@ -11,7 +11,7 @@ import { discountsOf, standingOf } from "./promotions.ts";
 
 /** Both promotions, and how far whoever is signed in has come with them. */
 export function promotionRoutes(services: Services, { promotions }: Settings): CustomerRoute[] {
-  const { clock, database, ledger } = services;
+  const { accounts, clock, database } = services;
   const { lifetime, daily } = promotions;
   return [
     {
@@ -19,7 +19,7 @@ export function promotionRoutes(services: Services, { promotions }: Settings): C
       path: "/promotions",
       async handle(_request, { accountId }) {
         const nowMs = clock.now();
-        const account = await ledger.account(accountId);
+        const account = await accounts.find(accountId);
         if (!account) return refuse.notFound("There is no such account.");
         const standing = await standingOf(database, accountId, promotions, nowMs);
         const earned = discountsOf(standing, promotions);

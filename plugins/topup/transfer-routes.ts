@@ -60,7 +60,7 @@ const decision = mapping({ reason: REASON });
 
 /** Transfers for operators: listed, given to the account they belong to, or left out of it all. */
 export function transferRoutes(services: Services, crediting: Crediting): OperatorRoute[] {
-  const { database, ledger, log } = services;
+  const { accounts, database, log } = services;
 
   return [
     {
@@ -127,7 +127,7 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
       if (!found) return refuse.notFound("There is no order with this code.", "order");
       return { accountId: found.accountId, orderId: found.id };
     }
-    const found = await ledger.account(account ?? "");
+    const found = await accounts.find(account ?? "");
     if (!found) return refuse.notFound("There is no such account.", "account");
     return { accountId: found.id, orderId: null };
   }

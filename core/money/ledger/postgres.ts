@@ -1,12 +1,3 @@
-import {
-  account,
-  accounts,
-  changedAccounts,
-  createAccount,
-  setAccountStatus,
-} from "../../accounts/account-rows.ts";
-import { createKey, keyByHash, revokeKey } from "../../accounts/key-rows.ts";
-import type { Account, KeyRecord, NewKey } from "../../contract/accounts.ts";
 import type { Database } from "../../contract/database.ts";
 import type { OutboxEntry, WalletSnapshot } from "../../contract/hold-store.ts";
 import type {
@@ -128,42 +119,6 @@ export class PostgresLedger implements Ledger {
   async wallet(accountId: string): Promise<WalletSnapshot | undefined> {
     if (!isUuid(accountId)) return undefined;
     return readWallet(this.sql, accountId);
-  }
-
-  createAccount(account: { id: string; email: string }): Promise<"created" | "email_taken"> {
-    return createAccount(this.sql, account);
-  }
-
-  accounts(): Promise<Account[]> {
-    return accounts(this.sql);
-  }
-
-  async account(id: string): Promise<Account | undefined> {
-    if (!isUuid(id)) return undefined;
-    return account(this.sql, id);
-  }
-
-  async setAccountStatus(id: string, status: Account["status"]): Promise<string[] | undefined> {
-    if (!isUuid(id)) return undefined;
-    return setAccountStatus(this.sql, id, status);
-  }
-
-  changedAccounts(withinMs: number): Promise<string[]> {
-    return changedAccounts(this.sql, withinMs);
-  }
-
-  async createKey(key: NewKey): Promise<"created" | "no_account" | "too_many_keys"> {
-    if (!isUuid(key.accountId)) return "no_account";
-    return createKey(this.sql, key);
-  }
-
-  keyByHash(hash: Buffer): Promise<KeyRecord | undefined> {
-    return keyByHash(this.sql, hash);
-  }
-
-  async revokeKey(keyId: string): Promise<KeyRecord | undefined> {
-    if (!isUuid(keyId)) return undefined;
-    return revokeKey(this.sql, keyId);
   }
 
   async usage(query: UsageQuery): Promise<UsageRecord[]> {

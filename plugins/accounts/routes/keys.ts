@@ -1,27 +1,37 @@
 import {
+  type AccountKey,
   type CustomerRoute,
   done,
   formatVnd,
   isId,
   isRefusal,
+  type KeyUsage,
   type Refusal,
   readBody,
   refuse,
 } from "../../../core/contract/index.ts";
 import type { Desk } from "../desk.ts";
 import { newKey } from "../input.ts";
-import { type KeyRow, keyOf, keysOf } from "../key-records.ts";
+
+/** Revoked keys that a list shows; an account can have any number of them. */
+const REVOKED_SHOWN_MAX = 100;
 
 /** API keys of the customer who asks: another's are as if they were not there. */
 export function keyRoutes(desk: Desk): CustomerRoute[] {
   const { services, sealer, throttle, options } = desk;
-  const { keys, database, log } = services;
+  const { accounts, keys, usage, log } = services;
   return [
     {
       method: "GET",
       path: "/keys",
       async handle(_, { accountId }) {
-        return done({ data: (await keysOf(database, accountId)).map(bodyOf) });
+        const shown = await accounts.latestKeys(accountId, REVOKED_SHOWN_MAX);
+        const used = await usage.byKey(
+          accountId,
+          shown.map(({ id }) => id),
+        );
+        const usageOf = new Map(used.map((one) => [one.keyId, one]));
+        return done({ data: shown.map((key) => bodyOf(key, usageOf.get(key.id))) });
       },
     },
     {
@@ -45,7 +55,7 @@ export function keyRoutes(desk: Desk): CustomerRoute[] {
       path: "/keys/:key/reveal",
       async handle({ params }, { accountId }) {
         const id = params["key"] ?? "";
-        const record = isId(id) ? await keyOf(database, accountId, id) : undefined;
+        const record = isId(id) ? await accounts.sealedKey(accountId, id) : undefined;
         if (record === undefined) return noSuchKey();
         if (record === "unsealed") return notRecoverable();
         const key = sealer.open(record);
@@ -59,7 +69,7 @@ export function keyRoutes(desk: Desk): CustomerRoute[] {
       path: "/keys/:key/revoke",
       async handle({ params }, { accountId }) {
         const id = params["key"] ?? "";
-        const record = isId(id) ? await keyOf(database, accountId, id) : undefined;
+        const record = isId(id) ? await accounts.sealedKey(accountId, id) : undefined;
         if (record === undefined || !(await keys.revoke(id))) return noSuchKey();
         return done({ id, status: "revoked" });
       },
@@ -67,7 +77,7 @@ export function keyRoutes(desk: Desk): CustomerRoute[] {
   ];
 }
 
-function bodyOf(key: KeyRow): object {
+function bodyOf(key: AccountKey, used: KeyUsage | undefined): object {
   return {
     id: key.id,
     name: key.name,
@@ -75,9 +85,9 @@ function bodyOf(key: KeyRow): object {
     status: key.status,
     created_at: key.createdAt.toISOString(),
     revoked_at: key.revokedAt?.toISOString() ?? null,
-    last_used_at: key.lastUsedAt?.toISOString() ?? null,
-    cost_vnd: formatVnd(key.costMicroVnd),
-    recoverable: key.isRecoverable,
+    last_used_at: used?.lastUsedAt.toISOString() ?? null,
+    cost_vnd: formatVnd(used?.chargedMicroVnd ?? 0n),
+    recoverable: key.isSealed,
   };
 }
 

@@ -71,7 +71,7 @@ async function signUpBy(
   const passwordHash = await desk.passwords.hash(password);
   if (passwordHash === "busy") return busy();
   const accountId = newId(services.clock.now());
-  const created = await services.ledger.createAccount({ id: accountId, email });
+  const created = await services.accounts.create({ id: accountId, email });
   if (created === "created") {
     await credentials.add(accountId, passwordHash, language);
     mailer.take(() => desk.linkMail("verify", { accountId, email }, language));

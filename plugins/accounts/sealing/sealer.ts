@@ -1,16 +1,10 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
-import type { KeySealer, SealedKey } from "../../../core/contract/index.ts";
+import type { KeySealer, SealedKey, SealedKeyRecord } from "../../../core/contract/index.ts";
 import type { MasterKey } from "./master-keys.ts";
 
 const ALGORITHM = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-
-/** A record whose text was encrypted, with what it is bound to. */
-export interface SealedRecord extends SealedKey {
-  readonly keyId: string;
-  readonly accountId: string;
-}
 
 /**
  * Encrypts keys by AES-256-GCM as nonce, tag, ciphertext. The additional data names the key, its account and
@@ -40,7 +34,7 @@ export class Sealer implements KeySealer {
   }
 
   /** The key; undefined where the record was tampered with, or its master key is not there. */
-  open({ keyId, accountId, sealed, sealedBy }: SealedRecord): string | undefined {
+  open({ keyId, accountId, sealed, sealedBy }: SealedKeyRecord): string | undefined {
     const master = this.masterKeys.find(({ id }) => id === sealedBy);
     if (!master || sealed.length < NONCE_BYTES + TAG_BYTES) return undefined;
     const nonce = sealed.subarray(0, NONCE_BYTES);

@@ -3,17 +3,17 @@ import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import type { KeyRows } from "../../../core/accounts/key-rows.ts";
 import { CachedKeys } from "../../../core/accounts/keys.ts";
 import { KEY_PREFIX, type KeyRecord, type NewKey } from "../../../core/contract/accounts.ts";
 import { EmbeddedHotStore } from "../../../core/money/embedded/store.ts";
 import { recordedLog } from "../../support/log.ts";
-import { StubLedger } from "./stub-ledger.ts";
 
 const MINUTE_MS = 60_000;
 
-/** A ledger that counts how often it is asked for a key, and can be away or slow. */
-class KeyLedger extends StubLedger {
-  readonly byHash = new Map<string, KeyRecord>();
+/** Keys in memory that count how often one is asked for; they can be away or slow. */
+class MemoryKeyRows implements KeyRows {
+  readonly known = new Map<string, KeyRecord>();
   asked = 0;
   away = false;
   /** Readings wait for this after they have been made, as an answer that is on its way. */
@@ -33,91 +33,91 @@ class KeyLedger extends StubLedger {
       creditVersion: 0,
       ...changes,
     };
-    this.byHash.set(hash.toString("hex"), key);
+    this.known.set(hash.toString("hex"), key);
     return key;
   }
 
-  override async keyByHash(hash: Buffer): Promise<KeyRecord | undefined> {
+  async byHash(hash: Buffer): Promise<KeyRecord | undefined> {
     this.asked++;
-    if (this.away) throw new Error("the ledger is away");
-    const key = this.byHash.get(hash.toString("hex"));
+    if (this.away) throw new Error("the database is away");
+    const key = this.known.get(hash.toString("hex"));
     await this.answers;
     return key;
   }
 
-  override async revokeKey(keyId: string): Promise<KeyRecord | undefined> {
-    for (const [name, key] of this.byHash) {
+  async revoke(keyId: string): Promise<KeyRecord | undefined> {
+    for (const [name, key] of this.known) {
       if (key.id !== keyId) continue;
       const revoked: KeyRecord = { ...key, status: "revoked" };
-      this.byHash.set(name, revoked);
+      this.known.set(name, revoked);
       return revoked;
     }
     return undefined;
   }
 
-  override async createKey(key: NewKey): Promise<"created"> {
-    this.byHash.set(key.hash.toString("hex"), { ...this.add("template"), ...key });
+  async create(key: NewKey): Promise<"created"> {
+    this.known.set(key.hash.toString("hex"), { ...this.add("template"), ...key });
     return "created";
   }
 }
 
 function setUp() {
   const clock = { ms: 1_000_000, now: () => clock.ms, monotonic: () => clock.ms };
-  const ledger = new KeyLedger();
+  const rows = new MemoryKeyRows();
   const { log, lines } = recordedLog();
   const hot = new EmbeddedHotStore({
     journal: { folder: join(tmpdir(), "never-opened"), bytesMax: 1, sync: false, log },
     outboxEntriesMax: 1,
   });
-  return { clock, ledger, hot, lines, keys: new CachedKeys(ledger, hot, clock, log) };
+  return { clock, rows, hot, lines, keys: new CachedKeys(rows, hot, clock, log) };
 }
 
 describe("keys", () => {
   it("are read from the ledger once, and then answered at once", async () => {
-    const { keys, ledger } = setUp();
-    const key = ledger.add("secret");
+    const { keys, rows } = setUp();
+    const key = rows.add("secret");
     const first = keys.find("secret");
     assert.ok(first instanceof Promise);
     assert.equal(await first, key);
     assert.equal(keys.find("secret"), key);
-    assert.equal(ledger.asked, 1);
+    assert.equal(rows.asked, 1);
   });
 
   it("that many calls ask for at once share one reading", async () => {
-    const { keys, ledger } = setUp();
-    const key = ledger.add("secret");
+    const { keys, rows } = setUp();
+    const key = rows.add("secret");
     const found = await Promise.all(Array.from({ length: 100 }, () => keys.find("secret")));
     assert.deepEqual(new Set(found), new Set([key]));
-    assert.equal(ledger.asked, 1);
+    assert.equal(rows.asked, 1);
   });
 
   it("are read again in the background once they are half a minute old", async () => {
-    const { keys, ledger, clock } = setUp();
-    const old = ledger.add("secret");
+    const { keys, rows, clock } = setUp();
+    const old = rows.add("secret");
     await keys.find("secret");
-    const fresh = ledger.add("secret", { discountBps: 100 });
+    const fresh = rows.add("secret", { discountBps: 100 });
     clock.ms += MINUTE_MS / 2;
     assert.equal(keys.find("secret"), old, "nobody waits");
     await new Promise((resolve) => setImmediate(resolve));
     assert.equal(keys.find("secret"), fresh);
-    assert.equal(ledger.asked, 2);
+    assert.equal(rows.asked, 2);
   });
 
   it("that are none are not asked for again within five seconds, so that guessing is cheap", async () => {
-    const { keys, ledger, clock } = setUp();
+    const { keys, rows, clock } = setUp();
     assert.equal(await keys.find("guess"), undefined);
     assert.equal(keys.find("guess"), undefined);
-    assert.equal(ledger.asked, 1);
+    assert.equal(rows.asked, 1);
     clock.ms += 5_000;
-    const made = ledger.add("guess");
+    const made = rows.add("guess");
     assert.equal(await keys.find("guess"), made);
   });
 
   it("stay good for an hour while the ledger is away, and no longer", async () => {
-    const { keys, ledger, clock, lines } = setUp();
-    const key = ledger.add("secret");
+    const { keys, rows, clock, lines } = setUp();
+    const key = rows.add("secret");
     await keys.find("secret");
-    ledger.away = true;
+    rows.away = true;
     for (let minutes = 1; minutes < 60; minutes++) {
       clock.ms += MINUTE_MS;
       assert.equal(keys.find("secret"), key, `after ${minutes} minutes`);
@@ -128,17 +128,17 @@ describe("keys", () => {
   });
 
   it("that nobody knows yet are refused while the ledger is away, and found once it is back", async () => {
-    const { keys, ledger } = setUp();
-    const key = ledger.add("secret");
-    ledger.away = true;
+    const { keys, rows } = setUp();
+    const key = rows.add("secret");
+    rows.away = true;
     await assert.rejects(async () => keys.find("secret"), /away/);
-    ledger.away = false;
+    rows.away = false;
     assert.equal(await keys.find("secret"), key);
   });
 
   it("that are revoked are refused from that moment", async () => {
-    const { keys, ledger, hot } = setUp();
-    const { id } = ledger.add("secret");
+    const { keys, rows, hot } = setUp();
+    const { id } = rows.add("secret");
     await keys.find("secret");
     assert.equal(await keys.revoke(id), true);
     const found = await keys.find("secret");
@@ -158,17 +158,17 @@ describe("keys", () => {
   });
 
   it("that are revoked while a reading of them is under way do not come back with it", async () => {
-    const { keys, ledger, clock } = setUp();
-    const { id } = ledger.add("secret");
+    const { keys, rows, clock } = setUp();
+    const { id } = rows.add("secret");
     await keys.find("secret");
     let arrive: () => void = () => {};
-    ledger.answers = new Promise((resolve) => {
+    rows.answers = new Promise((resolve) => {
       arrive = resolve;
     });
     clock.ms += MINUTE_MS / 2;
     // This reading saw the key active, and answers after it was revoked.
     keys.find("secret");
-    ledger.answers = Promise.resolve();
+    rows.answers = Promise.resolve();
     await keys.revoke(id);
     const asked = keys.find("secret");
     arrive();
@@ -182,24 +182,24 @@ describe("keys", () => {
   });
 
   it("of an account are forgotten when the account changes", async () => {
-    const { keys, ledger } = setUp();
-    ledger.add("one");
-    ledger.add("other", { accountId: "other account" });
+    const { keys, rows } = setUp();
+    rows.add("one");
+    rows.add("other", { accountId: "other account" });
     await keys.find("one");
     await keys.find("other");
-    ledger.add("one", { accountStatus: "suspended" });
+    rows.add("one", { accountStatus: "suspended" });
     keys.forgetAccount("account");
     assert.equal((await keys.find("one"))?.accountStatus, "suspended");
-    assert.equal(ledger.asked, 3);
+    assert.equal(rows.asked, 3);
   });
 
   it("are made at random, told once, and kept as their hash", async () => {
-    const { keys, ledger } = setUp();
+    const { keys, rows } = setUp();
     const made = await keys.create("account", "laptop", 10);
     assert.ok(made.kind === "created");
     assert.ok(made.key.startsWith(KEY_PREFIX));
     assert.ok(made.key.length > 40);
     assert.equal((await keys.find(made.key))?.id, made.id);
-    assert.ok(!JSON.stringify([...ledger.byHash]).includes(made.key));
+    assert.ok(!JSON.stringify([...rows.known]).includes(made.key));
   });
 });

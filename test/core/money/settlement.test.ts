@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { createAccount } from "../../../core/accounts/account-rows.ts";
 import type { Ledger } from "../../../core/contract/ledger.ts";
 import { connect } from "../../../core/database/client.ts";
 import { EmbeddedDatabase } from "../../../core/database/embedded.ts";
@@ -26,7 +27,7 @@ const { log } = recordedLog();
 const clock = systemClock;
 
 /** Calls run and are settled while the ledger's database is killed again and again: nothing is lost or doubled. */
-async function surviveKills(ledger: Ledger, kill: () => Promise<void>): Promise<void> {
+async function surviveKills(ledger: PostgresLedger, kill: () => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-settlement-"));
   const journal = { folder, bytesMax: 100_000_000, sync: false, log };
   const hot = new EmbeddedHotStore({ journal, outboxEntriesMax: 1_000_000 });
@@ -35,7 +36,7 @@ async function surviveKills(ledger: Ledger, kill: () => Promise<void>): Promise<
   const drainer = new Drainer({ hot, ledger, log, batchEntries: 100, lingerMs: 1 });
   drainer.start();
   const accountId = newId(clock.now());
-  await ledger.createAccount({ id: accountId, email: `${accountId}@example.com` });
+  await createAccount(ledger.database, { id: accountId, email: `${accountId}@example.com` });
   await wallets.credit(movement(accountId));
   const requestOf = (callId: string) => {
     return { callId, accountId, keyId: "K", amountMicroVnd: 99, floorMicroVnd: 1 };

@@ -5,7 +5,7 @@ import type { Credit } from "../../../core/contract/ledger.ts";
 import { EmbeddedHotStore } from "../../../core/money/embedded/store.ts";
 import { StoredWallets } from "../../../core/money/wallets.ts";
 import { recordedLog } from "../../support/log.ts";
-import { StubLedger } from "../accounts/stub-ledger.ts";
+import { StubLedger } from "./stub-ledger.ts";
 
 export interface Stores {
   readonly hot: EmbeddedHotStore;

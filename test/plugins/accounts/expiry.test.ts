@@ -109,7 +109,7 @@ describe("in time", () => {
   });
 
   it("what is over is deleted", async () => {
-    const { database, clock } = world.gateway.services;
+    const { accounts, database, clock } = world.gateway.services;
     const count = async () => {
       const [row] = await database.query<{ rows: number }>(`
         select (select count(*) from account_sessions)::int + (select count(*) from account_tokens)::int
@@ -119,8 +119,8 @@ describe("in time", () => {
     await signedUp(world, world.mailServer);
     assert.ok((await count()) ?? 0 > 3);
     world.pass(31 * DAY_MS);
-    await new CredentialStore(database, clock).sweep();
-    await new Sessions(database, clock, v.parse(options, {})).sweep();
+    await new CredentialStore(accounts, database, clock).sweep();
+    await new Sessions(accounts, database, clock, v.parse(options, {})).sweep();
     assert.equal(await count(), 0);
   });
 });

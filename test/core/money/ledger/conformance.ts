@@ -1,7 +1,6 @@
 import { describe } from "node:test";
-import type { Ledger } from "../../../../core/contract/ledger.ts";
 import type { Sql } from "../../../../core/database/client.ts";
-import { accountTests } from "./accounts.ts";
+import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { creditTests } from "./credit.ts";
 import { guardTests } from "./guards.ts";
 import { quarantineTests } from "./quarantine.ts";
@@ -10,7 +9,7 @@ import { usageTests } from "./usage.ts";
 
 /** A started ledger, and a connection of its own to look behind it. */
 export interface LedgerUnderTest {
-  readonly ledger: Ledger;
+  readonly ledger: PostgresLedger;
   readonly sql: Sql;
   /** Whether statements of `sql` may run while others of the ledger do. */
   readonly isConcurrent: boolean;
@@ -19,7 +18,6 @@ export interface LedgerUnderTest {
 /** What every ledger does, whichever Postgres is behind it. `get` answers the same one for all tests. */
 export function ledgerConformance(name: string, get: () => LedgerUnderTest): void {
   describe(`ledger: ${name}`, () => {
-    accountTests(get);
     settleTests(get);
     quarantineTests(get);
     creditTests(get);

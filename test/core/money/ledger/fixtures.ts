@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { createAccount } from "../../../../core/accounts/account-rows.ts";
 import type { OutboxEntry, Posting } from "../../../../core/contract/hold-store.ts";
 import type { Credit, CreditResult, Ledger } from "../../../../core/contract/ledger.ts";
 import { entryOf } from "../../../../core/money/entry.ts";
+import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { newId } from "../../../../core/process/id.ts";
 import { posting } from "../../../support/posting.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
@@ -9,9 +11,13 @@ import type { LedgerUnderTest } from "./conformance.ts";
 export const AT = Date.UTC(2025, 5, 15, 12);
 
 /** A new account with this many µđ. */
-export async function fundedAccount(ledger: Ledger, amountMicroVnd: bigint): Promise<string> {
+export async function fundedAccount(
+  ledger: PostgresLedger,
+  amountMicroVnd: bigint,
+): Promise<string> {
   const id = newId(AT);
-  assert.equal(await ledger.createAccount({ id, email: `${id}@example.com` }), "created");
+  const account = { id, email: `${id}@example.com` };
+  assert.equal(await createAccount(ledger.database, account), "created");
   if (amountMicroVnd > 0n) {
     const result = await ledger.credit(topUp(id, amountMicroVnd));
     assert.equal(result.kind, "credited");
@@ -54,7 +60,7 @@ export function applied(result: CreditResult): string {
  * once and meets at the lock, if it takes one. Resolves once the lock is taken; `released` follows.
  */
 export async function holdUp(
-  { sql, isConcurrent }: LedgerUnderTest,
+  { sql, isConcurrent }: Pick<LedgerUnderTest, "sql" | "isConcurrent">,
   table: "wallets" | "accounts",
   id: string,
 ): Promise<{ released: Promise<unknown> }> {

@@ -1,4 +1,3 @@
-import type { Account, KeyRecord, NewKey } from "../../../core/contract/accounts.ts";
 import type { OutboxEntry, WalletSnapshot } from "../../../core/contract/hold-store.ts";
 import type {
   Credit,
@@ -34,26 +33,6 @@ export class StubLedger extends MemoryLedger implements Ledger {
   async start(): Promise<void> {}
   async stop(): Promise<void> {}
   async ping(): Promise<void> {}
-  async createAccount(): Promise<"created"> {
-    return "created";
-  }
-  async accounts(): Promise<Account[]> {
-    return [];
-  }
-  async account(): Promise<undefined> {}
-  async setAccountStatus(): Promise<undefined> {}
-  async changedAccounts(): Promise<string[]> {
-    return [];
-  }
-  async createKey(_key: NewKey): Promise<"created"> {
-    return "created";
-  }
-  async keyByHash(_hash: Buffer): Promise<KeyRecord | undefined> {
-    return undefined;
-  }
-  async revokeKey(_keyId: string): Promise<KeyRecord | undefined> {
-    return undefined;
-  }
   async quarantineList(): Promise<QuarantinedCall[]> {
     return [];
   }

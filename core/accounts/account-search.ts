@@ -1,0 +1,38 @@
+import {
+  type Account,
+  type AccountSearch,
+  KEY_PREFIX,
+  KEY_SHOWN_CHARACTERS,
+} from "../contract/accounts.ts";
+import type { Database } from "../contract/database.ts";
+import { isUuid } from "../database/client.ts";
+import { SELECT_ACCOUNT } from "./account-rows.ts";
+
+/**
+ * Accounts, oldest first: ids are made in the order of time. With a query those that have it in their e-mail
+ * address, or as their id, or as the id or the beginning of one of their keys.
+ */
+export function searchAccounts(
+  database: Database,
+  { query, after, limit }: AccountSearch,
+): Promise<Account[]> {
+  const text = query?.toLowerCase() ?? "";
+  const id = isUuid(text) ? text : null;
+  const isKey = text.startsWith(KEY_PREFIX) && text.length > KEY_PREFIX.length;
+  const prefix = isKey ? (query?.slice(0, KEY_SHOWN_CHARACTERS) ?? "") : "";
+  return database.query(
+    `${SELECT_ACCOUNT} account
+    where ($1::uuid is null or id > $1)
+      and (
+        position($2 in lower(email)) > 0
+        or id = $3
+        or exists (
+          select from api_keys key
+          where key.account_id = account.id
+            and (key.id = $3 or ($4 <> '' and starts_with(key.prefix, $4)))
+        )
+      )
+    order by id limit $5`,
+    [after ?? null, text, id, prefix, limit],
+  );
+}

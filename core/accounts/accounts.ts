@@ -1,0 +1,108 @@
+import type {
+  Account,
+  AccountKey,
+  AccountSearch,
+  Accounts,
+  NewAccountResult,
+  SealedKey,
+  SealedKeyRecord,
+} from "../contract/accounts.ts";
+import type { Database } from "../contract/database.ts";
+import type { HotStore } from "../contract/hold-store.ts";
+import { isUuid } from "../database/client.ts";
+import {
+  accountByEmail,
+  accountById,
+  createAccount,
+  setAccountDiscount,
+  setAccountStatus,
+} from "./account-rows.ts";
+import { searchAccounts } from "./account-search.ts";
+import { keysOf, latestKeysOf, setKeyLimit } from "./key-records.ts";
+import { keysSealedByOthers, resealKey, sealedKeyOf } from "./sealed-keys.ts";
+
+/** What this process knows of the keys of accounts. */
+export interface KnownKeys {
+  /** Drops what is cached of an account's keys, so that the next call reads them again. */
+  forgetAccount(accountId: string): void;
+}
+
+/** Accounts and their keys in the database; drops what is cached of those that change. */
+export class StoredAccounts implements Accounts {
+  private readonly database: Database;
+  private readonly known: KnownKeys;
+  private readonly hot: Pick<HotStore, "revoke" | "restore">;
+
+  constructor(database: Database, known: KnownKeys, hot: Pick<HotStore, "revoke" | "restore">) {
+    this.database = database;
+    this.known = known;
+    this.hot = hot;
+  }
+
+  create(account: { readonly id: string; readonly email: string }): Promise<NewAccountResult> {
+    return createAccount(this.database, account);
+  }
+
+  async find(id: string): Promise<Account | undefined> {
+    return isUuid(id) ? accountById(this.database, id) : undefined;
+  }
+
+  findByEmail(email: string): Promise<Account | undefined> {
+    return accountByEmail(this.database, email);
+  }
+
+  search(search: AccountSearch): Promise<Account[]> {
+    return searchAccounts(this.database, search);
+  }
+
+  async setStatus(id: string, status: Account["status"]): Promise<boolean> {
+    if (!isUuid(id)) return false;
+    const keyIds = await setAccountStatus(this.database, id, status);
+    if (keyIds === undefined) return false;
+    this.known.forgetAccount(id);
+    const { hot } = this;
+    const mark = (keyId: string) =>
+      status === "suspended" ? hot.revoke(keyId) : hot.restore(keyId);
+    // All at once: if the hold store is down, each change is applied when it reconnects.
+    await Promise.all(keyIds.map(mark));
+    return true;
+  }
+
+  async setDiscount(id: string, discountBps: number): Promise<boolean> {
+    if (!isUuid(id) || !(await setAccountDiscount(this.database, id, discountBps))) return false;
+    this.known.forgetAccount(id);
+    return true;
+  }
+
+  async keys(accountId: string): Promise<AccountKey[]> {
+    return isUuid(accountId) ? keysOf(this.database, accountId) : [];
+  }
+
+  async latestKeys(accountId: string, revokedMax: number): Promise<AccountKey[]> {
+    return isUuid(accountId) ? latestKeysOf(this.database, accountId, revokedMax) : [];
+  }
+
+  async setKeyLimit(keyId: string, requestsPerMinute: number | null): Promise<boolean> {
+    if (!isUuid(keyId)) return false;
+    const accountId = await setKeyLimit(this.database, keyId, requestsPerMinute);
+    if (accountId === undefined) return false;
+    this.known.forgetAccount(accountId);
+    return true;
+  }
+
+  async sealedKey(
+    accountId: string,
+    keyId: string,
+  ): Promise<SealedKeyRecord | "unsealed" | undefined> {
+    if (!isUuid(accountId) || !isUuid(keyId)) return undefined;
+    return sealedKeyOf(this.database, accountId, keyId);
+  }
+
+  keysSealedByOthers(masterKey: string, after: string | undefined): Promise<SealedKeyRecord[]> {
+    return keysSealedByOthers(this.database, masterKey, after);
+  }
+
+  resealKey(keyId: string, sealedBy: string, next: SealedKey): Promise<boolean> {
+    return resealKey(this.database, keyId, sealedBy, next);
+  }
+}

@@ -1,0 +1,37 @@
+import type { Accounts, Keys } from "../contract/accounts.ts";
+import type { Database } from "../contract/database.ts";
+import type { HotStore } from "../contract/hold-store.ts";
+import type { OperatorActions } from "../contract/operator-actions.ts";
+import type { Clock } from "../process/clock.ts";
+import type { Log } from "../process/log.ts";
+import { changedAccounts } from "./account-rows.ts";
+import { StoredAccounts } from "./accounts.ts";
+import { KeyChanges } from "./key-changes.ts";
+import { keyRowsOf } from "./key-rows.ts";
+import { CachedKeys } from "./keys.ts";
+import { AuditTrail } from "./operator-actions.ts";
+
+export interface AccountsRoom {
+  readonly accounts: Accounts;
+  readonly keys: Keys;
+  readonly operatorActions: OperatorActions;
+  /** Started by its user, and only if other processes share the database. */
+  readonly keyChanges: KeyChanges;
+}
+
+/** The door of this room: accounts, their keys, what operators did. All SQL of these tables is beside this file. */
+export function openAccounts(
+  database: Database,
+  hot: HotStore,
+  clock: Clock,
+  log: Log,
+): AccountsRoom {
+  const keys = new CachedKeys(keyRowsOf(database), hot, clock, log);
+  const changed = (withinMs: number) => changedAccounts(database, withinMs);
+  return {
+    accounts: new StoredAccounts(database, keys, hot),
+    keys,
+    operatorActions: new AuditTrail(database),
+    keyChanges: new KeyChanges(changed, keys, clock, log),
+  };
+}

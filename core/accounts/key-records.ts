@@ -1,0 +1,47 @@
+import type { AccountKey } from "../contract/accounts.ts";
+import type { Database } from "../contract/database.ts";
+
+const COLUMNS = `id, name, prefix, status, requests_per_minute as "requestsPerMinute",
+  created_at as "createdAt", revoked_at as "revokedAt", sealed is not null as "isSealed"`;
+
+/** All keys of an account, oldest first. */
+export function keysOf(database: Database, accountId: string): Promise<AccountKey[]> {
+  return database.query(
+    `select ${COLUMNS} from api_keys where account_id = $1 order by created_at, id`,
+    [accountId],
+  );
+}
+
+/** The active keys, then the latest revoked ones, of which an account can have any number. */
+export function latestKeysOf(
+  database: Database,
+  accountId: string,
+  revokedMax: number,
+): Promise<AccountKey[]> {
+  return database.query(
+    `select ${COLUMNS}
+    from (
+      select *, row_number() over (
+        partition by status order by coalesce(revoked_at, created_at) desc, id desc
+      ) as place
+      from api_keys where account_id = $1
+    ) ranked
+    where status = 'active' or place <= $2
+    order by status, place`,
+    [accountId, revokedMax],
+  );
+}
+
+/** The account of the key; undefined if there is no such key. */
+export async function setKeyLimit(
+  database: Database,
+  keyId: string,
+  requestsPerMinute: number | null,
+): Promise<string | undefined> {
+  const [changed] = await database.query<{ accountId: string }>(
+    `update api_keys set requests_per_minute = $2 where id = $1
+    returning account_id as "accountId"`,
+    [keyId, requestsPerMinute],
+  );
+  return changed?.accountId;
+}

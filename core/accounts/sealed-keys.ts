@@ -1,0 +1,48 @@
+import type { SealedKey, SealedKeyRecord } from "../contract/accounts.ts";
+import type { Database } from "../contract/database.ts";
+
+const BATCH = 200;
+const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
+const SELECT = `
+  select id as "keyId", account_id as "accountId", sealed, sealed_by as "sealedBy" from api_keys`;
+
+/** The sealed text of a key, if the account has such a key. */
+export async function sealedKeyOf(
+  database: Database,
+  accountId: string,
+  keyId: string,
+): Promise<SealedKeyRecord | "unsealed" | undefined> {
+  const [record] = await database.query<{
+    [K in keyof SealedKeyRecord]: SealedKeyRecord[K] | null;
+  }>(`${SELECT} where id = $1 and account_id = $2`, [keyId, accountId]);
+  if (!record) return undefined;
+  const { sealed, sealedBy } = record;
+  return sealed && sealedBy ? { keyId, accountId, sealed, sealedBy } : "unsealed";
+}
+
+/** A batch of the keys that another master key has sealed, in the order of their ids. */
+export function keysSealedByOthers(
+  database: Database,
+  masterKey: string,
+  after = BEFORE_ALL,
+): Promise<SealedKeyRecord[]> {
+  return database.query(`${SELECT} where sealed_by <> $1 and id > $2 order by id limit ${BATCH}`, [
+    masterKey,
+    after,
+  ]);
+}
+
+/** False if another process has sealed it in between: that one's text stays. */
+export async function resealKey(
+  database: Database,
+  keyId: string,
+  sealedBy: string,
+  next: SealedKey,
+): Promise<boolean> {
+  const updated = await database.query(
+    `update api_keys set sealed = $2, sealed_by = $3
+    where id = $1 and sealed_by = $4 returning id`,
+    [keyId, next.sealed, next.sealedBy, sealedBy],
+  );
+  return updated.length > 0;
+}

@@ -1,0 +1,42 @@
+import { describe } from "node:test";
+import { openAccounts } from "../../../core/accounts/index.ts";
+import { type KeyRows, keyRowsOf } from "../../../core/accounts/key-rows.ts";
+import type { Accounts, Keys } from "../../../core/contract/accounts.ts";
+import { EmbeddedHotStore } from "../../../core/money/embedded/store.ts";
+import { systemClock } from "../../../core/process/clock.ts";
+import { recordedLog } from "../../support/log.ts";
+import type { LedgerUnderTest } from "../money/ledger/conformance.ts";
+import { accountTests } from "./account-tests.ts";
+import { changeTests } from "./change-tests.ts";
+import { keyTests } from "./key-tests.ts";
+
+/** Accounts on a started ledger, whose migrations made their tables. */
+export interface AccountsUnderTest extends LedgerUnderTest {
+  readonly accounts: Accounts;
+  readonly keys: Keys;
+  readonly rows: KeyRows;
+  readonly hot: EmbeddedHotStore;
+}
+
+/** What accounts do, whichever Postgres is behind them. `get` returns the same ledger for all tests. */
+export function accountsConformance(name: string, get: () => LedgerUnderTest): void {
+  let opened: AccountsUnderTest | undefined;
+  const open = () => {
+    opened ??= opening(get());
+    return opened;
+  };
+  describe(`accounts: ${name}`, () => {
+    accountTests(open);
+    keyTests(open);
+    changeTests(open);
+  });
+}
+
+function opening(subject: LedgerUnderTest): AccountsUnderTest {
+  const { log } = recordedLog();
+  const { database } = subject.ledger;
+  const journal = { folder: "never-opened", bytesMax: 1, sync: false, log };
+  const hot = new EmbeddedHotStore({ journal, outboxEntriesMax: 1 });
+  const { accounts, keys } = openAccounts(database, hot, systemClock, log);
+  return { ...subject, accounts, keys, rows: keyRowsOf(database), hot };
+}

@@ -1,0 +1,16 @@
+import { randomBytes } from "node:crypto";
+import type { NewKey } from "../../../core/contract/accounts.ts";
+import { newId } from "../../../core/process/id.ts";
+import { AT } from "../money/ledger/fixtures.ts";
+
+export function newKey(accountId: string, activeKeysMax = 10): NewKey {
+  return {
+    id: newId(AT),
+    accountId,
+    name: "laptop",
+    hash: randomBytes(32),
+    prefix: "tg-ab12",
+    activeKeysMax,
+    sealed: null,
+  };
+}
