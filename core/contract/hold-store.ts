@@ -13,7 +13,10 @@ export type Awaitable<T> = T | Promise<T>;
  * For every wallet, at every instant: ledger balance = available + held + pending.
  */
 export interface HotStore {
-  /** Takes between `floor` and `amount` out of the available balance, whichever it affords. */
+  /**
+   * Takes between `floor` and `amount` out of the wallet and of every limit that the request names, the most that all
+   * of them afford: one atomic step, all or nothing.
+   */
   hold(request: HoldRequest): Awaitable<HoldResult>;
 
   /** Raises a hold to `total`, or to what is affordable if that is at least `floor`. */
@@ -50,6 +53,21 @@ export interface HotStore {
    * would take `available` below zero changes nothing: what it takes away must come as its own hold.
    */
   credit(movement: CreditTotal): Awaitable<void>;
+
+  /**
+   * Sets a limit beside a wallet that is open, or changes its total. Idempotent and free of order: a limit that is
+   * known changes by the difference of the totals, if `version` is newer. Returns false, and changes nothing, if
+   * the wallet is not open: open it, then set the limit again.
+   */
+  setLimit(accountId: string, limit: LimitSnapshot): Awaitable<boolean>;
+
+  /**
+   * Forgets a limit, whose name is not used again. False, and nothing changes, while calls are held against it.
+   */
+  dropLimit(accountId: string, name: string): Awaitable<boolean>;
+
+  /** The two parts of a limit, read in one step; undefined if it is not set. */
+  limit(accountId: string, name: string): Awaitable<LimitBalances | undefined>;
 
   /** The three parts of a wallet, read in one step; undefined where it is not open. */
   balances(accountId: string): Awaitable<Balances | undefined>;
@@ -95,18 +113,34 @@ export interface HoldRequest {
    * answers `stale`. Without one any will do.
    */
   readonly creditVersion?: number;
+  /** Names of limits of the same account that this call counts against, beside the wallet. */
+  readonly limits?: readonly string[];
+}
+
+/** The name that a wallet has among the limits of a call. */
+export const WALLET_LIMIT = "wallet";
+
+/** A limit does not afford the floor. */
+export interface Short {
+  readonly kind: "short";
+  /** The limit with the least available: `wallet`, or a name out of the request. */
+  readonly limit: string;
+  /** What is available of that limit. Below zero if it was lowered, or charged beyond its holds. */
+  readonly availableMicroVnd: MicroVnd;
 }
 
 export type HoldResult =
   | { readonly kind: "held"; readonly amountMicroVnd: MicroVnd }
-  | { readonly kind: "short"; readonly availableMicroVnd: MicroVnd }
+  | Short
   | { readonly kind: "revoked" }
   /** A credit has come since `creditVersion`, which may have earned the account another price. */
   | { readonly kind: "stale" }
   /** The post of this call could not be kept: the outbox or the journal is full, or the store is away. */
   | { readonly kind: "unavailable"; readonly reason: string }
   /** The wallet is not open here: read it from the ledger, `open` it, ask again. */
-  | { readonly kind: "unknown" };
+  | { readonly kind: "unknown" }
+  /** The wallet is open, and this limit is not set beside it: read it, `setLimit`, ask again. */
+  | { readonly kind: "no_limit"; readonly limit: string };
 
 export interface ExtendRequest {
   readonly callId: string;
@@ -118,7 +152,7 @@ export interface ExtendRequest {
 
 export type ExtendResult =
   | { readonly kind: "held"; readonly amountMicroVnd: MicroVnd }
-  | { readonly kind: "short"; readonly availableMicroVnd: MicroVnd }
+  | Short
   /** The hold lapsed or was posted: the call must not go on spending. */
   | { readonly kind: "gone" };
 
@@ -155,6 +189,8 @@ export interface Posting {
   readonly outcome: CallOutcome;
   /** True where tokens were counted here because the provider did not report them. */
   readonly estimated: boolean;
+  /** The limits that its hold named, for a post that finds its hold gone. */
+  readonly limits?: readonly string[];
 }
 
 /** How a call that reached an upstream ended. */
@@ -184,6 +220,29 @@ export interface WalletSnapshot {
   readonly creditVersion: number;
   /** Sum of all movements other than calls. */
   readonly creditedMicroVnd: bigint;
+  /** The limits that are set beside the wallet, of the same reading. */
+  readonly limits?: readonly LimitSnapshot[];
+}
+
+/**
+ * A limit of an account beside its wallet: the budget of a key, say. Its durable home supplies it with the wallet.
+ *
+ * Held and charged amounts leave `available`, of the wallet and the limit alike; a void gives both back. A charge above
+ * the hold is not stopped by a limit: it is taken, and `available` may go below zero.
+ */
+export interface LimitSnapshot {
+  /** Unique in the account. A budget by period has the period in its name: `key:<id>:2026-11`. */
+  readonly name: string;
+  /** Rises with every change of the total. */
+  readonly version: number;
+  readonly totalMicroVnd: MicroVnd;
+  /** The total less every charge against this limit that is in the ledger; may be below zero. */
+  readonly availableMicroVnd: MicroVnd;
+}
+
+export interface LimitBalances {
+  readonly availableMicroVnd: MicroVnd;
+  readonly heldMicroVnd: MicroVnd;
 }
 
 export interface CreditTotal {

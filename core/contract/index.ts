@@ -57,7 +57,16 @@ export type { Database, Parameter } from "./database.ts";
 export { type Discount, discountBpsAt } from "./discount.ts";
 export { type Endpoint, messagesEndpoint, upstreamPaths } from "./endpoint.ts";
 export type { Customer } from "./guards.ts";
-export type { CallOutcome, ExtendResult, Posted, Posting } from "./hold-store.ts";
+export type {
+  CallOutcome,
+  ExtendResult,
+  LimitBalances,
+  LimitSnapshot,
+  Posted,
+  Posting,
+  Short,
+} from "./hold-store.ts";
+export { WALLET_LIMIT } from "./hold-store.ts";
 export { type FetchedImage, type ImageFetcher, imageType } from "./images.ts";
 export { type CreditResult, EntryRefused, type UsageRecord } from "./ledger.ts";
 export { type NamedModel, unknownModel } from "./model-names.ts";

@@ -5,6 +5,8 @@ import type {
   ExtendResult,
   HoldRequest,
   HoldResult,
+  LimitBalances,
+  LimitSnapshot,
   Posted,
   Posting,
 } from "./hold-store.ts";
@@ -22,6 +24,15 @@ export interface Wallets {
    * then, the same movement sent again completes it.
    */
   credit(movement: Credit): Promise<CreditResult>;
+  /**
+   * Applies a limit that its durable home has just stored, or changed. False if there is no such account. Rejects if a
+   * store is away; the same limit sent again completes it.
+   */
+  setLimit(accountId: string, limit: LimitSnapshot): Promise<boolean>;
+  /** As the hold store's: forgets a limit that its durable home has deleted. */
+  dropLimit(accountId: string, name: string): Awaitable<boolean>;
+  /** What is left of a limit; undefined if the wallet is not loaded, or has no such limit. */
+  limit(accountId: string, name: string): Awaitable<LimitBalances | undefined>;
   /** The parts of a wallet: from the hold store if it is loaded there, else from the ledger; undefined without account. */
   balances(accountId: string): Promise<WalletBalances | undefined>;
   /** Every wallet, its parts and its drift: the difference that should be 0, even under load. */
@@ -29,7 +40,7 @@ export interface Wallets {
 }
 
 export type WalletHold =
-  | Exclude<HoldResult, { kind: "unknown" }>
+  | Exclude<HoldResult, { kind: "unknown" | "no_limit" }>
   /** The ledger has no such account. */
   | { readonly kind: "no_account" };
 

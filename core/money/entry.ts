@@ -47,6 +47,7 @@ const record = v.object({
   streamed: v.boolean(),
   outcome: v.picklist(["complete", "exhausted", "gone", "broken", "refused"]),
   estimated: v.boolean(),
+  limits: v.optional(v.array(v.string())),
   charged: count,
   written_off: count,
 });
@@ -73,6 +74,9 @@ export function encodeEntry(
     `,"latency_ms":${call.latencyMs},"first_byte_ms":${call.firstByteMs}` +
     `,"status":${call.status},"streamed":${call.streamed}` +
     `,"outcome":"${call.outcome}","estimated":${call.estimated}` +
+    (call.limits === undefined || call.limits.length === 0
+      ? ""
+      : `,"limits":${JSON.stringify(call.limits)}`) +
     chargeText(chargedMicroVnd, writtenOffMicroVnd)
   );
 }
@@ -127,6 +131,7 @@ export function decodeEntry(entryId: string, text: string): OutboxEntry {
     streamed: row.streamed,
     outcome: row.outcome,
     estimated: row.estimated,
+    ...(row.limits && { limits: row.limits }),
   };
   const { charged: chargedMicroVnd, written_off: writtenOffMicroVnd } = row;
   if (row.v !== VERSION) return entryOf(entryId, posting, chargedMicroVnd, writtenOffMicroVnd);

@@ -5,7 +5,10 @@ import type {
   ExtendRequest,
   ExtendResult,
   HoldRequest,
+  HoldResult,
   HotStore,
+  LimitBalances,
+  LimitSnapshot,
   Posted,
   Posting,
   WalletSnapshot,
@@ -56,10 +59,8 @@ export class StoredWallets implements Wallets {
   /** As the hot store's; reads the wallet from the ledger first where it is not open. */
   hold(request: HoldRequest): Awaitable<WalletHold> {
     const held = this.hot.hold(request);
-    if (held instanceof Promise) {
-      return held.then((result) => (result.kind === "unknown" ? this.openFor(request) : result));
-    }
-    return held.kind === "unknown" ? this.openFor(request) : held;
+    if (held instanceof Promise) return held.then((result) => this.loaded(request, result));
+    return this.loaded(request, held);
   }
 
   extend(request: ExtendRequest): Awaitable<ExtendResult> {
@@ -82,6 +83,23 @@ export class StoredWallets implements Wallets {
     return this.oneAtATime(movement.accountId, () =>
       movement.amountMicroVnd < 0n ? this.takeAway(movement) : this.add(movement),
     );
+  }
+
+  /** Applies a limit that its durable home has just stored; reads its wallet first if it is not open. */
+  async setLimit(accountId: string, limit: LimitSnapshot): Promise<boolean> {
+    for (;;) {
+      // A wallet that is being opened may have been read before this change: it must be open, then it gets the change.
+      if (await this.hot.setLimit(accountId, limit)) return true;
+      if (!(await this.open(accountId))) return false;
+    }
+  }
+
+  dropLimit(accountId: string, name: string): Awaitable<boolean> {
+    return this.hot.dropLimit(accountId, name);
+  }
+
+  limit(accountId: string, name: string): Awaitable<LimitBalances | undefined> {
+    return this.hot.limit(accountId, name);
   }
 
   /** The parts of a wallet: hot where it is open, else as the ledger has it; undefined without account. */
@@ -112,23 +130,34 @@ export class StoredWallets implements Wallets {
       await Promise.all(
         page.map(async (accountId) => {
           const wallet = await this.ledger.wallet(accountId);
-          if (wallet !== undefined) await this.tellHot(wallet, null);
+          if (wallet === undefined) return;
+          await this.tellHot(wallet, null);
+          for (const limit of wallet.limits ?? []) await this.hot.setLimit(accountId, limit);
         }),
       );
     }
   }
 
-  private async openFor(request: HoldRequest): Promise<WalletHold> {
+  /** Goes on with the answer to a hold: most have one; the others first load what the hot store does not know. */
+  private loaded(request: HoldRequest, result: HoldResult): Awaitable<WalletHold> {
+    return result.kind === "unknown" || result.kind === "no_limit"
+      ? this.loadFor(request, result)
+      : result;
+  }
+
+  private async loadFor(request: HoldRequest, first: Unloaded): Promise<WalletHold> {
     const deadline = new AbortController();
     const late = delay(OPEN_TIMEOUT_MS, "late" as const, { signal: deadline.signal });
     late.catch(() => {});
+    let unknown = first;
     try {
       for (let attempt = 0; attempt < OPEN_ATTEMPTS; attempt += 1) {
-        const opened = await Promise.race([this.open(request.accountId), late]);
-        if (opened === "late") break;
-        if (!opened) return { kind: "no_account" };
+        const loaded = await Promise.race([this.load(request.accountId, unknown), late]);
+        if (loaded === "late") break;
+        if (loaded !== "loaded") return loaded;
         const result = await this.hot.hold(request);
-        if (result.kind !== "unknown") return result;
+        if (result.kind !== "unknown" && result.kind !== "no_limit") return result;
+        unknown = result;
       }
     } catch (error) {
       return unavailable(error);
@@ -136,6 +165,20 @@ export class StoredWallets implements Wallets {
       deadline.abort();
     }
     return unavailable(`it was not read within ${OPEN_TIMEOUT_MS} ms`);
+  }
+
+  private async load(accountId: string, unknown: Unloaded): Promise<"loaded" | WalletHold> {
+    if (unknown.kind === "unknown") {
+      return (await this.open(accountId)) ? "loaded" : { kind: "no_account" };
+    }
+    // The process that stored this limit died before it set it here, or did not reach the hot store.
+    const wallet = await this.ledger.wallet(accountId);
+    const limit = wallet?.limits?.find(({ name }) => name === unknown.limit);
+    if (limit === undefined) {
+      return { kind: "unavailable", reason: `the ledger knows no limit ${unknown.limit}` };
+    }
+    await this.hot.setLimit(accountId, limit);
+    return "loaded";
   }
 
   private open(accountId: string): Promise<boolean> {
@@ -239,6 +282,8 @@ export class StoredWallets implements Wallets {
     }
   }
 }
+
+type Unloaded = Extract<HoldResult, { kind: "unknown" | "no_limit" }>;
 
 function unavailable(cause: unknown): WalletHold {
   const why = cause instanceof Error ? cause.message : String(cause);

@@ -1,4 +1,4 @@
-import type { OutboxEntry, WalletSnapshot } from "../../core/contract/hold-store.ts";
+import type { LimitSnapshot, OutboxEntry, WalletSnapshot } from "../../core/contract/hold-store.ts";
 import {
   type Credit,
   type CreditResult,
@@ -6,6 +6,19 @@ import {
   type Ledger,
   type LedgerSum,
 } from "../../core/contract/ledger.ts";
+
+interface MemoryLimit {
+  readonly accountId: string;
+  readonly name: string;
+  version: number;
+  totalMicroVnd: number;
+}
+
+interface Charge {
+  readonly accountId: string;
+  readonly charged: number;
+  readonly limits: readonly string[];
+}
 
 interface MemoryWallet {
   balance: bigint;
@@ -20,10 +33,11 @@ type MoneyOfLedger = Pick<
 
 /** The money of a ledger without a database: as strict, and quick enough for thousands of random histories. */
 export class MemoryLedger implements MoneyOfLedger {
-  readonly charges = new Map<string, { accountId: string; charged: number }>();
+  readonly charges = new Map<string, Charge>();
   readonly parked: OutboxEntry[] = [];
   private readonly walletsById = new Map<string, MemoryWallet>();
   private readonly movements = new Map<string, Credit>();
+  private readonly limits: MemoryLimit[] = [];
 
   addAccount(accountId: string): void {
     this.walletsById.set(accountId, { balance: 0n, credited: 0n, creditVersion: 0 });
@@ -40,10 +54,33 @@ export class MemoryLedger implements MoneyOfLedger {
     for (const { posting, chargedMicroVnd } of entries) {
       const wallet = this.walletsById.get(posting.accountId);
       if (wallet === undefined || this.charges.has(posting.callId)) continue;
-      this.charges.set(posting.callId, { accountId: posting.accountId, charged: chargedMicroVnd });
+      const { accountId, limits = [] } = posting;
+      this.charges.set(posting.callId, { accountId, charged: chargedMicroVnd, limits });
       wallet.balance -= BigInt(chargedMicroVnd);
       if (wallet.balance < 0n) throw new Error(`${posting.accountId} is below zero`);
     }
+  }
+
+  /** Sets a limit of an account, as the durable home of budgets would; returns what the hold store is to know. */
+  setLimit(accountId: string, name: string, totalMicroVnd: number): LimitSnapshot {
+    let limit = this.limits.find((each) => each.accountId === accountId && each.name === name);
+    if (limit === undefined) {
+      limit = { accountId, name, version: 0, totalMicroVnd };
+      this.limits.push(limit);
+    }
+    limit.version += 1;
+    limit.totalMicroVnd = totalMicroVnd;
+    return this.limitSnapshot(limit);
+  }
+
+  private limitSnapshot({ accountId, name, version, totalMicroVnd }: MemoryLimit): LimitSnapshot {
+    let availableMicroVnd = totalMicroVnd;
+    for (const charge of this.charges.values()) {
+      if (charge.accountId === accountId && charge.limits.includes(name)) {
+        availableMicroVnd -= charge.charged;
+      }
+    }
+    return { name, version, totalMicroVnd, availableMicroVnd };
   }
 
   async quarantine(entry: OutboxEntry): Promise<void> {
@@ -79,7 +116,11 @@ export class MemoryLedger implements MoneyOfLedger {
     const wallet = this.walletsById.get(accountId);
     if (wallet === undefined) return undefined;
     const balance = wallet.balance - this.parkedMicroVnd(accountId);
-    return snapshot(accountId, { ...wallet, balance });
+    const limits = this.limits.filter((limit) => limit.accountId === accountId);
+    return {
+      ...snapshot(accountId, { ...wallet, balance }),
+      ...(limits.length > 0 && { limits: limits.map((limit) => this.limitSnapshot(limit)) }),
+    };
   }
 
   async *sums(): AsyncGenerator<LedgerSum> {

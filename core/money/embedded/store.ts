@@ -8,6 +8,8 @@ import type {
   HoldResult,
   HotHealth,
   HotStore,
+  LimitBalances,
+  LimitSnapshot,
   OutboxEntry,
   Posted,
   Posting,
@@ -19,17 +21,23 @@ import { decodeEntry, encodeEntry } from "../entry.ts";
 import { Journal, type JournalOptions } from "../journal/journal.ts";
 import { Outbox } from "../outbox.ts";
 import { RecentCalls } from "../recent.ts";
+import type { Limit } from "./limit.ts";
 import { Replay } from "./replay.ts";
 import {
   balancesOf,
   charge,
   chargeable,
+  findLimits,
   giveBackHold,
   type Hold,
+  limitsOfPost,
   raiseHold,
+  setLimit,
+  shortOf,
   takeBackCharge,
   takeHold,
   type Wallet,
+  walletOf,
 } from "./wallet.ts";
 
 /** A record of the journal is about 300 bytes; holds are refused while there is room for their posts. */
@@ -44,6 +52,7 @@ export interface EmbeddedHotOptions {
 /** A post that has changed its wallet, and is not in the journal yet. */
 interface Charge extends Omit<OutboxEntry, "entryId"> {
   readonly wallet: Wallet | undefined;
+  readonly limits: readonly Limit[];
   readonly hold: Hold | undefined;
 }
 
@@ -111,10 +120,10 @@ export class EmbeddedHotStore implements HotStore {
     if (reason !== undefined) return { kind: "unavailable", reason };
     const { creditVersion } = request;
     if (creditVersion !== undefined && creditVersion < wallet.creditVersion) return STALE;
-    const hold = takeHold(wallet, request.amountMicroVnd, request.floorMicroVnd);
-    if (hold === undefined) {
-      return { kind: "short", availableMicroVnd: wallet.availableMicroVnd };
-    }
+    const limits = findLimits(wallet, request.limits);
+    if (typeof limits === "string") return { kind: "no_limit", limit: limits };
+    const hold = takeHold(wallet, limits, request.amountMicroVnd, request.floorMicroVnd);
+    if (hold === undefined) return shortOf(wallet, limits);
     this.holds.set(request.callId, hold);
     return { kind: "held", amountMicroVnd: hold.amountMicroVnd };
   }
@@ -125,7 +134,7 @@ export class EmbeddedHotStore implements HotStore {
     const { totalMicroVnd, floorMicroVnd } = request;
     const isEnough = totalMicroVnd <= hold.amountMicroVnd;
     if (!isEnough && !raiseHold(hold, totalMicroVnd, floorMicroVnd)) {
-      return { kind: "short", availableMicroVnd: hold.wallet.availableMicroVnd };
+      return shortOf(hold.wallet, hold.limits);
     }
     return { kind: "held", amountMicroVnd: hold.amountMicroVnd };
   }
@@ -202,6 +211,24 @@ export class EmbeddedHotStore implements HotStore {
     wallet.creditedMicroVnd = creditedMicroVnd;
   }
 
+  setLimit(accountId: string, limit: LimitSnapshot): boolean {
+    const wallet = this.wallets.get(accountId);
+    if (wallet === undefined) return false;
+    setLimit(wallet, limit);
+    return true;
+  }
+
+  dropLimit(accountId: string, name: string): boolean {
+    const limits = this.wallets.get(accountId)?.limits;
+    if ((limits?.get(name)?.balances.heldMicroVnd ?? 0) !== 0) return false;
+    limits?.delete(name);
+    return true;
+  }
+
+  limit(accountId: string, name: string): LimitBalances | undefined {
+    return this.wallets.get(accountId)?.limits?.get(name)?.balances;
+  }
+
   balances(accountId: string): Balances | undefined {
     const wallet = this.wallets.get(accountId);
     return wallet === undefined ? undefined : balancesOf(wallet);
@@ -250,14 +277,15 @@ export class EmbeddedHotStore implements HotStore {
     const chargedMicroVnd = wallet ? chargeable(wallet, cost, heldMicroVnd) : 0;
     const writtenOffMicroVnd = cost - chargedMicroVnd;
     const text = encodeEntry(posting, chargedMicroVnd, writtenOffMicroVnd);
-    if (wallet) charge(wallet, chargedMicroVnd, heldMicroVnd);
+    const limits = hold?.limits ?? limitsOfPost(wallet, posting.limits);
+    if (wallet) charge(wallet, limits, chargedMicroVnd, heldMicroVnd);
     if (hold !== undefined) this.holds.delete(posting.callId);
-    return { posting, wallet, hold, chargedMicroVnd, writtenOffMicroVnd, text };
+    return { posting, wallet, limits, hold, chargedMicroVnd, writtenOffMicroVnd, text };
   }
 
   /** Undoes `charge`: nothing has come in between. */
-  private takeBack({ posting, wallet, hold, chargedMicroVnd }: Charge): void {
-    if (wallet) takeBackCharge(wallet, chargedMicroVnd, hold?.amountMicroVnd ?? 0);
+  private takeBack({ posting, wallet, limits, hold, chargedMicroVnd }: Charge): void {
+    if (wallet) takeBackCharge(wallet, limits, chargedMicroVnd, hold?.amountMicroVnd ?? 0);
     if (hold !== undefined) this.holds.set(posting.callId, hold);
   }
 
@@ -306,16 +334,7 @@ export class EmbeddedHotStore implements HotStore {
     const snapshot = await read();
     if (snapshot === undefined) return false;
     failpoint("wallet.read");
-    const availableMicroVnd = Number(snapshot.balanceMicroVnd);
-    requireMicroVnd(availableMicroVnd);
-    this.wallets.set(accountId, {
-      accountId,
-      availableMicroVnd,
-      heldMicroVnd: 0,
-      pendingMicroVnd: 0,
-      creditVersion: snapshot.creditVersion,
-      creditedMicroVnd: snapshot.creditedMicroVnd,
-    });
+    this.wallets.set(accountId, walletOf(snapshot));
     if (opening.credit !== undefined) this.credit(opening.credit);
     failpoint("wallet.installed");
     return true;

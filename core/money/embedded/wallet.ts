@@ -1,5 +1,12 @@
 import { type MicroVnd, requireMicroVnd } from "../../contract/amount.ts";
-import type { Balances } from "../../contract/hold-store.ts";
+import {
+  type Balances,
+  type LimitSnapshot,
+  type Short,
+  WALLET_LIMIT,
+  type WalletSnapshot,
+} from "../../contract/hold-store.ts";
+import { Limit, limitsOf } from "./limit.ts";
 
 /** A wallet that is open in the embedded hot store. Each function below is one step of money in it. */
 export interface Wallet {
@@ -9,36 +16,113 @@ export interface Wallet {
   pendingMicroVnd: MicroVnd;
   creditVersion: number;
   creditedMicroVnd: bigint;
+  /** By name; undefined for a wallet that never had one, as most. */
+  limits: Map<string, Limit> | undefined;
 }
 
 export interface Hold {
   readonly wallet: Wallet;
+  /** What it counts against beside the wallet. */
+  readonly limits: readonly Limit[];
   amountMicroVnd: MicroVnd;
 }
 
-/** Takes `amount`, or what there is of it if that is at least `floor`; undefined where it is less. */
-export function takeHold(wallet: Wallet, amount: MicroVnd, floor: MicroVnd): Hold | undefined {
-  const hold = { wallet, amountMicroVnd: 0 };
+/** Shared by all wallets and holds without a limit: nothing is allocated for them. */
+const NO_LIMITS: readonly Limit[] = [];
+
+export function walletOf(snapshot: WalletSnapshot): Wallet {
+  const availableMicroVnd = Number(snapshot.balanceMicroVnd);
+  requireMicroVnd(availableMicroVnd);
+  return {
+    accountId: snapshot.accountId,
+    availableMicroVnd,
+    heldMicroVnd: 0,
+    pendingMicroVnd: 0,
+    creditVersion: snapshot.creditVersion,
+    creditedMicroVnd: snapshot.creditedMicroVnd,
+    limits: limitsOf(snapshot.limits),
+  };
+}
+
+/** Sets a limit, or changes its total if that is news. */
+export function setLimit(wallet: Wallet, snapshot: LimitSnapshot): void {
+  const limits = wallet.limits ?? new Map<string, Limit>();
+  const known = limits.get(snapshot.name);
+  if (known === undefined) limits.set(snapshot.name, new Limit(snapshot));
+  else known.change(snapshot);
+  wallet.limits = limits;
+}
+
+/** The limits of these names; the first name that is not set, if there is one. */
+export function findLimits(
+  wallet: Wallet,
+  names: readonly string[] | undefined,
+): readonly Limit[] | string {
+  if (names === undefined || names.length === 0) return NO_LIMITS;
+  const found: Limit[] = [];
+  for (const name of names) {
+    const limit = wallet.limits?.get(name);
+    if (limit === undefined) return name;
+    found.push(limit);
+  }
+  return found;
+}
+
+/** The limits of a post without a hold: those that are still set. */
+export function limitsOfPost(
+  wallet: Wallet | undefined,
+  names: readonly string[] | undefined,
+): readonly Limit[] {
+  if (names === undefined || wallet?.limits === undefined) return NO_LIMITS;
+  return names.flatMap((name) => wallet.limits?.get(name) ?? []);
+}
+
+/** Takes `amount`, or what all limits afford of it if that is at least `floor`; undefined if it is less. */
+export function takeHold(
+  wallet: Wallet,
+  limits: readonly Limit[],
+  amount: MicroVnd,
+  floor: MicroVnd,
+): Hold | undefined {
+  const hold = { wallet, limits, amountMicroVnd: 0 };
   return raiseHold(hold, amount, floor) ? hold : undefined;
 }
 
-/** Raises a hold to `total`, or to what there is of it if that is at least `floor`; false where it is less. */
+/** Raises a hold to `total`, or to what all limits afford if that is at least `floor`; false if it is less. */
 export function raiseHold(hold: Hold, total: MicroVnd, floor: MicroVnd): boolean {
   requireMicroVnd(total);
   requireMicroVnd(floor);
-  const { wallet } = hold;
-  const most = hold.amountMicroVnd + wallet.availableMicroVnd;
+  const { wallet, limits } = hold;
+  let available = wallet.availableMicroVnd;
+  for (const limit of limits) available = Math.min(available, limit.availableMicroVnd);
+  const most = hold.amountMicroVnd + available;
   if (most < total && most < floor) return false;
   const raised = Math.min(most, total);
-  wallet.availableMicroVnd -= raised - hold.amountMicroVnd;
-  wallet.heldMicroVnd += raised - hold.amountMicroVnd;
-  hold.amountMicroVnd = raised;
+  // A limit below zero affords less than is held already, which a hold keeps.
+  const more = Math.max(0, raised - hold.amountMicroVnd);
+  wallet.availableMicroVnd -= more;
+  wallet.heldMicroVnd += more;
+  for (const limit of limits) limit.take(more);
+  hold.amountMicroVnd += more;
   return true;
 }
 
-export function giveBackHold({ wallet, amountMicroVnd }: Hold): void {
+/** Which limit affords least; the wallet if all afford the same. */
+export function shortOf(wallet: Wallet, limits: readonly Limit[]): Short {
+  let limit = WALLET_LIMIT;
+  let { availableMicroVnd } = wallet;
+  for (const each of limits) {
+    if (each.availableMicroVnd >= availableMicroVnd) continue;
+    limit = each.name;
+    availableMicroVnd = each.availableMicroVnd;
+  }
+  return { kind: "short", limit, availableMicroVnd };
+}
+
+export function giveBackHold({ wallet, limits, amountMicroVnd }: Hold): void {
   wallet.availableMicroVnd += amountMicroVnd;
   wallet.heldMicroVnd -= amountMicroVnd;
+  for (const limit of limits) limit.take(-amountMicroVnd);
 }
 
 /** What can be charged of `cost` in place of `held`. */
@@ -46,15 +130,26 @@ export function chargeable(wallet: Wallet, cost: MicroVnd, held: MicroVnd): Micr
   return Math.min(cost, held + wallet.availableMicroVnd);
 }
 
-export function charge(wallet: Wallet, charged: MicroVnd, held: MicroVnd): void {
+export function charge(
+  wallet: Wallet,
+  limits: readonly Limit[],
+  charged: MicroVnd,
+  held: MicroVnd,
+): void {
   wallet.availableMicroVnd += held - charged;
   wallet.heldMicroVnd -= held;
   wallet.pendingMicroVnd += charged;
+  for (const limit of limits) limit.charge(charged, held);
 }
 
 /** Undoes a charge, where nothing has come in between. */
-export function takeBackCharge(wallet: Wallet, charged: MicroVnd, held: MicroVnd): void {
-  charge(wallet, -charged, -held);
+export function takeBackCharge(
+  wallet: Wallet,
+  limits: readonly Limit[],
+  charged: MicroVnd,
+  held: MicroVnd,
+): void {
+  charge(wallet, limits, -charged, -held);
 }
 
 export function balancesOf(wallet: Wallet): Balances {

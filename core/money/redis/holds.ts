@@ -6,6 +6,7 @@ import type {
   HoldResult,
   WalletSnapshot,
 } from "../../contract/hold-store.ts";
+import { textOf } from "../../redis/reply.ts";
 import { asMember, isJoining } from "./as-member.ts";
 import { asReply, type Bucket, type Reply } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
@@ -25,6 +26,7 @@ export interface HoldsOptions {
 interface OpenHold {
   readonly bucket: Bucket;
   readonly keyId: string;
+  readonly limits: readonly string[] | undefined;
   /** Of the bucket, when the hold was taken: one of an earlier epoch is gone. */
   epoch: string;
 }
@@ -39,7 +41,7 @@ export class Holds {
   }
 
   hold(request: HoldRequest): HoldResult | Promise<HoldResult> {
-    const { callId, accountId, keyId } = request;
+    const { callId, accountId, keyId, limits } = request;
     requireMicroVnd(request.amountMicroVnd);
     requireMicroVnd(request.floorMicroVnd);
     const bucket = this.options.buckets.of(accountId);
@@ -49,7 +51,7 @@ export class Holds {
     if (reason !== undefined) return { kind: "unavailable", reason };
     const known = this.open.get(callId);
     const { epoch } = bucket;
-    if (known === undefined) this.open.set(callId, { bucket, keyId, epoch });
+    if (known === undefined) this.open.set(callId, { bucket, keyId, limits, epoch });
     else known.epoch = epoch;
     return this.send(bucket, request).catch((error: unknown) => {
       // Whether it was taken nobody knows; a later audit gives back what no call here holds.
@@ -69,9 +71,11 @@ export class Holds {
       if (hold.epoch !== bucket.epoch) return this.holdAgain(request, hold);
       const { callId, totalMicroVnd, floorMicroVnd } = request;
       const args = [callId, String(totalMicroVnd), String(floorMicroVnd)];
-      const [kind, amount] = await bucket.run("extend", [], args, asReply);
+      const [kind, amount, limit] = await bucket.run("extend", [], args, asReply);
       if (kind === "held") return { kind, amountMicroVnd: amountOf(amount) };
-      if (kind === "short") return { kind, availableMicroVnd: amountOf(amount) };
+      if (kind === "short") {
+        return { kind, limit: textOf(limit), availableMicroVnd: amountOf(amount) };
+      }
       return { kind: "gone" };
     });
   }
@@ -107,7 +111,8 @@ export class Holds {
     const holder = keyId === "" ? "" : bucket.process;
     const amounts = [String(amountMicroVnd), String(floorMicroVnd)];
     const version = creditVersion === undefined ? "" : String(creditVersion);
-    const args = [callId, accountId, keyId, ...amounts, holder, version];
+    const limits = limitsText(request.limits);
+    const args = [callId, accountId, keyId, ...amounts, holder, version, limits];
     return bucket.run("hold", [bucket.revokedKey], args, (reply) => {
       const result = readHold(reply);
       if (result.kind !== "held") this.open.delete(callId);
@@ -116,25 +121,33 @@ export class Holds {
   }
 
   /** Redis has lost the hold of a call that runs: the call goes on where its wallet affords it anew. */
-  private async holdAgain(request: ExtendRequest, hold: OpenHold): Promise<ExtendResult> {
-    const { callId, accountId, totalMicroVnd, floorMicroVnd } = request;
-    const { bucket, keyId } = hold;
+  private async holdAgain(extension: ExtendRequest, hold: OpenHold): Promise<ExtendResult> {
+    const { callId, accountId, totalMicroVnd, floorMicroVnd } = extension;
+    const { bucket, keyId, limits } = hold;
     const amounts = { amountMicroVnd: totalMicroVnd, floorMicroVnd };
     const { wallets, readWallet } = this.options;
     await wallets.open(accountId, () => readWallet(accountId));
-    const result = await this.send(bucket, { callId, accountId, keyId, ...amounts });
+    const request = { callId, accountId, keyId, ...amounts, ...(limits && { limits }) };
+    const result = await this.send(bucket, request);
     if (result.kind === "held") hold.epoch = bucket.epoch;
     if (result.kind === "held" || result.kind === "short") return result;
     return { kind: "gone" };
   }
 }
 
-function readHold([kind, amount]: Reply): HoldResult {
+/** As scripts take them: `|<name>|<name>`. */
+export function limitsText(limits: readonly string[] | undefined): string {
+  return limits === undefined || limits.length === 0 ? "" : `|${limits.join("|")}`;
+}
+
+function readHold([kind, amount, limit]: Reply): HoldResult {
   switch (kind) {
     case "held":
       return { kind, amountMicroVnd: amountOf(amount) };
     case "short":
-      return { kind, availableMicroVnd: amountOf(amount) };
+      return { kind, limit: textOf(limit), availableMicroVnd: amountOf(amount) };
+    case "no_limit":
+      return { kind, limit: textOf(amount) };
     case "revoked":
     case "stale":
     case "unknown":

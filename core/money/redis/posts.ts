@@ -8,7 +8,7 @@ import { RecentCalls } from "../recent.ts";
 import { asReply, type Bucket, type Reply } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 import type { Settlement } from "./commits.ts";
-import type { Holds } from "./holds.ts";
+import { type Holds, limitsText } from "./holds.ts";
 import { Offers, type Sent, type Truth } from "./resender.ts";
 import { Spool, type SpoolOptions } from "./spool.ts";
 import { amountOf } from "./view.ts";
@@ -107,7 +107,9 @@ export class Posts {
   ): Promise<T> {
     const { callId, accountId, costMicroVnd } = posting;
     const keys = [bucket.outboxKey, bucket.callKey(callId)];
-    const args = [callId, accountId, String(costMicroVnd), text, bucket.epoch, CALL_KEPT_MS];
+    const cost = String(costMicroVnd);
+    const limits = limitsText(posting.limits);
+    const args = [callId, accountId, cost, text, bucket.epoch, CALL_KEPT_MS, limits];
     return bucket.run("post", keys, args, answer);
   }
 

@@ -1,6 +1,16 @@
 import { readLua, type Script, script } from "../../redis/script.ts";
 
-const MONEY = ["hold", "extend", "post", "void", "credit", "install", "acknowledge"] as const;
+const MONEY = [
+  "hold",
+  "extend",
+  "post",
+  "void",
+  "credit",
+  "install",
+  "acknowledge",
+  "set-limit",
+  "drop-limit",
+] as const;
 const MEMBERS = [
   "look",
   "join",

@@ -9,6 +9,8 @@ import type {
   HoldResult,
   HotHealth,
   HotStore,
+  LimitBalances,
+  LimitSnapshot,
   OutboxEntry,
   Posted,
   Posting,
@@ -166,6 +168,18 @@ export class RedisHotStore implements HotStore {
   async credit(movement: CreditTotal): Promise<void> {
     await this.wallets.credit(movement);
     if (movement.releasedCallId !== null) this.holds.over(movement.releasedCallId);
+  }
+
+  setLimit(accountId: string, limit: LimitSnapshot): Promise<boolean> {
+    return this.wallets.setLimit(accountId, limit);
+  }
+
+  dropLimit(accountId: string, name: string): Promise<boolean> {
+    return this.wallets.dropLimit(accountId, name);
+  }
+
+  limit(accountId: string, name: string): Promise<LimitBalances | undefined> {
+    return this.wallets.limit(accountId, name);
   }
 
   balances(accountId: string): Promise<Balances | undefined> {

@@ -1,14 +1,21 @@
 import { MICRO_VND_MAX, requireMicroVnd } from "../../contract/amount.ts";
-import type { Balances, CreditTotal, WalletSnapshot } from "../../contract/hold-store.ts";
+import type {
+  Balances,
+  CreditTotal,
+  LimitBalances,
+  LimitSnapshot,
+  WalletSnapshot,
+} from "../../contract/hold-store.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import type { RedisClient } from "../../redis/client.ts";
 import { listOf, textOf } from "../../redis/reply.ts";
+import { requireLimit } from "../limit.ts";
 import { asMember, isJoining, whenReady } from "./as-member.ts";
 import { asReply, type Bucket } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 
 const OPEN_ATTEMPTS = 3;
-/** Fields, of which each wallet has five. */
+/** Fields, of which each wallet has five, and four more for each limit. */
 const PAGE = "1000";
 
 /** The wallets in Redis: opened from the ledger, credited, read. */
@@ -43,6 +50,33 @@ export class RedisWallets {
     ];
     const [kind] = await asMember(bucket, () => bucket.run("credit", [], args, asReply));
     if (kind === "range") throw new RangeError(`account ${accountId} would hold too much money`);
+  }
+
+  /** As the hot store's. */
+  async setLimit(accountId: string, limit: LimitSnapshot): Promise<boolean> {
+    requireLimit(limit);
+    const bucket = this.buckets.of(accountId);
+    const { name, version, totalMicroVnd, availableMicroVnd } = limit;
+    const amounts = [version, totalMicroVnd, availableMicroVnd].map(String);
+    const args = [accountId, name, ...amounts];
+    const [kind] = await asMember(bucket, () => bucket.run("set-limit", [], args, asReply));
+    return kind !== "unknown";
+  }
+
+  async dropLimit(accountId: string, name: string): Promise<boolean> {
+    const bucket = this.buckets.of(accountId);
+    const args = [accountId, name];
+    const [kind] = await asMember(bucket, () => bucket.run("drop-limit", [], args, asReply));
+    return kind !== "held";
+  }
+
+  async limit(accountId: string, name: string): Promise<LimitBalances | undefined> {
+    const bucket = this.buckets.of(accountId);
+    await whenReady(bucket);
+    const fields = ["la", "lh"].map((part) => `${accountId}|${name}:${part}`);
+    const [available, held] = listOf(await this.client.call("HMGET", bucket.walletsKey, ...fields));
+    if (typeof available !== "string") return undefined;
+    return { availableMicroVnd: Number(available), heldMicroVnd: Number(textOf(held)) };
   }
 
   async balances(accountId: string): Promise<Balances | undefined> {
@@ -82,8 +116,13 @@ export class RedisWallets {
       const balance = Number(snapshot.balanceMicroVnd);
       requireMicroVnd(balance);
       try {
-        const { creditVersion, creditedMicroVnd } = snapshot;
+        const { creditVersion, creditedMicroVnd, limits } = snapshot;
         const args = [accountId, String(balance), String(creditVersion), String(creditedMicroVnd)];
+        for (const limit of limits ?? []) {
+          requireLimit(limit);
+          const { name, version, totalMicroVnd, availableMicroVnd } = limit;
+          args.push(name, ...[availableMicroVnd, version, totalMicroVnd].map(String));
+        }
         const [kind] = await bucket.run("install", [bucket.openKey], args, asReply);
         failpoint("wallet.installed");
         if (kind === "open") return true;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { HotStore } from "../../../core/contract/hold-store.ts";
 import { histories } from "./histories.ts";
+import { LIMIT_TABLES } from "./limit-tables.ts";
 import { Table } from "./table.ts";
 
 /** A hot store under test: started, empty, with a way to die and come back. */
@@ -47,15 +48,15 @@ const TABLES: Record<string, string> = {
   "a hold at the price of before a credit is refused, and takes nothing": `
     credit A 1000                   -> version 1
     open A                          -> true
-    priced-hold c1 A 1..400 at 1    -> held 400
+    hold c1 A 1..400 at 1           -> held 400
     credit A 1000                   -> version 2
-    priced-hold c2 A 1..400 at 1    -> stale
+    hold c2 A 1..400 at 1           -> stale
     wallet A                        -> available 1600 held 400 pending 0
-    priced-hold c1 A 1..400 at 1    -> held 400
-    priced-hold c2 A 1..400 at 2    -> held 400
-    priced-hold c3 A 1..400 at 3    -> held 400
+    hold c1 A 1..400 at 1           -> held 400
+    hold c2 A 1..400 at 2           -> held 400
+    hold c3 A 1..400 at 3           -> held 400
     credit A -10                    -> version 3
-    priced-hold c4 A 1..400 at 2    -> stale`,
+    hold c4 A 1..400 at 2           -> stale`,
 
   "a cost above the hold takes what is available and writes off the rest": `
     credit A 1000                   -> version 1
@@ -230,7 +231,7 @@ export function hotStoreConformance(
   { walletsOutliveCrashes = false } = {},
 ): void {
   describe(`hot store: ${name}`, () => {
-    for (const [title, text] of Object.entries(TABLES)) {
+    for (const [title, text] of Object.entries({ ...TABLES, ...LIMIT_TABLES })) {
       if (walletsOutliveCrashes && title === WALLETS_ARE_LOST) continue;
       test(title, async () => {
         const table = await Table.begin(create);

@@ -16,6 +16,11 @@ test("an entry is read as it was written", () => {
   });
 });
 
+test("an entry keeps the limits that its call counts against", () => {
+  const limited = { ...call, limits: ["key:K", "day"] };
+  assert.deepEqual(decodeEntry("7", encodeEntry(limited, 60, 10)).posting, limited);
+});
+
 test("an entry of version 1, which was a list, is read, and settles like one of today", () => {
   const list = [
     ...[1, call.callId, call.accountId, call.keyId, call.at, call.endpoint, call.model],

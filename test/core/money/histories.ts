@@ -7,6 +7,9 @@ import type { HotStoreUnderTest } from "./conformance.ts";
 
 const RUNS = 60;
 const ACCOUNTS = ["A", "B"];
+/** Every second call counts against this limit of its account. */
+const LIMIT = "key:K";
+const LIMIT_MICRO_VND = 2_000;
 
 type Step =
   | { readonly do: "credit" | "hold" | "extend" | "post"; call: number; amount: number }
@@ -59,7 +62,10 @@ class History {
 
   constructor(subject: HotStoreUnderTest) {
     this.subject = subject;
-    for (const accountId of ACCOUNTS) this.ledger.addAccount(accountId);
+    for (const accountId of ACCOUNTS) {
+      this.ledger.addAccount(accountId);
+      this.ledger.setLimit(accountId, LIMIT, LIMIT_MICRO_VND);
+    }
   }
 
   async take(one: Step): Promise<void> {
@@ -131,7 +137,21 @@ class History {
         if (committed?.accountId === accountId) total -= committed.charged;
       }
       assert.equal(BigInt(total), (await this.ledger.wallet(accountId))?.balanceMicroVnd);
+      const left = await this.subject.store.limit(accountId, LIMIT);
+      assert.ok(left !== undefined && left.heldMicroVnd >= 0);
+      const used = left.heldMicroVnd + this.chargedWithin(accountId);
+      assert.equal(left.availableMicroVnd + used, LIMIT_MICRO_VND);
     }
+  }
+
+  /** What calls that count against the limit were charged. */
+  private chargedWithin(accountId: string): number {
+    let sum = 0;
+    for (const [callId, charged] of this.charged) {
+      const call = Number(callId.split("-")[1]);
+      if (accountOf(call) === accountId && "limits" in limitsOf(call)) sum += charged;
+    }
+    return sum;
   }
 
   private async credit(accountId: string, amountMicroVnd: bigint): Promise<void> {
@@ -153,7 +173,8 @@ class History {
     const accountId = accountOf(call);
     await this.subject.store.open(accountId, () => this.ledger.wallet(accountId));
     const floorMicroVnd = amountMicroVnd >> 1;
-    const request = { callId, accountId, keyId: "K", amountMicroVnd, floorMicroVnd };
+    const amounts = { amountMicroVnd, floorMicroVnd };
+    const request = { callId, accountId, keyId: "K", ...amounts, ...limitsOf(call) };
     const result = await this.subject.store.hold(request);
     assert.ok(result.kind === "held" || result.kind === "short");
   }
@@ -168,7 +189,9 @@ class History {
     const callId = this.callId(call);
     const accountId = accountOf(call);
     if ((await this.subject.store.balances(accountId)) === undefined) return;
-    const result = await this.subject.store.post(posting({ callId, accountId, costMicroVnd }));
+    const result = await this.subject.store.post(
+      posting({ callId, accountId, costMicroVnd, ...limitsOf(call) }),
+    );
     const before = this.charged.get(callId);
     assert.equal(result.duplicate, before !== undefined);
     if (before === undefined) this.charged.set(callId, result.chargedMicroVnd);
@@ -197,4 +220,8 @@ class History {
 
 function accountOf(call: number): string {
   return call % 3 === 0 ? "B" : "A";
+}
+
+function limitsOf(call: number): { limits?: readonly string[] } {
+  return call % 2 === 0 ? { limits: [LIMIT] } : {};
 }

@@ -1,4 +1,9 @@
-import type { HotStore, OutboxEntry } from "../../../core/contract/hold-store.ts";
+import {
+  type HotStore,
+  type OutboxEntry,
+  type Short,
+  WALLET_LIMIT,
+} from "../../../core/contract/hold-store.ts";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
 import { posting } from "../../support/posting.ts";
 import type { HotStoreUnderTest } from "./conformance.ts";
@@ -51,15 +56,15 @@ export class Table {
         return this.tell(first, Number(second), BigInt(third), rest[4] ?? null);
       case "hold":
         await this.open(second);
-        return this.hold(first, second, third, rest[4] ?? "K");
+        return this.hold(first, second, third, pairsOf(rest.slice(3)));
       case "bare-hold":
-        return this.hold(first, second, third, "K");
-      case "priced-hold":
-        return this.hold(first, second, third, "K", Number(rest[4]));
+        return this.hold(first, second, third, pairsOf(rest.slice(3)));
+      case "hold-at-once":
+        return this.holdAtOnce(Number(first), second, third, pairsOf(rest.slice(3)));
       case "extend":
         return this.extend(first, second, third);
       case "post":
-        return this.post(first, second, Number(fourth));
+        return this.post(first, second, Number(fourth), pairsOf(rest.slice(4)));
       case "void":
         await this.store.void(first, second);
         return "ok";
@@ -73,6 +78,19 @@ export class Table {
         return String(await this.open(first));
       case "open-soon":
         return this.openSoon(first);
+      case "limit":
+        await this.open(first);
+        return String(await this.setLimit(first, second, Number(third)));
+      case "bare-limit":
+        return String(await this.setLimit(first, second, Number(third)));
+      case "ledger-limit":
+        return `version ${this.ledger.setLimit(first, second, Number(third)).version}`;
+      case "tell-limit":
+        return this.tellLimit(first, second, Number(third), Number(fourth), Number(rest[4]));
+      case "drop-limit":
+        return String(await this.store.dropLimit(first, second));
+      case "left":
+        return this.left(first, second);
       case "wallet":
         return this.wallet(first);
       case "ledger":
@@ -128,35 +146,71 @@ export class Table {
     callId: string,
     accountId: string,
     range: string,
-    keyId: string,
-    creditVersion?: number,
-  ) {
+    { key: keyId = "K", at, within }: Pairs,
+  ): Promise<string> {
     const [floor, amount] = amounts(range);
-    const request = {
+    const result = await this.store.hold({
       callId,
       accountId,
       keyId,
       amountMicroVnd: amount,
       floorMicroVnd: floor,
-      ...(creditVersion !== undefined && { creditVersion }),
-    };
-    const result = await this.store.hold(request);
-    if (result.kind === "held") return `held ${result.amountMicroVnd}`;
-    return result.kind === "short" ? `short ${result.availableMicroVnd}` : result.kind;
+      ...(at !== undefined && { creditVersion: Number(at) }),
+      ...(within !== undefined && { limits: within.split(",") }),
+    });
+    if (result.kind === "no_limit") return `no limit ${result.limit}`;
+    return result.kind === "held" || result.kind === "short" ? heldOrShort(result) : result.kind;
+  }
+
+  /** Calls `m1`, `m2`, … in one turn of the event loop. */
+  private async holdAtOnce(count: number, accountId: string, range: string, pairs: Pairs) {
+    await this.open(accountId);
+    const calls = Array.from({ length: count }, (_, at) => `m${at + 1}`);
+    const results = await Promise.all(
+      calls.map((callId) => this.hold(callId, accountId, range, pairs)),
+    );
+    const held = results.filter((result) => result.startsWith("held")).length;
+    return `${held} held, ${results.length - held} short`;
   }
 
   private async extend(callId: string, accountId: string, range: string): Promise<string> {
     const [floor, total] = amounts(range);
     const request = { callId, accountId, totalMicroVnd: total, floorMicroVnd: floor };
     const result = await this.store.extend(request);
-    if (result.kind === "held") return `held ${result.amountMicroVnd}`;
-    return result.kind === "short" ? `short ${result.availableMicroVnd}` : "gone";
+    return result.kind === "gone" ? "gone" : heldOrShort(result);
   }
 
-  private async post(callId: string, accountId: string, costMicroVnd: number): Promise<string> {
-    const result = await this.store.post(posting({ callId, accountId, costMicroVnd }));
+  private async post(
+    callId: string,
+    accountId: string,
+    costMicroVnd: number,
+    { within }: Pairs,
+  ): Promise<string> {
+    const limits = within === undefined ? {} : { limits: within.split(",") };
+    const result = await this.store.post(posting({ callId, accountId, costMicroVnd, ...limits }));
     const answer = `charged ${result.chargedMicroVnd} off ${result.writtenOffMicroVnd}`;
     return result.duplicate ? `${answer} duplicate` : answer;
+  }
+
+  private setLimit(accountId: string, name: string, total: number) {
+    return this.store.setLimit(accountId, this.ledger.setLimit(accountId, name, total));
+  }
+
+  private async tellLimit(
+    accountId: string,
+    name: string,
+    version: number,
+    totalMicroVnd: number,
+    availableMicroVnd: number,
+  ): Promise<string> {
+    const limit = { name, version, totalMicroVnd, availableMicroVnd };
+    return String(await this.store.setLimit(accountId, limit));
+  }
+
+  private async left(accountId: string, name: string): Promise<string> {
+    const found = await this.store.limit(accountId, name);
+    if (found === undefined) return "not set";
+    return `available ${found.availableMicroVnd} held ${found.heldMicroVnd}`;
   }
 
   private async wallet(accountId: string): Promise<string> {
@@ -171,6 +225,28 @@ export class Table {
     await this.ledger.settle(entries);
     return entries;
   }
+}
+
+interface Pairs {
+  readonly key?: string;
+  readonly at?: string;
+  readonly within?: string;
+}
+
+/** `key K1 within key:K1,day`: words in pairs. */
+function pairsOf(words: readonly string[]): Pairs {
+  const pairs: Record<string, string> = {};
+  for (let at = 0; at + 1 < words.length; at += 2) pairs[words[at] ?? ""] = words[at + 1] ?? "";
+  return pairs;
+}
+
+/** `short 20`, and which limit has no more if it is not the wallet. */
+function heldOrShort(
+  result: { readonly kind: "held"; readonly amountMicroVnd: number } | Short,
+): string {
+  if (result.kind === "held") return `held ${result.amountMicroVnd}`;
+  const of = result.limit === WALLET_LIMIT ? "" : ` of ${result.limit}`;
+  return `short ${result.availableMicroVnd}${of}`;
 }
 
 /** `600..800`: the floor and the amount. */

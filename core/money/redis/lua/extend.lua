@@ -3,20 +3,30 @@ local hold = call('HGET', holds, ARGV[3])
 if not hold then
   return { n, 'gone' }
 end
-local before, holder, account = parts(hold)
+local before, holder, account, limits = parts(hold)
 local total = tonumber(ARGV[4])
 if total <= before then
   return { n, 'held', text(before) }
 end
 local available = tonumber(call('HGET', wallets, account .. ':a'))
+local short = 'wallet'
+for limit in string.gmatch(limits, '|[^|]+') do
+  -- One that was dropped bounds nothing any more.
+  local left = tonumber(call('HGET', wallets, account .. limit .. ':la'))
+  if left and left < available then
+    available, short = left, string.sub(limit, 2)
+  end
+end
 local most = before + available
 if most < total then
   if most < tonumber(ARGV[5]) then
-    return { n, 'short', text(available) }
+    return { n, 'short', text(available), short }
   end
-  total = most
+  -- A limit below zero affords less than is held already, which a hold keeps.
+  total = math.max(before, most)
 end
 add(account, ':a', before - total)
 add(account, ':h', total - before)
-call('HSET', holds, ARGV[3], text(total) .. ':' .. holder .. ':' .. account)
+add_to_limits(account, limits, before - total, total - before)
+call('HSET', holds, ARGV[3], text(total) .. ':' .. holder .. ':' .. account .. limits)
 return { n, 'held', text(total) }

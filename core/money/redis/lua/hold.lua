@@ -1,6 +1,7 @@
 -- KEYS[4] revoked keys
--- ARGV: call, account, key, amount, floor, process whose lease it is ('' for none), version of the price ('' where any will do)
-local call_id, account = ARGV[3], ARGV[4]
+-- ARGV: call, account, key, amount, floor, process whose lease it is ('' for none), version of the price ('' where any
+-- will do), limits beside the wallet as `|<name>|<name>` ('' for none)
+local call_id, account, limits = ARGV[3], ARGV[4], ARGV[10]
 if call('SISMEMBER', KEYS[4], ARGV[5]) == 1 then
   return { n, 'revoked' }
 end
@@ -16,14 +17,28 @@ end
 if ARGV[9] ~= '' and tonumber(known[2]) > tonumber(ARGV[9]) then
   return { n, 'stale' }
 end
+local short = 'wallet'
+for limit in string.gmatch(limits, '|[^|]+') do
+  local left = tonumber(call('HGET', wallets, account .. limit .. ':la'))
+  if not left then
+    return { n, 'no_limit', string.sub(limit, 2) }
+  end
+  if left < available then
+    available, short = left, string.sub(limit, 2)
+  end
+end
 local amount = tonumber(ARGV[6])
 if available < amount then
   if available < tonumber(ARGV[7]) then
-    return { n, 'short', text(available) }
+    return { n, 'short', text(available), short }
   end
   amount = available
 end
 add(account, ':a', 0 - amount)
 add(account, ':h', amount)
-call('HSET', holds, call_id, text(amount) .. ':' .. ARGV[8] .. ':' .. account)
+for limit in string.gmatch(limits, '|[^|]+') do
+  add(account .. limit, ':la', 0 - amount)
+  add(account .. limit, ':lh', amount)
+end
+call('HSET', holds, call_id, text(amount) .. ':' .. ARGV[8] .. ':' .. account .. limits)
 return { n, 'held', text(amount) }

@@ -1,4 +1,5 @@
--- KEYS[4] whether wallets of this epoch may be opened  ARGV: account, balance, version, total of all movements
+-- KEYS[4] whether wallets of this epoch may be opened  ARGV: account, balance, version, total of all movements, then
+-- for each limit its name, what is available of it, version, total
 local account = ARGV[3]
 if call('HEXISTS', wallets, account .. ':a') == 1 then
   return { n, 'open' }
@@ -12,4 +13,9 @@ if known and known > tonumber(ARGV[5]) then
 end
 call('HSET', wallets, account .. ':a', ARGV[4], account .. ':h', '0', account .. ':p', '0',
   account .. ':v', ARGV[5], account .. ':c', ARGV[6])
+for at = 7, #ARGV, 4 do
+  local limit = account .. '|' .. ARGV[at]
+  call('HSET', wallets, limit .. ':la', ARGV[at + 1], limit .. ':lh', '0', limit .. ':lv', ARGV[at + 2],
+    limit .. ':lt', ARGV[at + 3])
+end
 return { n, 'open' }

@@ -49,12 +49,18 @@ local function void_holds(process)
   local found = call('HGETALL', key('holds'))
   local voided = 0
   for at = 1, #found, 2 do
-    local amount, holder, account = string.match(found[at + 1], '^(%d+):([^:]*):(.*)$')
+    local amount, holder, account, limits = string.match(found[at + 1], '^(%d+):([^:]*):([^|]*)(.*)$')
     if holder == process then
       call('HDEL', key('holds'), found[at])
       call('HINCRBY', key('w'), account .. ':a', amount)
       if amount ~= '0' then
         call('HINCRBY', key('w'), account .. ':h', '-' .. amount)
+        for limit in string.gmatch(limits, '|[^|]+') do
+          if call('HEXISTS', key('w'), account .. limit .. ':la') == 1 then
+            call('HINCRBY', key('w'), account .. limit .. ':la', amount)
+            call('HINCRBY', key('w'), account .. limit .. ':lh', '-' .. amount)
+          end
+        end
       end
       voided = voided + 1
     end

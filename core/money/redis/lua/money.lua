@@ -31,9 +31,20 @@ local function add(account, part, amount)
   end
 end
 
+-- A hold is `<amount>:<process>:<account>`, and `|<name>` for each limit that it counts against beside the wallet.
 local function parts(hold)
-  local amount, holder, account = string.match(hold, '^(%d+):([^:]*):(.*)$')
-  return tonumber(amount), holder, account
+  local amount, holder, account, limits = string.match(hold, '^(%d+):([^:]*):([^|]*)(.*)$')
+  return tonumber(amount), holder, account, limits
+end
+
+-- Moves amounts into `available` and `held` of every limit in `|<name>|<name>`. One that is not set (any more) has none.
+local function add_to_limits(account, limits, available, held)
+  for limit in string.gmatch(limits, '|[^|]+') do
+    if call('HEXISTS', wallets, account .. limit .. ':la') == 1 then
+      add(account .. limit, ':la', available)
+      add(account .. limit, ':lh', held)
+    end
+  end
 end
 
 local function give_back(call_id)
@@ -41,8 +52,9 @@ local function give_back(call_id)
   if not hold then
     return
   end
-  local amount, _, account = parts(hold)
+  local amount, _, account, limits = parts(hold)
   call('HDEL', holds, call_id)
   add(account, ':a', amount)
   add(account, ':h', 0 - amount)
+  add_to_limits(account, limits, amount, 0 - amount)
 end

@@ -1,5 +1,6 @@
 -- KEYS[4] outbox of the process  KEYS[5] what became of this call
--- ARGV: call, account, cost, entry, epoch, how long to remember the call (ms)
+-- ARGV: call, account, cost, entry, epoch, how long to remember the call (ms), limits as in hold.lua, which count where
+-- the hold is gone
 local call_id, account = ARGV[3], ARGV[4]
 local done = call('GET', KEYS[5])
 if done then
@@ -7,9 +8,9 @@ if done then
   return { n, 'duplicate', charged, off, place }
 end
 local hold = call('HGET', holds, call_id)
-local held, holder = 0, ''
+local held, holder, limits = 0, '', ARGV[9]
 if hold then
-  held, holder, account = parts(hold)
+  held, holder, account, limits = parts(hold)
 end
 local cost = tonumber(ARGV[5])
 local available = tonumber(call('HGET', wallets, account .. ':a'))
@@ -23,6 +24,7 @@ end
 add(account, ':a', held - charged)
 add(account, ':h', 0 - held)
 add(account, ':p', charged)
+add_to_limits(account, limits, held - charged, 0 - held)
 local off = cost - charged
 local id = call('XADD', KEYS[4], '*', 'e', ARGV[6], 'c', text(charged), 'o', text(off))
 local place = ARGV[7] .. '|' .. owner .. '|' .. id

@@ -35,6 +35,30 @@ for (const [at, name] of ["one redis", "a cluster"].entries()) {
     }
   });
 
+  test(`500 calls at once from two gateways on a limit with money for 7: ${name}`, async () => {
+    const world = new World({ servers: servers[at]!.servers });
+    try {
+      await world.addGateway();
+      await world.addGateway();
+      await world.addAccount("A", 9_000_000n);
+      world.ledger.setLimit("A", "key:K", 7_699);
+      const limits = ["key:K"];
+      const calls = Array.from({ length: 500 }, (_, n) =>
+        world.call(world.stores[n % 2]!, "A", { hold: 1_000, cost: 900, limits }),
+      );
+      await Promise.all(calls);
+      await world.quiet();
+      // At most seven holds fit at a time; what posted calls have left of theirs makes room for an eighth.
+      assert.ok(world.ends.posted === 7 || world.ends.posted === 8, `${world.ends.posted} calls`);
+      assert.equal(world.ends.posted + world.ends.short, 500);
+      const left = await world.stores[0]!.limit("A", "key:K");
+      const available = 7_699 - world.ends.posted * 900;
+      assert.deepEqual(left, { availableMicroVnd: available, heldMicroVnd: 0 });
+    } finally {
+      await world.dispose();
+    }
+  });
+
   test(`an entry that two gateways settle leaves pending once: ${name}`, async () => {
     const world = new World({ servers: servers[at]!.servers });
     try {

@@ -17,18 +17,25 @@ const { store } = await startStore({
 });
 process.stdout.write("ready\n");
 for await (const line of createInterface({ input: process.stdin })) {
-  const [verb = "", callId = "", amount = "0"] = line.split(" ");
-  const answer = await step(verb, callId, Number(amount)).catch((error: Error) => error.message);
+  const [verb = "", callId = "", amount = "0", ...limits] = line.split(" ");
+  const answer = await step(verb, callId, Number(amount), limits).catch(
+    (error: Error) => error.message,
+  );
   process.stdout.write(`${JSON.stringify(answer)}\n`);
 }
 
-async function step(verb: string, callId: string, microVnd: number): Promise<unknown> {
+async function step(
+  verb: string,
+  callId: string,
+  microVnd: number,
+  limits: readonly string[],
+): Promise<unknown> {
   switch (verb) {
     case "open":
       return store.open("A", async () => snapshot("A"));
     case "hold": {
       const amounts = { amountMicroVnd: microVnd, floorMicroVnd: microVnd };
-      return store.hold({ callId, accountId: "A", keyId: "K", ...amounts });
+      return store.hold({ callId, accountId: "A", keyId: "K", ...amounts, limits });
     }
     case "extend":
       return store.extend({

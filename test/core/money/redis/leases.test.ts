@@ -16,6 +16,7 @@ const WALLET = {
   balanceMicroVnd: 1_000n,
   creditVersion: 1,
   creditedMicroVnd: 1_000n,
+  limits: [{ name: "key:K", version: 1, totalMicroVnd: 600, availableMicroVnd: 600 }],
 };
 
 let redis: TestRedis;
@@ -98,6 +99,18 @@ test("what a killed gateway held is given back, and what it posted is settled by
     await own.store.acknowledge(entries);
     const found = await own.store.balances("A");
     assert.deepEqual(found, { availableMicroVnd: 850, heldMicroVnd: 0, pendingMicroVnd: 0 });
+  }));
+
+test("what a killed gateway held of a limit is given back", () =>
+  withChild(async (own, child) => {
+    await child.ask("hold c1 300 key:K");
+    await child.ask("hold c2 200");
+    const held = { availableMicroVnd: 300, heldMicroVnd: 300 };
+    assert.deepEqual(await own.store.limit("A", "key:K"), held);
+    await child.kill();
+    await untilHeld(own, 0);
+    const free = { availableMicroVnd: 600, heldMicroVnd: 0 };
+    assert.deepEqual(await own.store.limit("A", "key:K"), free);
   }));
 
 test("a live gateway keeps its hold far beyond the length of a lease", () =>

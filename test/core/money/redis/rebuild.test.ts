@@ -39,6 +39,45 @@ async function inWorld(
   }
 }
 
+const CALL = { callId: "c", accountId: "A", keyId: "K" };
+
+test("a call that runs through a wipe holds its limits again, and is charged to them", () =>
+  inWorld(async ({ world, server, x }) => {
+    world.ledger.setLimit("A", "key:K", 500);
+    const limits = ["key:K"];
+    await open(world, x);
+    const hold = { ...CALL, amountMicroVnd: 200, floorMicroVnd: 200, limits };
+    assert.equal((await x.store.hold(hold)).kind, "held");
+    await server.call("FLUSHALL");
+    const more = { ...CALL, totalMicroVnd: 900, floorMicroVnd: 300 };
+    assert.deepEqual(await x.store.extend(more), { kind: "held", amountMicroVnd: 500 });
+    const left = await x.store.limit("A", "key:K");
+    assert.deepEqual(left, { availableMicroVnd: 0, heldMicroVnd: 500 });
+    world.posted.set("c", 350);
+    await x.store.post(posting({ callId: "c", accountId: "A", costMicroVnd: 350, limits }));
+    await world.check();
+    const after = await x.store.limit("A", "key:K");
+    assert.deepEqual(after, { availableMicroVnd: 150, heldMicroVnd: 0 });
+  }));
+
+test("a post that was spooled through a wipe is charged to its limits", () =>
+  inWorld(async ({ world, server, x, y, proxy }) => {
+    world.ledger.setLimit("A", "key:K", 500);
+    const limits = ["key:K"];
+    await open(world, y);
+    const hold = { ...CALL, amountMicroVnd: 200, floorMicroVnd: 200, limits };
+    assert.equal((await y.store.hold(hold)).kind, "held");
+    proxy.cut();
+    world.posted.set("c", 150);
+    await y.store.post(posting({ callId: "c", accountId: "A", costMicroVnd: 150, limits }));
+    await server.call("FLUSHALL");
+    proxy.restore();
+    await world.check();
+    await open(world, x);
+    const left = await x.store.limit("A", "key:K");
+    assert.deepEqual(left, { availableMicroVnd: 350, heldMicroVnd: 0 });
+  }));
+
 function open(world: World, { store }: TestStore): Promise<boolean> {
   return store.open("A", () => world.ledger.wallet("A"));
 }

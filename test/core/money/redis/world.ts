@@ -8,6 +8,13 @@ import { type StoreOptions, startStore, type TestStore } from "./store.ts";
 const QUIET_TIMEOUT_MS = 30_000;
 const POLL_MS = 10;
 
+interface CallOptions {
+  readonly hold?: number;
+  readonly cost?: number;
+  readonly extendTo?: number;
+  readonly limits?: readonly string[];
+}
+
 /** What one call came to. */
 export type CallEnd = "posted" | "voided" | "short" | "refused";
 
@@ -59,12 +66,8 @@ export class World {
   }
 
   /** One call from hold to end; `refused` where the store is away. */
-  async call(
-    store: RedisHotStore,
-    accountId: string,
-    { hold = 1_000, cost = 700, extendTo = 0 } = {},
-  ): Promise<CallEnd> {
-    const end = await this.runCall(store, accountId, { hold, cost, extendTo });
+  async call(store: RedisHotStore, accountId: string, options: CallOptions = {}): Promise<CallEnd> {
+    const end = await this.runCall(store, accountId, options);
     this.ends[end] += 1;
     return end;
   }
@@ -72,10 +75,11 @@ export class World {
   private async runCall(
     store: RedisHotStore,
     accountId: string,
-    { hold, cost, extendTo }: { hold: number; cost: number; extendTo: number },
+    { hold = 1_000, cost = 700, extendTo = 0, limits = [] }: CallOptions,
   ): Promise<CallEnd> {
     const callId = randomUUID();
-    const request = { callId, accountId, keyId: "K", amountMicroVnd: hold, floorMicroVnd: hold };
+    const amounts = { amountMicroVnd: hold, floorMicroVnd: hold };
+    const request = { callId, accountId, keyId: "K", ...amounts, limits };
     let held = await store.hold(request);
     for (let attempt = 0; held.kind === "unknown" && attempt < 3; attempt += 1) {
       await store.open(accountId, () => this.ledger.wallet(accountId));
@@ -92,7 +96,7 @@ export class World {
       return "voided";
     }
     this.posted.set(callId, cost);
-    await store.post(posting({ callId, accountId, costMicroVnd: cost }));
+    await store.post(posting({ callId, accountId, costMicroVnd: cost, limits }));
     return "posted";
   }
 

@@ -1,0 +1,15 @@
+import { requireMicroVnd } from "../contract/amount.ts";
+import { type LimitSnapshot, WALLET_LIMIT } from "../contract/hold-store.ts";
+
+/** What both stores can write: `|` separates names in a hold of Redis. */
+const NAME = /^[A-Za-z0-9:._-]{1,100}$/;
+
+/** Throws RangeError for a limit that no store could keep exactly. */
+export function requireLimit({ name, totalMicroVnd, availableMicroVnd }: LimitSnapshot): void {
+  if (!NAME.test(name) || name === WALLET_LIMIT)
+    throw new RangeError(`not the name of a limit: ${name}`);
+  requireMicroVnd(totalMicroVnd);
+  if (!Number.isSafeInteger(availableMicroVnd)) {
+    throw new RangeError(`not an amount of µđ that a limit can have: ${availableMicroVnd}`);
+  }
+}
