@@ -8,6 +8,7 @@ import type { Plugin } from "../contract/plugin.ts";
 import { httpAddress } from "../contract/routes/address.ts";
 import { Router } from "../contract/routes/router.ts";
 import type { Services } from "../contract/services.ts";
+import type { PluginDatabase } from "../database/plugin-database.ts";
 import { logCall } from "../http/call-log.ts";
 import { addHealthRoutes } from "../http/health.ts";
 import type { HttpCall } from "../http/http-call.ts";
@@ -24,6 +25,7 @@ import type { LineLog, Log } from "../process/log.ts";
 import { HttpImageFetcher } from "../upstream/fetch-image.ts";
 import { ConnectedUpstreams } from "../upstream/upstreams.ts";
 import { wires } from "../wire/index.ts";
+import { preparePlugin } from "./prepare-plugin.ts";
 import { createStores } from "./stores.ts";
 
 /** Large enough for the ledger's best rate, and a pause that makes batches of a light load worth a transaction. */
@@ -102,7 +104,7 @@ export async function boot(
     imageFetcher: (options) => new HttpImageFetcher(options),
   };
 
-  let running = await startPlugins(config, services, []);
+  let running = await startPlugins(config, services, database, []);
   const server = new Server(runtimeOf(running), (call) => logCall(call, clock, log));
   openCalls = server.openCalls;
 
@@ -136,7 +138,7 @@ export async function boot(
       config = next;
       upstreams = new ConnectedUpstreams(next, clock);
       try {
-        running = await startPlugins(next, services, before.running);
+        running = await startPlugins(next, services, database, before.running);
       } catch (error) {
         await upstreams.close();
         ({ config, upstreams, running } = before);
@@ -169,6 +171,7 @@ export async function boot(
 async function startPlugins(
   config: Config,
   services: Services,
+  database: PluginDatabase,
   before: readonly Running[],
 ): Promise<Running[]> {
   const running: Running[] = [];
@@ -182,6 +185,11 @@ async function startPlugins(
         continue;
       }
       const entry = { name, options: written, plugin: module.default(services, options) };
+      await preparePlugin(
+        entry.plugin,
+        running.map(({ plugin }) => plugin),
+        database,
+      );
       await entry.plugin.start?.();
       started.push(entry);
       running.push(entry);

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import type { Config } from "../contract/config.ts";
-import type { Database } from "../contract/database.ts";
 import type { HotStore } from "../contract/hold-store.ts";
 import type { Ledger } from "../contract/ledger.ts";
 import type { RateLimiter } from "../contract/rate-limiter.ts";
 import { connect } from "../database/client.ts";
 import { EmbeddedDatabase } from "../database/embedded.ts";
+import type { PluginDatabase } from "../database/plugin-database.ts";
 import { type DatabaseServer, remoteServer } from "../database/server.ts";
 import { EmbeddedRateLimiter } from "../limits/embedded.ts";
 import { EmbeddedHotStore } from "../money/embedded/store.ts";
@@ -22,7 +22,7 @@ export interface Stores {
   readonly rateLimiter: RateLimiter;
   readonly ledger: Ledger;
   /** The same database, for plugins. */
-  readonly database: Database;
+  readonly database: PluginDatabase;
 }
 
 /** Where `stores.hot` names Redis; a change would leave every wallet and every outbox behind. */

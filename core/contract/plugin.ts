@@ -14,7 +14,14 @@ export type AwaitableVerdict = Verdict | Promise<Verdict>;
  * the config, bytes come back in the opposite order, and `close` runs in the order of the config again.
  */
 export interface Plugin {
+  /** Lower-case letters and hyphens; no two plugins of a config share one. Log lines and tables go by it. */
   readonly name: string;
+  /**
+   * Folder of SQL files of its own, `0001-what-it-does.sql` and up, wherever the plugin lives:
+   * `new URL("./migrations/", import.meta.url)`. Core applies the new ones, each in a transaction, before `start`,
+   * and records them in the table `NAME_migrations`. A file that was applied once may never change.
+   */
+  readonly migrations?: URL;
   /** Headers are there, the body is not: who may not come in is turned away before it is read. */
   admit?(call: Call): AwaitableVerdict;
   /** The body is there and is what its endpoint requires. Answers a promise only if it must wait. */

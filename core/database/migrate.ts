@@ -94,7 +94,11 @@ function nextMigration(
 }
 
 async function readMigrations(folder: string): Promise<Migration[]> {
-  const names = (await readdir(folder)).filter((name) => /^\d{4}-[\w-]+\.sql$/.test(name)).sort();
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
+  const misnamed = names.find((name) => !/^\d{4}-[\w-]+\.sql$/.test(name));
+  if (misnamed !== undefined) {
+    throw new Error(`${join(folder, misnamed)}: name a migration like 0001-what-it-does.sql`);
+  }
   return Promise.all(
     names.map(async (name) => {
       const text = await readFile(join(folder, name), "utf8");

@@ -1,15 +1,28 @@
-import { join } from "node:path";
+import { stat } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import type { Database } from "../contract/database.ts";
-import { packageRoot } from "../process/root.ts";
 import type { Sql } from "./client.ts";
 import { migrate } from "./migrate.ts";
 
-export function databaseOf(sql: Sql): Database {
+/** What core has of the database for plugins: `migrate` is its own. */
+export interface PluginDatabase extends Database {
+  /**
+   * Applies the new migrations of a plugin, under a lock, so that any number of processes may start at once. The
+   * record is kept by the plugin's name. Throws MigrationConflict if another plugin of this name was there before.
+   */
+  migrate(plugin: string, folder: URL): Promise<void>;
+}
+
+export function databaseOf(sql: Sql): PluginDatabase {
   return {
     query: (text, parameters) => sql.query(text, parameters),
-    migrate: async (plugin) => {
-      if (!/^[a-z][a-z-]*$/.test(plugin)) throw new Error(`${plugin} is no plugin's name`);
-      const folder = join(packageRoot, "plugins", plugin, "migrations");
+    migrate: async (plugin, url) => {
+      const folder = fileURLToPath(url);
+      const found = await stat(folder).catch(() => undefined);
+      if (!found?.isDirectory()) {
+        throw new Error(`the plugin ${plugin} has no folder of migrations at ${folder}`);
+      }
+      // No two names give one table: a plugin's name has no underscore.
       await migrate(sql, folder, `${plugin.replaceAll("-", "_")}_migrations`);
     },
   };

@@ -49,9 +49,10 @@ export default function accounts(services: Services, settings: Options): Plugin 
 
   return {
     name: "accounts",
+    // The code runs from dist, the SQL is read from the sources.
+    migrations: new URL("../../../plugins/accounts/migrations/", import.meta.url),
 
     async start() {
-      await database.migrate("accounts");
       sealer.use(await masterKeysOf(services.config.stores, settings.master_keys));
       if (sealer.newest === undefined) {
         log.warn("without master_keys no key can be shown again to its owner");

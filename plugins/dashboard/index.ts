@@ -34,10 +34,8 @@ export default function dashboard(
 ): Plugin {
   return {
     name: "dashboard",
-
-    async start() {
-      await services.database.migrate("dashboard");
-    },
+    // The code runs from dist, the SQL is read from the sources.
+    migrations: new URL("../../../plugins/dashboard/migrations/", import.meta.url),
 
     routes(router) {
       const pages = pagesHandler(settings.service_name);

@@ -55,9 +55,10 @@ export default function maintenance(
 
   return {
     name: "maintenance",
+    // The code runs from dist, the SQL is read from the sources.
+    migrations: new URL("../../../plugins/maintenance/migrations/", import.meta.url),
 
     async start() {
-      await database.migrate("maintenance");
       apply(await readMaintenance(database));
       // An embedded ledger belongs to this process, which hears of every change itself.
       if (config.stores.ledger !== "embedded") pulse.start();

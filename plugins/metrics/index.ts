@@ -36,9 +36,11 @@ export default function metrics(
 
   return {
     name: "metrics",
+    // The code runs from dist, the SQL is read from the sources.
+    migrations: new URL("../../../plugins/metrics/migrations/", import.meta.url),
 
     async start() {
-      await reconciliation.start();
+      reconciliation.start();
     },
 
     ended(call) {

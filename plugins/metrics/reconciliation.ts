@@ -44,10 +44,8 @@ export class Reconciliation {
     });
   }
 
-  async start(): Promise<void> {
-    if (this.everySeconds === 0) return;
-    await this.services.database.migrate("metrics");
-    this.pulse.start();
+  start(): void {
+    if (this.everySeconds > 0) this.pulse.start();
   }
 
   async stop(): Promise<void> {

@@ -33,9 +33,10 @@ export default function topup(services: Services, settings: Settings): Plugin {
 
   return {
     name: "topup",
+    // The code runs from dist, the SQL is read from the sources.
+    migrations: new URL("../../../plugins/topup/migrations/", import.meta.url),
 
     async start() {
-      await database.migrate("topup");
       await guard.prepare();
       crediting.start();
     },

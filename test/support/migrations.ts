@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { Sql } from "../../core/database/client.ts";
 import { migrate } from "../../core/database/migrate.ts";
 import { databaseOf } from "../../core/database/plugin-database.ts";
@@ -9,7 +10,10 @@ import { packageRoot } from "../../core/process/root.ts";
 /** All that a gateway with every plugin runs at its first start. */
 export async function migrateAll(sql: Sql): Promise<void> {
   await migrate(sql);
-  for (const plugin of pluginsWithTables()) await databaseOf(sql).migrate(plugin);
+  const database = databaseOf(sql);
+  for (const plugin of pluginsWithTables()) {
+    await database.migrate(plugin, pathToFileURL(migrationsOf(plugin)));
+  }
 }
 
 /** Another one for every change of a migration. */

@@ -1,4 +1,3 @@
-import type { Database } from "../../contract/database.ts";
 import type { OutboxEntry, WalletSnapshot } from "../../contract/hold-store.ts";
 import type {
   Credit,
@@ -11,7 +10,7 @@ import type {
 } from "../../contract/ledger.ts";
 import { isUuid, type Sql } from "../../database/client.ts";
 import { migrate } from "../../database/migrate.ts";
-import { databaseOf } from "../../database/plugin-database.ts";
+import { databaseOf, type PluginDatabase } from "../../database/plugin-database.ts";
 import type { DatabaseServer } from "../../database/server.ts";
 import type { Clock } from "../../process/clock.ts";
 import type { Log } from "../../process/log.ts";
@@ -41,7 +40,7 @@ export class PostgresLedger implements Ledger {
   private timer: NodeJS.Timeout | undefined;
 
   /** For plugins with tables of their own; there once the ledger has started. */
-  readonly database: Database;
+  readonly database: PluginDatabase;
 
   constructor(options: PostgresLedgerOptions) {
     this.server = options.server;
