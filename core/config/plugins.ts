@@ -6,6 +6,7 @@ import type * as v from "valibot";
 import type { LoadedPlugin } from "../contract/config.ts";
 import type { PluginModule } from "../contract/plugin.ts";
 import { isObject, parseJson } from "../process/json.ts";
+import { offerContract } from "./offer-contract.ts";
 import type { Path, Problems } from "./problem.ts";
 import { pluginEntry } from "./schema.ts";
 import { attempt, validate } from "./validate.ts";
@@ -68,6 +69,16 @@ async function findModule(
     );
     return undefined;
   }
+  if (isTypeScript(url) && !runsTypeScript) {
+    problems.add(
+      source,
+      at,
+      "expected a module in JavaScript: this Node does not run TypeScript; " +
+        "compile the plugin with tsc and name the .js file, or use Node 22.18 or later",
+    );
+    return undefined;
+  }
+  if (!url.startsWith(BUILT_IN.href)) offerContract();
   try {
     const module = await importPlugin(url);
     if (isPluginModule(module)) return module;
@@ -92,12 +103,19 @@ function readOptions(
   return undefined;
 }
 
+/** Node 22.18 and later take the types out of a module when they load it. */
+const runsTypeScript = "typescript" in process.features && Boolean(process.features.typescript);
+
+function isTypeScript(url: string): boolean {
+  return /\.[cm]?ts$/.test(url);
+}
+
 /** Where the module of a plugin stands, as a URL; undefined where there is none. */
 function locate(name: string, folder: string): string | undefined {
   if (/^(?:\.{1,2})?\//.test(name)) {
     const path = resolve(folder, name);
-    const index = join(path, "index.js");
-    const found = [index, path].find((file) => existsSync(file));
+    const index = ["index.js", "index.mjs", "index.ts"].map((file) => join(path, file));
+    const found = [...index, path].find((file) => existsSync(file));
     return found === undefined ? undefined : pathToFileURL(found).href;
   }
   if (/^[a-z][a-z0-9-]*$/.test(name)) {

@@ -1,3 +1,4 @@
+/// <reference types="node" preserve="true" />
 export type { Clock } from "../process/clock.ts";
 export { failpoint } from "../process/failpoint.ts";
 export { newId } from "../process/id.ts";

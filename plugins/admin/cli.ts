@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 /** `npm run admin -- COMMAND`: the operator's commands, against a running gateway. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
