@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { describe, test } from "node:test";
-import { accepted, GATEWAY, refused, swap } from "./files.ts";
+import { promisify } from "node:util";
+import { accepted, folderOf, GATEWAY, refused, swap } from "./files.ts";
 
 const PLAIN = `export default () => ({ name: "plain" });\n`;
 const COUNTING = `
@@ -12,6 +14,18 @@ export default (services, options) => ({ name: "counting" });
 function withPlugins(list: string): string {
   return swap(GATEWAY, "plugins:\n  - ./plugin.js\n", `plugins:\n${list}`);
 }
+
+const CONTRACT = `
+import { mapping, refuse, v, whole } from "tollgate/plugin";
+export const options = mapping({ count: v.optional(whole(1, 9), 2) });
+export default () => ({ name: "contract", admit: () => refuse.forbidden("not today") });
+`;
+const TYPED = `
+import { type Plugin, type Services, v } from "tollgate/plugin";
+export const options: v.GenericSchema = v.strictObject({ count: v.number() });
+export default function typed(services: Services): Plugin { return { name: "typed" }; }
+`;
+const runsTypeScript = Boolean(Reflect.get(process.features, "typescript"));
 
 describe("a plugin is found", () => {
   test("by the name of one that comes with the gateway", async (t) => {
@@ -44,6 +58,48 @@ describe("a plugin is found", () => {
       "node_modules/@scope/classic/main.js": PLAIN,
     });
     assert.equal(plugins.length, 2);
+  });
+
+  test("and imports the contract from a folder without node_modules", async (t) => {
+    const { plugins } = await accepted(t, {
+      "gateway.yaml": withPlugins("  - ./contract.js: {}\n"),
+      "contract.js": CONTRACT,
+    });
+    assert.deepEqual(plugins[0]?.options, { count: 2 });
+  });
+
+  test("in TypeScript, if this Node runs it", async (t) => {
+    for (const list of ["  - ./typed.ts: { count: 1 }\n", "  - ./folder: { count: 1 }\n"]) {
+      const files = {
+        "gateway.yaml": withPlugins(list),
+        "typed.ts": TYPED,
+        "folder/index.ts": TYPED,
+      };
+      if (runsTypeScript) {
+        assert.deepEqual((await accepted(t, files)).plugins[0]?.options, { count: 1 });
+        continue;
+      }
+      const [told = ""] = await refused(t, files);
+      assert.match(
+        told,
+        /JavaScript: this Node does not run TypeScript; compile .* with tsc .*22\.18/,
+      );
+    }
+  });
+
+  test("and only one from outside makes the gateway resolve the contract's name", async (t) => {
+    const own = swap(GATEWAY, "  - ./plugin.js\n", "  - auth\n");
+    const folder = await folderOf(t, { "own.yaml": own, "outside.yaml": GATEWAY });
+    const load = new URL("../../../core/config/load.js", import.meta.url).href;
+    const script = `
+      const { loadConfig } = await import(${JSON.stringify(load)});
+      for (const file of ["own.yaml", "outside.yaml"]) {
+        await loadConfig(${JSON.stringify(folder)} + "/" + file, {});
+        const url = "data:text/javascript,import 'tollgate/plugin'; //" + file;
+        console.log(await import(url).then(() => "found", () => "not found"));
+      }`;
+    const run = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script]);
+    assert.deepEqual(run, { stdout: "not found\nfound\n", stderr: "" });
   });
 
   test("and gets its options as its schema reads them", async (t) => {
