@@ -76,7 +76,8 @@ export class Incoming {
       const kept = Buffer.from(body);
       const handle = async () => {
         const response = await handler({ ...head, body: kept, keyId: key.id });
-        this.reply.answer(response);
+        if (isRefusal(response)) this.refuse(completeRefusal(response));
+        else this.reply.answer(response);
       };
       handle().catch((error: unknown) => this.bug(error));
     });

@@ -1,5 +1,5 @@
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
-import { type Refusal, refuse } from "../contract/refusal.ts";
+import { completeRefusal, isRefusal, type Refusal, refuse } from "../contract/refusal.ts";
 import type { PlainHandler, PlainRequest, PlainResponse } from "../contract/routes/router.ts";
 import type { Log } from "../process/log.ts";
 import { bodyTooLarge, boundDeclared, declaredLength, readBody } from "./body.ts";
@@ -54,6 +54,7 @@ export function servePlain(
   const answer = async (body: Buffer) => {
     try {
       const response = await handler({ ...head, body });
+      if (isRefusal(response)) return sendRefused(completeRefusal(response));
       if (gone || answered) return;
       answered = true;
       await sendPlain(res, response, head, () => gone);

@@ -1,7 +1,6 @@
 import {
   isRefusal,
   messagesEndpoint,
-  type PlainResponse,
   type Refusal,
   type Router,
   refuse,
@@ -15,22 +14,18 @@ export function addCountTokensRoute(
   counter: TokenCounter,
   services: Services,
 ): void {
-  const { messages } = services.wires;
-  const refused = (refusal: Refusal, requestId: string): PlainResponse => {
-    const headers = ["content-type", "application/json", ...refusal.headers];
-    return { status: refusal.status, headers, body: messages.errorBody(refusal, requestId) };
-  };
   router.add({
     method: "POST",
     path: "/v1/messages/count_tokens",
     access: "key",
     bodyBytesMax: services.config.limits.bodyBytesMax,
-    handler: async ({ body, requestId, keyId = "" }) => {
+    handler: async ({ body, keyId = "" }) => {
       const count = await counter.count(keyId, body);
-      if (count.kind !== "counted") return refused(refusalOf(count), requestId);
+      if (count.kind !== "counted") return refusalOf(count);
       const named = services.modelNames.resolve(count.model, messagesEndpoint);
-      if (isRefusal(named)) return refused(named, requestId);
-      return answer(200, { input_tokens: count.tokens }, named.headers);
+      if (isRefusal(named)) return named;
+      const headers = ["content-type", "application/json", ...named.headers];
+      return { status: 200, headers, body: JSON.stringify({ input_tokens: count.tokens }) };
     },
   });
 }
@@ -47,9 +42,4 @@ function refusalOf(count: Exclude<Count, { kind: "counted" }>): Refusal {
     case "busy":
       return refuse.unavailable("Tokens cannot be counted at the moment; try again shortly.");
   }
-}
-
-function answer(status: number, body: object, headers: readonly string[]): PlainResponse {
-  const all = ["content-type", "application/json", ...headers];
-  return { status, headers: all, body: JSON.stringify(body) };
 }

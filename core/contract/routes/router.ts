@@ -1,4 +1,5 @@
 import type { Endpoint } from "../endpoint.ts";
+import type { Refusal } from "../refusal.ts";
 
 /** A request to a plugin's own route, body read whole. */
 export interface PlainRequest {
@@ -26,7 +27,10 @@ export interface PlainResponse {
 /** A body that no handler reads: some clients send one with a GET. */
 export const UNREAD_BODY_BYTES_MAX = 64 * 1024;
 
-export type PlainHandler = (request: PlainRequest) => PlainResponse | Promise<PlainResponse>;
+/** Returns a response, or a refusal, which is sent in the error shape that the client's protocol has. */
+export type PlainHandler = (
+  request: PlainRequest,
+) => PlainResponse | Refusal | Promise<PlainResponse | Refusal>;
 
 /**
  * Who may enter a route. `call`: every plugin's admission and request, then an upstream. `key`: admission
