@@ -72,6 +72,7 @@ export async function boot(
   // An embedded ledger belongs to this process alone.
   if (config.stores.ledger !== "embedded") keyChanges.start();
   let openCalls = new OpenCalls();
+  let running: readonly Running[] = [];
 
   const services: Services = {
     get config() {
@@ -85,6 +86,11 @@ export async function boot(
     },
     get openCalls() {
       return openCalls;
+    },
+    get commands() {
+      return running.flatMap(({ plugin }) =>
+        (plugin.commands ?? []).map((command) => ({ plugin: plugin.name, command })),
+      );
     },
     clock,
     log,
@@ -104,7 +110,7 @@ export async function boot(
     imageFetcher: (options) => new HttpImageFetcher(options),
   };
 
-  let running = await startPlugins(config, services, database, []);
+  running = await startPlugins(config, services, database, []);
   const server = new Server(runtimeOf(running), (call) => logCall(call, clock, log));
   openCalls = server.openCalls;
 
@@ -135,16 +141,21 @@ export async function boot(
 
     async reload(next) {
       const before = { config, upstreams, running };
+      let runtime: Runtime;
       config = next;
       upstreams = new ConnectedUpstreams(next, clock);
       try {
         running = await startPlugins(next, services, database, before.running);
+        // A route or a command that is there twice is found here.
+        runtime = runtimeOf(running);
       } catch (error) {
+        const started = running.filter((entry) => !before.running.includes(entry));
+        await stopPlugins(started, log);
         await upstreams.close();
         ({ config, upstreams, running } = before);
         throw error;
       }
-      server.runtime = runtimeOf(running);
+      server.runtime = runtime;
       const stopped = before.running.filter((entry) => !running.includes(entry));
       // Calls that began under the old config go on with its plugins and its connections.
       const old = [...server.openCalls];

@@ -52,6 +52,7 @@ export {
   type UpstreamRequest,
 } from "./call.ts";
 export type { Catalogue, Model, Route } from "./catalogue.ts";
+export type { Command, CommandOption } from "./command.ts";
 export type { Config } from "./config.ts";
 export type { Customers } from "./customers.ts";
 export type { Database, Parameter } from "./database.ts";

@@ -1,6 +1,7 @@
 import type { GenericSchema } from "valibot";
 import type { ServerEvent } from "../sse/reader.ts";
 import type { Call, EndedCall, Outcome } from "./call.ts";
+import type { Command } from "./command.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Router } from "./routes/router.ts";
 import type { Services } from "./services.ts";
@@ -38,7 +39,10 @@ export interface Plugin {
    * metrics, logs and statistics: it delays no client, and a throw is logged and changes nothing.
    */
   ended?(call: EndedCall): void;
+  /** Adds routes of its own. Runs at the start and again at every reload, after all plugins have started. */
   routes?(router: Router): void;
+  /** What it adds to `npm run admin -- …`. */
+  readonly commands?: readonly Command[];
   start?(): Promise<void>;
   /** The gateway takes calls at this address now. */
   listening?(address: string): void | Promise<void>;

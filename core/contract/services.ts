@@ -2,6 +2,7 @@ import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import type { Accounts, Keys } from "./accounts.ts";
 import type { Catalogue } from "./catalogue.ts";
+import type { Command } from "./command.ts";
 import type { Config } from "./config.ts";
 import type { Customers } from "./customers.ts";
 import type { Database } from "./database.ts";
@@ -41,6 +42,8 @@ export interface Services {
   readonly gates: Gates;
   readonly customers: Customers;
   readonly modelNames: ModelNames;
+  /** What plugins add to the operator's command line; all of it once `routes` runs. */
+  readonly commands: readonly PluginCommand[];
   /** Calls in flight at this moment. */
   readonly openCalls: CallsInFlight;
   /** The facts of each protocol. */
@@ -51,4 +54,10 @@ export interface Services {
 /** The calls of this process that have not ended. */
 export interface CallsInFlight {
   readonly size: number;
+}
+
+/** A command, with the name of the plugin that adds it. */
+export interface PluginCommand {
+  readonly plugin: string;
+  readonly command: Command;
 }

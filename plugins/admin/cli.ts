@@ -2,13 +2,17 @@
 /** `npm run admin -- COMMAND`: the operator's commands, against a running gateway. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { readArguments } from "./cli/arguments.ts";
+import { type Request, readArguments } from "./cli/arguments.ts";
 import { Client } from "./cli/client.ts";
+import type { Command } from "./cli/command.ts";
+import { commands } from "./cli/commands.ts";
 import { EXIT, Failure } from "./cli/failure.ts";
 import { help } from "./cli/help.ts";
 import { print } from "./cli/output.ts";
+import { pluginCommands } from "./cli/plugin-commands.ts";
 
 const URL_DEFAULT = "http://127.0.0.1:8080";
+const MISSING = "Commands of plugins cannot be read from the gateway";
 const TOKEN_FILE = join("data", "admin-token");
 
 // Whoever reads along, `head` say, may have seen enough: that is no failure.
@@ -17,15 +21,43 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 });
 
 async function main(): Promise<number> {
-  const request = readArguments(process.argv.slice(2));
-  if (request.kind === "help") {
-    console.log(help());
-    return EXIT.ok;
+  const given = process.argv.slice(2);
+  let request = readArguments(given, commands);
+  if (request.kind !== "command") {
+    const more = await commandsOfPlugins(request);
+    const all = more instanceof Failure ? commands : [...commands, ...more];
+    if (request.kind === "help") {
+      const note = more instanceof Failure ? `${MISSING}: ${more.message}` : undefined;
+      console.log(help(all, note));
+      return EXIT.ok;
+    }
+    if (more instanceof Failure) {
+      throw new Failure(more.exitCode, `${request.problem}. ${MISSING}: ${more.message}`);
+    }
+    request = readArguments(given, all);
+    if (request.kind !== "command") {
+      const problem = request.kind === "unknown" ? `${request.problem}\n\n` : "";
+      throw new Failure(EXIT.usage, `${problem}${help(all)}`);
+    }
   }
-  const client = new Client(addressIn(request.url), tokenIn(request.token));
+  const client = clientOf(request);
   const output = await request.command.run(client, request.values);
   await print(output, request.json);
   return output.kind === "value" ? output.exitCode : EXIT.ok;
+}
+
+/** Asked for only if no built-in command fits, so that those cost one request. */
+async function commandsOfPlugins(request: Request): Promise<Command[] | Failure> {
+  try {
+    return await pluginCommands(clientOf(request));
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
+}
+
+function clientOf({ url, token }: Request): Client {
+  return new Client(addressIn(url), tokenIn(token));
 }
 
 function addressIn(given: string | undefined): string {

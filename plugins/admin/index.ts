@@ -9,6 +9,7 @@ import { accountRoutes } from "./accounts.ts";
 import { actionRoutes } from "./actions.ts";
 import { keyRoutes } from "./keys.ts";
 import { moneyRoutes } from "./money.ts";
+import { commandRoutes } from "./plugin-commands.ts";
 import { quarantineRoutes } from "./quarantine.ts";
 import { standingRoutes } from "./standing.ts";
 import { AdminToken } from "./token.ts";
@@ -42,6 +43,7 @@ export default function admin(services: Services, settings: v.InferOutput<typeof
         ...quarantineRoutes(services),
         ...upstreamRoutes(services),
         ...actionRoutes(services),
+        ...commandRoutes(services),
       ]);
     },
   };

@@ -9,6 +9,7 @@ import {
   v,
   whole,
 } from "../../core/contract/index.ts";
+import { commands } from "./commands.ts";
 import { maintenanceRoutes } from "./routes.ts";
 import { type Maintenance, readMaintenance } from "./state.ts";
 
@@ -57,6 +58,8 @@ export default function maintenance(
     name: "maintenance",
     // The code runs from dist, the SQL is read from the sources.
     migrations: new URL("../../../plugins/maintenance/migrations/", import.meta.url),
+
+    commands,
 
     async start() {
       apply(await readMaintenance(database));

@@ -6,6 +6,7 @@ import {
   type Plugin,
   type Services,
 } from "../../core/contract/index.ts";
+import { commands } from "./commands.ts";
 import { Crediting } from "./crediting.ts";
 import type { Settings } from "./options.ts";
 import { orderRoutes } from "./order-routes.ts";
@@ -35,6 +36,8 @@ export default function topup(services: Services, settings: Settings): Plugin {
     name: "topup",
     // The code runs from dist, the SQL is read from the sources.
     migrations: new URL("../../../plugins/topup/migrations/", import.meta.url),
+
+    commands,
 
     async start() {
       await guard.prepare();

@@ -1,69 +1,78 @@
 import { parseArgs } from "node:util";
 import type { Command, Values } from "./command.ts";
-import { commands } from "./commands.ts";
 import { EXIT, Failure } from "./failure.ts";
-import { help, usageOf } from "./help.ts";
+import { usageOf } from "./help.ts";
 
-/** What was asked for, in order and complete. */
-export type Request =
-  | { readonly kind: "help" }
-  | {
-      readonly kind: "command";
-      readonly command: Command;
-      readonly values: Values;
-      readonly json: boolean;
-      readonly url: string | undefined;
-      readonly token: string | undefined;
-    };
+/** What every command takes. */
+export const GLOBAL_OPTIONS: readonly string[] = ["url", "token", "json", "help"];
 
-/** Reads a command line; a Failure says what is wrong with it and how the command is written. */
-export function readArguments(given: readonly string[]): Request {
-  const { values, positionals } = parsed(given);
-  const { json, help: wantsHelp, url, token, ...rest } = values;
-  const words = positionals.join(" ");
-  if (wantsHelp === true || words === "help") return { kind: "help" };
-  if (words === "") throw new Failure(EXIT.usage, help());
-  const command = commands.find((one) => one.words === words);
-  if (!command) throw new Failure(EXIT.usage, `there is no command "${words}"\n\n${help()}`);
-  return {
-    kind: "command",
-    command,
-    values: checked(command, rest),
-    json: json === true,
-    url: textOf(url),
-    token: textOf(token),
-  };
+interface Common {
+  readonly json: boolean;
+  readonly url: string | undefined;
+  readonly token: string | undefined;
 }
 
-function parsed(given: readonly string[]) {
+/** What a command line asks for. `unknown`: no command that is known so far, with what is wrong. */
+export type Request = Common &
+  (
+    | { readonly kind: "help" }
+    | { readonly kind: "unknown"; readonly problem: string }
+    | { readonly kind: "command"; readonly command: Command; readonly values: Values }
+  );
+
+/** Reads a command line; a Failure says what is wrong with a known command and how it is written. */
+export function readArguments(given: readonly string[], commands: readonly Command[]): Request {
+  const { values, positionals, problem } = parsed(given, commands);
+  const { json, help, url, token, ...rest } = values;
+  const common = { json: json === true, url: textOf(url), token: textOf(token) };
+  const words = positionals.join(" ");
+  if (help === true || words === "help") return { ...common, kind: "help" };
+  if (problem !== undefined) {
+    const leading = given.slice(0, firstOption(given)).join(" ");
+    const command = commands.find((one) => one.words === leading);
+    if (command) throw new Failure(EXIT.usage, `${problem}\n${usageOf(command)}`);
+    return { ...common, kind: "unknown", problem };
+  }
+  const command = commands.find((one) => one.words === words);
+  if (command) return { ...common, kind: "command", command, values: checked(command, rest) };
+  const unknown = words === "" ? "name a command" : `there is no command "${words}"`;
+  return { ...common, kind: "unknown", problem: unknown };
+}
+
+function parsed(given: readonly string[], commands: readonly Command[]) {
   const names = new Set(commands.flatMap(({ required, optional }) => [...required, ...optional]));
-  const options = Object.fromEntries([...names].map((name) => [name, { type: "string" as const }]));
+  const texts = Object.fromEntries([...names].map((name) => [name, { type: "string" as const }]));
+  const options = {
+    ...texts,
+    url: { type: "string" as const },
+    token: { type: "string" as const },
+    json: { type: "boolean" as const },
+    help: { type: "boolean" as const, short: "h" },
+  };
+  const args = joined(given, texts);
+  const loose = parseArgs({ args, allowPositionals: true, options, strict: false });
   try {
-    return parseArgs({
-      args: joined(given),
-      allowPositionals: true,
-      options: {
-        ...options,
-        url: { type: "string" as const },
-        token: { type: "string" as const },
-        json: { type: "boolean" as const },
-        help: { type: "boolean" as const, short: "h" },
-      },
-    });
+    return { ...parseArgs({ args, allowPositionals: true, options }), problem: undefined };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new Failure(EXIT.usage, `${why}\n\n${help()}`);
+    return { ...loose, problem: error instanceof Error ? error.message : String(error) };
   }
 }
 
 /** `--amount-vnd -500` as `--amount-vnd=-500`: the value is a number here, never another option. */
-function joined(given: readonly string[]): string[] {
+function joined(given: readonly string[], texts: Readonly<Record<string, unknown>>): string[] {
   const args: string[] = [];
   for (const arg of given) {
-    if (/^-\.?\d/.test(arg) && args.at(-1) === "--amount-vnd") args.push(`${args.pop()}=${arg}`);
+    const before = args.at(-1) ?? "";
+    const isValue = /^-\.?\d/.test(arg) && before.startsWith("--") && before.slice(2) in texts;
+    if (isValue) args.push(`${args.pop()}=${arg}`);
     else args.push(arg);
   }
   return args;
+}
+
+function firstOption(given: readonly string[]): number {
+  const at = given.findIndex((arg) => arg.startsWith("-"));
+  return at < 0 ? given.length : at;
 }
 
 function checked(

@@ -8,10 +8,17 @@ const TIMEOUT_MS = 600_000;
 export class Client {
   private readonly base: string;
   private readonly token: string;
+  private readonly prefix: string;
 
-  constructor(base: string, token: string) {
+  constructor(base: string, token: string, prefix = "/admin/v1") {
     this.base = base;
     this.token = token;
+    this.prefix = prefix;
+  }
+
+  /** The same gateway, with another prefix before every path. */
+  below(prefix: string): Client {
+    return new Client(this.base, this.token, prefix);
   }
 
   get(path: string, query: Readonly<Record<string, string>> = {}): Promise<unknown> {
@@ -23,17 +30,23 @@ export class Client {
     return this.send("POST", path, JSON.stringify(body));
   }
 
+  delete(path: string, body: object): Promise<unknown> {
+    return this.send("DELETE", path, JSON.stringify(body));
+  }
+
   /** The answer's JSON; a Failure where the gateway refuses or is not there. */
   private async send(method: string, path: string, body: string | undefined): Promise<unknown> {
     const { status, text } = await this.exchange(method, path, body);
     const answer = parseJson(text);
     if (status >= 200 && status < 300 && answer !== undefined) return answer;
-    throw new Failure(EXIT.refused, refusalIn(answer, status, this.base));
+    // What plugins add has been asked for there, so it has an admin API.
+    const mayLackApi = this.prefix !== "";
+    throw new Failure(EXIT.refused, refusalIn(answer, status, this.base, mayLackApi));
   }
 
   private async exchange(method: string, path: string, body: string | undefined) {
     try {
-      const response = await fetch(`${this.base}/admin/v1${path}`, {
+      const response = await fetch(`${this.base}${this.prefix}${path}`, {
         method,
         headers: { authorization: `Bearer ${this.token}`, "content-type": "application/json" },
         signal: AbortSignal.timeout(TIMEOUT_MS),
@@ -50,7 +63,7 @@ export class Client {
   }
 }
 
-function refusalIn(answer: unknown, status: number, base: string): string {
+function refusalIn(answer: unknown, status: number, base: string, mayLackApi: boolean): string {
   const error = isObject(answer) ? answer["error"] : undefined;
   const message = isObject(error) ? error["message"] : undefined;
   if (typeof message !== "string") {
@@ -59,7 +72,7 @@ function refusalIn(answer: unknown, status: number, base: string): string {
   if (status === 401) {
     return `${message} Set GATEWAY_ADMIN_TOKEN, or --token, to the token of the gateway at ${base}.`;
   }
-  if (status === 404 && isObject(error) && error["param"] === null) {
+  if (mayLackApi && status === 404 && isObject(error) && error["param"] === null) {
     return `${base} has no admin API: is the plugin \`admin\` in its config, and the --url right?`;
   }
   return message;

@@ -15,6 +15,8 @@ export interface Command {
   readonly required: readonly string[];
   readonly optional: readonly string[];
   readonly about: string;
+  /** What `help` shows for the values of options. */
+  readonly placeholders?: Readonly<Record<string, string>>;
   run(client: Client, values: Values): Promise<Output>;
 }
 

@@ -3,13 +3,11 @@ import { accountCommands } from "./commands/accounts.ts";
 import { keyCommands } from "./commands/keys.ts";
 import { moneyCommands } from "./commands/money.ts";
 import { operationCommands } from "./commands/operations.ts";
-import { transferCommands } from "./commands/transfers.ts";
 
-/** Everything that `npm run admin --` can do. */
+/** What `npm run admin --` can do of its own; a running gateway has more, from its plugins. */
 export const commands: readonly Command[] = [
   ...accountCommands,
   ...keyCommands,
   ...moneyCommands,
-  ...transferCommands,
   ...operationCommands,
 ];

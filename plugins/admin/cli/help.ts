@@ -1,5 +1,4 @@
 import type { Command } from "./command.ts";
-import { commands } from "./commands.ts";
 
 const PLACEHOLDERS: Readonly<Record<string, string>> = {
   account: "ID",
@@ -11,12 +10,8 @@ const PLACEHOLDERS: Readonly<Record<string, string>> = {
   reference: "TEXT",
   reason: "TEXT",
   query: "TEXT",
-  message: "TEXT",
   bps: "N",
   "requests-per-minute": "N",
-  transfer: "ID",
-  order: "CODE",
-  state: "STATE",
   limit: "N",
 };
 
@@ -25,15 +20,15 @@ export function usageOf(command: Command): string {
   return `usage: npm run admin -- ${synopsis(command)}`;
 }
 
-/** All commands, options and exit codes. */
-export function help(): string {
+/** All commands, options and exit codes; `note` says why some commands may be missing. */
+export function help(commands: readonly Command[], note?: string): string {
   const lines = commands.map((command) => `  ${synopsis(command)}\n      ${command.about}`);
   return `npm run admin -- COMMAND [--json] [--url URL] [--token TOKEN]
 
 ${lines.join("\n")}
   help
       shows this
-
+${note === undefined ? "" : `\n${note}\n`}
   --json   one line of JSON instead of several
   --url    the gateway; else GATEWAY_URL, else http://127.0.0.1:8080
   --token  the admin token; else GATEWAY_ADMIN_TOKEN, else the file ./data/admin-token
@@ -41,7 +36,8 @@ ${lines.join("\n")}
 exit codes: 0 done, 1 refused or a drift, 2 wrong usage, 3 the gateway cannot be reached`;
 }
 
-function synopsis({ words, required, optional }: Command): string {
-  const option = (name: string) => `--${name} ${PLACEHOLDERS[name] ?? "VALUE"}`;
+function synopsis({ words, required, optional, placeholders }: Command): string {
+  const option = (name: string) =>
+    `--${name} ${placeholders?.[name] ?? PLACEHOLDERS[name] ?? "VALUE"}`;
   return [words, ...required.map(option), ...optional.map((name) => `[${option(name)}]`)].join(" ");
 }

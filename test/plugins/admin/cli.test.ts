@@ -131,11 +131,39 @@ describe("npm run admin", () => {
     assert.match(stderr, /cannot reach http.*ECONNREFUSED.*is the gateway running\?.*npm start/);
   });
 
+  it("says what is missing from its commands if the gateway cannot be asked", async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const unknown = await run("transfer", "list", "--url", url);
+    assert.deepEqual([unknown.code, unknown.stdout], [3, ""]);
+    assert.match(
+      unknown.stderr,
+      /no command "transfer list"\. Commands of plugins cannot be read .*cannot reach/,
+    );
+    const { code, stdout } = await run("help", "--url", url);
+    assert.equal(code, 0);
+    assert.match(
+      stdout,
+      /wallet --account ID[\s\S]*Commands of plugins cannot be read .*cannot reach/,
+    );
+    assert.doesNotMatch(stdout, /transfer list/);
+  });
+
+  it("needs no gateway to say that a built-in command is written wrongly", async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const { code, stderr } = await run("wallet", "--acount", "x", "--url", url);
+    assert.equal(code, 2);
+    assert.match(stderr, /--acount[\s\S]*usage: npm run admin -- wallet --account ID/);
+  });
+
   it("helps", async () => {
     for (const args of [["help"], ["--help"], ["wallet", "-h"]]) {
       const { code, stdout } = await run(...args);
       assert.equal(code, 0);
       assert.match(stdout, /reconcile[\s\S]*exit codes: 0 done, 1 refused/);
+      // Of the plugins topup and maintenance, which the gateway says.
+      assert.match(stdout, /transfer assign --transfer ID --reason TEXT \[--account ID\]/);
+      assert.match(stdout, /maintenance on \[--message TEXT\] \[--reason TEXT\]/);
+      assert.doesNotMatch(stdout, /cannot be read/);
     }
   });
 

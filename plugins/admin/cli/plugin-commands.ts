@@ -1,0 +1,92 @@
+import { v } from "../../../core/contract/index.ts";
+import type { Client } from "./client.ts";
+import { type Command, encoded, numeric, type Output, type Values, value } from "./command.ts";
+import { EXIT, Failure } from "./failure.ts";
+import { list } from "./pages.ts";
+
+/** What the gateway says of its plugins' commands. Keys that a later version adds are left out. */
+const declared = v.object({
+  words: v.string(),
+  about: v.string(),
+  method: v.picklist(["GET", "POST", "DELETE"]),
+  path: v.string(),
+  options: v.optional(
+    v.array(
+      v.object({
+        name: v.string(),
+        value: v.string(),
+        required: v.optional(v.boolean(), false),
+        type: v.optional(v.picklist(["text", "number"]), "text"),
+      }),
+    ),
+    [],
+  ),
+  oneOf: v.optional(v.array(v.string()), []),
+  fields: v.optional(v.record(v.string(), v.union([v.string(), v.number(), v.boolean()])), {}),
+  pages: v.optional(v.object({ query: v.string(), field: v.string() })),
+});
+
+type Read = v.InferOutput<typeof declared>;
+
+/** The commands that the plugins of a running gateway add; a Failure if the gateway does not say. */
+export async function pluginCommands(client: Client): Promise<Command[]> {
+  const read = v.safeParse(v.array(declared), await client.get("/commands"));
+  if (read.success) return read.output.map(commandOf);
+  throw new Failure(
+    EXIT.refused,
+    "the gateway describes its commands in a way that is not known here: run the version of the gateway",
+  );
+}
+
+function commandOf(read: Read): Command {
+  const { words, about, options } = read;
+  const named = (required: boolean) =>
+    options.filter((option) => option.required === required).map(({ name }) => name);
+  return {
+    words,
+    about,
+    required: named(true),
+    optional: named(false),
+    placeholders: Object.fromEntries(options.map((option) => [option.name, option.value])),
+    run: (client, values) => run(read, client.below(""), values),
+  };
+}
+
+async function run(read: Read, client: Client, values: Values): Promise<Output> {
+  const { words, method, oneOf, pages } = read;
+  if (oneOf.length > 0 && oneOf.filter((name) => values[name] !== undefined).length !== 1) {
+    const either = oneOf.map((name) => `--${name}`).join(" or ");
+    throw new Failure(EXIT.usage, `${words} needs either ${either}`);
+  }
+  const path = read.path.replaceAll(PART, (_, name: string) => encoded(values[name]));
+  const sent = sentOf(read, values);
+  if (pages) {
+    const { limit, ...query } = textsOf(sent);
+    return list(client, path, query, limit, (last) => ({
+      [pages.query]: String(last[pages.field]),
+    }));
+  }
+  if (method === "GET") return value(await client.get(path, textsOf(sent)));
+  if (method === "DELETE") return value(await client.delete(path, sent));
+  return value(await client.post(path, sent));
+}
+
+const PART = /:([^/]+)/g;
+
+/** The fixed fields, and the options that were given and are not in the path. */
+function sentOf({ path, fields, options }: Read, values: Values) {
+  const inPath = new Set(Array.from(path.matchAll(PART), ([, name]) => name));
+  const sent: Record<string, string | number | boolean> = { ...fields };
+  for (const { name, type } of options) {
+    const text = values[name];
+    if (text === undefined || inPath.has(name)) continue;
+    sent[name.replaceAll("-", "_")] = type === "number" ? numeric(text) : text;
+  }
+  return sent;
+}
+
+function textsOf(sent: Readonly<Record<string, string | number | boolean>>) {
+  const texts: Record<string, string> = {};
+  for (const [name, field] of Object.entries(sent)) texts[name] = String(field);
+  return texts;
+}

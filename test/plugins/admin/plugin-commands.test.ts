@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import type { Command } from "../../../core/contract/command.ts";
+import type { Services } from "../../../core/contract/services.ts";
+import { commandRoutes } from "../../../plugins/admin/plugin-commands.ts";
+import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { reload } from "../../support/requests.ts";
+import { until } from "../../support/until.ts";
+import { runCli } from "./cli-process.ts";
+
+const LIST: Command = {
+  words: "team list",
+  about: "shows the teams",
+  method: "GET",
+  path: "/admin/v1/teams",
+};
+
+function offered(...commands: Command[]): Services {
+  const all = commands.map((command) => ({ plugin: "team", command }));
+  const services: Pick<Services, "commands"> = { commands: all };
+  return services as Services;
+}
+
+describe("a command of a plugin is refused", () => {
+  const rows: readonly (readonly [change: Partial<Command>, told: RegExp])[] = [
+    [{ words: "wallet" }, /plugin team adds the command "wallet", which admin has: choose other/],
+    [{ words: "help" }, /"help", which admin has/],
+    [{ words: "Team" }, /"Team" of the plugin team: its words must be lower-case/],
+    [{ words: "" }, /its words must be/],
+    [{ words: "team  list" }, /its words must be/],
+    [{ path: "teams" }, /its path teams must begin with \//],
+    [{ path: "/teams/:team" }, /:team of its path must be a required option/],
+    [{ options: [{ name: "url", value: "URL" }] }, /every command has the option url already/],
+    [{ options: [{ name: "--x", value: "X" }] }, /option "--x" must be lower-case/],
+    [{ options: [LIST, LIST].map(() => ({ name: "a", value: "A" })) }, /an option twice/],
+    [{ oneOf: ["a"] }, /oneOf names "a", which must be an optional option/],
+  ];
+  for (const [change, told] of rows) {
+    it(String(told), () => {
+      assert.throws(() => commandRoutes(offered({ ...LIST, ...change })), told);
+    });
+  }
+
+  it("if another plugin has it", () => {
+    assert.throws(() => commandRoutes(offered(LIST, LIST)), /"team list", which team has/);
+  });
+
+  it("and is taken if it is right", () => {
+    assert.equal(commandRoutes(offered(LIST, { ...LIST, words: "team" })).length, 1);
+  });
+});
+
+/** A plugin of nobody's that keeps teams in memory. */
+const PLUGIN = `
+import { addOperatorRoutes, done, isRefusal, mapping, readBody, readQuery, refuse, text, v, whole } from "tollgate/plugin";
+export const options = mapping({ words: v.optional(text(), "team") });
+const shape = mapping({ members_max: whole(1, 1000), open: v.boolean() });
+const page = mapping({ limit: text(), after: v.optional(text()), open: v.optional(text()) });
+export default (services, { words }) => {
+  const teams = new Map(Array.from({ length: 1200 }, (_, at) => ["t" + String(at).padStart(4, "0"), {}]));
+  const at = { path: "/team/v1/teams/:team" };
+  const team = { name: "team", value: "NAME", required: true };
+  return {
+    name: "team",
+    commands: [
+      { words: words + " list", about: "shows the teams", method: "GET", path: "/team/v1/teams",
+        options: [{ name: "limit", value: "N" }, { name: "open", value: "BOOLEAN" }], pages: { query: "after", field: "name" } },
+      { words: words + " open", about: "opens a team", method: "POST", ...at, fields: { open: true },
+        options: [team, { name: "members-max", value: "N", required: true, type: "number" }] },
+      { words: words + " drop", about: "drops a team", method: "DELETE", ...at, options: [team] },
+    ],
+    routes(router) {
+      addOperatorRoutes(router, services, "/team/v1", [
+        { method: "GET", path: "/teams", handle: async ({ query }) => {
+          const wanted = readQuery(page, query);
+          if (isRefusal(wanted)) return wanted;
+          const all = [...teams.keys()].filter((name) => name > (wanted.after ?? ""));
+          return done(all.slice(0, Number(wanted.limit)).map((name) => ({ name, ...teams.get(name) })));
+        } },
+        { method: "POST", path: "/teams/:team", handle: async ({ params, body }) => {
+          const wanted = readBody(shape, body);
+          if (isRefusal(wanted)) return wanted;
+          teams.set(params.team, wanted);
+          return done({ name: params.team, ...wanted });
+        } },
+        { method: "DELETE", path: "/teams/:team", handle: async ({ params }) =>
+          teams.delete(params.team) ? done({ name: params.team }) : { status: 404, type: "not_found_error", message: "no such team" } },
+      ]);
+    },
+  };
+};
+`;
+
+describe("a plugin's commands", () => {
+  let gateway: TestGateway;
+  let folder: string;
+  let plugin: string;
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
+    plugin = join(folder, "team.mjs");
+    writeFileSync(plugin, PLUGIN);
+    gateway = await startGateway({ plugins: { [plugin]: {} } });
+  });
+  after(async () => {
+    await gateway?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const run = (...args: string[]) =>
+    runCli(args, {
+      env: { GATEWAY_URL: gateway.url, GATEWAY_ADMIN_TOKEN: gateway.adminToken },
+      cwd: folder,
+    });
+
+  it("are shown, run and printed as the built-in ones are", async () => {
+    const help = await run("help");
+    assert.match(help.stdout, /team open --team NAME --members-max N\n {6}opens a team/);
+    const opened = await run("team", "open", "--team", "a b/c", "--members-max", "7", "--json");
+    assert.deepEqual([opened.code, opened.stderr], [0, ""]);
+    assert.deepEqual(JSON.parse(opened.stdout), { name: "a b/c", members_max: 7, open: true });
+    const dropped = await run("team", "drop", "--team", "a b/c", "--json");
+    assert.deepEqual(JSON.parse(dropped.stdout), { name: "a b/c" });
+  });
+
+  it("list page by page, or as much as --limit", async () => {
+    const all = JSON.parse((await run("team", "list")).stdout);
+    assert.deepEqual([all.length, all.at(-1)?.name], [1200, "t1199"]);
+    const some = JSON.parse((await run("team", "list", "--limit", "1001")).stdout);
+    assert.equal(some.length, 1001);
+  });
+
+  it("end as the built-in ones do when they are refused or written wrongly", async () => {
+    for (const [args, code, message] of [
+      [["team", "drop", "--team", "nobody"], 1, /^no such team\n$/],
+      [["team", "open", "--team", "x", "--members-max", "-5"], 1, /members_max: expected a whole/],
+      [["team", "open", "--team", "x", "--members-max", "few"], 1, /members_max: expected a whole/],
+      [
+        ["team", "open", "--team", "x"],
+        2,
+        /needs --members-max\nusage: npm run admin -- team open/,
+      ],
+      [["team", "open", "--team", "x", "--size", "1"], 2, /--size/],
+      [["team", "close"], 2, /there is no command "team close"[\s\S]*team drop --team NAME/],
+    ] as const) {
+      const { stdout, stderr, ...ended } = await run(...args);
+      assert.deepEqual([ended.code, stdout], [code, ""], args.join(" "));
+      assert.match(stderr, message);
+    }
+  });
+
+  it("are for operators only", async () => {
+    assert.equal((await fetch(`${gateway.url}/admin/v1/commands`)).status, 401);
+  });
+
+  it("that shadow a built-in one stop a start, and a reload changes nothing", async () => {
+    const shadow = { plugins: { [plugin]: { words: "account" } } };
+    gateway.configure(shadow);
+    const before = gateway.logs.length;
+    gateway.signal("SIGHUP");
+    await until("the reload is refused", () =>
+      /adds the command .{0,4}account list.*the old one goes on/.test(gateway.logs.slice(before)),
+    );
+    assert.equal((await run("team", "list", "--limit", "1")).code, 0);
+    await gateway.stop();
+    await assert.rejects(
+      gateway.start(),
+      /plugin team adds the command "account list", which admin/,
+    );
+    gateway.configure({ plugins: { [plugin]: { words: "crew" } } });
+    await gateway.start();
+    assert.equal((await run("crew", "list", "--limit", "1")).code, 0);
+    await reload(gateway, { plugins: { [plugin]: {} } });
+    await until("its old words are there again", async () => {
+      return (await run("team", "list", "--limit", "1")).code === 0;
+    });
+  });
+});
