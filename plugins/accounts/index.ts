@@ -28,7 +28,7 @@ const SWEEP_MS = 600_000;
  * calls. Provides the gate by which other plugins know who is signed in.
  */
 export default function accounts(services: Services, settings: Options): Plugin {
-  const { database, log } = services;
+  const { log } = services;
   const transport = settings.smtp ? smtpTransport(settings.smtp) : printingTransport();
   const mailer = new Mailer(transport, log);
   const sealer = new Sealer();
