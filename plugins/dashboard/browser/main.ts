@@ -4,8 +4,104 @@ import { fill } from "./dom.ts";
 import { failureText } from "./failure.ts";
 import { notice } from "./form.ts";
 import { show, startRouter } from "./router.ts";
+import type { Route } from "./routes.ts";
 import { forgetAccount, loadAccount } from "./session.ts";
+import { showShell } from "./shell.ts";
 import { speak } from "./text.ts";
+
+/** Every page; those with an icon are in the menu, in this order. */
+const routes: readonly Route[] = [
+  {
+    path: "",
+    title: "nav.overview",
+    entry: "session",
+    icon: "overview",
+    inBar: true,
+    load: () => import("./pages/overview.ts"),
+  },
+  {
+    path: "/usage",
+    title: "nav.usage",
+    entry: "session",
+    icon: "usage",
+    inBar: true,
+    load: () => import("./pages/usage.ts"),
+  },
+  {
+    path: "/keys",
+    title: "nav.keys",
+    entry: "session",
+    icon: "keys",
+    load: () => import("./pages/keys.ts"),
+  },
+  {
+    path: "/top-up",
+    title: "nav.topup",
+    entry: "session",
+    icon: "topup",
+    inBar: true,
+    load: () => import("./pages/top-up.ts"),
+  },
+  {
+    path: "/chat",
+    title: "nav.chat",
+    entry: "session",
+    icon: "chat",
+    inBar: true,
+    load: () => import("./pages/chat.ts"),
+  },
+  {
+    path: "/models",
+    title: "nav.models",
+    entry: "anybody",
+    icon: "models",
+    load: () => import("./pages/models.ts"),
+  },
+  {
+    path: "/how-to",
+    title: "nav.howto",
+    entry: "anybody",
+    icon: "howto",
+    load: () => import("./pages/how-to.ts"),
+  },
+  {
+    path: "/account",
+    title: "nav.account",
+    entry: "session",
+    icon: "account",
+    load: () => import("./pages/account.ts"),
+  },
+  {
+    path: "/sign-in",
+    title: "signin.title",
+    entry: "visitor",
+    load: () => import("./pages/sign-in.ts"),
+  },
+  {
+    path: "/sign-up",
+    title: "signup.title",
+    entry: "visitor",
+    load: () => import("./pages/sign-up.ts"),
+  },
+  {
+    path: "/forgot",
+    title: "forgot.title",
+    entry: "anybody",
+    load: () => import("./pages/forgot.ts"),
+  },
+  {
+    path: "/reset",
+    title: "reset.title",
+    entry: "anybody",
+    load: () => import("./pages/reset.ts"),
+  },
+  {
+    path: "/verify",
+    title: "verify.title",
+    entry: "anybody",
+    load: () => import("./pages/verify.ts"),
+  },
+];
 
 /** Learns the language and who is signed in, then shows the page of the address. */
 async function start(): Promise<void> {
@@ -23,7 +119,7 @@ async function start(): Promise<void> {
     if (app) fill(app, notice("bad", failureText(error)));
     return;
   }
-  startRouter();
+  startRouter(routes, (current) => showShell(routes, current));
 }
 
 void start();

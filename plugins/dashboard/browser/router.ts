@@ -2,16 +2,25 @@ import { announce } from "./announce.ts";
 import { el, fill } from "./dom.ts";
 import { failureText } from "./failure.ts";
 import { notice } from "./form.ts";
-import { BASE, findRoute, type Place } from "./routes.ts";
+import { BASE, findRoute, type Place, type Route } from "./routes.ts";
 import { currentAccount } from "./session.ts";
-import { showShell } from "./shell.ts";
 import { t } from "./text.ts";
 
+/** Puts what surrounds every page into the document, and returns the element for the page itself. */
+type Frame = (current: Route | undefined) => HTMLElement;
+
+let routes: readonly Route[] = [];
+let frame: Frame = () => document.body;
 let leaving = new AbortController();
 let pagesShown = 0;
 
-/** Follows the links of the pages without loading the document anew, and shows the page of the address. */
-export function startRouter(): void {
+/**
+ * Follows the links of the pages without loading the document again, and shows the page of the address.
+ * The table of pages and the frame are handed in: both lead back to this file, and no file may import in a ring.
+ */
+export function startRouter(table: readonly Route[], around: Frame): void {
+  routes = table;
+  frame = around;
   document.addEventListener("click", (event) => {
     const link = event.target instanceof Element ? event.target.closest("a") : null;
     if (!link || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
@@ -37,7 +46,7 @@ export async function show(): Promise<void> {
   leaving.abort();
   leaving = new AbortController();
   const { signal: left } = leaving;
-  const found = findRoute(location.pathname);
+  const found = findRoute(routes, location.pathname);
   const { entry = "anybody" } = found?.route ?? {};
   const account = currentAccount();
   if (entry === "session" && !account) {
@@ -46,7 +55,7 @@ export async function show(): Promise<void> {
     return go(`${BASE}/sign-in${query}`, { replace: true });
   }
   if (entry === "visitor" && account) return go(nextAddress(), { replace: true });
-  const root = showShell(found?.route);
+  const root = frame(found?.route);
   const title = found ? t(found.route.title) : t("notfound.title");
   document.title = `${title} · ${document.documentElement.dataset["service"] ?? ""}`;
   scrollTo(0, 0);
@@ -71,7 +80,7 @@ export async function show(): Promise<void> {
 export function nextAddress(): string {
   const next = new URLSearchParams(location.search).get("next") ?? BASE;
   const target = new URL(next, location.origin);
-  const isOurs = target.origin === location.origin && findRoute(target.pathname) !== undefined;
+  const isOurs = target.origin === location.origin && findRoute(routes, target.pathname);
   return isOurs ? target.pathname + target.search : BASE;
 }
 

@@ -3,13 +3,13 @@ import { openDialog } from "./dialog.ts";
 import { el, fill } from "./dom.ts";
 import { icon, mark } from "./icons.ts";
 import { go, show } from "./router.ts";
-import { BASE, type Route, routes } from "./routes.ts";
+import { BASE, type Route } from "./routes.ts";
 import { chooseLanguage, currentAccount, forgetAccount } from "./session.ts";
 import { currentLanguage, t } from "./text.ts";
 import { currentTheme, setTheme, themes } from "./theme.ts";
 
-/** Puts what stands around every page; answers where the page itself goes. */
-export function showShell(current: Route | undefined): HTMLElement {
+/** Puts what surrounds every page into the document; returns the element for the page itself. */
+export function showShell(routes: readonly Route[], current: Route | undefined): HTMLElement {
   const main = el("main", { id: "main", tabindex: -1 });
   const app = document.getElementById("app");
   if (!app) throw new Error("the document has no place for the app");
@@ -18,17 +18,19 @@ export function showShell(current: Route | undefined): HTMLElement {
   fill(
     app,
     el("a", { class: "skip", href: "#main", onclick: () => main.focus() }, t("skip")),
-    isCustomer ? [sidebar(current), topBar(), main, bottomBar(current)] : [header(current), main],
+    isCustomer
+      ? [sidebar(routes, current), topBar(), main, bottomBar(routes, current)]
+      : [header(routes, current), main],
   );
   return main;
 }
 
-function sidebar(current: Route | undefined): HTMLElement {
+function sidebar(routes: readonly Route[], current: Route | undefined): HTMLElement {
   return el(
     "aside",
     { class: "sidebar" },
     brand(),
-    el("nav", { "aria-label": t("nav.label") }, menu(current)),
+    el("nav", { "aria-label": t("nav.label") }, menu(routes, current)),
     el("div", { class: "sidebar-foot" }, preferences(), signOutButton()),
   );
 }
@@ -38,7 +40,7 @@ function topBar(): HTMLElement {
   return el("div", { class: "topbar" }, brand(), preferences());
 }
 
-function bottomBar(current: Route | undefined): HTMLElement {
+function bottomBar(routes: readonly Route[], current: Route | undefined): HTMLElement {
   const inBar = routes.filter((route) => route.inBar);
   const isElsewhere = current !== undefined && !current.inBar;
   return el(
@@ -51,7 +53,7 @@ function bottomBar(current: Route | undefined): HTMLElement {
         type: "button",
         class: isElsewhere ? "bar-item here" : "bar-item",
         "aria-haspopup": "dialog",
-        onclick: () => openMore(current),
+        onclick: () => openMore(routes, current),
       },
       icon("more"),
       el("span", {}, t("nav.more")),
@@ -59,7 +61,7 @@ function bottomBar(current: Route | undefined): HTMLElement {
   );
 }
 
-function openMore(current: Route | undefined): void {
+function openMore(routes: readonly Route[], current: Route | undefined): void {
   const rest = routes.filter((route) => route.icon && !route.inBar);
   const dialog = openDialog(
     t("nav.more"),
@@ -81,7 +83,7 @@ function openMore(current: Route | undefined): void {
 }
 
 /** For who is not signed in: what may be read without. */
-function header(current: Route | undefined): HTMLElement {
+function header(routes: readonly Route[], current: Route | undefined): HTMLElement {
   const open = routes.filter((route) => route.icon && route.entry === "anybody");
   return el(
     "header",
@@ -104,7 +106,7 @@ function brand(): HTMLElement {
   return el("a", { class: "brand", href: BASE }, mark(), el("span", {}, name));
 }
 
-function menu(current: Route | undefined): HTMLElement {
+function menu(routes: readonly Route[], current: Route | undefined): HTMLElement {
   const items = routes.filter((route) => route.icon);
   return el(
     "ul",

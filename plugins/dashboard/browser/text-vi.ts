@@ -1,4 +1,4 @@
-import type { Dictionary } from "./text.ts";
+import type { Dictionary } from "./text-en.ts";
 import { account } from "./text-vi-account.ts";
 import { calls } from "./text-vi-calls.ts";
 

@@ -1,9 +1,6 @@
-import type { text as english } from "./text-en.ts";
+import type { Dictionary, Text } from "./text-en.ts";
 
 export type Language = "vi" | "en";
-export type Text = keyof typeof english;
-/** All keys, and no others: the compiler finds what one language lacks, and a test what it has too much. */
-export type Dictionary = Readonly<Record<Text, string>>;
 
 const COOKIE = "tollgate_language";
 const YEAR_S = 31_536_000;

@@ -6,7 +6,8 @@ import { choice, field } from "../form.ts";
 import { number, tokenLimit } from "../format.ts";
 import { pageHead, waiting } from "../page-head.ts";
 import type { Place } from "../routes.ts";
-import { type Text, t } from "../text.ts";
+import { t } from "../text.ts";
+import type { Text } from "../text-en.ts";
 
 /** How the list is cut: each takes some of the models. */
 const KINDS = {

@@ -3,7 +3,8 @@ import { openDialog } from "../dialog.ts";
 import { el } from "../dom.ts";
 import { choice } from "../form.ts";
 import { icon } from "../icons.ts";
-import { currentLanguage, type Text, t } from "../text.ts";
+import { currentLanguage, t } from "../text.ts";
+import type { Text } from "../text-en.ts";
 import type { Filter } from "./filters.ts";
 
 /** As the server writes them, in order. */
