@@ -5,7 +5,7 @@ import {
   KEY_SHOWN_CHARACTERS,
 } from "../contract/accounts.ts";
 import type { Database } from "../contract/database.ts";
-import { isUuid } from "../database/client.ts";
+import { isId } from "../process/id.ts";
 import { SELECT_ACCOUNT } from "./account-rows.ts";
 
 /**
@@ -17,7 +17,7 @@ export function searchAccounts(
   { query, after, limit }: AccountSearch,
 ): Promise<Account[]> {
   const text = query?.toLowerCase() ?? "";
-  const id = isUuid(text) ? text : null;
+  const id = isId(text) ? text : null;
   const isKey = text.startsWith(KEY_PREFIX) && text.length > KEY_PREFIX.length;
   const prefix = isKey ? (query?.slice(0, KEY_SHOWN_CHARACTERS) ?? "") : "";
   return database.query(

@@ -9,7 +9,7 @@ import type {
 } from "../contract/accounts.ts";
 import type { Database } from "../contract/database.ts";
 import type { HotStore } from "../contract/hold-store.ts";
-import { isUuid } from "../database/client.ts";
+import { isId } from "../process/id.ts";
 import {
   accountByEmail,
   accountById,
@@ -44,7 +44,7 @@ export class StoredAccounts implements Accounts {
   }
 
   async find(id: string): Promise<Account | undefined> {
-    return isUuid(id) ? accountById(this.database, id) : undefined;
+    return isId(id) ? accountById(this.database, id) : undefined;
   }
 
   findByEmail(email: string): Promise<Account | undefined> {
@@ -56,7 +56,7 @@ export class StoredAccounts implements Accounts {
   }
 
   async setStatus(id: string, status: Account["status"]): Promise<boolean> {
-    if (!isUuid(id)) return false;
+    if (!isId(id)) return false;
     const keyIds = await setAccountStatus(this.database, id, status);
     if (keyIds === undefined) return false;
     this.known.forgetAccount(id);
@@ -69,21 +69,21 @@ export class StoredAccounts implements Accounts {
   }
 
   async setDiscount(id: string, discountBps: number): Promise<boolean> {
-    if (!isUuid(id) || !(await setAccountDiscount(this.database, id, discountBps))) return false;
+    if (!isId(id) || !(await setAccountDiscount(this.database, id, discountBps))) return false;
     this.known.forgetAccount(id);
     return true;
   }
 
   async keys(accountId: string): Promise<AccountKey[]> {
-    return isUuid(accountId) ? keysOf(this.database, accountId) : [];
+    return isId(accountId) ? keysOf(this.database, accountId) : [];
   }
 
   async latestKeys(accountId: string, revokedMax: number): Promise<AccountKey[]> {
-    return isUuid(accountId) ? latestKeysOf(this.database, accountId, revokedMax) : [];
+    return isId(accountId) ? latestKeysOf(this.database, accountId, revokedMax) : [];
   }
 
   async setKeyLimit(keyId: string, requestsPerMinute: number | null): Promise<boolean> {
-    if (!isUuid(keyId)) return false;
+    if (!isId(keyId)) return false;
     const accountId = await setKeyLimit(this.database, keyId, requestsPerMinute);
     if (accountId === undefined) return false;
     this.known.forgetAccount(accountId);
@@ -94,7 +94,7 @@ export class StoredAccounts implements Accounts {
     accountId: string,
     keyId: string,
   ): Promise<SealedKeyRecord | "unsealed" | undefined> {
-    if (!isUuid(accountId) || !isUuid(keyId)) return undefined;
+    if (!isId(accountId) || !isId(keyId)) return undefined;
     return sealedKeyOf(this.database, accountId, keyId);
   }
 

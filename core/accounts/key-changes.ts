@@ -1,6 +1,7 @@
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
-import { Pulse } from "../process/periodic.ts";
+import { PeriodicTask } from "../process/periodic.ts";
+import { ThrottledLog } from "../process/throttled-log.ts";
 import type { KnownKeys } from "./accounts.ts";
 
 const PAUSE_MS = 1_000;
@@ -15,29 +16,28 @@ type ChangedAccounts = (withinMs: number) => Promise<string[]>;
  * or limit) and has this one forget what it knew of them. For ledgers that several processes share.
  */
 export class KeyChanges {
-  private readonly pulse: Pulse;
+  private readonly task: PeriodicTask;
   private readonly changed: ChangedAccounts;
   private readonly known: KnownKeys;
   private readonly clock: Clock;
-  private readonly log: Log;
+  private readonly log: ThrottledLog;
   private lookedAtMs: number;
-  private isBlind = false;
 
   constructor(changed: ChangedAccounts, known: KnownKeys, clock: Clock, log: Log) {
     this.changed = changed;
     this.known = known;
     this.clock = clock;
-    this.log = log;
+    this.log = new ThrottledLog(log);
     this.lookedAtMs = clock.monotonic();
-    this.pulse = new Pulse(() => this.look());
+    this.task = new PeriodicTask(() => this.look());
   }
 
   start(): void {
-    this.pulse.start();
+    this.task.start();
   }
 
   stop(): Promise<void> {
-    return this.pulse.stop();
+    return this.task.stop();
   }
 
   private async look(): Promise<number> {
@@ -46,11 +46,9 @@ export class KeyChanges {
       const accounts = await this.changed(nowMs - this.lookedAtMs + COMMIT_MS_MAX);
       for (const accountId of accounts) this.known.forgetAccount(accountId);
       this.lookedAtMs = nowMs;
-      this.isBlind = false;
     } catch (error) {
       // Known keys stay good while the ledger is away; what changed meanwhile is found when it is back.
-      if (!this.isBlind) this.log.warn({ err: error }, "changes of keys cannot be looked for");
-      this.isBlind = true;
+      this.log.warn({ err: error }, "cannot poll key changes; known keys stay as they are");
     }
     return PAUSE_MS;
   }

@@ -1,6 +1,6 @@
 import type { KeyRecord, NewKey } from "../contract/accounts.ts";
 import type { Database } from "../contract/database.ts";
-import { isUuid } from "../database/client.ts";
+import { isId } from "../process/id.ts";
 
 /** Keys as authentication reads and changes them. */
 export interface KeyRows {
@@ -19,7 +19,7 @@ const COLUMNS = `key.id, key.account_id as "accountId", key.name, key.hash, key.
 export function keyRowsOf(database: Database): KeyRows {
   return {
     async create(key) {
-      if (!isUuid(key.accountId)) return "no_account";
+      if (!isId(key.accountId)) return "no_account";
       // The limit is exact, however many are made at once: see `create_api_key` in the migrations.
       const [row] = await database.query<{ outcome: Awaited<ReturnType<KeyRows["create"]>> }>(
         "select create_api_key($1, $2, $3, $4, $5, $6, $7, $8) as outcome",
@@ -47,7 +47,7 @@ export function keyRowsOf(database: Database): KeyRows {
     },
 
     async revoke(keyId) {
-      if (!isUuid(keyId)) return undefined;
+      if (!isId(keyId)) return undefined;
       const [key] = await database.query<KeyRecord>(
         `update api_keys key set status = 'revoked', revoked_at = coalesce(key.revoked_at, now())
         from accounts account

@@ -13,8 +13,8 @@ import type { HotStore } from "../contract/hold-store.ts";
 import type { Clock } from "../process/clock.ts";
 import { newId } from "../process/id.ts";
 import type { Log } from "../process/log.ts";
-import { QuietLog } from "../process/throttled-log.ts";
-import { isLate } from "../process/timeout.ts";
+import { ThrottledLog } from "../process/throttled-log.ts";
+import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import type { KnownKeys } from "./accounts.ts";
 import type { KeyRows } from "./key-rows.ts";
 
@@ -41,7 +41,7 @@ export class CachedKeys implements Keys, KnownKeys {
   private readonly rows: KeyRows;
   private readonly hot: HotStore;
   private readonly clock: Clock;
-  private readonly log: QuietLog;
+  private readonly log: ThrottledLog;
   /** By the SHA-256 of the key, in hexadecimal. */
   private readonly cache = new Map<string, Cached>();
   /** Seals every key that is made from now on; without one a key's text is gone once it was shown. */
@@ -53,7 +53,7 @@ export class CachedKeys implements Keys, KnownKeys {
     this.rows = rows;
     this.hot = hot;
     this.clock = clock;
-    this.log = new QuietLog(log);
+    this.log = new ThrottledLog(log);
   }
 
   /**
@@ -119,7 +119,8 @@ export class CachedKeys implements Keys, KnownKeys {
       this.log.warn({ err: error }, "a key could not be read after a credit");
       return key;
     });
-    return (await isLate(reading, READ_TIMEOUT_MS)) ? key : reading;
+    const now = await withTimeout(reading, READ_TIMEOUT_MS);
+    return now === TIMED_OUT ? key : now;
   }
 
   /** Forgets what is known of an account's keys: its discount or status has changed. */
@@ -145,8 +146,8 @@ export class CachedKeys implements Keys, KnownKeys {
   }
 
   private async readSoon(name: string, cached: Cached): Promise<CallerKey | undefined> {
-    const reading = this.read(name, cached);
-    if (!(await isLate(reading, READ_TIMEOUT_MS))) return reading;
+    const key = await withTimeout(this.read(name, cached), READ_TIMEOUT_MS);
+    if (key !== TIMED_OUT) return key;
     throw new Error(`the ledger did not answer within ${READ_TIMEOUT_MS} ms`);
   }
 

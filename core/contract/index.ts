@@ -1,7 +1,7 @@
 /// <reference types="node" preserve="true" />
 export type { Clock } from "../process/clock.ts";
 export { failpoint } from "../process/failpoint.ts";
-export { newId } from "../process/id.ts";
+export { isId, newId } from "../process/id.ts";
 export {
   arrayOf,
   countOf,
@@ -12,10 +12,17 @@ export {
   parseJson,
 } from "../process/json.ts";
 export type { Log } from "../process/log.ts";
-export { Pulse } from "../process/periodic.ts";
+export { PeriodicTask } from "../process/periodic.ts";
 export { packageRoot } from "../process/root.ts";
-export { secretFile, USABLE_SECRET } from "../process/secret-file.ts";
-export { QuietLog } from "../process/throttled-log.ts";
+export {
+  readSecret,
+  replaceSecret,
+  type SecretKind,
+  secretFile,
+  USABLE_SECRET,
+} from "../process/secret-file.ts";
+export { ThrottledLog } from "../process/throttled-log.ts";
+export { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 export { ServerEvent } from "../sse/reader.ts";
 export { encodeComment, encodeEvent } from "../sse/writer.ts";
 export {
@@ -88,8 +95,8 @@ export {
 export { Delivered, kindOf, type Protocol, type Wire } from "./protocol.ts";
 export type { Rate } from "./rate-limiter.ts";
 export { accountSuspended, completeRefusal, isRefusal, type Refusal, refuse } from "./refusal.ts";
-export { httpAddress } from "./routes/address.ts";
-export { email, isId, line, readBody, readQuery } from "./routes/json-input.ts";
+export { httpAddress, reachableAddress } from "./routes/address.ts";
+export { email, line, readBody, readQuery } from "./routes/json-input.ts";
 export {
   addCustomerRoutes,
   addOperatorRoutes,
@@ -105,6 +112,7 @@ export {
   type Router,
   UNREAD_BODY_BYTES_MAX,
 } from "./routes/router.ts";
+export { walletJson } from "./routes/wallet-json.ts";
 export type { CallsInFlight, Services } from "./services.ts";
 export { Usage } from "./usage.ts";
 export type { KeyUsage, UsageBooks } from "./usage-books.ts";

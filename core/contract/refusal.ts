@@ -119,5 +119,7 @@ export function completeRefusal(refusal: Refusal): Refusal {
 }
 
 export function accountSuspended(): Refusal {
-  return refuse.forbidden("This account is suspended; write to support.");
+  return refuse.forbidden("This account is suspended; write to support.", {
+    code: "account_suspended",
+  });
 }

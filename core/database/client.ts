@@ -1,9 +1,12 @@
 import postgres from "postgres";
 import type { Parameter } from "../contract/database.ts";
+import { backoffMs } from "../process/backoff.ts";
 import type { Log } from "../process/log.ts";
+import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 
 const CONNECT_TIMEOUT_S = 5;
-const RECONNECT_S_MAX = 1;
+const RECONNECT_MS_MIN = 40;
+const RECONNECT_MS_MAX = 1_000;
 /** Longer than a statement may take; without an answer by then, its connection is taken for dead. */
 const ANSWER_GRACE_MS = 5_000;
 const ANSWER_TIMEOUT_MS = 30_000;
@@ -54,21 +57,14 @@ export function connect(options: ClientOptions): Sql {
 
   async function run<Rows>(work: (pool: Pool) => Promise<Rows>): Promise<Rows> {
     const used = pool;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      const error = new Error(`the database did not answer within ${answerTimeoutMs} ms`);
-      timer = setTimeout(() => {
-        options.onSilent?.();
-        reject(error);
-      }, answerTimeoutMs);
-    });
     try {
-      return await Promise.race([work(used), late]);
+      const rows = await withTimeout(work(used), answerTimeoutMs);
+      if (rows !== TIMED_OUT) return rows;
+      options.onSilent?.();
+      throw new Error(`the database did not answer within ${answerTimeoutMs} ms`);
     } catch (error) {
       if (isConnectionLost(error)) giveUp(used);
       throw error;
-    } finally {
-      clearTimeout(timer);
     }
   }
 
@@ -90,11 +86,6 @@ export function sqlState(error: unknown): string | undefined {
   return error instanceof postgres.PostgresError ? error.code : undefined;
 }
 
-/** Whether a text can be the id of anything: Postgres rejects the whole statement for one that cannot. */
-export function isUuid(text: string): boolean {
-  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
-}
-
 type Pool = ReturnType<typeof openPool>;
 
 function openPool(options: ClientOptions) {
@@ -103,7 +94,7 @@ function openPool(options: ClientOptions) {
     max: options.connectionsMax,
     connect_timeout: CONNECT_TIMEOUT_S,
     // In seconds. A server that is back is found again soon.
-    backoff: (attempt: number) => Math.min(RECONNECT_S_MAX, 0.02 * 2 ** attempt),
+    backoff: (failures: number) => backoffMs(failures, RECONNECT_MS_MIN, RECONNECT_MS_MAX) / 1_000,
     // Arrays are passed as text, so there is no need to ask for their types at every connection.
     fetch_types: false,
     types: { bigint: postgres.BigInt },

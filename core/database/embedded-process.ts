@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { backoffMs } from "../process/backoff.ts";
 import type { Log } from "../process/log.ts";
 
 const PROGRAM = fileURLToPath(new URL("./embedded-server.js", import.meta.url));
@@ -27,7 +28,8 @@ export class EmbeddedProcess {
   private readonly options: EmbeddedProcessOptions;
   private child: ChildProcess | undefined;
   private timer: NodeJS.Timeout | undefined;
-  private restartMs = RESTART_MS_MIN;
+  /** Starts that failed in a row, since the child last ran. */
+  private failures = 0;
   private stopping = false;
 
   constructor(options: EmbeddedProcessOptions) {
@@ -79,7 +81,7 @@ export class EmbeddedProcess {
       output = (output + text).slice(-2_000);
     });
     await ready(child, () => output);
-    this.restartMs = RESTART_MS_MIN;
+    this.failures = 0;
     child.once("exit", (code, signal) => {
       if (this.stopping) return;
       this.options.log.error(
@@ -91,6 +93,7 @@ export class EmbeddedProcess {
   }
 
   private relaunchSoon(): void {
+    const restartMs = backoffMs(this.failures + 1, RESTART_MS_MIN, RESTART_MS_MAX);
     this.timer = setTimeout(() => {
       this.launch().then(
         () => this.options.log.info({}, "the embedded ledger is back"),
@@ -100,11 +103,11 @@ export class EmbeddedProcess {
             { err: error },
             "the embedded ledger does not start; trying again",
           );
-          this.restartMs = Math.min(RESTART_MS_MAX, this.restartMs * 2);
+          this.failures += 1;
           this.relaunchSoon();
         },
       );
-    }, this.restartMs);
+    }, restartMs);
   }
 }
 

@@ -4,7 +4,7 @@ import {
   UNREAD_BODY_BYTES_MAX,
 } from "../contract/routes/router.ts";
 import type { Services } from "../contract/services.ts";
-import { QuietLog } from "../process/throttled-log.ts";
+import { ThrottledLog } from "../process/throttled-log.ts";
 
 const PING_TIMEOUT_MS = 1_000;
 
@@ -15,7 +15,7 @@ const PING_TIMEOUT_MS = 1_000;
  */
 export function addHealthRoutes(router: Router, services: Services): void {
   const common = { method: "GET", access: "public", bodyBytesMax: UNREAD_BODY_BYTES_MAX } as const;
-  const log = new QuietLog(services.log);
+  const log = new ThrottledLog(services.log);
   router.add({ ...common, path: "/healthz", handler: () => json(200, { status: "ok" }) });
   router.add({
     ...common,
@@ -32,7 +32,7 @@ export function addHealthRoutes(router: Router, services: Services): void {
   });
 }
 
-async function ledgerState({ ledger }: Services, log: QuietLog): Promise<"ok" | "away"> {
+async function ledgerState({ ledger }: Services, log: ThrottledLog): Promise<"ok" | "away"> {
   try {
     await ledger.ping(PING_TIMEOUT_MS);
     return "ok";

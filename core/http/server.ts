@@ -10,6 +10,7 @@ import type { EndedCall } from "../contract/call.ts";
 import { type Endpoint, KEYED_SERVES_NOTHING } from "../contract/endpoint.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
 import { newId } from "../process/id.ts";
+import { withTimeout } from "../process/timeout.ts";
 import { ambiguousLength, boundDeclared, declaredLength, isChunked, readBody } from "./body.ts";
 import { EndedCalls } from "./ended-calls.ts";
 import { headersOf, notServed, refuseAndCut, sendRefusal, wireOf } from "./errors.ts";
@@ -95,13 +96,10 @@ export class Server {
   /** Resolves when no call is open, or after `limitMs`. */
   private async idle(limitMs: number): Promise<void> {
     if (this.openCalls.size === 0) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, limitMs);
-      this.onIdle = () => {
-        clearTimeout(timer);
-        resolve();
-      };
+    const idle = new Promise<void>((resolve) => {
+      this.onIdle = resolve;
     });
+    await withTimeout(idle, limitMs);
   }
 
   private serve(res: HttpResponse, req: HttpRequest): void {

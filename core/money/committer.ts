@@ -1,12 +1,18 @@
 import type { HotStore, OutboxEntry } from "../contract/hold-store.ts";
 import { EntryRefused, type Ledger } from "../contract/ledger.ts";
+import { backoffMs } from "../process/backoff.ts";
 import { failpoint } from "../process/failpoint.ts";
 import type { Log } from "../process/log.ts";
+import { ThrottledLog } from "../process/throttled-log.ts";
+import { withTimeout } from "../process/timeout.ts";
+import { WakeableSleep } from "../process/wakeable-sleep.ts";
 
 const READ_WAIT_MS = 250;
 const LINGER_MS_PER_CALL = 25;
 const RETRY_MS_MIN = 50;
 const RETRY_MS_MAX = 2_000;
+/** A stop has little time, so its retries come fast. */
+const STOPPING_SLEEP_MS_MAX = 50;
 
 export interface DrainerOptions {
   readonly hot: HotStore;
@@ -30,13 +36,15 @@ export class Drainer {
   private running: Promise<void> | undefined;
   private stopAt = Number.POSITIVE_INFINITY;
   private stopping = false;
-  private wake: (() => void) | undefined;
+  private readonly pause = new WakeableSleep();
+  private readonly log: ThrottledLog;
   private failures = 0;
   private settled = 0;
   private parked = 0;
 
   constructor(options: DrainerOptions) {
     this.options = options;
+    this.log = new ThrottledLog(options.log);
   }
 
   /** Counts since the start, for metrics. `failing` is true while the ledger or the hot store is away. */
@@ -57,13 +65,8 @@ export class Drainer {
     if (this.running === undefined) return;
     this.stopping = true;
     this.stopAt = performance.now() + limitMs;
-    this.wake?.();
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, limitMs);
-    });
-    await Promise.race([this.running, late]);
-    clearTimeout(timer);
+    this.pause.wake();
+    await withTimeout(this.running, limitMs);
     const left = this.options.hot.backlog();
     if (left > 0) this.options.log.warn({ calls: left }, "stopped before all calls were settled");
   }
@@ -73,7 +76,8 @@ export class Drainer {
     while (performance.now() < this.stopAt) {
       const read = await this.step();
       if (this.stopping && read === 0) return;
-      if (read === undefined) await this.sleep(this.retryMs());
+      if (read === undefined)
+        await this.sleep(backoffMs(this.failures, RETRY_MS_MIN, RETRY_MS_MAX));
       else if (read > 0 && read < batchEntries) {
         await this.sleep(Math.min(lingerMs, read * LINGER_MS_PER_CALL));
       }
@@ -125,35 +129,21 @@ export class Drainer {
     );
   }
 
-  /** The first failure is told and then every one that doubles their number: no log storm in a long outage. */
   private failed(error: unknown): void {
     this.failures += 1;
-    if ((this.failures & (this.failures - 1)) !== 0) return;
-    this.options.log.warn(
+    this.log.warn(
       { err: error, failures: this.failures, waiting: this.options.hot.backlog() },
-      "calls cannot be settled now; they wait",
+      "cannot commit posted calls to the ledger; retrying",
     );
   }
 
   private recovered(): void {
-    if (this.failures > 0) this.options.log.info({ failures: this.failures }, "calls settle again");
+    if (this.failures > 0)
+      this.options.log.info({ failures: this.failures }, "posted calls are committed again");
     this.failures = 0;
   }
 
-  private retryMs(): number {
-    return Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(10, this.failures - 1));
-  }
-
   private sleep(ms: number): Promise<void> {
-    if (this.stopping) return new Promise((resolve) => setTimeout(resolve, Math.min(ms, 50)));
-    return new Promise((resolve) => {
-      const done = () => {
-        clearTimeout(timer);
-        this.wake = undefined;
-        resolve();
-      };
-      const timer = setTimeout(done, ms);
-      this.wake = done;
-    });
+    return this.pause.sleep(this.stopping ? Math.min(ms, STOPPING_SLEEP_MS_MAX) : ms);
   }
 }

@@ -16,6 +16,7 @@ import type {
 import type { Credit, CreditResult, Ledger } from "../contract/ledger.ts";
 import type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "../contract/wallets.ts";
 import { failpoint } from "../process/failpoint.ts";
+import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { PostGroup } from "./post-group.ts";
 import { reconcile } from "./reconcile.ts";
 
@@ -146,14 +147,13 @@ export class StoredWallets implements Wallets {
   }
 
   private async loadFor(request: HoldRequest, first: Unloaded): Promise<WalletHold> {
-    const deadline = new AbortController();
-    const late = delay(OPEN_TIMEOUT_MS, "late" as const, { signal: deadline.signal });
-    late.catch(() => {});
+    const deadlineMs = performance.now() + OPEN_TIMEOUT_MS;
     let unknown = first;
     try {
       for (let attempt = 0; attempt < OPEN_ATTEMPTS; attempt += 1) {
-        const loaded = await Promise.race([this.load(request.accountId, unknown), late]);
-        if (loaded === "late") break;
+        const leftMs = deadlineMs - performance.now();
+        const loaded = await withTimeout(this.load(request.accountId, unknown), leftMs);
+        if (loaded === TIMED_OUT) break;
         if (loaded !== "loaded") return loaded;
         const result = await this.hot.hold(request);
         if (result.kind !== "unknown" && result.kind !== "no_limit") return result;
@@ -161,8 +161,6 @@ export class StoredWallets implements Wallets {
       }
     } catch (error) {
       return unavailable(error);
-    } finally {
-      deadline.abort();
     }
     return unavailable(`it was not read within ${OPEN_TIMEOUT_MS} ms`);
   }

@@ -30,4 +30,9 @@ export function newId(now: number): string {
   return `${lastTime}${pool.slice(at + 1, at + 4)}-${variant}${pool.slice(at + 4, at + 7)}-${pool.slice(at + 7, at + DIGITS)}`;
 }
 
+/** True for text that can be an id: Postgres rejects the whole statement for any other. Ids have lower case only. */
+export function isId(text: string): boolean {
+  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+}
+
 const VARIANTS = ["8", "9", "a", "b"] as const;

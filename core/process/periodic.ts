@@ -1,7 +1,9 @@
-/** A loop of rounds, each of which says how long to wait for the next; it can be hurried. */
-export class Pulse {
+import { WakeableSleep } from "./wakeable-sleep.ts";
+
+/** Runs `round` in a loop; it returns the delay before the next run. `hurry` cuts the delay short. */
+export class PeriodicTask {
   private readonly round: () => Promise<number>;
-  private wake: (() => void) | undefined;
+  private readonly pause = new WakeableSleep();
   private running: Promise<void> | undefined;
   private stopping = false;
 
@@ -14,34 +16,22 @@ export class Pulse {
     this.running ??= this.run();
   }
 
-  /** Begins the next round now, where the loop waits for it. */
+  /** Starts the next run now if the task waits for it. */
   hurry(): void {
-    this.wake?.();
+    this.pause.wake();
   }
 
-  /** Resolves when the round that is under way is over. */
+  /** Resolves when the current run has ended; there is no other after it. */
   async stop(): Promise<void> {
     this.stopping = true;
-    this.wake?.();
+    this.pause.wake();
     await this.running;
   }
 
   private async run(): Promise<void> {
     while (!this.stopping) {
       const waitMs = await this.round();
-      if (!this.stopping && waitMs > 0) await this.sleep(waitMs);
+      if (!this.stopping && waitMs > 0) await this.pause.sleep(waitMs);
     }
-  }
-
-  private sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        clearTimeout(timer);
-        this.wake = undefined;
-        resolve();
-      };
-      const timer = setTimeout(done, ms);
-      this.wake = done;
-    });
   }
 }

@@ -1,34 +1,67 @@
 import { randomBytes } from "node:crypto";
-import { chmod, link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 
 const RANDOM_BYTES = 32;
 /** What fits into a header, and is too long to be guessed. */
 export const USABLE_SECRET = /^[\x21-\x7e]{16,512}$/;
 
+export interface SecretKind {
+  create(): string;
+  isUsable(secret: string): boolean;
+  /** What to do about a file that holds no usable secret. */
+  readonly advice: string;
+}
+
+const TOKEN: SecretKind = {
+  create: () => randomBytes(RANDOM_BYTES).toString("base64url"),
+  isUsable: (secret) => USABLE_SECRET.test(secret),
+  advice: "delete it, and the next start makes a new one",
+};
+
 /**
- * A secret that only the owner of the data folder can read, made where there is none: for what the config
- * leaves out. Rejects where the file cannot be used.
+ * Returns the secret in a file that only its owner can read; creates the file if it is missing, so that it is the same
+ * at every start and for every process of the folder. Rejects if the file cannot be read or holds no usable secret.
  */
-export async function secretFile(folder: string, name: string): Promise<string> {
-  const file = join(folder, name);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const mine = `${file}.${process.pid}`;
-  await writeFile(mine, `${randomBytes(RANDOM_BYTES).toString("base64url")}\n`, { mode: 0o600 });
+export async function secretFile(file: string, kind: SecretKind = TOKEN): Promise<string> {
+  const own = await writeOwn(file, kind.create());
   try {
     // A link is there whole or not at all, and never replaces what another process has made.
-    await link(mine, file);
+    await link(own, file);
   } catch (error) {
-    if (!isExisting(error)) throw error;
+    if (!hasCode(error, "EEXIST")) throw error;
   } finally {
-    await rm(mine, { force: true });
+    await rm(own, { force: true });
   }
   await chmod(file, 0o600);
   const secret = (await readFile(file, "utf8")).trim();
-  if (USABLE_SECRET.test(secret)) return secret;
-  throw new Error(`${file} holds no usable secret: delete it, and the next start makes a new one`);
+  if (kind.isUsable(secret)) return secret;
+  throw new Error(`${file} holds no usable secret: ${kind.advice}`);
 }
 
-function isExisting(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "EEXIST";
+/** Returns the secret in a file; undefined if there is no file. */
+export async function readSecret(file: string): Promise<string | undefined> {
+  try {
+    return (await readFile(file, "utf8")).trim();
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return undefined;
+    throw error;
+  }
+}
+
+/** Puts a secret into a file that only its owner can read; replaces the old file whole. */
+export async function replaceSecret(file: string, secret: string): Promise<void> {
+  await rename(await writeOwn(file, secret), file);
+}
+
+/** Writes the secret beside the file, under a name that no other call uses: one of this process may run as well. */
+async function writeOwn(file: string, secret: string): Promise<string> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  const own = `${file}.${randomBytes(8).toString("hex")}`;
+  await writeFile(own, `${secret}\n`, { mode: 0o600 });
+  return own;
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
 }

@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
+import { backoffMs } from "./backoff.ts";
 import type { Log } from "./log.ts";
 
 export interface ClusterOptions {
@@ -58,9 +59,9 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
         stop("SIGTERM");
         return finishWhenEmpty();
       }
-      const failed = aliveMs > SOUND_MS ? 0 : (failures.get(worker) ?? 0);
-      failures.set(worker, failed + 1);
-      const delayMs = Math.min(RESTART_MS_MAX, RESTART_MS_MIN * 2 ** Math.min(failed, 10));
+      const failed = aliveMs > SOUND_MS ? 1 : (failures.get(worker) ?? 0) + 1;
+      failures.set(worker, failed);
+      const delayMs = backoffMs(failed, RESTART_MS_MIN, RESTART_MS_MAX);
       log.error({ worker, code, signal, delayMs }, "a worker has ended; it is started again");
       restarts.push(setTimeout(() => start(worker), delayMs));
     }

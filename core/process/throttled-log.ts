@@ -3,28 +3,29 @@ import type { Log } from "./log.ts";
 const EVERY_MS = 10_000;
 
 /**
- * Warns of what strikes every call at once, an outage say: the first at once, then one line in ten seconds that
- * tells how many there were. A store that is away must not fill the disk with what the first line has said.
+ * Throttles lines that an outage would repeat at every call or every second: the first at once, then at most one per
+ * message and 10 s, with the number of lines left out. A store that is down must not fill the disk.
  */
-export class QuietLog {
+export class ThrottledLog {
   private readonly log: Log;
   private readonly nowMs: () => number;
-  private readonly said = new Map<string, { atMs: number; unsaid: number }>();
+  private readonly lines = new Map<string, { atMs: number; suppressed: number }>();
 
   constructor(log: Log, nowMs: () => number = () => performance.now()) {
     this.log = log;
     this.nowMs = nowMs;
   }
 
-  /** `message` is one of a few: it tells what is the same. */
+  /** `message` must be one of a few: lines with the same message are throttled together. */
   warn(fields: object, message: string): void {
     const nowMs = this.nowMs();
-    const before = this.said.get(message);
+    const before = this.lines.get(message);
     if (before !== undefined && nowMs - before.atMs < EVERY_MS) {
-      before.unsaid += 1;
+      before.suppressed += 1;
       return;
     }
-    this.said.set(message, { atMs: nowMs, unsaid: 0 });
-    this.log.warn({ ...fields, ...(before?.unsaid && { unsaid: before.unsaid }) }, message);
+    this.lines.set(message, { atMs: nowMs, suppressed: 0 });
+    const suppressed = before?.suppressed;
+    this.log.warn(suppressed ? { ...fields, suppressed } : fields, message);
   }
 }

@@ -1,4 +1,5 @@
 import { Cluster, Redis } from "ioredis";
+import { backoffMs } from "../process/backoff.ts";
 import { Batch } from "./batch.ts";
 import { Silence } from "./reply-timeout.ts";
 import type { Script } from "./script.ts";
@@ -136,5 +137,5 @@ function connect(servers: string | readonly string[], timeoutMs: number): Redis 
 }
 
 function reconnectMs(attempt: number): number {
-  return Math.min(RECONNECT_MS_MAX, RECONNECT_MS_MIN * attempt);
+  return backoffMs(attempt, RECONNECT_MS_MIN, RECONNECT_MS_MAX);
 }

@@ -1,3 +1,5 @@
+import { asBuffer } from "./bytes.ts";
+
 const LF = 10;
 const CR = 13;
 const COLON = 58;
@@ -247,11 +249,6 @@ export class SseReader {
 const EMPTY = Buffer.alloc(0);
 const DATA = Buffer.from("data");
 const EVENT = Buffer.from("event");
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  if (Buffer.isBuffer(bytes)) return bytes;
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
 
 /** Whether the line from `at` to `eol` is the field `name`, with a colon behind it or nothing. */
 function isField(raw: Buffer, at: number, eol: number, name: Buffer): boolean {

@@ -1,4 +1,5 @@
 import type { BreakerState, Failure } from "../contract/upstreams.ts";
+import { backoffMs } from "../process/backoff.ts";
 import type { Clock } from "../process/clock.ts";
 
 const FAILURES_TO_OPEN = 5;
@@ -15,7 +16,7 @@ export class Breaker implements BreakerState {
   private count = 0;
   private last: Failure | undefined = undefined;
   private openUntilMs = 0;
-  private waitMs = OPEN_MS;
+  private failedProbes = 0;
   private probing = false;
 
   constructor(clock: Clock) {
@@ -58,7 +59,7 @@ export class Breaker implements BreakerState {
 
   succeed(): void {
     this.inRow = 0;
-    this.waitMs = OPEN_MS;
+    this.failedProbes = 0;
     this.probing = false;
   }
 
@@ -67,9 +68,10 @@ export class Breaker implements BreakerState {
     this.note(reason);
     this.inRow++;
     if (this.inRow < FAILURES_TO_OPEN) return;
-    if (this.probing) this.waitMs = Math.min(this.waitMs * 2, OPEN_MS_MAX);
+    if (this.probing) this.failedProbes++;
     this.probing = false;
-    this.openUntilMs = this.clock.monotonic() + this.waitMs;
+    const waitMs = backoffMs(1 + this.failedProbes, OPEN_MS, OPEN_MS_MAX);
+    this.openUntilMs = this.clock.monotonic() + waitMs;
   }
 
   /** Trouble that says nothing of the upstream's health: it refuses the gateway's own key, say. */

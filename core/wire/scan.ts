@@ -1,16 +1,11 @@
 import type { Delivered } from "../contract/protocol.ts";
+import { asBuffer } from "../sse/bytes.ts";
 
 const QUOTE = 34;
 const BACKSLASH = 92;
 const COLON = 58;
 const SPACE = 32;
 const BRACE = 123;
-
-export function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes)
-    ? bytes
-    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
 
 /** True where the bytes begin with `prefix`. */
 export function startsWith(raw: Uint8Array, prefix: Uint8Array): boolean {

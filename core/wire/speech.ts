@@ -1,10 +1,11 @@
 import { kindOf, type Wire } from "../contract/protocol.ts";
 import { countOf, objectOf, parseJson } from "../process/json.ts";
+import { asBuffer } from "../sse/bytes.ts";
 import type { EventKind } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
 import { openAiErrorBody } from "./openai-error.ts";
-import { asBuffer, hasObject } from "./scan.ts";
+import { hasObject } from "./scan.ts";
 
 const DONE = Buffer.from('"speech.audio.done"');
 const ERROR = Buffer.from('"error"');

@@ -1,6 +1,8 @@
 import {
+  httpAddress,
   type PlainRequest,
   type Refusal,
+  reachableAddress,
   refuse,
   type Services,
 } from "../../core/contract/index.ts";
@@ -29,7 +31,7 @@ export class Desk {
 
   constructor(services: Services, options: Options, mailer: Mailer, sealer: Sealer) {
     const { accounts, database, clock, config } = services;
-    this.listeningAt = reachable(`http://${config.listen.host}:${config.listen.port}`);
+    this.listeningAt = reachableAddress(httpAddress(config.listen.host, config.listen.port));
     this.services = services;
     this.options = options;
     this.credentials = new CredentialStore(accounts, database, clock);
@@ -49,7 +51,7 @@ export class Desk {
   }
 
   listening(address: string): void {
-    this.listeningAt = reachable(address);
+    this.listeningAt = reachableAddress(address);
   }
 
   /** The block of addresses that a request's attempts are counted by. */
@@ -84,11 +86,6 @@ export class Desk {
     const letter: Letter = { kind, link: `${this.publicUrl}/dashboard/${page}#token=${token}` };
     return { to: account.email, language, letter };
   }
-}
-
-/** What listens everywhere is reached here. */
-function reachable(address: string): string {
-  return address.replace(/^(https?:\/\/)0\.0\.0\.0(?=[:/]|$)/, "$1127.0.0.1");
 }
 
 /** More passwords wait to be hashed, or mails to be sent, than should. */

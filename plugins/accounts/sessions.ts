@@ -1,5 +1,6 @@
 import {
   type Accounts,
+  accountSuspended,
   type Clock,
   type Customer,
   type Database,
@@ -92,7 +93,7 @@ export class Sessions {
     if (found === undefined) return notSignedIn();
     const account = await this.accounts.find(found.accountId);
     if (account === undefined) return notSignedIn();
-    if (account.status !== "active") return suspended();
+    if (account.status !== "active") return accountSuspended();
     const { accountId, isEmailVerified, sessionId } = found;
     return { accountId, email: account.email, isEmailVerified, sessionId };
   }
@@ -170,9 +171,4 @@ function notSignedIn(): Refusal {
 function noCsrfToken(): Refusal {
   const message = "The header x-csrf-token must hold the token that /account/v1/me answers.";
   return refuse.forbidden(message, { code: "wrong_csrf_token" });
-}
-
-export function suspended(): Refusal {
-  const message = "This account is suspended; write to support.";
-  return refuse.forbidden(message, { code: "account_suspended" });
 }

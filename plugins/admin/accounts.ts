@@ -8,10 +8,10 @@ import {
   readQuery,
   refuse,
   type Services,
+  walletJson,
 } from "../../core/contract/index.ts";
 import { accountBody, keyBody } from "./bodies.ts";
 import { accountPage, newAccount } from "./input.ts";
-import { walletOf } from "./money.ts";
 import { unknownAccount } from "./unknown.ts";
 import { recordOf } from "./usage.ts";
 
@@ -56,7 +56,7 @@ export function accountRoutes({ accounts, ledger, wallets, clock }: Services): O
         const calls = await ledger.usage({ accountId: id, limit: CALLS_SHOWN });
         return done({
           ...accountBody(account),
-          wallet: wallet && walletOf(wallet),
+          wallet: wallet && walletJson(wallet),
           keys: (await accounts.keys(id)).map(keyBody),
           last_calls: calls.map(recordOf),
         });

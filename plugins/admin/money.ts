@@ -11,7 +11,7 @@ import {
   readBody,
   refuse,
   type Services,
-  type WalletBalances,
+  walletJson,
 } from "../../core/contract/index.ts";
 import { adjustment, movement } from "./input.ts";
 import { unknownAccount } from "./unknown.ts";
@@ -63,7 +63,7 @@ export function moneyRoutes({ wallets }: Services): OperatorRoute[] {
         const account = params["account"] ?? "";
         const wallet = isId(account) ? await wallets.balances(account) : undefined;
         if (wallet === undefined) return unknownAccount(account);
-        return done(walletOf(wallet));
+        return done(walletJson(wallet));
       },
     },
     {
@@ -83,15 +83,6 @@ export function moneyRoutes({ wallets }: Services): OperatorRoute[] {
       },
     },
   ];
-}
-
-export function walletOf(wallet: WalletBalances): object {
-  return {
-    balance_vnd: formatVnd(wallet.balanceMicroVnd),
-    held_vnd: formatVnd(wallet.heldMicroVnd),
-    available_vnd: formatVnd(wallet.availableMicroVnd),
-    pending_vnd: formatVnd(wallet.pendingMicroVnd),
-  };
 }
 
 function answerOf(result: CreditResult, accountId: string): PlainResponse | Refusal {
@@ -125,10 +116,7 @@ function rowOf(row: ReconcileRow): object {
   return {
     account_id: row.accountId,
     ledger_sum_vnd: formatVnd(row.ledgerSumMicroVnd),
-    balance_vnd: formatVnd(row.balanceMicroVnd),
-    available_vnd: formatVnd(row.availableMicroVnd),
-    held_vnd: formatVnd(row.heldMicroVnd),
-    pending_vnd: formatVnd(row.pendingMicroVnd),
+    ...walletJson(row),
     drift_vnd: formatVnd(row.driftMicroVnd),
   };
 }

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
+import { join } from "node:path";
 import {
   type Refusal,
   refuse,
@@ -43,7 +44,7 @@ export class AdminToken {
     // The commands send this one where it is set, so a config that does not name it means it too.
     const shared = process.env["GATEWAY_ADMIN_TOKEN"];
     if (shared !== undefined && USABLE_SECRET.test(shared)) return shared;
-    this.ofFile ??= secretFile(stores.data, FILE);
+    this.ofFile ??= secretFile(join(stores.data, FILE));
     try {
       return await this.ofFile;
     } catch (error) {

@@ -2,10 +2,10 @@ import {
   accountSuspended,
   type CallerKey,
   type Plugin,
-  QuietLog,
   type Refusal,
   refuse,
   type Services,
+  ThrottledLog,
   type Verdict,
 } from "../../core/contract/index.ts";
 
@@ -13,7 +13,7 @@ const KEY_CHARACTERS_MAX = 512;
 
 /** Refuses calls without a valid API key, before their body is read; sets `call.key`. */
 export default function auth({ keys, log }: Services): Plugin {
-  const quietLog = new QuietLog(log);
+  const throttledLog = new ThrottledLog(log);
 
   return {
     name: "auth",
@@ -28,7 +28,7 @@ export default function auth({ keys, log }: Services): Plugin {
       const found = keys.find(secret);
       if (!(found instanceof Promise)) return check(found);
       return found.then(check, (error: unknown) => {
-        quietLog.warn({ err: error, call_id: call.id }, "a key could not be looked up");
+        throttledLog.warn({ err: error, call_id: call.id }, "a key could not be looked up");
         return refuse.unavailable("The key cannot be checked at the moment; try again shortly.");
       });
 

@@ -3,6 +3,7 @@ import {
   formatVnd,
   type MicroVnd,
   type Model,
+  reachableAddress,
   type Services,
 } from "../../core/contract/index.ts";
 import { DEMO_EMAIL } from "./account.ts";
@@ -22,7 +23,7 @@ export interface Demo {
 /** What a newcomer reads first: an address, a key, and calls that work as they stand. */
 export function greeting({ config, catalogue }: Services, demo: Demo): string {
   const { accountId, balance } = demo;
-  const address = reachable(demo.address);
+  const address = reachableAddress(demo.address);
   const isOn = (plugin: string) => config.plugins.some(({ name }) => name === plugin);
   const signIn = demo.password === undefined ? "" : `, sign in as ${DEMO_EMAIL} / ${demo.password}`;
   const lines = [`Tollgate takes calls at ${address}`, ""];
@@ -72,9 +73,4 @@ function body(model: Model, stream: boolean): string {
     ...(stream && { stream }),
     messages: [{ role: "user", content: "Hello!" }],
   });
-}
-
-/** An address that listens everywhere is called here. */
-function reachable(address: string): string {
-  return address.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
 }

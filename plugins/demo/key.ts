@@ -1,5 +1,4 @@
-import type { Keys } from "../../core/contract/index.ts";
-import { readKept, writeKept } from "./kept.ts";
+import { type Keys, readSecret, replaceSecret } from "../../core/contract/index.ts";
 
 const ACTIVE_KEYS_MAX = 10;
 
@@ -14,7 +13,7 @@ export type DemoKey =
  * owner; where the file is gone, or its key was revoked, a new one is made.
  */
 export async function demoKey(keys: Keys, accountId: string, file: string): Promise<DemoKey> {
-  const kept = await readKept(file);
+  const kept = await readSecret(file);
   if (kept !== undefined) {
     const found = await keys.find(kept);
     if (found?.status === "active" && found.accountId === accountId) {
@@ -25,6 +24,6 @@ export async function demoKey(keys: Keys, accountId: string, file: string): Prom
   if (result.kind !== "created") {
     return { kind: result.kind === "too_many_keys" ? "too_many" : "none" };
   }
-  await writeKept(file, result.key);
+  await replaceSecret(file, result.key);
   return { kind: "key", key: result.key };
 }

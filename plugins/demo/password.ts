@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Customers } from "../../core/contract/index.ts";
-import { readKept, writeKept } from "./kept.ts";
+import { type Customers, readSecret, replaceSecret } from "../../core/contract/index.ts";
 
 const RANDOM_BYTES = 12;
 
@@ -13,9 +12,9 @@ export async function demoPassword(
   accountId: string,
   file: string,
 ): Promise<string | undefined> {
-  const kept = await readKept(file);
+  const kept = await readSecret(file);
   const password = kept ?? randomBytes(RANDOM_BYTES).toString("base64url");
   if (!(await customers.setPassword(accountId, password))) return undefined;
-  if (kept === undefined) await writeKept(file, password);
+  if (kept === undefined) await replaceSecret(file, password);
   return password;
 }

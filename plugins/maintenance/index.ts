@@ -1,10 +1,11 @@
 import {
   addOperatorRoutes,
+  PeriodicTask,
   type Plugin,
-  Pulse,
   type Refusal,
   refuse,
   type Services,
+  ThrottledLog,
   text,
   v,
   whole,
@@ -32,7 +33,7 @@ export default function maintenance(
   const { database, log, config } = services;
   const retryAfter = ["retry-after", String(settings.retry_after_seconds)];
   let refusal: Refusal | undefined;
-  let isBlind = false;
+  const throttledLog = new ThrottledLog(log);
 
   function apply({ enabled, message }: Maintenance): void {
     const told = message ?? settings.message;
@@ -42,14 +43,12 @@ export default function maintenance(
       : undefined;
   }
 
-  const pulse = new Pulse(async () => {
+  const task = new PeriodicTask(async () => {
     try {
       apply(await readMaintenance(database));
-      isBlind = false;
     } catch (error) {
       // Whatever was so stays so while the ledger is away: neither outage nor recovery is the operator's word.
-      if (!isBlind) log.warn({ err: error }, "whether there is maintenance cannot be read");
-      isBlind = true;
+      throttledLog.warn({ err: error }, "cannot read the maintenance state; it stays as it is");
     }
     return LOOK_MS;
   });
@@ -64,7 +63,7 @@ export default function maintenance(
     async start() {
       apply(await readMaintenance(database));
       // An embedded ledger belongs to this process, which hears of every change itself.
-      if (config.stores.ledger !== "embedded") pulse.start();
+      if (config.stores.ledger !== "embedded") task.start();
     },
 
     admit: () => refusal,
@@ -74,6 +73,6 @@ export default function maintenance(
       addOperatorRoutes(router, services, "/admin/v1", routes);
     },
 
-    stop: () => pulse.stop(),
+    stop: () => task.stop(),
   };
 }

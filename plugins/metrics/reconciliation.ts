@@ -1,9 +1,9 @@
 import {
   formatVnd,
-  Pulse,
-  QuietLog,
+  PeriodicTask,
   type ReconcileRow,
   type Services,
+  ThrottledLog,
 } from "../../core/contract/index.ts";
 
 const LOOK_MS_MAX = 30_000;
@@ -28,29 +28,29 @@ export interface Reconciled {
 export class Reconciliation {
   private readonly services: Services;
   private readonly everySeconds: number;
-  private readonly log: QuietLog;
-  private readonly pulse: Pulse;
+  private readonly log: ThrottledLog;
+  private readonly task: PeriodicTask;
   private stopping = false;
   last: Reconciled | undefined;
 
   constructor(services: Services, everySeconds: number) {
     this.services = services;
     this.everySeconds = everySeconds;
-    this.log = new QuietLog(services.log);
+    this.log = new ThrottledLog(services.log);
     const lookMs = Math.min(LOOK_MS_MAX, everySeconds * 1_000);
-    this.pulse = new Pulse(async () => {
+    this.task = new PeriodicTask(async () => {
       await this.round();
       return lookMs;
     });
   }
 
   start(): void {
-    if (this.everySeconds > 0) this.pulse.start();
+    if (this.everySeconds > 0) this.task.start();
   }
 
   async stop(): Promise<void> {
     this.stopping = true;
-    await this.pulse.stop();
+    await this.task.stop();
   }
 
   private async round(): Promise<void> {

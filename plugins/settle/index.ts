@@ -12,11 +12,11 @@ import {
   type Model,
   type Plugin,
   type Posted,
-  QuietLog,
   type Refusal,
   refuse,
   type Services,
   type Sink,
+  ThrottledLog,
   text,
   type UpstreamRequest,
   type Verdict,
@@ -47,7 +47,7 @@ export default function settle(
   const { prefix } = config.headers;
   const { host, port } = config.listen;
   const topup = settings.topup_address ?? `${httpAddress(host, port)}/dashboard`;
-  const quietLog = new QuietLog(log);
+  const throttledLog = new ThrottledLog(log);
 
   /** Answers that a request asks for; each may use up the whole limit of output. */
   function choicesOf({ protocol, body }: UpstreamRequest): number {
@@ -83,7 +83,7 @@ export default function settle(
       case "stale":
         return holdAnew(call);
       case "unavailable":
-        quietLog.warn({ call_id: call.id, reason: result.reason }, "a hold is not possible");
+        throttledLog.warn({ call_id: call.id, reason: result.reason }, "a hold is not possible");
         return refuse.unavailable("Calls cannot be charged at the moment; try again shortly.");
     }
     failpoint("hold.after");

@@ -1,4 +1,4 @@
-import { failpoint, QuietLog, type Services } from "../../core/contract/index.ts";
+import { failpoint, PeriodicTask, type Services, ThrottledLog } from "../../core/contract/index.ts";
 import { markCredited, matchedTransfers, setAside, type Transfer } from "./transfers.ts";
 
 const SWEEP_MS = 3_000;
@@ -11,26 +11,23 @@ const PAGE = 100;
  */
 export class Crediting {
   private readonly services: Services;
-  private timer: NodeJS.Timeout | undefined;
-  private sweeping: Promise<void> | undefined;
+  private readonly task: PeriodicTask;
   private stopped = false;
-  private readonly log: QuietLog;
+  private readonly log: ThrottledLog;
 
   constructor(services: Services) {
     this.services = services;
-    this.log = new QuietLog(services.log);
+    this.log = new ThrottledLog(services.log);
+    this.task = new PeriodicTask(() => this.round());
   }
 
   start(): void {
-    this.sweepSoon();
-    this.timer = setInterval(() => this.sweepSoon(), SWEEP_MS);
-    this.timer.unref();
+    this.task.start();
   }
 
   async stop(): Promise<void> {
     this.stopped = true;
-    clearInterval(this.timer);
-    await this.sweeping;
+    await this.task.stop();
   }
 
   /** Rejects where a store is away: the transfer stays as it is, for the next sweep. */
@@ -54,14 +51,13 @@ export class Crediting {
     await setAside(database, id, result.kind);
   }
 
-  private sweepSoon(): void {
-    this.sweeping ??= this.sweep()
-      .catch((error: unknown) => {
-        this.log.warn({ err: error }, "transfers that wait for their credit cannot be read");
-      })
-      .finally(() => {
-        this.sweeping = undefined;
-      });
+  private async round(): Promise<number> {
+    try {
+      await this.sweep();
+    } catch (error) {
+      this.log.warn({ err: error }, "transfers that wait for their credit cannot be read");
+    }
+    return SWEEP_MS;
   }
 
   private async sweep(): Promise<void> {

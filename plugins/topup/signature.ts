@@ -1,4 +1,5 @@
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
+import { join } from "node:path";
 import {
   type PlainRequest,
   type Refusal,
@@ -32,7 +33,7 @@ export class WebhookGuard {
   /** Makes the file with the secret where one is needed. */
   async prepare(): Promise<void> {
     if (this.hmacSecret !== undefined || this.apiKey !== undefined) return;
-    const secret = await secretFile(this.services.config.stores.data, FILE);
+    const secret = await secretFile(join(this.services.config.stores.data, FILE));
     this.hmacSecret = secret;
     this.apiKey = secret;
   }

@@ -1,12 +1,12 @@
-import { setTimeout as delay } from "node:timers/promises";
 import {
   done,
   failpoint,
   isRefusal,
   type PublicRoute,
-  QuietLog,
   refuse,
   type Services,
+  ThrottledLog,
+  withTimeout,
 } from "../../core/contract/index.ts";
 import { codesIn } from "./code.ts";
 import type { Crediting } from "./crediting.ts";
@@ -30,7 +30,7 @@ export function webhookRoute(
 ): PublicRoute {
   const { database, log } = services;
   // Forged notifications can come in any number.
-  const quietLog = new QuietLog(log);
+  const throttledLog = new ThrottledLog(log);
 
   return {
     method: "POST",
@@ -39,7 +39,10 @@ export function webhookRoute(
       const refused = guard.check(request);
       if (refused) {
         const { remoteAddress } = request;
-        quietLog.warn({ remoteAddress, why: refused.message }, "a bank notification is refused");
+        throttledLog.warn(
+          { remoteAddress, why: refused.message },
+          "a bank notification is refused",
+        );
         return refused;
       }
       const told = readNotification(request.body);
@@ -59,7 +62,7 @@ export function webhookRoute(
         const credited = crediting.credit(transfer).catch((error: unknown) => {
           log.warn({ err: error, transfer: transfer.id }, "a transfer is not credited yet");
         });
-        await Promise.race([credited, delay(CREDIT_WAIT_MS, undefined, { ref: false })]);
+        await withTimeout(credited, CREDIT_WAIT_MS);
       }
       return done({ success: true });
     },

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
+import { isId } from "../../process/id.ts";
 import { objectOf, parseJson } from "../../process/json.ts";
 import type { Refusal } from "../refusal.ts";
 import type { Services } from "../services.ts";
-import { isId } from "./json-input.ts";
 import type { OperatorRoute } from "./json-route.ts";
 import type { PlainRequest, PlainResponse } from "./router.ts";
 

@@ -12,11 +12,6 @@ export const email = v.pipe(
   v.email(EMAIL),
 );
 
-/** Whether it can be the id of anything here; the ledger would choke on other text. */
-export function isId(text: string): boolean {
-  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
-}
-
 /** The JSON body of a request, as the schema makes it. */
 export function readBody<const T extends v.GenericSchema>(
   schema: T,

@@ -8,12 +8,14 @@ import type {
   UsageQuery,
   UsageRecord,
 } from "../../contract/ledger.ts";
-import { isUuid, type Sql } from "../../database/client.ts";
+import type { Sql } from "../../database/client.ts";
 import { migrate } from "../../database/migrate.ts";
 import { databaseOf, type PluginDatabase } from "../../database/plugin-database.ts";
 import type { DatabaseServer } from "../../database/server.ts";
 import type { Clock } from "../../process/clock.ts";
+import { isId } from "../../process/id.ts";
 import type { Log } from "../../process/log.ts";
+import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
 import { createSettle, type Settle } from "./commit.ts";
 import { credit, credited, readWallet } from "./credit.ts";
 import { quarantine, quarantined, quarantinedCall, quarantineList } from "./quarantine.ts";
@@ -66,16 +68,8 @@ export class PostgresLedger implements Ledger {
   }
 
   async ping(timeoutMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      const error = new Error(`the ledger did not answer within ${timeoutMs} ms`);
-      timer = setTimeout(() => reject(error), timeoutMs);
-    });
-    try {
-      await Promise.race([this.sql.query("select 1"), late]);
-    } finally {
-      clearTimeout(timer);
-    }
+    if ((await withTimeout(this.sql.query("select 1"), timeoutMs)) !== TIMED_OUT) return;
+    throw new Error(`the ledger did not answer within ${timeoutMs} ms`);
   }
 
   settle(entries: readonly OutboxEntry[]): Promise<void> {
@@ -106,22 +100,22 @@ export class PostgresLedger implements Ledger {
   }
 
   async credit(movement: Credit): Promise<CreditResult> {
-    if (!isUuid(movement.accountId)) return { kind: "no_account" };
+    if (!isId(movement.accountId)) return { kind: "no_account" };
     return credit(this.sql, movement);
   }
 
   async credited(movement: Credit): Promise<CreditResult | undefined> {
-    if (!isUuid(movement.accountId)) return { kind: "no_account" };
+    if (!isId(movement.accountId)) return { kind: "no_account" };
     return credited(this.sql, movement);
   }
 
   async wallet(accountId: string): Promise<WalletSnapshot | undefined> {
-    if (!isUuid(accountId)) return undefined;
+    if (!isId(accountId)) return undefined;
     return readWallet(this.sql, accountId);
   }
 
   async usage(query: UsageQuery): Promise<UsageRecord[]> {
-    if (!isUuid(query.accountId)) return [];
+    if (!isId(query.accountId)) return [];
     return usage(this.sql, query);
   }
 
@@ -130,7 +124,7 @@ export class PostgresLedger implements Ledger {
   }
 
   async sum(accountId: string): Promise<LedgerSum | undefined> {
-    if (!isUuid(accountId)) return undefined;
+    if (!isId(accountId)) return undefined;
     return sum(this.sql, accountId);
   }
 

@@ -1,4 +1,4 @@
-import { isLate } from "../../process/timeout.ts";
+import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
 import { isUnknownScript, RedisAway } from "../../redis/client.ts";
 import { type Bucket, NotMember } from "./bucket.ts";
 
@@ -21,7 +21,8 @@ export async function asMember<T>(bucket: Bucket, work: () => Promise<T>): Promi
 export async function whenReady(bucket: Bucket): Promise<void> {
   if (bucket.state === "ready" && bucket.open) return;
   if (bucket.state === "away") throw new RedisAway("away");
-  if (await isLate(bucket.whenOpen(), JOIN_WAIT_MS)) throw new NotMember(bucket.name);
+  if ((await withTimeout(bucket.whenOpen(), JOIN_WAIT_MS)) === TIMED_OUT)
+    throw new NotMember(bucket.name);
 }
 
 /** Whether an operation was not done because its bucket must be joined first. */

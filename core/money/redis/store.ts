@@ -17,8 +17,8 @@ import type {
   WalletSnapshot,
 } from "../../contract/hold-store.ts";
 import type { Log } from "../../process/log.ts";
-import { Pulse } from "../../process/periodic.ts";
-import { isLate } from "../../process/timeout.ts";
+import { PeriodicTask } from "../../process/periodic.ts";
+import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
 import { BUCKETS } from "../../redis/buckets.ts";
 import type { RedisClient } from "../../redis/client.ts";
 import { refuseEviction } from "../../redis/eviction.ts";
@@ -69,7 +69,7 @@ export class RedisHotStore implements HotStore {
   private readonly outboxEntriesMax: number;
   private readonly buckets: readonly Bucket[];
   private readonly keepers = new Map<Bucket, Keeper>();
-  private readonly pulses: readonly Pulse[];
+  private readonly pulses: readonly PeriodicTask[];
   private readonly rounds = new Map<Bucket, number>();
   private readonly announcer: Announcer;
   private readonly revocations: Revocations;
@@ -114,7 +114,7 @@ export class RedisHotStore implements HotStore {
     this.pulses = this.buckets.map((bucket) => {
       const keeper = new Keeper(bucket, client, timing, events);
       keepers.set(bucket, keeper);
-      return new Pulse(() => keeper.step(performance.now()));
+      return new PeriodicTask(() => keeper.step(performance.now()));
     });
   }
 
@@ -123,7 +123,7 @@ export class RedisHotStore implements HotStore {
     this.client.connect(() => this.hurry());
     for (const pulse of this.pulses) pulse.start();
     const ready = Promise.all(this.buckets.map((bucket) => bucket.whenOpen()));
-    while (await isLate(ready, START_TIMEOUT_MS)) {
+    while ((await withTimeout(ready, START_TIMEOUT_MS)) === TIMED_OUT) {
       // Where Redis answers, it is others who are waited for: a start from the beginning would wait longer.
       if (this.buckets.every((bucket) => bucket.state !== "away")) continue;
       await this.stop();
@@ -140,7 +140,7 @@ export class RedisHotStore implements HotStore {
     this.settlement.stop();
     await Promise.all(this.pulses.map((pulse) => pulse.stop()));
     const left = [...this.keepers.values()].map((keeper) => keeper.leave().catch(() => {}));
-    await isLate(Promise.all(left), LEAVE_TIMEOUT_MS);
+    await withTimeout(Promise.all(left), LEAVE_TIMEOUT_MS);
     this.client.disconnect();
     await this.posts.stop();
   }

@@ -1,5 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
-import { isObject, type Log } from "../../../core/contract/index.ts";
+import { isObject, type Log, TIMED_OUT, withTimeout } from "../../../core/contract/index.ts";
 import type { Language } from "../options.ts";
 import { type Letter, mailText } from "./texts.ts";
 import type { Transport } from "./transport.ts";
@@ -50,9 +49,10 @@ export class Mailer {
 
   /** Sends what can be sent in a few seconds, and gives up the rest. */
   async stop(): Promise<void> {
-    const late = delay(STOP_MS, "late", { ref: false });
+    const untilMs = performance.now() + STOP_MS;
     while (this.running.size > 0) {
-      if ((await Promise.race([...this.running, late])) === "late") break;
+      const oneEnds = Promise.race(this.running);
+      if ((await withTimeout(oneEnds, untilMs - performance.now())) === TIMED_OUT) break;
     }
     for (const timer of this.timers) clearTimeout(timer);
     const left = this.waiting.splice(0).length + this.running.size + this.timers.size;

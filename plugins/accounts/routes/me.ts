@@ -1,12 +1,12 @@
 import {
   type CustomerRoute,
   done,
-  formatVnd,
   isRefusal,
   type PlainResponse,
   type Refusal,
   readBody,
   refuse,
+  walletJson,
 } from "../../../core/contract/index.ts";
 import { tokenIn } from "../cookie.ts";
 import type { Credentials } from "../credentials.ts";
@@ -49,12 +49,7 @@ export function meRoutes(desk: Desk): CustomerRoute[] {
       async handle(_, { accountId }) {
         const wallet = await services.wallets.balances(accountId);
         if (wallet === undefined) return refuse.notFound("There is no such wallet.");
-        return done({
-          balance_vnd: formatVnd(wallet.balanceMicroVnd),
-          held_vnd: formatVnd(wallet.heldMicroVnd),
-          available_vnd: formatVnd(wallet.availableMicroVnd),
-          pending_vnd: formatVnd(wallet.pendingMicroVnd),
-        });
+        return done(walletJson(wallet));
       },
     },
   ];

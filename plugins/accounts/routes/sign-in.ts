@@ -1,4 +1,5 @@
 import {
+  accountSuspended,
   type Customer,
   type CustomerRoute,
   done,
@@ -14,7 +15,6 @@ import type { Credentials } from "../credentials.ts";
 import { busy, type Desk } from "../desk.ts";
 import { signIn } from "../input.ts";
 import { csrfTokenOf } from "../secret.ts";
-import { suspended } from "../sessions.ts";
 import type { Attempt } from "../throttle.ts";
 import { accountBody } from "./me.ts";
 
@@ -50,7 +50,7 @@ export function signInRoute(desk: Desk): PublicRoute {
         return wrong();
       }
       await throttle.giveBack(...tries);
-      if (account.status !== "active") return suspended();
+      if (account.status !== "active") return accountSuspended();
       const token = await sessions.open(account.accountId, passwordHash, request);
       if (token === undefined) return wrong();
       const csrfToken = csrfTokenOf(token);

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { chmod, link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Config } from "../../../core/contract/index.ts";
+import { type Config, type SecretKind, secretFile } from "../../../core/contract/index.ts";
 import type { MasterKeyOptions } from "../options.ts";
 
 const FILE = "master-key";
@@ -25,22 +24,13 @@ export async function masterKeysOf(
   return options.map(({ id, key }) => ({ id, key: Buffer.from(key, "base64") }));
 }
 
-/** A random master key in the data folder, which only its owner can read; made where there is none. */
+const KEY: SecretKind = {
+  create: () => randomBytes(KEY_BYTES).toString("base64"),
+  isUsable: (text) => Buffer.from(text, "base64").length === KEY_BYTES,
+  advice: "restore it, or delete it and lose what it sealed",
+};
+
+/** A random master key in the data folder, which only its owner can read; created if missing. */
 async function masterKeyIn(folder: string): Promise<MasterKey> {
-  const file = join(folder, FILE);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const mine = `${file}.${process.pid}`;
-  await writeFile(mine, `${randomBytes(KEY_BYTES).toString("base64")}\n`, { mode: 0o600 });
-  try {
-    // A link is there whole or not at all, and never replaces what another process has made.
-    await link(mine, file);
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
-  } finally {
-    await rm(mine, { force: true });
-  }
-  await chmod(file, 0o600);
-  const key = Buffer.from((await readFile(file, "utf8")).trim(), "base64");
-  if (key.length === KEY_BYTES) return { id: "file", key };
-  throw new Error(`${file} holds no master key: restore it, or delete it and lose what it sealed`);
+  return { id: "file", key: Buffer.from(await secretFile(join(folder, FILE), KEY), "base64") };
 }

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { QuietLog } from "../../../core/process/throttled-log.ts";
+import { ThrottledLog } from "../../../core/process/throttled-log.ts";
 import { recordedLog } from "../../support/log.ts";
 
-test("what strikes every call is told at once, then every ten seconds with how often it struck", () => {
+test("a repeated line is logged at once, then every ten seconds with the number of lines left out", () => {
   const { log, lines } = recordedLog();
   let nowMs = 0;
-  const quiet = new QuietLog(log, () => nowMs);
-  for (; nowMs < 25_000; nowMs += 100) quiet.warn({ at: nowMs }, "away");
-  quiet.warn({}, "something else");
+  const throttled = new ThrottledLog(log, () => nowMs);
+  for (; nowMs < 25_000; nowMs += 100) throttled.warn({ at: nowMs }, "away");
+  throttled.warn({}, "something else");
   assert.deepEqual(
-    lines.map(({ at, unsaid, msg }) => [msg, at, unsaid]),
+    lines.map(({ at, suppressed, msg }) => [msg, at, suppressed]),
     [
       ["away", 0, undefined],
       ["away", 10_000, 99],

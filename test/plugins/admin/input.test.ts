@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isRefusal } from "../../../core/contract/refusal.ts";
-import { isId, readBody, readQuery } from "../../../core/contract/routes/json-input.ts";
+import { readBody, readQuery } from "../../../core/contract/routes/json-input.ts";
+import { isId } from "../../../core/process/id.ts";
 import { movement, newAccount, newKey, usagePage } from "../../../plugins/admin/input.ts";
 
 const body = (value: unknown) => Buffer.from(JSON.stringify(value));

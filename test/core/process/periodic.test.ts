@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { PeriodicTask } from "../../../core/process/periodic.ts";
+import { until } from "../../support/until.ts";
+
+const HOUR_MS = 3_600_000;
+
+test("a task that is hurried runs again at once, and waits again after that", async () => {
+  let rounds = 0;
+  const task = new PeriodicTask(async () => {
+    rounds += 1;
+    return HOUR_MS;
+  });
+  task.start();
+  await until("it waits after the first run", () => rounds === 1);
+  task.hurry();
+  await until("it has run again", () => rounds === 2);
+  await task.stop();
+  assert.equal(rounds, 2);
+});
+
+test("a stop waits for the run that is under way, and is followed by none", async () => {
+  const log: string[] = [];
+  let finish = () => {};
+  const task = new PeriodicTask(async () => {
+    log.push("run");
+    await new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    log.push("end");
+    return 0;
+  });
+  task.start();
+  const stopped = task.stop().then(() => log.push("stopped"));
+  finish();
+  await stopped;
+  assert.deepEqual(log, ["run", "end", "stopped"]);
+});
