@@ -2,30 +2,52 @@ import type { Log } from "./log.ts";
 
 const EVERY_MS = 10_000;
 
+interface ThrottleOptions {
+  /** At most one line per message in this time. */
+  readonly everyMs?: number;
+  readonly nowMs?: () => number;
+}
+
 /**
  * Throttles lines that an outage would repeat at every call or every second: the first at once, then at most one per
  * message and 10 s, with the number of lines left out. A store that is down must not fill the disk.
  */
 export class ThrottledLog {
   private readonly log: Log;
+  private readonly everyMs: number;
   private readonly nowMs: () => number;
   private readonly lines = new Map<string, { atMs: number; suppressed: number }>();
 
-  constructor(log: Log, nowMs: () => number = () => performance.now()) {
+  constructor(log: Log, { everyMs = EVERY_MS, nowMs = monotonicMs }: ThrottleOptions = {}) {
     this.log = log;
+    this.everyMs = everyMs;
     this.nowMs = nowMs;
   }
 
   /** `message` must be one of a few: lines with the same message are throttled together. */
   warn(fields: object, message: string): void {
+    const suppressed = this.suppressedBefore(message);
+    if (suppressed !== undefined) this.log.warn({ ...fields, ...suppressed }, message);
+  }
+
+  info(fields: object, message: string): void {
+    const suppressed = this.suppressedBefore(message);
+    if (suppressed !== undefined) this.log.info({ ...fields, ...suppressed }, message);
+  }
+
+  /** The number of lines left out since the last one, if there is any; undefined if this one is left out too. */
+  private suppressedBefore(message: string): { suppressed?: number } | undefined {
     const nowMs = this.nowMs();
     const before = this.lines.get(message);
-    if (before !== undefined && nowMs - before.atMs < EVERY_MS) {
+    if (before !== undefined && nowMs - before.atMs < this.everyMs) {
       before.suppressed += 1;
-      return;
+      return undefined;
     }
     this.lines.set(message, { atMs: nowMs, suppressed: 0 });
-    const suppressed = before?.suppressed;
-    this.log.warn(suppressed ? { ...fields, suppressed } : fields, message);
+    return before?.suppressed ? { suppressed: before.suppressed } : {};
   }
+}
+
+function monotonicMs(): number {
+  return performance.now();
 }

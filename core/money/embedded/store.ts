@@ -17,6 +17,7 @@ import type {
 } from "../../contract/hold-store.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import { errorOf } from "../../process/thrown.ts";
+import { WakeableSleep } from "../../process/wakeable-sleep.ts";
 import { decodeEntry, encodeEntry } from "../entry.ts";
 import { Journal, type JournalOptions } from "../journal/journal.ts";
 import { Outbox } from "../outbox.ts";
@@ -82,7 +83,8 @@ export class EmbeddedHotStore implements HotStore {
   private journal: Journal | undefined;
   private outbox = new Outbox(1);
   private replay = new Replay([]);
-  private wake: (() => void) | undefined;
+  /** Ended by the next post, and by a stop. */
+  private readonly pause = new WakeableSleep();
 
   constructor(options: EmbeddedHotOptions) {
     this.options = options;
@@ -102,7 +104,7 @@ export class EmbeddedHotStore implements HotStore {
   }
 
   async stop(): Promise<void> {
-    this.wake?.();
+    this.pause.wake();
     this.replay.abandon();
     await this.journal?.close();
   }
@@ -247,7 +249,7 @@ export class EmbeddedHotStore implements HotStore {
   }
 
   async read(max: number, waitMs: number): Promise<OutboxEntry[]> {
-    if (this.outbox.size === 0 && waitMs > 0) await this.posted(waitMs);
+    if (this.outbox.size === 0 && waitMs > 0) await this.pause.sleep(waitMs);
     return this.outbox.peek(max);
   }
 
@@ -319,7 +321,7 @@ export class EmbeddedHotStore implements HotStore {
     };
     this.outbox.add(entry, position);
     this.recent.add(entry.posting.callId, posted, position, this.outbox.takenThrough);
-    this.wake?.();
+    this.pause.wake();
     return posted;
   }
 
@@ -351,18 +353,5 @@ export class EmbeddedHotStore implements HotStore {
       return `${this.outbox.size} posted calls wait for the ledger, which is the most that may`;
     }
     return this.journal?.refusal((this.holds.size + 1) * POST_BYTES_RESERVED);
-  }
-
-  /** Resolves at the next post, at `stop`, or when the time is over. */
-  private posted(waitMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        clearTimeout(timer);
-        this.wake = undefined;
-        resolve();
-      };
-      const timer = setTimeout(done, waitMs);
-      this.wake = done;
-    });
   }
 }

@@ -1,5 +1,7 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { OutboxEntry } from "../../contract/hold-store.ts";
 import type { Log } from "../../process/log.ts";
+import { WakeableSleep } from "../../process/wakeable-sleep.ts";
 import type { RedisClient } from "../../redis/client.ts";
 import { asReply, type Bucket } from "./bucket.ts";
 import type { Keeper } from "./membership.ts";
@@ -34,7 +36,8 @@ export class Settlement {
   private readonly handedOut = new Set<Bucket>();
   private next = 0;
   private kept = 0;
-  private wake: (() => void) | undefined;
+  /** Ended by the next post, and by a stop. */
+  private readonly pause = new WakeableSleep();
   private stopped = false;
 
   constructor(options: SettlementOptions) {
@@ -50,7 +53,7 @@ export class Settlement {
   keep(bucket: Bucket, entry: OutboxEntry): void {
     if (!bucket.unsettled.has(entry.entryId)) this.kept += 1;
     bucket.unsettled.set(entry.entryId, entry);
-    this.wake?.();
+    this.pause.wake();
   }
 
   /** Gives up what is kept for a bucket, and answers it. */
@@ -63,7 +66,7 @@ export class Settlement {
 
   /** There may be something to read: the outbox of a dead process. */
   rouse(): void {
-    this.wake?.();
+    this.pause.wake();
   }
 
   isSettling(bucket: Bucket): boolean {
@@ -76,16 +79,16 @@ export class Settlement {
       if (this.kept === 0) {
         const entries = await this.gather(max);
         if (entries.length > 0) return entries;
-        await this.posted(waitMs);
+        await this.pause.sleep(waitMs);
       }
-      if (this.kept > 0) await this.pause(Math.min(GATHER_MS, waitMs));
+      if (this.kept > 0) await delay(Math.min(GATHER_MS, waitMs));
     }
     return this.gather(max);
   }
 
   stop(): void {
     this.stopped = true;
-    this.wake?.();
+    this.pause.wake();
   }
 
   /** Never rejects: what Redis does not hear now, it hears later or never needs to. */
@@ -187,24 +190,5 @@ export class Settlement {
       this.options.log.warn({ err: error, orphan }, "the outbox of a dead gateway cannot be read");
       return [];
     }
-  }
-
-  /** Resolves at the next post, at `stop`, or when the time is over. */
-  private posted(waitMs: number): Promise<void> {
-    return this.pause(waitMs, (wake) => {
-      this.wake = wake;
-    });
-  }
-
-  private pause(ms: number, wakeable?: (wake: () => void) => void): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        clearTimeout(timer);
-        this.wake = undefined;
-        resolve();
-      };
-      const timer = setTimeout(done, ms);
-      wakeable?.(done);
-    });
   }
 }

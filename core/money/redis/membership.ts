@@ -1,3 +1,4 @@
+import { backoffMs } from "../../process/backoff.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import { isUnknownScript, type RedisClient } from "../../redis/client.ts";
 import { numberOf, textOf } from "../../redis/reply.ts";
@@ -37,7 +38,7 @@ export interface KeeperEvents {
   isSettling(bucket: Bucket): boolean;
 }
 
-const RETRY_MS_MIN = 25;
+const RETRY_MS_MIN = 50;
 const RETRY_MS_MAX = 250;
 const SOON_MS = 20;
 /** For a process that has joined since this one last looked. */
@@ -84,7 +85,7 @@ export class Keeper {
       if (isUnknownScript(error)) return 0;
       this.events.failed(this.bucket, error);
       this.failures += 1;
-      return Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(this.failures, 4));
+      return backoffMs(this.failures, RETRY_MS_MIN, RETRY_MS_MAX);
     }
   }
 

@@ -6,7 +6,7 @@ import { recordedLog } from "../../support/log.ts";
 test("a repeated line is logged at once, then every ten seconds with the number of lines left out", () => {
   const { log, lines } = recordedLog();
   let nowMs = 0;
-  const throttled = new ThrottledLog(log, () => nowMs);
+  const throttled = new ThrottledLog(log, { nowMs: () => nowMs });
   for (; nowMs < 25_000; nowMs += 100) throttled.warn({ at: nowMs }, "away");
   throttled.warn({}, "something else");
   assert.deepEqual(
