@@ -1,4 +1,5 @@
 import { hash, randomBytes } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import {
   type CallerKey,
   KEY_PREFIX,
@@ -42,8 +43,8 @@ export class CachedKeys implements Keys, KnownKeys {
   private readonly hot: HotStore;
   private readonly clock: Clock;
   private readonly log: ThrottledLog;
-  /** By the SHA-256 of the key, in hexadecimal. */
-  private readonly cache = new Map<string, Cached>();
+  /** By the SHA-256 of the key, in hexadecimal. What was not asked for the longest is evicted. */
+  private readonly cache = new LRUCache<string, Cached>({ max: CACHE_ENTRIES_MAX });
   /** Seals every key that is made from now on; without one a key's text is gone once it was shown. */
   sealer: KeySealer | undefined = undefined;
   /** By the name of the plugin that grants them; asked whenever a key is read. */
@@ -125,17 +126,15 @@ export class CachedKeys implements Keys, KnownKeys {
 
   /** Forgets what is known of an account's keys: its discount or status has changed. */
   forgetAccount(accountId: string): void {
-    for (const [name, cached] of this.cache) {
-      if (cached.key?.accountId === accountId) this.cache.delete(name);
+    const names: string[] = [];
+    for (const [name, cached] of this.cache.entries()) {
+      if (cached.key?.accountId === accountId) names.push(name);
     }
+    // Afterwards: the cache does not say what becomes of an iteration during which entries go.
+    for (const name of names) this.cache.delete(name);
   }
 
   private remember(name: string): Cached {
-    if (this.cache.size >= CACHE_ENTRIES_MAX) {
-      // A Map keeps the order of insertion: the oldest entry goes.
-      const oldest = this.cache.keys().next();
-      if (!oldest.done) this.cache.delete(oldest.value);
-    }
     const cached: Cached = {
       key: undefined,
       readAtMs: Number.NEGATIVE_INFINITY,

@@ -1,5 +1,6 @@
 import { lookup } from "node:dns";
-import { BlockList, isIP, type LookupFunction } from "node:net";
+import { isIP, type LookupFunction } from "node:net";
+import ipaddr from "ipaddr.js";
 import type { Agent, Dispatcher } from "undici";
 import {
   type FetchedImage,
@@ -101,42 +102,14 @@ export class HttpImageFetcher implements ImageFetcher {
 
 const NOT_PUBLIC = "the address is not public";
 
-/** Networks that are not the public internet: RFC 6890 and its like. */
-const notPublic = new BlockList();
-for (const [net, bits] of [
-  ["0.0.0.0", 8],
-  ["10.0.0.0", 8],
-  ["100.64.0.0", 10],
-  ["127.0.0.0", 8],
-  ["169.254.0.0", 16],
-  ["172.16.0.0", 12],
-  ["192.0.0.0", 24],
-  ["192.0.2.0", 24],
-  ["192.88.99.0", 24],
-  ["192.168.0.0", 16],
-  ["198.18.0.0", 15],
-  ["198.51.100.0", 24],
-  ["203.0.113.0", 24],
-  ["224.0.0.0", 3],
-] as const) {
-  notPublic.addSubnet(net, bits, "ipv4");
-}
+/** Only these are given to hosts in IPv6; the rest of the address space is reserved. */
+const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
 
-/** Only global unicast is public in IPv6, less what wraps or stands for something else. */
-const globalUnicast = new BlockList();
-globalUnicast.addSubnet("2000::", 3, "ipv6");
-for (const [net, bits] of [
-  ["2001::", 23],
-  ["2001:db8::", 32],
-  ["2002::", 16],
-  ["3fff::", 20],
-] as const) {
-  notPublic.addSubnet(net, bits, "ipv6");
-}
-
+/** True for an address of the public internet: of no range that is private, reserved, or stands for something else. */
 export function isPublic(address: string): boolean {
-  if (isIP(address) === 4) return !notPublic.check(address, "ipv4");
-  return globalUnicast.check(address, "ipv6") && !notPublic.check(address, "ipv6");
+  const parsed = ipaddr.parse(address);
+  if (parsed.range() !== "unicast") return false;
+  return parsed instanceof ipaddr.IPv4 || parsed.match(GLOBAL_UNICAST);
 }
 
 const publicLookup: LookupFunction = (hostname, options, callback) => {

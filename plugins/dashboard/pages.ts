@@ -1,3 +1,4 @@
+import { parseCookie } from "cookie";
 import type { PlainRequest, PlainResponse } from "../../core/contract/index.ts";
 import { type Asset, respond, textAsset } from "./asset.ts";
 import { type BrowserFile, browserFiles, hashOfFiles } from "./browser-files.ts";
@@ -75,21 +76,20 @@ function documentsFor(
       made.set(`${language} ${theme}`, textAsset("text/html; charset=utf-8", html, "no-cache"));
     }
   }
-  return (cookie) => {
-    const language = choice(cookie, "tollgate_language", languages);
-    const theme = choice(cookie, "tollgate_theme", themes);
+  return (header) => {
+    const cookies = parseCookie(header);
+    const language = choice(cookies["tollgate_language"], languages);
+    const theme = choice(cookies["tollgate_theme"], themes);
     const document = made.get(`${language} ${theme}`);
     if (!document) throw new Error(`there is no document in ${language}, ${theme}`);
     return document;
   };
 }
 
-/** The value of a cookie, where it is one of the options; else the first of them. */
+/** The value of a cookie if it is one of the options; else the first of them. */
 function choice<const T extends readonly [string, ...string[]]>(
-  cookie: string,
-  name: string,
+  value: string | undefined,
   options: T,
 ): T[number] {
-  const value = new RegExp(`(?:^|;\\s*)${name}=([a-z]+)`).exec(cookie)?.[1];
   return options.find((option) => option === value) ?? options[0];
 }

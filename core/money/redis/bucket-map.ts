@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { bucketIndexOf } from "../../redis/buckets.ts";
 import type { Bucket } from "./bucket.ts";
 
@@ -6,7 +7,7 @@ const ACCOUNTS_REMEMBERED = 10_000;
 /** All buckets, and which of them an account is in. */
 export class BucketMap {
   readonly all: readonly Bucket[];
-  private readonly byAccount = new Map<string, Bucket>();
+  private readonly byAccount = new LRUCache<string, Bucket>({ max: ACCOUNTS_REMEMBERED });
 
   constructor(buckets: readonly Bucket[]) {
     if (buckets.length === 0) throw new Error("a store has at least one bucket");
@@ -19,7 +20,6 @@ export class BucketMap {
     if (known !== undefined) return known;
     const bucket = this.all[bucketIndexOf(accountId, this.all.length)];
     if (bucket === undefined) throw new Error(`no bucket for ${accountId}`);
-    if (this.byAccount.size >= ACCOUNTS_REMEMBERED) this.byAccount.clear();
     this.byAccount.set(accountId, bucket);
     return bucket;
   }
