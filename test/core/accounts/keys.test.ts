@@ -74,15 +74,15 @@ function setUp() {
 
 describe("keys", () => {
   it("that are in use survive a flood of unknown ones, which evicts only what nobody asks for", async () => {
-    const { keys, ledger } = setUp();
-    ledger.add("good");
+    const { keys, rows } = setUp();
+    rows.add("good");
     await keys.find("good");
     for (let batch = 0; batch < 110; batch += 1) {
       const guesses = Array.from({ length: 1_000 }, (_, n) => keys.find(`guess ${batch} ${n}`));
       await Promise.all(guesses);
       assert.ok(!(keys.find("good") instanceof Promise), `it was evicted in batch ${batch}`);
     }
-    assert.equal(ledger.asked, 1 + 110_000);
+    assert.equal(rows.asked, 1 + 110_000);
   });
 
   it("are read from the ledger once, and then answered at once", async () => {
