@@ -77,7 +77,12 @@ export type {
 } from "./hold-store.ts";
 export { WALLET_LIMIT } from "./hold-store.ts";
 export { type FetchedImage, type ImageFetcher, imageType } from "./images.ts";
-export { type CreditResult, EntryRefused, type UsageRecord } from "./ledger.ts";
+export {
+  type CreditResult,
+  EntryRefused,
+  type Ledger,
+  type UsageRecord,
+} from "./ledger.ts";
 export { type NamedModel, unknownModel } from "./model-names.ts";
 export { described, mapping, matching, oneOf, some, text, url, v, whole } from "./options.ts";
 export type { AwaitableVerdict, Plugin, Sink, Verdict } from "./plugin.ts";

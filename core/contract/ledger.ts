@@ -46,6 +46,9 @@ export interface Ledger {
   /** What `credit` answers to a repetition of this movement; undefined where its reference is new. */
   credited(movement: Credit): Promise<CreditResult | undefined>;
 
+  /** What top-ups have brought into a wallet: zeros if there is no such account. */
+  topUps(query: TopUpQuery): Promise<TopUpSums>;
+
   /** For the hot store: what calls in quarantine have taken is not in it. */
   wallet(accountId: string): Promise<WalletSnapshot | undefined>;
 
@@ -88,6 +91,20 @@ export type CreditResult =
   | { readonly kind: "reference_conflict" }
   | { readonly kind: "below_zero" }
   | { readonly kind: "out_of_range" };
+
+export interface TopUpQuery {
+  readonly accountId: string;
+  /** The period: from this instant, to the one before `to`. */
+  readonly from: Date;
+  readonly to: Date;
+  /** Counts only top-ups whose reference begins with it; all with an empty one. */
+  readonly referencePrefix: string;
+}
+
+export interface TopUpSums {
+  readonly totalMicroVnd: bigint;
+  readonly periodMicroVnd: bigint;
+}
 
 export interface UsageQuery {
   readonly accountId: string;

@@ -1,4 +1,5 @@
 import { failpoint, PeriodicTask, type Services, ThrottledLog } from "../../core/contract/index.ts";
+import { TRANSFER_REFERENCE } from "./promotions.ts";
 import { markCredited, matchedTransfers, setAside, type Transfer } from "./transfers.ts";
 
 const SWEEP_MS = 3_000;
@@ -37,7 +38,7 @@ export class Crediting {
     const result = await wallets.credit({
       accountId,
       amountMicroVnd,
-      reference: `transfer:${id}`,
+      reference: `${TRANSFER_REFERENCE}${id}`,
       kind: "topup",
       reason: null,
     });

@@ -25,11 +25,11 @@ export { options } from "./options.ts";
 export default function topup(services: Services, settings: Settings): Plugin {
   const guard = new WebhookGuard(services, settings);
   const crediting = new Crediting(services);
-  const { clock, database, keys } = services;
+  const { clock, keys, ledger } = services;
 
   async function earned(accountId: string): Promise<Discount[]> {
     const { promotions } = settings;
-    return discountsOf(await standingOf(database, accountId, promotions, clock.now()), promotions);
+    return discountsOf(await standingOf(ledger, accountId, promotions, clock.now()), promotions);
   }
 
   return {

@@ -11,7 +11,7 @@ import { discountsOf, standingOf } from "./promotions.ts";
 
 /** Both promotions, and how far whoever is signed in has come with them. */
 export function promotionRoutes(services: Services, { promotions }: Settings): CustomerRoute[] {
-  const { accounts, clock, database } = services;
+  const { accounts, clock, ledger } = services;
   const { lifetime, daily } = promotions;
   return [
     {
@@ -21,7 +21,7 @@ export function promotionRoutes(services: Services, { promotions }: Settings): C
         const nowMs = clock.now();
         const account = await accounts.find(accountId);
         if (!account) return refuse.notFound("There is no such account.");
-        const standing = await standingOf(database, accountId, promotions, nowMs);
+        const standing = await standingOf(ledger, accountId, promotions, nowMs);
         const earned = discountsOf(standing, promotions);
         return done({
           discount_bps: discountBpsAt(account.discountBps, earned, nowMs),

@@ -1,9 +1,12 @@
-import { type Database, type Discount, MICRO_VND_PER_VND } from "../../core/contract/index.ts";
+import { type Discount, type Ledger, MICRO_VND_PER_VND } from "../../core/contract/index.ts";
 import type { Settings } from "./options.ts";
 
 const DAY_MS = 86_400_000;
 /** Asia/Ho_Chi_Minh is seven hours ahead of UTC all year round, and has been since 1975. */
 const OFFSET_MS = 7 * 3_600_000;
+
+/** Credits of bank transfers are named by it in the ledger, with the transfer's id after it. */
+export const TRANSFER_REFERENCE = "transfer:";
 
 /** How far an account has come with both promotions at an instant; amounts in µđ. */
 export interface Standing {
@@ -20,22 +23,18 @@ export interface Standing {
  * settings need no migration of customers. A top-up counts on the day on which it is credited.
  */
 export async function standingOf(
-  database: Database,
+  ledger: Ledger,
   accountId: string,
   promotions: Settings["promotions"],
   nowMs: number,
 ): Promise<Standing> {
   const dayEndsMs = dayEndOf(nowMs);
-  // `left`, not `like`: of all indexes only that of the account's own top-ups is worth reading.
-  const [sums] = await database.query<{ total: bigint; today: bigint }>(
-    `select coalesce(sum(amount), 0)::bigint as total,
-      coalesce(sum(amount) filter (where at >= $2 and at < $3), 0)::bigint as today
-    from ledger_entries
-    where account_id = $1 and kind = 'topup' and ($4 or left(reference, 9) = 'transfer:')`,
-    [accountId, new Date(dayEndsMs - DAY_MS), new Date(dayEndsMs), promotions.counted === "all"],
-  );
-  const totalMicroVnd = sums?.total ?? 0n;
-  const todayMicroVnd = sums?.today ?? 0n;
+  const { totalMicroVnd, periodMicroVnd: todayMicroVnd } = await ledger.topUps({
+    accountId,
+    from: new Date(dayEndsMs - DAY_MS),
+    to: new Date(dayEndsMs),
+    referencePrefix: promotions.counted === "all" ? "" : TRANSFER_REFERENCE,
+  });
   return {
     totalMicroVnd,
     todayMicroVnd,

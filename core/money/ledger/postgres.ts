@@ -5,6 +5,8 @@ import type {
   Ledger,
   LedgerSum,
   QuarantinedCall,
+  TopUpQuery,
+  TopUpSums,
   UsageQuery,
   UsageRecord,
 } from "../../contract/ledger.ts";
@@ -20,6 +22,7 @@ import { createSettle, type Settle } from "./commit.ts";
 import { credit, credited, readWallet } from "./credit.ts";
 import { quarantine, quarantined, quarantinedCall, quarantineList } from "./quarantine.ts";
 import { sum, sums } from "./sums.ts";
+import { topUps } from "./top-ups.ts";
 import { hasCall, makeUsagePartitions, usage } from "./usage.ts";
 
 const DAY_MS = 86_400_000;
@@ -107,6 +110,11 @@ export class PostgresLedger implements Ledger {
   async credited(movement: Credit): Promise<CreditResult | undefined> {
     if (!isId(movement.accountId)) return { kind: "no_account" };
     return credited(this.sql, movement);
+  }
+
+  async topUps(query: TopUpQuery): Promise<TopUpSums> {
+    if (!isId(query.accountId)) return { totalMicroVnd: 0n, periodMicroVnd: 0n };
+    return topUps(this.sql, query);
   }
 
   async wallet(accountId: string): Promise<WalletSnapshot | undefined> {

@@ -4,6 +4,7 @@ import type {
   CreditResult,
   Ledger,
   QuarantinedCall,
+  TopUpSums,
   UsageRecord,
 } from "../../../core/contract/ledger.ts";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
@@ -33,6 +34,9 @@ export class StubLedger extends MemoryLedger implements Ledger {
   async start(): Promise<void> {}
   async stop(): Promise<void> {}
   async ping(): Promise<void> {}
+  async topUps(): Promise<TopUpSums> {
+    return { totalMicroVnd: 0n, periodMicroVnd: 0n };
+  }
   async quarantineList(): Promise<QuarantinedCall[]> {
     return [];
   }

@@ -5,6 +5,7 @@ import { creditTests } from "./credit.ts";
 import { guardTests } from "./guards.ts";
 import { quarantineTests } from "./quarantine.ts";
 import { settleTests } from "./settle.ts";
+import { topUpTests } from "./top-ups.ts";
 import { usageTests } from "./usage.ts";
 
 /** A started ledger, and a connection of its own to look behind it. */
@@ -21,6 +22,7 @@ export function ledgerConformance(name: string, get: () => LedgerUnderTest): voi
     settleTests(get);
     quarantineTests(get);
     creditTests(get);
+    topUpTests(get);
     usageTests(get);
     guardTests(get);
   });

@@ -1,0 +1,20 @@
+import type { Database } from "../../contract/database.ts";
+import type { TopUpQuery, TopUpSums } from "../../contract/ledger.ts";
+
+const NONE: TopUpSums = { totalMicroVnd: 0n, periodMicroVnd: 0n };
+
+/** Read from an index of top-ups only, however many charges the account has. */
+export async function topUps(
+  database: Pick<Database, "query">,
+  { accountId, from, to, referencePrefix }: TopUpQuery,
+): Promise<TopUpSums> {
+  // `left`, not `like`: of all indexes only that of the account's own top-ups is worth reading.
+  const [sums] = await database.query<TopUpSums>(
+    `select coalesce(sum(amount), 0)::bigint as "totalMicroVnd",
+      coalesce(sum(amount) filter (where at >= $2 and at < $3), 0)::bigint as "periodMicroVnd"
+    from ledger_entries
+    where account_id = $1 and kind = 'topup' and left(reference, length($4::text)) = $4::text`,
+    [accountId, from, to, referencePrefix],
+  );
+  return sums ?? NONE;
+}

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { newId } from "../../../../core/process/id.ts";
+import type { LedgerUnderTest } from "./conformance.ts";
+import { AT, charge, fundedAccount, topUp } from "./fixtures.ts";
+
+const DAY_MS = 86_400_000;
+
+export function topUpTests(get: () => LedgerUnderTest): void {
+  test("top-ups are summed by their reference and their time, and nothing else is", async () => {
+    const { ledger } = get();
+    const accountId = await fundedAccount(ledger, 0n);
+    const other = await fundedAccount(ledger, 7n);
+    const own = `sums-${newId(AT)}:`;
+    await ledger.credit(topUp(accountId, 100n, `${own}1`));
+    await ledger.credit(topUp(accountId, 20n, `${own}2`));
+    await ledger.credit(topUp(accountId, 3n, `by hand ${own}`));
+    await ledger.credit({ ...topUp(accountId, -9n), kind: "adjustment" });
+    await ledger.settle([charge(accountId, 10)]);
+
+    const now = Date.now();
+    const [yesterday, tomorrow] = [new Date(now - DAY_MS), new Date(now + DAY_MS)];
+    const sums = async (id: string, from: Date, to: Date, referencePrefix: string) => {
+      const found = await ledger.topUps({ accountId: id, from, to, referencePrefix });
+      return [found.totalMicroVnd, found.periodMicroVnd];
+    };
+    assert.deepEqual(await sums(accountId, yesterday, tomorrow, ""), [123n, 123n]);
+    assert.deepEqual(await sums(accountId, yesterday, tomorrow, own), [120n, 120n]);
+    assert.deepEqual(await sums(accountId, tomorrow, tomorrow, own), [120n, 0n]);
+    assert.deepEqual(await sums(accountId, new Date(0), yesterday, ""), [123n, 0n]);
+    assert.deepEqual(await sums(other, yesterday, tomorrow, ""), [7n, 7n]);
+    for (const nobody of [newId(AT), "no id at all"]) {
+      assert.deepEqual(await sums(nobody, yesterday, tomorrow, ""), [0n, 0n]);
+    }
+  });
+}

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { connect, type Sql } from "../../../core/database/client.ts";
+import { migrate } from "../../../core/database/migrate.ts";
+import { packageRoot } from "../../../core/process/root.ts";
+import { recordedLog } from "../../support/log.ts";
+import { startPostgres } from "../../support/postgres.ts";
+
+const CORE = join(packageRoot, "core/money/ledger/migrations");
+const TOPUP = join(packageRoot, "plugins/topup/migrations");
+const { log } = recordedLog();
+
+/** Runs what is new in a folder, up to the number `last`. */
+async function upTo(sql: Sql, folder: string, last: string, table: string): Promise<void> {
+  const copy = mkdtempSync(join(tmpdir(), "tollgate-migrations-"));
+  try {
+    for (const name of readdirSync(folder)) {
+      if (name.slice(0, 4) <= last) cpSync(join(folder, name), join(copy, name));
+    }
+    await migrate(sql, copy, table);
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+async function indexes(sql: Sql): Promise<string[]> {
+  const rows = await sql.query<{ name: string }>(
+    `select indexname as name from pg_indexes where tablename = 'ledger_entries'
+    and indexdef like '%topup%' order by 1`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+async function onNewDatabase(work: (sql: Sql) => Promise<void>): Promise<void> {
+  const postgres = await startPostgres();
+  const server = { url: postgres.url };
+  const sql = connect({ server, connectionsMax: 1, statementTimeoutMs: 0, log });
+  try {
+    await work(sql);
+  } finally {
+    await sql.end(1);
+    await postgres.stop();
+  }
+}
+
+describe("the index of top-ups", () => {
+  it("of a gateway that ran before core had it stays as it is, under core's name", async () => {
+    await onNewDatabase(async (sql) => {
+      await upTo(sql, CORE, "0006", "migrations");
+      await upTo(sql, TOPUP, "0001", "topup_migrations");
+      const id = "select to_regclass('ledger_entries_topups')::oid::text as id";
+      const [before] = await sql.query<{ id: string }>(id);
+      await upTo(sql, CORE, "9999", "migrations");
+      await upTo(sql, TOPUP, "9999", "topup_migrations");
+      assert.deepEqual(await indexes(sql), ["ledger_entries_topped_up"]);
+      const [after] = await sql.query<{ id: string }>(id.replace("_topups", "_topped_up"));
+      assert.ok(before?.id);
+      assert.equal(after?.id, before.id, "a large ledger is not indexed again");
+    });
+  });
+
+  it("of a new gateway is there once", async () => {
+    await onNewDatabase(async (sql) => {
+      await upTo(sql, CORE, "9999", "migrations");
+      assert.deepEqual(await indexes(sql), ["ledger_entries_topped_up"]);
+      await upTo(sql, TOPUP, "9999", "topup_migrations");
+      assert.deepEqual(await indexes(sql), ["ledger_entries_topped_up"]);
+    });
+  });
+});
