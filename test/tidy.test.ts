@@ -6,7 +6,7 @@ import { packageRoot } from "../core/process/root.ts";
 
 const LINES_MAX = 300;
 /** Files that are still too long. Whoever shortens one deletes it here; none may be added. */
-const STILL_TOO_LONG = new Set(["core/money/embedded/store.ts"]);
+const STILL_TOO_LONG = new Set<string>();
 const SOURCES = ["core", "plugins", "bench"];
 
 function filesBelow(folder: string): string[] {

@@ -30,10 +30,10 @@ export interface HotStore {
   post(posting: Posting): Awaitable<Posted>;
 
   /**
-   * Posts several calls, for a store that takes many in one write: answers each as `post` would, in their order, with
-   * the error of one that could not be posted. Callers with calls to post at one time then post them together.
+   * Posts the calls that end at one time: with one write, if the store has one. Returns for each, in their order, what
+   * `post` would return, or the error that it would throw.
    */
-  postAll?(postings: readonly Posting[]): (Posted | Error)[];
+  postAll(postings: readonly Posting[]): (Awaitable<Posted> | Error)[];
 
   /** Gives a hold back. Nothing happens where there is none, or where the call was posted. */
   void(callId: string, accountId: string): Awaitable<void>;

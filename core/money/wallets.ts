@@ -31,8 +31,7 @@ const CATCH_UP_RETRY_MS = 500;
 export class StoredWallets implements Wallets {
   private readonly hot: HotStore;
   private readonly ledger: Ledger;
-  /** Where posts of one turn go together. */
-  private readonly group: PostGroup | undefined;
+  private readonly group: PostGroup;
   /** The last movement of each account that has one under way, so that the next waits for it. */
   private readonly movements = new Map<string, Promise<unknown>>();
   /** Movements that the ledger has, and the hot store could not be told of yet. */
@@ -41,7 +40,7 @@ export class StoredWallets implements Wallets {
   constructor(stores: { readonly hot: HotStore; readonly ledger: Ledger }) {
     this.hot = stores.hot;
     this.ledger = stores.ledger;
-    this.group = PostGroup.of(stores.hot);
+    this.group = new PostGroup(stores.hot);
   }
 
   /** Brings open wallets up to movements that were committed when a process died before telling the hot store. */
@@ -69,7 +68,7 @@ export class StoredWallets implements Wallets {
   }
 
   post(posting: Posting): Awaitable<Posted> {
-    return this.group === undefined ? this.hot.post(posting) : this.group.add(posting);
+    return this.group.add(posting);
   }
 
   void(callId: string, accountId: string): Awaitable<void> {

@@ -2,6 +2,7 @@ import { requireMicroVnd } from "../../contract/amount.ts";
 import type { Posted, Posting } from "../../contract/hold-store.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import type { Log } from "../../process/log.ts";
+import { errorOf } from "../../process/thrown.ts";
 import { textOf } from "../../redis/reply.ts";
 import { encodeEntry, entryOf } from "../entry.ts";
 import { RecentCalls } from "../recent.ts";
@@ -80,6 +81,16 @@ export class Posts {
     const text = encodeEntry(posting, 0, 0);
     const answer = (reply: Reply) => this.posted(bucket, posting, text, reply, sent);
     return this.send(bucket, posting, text, answer).catch(() => this.keep(bucket, posting, sent));
+  }
+
+  postAll(postings: readonly Posting[]): (Posted | Promise<Posted> | Error)[] {
+    return postings.map((posting) => {
+      try {
+        return this.post(posting);
+      } catch (error) {
+        return errorOf(error);
+      }
+    });
   }
 
   /** Why the posts of `calls` could not be kept while Redis is away. */

@@ -157,6 +157,10 @@ export class RedisHotStore implements HotStore {
     return this.posts.post(posting);
   }
 
+  postAll(postings: readonly Posting[]): (Awaitable<Posted> | Error)[] {
+    return this.posts.postAll(postings);
+  }
+
   void(callId: string, accountId: string): Promise<void> {
     return this.holds.void(callId, accountId);
   }

@@ -68,6 +68,13 @@ const TABLES: Record<string, string> = {
     settle                          -> 2 settled
     ledger A                        -> 0`,
 
+  "calls posted together are posted each by itself": `
+    credit A 1000                              -> version 1
+    hold c1 A 1..400                           -> held 400
+    hold c2 A 1..100                           -> held 100
+    post-together A c1:300 c2:-1 c1:300 c2:70  -> 300, RangeError, 300, 70
+    wallet A                                   -> available 630 held 0 pending 370`,
+
   "every step may come twice": `
     credit A 1000                   -> version 1
     hold c1 A 1..400                -> held 400

@@ -7,20 +7,20 @@ import { posting } from "../../support/posting.ts";
 const POSTED: Posted = { chargedMicroVnd: 1, writtenOffMicroVnd: 0, duplicate: false };
 
 /** A store that remembers what came together; a call that costs nothing cannot be posted. */
-function recordingStore(): { hot: HotStore; groups: string[][] } {
+function recordingStore(): { hot: Pick<HotStore, "postAll">; groups: string[][] } {
   const groups: string[][] = [];
   const postAll = (postings: readonly Posting[]) => {
     groups.push(postings.map((each) => each.callId));
     return postings.map((each) => (each.costMicroVnd > 0 ? POSTED : new Error(each.callId)));
   };
-  return { hot: { postAll } as Partial<HotStore> as HotStore, groups };
+  return { hot: { postAll }, groups };
 }
 
 test("the posts of one turn go to the store together, and each gets its own answer", async () => {
   const { hot, groups } = recordingStore();
-  const group = PostGroup.of(hot);
+  const group = new PostGroup(hot);
   const add = (callId: string, costMicroVnd: number) =>
-    group?.add(posting({ callId, accountId: "A", costMicroVnd }));
+    group.add(posting({ callId, accountId: "A", costMicroVnd }));
   const first = [add("a", 1), add("b", 0), add("c", 1)];
   assert.deepEqual(groups, []);
   const answers = await Promise.allSettled(first);
@@ -32,6 +32,11 @@ test("the posts of one turn go to the store together, and each gets its own answ
   assert.deepEqual(groups, [["a", "b", "c"], ["d"]]);
 });
 
-test("a store that takes posts one by one has no groups", () => {
-  assert.equal(PostGroup.of({} as HotStore), undefined);
+test("a store that has to wait answers each post when it can", async () => {
+  const postAll = () => [Promise.resolve(POSTED), Promise.reject(new Error("away"))];
+  const group = new PostGroup({ postAll });
+  const posts = ["a", "b"].map((callId) => group.add(posting({ callId, accountId: "A" })));
+  const [first, second] = await Promise.allSettled(posts);
+  assert.deepEqual(first, { status: "fulfilled", value: POSTED });
+  assert.ok(second?.status === "rejected" && /away/.test(String(second.reason)));
 });

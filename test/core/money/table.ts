@@ -65,6 +65,8 @@ export class Table {
         return this.extend(first, second, third);
       case "post":
         return this.post(first, second, Number(fourth), pairsOf(rest.slice(4)));
+      case "post-together":
+        return this.postTogether(first, rest.slice(1));
       case "void":
         await this.store.void(first, second);
         return "ok";
@@ -190,6 +192,18 @@ export class Table {
     const result = await this.store.post(posting({ callId, accountId, costMicroVnd, ...limits }));
     const answer = `charged ${result.chargedMicroVnd} off ${result.writtenOffMicroVnd}`;
     return result.duplicate ? `${answer} duplicate` : answer;
+  }
+
+  /** `c1:7 c2:5`: calls and their costs. */
+  private async postTogether(accountId: string, calls: readonly string[]): Promise<string> {
+    const postings = calls.map((call) => {
+      const [callId = "", cost] = call.split(":");
+      return posting({ callId, accountId, costMicroVnd: Number(cost) });
+    });
+    const answers = await Promise.all(this.store.postAll(postings));
+    return answers
+      .map((answer) => (answer instanceof Error ? answer.name : answer.chargedMicroVnd))
+      .join(", ");
   }
 
   private setLimit(accountId: string, name: string, total: number) {

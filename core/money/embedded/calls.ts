@@ -1,0 +1,168 @@
+import { requireMicroVnd } from "../../contract/amount.ts";
+import type {
+  ExtendRequest,
+  ExtendResult,
+  HoldRequest,
+  HoldResult,
+  OutboxEntry,
+  Posted,
+  Posting,
+} from "../../contract/hold-store.ts";
+import { errorOf } from "../../process/thrown.ts";
+import { encodeEntry } from "../entry.ts";
+import type { Limit } from "./limit.ts";
+import type { PostedCalls } from "./posted-calls.ts";
+import {
+  charge,
+  chargeable,
+  findLimits,
+  giveBackHold,
+  type Hold,
+  limitsOfPost,
+  raiseHold,
+  shortOf,
+  takeBackCharge,
+  takeHold,
+  type Wallet,
+} from "./wallet.ts";
+import type { EmbeddedWallets } from "./wallets.ts";
+
+/** A post that has changed its wallet, and is not in the journal yet. */
+interface Charge extends Omit<OutboxEntry, "entryId"> {
+  readonly wallet: Wallet | undefined;
+  readonly limits: readonly Limit[];
+  readonly hold: Hold | undefined;
+}
+
+const STALE: HoldResult = { kind: "stale" };
+const UNKNOWN: HoldResult = { kind: "unknown" };
+const GONE: ExtendResult = { kind: "gone" };
+
+/** The money of calls: holds in memory, which become charges in the journal. Every answer is synchronous. */
+export class EmbeddedCalls {
+  private readonly wallets: EmbeddedWallets;
+  private readonly posted: PostedCalls;
+  private readonly holds = new Map<string, Hold>();
+
+  constructor(wallets: EmbeddedWallets, posted: PostedCalls) {
+    this.wallets = wallets;
+    this.posted = posted;
+  }
+
+  hold(request: HoldRequest): HoldResult {
+    const wallet = this.wallets.get(request.accountId);
+    if (wallet === undefined) return UNKNOWN;
+    const existing = this.holds.get(request.callId);
+    if (existing !== undefined) return { kind: "held", amountMicroVnd: existing.amountMicroVnd };
+    if (this.posted.find(request.callId) !== undefined) {
+      throw new Error(`call ${request.callId} was posted before it was held`);
+    }
+    const reason = this.refusal();
+    if (reason !== undefined) return { kind: "unavailable", reason };
+    const { creditVersion } = request;
+    if (creditVersion !== undefined && creditVersion < wallet.creditVersion) return STALE;
+    const limits = findLimits(wallet, request.limits);
+    if (typeof limits === "string") return { kind: "no_limit", limit: limits };
+    const hold = takeHold(wallet, limits, request.amountMicroVnd, request.floorMicroVnd);
+    if (hold === undefined) return shortOf(wallet, limits);
+    this.holds.set(request.callId, hold);
+    return { kind: "held", amountMicroVnd: hold.amountMicroVnd };
+  }
+
+  /** The hold of a call that has one. */
+  find(callId: string): Hold | undefined {
+    return this.holds.get(callId);
+  }
+
+  extend(request: ExtendRequest): ExtendResult {
+    const hold = this.holds.get(request.callId);
+    if (hold === undefined) return GONE;
+    const { totalMicroVnd, floorMicroVnd } = request;
+    const isEnough = totalMicroVnd <= hold.amountMicroVnd;
+    if (!isEnough && !raiseHold(hold, totalMicroVnd, floorMicroVnd)) {
+      return shortOf(hold.wallet, hold.limits);
+    }
+    return { kind: "held", amountMicroVnd: hold.amountMicroVnd };
+  }
+
+  void(callId: string): void {
+    const hold = this.holds.get(callId);
+    if (hold === undefined) return;
+    this.holds.delete(callId);
+    giveBackHold(hold);
+  }
+
+  postAll(postings: readonly Posting[]): (Posted | Error)[] {
+    const answers: (Posted | Error)[] = [];
+    let charges: Charge[] = [];
+    const keepCharges = () => {
+      for (const answer of this.keepAll(charges)) answers.push(answer);
+      charges = [];
+    };
+    for (const posting of postings) {
+      try {
+        const hold = this.holds.get(posting.callId);
+        // Without a hold it may have been posted before: perhaps by one of these.
+        if (hold === undefined) keepCharges();
+        const before = hold ? undefined : this.posted.find(posting.callId);
+        if (before === undefined) charges.push(this.charge(posting, hold));
+        else answers.push({ ...before, duplicate: true });
+      } catch (error) {
+        keepCharges();
+        answers.push(errorOf(error));
+      }
+    }
+    keepCharges();
+    return answers;
+  }
+
+  /** Why no hold is taken now: every hold must find room for its post. */
+  refusal(): string | undefined {
+    return this.posted.refusal(this.holds.size + 1);
+  }
+
+  /** Turns the hold of a call into its charge; throws, and changes nothing, where there is nothing to charge. */
+  private charge(posting: Posting, hold: Hold | undefined): Charge {
+    const cost = posting.costMicroVnd;
+    requireMicroVnd(cost);
+    const wallet = hold?.wallet ?? this.wallets.get(posting.accountId);
+    if (wallet === undefined && cost > 0) {
+      throw new Error(`call ${posting.callId} costs money, but nothing was ever held for it`);
+    }
+    const heldMicroVnd = hold?.amountMicroVnd ?? 0;
+    const chargedMicroVnd = wallet ? chargeable(wallet, cost, heldMicroVnd) : 0;
+    const writtenOffMicroVnd = cost - chargedMicroVnd;
+    const text = encodeEntry(posting, chargedMicroVnd, writtenOffMicroVnd);
+    const limits = hold?.limits ?? limitsOfPost(wallet, posting.limits);
+    if (wallet) charge(wallet, limits, chargedMicroVnd, heldMicroVnd);
+    if (hold !== undefined) this.holds.delete(posting.callId);
+    return { posting, wallet, limits, hold, chargedMicroVnd, writtenOffMicroVnd, text };
+  }
+
+  /** Undoes `charge`: nothing has come in between. */
+  private takeBack({ posting, wallet, limits, hold, chargedMicroVnd }: Charge): void {
+    if (wallet) takeBackCharge(wallet, limits, chargedMicroVnd, hold?.amountMicroVnd ?? 0);
+    if (hold !== undefined) this.holds.set(posting.callId, hold);
+  }
+
+  /**
+   * Puts charges into the journal with one write, then into the outbox. Where the journal refuses, the calls are not
+   * posted and their holds stand; of several calls it may still take some.
+   */
+  private keepAll(charges: readonly Charge[]): (Posted | Error)[] {
+    if (charges.length === 0) return [];
+    let position: number;
+    try {
+      position = this.posted.append(charges.map(({ text }) => text));
+    } catch (error) {
+      for (const each of charges.toReversed()) this.takeBack(each);
+      if (charges.length === 1) return [errorOf(error)];
+      return charges.flatMap(({ posting }) => this.postAll([posting]));
+    }
+    return charges.map(({ posting, chargedMicroVnd, writtenOffMicroVnd, text }, at) => {
+      const entryId = String(position + at);
+      const entry = { entryId, posting, chargedMicroVnd, writtenOffMicroVnd, text };
+      return this.posted.keep(entry, position + at);
+    });
+  }
+}

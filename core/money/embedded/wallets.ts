@@ -1,0 +1,109 @@
+import { requireMicroVnd } from "../../contract/amount.ts";
+import type {
+  Balances,
+  CreditTotal,
+  LimitBalances,
+  LimitSnapshot,
+  WalletSnapshot,
+} from "../../contract/hold-store.ts";
+import { failpoint } from "../../process/failpoint.ts";
+import { balancesOf, type Hold, setLimit, type Wallet, walletOf } from "./wallet.ts";
+
+type ReadWallet = () => Promise<WalletSnapshot | undefined>;
+
+interface Opening {
+  done: Promise<boolean>;
+  /** A movement that came while the wallet was being read, and may be newer than the reading. */
+  credit: CreditTotal | undefined;
+}
+
+/** The wallets in memory: loaded from the ledger, credited, limited, read. What calls do with them is in `calls.ts`. */
+export class EmbeddedWallets {
+  private readonly wallets = new Map<string, Wallet>();
+  private readonly opening = new Map<string, Opening>();
+  private readonly whenCommitted: (accountId: string) => Promise<void>;
+
+  /** `whenCommitted` resolves once no post of the account, of before this start, is on its way to the ledger. */
+  constructor(whenCommitted: (accountId: string) => Promise<void>) {
+    this.whenCommitted = whenCommitted;
+  }
+
+  get(accountId: string): Wallet | undefined {
+    return this.wallets.get(accountId);
+  }
+
+  ids(): string[] {
+    return [...this.wallets.keys()];
+  }
+
+  open(accountId: string, read: ReadWallet): Promise<boolean> {
+    if (this.wallets.has(accountId)) return Promise.resolve(true);
+    const running = this.opening.get(accountId);
+    if (running !== undefined) return running.done;
+    const opening: Opening = { done: Promise.resolve(false), credit: undefined };
+    this.opening.set(accountId, opening);
+    opening.done = this.install(accountId, read, opening).finally(() =>
+      this.opening.delete(accountId),
+    );
+    return opening.done;
+  }
+
+  /** Applies a movement. False if it must wait, and so must `released`, the hold that set its money aside. */
+  credit(movement: CreditTotal, released: Hold | undefined): boolean {
+    const { accountId, creditVersion, creditedMicroVnd } = movement;
+    const wallet = this.wallets.get(accountId);
+    if (wallet === undefined) {
+      const opening = this.opening.get(accountId);
+      if (opening && creditVersion > (opening.credit?.creditVersion ?? 0))
+        opening.credit = movement;
+      return false;
+    }
+    const isNews = creditVersion > wallet.creditVersion;
+    const difference = isNews ? Number(creditedMicroVnd - wallet.creditedMicroVnd) : 0;
+    if (wallet.availableMicroVnd + (released?.amountMicroVnd ?? 0) + difference < 0) return false;
+    requireMicroVnd(
+      wallet.availableMicroVnd + wallet.heldMicroVnd + wallet.pendingMicroVnd + difference,
+    );
+    if (!isNews) return true;
+    wallet.availableMicroVnd += difference;
+    wallet.creditVersion = creditVersion;
+    wallet.creditedMicroVnd = creditedMicroVnd;
+    return true;
+  }
+
+  balances(accountId: string): Balances | undefined {
+    const wallet = this.wallets.get(accountId);
+    return wallet === undefined ? undefined : balancesOf(wallet);
+  }
+
+  setLimit(accountId: string, limit: LimitSnapshot): boolean {
+    const wallet = this.wallets.get(accountId);
+    if (wallet === undefined) return false;
+    setLimit(wallet, limit);
+    return true;
+  }
+
+  dropLimit(accountId: string, name: string): boolean {
+    const limits = this.wallets.get(accountId)?.limits;
+    if ((limits?.get(name)?.balances.heldMicroVnd ?? 0) !== 0) return false;
+    limits?.delete(name);
+    return true;
+  }
+
+  limit(accountId: string, name: string): LimitBalances | undefined {
+    return this.wallets.get(accountId)?.limits?.get(name)?.balances;
+  }
+
+  private async install(accountId: string, read: ReadWallet, opening: Opening): Promise<boolean> {
+    // No call can be posted for a wallet that is not open, so once the replayed ones are in the ledger,
+    // a reading that begins now has them all, and nothing else is on its way.
+    await this.whenCommitted(accountId);
+    const snapshot = await read();
+    if (snapshot === undefined) return false;
+    failpoint("wallet.read");
+    this.wallets.set(accountId, walletOf(snapshot));
+    if (opening.credit !== undefined) this.credit(opening.credit, undefined);
+    failpoint("wallet.installed");
+    return true;
+  }
+}
