@@ -11,7 +11,7 @@ import { keyRowsOf } from "./key-rows.ts";
 import { CachedKeys } from "./keys.ts";
 import { AuditTrail } from "./operator-actions.ts";
 
-export interface AccountsRoom {
+interface AccountsRoom {
   readonly accounts: Accounts;
   readonly keys: Keys;
   readonly operatorActions: OperatorActions;

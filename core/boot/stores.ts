@@ -17,7 +17,7 @@ import type { Log } from "../process/log.ts";
 const OUTBOX_ENTRIES_MAX = 200_000;
 const JOURNAL_BYTES_MAX = 1024 * 1024 * 1024;
 
-export interface Stores {
+interface Stores {
   readonly hot: HotStore;
   readonly rateLimiter: RateLimiter;
   readonly ledger: Ledger;

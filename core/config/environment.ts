@@ -1,7 +1,7 @@
 /** The environment by variable name, as `process.env` has it. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface Expansion {
+interface Expansion {
   /** The text with every variable put in; the text as written where `faults` is not empty. */
   readonly text: string;
   /** What is wrong, in words; variables by name, never by value. */

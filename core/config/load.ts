@@ -17,9 +17,9 @@ import { attempt, validate } from "./validate.ts";
 import { readYaml, type Source } from "./yaml.ts";
 
 export type { Environment } from "./environment.ts";
-export { formatProblems, type Problem } from "./problem.ts";
+export { formatProblems } from "./problem.ts";
 
-export type LoadedConfig =
+type LoadedConfig =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 

@@ -155,7 +155,7 @@ export const protocols = v.pipe(
   v.check((given) => Object.keys(given).length > 0, "at least one protocol"),
 );
 
-export const upstreamProfile = refusingLists(profile);
+const upstreamProfile = refusingLists(profile);
 
 const upstream = mapping({
   protocols: described(protocols, "Base address by protocol; only these protocols are used."),
@@ -181,7 +181,7 @@ const upstream = mapping({
   ),
 });
 
-export const upstreams = named(
+const upstreams = named(
   upstream,
   /^[A-Za-z][A-Za-z0-9_-]*$/,
   "a name of letters, digits, - and _",
@@ -209,7 +209,7 @@ export const pluginEntry = v.union(
   ONE_PLUGIN,
 );
 
-export const plugins = described(
+const plugins = described(
   some(pluginEntry, "a list of at least one plugin"),
   "In the order in which they see a call. A name, a path that begins with . or /, or a package.",
 );

@@ -30,7 +30,7 @@ export type RefusalType =
   | "timeout_error"
   | "service_unavailable";
 
-export interface RefusalDetail {
+interface RefusalDetail {
   readonly param?: string | null;
   readonly code?: string | null;
   readonly headers?: readonly string[];

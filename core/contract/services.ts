@@ -57,7 +57,7 @@ export interface CallsInFlight {
 }
 
 /** A command, with the name of the plugin that adds it. */
-export interface PluginCommand {
+interface PluginCommand {
   readonly plugin: string;
   readonly command: Command;
 }

@@ -24,7 +24,7 @@ export interface Sql {
   end(timeoutS: number): Promise<void>;
 }
 
-export interface ClientOptions {
+interface ClientOptions {
   /** A server by its `postgres://…`, or the unix socket of the embedded one. */
   readonly server: { readonly url: string } | { readonly socketPath: string };
   readonly connectionsMax: number;

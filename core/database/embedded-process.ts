@@ -16,7 +16,7 @@ export type ServerMessage =
   /** Another gateway uses the folder, or the database cannot be opened; the child ends. */
   | { readonly kind: "in_use" | "failed"; readonly message: string };
 
-export interface EmbeddedProcessOptions {
+interface EmbeddedProcessOptions {
   readonly folder: string;
   readonly socketPath: string;
   readonly lockWaitMs: number;

@@ -8,7 +8,7 @@ import { type DatabaseServer, remoteServer } from "./server.ts";
 /** The database of a killed gateway needs a moment to notice. */
 const LOCK_WAIT_MS = 5_000;
 
-export interface EmbeddedDatabaseOptions {
+interface EmbeddedDatabaseOptions {
   /** The folder of the database, for one gateway at a time; created with mode 700. */
   readonly folder: string;
   /** How long to wait for another gateway on the folder to be gone. */

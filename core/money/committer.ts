@@ -14,7 +14,7 @@ const RETRY_MS_MAX = 2_000;
 /** A stop has little time, so its retries come fast. */
 const STOPPING_SLEEP_MS_MAX = 50;
 
-export interface DrainerOptions {
+interface DrainerOptions {
   readonly hot: HotStore;
   readonly ledger: Ledger;
   readonly log: Log;

@@ -1,5 +1,4 @@
-/** Untrusted JSON, narrowed by the guards below before it is used. */
-export type Json = unknown;
+/** A JSON object from outside: its values are narrowed by the guards below before they are used. */
 export type JsonObject = Record<string, unknown>;
 
 export function isObject(value: unknown): value is JsonObject {

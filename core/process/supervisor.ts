@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { backoffMs } from "./backoff.ts";
 import type { Log } from "./log.ts";
 
-export interface ClusterOptions {
+interface ClusterOptions {
   /** What each worker runs. */
   readonly script: string;
   readonly args: readonly string[];

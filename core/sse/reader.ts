@@ -7,7 +7,7 @@ const SPACE = 32;
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
 /** The largest event that is buffered unless the caller says otherwise. */
-export const EVENT_BYTES_MAX = 32 * 1024 * 1024;
+const EVENT_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
  * What an event means to its stream. `usage`: it reports usage and may deliver text too. `terminal`: the stream

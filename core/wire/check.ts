@@ -2,7 +2,7 @@ import { type Refusal, refuse } from "../contract/refusal.ts";
 import { countOf, type JsonObject } from "../process/json.ts";
 
 /** What a field must be: `text` and `list` must be there and not empty, the others may be absent. */
-export type FieldRule = "text" | "list" | "flag" | "count";
+type FieldRule = "text" | "list" | "flag" | "count";
 
 /** The first field of `body` that breaks its rule, as the 400 that names it. */
 export function checkFields(

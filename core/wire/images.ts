@@ -6,7 +6,7 @@ import { checkFields } from "./check.ts";
 import { openAiErrorBody } from "./openai-error.ts";
 
 /** As many as the providers make in one call. */
-export const IMAGES_PER_CALL_MAX = 10;
+const IMAGES_PER_CALL_MAX = 10;
 
 const SIZE = /^([1-9]\d{0,4}x[1-9]\d{0,4}|auto)$/;
 

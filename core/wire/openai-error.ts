@@ -1,7 +1,7 @@
 import type { Refusal } from "../contract/refusal.ts";
 
 /** The error object that clients of the Chat, Responses, image and speech endpoints expect. */
-export function openAiError(refusal: Refusal): { error: object } {
+function openAiError(refusal: Refusal): { error: object } {
   return {
     error: {
       message: refusal.message,

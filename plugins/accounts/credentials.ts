@@ -6,7 +6,7 @@ const HOUR_MS = 3_600_000;
 
 /** What a link in a mail is good for, and how long. */
 const VALID_MS = { verify: 48 * HOUR_MS, reset: HOUR_MS };
-export type Purpose = keyof typeof VALID_MS;
+type Purpose = keyof typeof VALID_MS;
 
 /** An account as signing in needs it. */
 export interface Credentials {

@@ -23,7 +23,7 @@ const SEEN_EVERY_MS = 60_000;
 const SESSIONS_MAX = 50;
 const AGENT_CHARACTERS_MAX = 200;
 
-export interface Session {
+interface Session {
   readonly id: string;
   readonly createdAt: Date;
   readonly seenAt: Date;

@@ -6,7 +6,7 @@ const FORMATS = new Set(["image/jpeg", "image/jpg", "image/png", "image/webp", "
 /** No media type is longer; behind it may stand 20 MB of image. */
 const MEDIA_TYPE_CHARACTERS_MAX = 100;
 
-export type Images = "none" | "readable" | "unreadable";
+type Images = "none" | "readable" | "unreadable";
 
 /**
  * Whether the turns of a request hold images, tool results included, and whether all of them declare a

@@ -4,7 +4,7 @@ import type { BrowserFile } from "./browser-files.ts";
 export const languages = ["vi", "en"] as const;
 export const themes = ["auto", "light", "dark"] as const;
 
-export interface DocumentParts {
+interface DocumentParts {
   readonly serviceName: string;
   /** Where its files are: `/dashboard/assets/HASH`. */
   readonly folder: string;

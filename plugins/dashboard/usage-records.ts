@@ -36,7 +36,7 @@ const COLUMNS = `
     written_off as "writtenOffMicroVnd", discount_bps as "discountBps", latency_ms as "latencyMs",
     first_byte_ms as "firstByteMs", estimated`;
 /** A statement and its parameters. */
-export interface Statement {
+interface Statement {
   readonly text: string;
   readonly parameters: readonly Parameter[];
 }
@@ -65,7 +65,7 @@ export async function callPage(
  * `any` keeps it from taking for a constant, leaves it the index of that filter only. Of several filters it knows
  * the rarest best.
  */
-export function pageStatement(
+function pageStatement(
   accountId: string,
   filter: UsageFilter,
   statuses: readonly (number | undefined)[],

@@ -11,7 +11,7 @@ import type { DemoKey } from "./key.ts";
 
 const ADMIN_ADDRESS_DEFAULT = "http://127.0.0.1:8080";
 
-export interface Demo {
+interface Demo {
   readonly address: string;
   readonly accountId: string;
   readonly key: DemoKey;

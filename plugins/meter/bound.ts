@@ -12,7 +12,7 @@ export interface Factors {
 }
 
 /** What a request holds, counted without a tokenizer. */
-export interface Contents {
+interface Contents {
   readonly text: Delivered;
   /** What the text takes beyond prose of its length. */
   densityTokens: number;

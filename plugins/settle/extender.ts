@@ -11,7 +11,7 @@ import {
 } from "../../core/contract/index.ts";
 import { affordable, priceOf } from "./price.ts";
 
-export interface ExtenderSettings {
+interface ExtenderSettings {
   readonly sliceTokens: number;
   /** What a stream ends with whose wallet has run out; undefined lets it finish. */
   readonly onShort: (() => Refusal) | undefined;

@@ -46,7 +46,7 @@ export const createdAt = 1_750_000_000;
 const tokensPerImageMade = 1_000;
 
 /** What the simulator knows of a request beside its fields. */
-export interface Arrival {
+interface Arrival {
   readonly bytes: Uint8Array;
   /** Up to 24 hex digits that make the ids of equal requests differ; empty by default. */
   readonly salt: string;

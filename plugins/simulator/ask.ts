@@ -67,7 +67,7 @@ export function strings(value: unknown): string[] {
 }
 
 /** What a conversation says and costs. */
-export interface Reading {
+interface Reading {
   readonly prompt: string;
   readonly inputTokens: number;
   readonly imageTokens: number;

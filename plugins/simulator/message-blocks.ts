@@ -3,7 +3,7 @@ import type { JsonObject } from "./ask.ts";
 import { pieces } from "./text.ts";
 
 /** One content block of a message: as it opens, how it fills. */
-export interface Block {
+interface Block {
   readonly start: JsonObject;
   /** The fields of `start` that the deltas fill. */
   readonly filled: JsonObject;

@@ -14,7 +14,7 @@ export const corkedBytesMax = 14_000;
 export type Packet = string | Uint8Array;
 
 /** Where a stream stops short of its end, and how. */
-export interface StreamFault {
+interface StreamFault {
   readonly kind: "cut" | "end" | "error";
   readonly after: number;
 }

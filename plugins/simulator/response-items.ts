@@ -10,7 +10,7 @@ interface Step {
 }
 
 /** One item of a response's output: as it is announced, how it fills, as it ends. */
-export interface OutputItem {
+interface OutputItem {
   readonly opening: JsonObject;
   readonly finished: JsonObject;
   steps(): Iterable<Step>;

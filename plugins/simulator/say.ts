@@ -10,7 +10,7 @@ const keptBytes = 65_536;
 const fillerTokensMax = 1_000_000;
 
 /** The text of an answer and how it came to its end. */
-export interface Said {
+interface Said {
   readonly text: string;
   readonly tokens: number;
   /** The caller's limit cut the text. */
@@ -22,7 +22,7 @@ export interface Said {
 }
 
 /** What decides about the text beside the request and its directive. */
-export interface Given {
+interface Given {
   /** Sent as the text, whatever the limit. */
   readonly echo: string | undefined;
   /** Equal seeds give equal words. */

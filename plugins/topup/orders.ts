@@ -15,14 +15,11 @@ export interface Order {
   readonly paidAt: Date | null;
 }
 
-export type OrderStatus = "open" | "paid" | "underpaid" | "overpaid" | "expired" | "cancelled";
+type OrderStatus = "open" | "paid" | "underpaid" | "overpaid" | "expired" | "cancelled";
 
-export type NewOrder = Pick<
-  Order,
-  "id" | "accountId" | "amountMicroVnd" | "createdAt" | "expiresAt"
->;
+type NewOrder = Pick<Order, "id" | "accountId" | "amountMicroVnd" | "createdAt" | "expiresAt">;
 
-export type CreateOrderResult =
+type CreateOrderResult =
   | { readonly kind: "created"; readonly order: Order }
   | { readonly kind: "no_account" | "too_many_open" | "too_many_today" };
 

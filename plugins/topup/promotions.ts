@@ -9,7 +9,7 @@ const OFFSET_MS = 7 * 3_600_000;
 export const TRANSFER_REFERENCE = "transfer:";
 
 /** How far an account has come with both promotions at an instant; amounts in µđ. */
-export interface Standing {
+interface Standing {
   readonly totalMicroVnd: bigint;
   readonly todayMicroVnd: bigint;
   readonly isLifetimeActive: boolean;

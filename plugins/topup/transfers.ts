@@ -1,7 +1,7 @@
 import type { Database } from "../../core/contract/index.ts";
 
 export const TRANSFER_STATES = ["matched", "credited", "unmatched", "ignored"] as const;
-export type TransferState = (typeof TRANSFER_STATES)[number];
+type TransferState = (typeof TRANSFER_STATES)[number];
 
 /** Why a transfer is not somebody's, where that is clear before its text is read. */
 export type Hindrance =
@@ -34,7 +34,7 @@ export interface Transfer {
   readonly decision: string | null;
 }
 
-export interface NewTransfer
+interface NewTransfer
   extends Pick<
     Transfer,
     | "id"
@@ -52,7 +52,7 @@ export interface NewTransfer
   readonly codes: readonly string[];
 }
 
-export interface Recorded {
+interface Recorded {
   readonly transfer: Transfer;
   /** False where the bank had told of this transfer before; what it told first counts. */
   readonly isNew: boolean;

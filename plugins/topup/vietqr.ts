@@ -1,7 +1,7 @@
 import { toString as drawn } from "qrcode";
 import { QRPay } from "vietnam-qr-pay";
 
-export interface VietQr {
+interface VietQr {
   /** The bank's six digits. */
   readonly bin: string;
   readonly accountNumber: string;

@@ -1,5 +1,4 @@
 import { isObject, type JsonObject, parseJson } from "../../core/contract/index.ts";
-import type { Reject } from "./notes.ts";
 import type { ChatError, MessagesError } from "./types.ts";
 
 /** A whole answer: the status and the body in the protocol of the client. */
@@ -79,17 +78,6 @@ export function messagesErrorToChat(status: number, body: unknown): Reply<ChatEr
       return chatError(known, type, message, null);
     }
   }
-}
-
-/** A rejected request in the words of a Messages client's protocol. */
-export function messagesRejection(reject: Reject): Reply<MessagesError> {
-  return messagesError(400, "invalid_request_error", reject.message);
-}
-
-/** A rejected request in the words of a Chat client's protocol. */
-export function chatRejection(reject: Reject): Reply<ChatError> {
-  const { message, param, code } = reject;
-  return { status: 400, body: { error: { message, type: "invalid_request_error", param, code } } };
 }
 
 /** A failure of the gateway's own in each protocol. */

@@ -1,5 +1,5 @@
 /** The parts of a data URL. `data` is base64. */
-export interface DataUrl {
+interface DataUrl {
   /** Lower case, without parameters; `image/jpg` is written `image/jpeg`. */
   readonly mediaType: string;
   readonly data: string;

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "../../core/contract/index.ts";
 
 /** Why a request cannot be translated; the gateway answers it with a 400 in the client's protocol. */
-export interface Reject {
+interface Reject {
   readonly message: string;
   /** The top-level field at fault. */
   readonly param: string | null;

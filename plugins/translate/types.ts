@@ -14,8 +14,8 @@ export type Marked = { cache_control?: JsonObject };
 /* Chat Completions, as sent to an upstream. */
 
 export type ChatText = OpenAI.Chat.ChatCompletionContentPartText & Marked;
-export type ChatImage = OpenAI.Chat.ChatCompletionContentPartImage & Marked;
-export type ChatFile = OpenAI.Chat.ChatCompletionContentPart.File & Marked;
+type ChatImage = OpenAI.Chat.ChatCompletionContentPartImage & Marked;
+type ChatFile = OpenAI.Chat.ChatCompletionContentPart.File & Marked;
 export type ChatPart = ChatText | ChatImage | ChatFile;
 export type ChatToolCall = OpenAI.Chat.ChatCompletionMessageFunctionToolCall;
 export type ChatTool = OpenAI.Chat.ChatCompletionFunctionTool & Marked;
@@ -25,8 +25,8 @@ export type ChatToolChoice =
   | "required"
   | OpenAI.Chat.ChatCompletionNamedToolChoice;
 
-export type ChatSystem = { role: "system"; content: string | ChatText[] };
-export type ChatUser = { role: "user"; content: string | ChatPart[] };
+type ChatSystem = { role: "system"; content: string | ChatText[] };
+type ChatUser = { role: "user"; content: string | ChatPart[] };
 export type ChatAssistant = {
   role: "assistant";
   content: string | null;
@@ -59,11 +59,11 @@ export type ChatRequest = {
 /* Messages, as sent to an upstream. */
 
 export type MessagesText = Pick<Anthropic.TextBlockParam, "type" | "text"> & Marked;
-export type MessagesImage = {
+type MessagesImage = {
   type: "image";
   source: Anthropic.Base64ImageSource | Anthropic.URLImageSource;
 } & Marked;
-export type MessagesDocument = {
+type MessagesDocument = {
   type: "document";
   source: Anthropic.Base64PDFSource | Anthropic.PlainTextSource | Anthropic.URLPDFSource;
   title?: string;

@@ -5,7 +5,7 @@ import { audit } from "./audit.ts";
 import type { PlainRequest, PlainResponse, Router } from "./router.ts";
 
 /** A route of a plugin that speaks JSON, entered by operators, by signed-in customers, or by anybody. */
-export interface JsonRoute<Visitor> {
+interface JsonRoute<Visitor> {
   readonly method: "GET" | "POST" | "DELETE";
   /** Below the prefix that the plugin gives all of them. */
   readonly path: string;

@@ -19,7 +19,7 @@ import { EmbeddedCalls } from "./calls.ts";
 import { PostedCalls } from "./posted-calls.ts";
 import { EmbeddedWallets } from "./wallets.ts";
 
-export interface EmbeddedHotOptions {
+interface EmbeddedHotOptions {
   readonly journal: JournalOptions;
   /** Holds are refused while more posted calls than this wait for the ledger (about 1.3 KB of memory each). */
   readonly outboxEntriesMax: number;

@@ -17,7 +17,7 @@ export interface SegmentFile {
   readonly lastPosition: number;
 }
 
-export interface RecoveredJournal {
+interface RecoveredJournal {
   /** Oldest first; each holds at least one record. */
   readonly segments: SegmentFile[];
   readonly records: JournalRecord[];

@@ -28,7 +28,7 @@ import { hasCall, makeUsagePartitions, usage } from "./usage.ts";
 const DAY_MS = 86_400_000;
 const MONTHS_AHEAD = 2;
 
-export interface PostgresLedgerOptions {
+interface PostgresLedgerOptions {
   /** Owned by the ledger from now on: it starts and stops it. */
   readonly server: DatabaseServer;
   readonly clock: Clock;

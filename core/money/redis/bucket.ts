@@ -14,7 +14,7 @@ export class NotMember extends Error {
 }
 
 /** Redis counts fewer operations of this process than it had answered: whatever it answers now is not to be had. */
-export class Forgotten extends Error {
+class Forgotten extends Error {
   constructor(bucket: string) {
     super(`redis has forgotten operations in bucket ${bucket}`);
     this.name = "Forgotten";
@@ -33,7 +33,7 @@ export function asReply(reply: Reply): Reply {
  * `away`: Redis does not answer. `joining`: it does, and this process makes sure that everything is in order.
  * `ready`: money moves.
  */
-export type BucketState = "away" | "joining" | "ready";
+type BucketState = "away" | "joining" | "ready";
 
 interface Keys {
   readonly members: string;

@@ -16,7 +16,7 @@ const SETTLED_KEPT_MS = "120000";
 /** A batch that is not full waits this long for more: an acknowledgement is one command for each bucket in it. */
 const GATHER_MS = 50;
 
-export interface SettlementOptions {
+interface SettlementOptions {
   readonly client: RedisClient;
   readonly buckets: readonly Bucket[];
   readonly keepers: ReadonlyMap<Bucket, Keeper>;

@@ -13,7 +13,7 @@ import type { BucketMap } from "./bucket-map.ts";
 import { amountOf } from "./view.ts";
 import type { RedisWallets } from "./wallets.ts";
 
-export interface HoldsOptions {
+interface HoldsOptions {
   readonly buckets: BucketMap;
   readonly wallets: RedisWallets;
   /** Reads a wallet from the ledger. */

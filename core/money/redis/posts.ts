@@ -15,7 +15,7 @@ import { Spool, type SpoolOptions } from "./spool.ts";
 import { amountOf } from "./view.ts";
 import type { RedisWallets } from "./wallets.ts";
 
-export interface PostsOptions {
+interface PostsOptions {
   readonly buckets: BucketMap;
   readonly wallets: RedisWallets;
   readonly holds: Holds;

@@ -19,14 +19,14 @@ export interface Sent {
 }
 
 /** A post that Redis may have or not have, and that some disk or memory keeps until it surely has it. */
-export interface Offer {
+interface Offer {
   readonly posting: Posting;
   /** Undefined where that was before this process, or nobody knows. */
   readonly sent: Sent | undefined;
   done(): void;
 }
 
-export interface OfferActions {
+interface OfferActions {
   post(bucket: Bucket, posting: Posting): Promise<Reply>;
   /** Opens the call's wallet; false where the ledger has no such account. */
   open(accountId: string): Promise<boolean>;

@@ -19,7 +19,7 @@ export interface SpoolOptions {
 }
 
 /** A post that is on the disk; `done` forgets it. */
-export interface Spooled {
+interface Spooled {
   readonly posting: Posting;
   done(): void;
 }

@@ -18,7 +18,7 @@ export interface Look {
   readonly orphans: ReadonlyMap<string, string>;
 }
 
-export interface Member {
+interface Member {
   readonly process: string;
   readonly beat: string;
   /** It has found everything it did, since the server's last start. */

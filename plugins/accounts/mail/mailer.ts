@@ -10,7 +10,7 @@ export interface Mail {
 }
 
 /** Finds out whether there is a mail to send, and which. */
-export type Errand = () => Promise<Mail | undefined>;
+type Errand = () => Promise<Mail | undefined>;
 
 const WAITING_MAX = 1000;
 const AT_ONCE = 2;

@@ -45,7 +45,7 @@ export interface Wallet {
   readonly pending_vnd: string;
 }
 
-export interface Bank {
+interface Bank {
   readonly bin: string;
   readonly name: string;
   readonly account_number: string;

@@ -9,7 +9,7 @@ export interface Place {
   readonly left: AbortSignal;
 }
 
-export interface PageModule {
+interface PageModule {
   /** Fills the root. What it shows later, it shows only while it has not been left. */
   render(place: Place): void | Promise<void>;
 }

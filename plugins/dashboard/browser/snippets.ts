@@ -1,6 +1,6 @@
 import { t } from "./text.ts";
 
-export interface Snippet {
+interface Snippet {
   readonly id: string;
   readonly name: string;
   /** What this client is to be given as its base address. */

@@ -1,6 +1,6 @@
 import type { Dictionary, Text } from "./text-en.ts";
 
-export type Language = "vi" | "en";
+type Language = "vi" | "en";
 
 const COOKIE = "tollgate_language";
 const YEAR_S = 31_536_000;

@@ -1,5 +1,5 @@
 export const themes = ["auto", "light", "dark"] as const;
-export type Theme = (typeof themes)[number];
+type Theme = (typeof themes)[number];
 
 const COOKIE = "tollgate_theme";
 const YEAR_S = 31_536_000;

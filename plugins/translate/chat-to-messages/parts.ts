@@ -48,7 +48,7 @@ export function functionOf(call: JsonObject): { name: string; args: unknown } {
 }
 
 /** How a Chat answer ended, as far as its end decides why it stopped. */
-export interface Ending {
+interface Ending {
   readonly finishReason: string;
   readonly called: boolean;
   readonly refusal: string;

@@ -21,7 +21,7 @@ const BUDGET_MIN = 1024;
 const THINKING_TYPES = ["enabled", "disabled", "adaptive", "between_tools"];
 
 /** What the rest of the request says about whether the model can think in this turn. */
-export interface Circumstances {
+interface Circumstances {
   /** The client set the output cap itself. */
   readonly hasMaxTokens: boolean;
   /** The conversation ends in answers to calls, and nothing in it carries thinking that can be verified. */

@@ -2,7 +2,7 @@ import type { MessagesProfile } from "../../../core/contract/index.ts";
 import type { MessagesBlock, MessagesText, MessagesTurn } from "../types.ts";
 
 /** Turns that a Messages upstream takes, and the system texts that had to leave them. */
-export interface Arranged {
+interface Arranged {
   readonly turns: MessagesTurn[];
   readonly hoisted: MessagesText[];
 }

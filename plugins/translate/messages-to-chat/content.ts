@@ -26,7 +26,7 @@ export function asContent(parts: ChatPart[], blocks: readonly unknown[]): string
 }
 
 /** A tool's result: the message that answers the call, and the media that message cannot hold. */
-export interface ToolAnswer {
+interface ToolAnswer {
   readonly message: ChatToolResult;
   readonly attachments: readonly ChatPart[];
 }

@@ -2,18 +2,15 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { chatProfile, messagesProfile, type Profile } from "../../../core/contract/profile.ts";
+import { refuse } from "../../../core/contract/refusal.ts";
 import { isObject, type JsonObject } from "../../../core/process/json.ts";
+import { wires } from "../../../core/wire/index.ts";
 import {
   chatContext,
   chatToMessagesRequest,
 } from "../../../plugins/translate/chat-to-messages/request.ts";
 import { chatToMessagesResponse } from "../../../plugins/translate/chat-to-messages/response.ts";
-import {
-  chatErrorToMessages,
-  chatRejection,
-  messagesErrorToChat,
-  messagesRejection,
-} from "../../../plugins/translate/errors.ts";
+import { chatErrorToMessages, messagesErrorToChat } from "../../../plugins/translate/errors.ts";
 import {
   messagesContext,
   messagesToChatRequest,
@@ -97,7 +94,10 @@ function checkRequest(one: Case): void {
     ? messagesToChatRequest(one.input, chatProfile(profile))
     : chatToMessagesRequest(one.input, messagesProfile(profile));
   if (!result.ok) {
-    const $reject = toChat ? messagesRejection(result.reject) : chatRejection(result.reject);
+    const { message, param, code } = result.reject;
+    const refusal = refuse.badRequest(message, { param, code });
+    const body = wires[clientOf(one)].errorBody(refusal, "request id");
+    const $reject = { status: refusal.status, body: JSON.parse(body) };
     const wanted = isObject(one.expect) ? one.expect["$reject"] : undefined;
     assert.ok(wanted, `rejected: ${JSON.stringify($reject)}`);
     assertMatches($reject, wanted);

@@ -11,7 +11,7 @@ export interface Turn {
   readonly images: readonly ChatImage[];
 }
 
-export interface Heard {
+interface Heard {
   /** The id of the call, known from the head of its reply on. */
   callId(id: string): void;
   text(delta: string): void;

@@ -3,7 +3,7 @@ import { post } from "../api.ts";
 import { authCard } from "../auth-card.ts";
 import { el, fill } from "../dom.ts";
 import { failureText } from "../failure.ts";
-import { field, form, notice } from "../form.ts";
+import { type Field, field, form, notice } from "../form.ts";
 import { BASE, type Place } from "../routes.ts";
 import { currentLanguage, t } from "../text.ts";
 
@@ -38,7 +38,7 @@ export function render({ root }: Place): void {
 }
 
 /** A password to be: of ten characters at least, of any kind. */
-export function newPassword(label = t("password")) {
+export function newPassword(label = t("password")): Field {
   return field(
     label,
     {

@@ -11,7 +11,7 @@ import { stackOf } from "./stack.ts";
 
 const MEASURES = ["cost", "calls", "tokens"] as const;
 const GROUPS = ["model", "key"] as const;
-export type Measure = (typeof MEASURES)[number];
+type Measure = (typeof MEASURES)[number];
 
 /** Cost, calls or tokens of each day, by model or key: as a drawing, and in a table for who cannot see it. */
 export function usageCharts(

@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize, sep } from "node:path";
+import { describe, it } from "node:test";
+import { packageRoot } from "../../core/process/root.ts";
+
+/** What is public: plugins that are not in this repository import it. */
+const CONTRACT = "core/contract/index.ts";
+/** The loader reads these from the module of a plugin, which no file imports. */
+const PLUGIN = /^plugins\/[^/]+\/index\.ts$/;
+const OF_PLUGINS = new Set(["default", "options", "reads"]);
+
+const DECLARED =
+  /^export (?:declare )?(?:(default)\b|(?:abstract |async )*(?:function\*?|class|const|let|interface|type|enum) ([\w$]+))/gm;
+/** `import a, { b } from "c"`, `export { b } from "c"`, `export { b }`. */
+const LISTED =
+  /^(import|export) (?:type )?(?:([\w$]+)(?:, )?)?(?:\{([^}]*)\})?(?: from "([^"]+)")?;/gm;
+/** `import * as a from "c"`, `export * from "c"`, `import("c")`: all of a module may be used. */
+const WHOLE = /(?:^(?:import|export) (?:type )?\* (?:as [\w$]+ )?from |\bimport\()"([^"]+)"/gm;
+const COMMENTS = /\/\*[\s\S]*?\*\/|(?<!:)\/\/.*/g;
+
+interface Exported {
+  readonly file: string;
+  readonly name: string;
+}
+
+/** What the files below some folders export, and what they import of one another and of others. */
+class Sources {
+  readonly exported: Exported[] = [];
+  private readonly texts = new Map<string, string>();
+  /** `file name` of what a file imports; `file *` if it may use all of that file. */
+  private readonly imported = new Set<string>();
+
+  constructor(folders: readonly string[]) {
+    for (const folder of folders) {
+      const files = readdirSync(join(packageRoot, folder), { recursive: true, encoding: "utf8" });
+      for (const file of files) {
+        if (/(?<!\.d)\.ts$/.test(file)) this.read(slashes(join(folder, file)));
+      }
+    }
+  }
+
+  imports({ file, name }: Exported): boolean {
+    return this.imported.has(`${file} ${name}`) || this.imported.has(`${file} *`);
+  }
+
+  /** True if the file does more with a name than export it. */
+  usesItself({ file, name }: Exported): boolean {
+    return (this.texts.get(file)?.match(new RegExp(`\\b${name}\\b`, "g"))?.length ?? 0) > 1;
+  }
+
+  private read(file: string): void {
+    const text = readFileSync(join(packageRoot, file), "utf8").replace(COMMENTS, "");
+    this.texts.set(file, text);
+    for (const [, isDefault, name] of text.matchAll(DECLARED)) {
+      this.exported.push({ file, name: isDefault ?? name ?? "" });
+    }
+    for (const [, keyword, main, list = "", from] of text.matchAll(LISTED)) {
+      const names = list
+        .split(",")
+        .map((entry) => entry.trim().replace(/^type /, ""))
+        .filter((entry) => entry !== "")
+        .map((entry) => entry.split(" as "));
+      for (const [name = "", alias = name] of names) {
+        if (keyword === "export") this.exported.push({ file, name: alias });
+        if (from !== undefined) this.imported.add(`${targetOf(file, from)} ${name}`);
+      }
+      if (main !== undefined && from) this.imported.add(`${targetOf(file, from)} default`);
+    }
+    for (const [, from = ""] of text.matchAll(WHOLE)) {
+      this.imported.add(`${targetOf(file, from)} *`);
+    }
+  }
+}
+
+function targetOf(file: string, from: string): string {
+  return from.startsWith(".") ? slashes(normalize(join(dirname(file), from))) : from;
+}
+
+function slashes(path: string): string {
+  return path.split(sep).join("/");
+}
+
+const product = new Sources(["core", "plugins"]);
+const others = new Sources(["bench", "test"]);
+const unused = product.exported.filter(
+  (one) =>
+    one.file !== CONTRACT &&
+    !(PLUGIN.test(one.file) && OF_PLUGINS.has(one.name)) &&
+    !product.imports(one),
+);
+const shown = (all: readonly Exported[]) => all.map(({ file, name }) => `${file}: ${name}`);
+
+describe("exports", () => {
+  it("are found, and so are their imports", () => {
+    const all = new Set(shown(product.exported));
+    const newId = { file: "core/process/id.ts", name: "newId" };
+    for (const known of [
+      newId,
+      { file: CONTRACT, name: "newId" },
+      { file: "core/contract/plugin.ts", name: "Plugin" },
+      { file: "core/process/timeout.ts", name: "TIMED_OUT" },
+      { file: "plugins/settle/index.ts", name: "default" },
+    ]) {
+      assert.ok(all.has(`${known.file}: ${known.name}`), `${known.file}: ${known.name}`);
+    }
+    assert.ok(product.imports(newId) && others.imports(newId));
+    assert.ok(!product.imports({ file: "core/process/id.ts", name: "nothing" }));
+  });
+
+  it("are used by the product: no code lives for its tests alone", () => {
+    const dead = unused.filter((one) => !product.usesItself(one));
+    assert.deepEqual(shown(dead), [], "delete these, and test through what the product uses");
+  });
+
+  it("are imported by another file, or by the test of a part", () => {
+    const own = unused.filter((one) => product.usesItself(one) && !others.imports(one));
+    assert.deepEqual(
+      shown(own),
+      [],
+      "only their own files use these: take `export` away; if plugins may use one, add it to the contract's index.ts",
+    );
+  });
+});
