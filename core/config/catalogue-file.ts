@@ -84,7 +84,7 @@ export const catalogueFile = mapping({
 type Entry = v.InferOutput<ReturnType<typeof mapping<typeof entry>>>;
 
 /** The entry as calls read it. */
-export function toModel(entry: Entry): Model {
+export function toModel(entry: Entry, catalogueVersion: string): Model {
   return Object.freeze({
     id: entry.id,
     price: toPrice(entry),
@@ -94,6 +94,7 @@ export function toModel(entry: Entry): Model {
     labels: new Set(entry.labels),
     standard: entry.standard,
     routes: Object.freeze(entry.routes.map((given): Route => Object.freeze(given))),
+    catalogueVersion,
   });
 }
 

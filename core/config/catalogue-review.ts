@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import * as v from "valibot";
 import { Catalogue } from "../contract/catalogue.ts";
 import { arrayOf, objectOf } from "../process/json.ts";
@@ -5,6 +6,9 @@ import { catalogueFile, entry, idPrefix, priceRange, toModel } from "./catalogue
 import type { Path, Problems } from "./problem.ts";
 import { attempt, validate } from "./validate.ts";
 import type { Source } from "./yaml.ts";
+
+/** 32 bits: enough to tell the catalogues of one operator apart, in every row of a large table. */
+const VERSION_CHARACTERS = 8;
 
 /** The protocols of every upstream by its name; undefined where they are themselves at fault. */
 export type UpstreamProtocols = ReadonlyMap<string, ReadonlySet<string> | undefined>;
@@ -17,7 +21,15 @@ export function readCatalogue(
 ): Catalogue | undefined {
   const file = validate(catalogueFile, source.value, source, [], problems);
   new Review(source, upstreams, problems).run();
-  return file && new Catalogue(file.models.map(toModel));
+  if (!file) return undefined;
+  const version = versionOf(file.models);
+  return new Catalogue(file.models.map((model) => toModel(model, version)));
+}
+
+/** A short hash of all entries, so that usage records can say which catalogue their price comes from. */
+function versionOf(models: readonly object[]): string {
+  const hash = createHash("sha256").update(JSON.stringify(models)).digest("hex");
+  return hash.slice(0, VERSION_CHARACTERS);
 }
 
 /**

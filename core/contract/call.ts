@@ -6,6 +6,7 @@ import type { Endpoint } from "./endpoint.ts";
 import type { CallOutcome } from "./hold-store.ts";
 import type { Protocol } from "./protocol.ts";
 import type { Refusal } from "./refusal.ts";
+import type { Tariff } from "./tariff.ts";
 import type { Usage } from "./usage.ts";
 
 /** A part of a multipart body. */
@@ -34,13 +35,6 @@ export interface UpstreamRequest {
   outputLimit: number | undefined;
   /** Ask for a report of usage in a stream, put into whichever body is sent. */
   wantsUsage: boolean;
-}
-
-/** The price that a call is held and charged at, fixed when the call begins. */
-export interface Tariff {
-  readonly unit: "mtok" | "call" | "image";
-  readonly microVnd: MicroVnd;
-  readonly discountBps: number;
 }
 
 /** A running call's money: what it was promised at, and how much output is covered. */
@@ -89,6 +83,7 @@ export interface Flow {
 /** A call that is over: numbers and names, nothing of what was said. Final; to be read only. */
 export interface EndedCall extends Readonly<Pick<Call, EndedField>> {
   readonly usage: Readonly<Usage> | undefined;
+  readonly held: Readonly<Held> | undefined;
   readonly outcome: CallOutcome;
   /** When the last byte left or the connection was cut, on the monotonic clock as `startedMs`. */
   readonly endedMs: number;

@@ -42,6 +42,8 @@ export interface Model {
   readonly labels: ReadonlySet<Label>;
   readonly standard: Standard;
   readonly routes: readonly Route[];
+  /** The same for all models of one catalogue, and another one for any other catalogue. */
+  readonly catalogueVersion: string;
 }
 
 /** The models on offer, in the order of the file. */

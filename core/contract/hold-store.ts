@@ -1,4 +1,5 @@
 import type { MicroVnd } from "./amount.ts";
+import type { PostedUsage } from "./usage-fields.ts";
 
 export type Awaitable<T> = T | Promise<T>;
 
@@ -90,6 +91,9 @@ export interface HotStore {
   /** Posted calls that the ledger has not committed yet, as far as this process knows. */
   backlog(): number;
 
+  /** The entry of one of them; undefined if this process has none. Searches them all. */
+  uncommitted(callId: string): OutboxEntry | undefined;
+
   /** Whether a call could be charged now. */
   health(): HotHealth;
 
@@ -157,38 +161,9 @@ export type ExtendResult =
   | { readonly kind: "gone" };
 
 /** What is known of a call when it ends: its charge and its usage record. Never any content. */
-export interface Posting {
-  readonly callId: string;
-  readonly accountId: string;
-  readonly keyId: string;
-  /** Start of the call, milliseconds since the Unix epoch. */
-  readonly at: number;
-  /** Path of the endpoint, `/v1/messages`. */
-  readonly endpoint: string;
-  /** Catalogue id that served the call. */
-  readonly model: string;
-  /** Name the caller sent, where it was mapped. */
-  readonly mappedFrom: string | null;
-  readonly upstream: string | null;
-  /** All input: cache reads and writes and images included. */
-  readonly inputTokens: number;
-  readonly cacheReadTokens: number;
-  readonly cacheWriteTokens: number;
-  /** All output: reasoning included. */
-  readonly outputTokens: number;
-  readonly reasoningTokens: number;
-  readonly images: number;
+export interface Posting extends PostedUsage {
+  /** What it comes to; the wallet may cover less. */
   readonly costMicroVnd: MicroVnd;
-  readonly discountBps: number;
-  readonly latencyMs: number;
-  /** Milliseconds to the first byte of the reply; null where none came. */
-  readonly firstByteMs: number | null;
-  /** HTTP status that the client got. */
-  readonly status: number;
-  readonly streamed: boolean;
-  readonly outcome: CallOutcome;
-  /** True where tokens were counted here because the provider did not report them. */
-  readonly estimated: boolean;
   /** The limits that its hold named, for a post that finds its hold gone. */
   readonly limits?: readonly string[];
 }

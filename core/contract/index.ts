@@ -1,7 +1,7 @@
 /// <reference types="node" preserve="true" />
 export type { Clock } from "../process/clock.ts";
 export { failpoint } from "../process/failpoint.ts";
-export { isId, newId } from "../process/id.ts";
+export { idTime, isId, newId } from "../process/id.ts";
 export {
   arrayOf,
   countOf,
@@ -55,7 +55,6 @@ export {
   type Held,
   type Outcome,
   REFUSED,
-  type Tariff,
   type UpstreamRequest,
 } from "./call.ts";
 export type { Catalogue, Model, Route } from "./catalogue.ts";
@@ -65,6 +64,7 @@ export type { Customers } from "./customers.ts";
 export type { Database, Parameter } from "./database.ts";
 export { type Discount, discountBpsAt } from "./discount.ts";
 export { type Endpoint, messagesEndpoint, upstreamPaths } from "./endpoint.ts";
+export { explainedCall, type FoundCall } from "./found-call.ts";
 export type { Customer } from "./guards.ts";
 export type {
   CallOutcome,
@@ -77,12 +77,7 @@ export type {
 } from "./hold-store.ts";
 export { WALLET_LIMIT } from "./hold-store.ts";
 export { type FetchedImage, type ImageFetcher, imageType } from "./images.ts";
-export {
-  type CreditResult,
-  EntryRefused,
-  type Ledger,
-  type UsageRecord,
-} from "./ledger.ts";
+export { type CreditResult, EntryRefused, type Ledger } from "./ledger.ts";
 export { type NamedModel, unknownModel } from "./model-names.ts";
 export { described, mapping, matching, oneOf, some, text, url, v, whole } from "./options.ts";
 export type { AwaitableVerdict, Plugin, Sink, Verdict } from "./plugin.ts";
@@ -119,6 +114,24 @@ export {
 } from "./routes/router.ts";
 export { walletJson } from "./routes/wallet-json.ts";
 export type { CallsInFlight, Services } from "./services.ts";
+export {
+  affordable,
+  type Charge,
+  chargeOf,
+  countedUsage,
+  filledIn,
+  priceOf,
+  type Tariff,
+  tariffOf,
+  unitPriceOf,
+} from "./tariff.ts";
 export { Usage } from "./usage.ts";
 export type { KeyUsage, UsageBooks } from "./usage-books.ts";
+export {
+  fieldsIn,
+  type UsageJson,
+  type UsageRecord,
+  usageColumns,
+} from "./usage-fields.ts";
+export { usageJson } from "./usage-json.ts";
 export type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "./wallets.ts";

@@ -1,4 +1,5 @@
 import type { OutboxEntry, WalletSnapshot } from "./hold-store.ts";
+import type { UsageRecord } from "./usage-fields.ts";
 
 /**
  * The ledger: the durable truth, in Postgres or in an embedded PGlite behind the same SQL and client.
@@ -27,6 +28,9 @@ export interface Ledger {
   /** Entries that were put aside, oldest first. */
   quarantineList(limit: number): Promise<QuarantinedCall[]>;
 
+  /** One of them; undefined if it is not there. */
+  quarantinedCall(callId: string): Promise<QuarantinedCall | undefined>;
+
   /**
    * Settles an entry that was put aside, now that its cause is mended, and takes it out, in one transaction. False
    * where there is none; rejects with EntryRefused where the ledger refuses it still, and nothing has changed.
@@ -54,6 +58,9 @@ export interface Ledger {
 
   /** Newest first. */
   usage(query: UsageQuery): Promise<UsageRecord[]>;
+
+  /** The record of one call; undefined if it was not committed. */
+  call(callId: string): Promise<UsageRecord | undefined>;
 
   /**
    * Per wallet: the sum of its ledger rows beside its balance, both in µđ. Quick: the balance after its last row in
@@ -111,31 +118,6 @@ export interface UsageQuery {
   readonly limit: number;
   /** Only calls before this one in order of (at, call id): for paging. */
   readonly before?: { readonly at: Date; readonly callId: string };
-}
-
-export interface UsageRecord {
-  readonly callId: string;
-  readonly keyId: string;
-  readonly at: Date;
-  readonly endpoint: string;
-  readonly model: string;
-  readonly mappedFrom: string | null;
-  readonly upstream: string | null;
-  readonly inputTokens: number;
-  readonly cacheReadTokens: number;
-  readonly cacheWriteTokens: number;
-  readonly outputTokens: number;
-  readonly reasoningTokens: number;
-  readonly images: number;
-  readonly chargedMicroVnd: bigint;
-  readonly writtenOffMicroVnd: bigint;
-  readonly discountBps: number;
-  readonly latencyMs: number;
-  readonly firstByteMs: number | null;
-  readonly status: number;
-  readonly streamed: boolean;
-  readonly outcome: string;
-  readonly estimated: boolean;
 }
 
 export interface QuarantinedCall {

@@ -54,6 +54,8 @@ export interface Services {
 /** The calls of this process that have not ended. */
 export interface CallsInFlight {
   readonly size: number;
+  /** The account of one of them; undefined if no such call runs here, or it has no key yet. Searches them all. */
+  accountOf(callId: string): string | undefined;
 }
 
 /** A command, with the name of the plugin that adds it. */

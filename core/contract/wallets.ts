@@ -1,3 +1,4 @@
+import type { FoundCall } from "./found-call.ts";
 import type {
   Awaitable,
   Balances,
@@ -35,6 +36,11 @@ export interface Wallets {
   limit(accountId: string, name: string): Awaitable<LimitBalances | undefined>;
   /** The parts of a wallet: from the hold store if it is loaded there, else from the ledger; undefined without account. */
   balances(accountId: string): Promise<WalletBalances | undefined>;
+  /**
+   * A posted call: its record, or what will be its record. Undefined if there is none, or if another process has
+   * posted it and it is not committed yet.
+   */
+  call(callId: string): Promise<FoundCall | undefined>;
   /** Every wallet, its parts and its drift: the difference that should be 0, even under load. */
   reconcile(options?: { readonly isQuick?: boolean }): AsyncIterable<ReconcileRow>;
 }

@@ -1,5 +1,6 @@
 import { formatVnd } from "../contract/amount.ts";
-import type { EndedCall } from "../contract/call.ts";
+import type { EndedCall, Held } from "../contract/call.ts";
+import { unitPriceOf } from "../contract/tariff.ts";
 import type { Clock } from "../process/clock.ts";
 import type { LineLog } from "../process/log.ts";
 
@@ -9,7 +10,7 @@ import type { LineLog } from "../process/log.ts";
  */
 export function logCall(call: EndedCall, clock: Clock, log: LineLog): void {
   if (!log.isLevelEnabled("info")) return;
-  const { usage, key, model, route, mappedFrom } = call;
+  const { usage, key, model, route, mappedFrom, held } = call;
   const latencyMs = Math.round(call.endedMs - call.startedMs);
   let line = `{"level":30,"time":${clock.now()},"call_id":"${call.id}"`;
   if (key) line += `,"account_id":"${key.accountId}","key_id":"${key.id}"`;
@@ -20,7 +21,20 @@ export function logCall(call: EndedCall, clock: Clock, log: LineLog): void {
   if (route) line += `,"upstream":"${route.upstream}","attempts":${call.attempts}`;
   line +=
     `,"input_tokens":${usage ? usage.inputTokens : 0},"output_tokens":${usage ? usage.outputTokens : 0}` +
-    `,"cost_vnd":"${formatVnd(call.costMicroVnd)}","latency_ms":${latencyMs},"status":${call.status}` +
+    `,"cost_vnd":"${formatVnd(call.costMicroVnd)}"${held ? priceOf(call, held) : ""}` +
+    `,"latency_ms":${latencyMs},"status":${call.status}` +
     `,"outcome":"${call.outcome}","streamed":${call.stream},"estimated":${call.estimated},"msg":"call"}\n`;
   log.line(line);
+}
+
+/** What its cost is made of, under the names of the usage record. */
+function priceOf({ writtenOffMicroVnd }: EndedCall, { tariff }: Readonly<Held>): string {
+  const { discounts } = tariff;
+  return (
+    `,"written_off_vnd":"${formatVnd(writtenOffMicroVnd)}"` +
+    `,"unit":"${tariff.unit}","unit_price_vnd":"${formatVnd(unitPriceOf(tariff))}"` +
+    `,"discount_bps":${tariff.discountBps}` +
+    (discounts ? `,"discounts":${JSON.stringify(discounts)}` : "") +
+    `,"catalogue_version":"${tariff.catalogueVersion}"`
+  );
 }

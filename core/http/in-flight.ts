@@ -13,6 +13,10 @@ export class OpenCalls implements CallsInFlight {
     return this.calls.length;
   }
 
+  accountOf(callId: string): string | undefined {
+    return this.calls.find(({ id }) => id === callId)?.key?.accountId;
+  }
+
   has(call: HttpCall): boolean {
     return this.calls[call.slot] === call;
   }

@@ -75,7 +75,8 @@ export class Incoming {
       if (!key) return this.notPossibleWithout("auth");
       const kept = Buffer.from(body);
       const handle = async () => {
-        const response = await handler({ ...head, body: kept, keyId: key.id });
+        const { id: keyId, accountId } = key;
+        const response = await handler({ ...head, body: kept, keyId, accountId });
         if (isRefusal(response)) this.refuse(completeRefusal(response));
         else this.reply.answer(response);
       };

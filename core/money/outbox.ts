@@ -47,6 +47,11 @@ export class Outbox {
     return found;
   }
 
+  /** The entry of a call; undefined if it is not there. */
+  find(callId: string): OutboxEntry | undefined {
+    return this.entries.find((entry) => entry?.posting.callId === callId);
+  }
+
   /** Removes and answers the entry at this position; undefined where it is not there (any more). */
   take(position: number): OutboxEntry | undefined {
     const index = this.head + position - this.headPosition;

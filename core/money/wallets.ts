@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { MICRO_VND_MAX } from "../contract/amount.ts";
+import type { FoundCall } from "../contract/found-call.ts";
 import type {
   Awaitable,
   ExtendRequest,
@@ -17,6 +18,7 @@ import type { Credit, CreditResult, Ledger } from "../contract/ledger.ts";
 import type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "../contract/wallets.ts";
 import { failpoint } from "../process/failpoint.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
+import { findCall } from "./find-call.ts";
 import { PostGroup } from "./post-group.ts";
 import { reconcile } from "./reconcile.ts";
 
@@ -118,6 +120,10 @@ export class StoredWallets implements Wallets {
       pendingMicroVnd: 0,
       balanceMicroVnd: balance,
     };
+  }
+
+  call(callId: string): Promise<FoundCall | undefined> {
+    return findCall(this.hot, this.ledger, callId);
   }
 
   /** Every wallet, its parts and its drift: the difference that should be 0, even under load. */

@@ -35,4 +35,9 @@ export function isId(text: string): boolean {
   return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 }
 
+/** The milliseconds since the Unix epoch that an id was made at. */
+export function idTime(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+}
+
 const VARIANTS = ["8", "9", "a", "b"] as const;

@@ -8,12 +8,12 @@ import {
   readQuery,
   refuse,
   type Services,
+  usageJson,
   walletJson,
 } from "../../core/contract/index.ts";
 import { accountBody, keyBody } from "./bodies.ts";
 import { accountPage, newAccount } from "./input.ts";
 import { unknownAccount } from "./unknown.ts";
-import { recordOf } from "./usage.ts";
 
 const CALLS_SHOWN = 10;
 
@@ -58,7 +58,7 @@ export function accountRoutes({ accounts, ledger, wallets, clock }: Services): O
           ...accountBody(account),
           wallet: wallet && walletJson(wallet),
           keys: (await accounts.keys(id)).map(keyBody),
-          last_calls: calls.map(recordOf),
+          last_calls: calls.map((call) => usageJson(call, "admin")),
         });
       },
     },

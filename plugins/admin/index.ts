@@ -7,6 +7,7 @@ import {
 } from "../../core/contract/index.ts";
 import { accountRoutes } from "./accounts.ts";
 import { actionRoutes } from "./actions.ts";
+import { callRoutes } from "./calls.ts";
 import { keyRoutes } from "./keys.ts";
 import { moneyRoutes } from "./money.ts";
 import { commandRoutes } from "./plugin-commands.ts";
@@ -40,6 +41,7 @@ export default function admin(services: Services, settings: v.InferOutput<typeof
         ...keyRoutes(services, settings.active_keys_max),
         ...moneyRoutes(services),
         ...usageRoutes(services),
+        ...callRoutes(services),
         ...quarantineRoutes(services),
         ...upstreamRoutes(services),
         ...actionRoutes(services),

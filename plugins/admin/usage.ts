@@ -1,12 +1,11 @@
 import {
   done,
-  formatVnd,
   isId,
   isRefusal,
   type OperatorRoute,
   readQuery,
   type Services,
-  type UsageRecord,
+  usageJson,
 } from "../../core/contract/index.ts";
 import { usagePage } from "./input.ts";
 import { unknownAccount } from "./unknown.ts";
@@ -30,36 +29,8 @@ export function usageRoutes({ accounts, ledger }: Services): OperatorRoute[] {
         if (records.length === 0 && !(await accounts.find(accountId))) {
           return unknownAccount(accountId);
         }
-        return done(records.map(recordOf));
+        return done(records.map((record) => usageJson(record, "admin")));
       },
     },
   ];
-}
-
-/** A usage record as it is answered. */
-export function recordOf(record: UsageRecord): object {
-  return {
-    call_id: record.callId,
-    at: record.at.toISOString(),
-    model: record.model,
-    input_tokens: record.inputTokens,
-    output_tokens: record.outputTokens,
-    cost_vnd: formatVnd(record.chargedMicroVnd),
-    latency_ms: record.latencyMs,
-    status: record.status,
-    key_id: record.keyId,
-    endpoint: record.endpoint,
-    mapped_from: record.mappedFrom,
-    upstream: record.upstream,
-    cache_read_tokens: record.cacheReadTokens,
-    cache_write_tokens: record.cacheWriteTokens,
-    reasoning_tokens: record.reasoningTokens,
-    images: record.images,
-    written_off_vnd: formatVnd(record.writtenOffMicroVnd),
-    discount_bps: record.discountBps,
-    first_byte_ms: record.firstByteMs,
-    streamed: record.streamed,
-    outcome: record.outcome,
-    estimated: record.estimated,
-  };
 }

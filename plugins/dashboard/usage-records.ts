@@ -1,40 +1,28 @@
-import { type Database, formatVnd, type Parameter } from "../../core/contract/index.ts";
+import {
+  type Database,
+  fieldsIn,
+  filledIn,
+  type Parameter,
+  type UsageRecord,
+  usageColumns,
+  usageJson,
+} from "../../core/contract/index.ts";
 import { type Cursor, dayOf, endOfDay, startOfDay, type UsageFilter } from "./usage-input.ts";
 
-/** One call as its customer sees it: everything but which provider served it. */
-export interface CallRecord {
-  readonly callId: string;
-  readonly at: Date;
-  readonly endpoint: string;
-  readonly model: string;
-  readonly mappedFrom: string | null;
-  readonly keyId: string;
+/** One call as its customer sees it: everything but which provider served it, and what the operator paid. */
+export type CallRecord = Omit<UsageRecord, "accountId" | "upstream" | OperatorCost> & {
   readonly keyName: string | null;
-  readonly status: number;
-  readonly outcome: string;
-  readonly streamed: boolean;
-  readonly inputTokens: number;
-  readonly cacheReadTokens: number;
-  readonly cacheWriteTokens: number;
-  readonly outputTokens: number;
-  readonly reasoningTokens: number;
-  readonly images: number;
-  readonly chargedMicroVnd: bigint;
-  readonly writtenOffMicroVnd: bigint;
-  readonly discountBps: number;
-  readonly latencyMs: number;
-  readonly firstByteMs: number | null;
-  readonly estimated: boolean;
-}
+};
 
-const COLUMNS = `
-    call_id as "callId", at, endpoint, model, mapped_from as "mappedFrom", key_id as "keyId",
-    (select name from api_keys where id = key_id) as "keyName", record.status, outcome, streamed,
-    input_tokens::float8 as "inputTokens", cache_read_tokens::float8 as "cacheReadTokens",
-    cache_write_tokens::float8 as "cacheWriteTokens", output_tokens::float8 as "outputTokens",
-    reasoning_tokens::float8 as "reasoningTokens", images, charged as "chargedMicroVnd",
-    written_off as "writtenOffMicroVnd", discount_bps as "discountBps", latency_ms as "latencyMs",
-    first_byte_ms as "firstByteMs", estimated`;
+type OperatorCost =
+  | "operatorCostMicro"
+  | "operatorCurrency"
+  | "operatorRateMicroVnd"
+  | "costsVersion";
+
+const COLUMNS = `${usageColumns(fieldsIn("api"), "record")},
+    (select name from api_keys where id = record.key_id) as "keyName"`;
+
 /** A statement and its parameters. */
 interface Statement {
   readonly text: string;
@@ -54,7 +42,7 @@ export async function callPage(
   const statuses = await statusesOf(database, filter);
   if (statuses.length === 0) return [];
   const { text, parameters } = pageStatement(accountId, narrowed, statuses, limit, before);
-  return database.query<CallRecord>(text, parameters);
+  return (await database.query<CallRecord>(text, parameters)).map(filledIn);
 }
 
 /**
@@ -179,33 +167,10 @@ export async function callById(
     where account_id = $1 and call_id = $2 and at between $3 and $4`,
     [accountId, callId, new Date(madeAt - CLOCK_SLACK_MS), new Date(madeAt + CLOCK_SLACK_MS)],
   );
-  return record;
+  return record && filledIn(record);
 }
 
-/** A call as the API answers it. */
+/** The JSON of a call in the API. */
 export function recordJson(record: CallRecord): object {
-  return {
-    call_id: record.callId,
-    at: record.at.toISOString(),
-    endpoint: record.endpoint,
-    model: record.model,
-    mapped_from: record.mappedFrom,
-    key_id: record.keyId,
-    key_name: record.keyName,
-    status: record.status,
-    outcome: record.outcome,
-    streamed: record.streamed,
-    input_tokens: record.inputTokens,
-    cache_read_tokens: record.cacheReadTokens,
-    cache_write_tokens: record.cacheWriteTokens,
-    output_tokens: record.outputTokens,
-    reasoning_tokens: record.reasoningTokens,
-    images: record.images,
-    cost_vnd: formatVnd(record.chargedMicroVnd),
-    written_off_vnd: formatVnd(record.writtenOffMicroVnd),
-    discount_bps: record.discountBps,
-    latency_ms: record.latencyMs,
-    first_byte_ms: record.firstByteMs,
-    estimated: record.estimated,
-  };
+  return { ...usageJson(record, "api"), key_name: record.keyName };
 }

@@ -1,15 +1,16 @@
 import {
+  affordable,
   type Call,
   type ExtendResult,
   failpoint,
   type Held,
   type Outcome,
+  priceOf,
   type Refusal,
   type ServerEvent,
   type Sink,
   type Wallets,
 } from "../../core/contract/index.ts";
-import { affordable, priceOf } from "./price.ts";
 
 interface ExtenderSettings {
   readonly sliceTokens: number;

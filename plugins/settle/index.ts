@@ -1,9 +1,10 @@
 import {
   type AwaitableVerdict,
   accountSuspended,
+  affordable,
   type Call,
   type CallerKey,
-  discountBpsAt,
+  chargeOf,
   failpoint,
   formatVnd,
   type Held,
@@ -12,21 +13,25 @@ import {
   type Model,
   type Plugin,
   type Posted,
+  priceOf,
   type Refusal,
   refuse,
   type Services,
   type Sink,
   ThrottledLog,
+  tariffOf,
   text,
   type UpstreamRequest,
+  unitPriceOf,
   type Verdict,
   v,
   type WalletHold,
   whole,
 } from "../../core/contract/index.ts";
-import { chargeOf, postingOf } from "./charge.ts";
+import { fixedUnits, outputTokensMax } from "./bounds.ts";
+import { addCallRoute } from "./call-route.ts";
 import { Extender } from "./extender.ts";
-import { affordable, fixedUnits, outputTokensMax, priceOf, tariffOf } from "./price.ts";
+import { postingOf } from "./posting.ts";
 
 export const options = v.strictObject({
   /** Output tokens that a stream holds at a time. */
@@ -41,9 +46,10 @@ export const options = v.strictObject({
 
 /** Holds money before a call goes upstream (402 without), extends the hold of streams, posts or voids at the end. */
 export default function settle(
-  { wallets, keys, clock, config, log, wires }: Services,
+  services: Services,
   settings: v.InferOutput<typeof options>,
 ): Plugin {
+  const { wallets, keys, clock, config, log, wires } = services;
   const { prefix } = config.headers;
   const { host, port } = config.listen;
   const topup = settings.topup_address ?? `${httpAddress(host, port)}/dashboard`;
@@ -105,7 +111,7 @@ export default function settle(
     upstream: UpstreamRequest,
     creditVersion: number,
   ): AwaitableVerdict {
-    const tariff = tariffOf(model, discountBpsAt(key.discountBps, key.discounts, clock.now()));
+    const tariff = tariffOf(model, key.discountBps, key.discounts, clock.now());
     let held: Held;
     let floor: MicroVnd;
     if (tariff.unit === "mtok") {
@@ -149,6 +155,10 @@ export default function settle(
   return {
     name: "settle",
 
+    routes(router) {
+      addCallRoute(router, services);
+    },
+
     request(call) {
       const { key, model } = call;
       if (!key || !model || !call.upstream) return undefined;
@@ -180,10 +190,9 @@ export default function settle(
         if (voided instanceof Promise) return voided.then(() => failpoint("void.after"));
         return failpoint("void.after");
       }
-      const { discountBps } = held.tariff;
-      const cost = chargeOf(call, held.tariff);
+      const charge = chargeOf(call, held.tariff);
       failpoint("post.before");
-      const posted = wallets.post(postingOf(call, cost, discountBps, clock.monotonic()));
+      const posted = wallets.post(postingOf(call, charge, clock.monotonic()));
       return posted instanceof Promise ? posted.then(settled) : settled(posted);
 
       function settled(result: Posted): undefined {
@@ -201,7 +210,7 @@ export default function settle(
 }
 
 function pushPrice(call: Call, { price }: Model, prefix: string): void {
-  const shown = formatVnd(price.unit === "mtok" ? price.microVnd * 1_000_000 : price.microVnd);
+  const shown = formatVnd(unitPriceOf(price));
   const name = {
     mtok: "price-vnd-per-mtok",
     call: "price-vnd-per-request",

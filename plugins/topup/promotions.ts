@@ -51,10 +51,11 @@ export function discountsOf(
 ): Discount[] {
   const discounts: Discount[] = [];
   if (standing.isLifetimeActive) {
-    discounts.push({ bps: lifetime.discount_bps, untilMs: Number.POSITIVE_INFINITY });
+    const untilMs = Number.POSITIVE_INFINITY;
+    discounts.push({ name: "lifetime", bps: lifetime.discount_bps, untilMs });
   }
   if (standing.isDailyActive) {
-    discounts.push({ bps: daily.discount_bps, untilMs: standing.dayEndsMs });
+    discounts.push({ name: "daily", bps: daily.discount_bps, untilMs: standing.dayEndsMs });
   }
   return discounts;
 }

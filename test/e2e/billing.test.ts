@@ -340,7 +340,8 @@ describe("billing", () => {
       const directive = { ...TOKENS, cache_read_tokens: 600, cache_write_tokens: 100 };
       const answer = await messages(customer, directive, { model: "opus" });
       const record = await billedCall(gateway, customer);
-      const { at, latency_ms, first_byte_ms, ...rest } = record;
+      const { at, latency_ms, first_byte_ms, catalogue_version, ...rest } = record;
+      assert.match(String(catalogue_version), /^[0-9a-f]{8}$/);
       assert.deepEqual(rest, {
         call_id: answer.headers.get("x-request-id"),
         model: "claude-opus-5-5",
@@ -361,6 +362,16 @@ describe("billing", () => {
         streamed: false,
         outcome: "complete",
         estimated: false,
+        account_id: customer.accountId,
+        unit: "mtok",
+        unit_price_vnd: "36000",
+        quantity: 1500,
+        discounts: null,
+        fees_vnd: "0",
+        operator_cost: null,
+        operator_currency: null,
+        operator_rate_vnd: null,
+        costs_version: null,
       });
       assert.ok(Math.abs(Date.now() - Date.parse(String(at))) < 60_000);
       assert.ok(Number(first_byte_ms) >= 0 && Number(latency_ms) >= Number(first_byte_ms));

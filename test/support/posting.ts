@@ -23,6 +23,16 @@ export function posting(call: Partial<Posting> & Pick<Posting, "callId" | "accou
     streamed: true,
     outcome: "complete",
     estimated: false,
+    unit: null,
+    unitPriceMicroVnd: null,
+    quantity: null,
+    discounts: null,
+    feesMicroVnd: null,
+    catalogueVersion: null,
+    operatorCostMicro: null,
+    operatorCurrency: null,
+    operatorRateMicroVnd: null,
+    costsVersion: null,
     ...call,
   };
 }

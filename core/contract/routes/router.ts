@@ -14,6 +14,8 @@ export interface PlainRequest {
   readonly requestId: string;
   /** Who asks, on routes that need an API key. */
   readonly keyId?: string;
+  /** The account of that key. */
+  readonly accountId?: string;
 }
 
 export interface PlainResponse {

@@ -49,6 +49,11 @@ export class PostedCalls {
     return this.outbox.size;
   }
 
+  /** The entry of a call that the ledger does not have yet; undefined for any other. */
+  uncommitted(callId: string): OutboxEntry | undefined {
+    return this.outbox.find(callId);
+  }
+
   /** What a call was charged that was posted lately; undefined for any other. */
   find(callId: string): Posted | undefined {
     return this.recent.get(callId);

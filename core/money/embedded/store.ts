@@ -130,6 +130,10 @@ export class EmbeddedHotStore implements HotStore {
     return this.posted.size;
   }
 
+  uncommitted(callId: string): OutboxEntry | undefined {
+    return this.posted.uncommitted(callId);
+  }
+
   health(): HotHealth {
     const reason = this.calls.refusal();
     return reason === undefined ? { kind: "ok" } : { kind: "away", reason };

@@ -8,8 +8,8 @@ import type {
   TopUpQuery,
   TopUpSums,
   UsageQuery,
-  UsageRecord,
 } from "../../contract/ledger.ts";
+import type { UsageRecord } from "../../contract/usage-fields.ts";
 import type { Sql } from "../../database/client.ts";
 import { migrate } from "../../database/migrate.ts";
 import { databaseOf, type PluginDatabase } from "../../database/plugin-database.ts";
@@ -23,7 +23,7 @@ import { credit, credited, readWallet } from "./credit.ts";
 import { quarantine, quarantined, quarantinedCall, quarantineList } from "./quarantine.ts";
 import { sum, sums } from "./sums.ts";
 import { topUps } from "./top-ups.ts";
-import { hasCall, makeUsagePartitions, usage } from "./usage.ts";
+import { callById, hasCall, makeUsagePartitions, usage } from "./usage.ts";
 
 const DAY_MS = 86_400_000;
 const MONTHS_AHEAD = 2;
@@ -91,6 +91,10 @@ export class PostgresLedger implements Ledger {
     return quarantineList(this.sql, limit);
   }
 
+  quarantinedCall(callId: string): Promise<QuarantinedCall | undefined> {
+    return quarantinedCall(this.sql, callId);
+  }
+
   async settleQuarantined(callId: string): Promise<boolean> {
     const call = await quarantinedCall(this.sql, callId);
     if (call === undefined) return false;
@@ -125,6 +129,11 @@ export class PostgresLedger implements Ledger {
   async usage(query: UsageQuery): Promise<UsageRecord[]> {
     if (!isId(query.accountId)) return [];
     return usage(this.sql, query);
+  }
+
+  async call(callId: string): Promise<UsageRecord | undefined> {
+    if (!isId(callId)) return undefined;
+    return callById(this.sql, callId);
   }
 
   sums(isQuick = false): AsyncIterable<LedgerSum> {

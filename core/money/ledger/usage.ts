@@ -1,26 +1,52 @@
 import type { Parameter } from "../../contract/database.ts";
-import type { UsageQuery, UsageRecord } from "../../contract/ledger.ts";
+import type { UsageQuery } from "../../contract/ledger.ts";
+import { filledIn } from "../../contract/tariff.ts";
+import { type UsageRecord, usageColumns, usageFieldList } from "../../contract/usage-fields.ts";
 import type { Sql } from "../../database/client.ts";
+import { idTime } from "../../process/id.ts";
 
-const SELECT = `
-  select
-    call_id as "callId", key_id as "keyId", at, endpoint, model, mapped_from as "mappedFrom", upstream,
-    input_tokens::float8 as "inputTokens", cache_read_tokens::float8 as "cacheReadTokens",
-    cache_write_tokens::float8 as "cacheWriteTokens", output_tokens::float8 as "outputTokens",
-    reasoning_tokens::float8 as "reasoningTokens", images, charged as "chargedMicroVnd",
-    written_off as "writtenOffMicroVnd", discount_bps as "discountBps", latency_ms as "latencyMs",
-    first_byte_ms as "firstByteMs", status, streamed, outcome, estimated
-  from usage_records
-  where account_id = $1`;
+const SELECT = `select ${usageColumns(usageFieldList, "record")} from usage_records record`;
 const ORDER = "order by at desc, call_id desc limit $2";
 
+/** A call's id holds the millisecond in which it was made, and its record the one in which the call began. */
+const CLOCK_SLACK_MS = 60_000;
+const NO_LATER_MS = Date.UTC(2200, 0);
+
+/**
+ * By its time, which nearly always is that of its id: one row of the primary key. The rest is read only if there is
+ * none: the index entries of two minutes.
+ */
+export const BY_ID = `
+  (${SELECT} where call_id = $1 and at = $2)
+  union all
+  (${SELECT} where call_id = $1 and at between $3 and $4)
+  limit 1`;
+
 /** The calls of an account, newest first. */
-export function usage(sql: Sql, query: UsageQuery): Promise<UsageRecord[]> {
+export async function usage(sql: Sql, query: UsageQuery): Promise<UsageRecord[]> {
   const { accountId, limit, before } = query;
   const parameters: Parameter[] = [accountId, limit];
-  if (before === undefined) return sql.query(`${SELECT} ${ORDER}`, parameters);
-  parameters.push(before.at, before.callId);
-  return sql.query(`${SELECT} and (at, call_id) < ($3, $4) ${ORDER}`, parameters);
+  let where = "where account_id = $1";
+  if (before !== undefined) {
+    parameters.push(before.at, before.callId);
+    where += " and (at, call_id) < ($3, $4)";
+  }
+  const records = await sql.query<UsageRecord>(`${SELECT} ${where} ${ORDER}`, parameters);
+  return records.map(filledIn);
+}
+
+/** The record of a call, found by the time in its id; undefined if there is none. */
+export async function callById(sql: Sql, callId: string): Promise<UsageRecord | undefined> {
+  const madeAtMs = idTime(callId);
+  // Later than any call, and a time that the database may not know.
+  if (madeAtMs > NO_LATER_MS) return undefined;
+  const [record] = await sql.query<UsageRecord>(BY_ID, [
+    callId,
+    new Date(madeAtMs),
+    new Date(madeAtMs - CLOCK_SLACK_MS),
+    new Date(madeAtMs + CLOCK_SLACK_MS),
+  ]);
+  return record && filledIn(record);
 }
 
 /** Whether a call is settled, or in quarantine. Text, since what is in quarantine may be anything. */

@@ -56,6 +56,14 @@ export class Settlement {
     this.pause.wake();
   }
 
+  /** The entry of a call of this process; undefined if it is not kept (any more). */
+  find(callId: string): OutboxEntry | undefined {
+    for (const { unsettled } of this.options.buckets) {
+      for (const entry of unsettled.values()) if (entry.posting.callId === callId) return entry;
+    }
+    return undefined;
+  }
+
   /** Gives up what is kept for a bucket, and answers it. */
   release(bucket: Bucket): OutboxEntry[] {
     const entries = [...bucket.unsettled.values()];

@@ -214,6 +214,10 @@ export class RedisHotStore implements HotStore {
     return this.settlement.size + this.posts.waiting;
   }
 
+  uncommitted(callId: string): OutboxEntry | undefined {
+    return this.settlement.find(callId);
+  }
+
   health(): HotHealth {
     const reason = this.refusal(0);
     if (reason !== undefined) return { kind: "away", reason };

@@ -1,3 +1,5 @@
+import type { UsageJson } from "../../../core/contract/index.ts";
+
 /** What the customers' API answers, as far as these pages read it. Amounts are decimal strings of đ. */
 
 export interface Account {
@@ -89,22 +91,8 @@ export interface Promotions {
   };
 }
 
-export interface CallRecord {
-  readonly call_id: string;
-  readonly at: string;
-  readonly endpoint: string;
-  readonly model: string;
-  readonly mapped_from: string | null;
-  readonly key_id: string;
+export interface CallRecord extends UsageJson<"page"> {
   readonly key_name: string | null;
-  readonly status: number;
-  readonly outcome: string;
-  readonly streamed: boolean;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly cost_vnd: string;
-  readonly latency_ms: number;
-  readonly estimated: boolean;
 }
 
 export interface Sum {

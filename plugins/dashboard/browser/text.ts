@@ -36,3 +36,10 @@ export function t(key: Text, values: Readonly<Record<string, string | number>> =
 export function textIfAny(key: string): string | undefined {
   return key in dictionary ? t(key as Text) : undefined;
 }
+
+/** All texts whose keys begin with a prefix, in their order, by the rest of the key. */
+export function textsOf(prefix: string): readonly (readonly [name: string, text: string])[] {
+  return Object.entries(dictionary)
+    .filter(([key]) => key.startsWith(prefix))
+    .map(([key, text]) => [key.slice(prefix.length), text]);
+}

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decodeEntry, encodeEntry } from "../../../core/money/entry.ts";
+import { usageFieldList } from "../../../core/contract/usage-fields.ts";
+import { decodeEntry, encodeEntry, entryOf } from "../../../core/money/entry.ts";
 import { posting } from "../../support/posting.ts";
 
 const call = posting({ callId: "c1", accountId: "a1", costMicroVnd: 70, mappedFrom: "opus" });
@@ -19,6 +20,38 @@ test("an entry is read as it was written", () => {
 test("an entry keeps the limits that its call counts against", () => {
   const limited = { ...call, limits: ["key:K", "day"] };
   assert.deepEqual(decodeEntry("7", encodeEntry(limited, 60, 10)).posting, limited);
+});
+
+test("an entry keeps every field of the table, and leaves out nulls that no reader needs", () => {
+  const full = posting({
+    ...{ callId: "c1", accountId: "a1", costMicroVnd: 70, unit: "image" },
+    ...{
+      unitPriceMicroVnd: 1_000_000_000,
+      quantity: 2,
+      discounts: { account: 50, 'x","charged":': 1 },
+    },
+    ...{ feesMicroVnd: 1, catalogueVersion: "abc", operatorCostMicro: 2, operatorCurrency: "USD" },
+    ...{ operatorRateMicroVnd: 3, costsVersion: "def" },
+  });
+  const text = encodeEntry(full, 60, 10);
+  assert.deepEqual(decodeEntry("7", text).posting, full);
+  // The charge is put in later where Redis decides it.
+  const later = entryOf("7", full, 60, 10, encodeEntry(full, 0, 0));
+  assert.equal(later.text, text);
+  const columns = usageFieldList.map(({ column }) => column);
+  assert.deepEqual(Object.keys(JSON.parse(text)).sort(), ["cost", "v", ...columns].sort());
+  const plain = Object.keys(
+    JSON.parse(encodeEntry(posting({ callId: "c", accountId: "a" }), 0, 0)),
+  );
+  assert.ok(plain.includes("mapped_from") && !plain.includes("unit"), plain.join());
+});
+
+test("an entry with a field that a later gateway has added is read, and its text kept", () => {
+  const text = encodeEntry(call, 60, 10).replace('"v":2', '"v":2,"later":[1]');
+  assert.deepEqual(decodeEntry("7", text), {
+    ...decodeEntry("7", encodeEntry(call, 60, 10)),
+    text,
+  });
 });
 
 test("an entry of version 1, which was a list, is read, and settles like one of today", () => {

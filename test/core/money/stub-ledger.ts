@@ -5,8 +5,8 @@ import type {
   Ledger,
   QuarantinedCall,
   TopUpSums,
-  UsageRecord,
 } from "../../../core/contract/ledger.ts";
+import type { UsageRecord } from "../../../core/contract/usage-fields.ts";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
 
 type Operation = "settle" | "credit" | "wallet";
@@ -40,6 +40,8 @@ export class StubLedger extends MemoryLedger implements Ledger {
   async quarantineList(): Promise<QuarantinedCall[]> {
     return [];
   }
+  async quarantinedCall(): Promise<undefined> {}
+  async call(): Promise<undefined> {}
   async settleQuarantined(): Promise<boolean> {
     return false;
   }

@@ -96,7 +96,8 @@ describe("admin API: money", () => {
     assert.equal((await settledWallet(gateway, accountId)).balance, "9.64");
     const [record, ...others] = await usage(gateway, accountId);
     assert.deepEqual(others, []);
-    const { call_id, at, latency_ms, first_byte_ms, ...rest } = record ?? {};
+    const { call_id, at, latency_ms, first_byte_ms, catalogue_version, ...rest } = record ?? {};
+    assert.match(String(catalogue_version), /^[0-9a-f]{8}$/);
     assert.match(String(call_id), /^[0-9a-f-]{36}$/);
     assert.ok(Math.abs(Date.parse(String(at)) - Date.now()) < 60_000);
     assert.ok(Number(first_byte_ms) <= Number(latency_ms));
@@ -119,6 +120,16 @@ describe("admin API: money", () => {
       streamed: false,
       outcome: "complete",
       estimated: false,
+      account_id: accountId,
+      unit: "mtok",
+      unit_price_vnd: "36000",
+      quantity: 10,
+      discounts: null,
+      fees_vnd: "0",
+      operator_cost: null,
+      operator_currency: null,
+      operator_rate_vnd: null,
+      costs_version: null,
     });
   });
 

@@ -67,6 +67,12 @@ describe("usage of a customer", () => {
       latency_ms: 1234.5,
       first_byte_ms: 321,
       estimated: false,
+      unit: null,
+      unit_price_vnd: null,
+      quantity: null,
+      discounts: null,
+      fees_vnd: null,
+      catalogue_version: null,
     });
     assert.deepEqual(await json(`/calls/${id}`), call);
   });

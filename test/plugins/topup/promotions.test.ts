@@ -30,8 +30,8 @@ test("a day ends at 00:00 in Ho Chi Minh City, which is 17:00 UTC", () => {
 
 test("discounts add up while they last, to 100% at most", () => {
   const earned = [
-    { bps: 100, untilMs: Number.POSITIVE_INFINITY },
-    { bps: 50, untilMs: 1_000 },
+    { name: "lifetime", bps: 100, untilMs: Number.POSITIVE_INFINITY },
+    { name: "daily", bps: 50, untilMs: 1_000 },
   ];
   assert.equal(discountBpsAt(7, [], 0), 7);
   assert.equal(discountBpsAt(7, earned, 999), 157);

@@ -43,6 +43,18 @@ export const moneyCommands: readonly Command[] = [
       })),
   },
   {
+    words: "call show",
+    required: ["call"],
+    optional: [],
+    about:
+      "shows a call by its id (x-request-id), what its cost is made of, and the cost computed again; exits 1 if they differ",
+    run: async (client, { call }) => {
+      const found = await client.get(`/calls/${encoded(call)}`);
+      const isWrong = isObject(found) && found["is_equal"] === false;
+      return { kind: "value", value: found, exitCode: isWrong ? EXIT.refused : EXIT.ok };
+    },
+  },
+  {
     words: "reconcile",
     required: [],
     optional: [],

@@ -3,36 +3,8 @@ import { openDialog } from "../dialog.ts";
 import { el } from "../dom.ts";
 import { choice } from "../form.ts";
 import { icon } from "../icons.ts";
-import { currentLanguage, t } from "../text.ts";
-import type { Text } from "../text-en.ts";
+import { currentLanguage, t, textsOf } from "../text.ts";
 import type { Filter } from "./filters.ts";
-
-/** As the server writes them, in order. */
-const COLUMNS = [
-  "call_id",
-  "time_utc",
-  "time_vietnam",
-  "endpoint",
-  "model",
-  "mapped_from",
-  "key_id",
-  "key_name",
-  "status",
-  "outcome",
-  "streamed",
-  "input_tokens",
-  "cache_read_tokens",
-  "cache_write_tokens",
-  "output_tokens",
-  "reasoning_tokens",
-  "images",
-  "cost_vnd",
-  "written_off_vnd",
-  "discount_percent",
-  "latency_ms",
-  "first_byte_ms",
-  "estimated",
-] as const;
 
 /** The button that opens the choice of a file, and what its columns mean. */
 export function exportButton(filter: () => Filter): {
@@ -53,8 +25,8 @@ export function exportButton(filter: () => Filter): {
     el(
       "dl",
       { class: "columns" },
-      COLUMNS.map((name) =>
-        el("div", {}, el("dt", {}, el("code", {}, name)), el("dd", {}, t(`csv.${name}` as Text))),
+      textsOf("column.").map(([name, text]) =>
+        el("div", {}, el("dt", {}, el("code", {}, name)), el("dd", {}, text)),
       ),
     ),
   );

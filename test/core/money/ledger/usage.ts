@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { sqlTypes, usageFieldList } from "../../../../core/contract/usage-fields.ts";
+import { BY_ID } from "../../../../core/money/ledger/usage.ts";
 import { newId } from "../../../../core/process/id.ts";
 import { packageRoot } from "../../../../core/process/root.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
@@ -34,20 +36,95 @@ export function usageTests(get: () => LedgerUnderTest): void {
       streamed: false,
       outcome: "gone",
       estimated: true,
+      unit: "mtok",
+      unitPriceMicroVnd: 36_000_000_000,
+      quantity: 7,
+      discounts: { account: 100, 'a "name", ü': 100 },
+      feesMicroVnd: 3,
+      catalogueVersion: "0123abcd",
+      operatorCostMicro: 1_250_000,
+      operatorCurrency: "USD",
+      operatorRateMicroVnd: 26_000_000_000,
+      costsVersion: "4567cdef",
     });
     await ledger.settle([entry]);
     const [record] = await ledger.usage({ accountId: a, limit: 10 });
-    const { accountId, costMicroVnd, ...posted } = entry.posting;
+    const { costMicroVnd, ...posted } = entry.posting;
+    const expected = {
+      ...posted,
+      at: new Date(AT + 123),
+      chargedMicroVnd: BigInt(costMicroVnd),
+      writtenOffMicroVnd: 0n,
+      unitPriceMicroVnd: 36_000_000_000n,
+      feesMicroVnd: 3n,
+      operatorCostMicro: 1_250_000n,
+      operatorRateMicroVnd: 26_000_000_000n,
+    };
+    assert.deepEqual({ ...record }, expected);
+    assert.deepEqual({ ...(await ledger.call(entry.posting.callId)) }, expected);
+  });
+
+  test("the columns of the records are the fields of the table, by name, type and whether they may be null", async () => {
+    const { sql } = get();
+    const columns = await sql.query<{ name: string; type: string; nullable: boolean }>(`
+      select column_name::text as name, data_type::text as type, is_nullable = 'YES' as nullable
+      from information_schema.columns where table_name = 'usage_records' order by 1`);
+    const fields = usageFieldList.map(({ column, kind, nullable }) => ({
+      name: column,
+      type: sqlTypes[kind],
+      nullable: nullable === true,
+    }));
     assert.deepEqual(
-      { ...record },
-      {
-        ...posted,
-        at: new Date(AT + 123),
-        chargedMicroVnd: BigInt(costMicroVnd),
-        writtenOffMicroVnd: 0n,
-      },
+      columns.map((column) => ({ ...column })),
+      fields.sort((x, y) => (x.name < y.name ? -1 : 1)),
     );
-    assert.equal(accountId, a);
+  });
+
+  test("what a record leaves out to save space is filled in when it is read", async () => {
+    const { ledger, sql } = get();
+    const a = await fundedAccount(ledger, 1_000n);
+    const priced = { unit: "mtok", unitPriceMicroVnd: 1_000_000 } as const;
+    const entry = charge(a, 10, { ...priced, inputTokens: 8, outputTokens: 2 });
+    await ledger.settle([entry]);
+    const { callId } = entry.posting;
+    const [stored] = await sql.query<object>(
+      "select quantity, fees, discounts from usage_records where call_id = $1",
+      [callId],
+    );
+    assert.deepEqual({ ...stored }, { quantity: null, fees: null, discounts: null });
+    const record = await ledger.call(callId);
+    assert.deepEqual([record?.quantity, record?.feesMicroVnd], [10, 0n]);
+  });
+
+  test("a call is found by its id, whenever it began, and none by an id that no call has", async () => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 1_000n);
+    for (const at of [AT, AT + 1, AT + 30_000, AT + 7 * MONTH_MS]) {
+      const entry = charge(a, 1, { callId: newId(at > AT + MONTH_MS ? at : AT), at });
+      await ledger.settle([entry]);
+      const found = await ledger.call(entry.posting.callId);
+      assert.deepEqual([found?.callId, found?.at.getTime()], [entry.posting.callId, at]);
+    }
+    for (const id of [newId(AT), "x", "ffffffff-ffff-7fff-8fff-ffffffffffff"]) {
+      assert.equal(await ledger.call(id), undefined, id);
+    }
+  });
+
+  test("a call is looked up by one index entry, not by reading partitions", async () => {
+    const { ledger, sql } = get();
+    const a = await fundedAccount(ledger, 1_000n);
+    await ledger.settle([charge(a, 1)]);
+    const id = newId(AT);
+    const plan = await sql.query<object>(`explain (costs off) ${BY_ID}`, [
+      id,
+      new Date(AT),
+      new Date(AT - 1),
+      new Date(AT + 1),
+    ]);
+    const text = JSON.stringify(plan);
+    assert.doesNotMatch(text, /Seq Scan on usage_records/);
+    assert.match(text, /usage_records_2025_06_pkey/);
+    assert.doesNotMatch(text, /usage_records_2025_0[78]/);
   });
 
   test("records come newest first, page by page, over the months", async () => {

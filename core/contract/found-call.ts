@@ -1,0 +1,107 @@
+import { formatVnd } from "./amount.ts";
+import type { OutboxEntry } from "./hold-store.ts";
+import { filledIn, type Recomputed, recomputed } from "./tariff.ts";
+import { fieldsIn, type UsageRecord, usageFieldList } from "./usage-fields.ts";
+import { type Api, usageJson } from "./usage-json.ts";
+
+/** A posted call, as far as its record has come. */
+export interface FoundCall {
+  /**
+   * `recorded`: in the ledger. `pending`: posted, and on its way there. `quarantined`: refused by the ledger, for the
+   * operator to look at.
+   */
+  readonly state: "recorded" | "pending" | "quarantined";
+  readonly record: UsageRecord;
+  /** Why it is in quarantine. */
+  readonly reason?: string;
+}
+
+/** The record that an entry of the outbox will be. */
+export function recordOf({ posting, chargedMicroVnd, writtenOffMicroVnd }: OutboxEntry) {
+  const values = { ...posting, chargedMicroVnd, writtenOffMicroVnd };
+  const record = usageFieldList.map(({ name, kind }) => {
+    const value = values[name];
+    if (value === null) return [name, null];
+    if (kind === "money") return [name, BigInt(Number(value))];
+    return [name, kind === "time" ? new Date(Number(value)) : value];
+  });
+  return filledIn(Object.fromEntries(record) as UsageRecord);
+}
+
+/**
+ * Why a call cost what it did: its record, and the charge computed again from the record alone. `recomputed_vnd` is to
+ * be equal to `cost_vnd`, and `is_equal` says whether it is; both are null if the record is from before prices were
+ * kept, and `unknown` names what it lacks.
+ */
+export function explainedCall({ state, record, reason }: FoundCall, api: Api): object {
+  const again = recomputed(record);
+  return {
+    ...usageJson(record, api),
+    state,
+    ...(reason !== undefined && api === "admin" && { reason }),
+    recomputed_vnd: again ? formatVnd(again.chargedMicroVnd) : null,
+    is_equal: again ? BigInt(again.chargedMicroVnd) === record.chargedMicroVnd : null,
+    calculation: again ? calculation(record, again) : null,
+    unknown: again ? [] : unknownOf(record, api),
+  };
+}
+
+function calculation(record: UsageRecord, again: Recomputed): object {
+  return {
+    formula: formulaOf(record, again),
+    quantity: again.quantity,
+    unit: record.unit,
+    unit_price_vnd: formatVnd(record.unitPriceMicroVnd ?? 0n),
+    list_vnd: formatVnd(again.listMicroVnd),
+    discounts: record.discounts ?? {},
+    discount_bps: again.discountBps,
+    discount_vnd: formatVnd(again.discountMicroVnd),
+    fees_vnd: formatVnd(again.feesMicroVnd),
+    cost_before_write_off_vnd: formatVnd(again.costMicroVnd),
+    written_off_vnd: formatVnd(record.writtenOffMicroVnd),
+    charged_vnd: formatVnd(record.chargedMicroVnd),
+  };
+}
+
+const UNITS = { mtok: "tokens", call: "calls", image: "images" } as const;
+
+/** `1500 tokens × 36000 đ / 1000000 = 54 đ; less 2% (account 1%, daily 1%) = 52.92 đ`. */
+function formulaOf({ unit, unitPriceMicroVnd, ...record }: UsageRecord, again: Recomputed): string {
+  if (unit === null) return "";
+  const price = `${formatVnd(unitPriceMicroVnd ?? 0n)} đ${unit === "mtok" ? " / 1000000" : ""}`;
+  const steps = [
+    `${again.quantity} ${UNITS[unit]} × ${price} = ${formatVnd(again.listMicroVnd)} đ`,
+  ];
+  if (again.discountBps > 0) {
+    const parts = Object.entries(record.discounts ?? {}).map(
+      ([name, bps]) => `${name} ${bps / 100}%`,
+    );
+    const priced = formatVnd(again.listMicroVnd - again.discountMicroVnd);
+    steps.push(`less ${again.discountBps / 100}% (${parts.join(", ")}) = ${priced} đ`);
+  }
+  if (again.feesMicroVnd > 0) {
+    steps.push(
+      `plus fees of ${formatVnd(again.feesMicroVnd)} đ = ${formatVnd(again.costMicroVnd)} đ`,
+    );
+  }
+  if (record.writtenOffMicroVnd > 0n) {
+    const writtenOff = formatVnd(record.writtenOffMicroVnd);
+    steps.push(`less ${writtenOff} đ written off = ${formatVnd(again.chargedMicroVnd)} đ`);
+  }
+  return steps.join("; ");
+}
+
+/** The fields that a record from before prices were kept lacks. */
+function unknownOf(record: UsageRecord, api: Api): string[] {
+  const missing = fieldsIn(api).filter(({ name }) => PRICE_FIELDS.has(name));
+  return missing.filter(({ name }) => record[name] === null).map(({ json }) => json);
+}
+
+const PRICE_FIELDS: ReadonlySet<string> = new Set([
+  "unit",
+  "unitPriceMicroVnd",
+  "quantity",
+  "discounts",
+  "feesMicroVnd",
+  "catalogueVersion",
+] satisfies (keyof UsageRecord)[]);

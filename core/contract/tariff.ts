@@ -1,0 +1,191 @@
+import { BASIS_POINTS, cost, discounted, type MicroVnd } from "./amount.ts";
+import type { Call } from "./call.ts";
+import type { Model, Price } from "./catalogue.ts";
+import { type Discount, type Discounts, discountBpsAt, discountsAt } from "./discount.ts";
+import type { Posting } from "./hold-store.ts";
+import { Usage } from "./usage.ts";
+import type { UsageRecord } from "./usage-fields.ts";
+
+/**
+ * What a call costs, as pure functions: the price of units under a tariff, the charge of a call that has ended, and
+ * the same again from a usage record.
+ *
+ *   cost = quantity × unit price, less the discounts (added up, rounded once, half up), plus fees
+ */
+
+/** Tokens in the unit `mtok`. */
+const TOKENS_PER_MTOK = 1_000_000;
+
+/** The price that a call is held and charged at, fixed when the call begins. */
+export interface Tariff {
+  readonly unit: Price["unit"];
+  /** µđ for one token, one call or one image. */
+  readonly microVnd: MicroVnd;
+  /** All discounts together. */
+  readonly discountBps: number;
+  readonly discounts: Discounts | null;
+  readonly catalogueVersion: string;
+}
+
+/** The price of a model at an instant, for an account with these discounts. */
+export function tariffOf(
+  model: Model,
+  ownDiscountBps: number,
+  earned: readonly Discount[],
+  nowMs: number,
+): Tariff {
+  return {
+    unit: model.price.unit,
+    microVnd: model.price.microVnd,
+    discountBps: discountBpsAt(ownDiscountBps, earned, nowMs),
+    discounts: discountsAt(ownDiscountBps, earned, nowMs),
+    catalogueVersion: model.catalogueVersion,
+  };
+}
+
+/** µđ for a whole unit: 1,000,000 tokens, a call or an image. */
+export function unitPriceOf({ unit, microVnd }: Pick<Tariff, "unit" | "microVnd">): MicroVnd {
+  return unit === "mtok" ? microVnd * TOKENS_PER_MTOK : microVnd;
+}
+
+/** Price of some tokens, calls or images, discount included. */
+export function priceOf(
+  quantity: number,
+  tariff: Pick<Tariff, "microVnd" | "discountBps">,
+): MicroVnd {
+  return discounted(cost(quantity, tariff.microVnd), tariff.discountBps);
+}
+
+/** The most tokens, calls or images whose price an amount covers. */
+export function affordable(amount: MicroVnd, tariff: Tariff): number {
+  const perUnit = BigInt(tariff.microVnd) * BigInt(BASIS_POINTS - tariff.discountBps);
+  if (perUnit === 0n) return Number.MAX_SAFE_INTEGER;
+  const units = (BigInt(amount) * BigInt(BASIS_POINTS)) / perUnit;
+  // Rounding half up can make the last unit cost one µđ more than the amount.
+  const fits = Number(units);
+  return priceOf(fits, tariff) <= amount ? fits : fits - 1;
+}
+
+/** The fields of a posted call that say what it costs, and why. */
+export type Charge = Pick<
+  Posting,
+  | "unit"
+  | "unitPriceMicroVnd"
+  | "quantity"
+  | "discountBps"
+  | "discounts"
+  | "feesMicroVnd"
+  | "costMicroVnd"
+  | "catalogueVersion"
+  | "operatorCostMicro"
+  | "operatorCurrency"
+  | "operatorRateMicroVnd"
+  | "costsVersion"
+>;
+
+/** What a call that has ended is charged by. */
+export type ChargedCall = Pick<Call, "status" | "delivered" | "outcome" | "usage">;
+
+/**
+ * What a call that was sent upstream costs.
+ *
+ * A whole reply costs its usage. What was delivered before a client left, a wallet ran out or an upstream broke
+ * costs what was delivered. Refusals and calls that delivered nothing cost nothing, and a fixed price is not
+ * taken for half a reply that the provider failed to finish.
+ */
+export function chargeOf(call: ChargedCall, tariff: Tariff): Charge {
+  const counted = countedQuantity(tariff.unit, countedUsage(call));
+  const quantity = isFree(call, tariff) ? 0 : counted;
+  return {
+    unit: tariff.unit,
+    unitPriceMicroVnd: unitPriceOf(tariff),
+    quantity: quantity === counted ? null : quantity,
+    discountBps: tariff.discountBps,
+    discounts: tariff.discounts,
+    feesMicroVnd: null,
+    costMicroVnd: quantity === 0 ? 0 : priceOf(quantity, tariff),
+    catalogueVersion: tariff.catalogueVersion,
+    operatorCostMicro: null,
+    operatorCurrency: null,
+    operatorRateMicroVnd: null,
+    costsVersion: null,
+  };
+}
+
+/** The usage that a record keeps: none if nothing was delivered. */
+export function countedUsage(call: ChargedCall): Usage {
+  return (isDelivered(call) ? call.usage : undefined) ?? NO_USAGE;
+}
+
+/** The charge of a recorded call, computed again from the record alone. */
+export interface Recomputed {
+  readonly quantity: number;
+  /** Before discounts and fees. */
+  readonly listMicroVnd: MicroVnd;
+  readonly discountBps: number;
+  readonly discountMicroVnd: MicroVnd;
+  readonly feesMicroVnd: MicroVnd;
+  readonly costMicroVnd: MicroVnd;
+  /** The cost less what was written off: equal to the charge, or the record is wrong. */
+  readonly chargedMicroVnd: MicroVnd;
+}
+
+/** Undefined for a record from before prices were kept. */
+export function recomputed(record: UsageRecord): Recomputed | undefined {
+  const { unit, unitPriceMicroVnd, discounts } = record;
+  if (unit === null || unitPriceMicroVnd === null) return undefined;
+  const quantity = record.quantity ?? countedQuantity(unit, record);
+  const microVnd = Number(unitPriceMicroVnd) / (unit === "mtok" ? TOKENS_PER_MTOK : 1);
+  const discountBps = discounts === null ? 0 : totalBps(discounts);
+  const listMicroVnd = cost(quantity, microVnd);
+  const pricedMicroVnd = priceOf(quantity, { microVnd, discountBps });
+  const feesMicroVnd = Number(record.feesMicroVnd ?? 0n);
+  const costMicroVnd = pricedMicroVnd + feesMicroVnd;
+  return {
+    quantity,
+    listMicroVnd,
+    discountBps,
+    discountMicroVnd: listMicroVnd - pricedMicroVnd,
+    feesMicroVnd,
+    costMicroVnd,
+    chargedMicroVnd: costMicroVnd - Number(record.writtenOffMicroVnd),
+  };
+}
+
+/** A record with what the ledger leaves out to save space: the usual quantity, and fees of 0. */
+export function filledIn<Record extends PricedRecord>(record: Record): Record {
+  const { unit } = record;
+  if (unit === null) return record;
+  const quantity = record.quantity ?? countedQuantity(unit, record);
+  return { ...record, quantity, feesMicroVnd: record.feesMicroVnd ?? 0n };
+}
+
+type PricedRecord = Pick<
+  UsageRecord,
+  "unit" | "quantity" | "feesMicroVnd" | "inputTokens" | "outputTokens" | "images"
+>;
+
+const NO_USAGE: Usage = Object.freeze(new Usage());
+
+/** Tokens, calls or images of a call that is billed whole. */
+function countedQuantity(
+  unit: Price["unit"],
+  usage: Pick<Usage, "inputTokens" | "outputTokens" | "images">,
+): number {
+  if (unit === "mtok") return usage.inputTokens + usage.outputTokens;
+  return unit === "image" ? usage.images : 1;
+}
+
+function isDelivered(call: ChargedCall): boolean {
+  return call.status === 200 && call.delivered;
+}
+
+function isFree(call: ChargedCall, tariff: Tariff): boolean {
+  if (!isDelivered(call) || call.outcome === "refused") return true;
+  return call.outcome === "broken" && tariff.unit !== "mtok";
+}
+
+function totalBps(discounts: Discounts): number {
+  const sum = Object.values(discounts).reduce((total, bps) => total + bps, 0);
+  return Math.min(sum, BASIS_POINTS);
+}

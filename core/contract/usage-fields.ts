@@ -1,0 +1,232 @@
+import type { MicroVnd } from "./amount.ts";
+import type { Price } from "./catalogue.ts";
+import type { Discounts } from "./discount.ts";
+import type { CallOutcome } from "./hold-store.ts";
+
+/**
+ * Every field of a usage record, once. Made from this table: the types of a posted call and of a record, the outbox
+ * entry, the select list of every query, the operator's and the customer's JSON, the CSV columns, and the type that
+ * the pages read.
+ *
+ * To add a field: one line here, one migration that adds its column as nullable (older records and entries do not
+ * have it), one text `column.NAME` for each language if it is in the CSV, and the line that sets it
+ * (`plugins/settle/posting.ts`).
+ */
+
+/** By kind of value: its type when a call is posted, in a record as it is read, and in JSON. */
+interface Values {
+  id: { posted: string; read: string; json: string };
+  /** Posted as milliseconds since the Unix epoch. */
+  time: { posted: number; read: Date; json: string };
+  text: { posted: string; read: string; json: string };
+  /** Text from a caller: it may hold what Postgres cannot store. */
+  sent: { posted: string; read: string; json: string };
+  outcome: { posted: CallOutcome; read: string; json: string };
+  unit: { posted: Price["unit"]; read: Price["unit"]; json: Price["unit"] };
+  tokens: { posted: number; read: number; json: number };
+  count: { posted: number; read: number; json: number };
+  bps: { posted: number; read: number; json: number };
+  ms: { posted: number; read: number; json: number };
+  status: { posted: number; read: number; json: number };
+  flag: { posted: boolean; read: boolean; json: boolean };
+  /** µđ, or millionths of another currency; in JSON a decimal string. */
+  money: { posted: MicroVnd; read: bigint; json: string };
+  discounts: { posted: Discounts; read: Discounts; json: Discounts };
+}
+
+export type FieldKind = keyof Values;
+
+/** What a column of each kind is in Postgres, by the name that `information_schema` has for it. */
+export const sqlTypes: Readonly<Record<FieldKind, string>> = {
+  id: "uuid",
+  time: "timestamp with time zone",
+  text: "text",
+  sent: "text",
+  outcome: "text",
+  unit: "text",
+  tokens: "bigint",
+  count: "integer",
+  bps: "integer",
+  ms: "double precision",
+  status: "smallint",
+  flag: "boolean",
+  money: "bigint",
+  discounts: "json",
+};
+
+/** `admin`: the operator's API. `api`: the customer's. `csv`: the export. `page`: what the dashboard's pages read. */
+export type Place = "admin" | "api" | "csv" | "page";
+
+interface UsageField {
+  /** Its column in `usage_records`, and its name in an outbox entry. */
+  readonly column: string;
+  readonly kind: FieldKind;
+  /** Its name in JSON and CSV, with its unit; the column's if there is none. */
+  readonly json?: string;
+  readonly places: readonly Place[];
+  /** Null is a value of its own. */
+  readonly nullable?: true;
+  /** Known when the charge is made, after the call was posted. */
+  readonly charged?: true;
+}
+
+const OPERATOR = ["admin"] as const;
+const APIS = ["admin", "api"] as const;
+const CUSTOMER = ["admin", "api", "csv"] as const;
+const PAGE = ["admin", "api", "csv", "page"] as const;
+
+/** In the order of the CSV columns; new fields go to the end. */
+export const usageFields = {
+  callId: { column: "call_id", kind: "id", places: PAGE },
+  /** Start of the call. */
+  at: { column: "at", kind: "time", places: PAGE },
+  accountId: { column: "account_id", kind: "id", places: OPERATOR },
+  /** Path of the endpoint, `/v1/messages`. */
+  endpoint: { column: "endpoint", kind: "text", places: PAGE },
+  /** Catalogue id that served the call. */
+  model: { column: "model", kind: "text", places: PAGE },
+  /** The name that the caller sent, if it was another. */
+  mappedFrom: { column: "mapped_from", kind: "sent", places: PAGE, nullable: true },
+  keyId: { column: "key_id", kind: "id", places: PAGE },
+  upstream: { column: "upstream", kind: "text", places: OPERATOR, nullable: true },
+  /** HTTP status that the client got. */
+  status: { column: "status", kind: "status", places: PAGE },
+  outcome: { column: "outcome", kind: "outcome", places: PAGE },
+  streamed: { column: "streamed", kind: "flag", places: PAGE },
+  /** All input: cache reads and writes and images included. */
+  inputTokens: { column: "input_tokens", kind: "tokens", places: PAGE },
+  cacheReadTokens: { column: "cache_read_tokens", kind: "tokens", places: CUSTOMER },
+  cacheWriteTokens: { column: "cache_write_tokens", kind: "tokens", places: CUSTOMER },
+  /** All output: reasoning included. */
+  outputTokens: { column: "output_tokens", kind: "tokens", places: PAGE },
+  reasoningTokens: { column: "reasoning_tokens", kind: "tokens", places: CUSTOMER },
+  images: { column: "images", kind: "count", places: CUSTOMER },
+  /** What the wallet paid: the cost less what was written off. */
+  chargedMicroVnd: {
+    column: "charged",
+    kind: "money",
+    json: "cost_vnd",
+    places: PAGE,
+    charged: true,
+  },
+  /** The part of the cost that the wallet did not cover. */
+  writtenOffMicroVnd: {
+    column: "written_off",
+    kind: "money",
+    json: "written_off_vnd",
+    places: CUSTOMER,
+    charged: true,
+  },
+  /** All discounts together, as they were applied. */
+  discountBps: { column: "discount_bps", kind: "bps", places: CUSTOMER },
+  latencyMs: { column: "latency_ms", kind: "ms", places: PAGE },
+  /** To the first byte of the reply; null if none came. */
+  firstByteMs: { column: "first_byte_ms", kind: "ms", places: CUSTOMER, nullable: true },
+  /** True if tokens were counted here because the provider did not report them. */
+  estimated: { column: "estimated", kind: "flag", places: PAGE },
+
+  // Everything below is null in records from before it was kept.
+
+  /** What the price is of: 1,000,000 tokens, a call or an image. */
+  unit: { column: "unit", kind: "unit", places: CUSTOMER, nullable: true },
+  /** µđ for one `unit`. */
+  unitPriceMicroVnd: {
+    column: "unit_price",
+    kind: "money",
+    json: "unit_price_vnd",
+    places: CUSTOMER,
+    nullable: true,
+  },
+  /** Tokens, calls or images that were billed; null if these are all that the record counts: see `tariff.ts`. */
+  quantity: { column: "quantity", kind: "tokens", places: CUSTOMER, nullable: true },
+  /** Each discount by its name; null if there was none. */
+  discounts: { column: "discounts", kind: "discounts", places: CUSTOMER, nullable: true },
+  /** Added to the discounted price; null: none. */
+  feesMicroVnd: {
+    column: "fees",
+    kind: "money",
+    json: "fees_vnd",
+    places: CUSTOMER,
+    nullable: true,
+  },
+  /** The catalogue that the price comes from. */
+  catalogueVersion: { column: "catalogue_version", kind: "text", places: APIS, nullable: true },
+  /** What the provider takes from the operator, in millionths of its currency; null if not known. */
+  operatorCostMicro: {
+    column: "operator_cost",
+    kind: "money",
+    json: "operator_cost",
+    places: OPERATOR,
+    nullable: true,
+  },
+  /** ISO 4217. */
+  operatorCurrency: { column: "operator_currency", kind: "text", places: OPERATOR, nullable: true },
+  /** µđ for one unit of that currency. */
+  operatorRateMicroVnd: {
+    column: "operator_rate",
+    kind: "money",
+    json: "operator_rate_vnd",
+    places: OPERATOR,
+    nullable: true,
+  },
+  /** The list of provider prices that the operator's cost comes from. */
+  costsVersion: { column: "costs_version", kind: "text", places: OPERATOR, nullable: true },
+} as const satisfies Readonly<Record<string, UsageField>>;
+
+type Fields = typeof usageFields;
+export type FieldName = keyof Fields;
+
+type Nullable<Field, Value> = Field extends { nullable: true } ? Value | null : Value;
+type Value<Name extends FieldName, As extends "posted" | "read" | "json"> = Nullable<
+  Fields[Name],
+  Values[Fields[Name]["kind"]][As]
+>;
+type JsonName<Field extends UsageField> = Field extends { json: infer Name extends string }
+  ? Name
+  : Field["column"];
+
+/** A record as the ledger reads it. */
+export type UsageRecord = { readonly [Name in FieldName]: Value<Name, "read"> };
+
+/** The names of what is known of a call before its wallet is charged. */
+export type PostedName = {
+  [Name in FieldName]: Fields[Name] extends { charged: true } ? never : Name;
+}[FieldName];
+
+/** The same as values. */
+export type PostedUsage = { readonly [Name in PostedName]: Value<Name, "posted"> };
+
+/** The JSON of a record in one place. */
+export type UsageJson<Where extends Place> = {
+  readonly [Name in FieldName as Where extends Fields[Name]["places"][number]
+    ? JsonName<Fields[Name]>
+    : never]: Value<Name, "json">;
+};
+
+/** A row of the table, with the name of its field. */
+export type NamedField = UsageField & { readonly name: FieldName; readonly json: string };
+
+/** All fields, in the order of the table. */
+export const usageFieldList: readonly NamedField[] = Object.entries(usageFields).map(
+  ([name, field]: [string, UsageField]) => ({
+    json: field.column,
+    ...field,
+    name: name as FieldName,
+  }),
+);
+
+/** The fields of one place, in order. */
+export function fieldsIn(place: Place): readonly NamedField[] {
+  return usageFieldList.filter(({ places }) => places.includes(place));
+}
+
+/** The select list that reads fields under their names: `input_tokens::float8 as "inputTokens", …`. */
+export function usageColumns(fields: readonly NamedField[], table: string): string {
+  return fields
+    .map(({ column, kind, name }) => {
+      // Without this the client would return a BigInt, as it does for money.
+      const cast = kind === "tokens" ? "::float8" : "";
+      return `${table}.${column}${cast} as "${name}"`;
+    })
+    .join(", ");
+}

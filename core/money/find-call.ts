@@ -1,0 +1,20 @@
+import { type FoundCall, recordOf } from "../contract/found-call.ts";
+import type { HotStore } from "../contract/hold-store.ts";
+import type { Ledger } from "../contract/ledger.ts";
+
+/** A posted call: its record, or what will be its record; undefined if neither the ledger nor this process has it. */
+export async function findCall(
+  hot: HotStore,
+  ledger: Ledger,
+  callId: string,
+): Promise<FoundCall | undefined> {
+  // In this order: an entry is in the ledger or in quarantine before it leaves the outbox.
+  const entry = hot.uncommitted(callId);
+  const record = await ledger.call(callId);
+  if (record) return { state: "recorded", record };
+  const parked = await ledger.quarantinedCall(callId);
+  if (parked) {
+    return { state: "quarantined", record: recordOf(parked.entry), reason: parked.reason };
+  }
+  return entry && { state: "pending", record: recordOf(entry) };
+}

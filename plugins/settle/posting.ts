@@ -1,0 +1,40 @@
+import { type Call, type Charge, countedUsage, type Posting } from "../../core/contract/index.ts";
+
+/** The usage record of a call, with its charge. Numbers and names only. */
+export function postingOf(call: Call, charge: Charge, nowMs: number): Posting {
+  const usage = countedUsage(call);
+  return {
+    callId: call.id,
+    accountId: call.key?.accountId ?? "",
+    keyId: call.key?.id ?? "",
+    at: call.at,
+    endpoint: call.endpoint.path,
+    model: call.model?.id ?? "",
+    mappedFrom: call.mappedFrom,
+    upstream: call.route?.upstream ?? null,
+    inputTokens: usage.inputTokens,
+    cacheReadTokens: usage.cacheReadTokens,
+    cacheWriteTokens: usage.cacheWriteTokens,
+    outputTokens: usage.outputTokens,
+    reasoningTokens: usage.reasoningTokens,
+    images: usage.images,
+    latencyMs: Math.round(nowMs - call.startedMs),
+    firstByteMs: call.firstByteAtMs === 0 ? null : Math.round(call.firstByteAtMs - call.startedMs),
+    status: call.status,
+    streamed: call.stream,
+    outcome: call.outcome ?? "complete",
+    estimated: call.estimated,
+    unit: charge.unit,
+    unitPriceMicroVnd: charge.unitPriceMicroVnd,
+    quantity: charge.quantity,
+    discountBps: charge.discountBps,
+    discounts: charge.discounts,
+    feesMicroVnd: charge.feesMicroVnd,
+    costMicroVnd: charge.costMicroVnd,
+    catalogueVersion: charge.catalogueVersion,
+    operatorCostMicro: charge.operatorCostMicro,
+    operatorCurrency: charge.operatorCurrency,
+    operatorRateMicroVnd: charge.operatorRateMicroVnd,
+    costsVersion: charge.costsVersion,
+  };
+}
