@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { packageRoot } from "../../core/contract/index.ts";
 import { hashOf } from "./asset.ts";
 
 /** A file that browsers load. */
@@ -22,9 +21,11 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Scripts as the compiler made them, styles and pictures as they were written, and the charts' library. */
 export function browserFiles(): BrowserFile[] {
   const scripts = fileURLToPath(new URL("./browser/", import.meta.url));
+  // The code runs from dist, the rest is read from the sources.
+  const others = fileURLToPath(new URL("../../../plugins/dashboard/public/", import.meta.url));
   return [
     ...filesBelow(scripts, /\.js$/),
-    ...filesBelow(join(packageRoot, "plugins/dashboard/public"), /\.(?:css|svg)$/),
+    ...filesBelow(others, /\.(?:css|svg)$/),
     ...chartFiles(),
   ].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
