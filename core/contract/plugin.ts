@@ -43,9 +43,11 @@ export interface Plugin {
   routes?(router: Router): void;
   /** What it adds to `npm run admin -- …`. */
   readonly commands?: readonly Command[];
+  /** Before the gateway listens, or when a reload adds the plugin. A rejection stops the start, or the reload. */
   start?(): Promise<void>;
   /** The gateway takes calls at this address now. */
   listening?(address: string): void | Promise<void>;
+  /** After its last call, when the gateway stops or a reload drops the plugin. A rejection is logged. */
   stop?(): Promise<void>;
 }
 

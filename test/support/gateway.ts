@@ -35,6 +35,8 @@ export interface GatewayOptions extends ConfigChanges {
   /** Lets the first start make the embedded database all by itself, which takes seconds. */
   readonly firstStart?: boolean;
   readonly env?: Readonly<Record<string, string>>;
+  /** Folder of the package to run; without it the repository. */
+  readonly root?: string;
   /** The Node to run it with; without it the one that runs the tests. */
   readonly node?: string;
 }
@@ -170,7 +172,11 @@ class GatewayProcess implements TestGateway {
     const log = openSync(this.logFile, "a");
     const child = spawn(
       this.options.node ?? process.execPath,
-      [join(packageRoot, "dist", "core", "main.js"), "--config", this.configFile],
+      [
+        join(this.options.root ?? packageRoot, "dist", "core", "main.js"),
+        "--config",
+        this.configFile,
+      ],
       {
         cwd: this.folder,
         stdio: ["ignore", log, log],

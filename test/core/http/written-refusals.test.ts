@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { admin, type Customer, createCustomer } from "../../support/admin.ts";
+import { signedUp } from "../../support/browser-session.ts";
+import { type DashboardGateway, startDashboard } from "../../support/dashboard.ts";
+import type { TestGateway } from "../../support/gateway.ts";
+import { OutsideFolder } from "../../support/outside.ts";
+import { type Answer, bodies, get, paths, post } from "../../support/requests.ts";
+
+/** Refuses everywhere, by objects that are written out and know no factory. */
+const PLUGIN = `
+import { addCustomerRoutes, addOperatorRoutes, addPublicRoutes } from "tollgate/plugin";
+const refusal = (place, more) => ({ status: 409, type: "invalid_request_error", message: "not " + place, ...more });
+const handle = (place) => async () => refusal(place, { param: "field", headers: ["x-more", "1"] });
+export default (services) => ({
+  name: "written",
+  admit: (call) => call.headers["x-stage"] === "admit" ? refusal("admit") : undefined,
+  request: (call) => {
+    if (call.headers["x-stage"] === "request") return refusal("request");
+    return call.headers["x-stage"] === "late" ? Promise.resolve(refusal("late")) : undefined;
+  },
+  routes(router) {
+    addOperatorRoutes(router, services, "/admin/v1", [
+      { method: "GET", path: "/written", handle: handle("get") },
+      { method: "POST", path: "/written", handle: handle("post") },
+    ]);
+    addCustomerRoutes(router, services, "/account/v1", [{ method: "GET", path: "/written", handle: handle("customer") }]);
+    addPublicRoutes(router, services, "/w", [{ method: "GET", path: "/public", handle: handle("public") }]);
+    for (const access of ["public", "own", "key"]) {
+      const handler = access === "own" ? () => refusal(access) : async () => refusal(access);
+      router.add({ method: "GET", path: "/w/plain/" + access, access, bodyBytesMax: 0, handler });
+      router.add({ method: "GET", path: "/v1/messages/" + access, access, bodyBytesMax: 0, handler });
+    }
+  },
+});
+`;
+
+describe("a refusal that a plugin writes out as an object", () => {
+  let folder: OutsideFolder;
+  let running: DashboardGateway;
+  let gateway: TestGateway;
+  let customer: Customer;
+  before(async () => {
+    folder = new OutsideFolder();
+    const plugin = folder.write("written.mjs", PLUGIN);
+    running = await startDashboard({ plugins: { [plugin]: true } });
+    gateway = running.gateway;
+    customer = await createCustomer(gateway, { creditVnd: 1000 });
+  });
+  after(async () => {
+    await running?.close();
+    folder?.remove();
+  });
+
+  function isRefused({ status, json, headers }: Answer, place: string, more: object = {}): void {
+    assert.equal(status, 409, JSON.stringify(json));
+    const error = { type: "invalid_request_error", message: `not ${place}`, ...more };
+    const { request_id, ...shape } = json;
+    if (request_id === undefined) {
+      assert.deepEqual(shape, { error: { param: null, code: null, ...error } });
+    } else {
+      assert.deepEqual(shape, { type: "error", error });
+      assert.equal(request_id, headers.get("x-request-id"));
+    }
+  }
+
+  for (const stage of ["admit", "request", "late"]) {
+    it(`refuses a call in ${stage}, in its protocol's shape`, async () => {
+      const headers = { "x-stage": stage };
+      isRefused(await post(gateway, paths.chat, customer, bodies.chat(), headers), stage);
+      const other = await post(gateway, paths.messages, customer, bodies.messages(), headers);
+      isRefused(other, stage);
+      assert.equal(other.json.type, "error");
+    });
+  }
+
+  it("refuses in a JSON route, whoever may enter it", async () => {
+    const answer = await get(gateway, "/w/public", undefined);
+    isRefused(answer, "public", { param: "field" });
+    assert.equal(answer.headers.get("x-more"), "1");
+    const session = await signedUp(gateway, running.mailServer);
+    const { status, body } = await session.get("/written");
+    assert.deepEqual(
+      [status, body.error.message, body.error.param],
+      [409, "not customer", "field"],
+    );
+    for (const answer of [
+      await admin(gateway, "GET", "/written"),
+      await admin(gateway, "POST", "/written", {}),
+    ]) {
+      assert.equal(answer.status, 409);
+      assert.match(JSON.stringify(answer.body), /"not (?:get|post)","param":"field"/);
+    }
+  });
+
+  it("refuses in a plain route, in the shape of the client's protocol", async () => {
+    for (const access of ["public", "own", "key"]) {
+      isRefused(await get(gateway, `/w/plain/${access}`, customer), access);
+      const messages = await get(gateway, `/v1/messages/${access}`, customer);
+      isRefused(messages, access);
+      assert.equal(messages.json.type, "error");
+    }
+  });
+});

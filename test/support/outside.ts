@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { packageRoot } from "../../core/process/root.ts";
+
+/** A folder of an operator's machine that knows nothing of the repository. */
+export class OutsideFolder {
+  readonly path = mkdtempSync(join(tmpdir(), "tollgate-outside-"));
+
+  write(name: string, text: string): string {
+    const file = join(this.path, name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+    return file;
+  }
+
+  remove(): void {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}
+
+/** The block of the README in this language that holds a text. */
+export function readmeBlock(language: string, holds: string): string {
+  const readme = readFileSync(join(packageRoot, "README.md"), "utf8");
+  const blocks = readme.matchAll(/^```(\w+)\n(.*?)^```$/gms);
+  for (const [, name, text = ""] of blocks) {
+    if (name === language && text.includes(holds)) return text;
+  }
+  assert.fail(`README.md has no ${language} with ${holds}`);
+}
+
+/** What the compiler says of a folder's tsconfig.json; empty if it is content. */
+export async function compile(folder: string): Promise<string> {
+  const manifest = createRequire(import.meta.url).resolve("typescript/package.json");
+  const tsc = join(dirname(manifest), "bin", "tsc");
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, [tsc, "-p", folder]);
+    return stdout;
+  } catch (error) {
+    if (error instanceof Error && "stdout" in error) return String(error.stdout);
+    throw error;
+  }
+}
