@@ -73,6 +73,7 @@ export {
   parseVnd,
 } from "./amount.ts";
 export { type Discount, discountBpsAt } from "./discount.ts";
+export { explainedCall, type FoundCall } from "./found-call.ts";
 export {
   affordable,
   type Charge,
@@ -86,6 +87,7 @@ export {
 } from "./tariff.ts";
 export { Usage } from "./usage.ts";
 export { fieldsIn, type UsageJson, type UsageRecord, usageColumns } from "./usage-fields.ts";
+export { usageJson } from "./usage-json.ts";
 
 // Models, and the protocols that clients and upstreams speak.
 
