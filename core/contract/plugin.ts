@@ -52,12 +52,18 @@ export interface Plugin {
 }
 
 /**
- * The way back from the upstream to the client, synchronous throughout: whoever needs time pauses the
- * upstream by `call.flow`. First `head`, then events (of an event stream) or data (of anything else), then
- * `end`, exactly once.
+ * The way back from the upstream to the client, synchronous throughout: a plugin that needs time pauses the
+ * upstream by `call.flow`, and one that writes outside of the methods of its own sink calls `call.flow.flush()`.
+ *
+ * The order is fixed: `head` once; then `event`s (of an event stream) or `data` (of anything else), never both;
+ * then `end`, once, and nothing after it. Only an `end` that is not `complete` or `refused` may come without a
+ * head. A use out of order is a bug of the plugin: it is logged with the plugin's name, does not reach the client,
+ * and the call ends with 500, or with an error in its stream, and costs nothing. A charge is made only when `end`
+ * has returned through every sink.
  */
 export interface Sink {
   head(status: number, headers: readonly string[]): void;
+  /** `event.kind` says what it means to the stream; a plugin gives its own events their kind. */
   event(event: ServerEvent): void;
   data(bytes: Uint8Array): void;
   end(outcome: Outcome): void;

@@ -52,6 +52,8 @@ export function boundDeclared(res: HttpResponse, length: number | undefined): vo
 
 /** A body that is being read. */
 export interface Reading {
+  /** Nothing of it is still to be read: it has ended, or passed the limit. */
+  readonly isOver: boolean;
   /** Keeps nothing of it from now on; its end is still told. */
   discard(): void;
 }
@@ -91,6 +93,9 @@ export function readBody(
     chunks.push(Buffer.from(chunk));
   });
   return {
+    get isOver() {
+      return over;
+    },
     discard() {
       kept = false;
       chunks = undefined;

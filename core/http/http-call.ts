@@ -6,6 +6,13 @@ import type { Endpoint } from "../contract/endpoint.ts";
 import type { CallOutcome } from "../contract/hold-store.ts";
 import type { Usage } from "../contract/usage.ts";
 import type { JsonObject } from "../process/json.ts";
+import { type CallState, STEPS, StepOutOfOrder } from "./call-state.ts";
+
+/** What core asks of a running exchange beyond what plugins may. */
+export interface CoreFlow extends Flow {
+  /** Stops the exchange and ends the call as a bug. */
+  bug(error: unknown): void;
+}
 
 /**
  * A call as core runs it: what plugins see, and what is core's own. Every field is set in the constructor, so
@@ -43,12 +50,13 @@ export class HttpCall implements Call {
 
   route: Route | undefined = undefined;
   attempts = 0;
-  flow: Flow | undefined = undefined;
+  flow: CoreFlow | undefined = undefined;
   status = 0;
   firstByteAtMs = 0;
   outcome: CallOutcome | undefined = undefined;
   gone = false;
 
+  private current: CallState = "admitting";
   /** How many plugins, in the order of the config, the call has reached: those it must close. */
   entered = 0;
   /** Its place among the open calls; -1 if it has none. */
@@ -69,11 +77,21 @@ export class HttpCall implements Call {
     this.endpoint = endpoint;
     this.headers = headers;
   }
+
+  get state(): CallState {
+    return this.current;
+  }
+
+  /** Takes the call to its next state; throws `StepOutOfOrder` if that is not one. */
+  step(to: CallState): void {
+    if (!STEPS[this.current].includes(to)) throw new StepOutOfOrder(this.current, to);
+    this.current = to;
+  }
 }
 
 /** A call that is over; `close` has run, and its numbers are final. */
 export type EndedHttpCall = HttpCall & EndedCall;
 
 export function isEnded(call: HttpCall): call is EndedHttpCall {
-  return call.outcome !== undefined;
+  return call.state === "ended";
 }

@@ -2,7 +2,7 @@ import type { HttpResponse } from "uWebSockets.js";
 import { GONE } from "../contract/call.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { completeRefusal, isRefusal, type Refusal, refuse } from "../contract/refusal.ts";
-import type { PlainHandler } from "../contract/routes/router.ts";
+import type { PlainHandler, PlainRequest } from "../contract/routes/router.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 import { Exchange } from "../upstream/exchange.ts";
 import { wires } from "../wire/index.ts";
@@ -16,7 +16,9 @@ import {
   type Reading,
   readBody,
 } from "./body.ts";
+import { isOver } from "./call-state.ts";
 import { HttpCall } from "./http-call.ts";
+import { SinkMisuse } from "./ordered-sink.ts";
 import type { OnOver } from "./pipeline.ts";
 import type { RequestHead } from "./plain.ts";
 import { Reply } from "./reply.ts";
@@ -27,17 +29,15 @@ import type { Runtime } from "./runtime.ts";
  * then the request plugins, then the exchange. Registers for the client's leaving before anything else.
  */
 export class Incoming {
+  readonly call: HttpCall;
   private readonly res: HttpResponse;
   private readonly runtime: Runtime;
-  readonly call: HttpCall;
   private readonly reply: Reply;
-  /** A plugin's promise is pending: `close` must wait for it. */
-  private waiting = false;
-  /** Set once, by whoever refuses first; answered when no plugin is at work. */
-  private refusal: Refusal | undefined = undefined;
   private reading: Reading | undefined = undefined;
-  /** A chunked body is still arriving: a refusal waits for its end, or for the limit. */
-  private sending = false;
+  /** The whole body, if it has come before admission was through. */
+  private early: Buffer | undefined = undefined;
+  /** What the call is refused with: carried out when no verdict is pending and a chunked body has ended. */
+  private refusal: Refusal | undefined = undefined;
 
   constructor(
     res: HttpResponse,
@@ -46,19 +46,13 @@ export class Incoming {
     headers: Readonly<Record<string, string>>,
     id: string,
     onOver: OnOver,
+    headOnly = false,
   ) {
     const { clock } = runtime;
     this.res = res;
     this.runtime = runtime;
     this.call = new HttpCall(id, clock.now(), clock.monotonic(), endpoint, headers);
-    this.reply = new Reply(
-      res,
-      this.call,
-      runtime.pipeline,
-      runtime.log,
-      runtime.limits.replyBytesMax,
-      onOver,
-    );
+    this.reply = new Reply(res, this.call, runtime, onOver, headOnly);
     res.onAborted(() => this.clientLeft());
   }
 
@@ -69,19 +63,22 @@ export class Incoming {
 
   /** For routes that need a key but no upstream: admission, then the route's own handler. */
   answer(head: RequestHead, bodyBytesMax: number, handler: PlainHandler): void {
-    this.reply.headOnly = head.method === "HEAD";
     this.receive(bodyBytesMax, (body) => {
       const { key } = this.call;
       if (!key) return this.notPossibleWithout("auth");
-      const kept = Buffer.from(body);
-      const handle = async () => {
-        const { id: keyId, accountId } = key;
-        const response = await handler({ ...head, body: kept, keyId, accountId });
-        if (isRefusal(response)) this.refuse(completeRefusal(response));
-        else this.reply.answer(response);
-      };
-      handle().catch((error: unknown) => this.bug(error));
+      this.call.step("dispatched");
+      const { id: keyId, accountId } = key;
+      const request = { ...head, body: Buffer.from(body), keyId, accountId };
+      this.handle(handler, request).catch((error: unknown) => this.bug(error));
     });
+  }
+
+  private async handle(handler: PlainHandler, request: PlainRequest): Promise<void> {
+    const response = await handler(request);
+    // A client that left has closed its call already.
+    if (this.call.gone) return;
+    if (isRefusal(response)) this.refuse(completeRefusal(response));
+    else this.reply.answer(response);
   }
 
   /** Reads the body while admission runs; `next` gets it when both are through, and only until it returns. */
@@ -91,30 +88,38 @@ export class Incoming {
       boundDeclared(this.res, length);
       return this.refuse(bodyTooLarge(bodyBytesMax));
     }
-    let body: Buffer | undefined;
-    let admitted = false;
-    this.sending = isChunked(this.call.headers);
     this.reading = readBody(
       this.res,
       bodyBytesMax,
-      (whole) => {
-        this.sending = false;
-        this.call.bodyBytes = whole.length;
-        if (this.call.gone) return;
-        if (this.refusal) this.refuse(this.refusal);
-        else if (admitted) next(whole);
-        // Still being admitted.
-        else body = Buffer.from(whole);
-      },
-      () => {
-        this.sending = false;
-        this.refuse(bodyTooLarge(bodyBytesMax));
-      },
+      (whole) => this.received(whole, next),
+      () => this.tooLarge(bodyBytesMax),
     );
     this.run("admit", () => {
-      admitted = true;
-      if (body) next(body);
+      this.call.step("reading");
+      if (this.early) next(this.early);
     });
+  }
+
+  private received(whole: Buffer, next: (body: Buffer) => void): void {
+    const { call } = this;
+    // A call that is closing was refused or left before its body came.
+    if (isOver(call.state)) return;
+    call.bodyBytes = whole.length;
+    try {
+      if (call.state === "admitting") this.early = Buffer.from(whole);
+      else if (this.refusal) this.refuse(this.refusal);
+      else next(whole);
+    } catch (error) {
+      this.bug(error);
+    }
+  }
+
+  private tooLarge(bodyBytesMax: number): void {
+    const { state } = this.call;
+    if (isOver(state)) return;
+    this.refusal ??= bodyTooLarge(bodyBytesMax);
+    // The verdict that is pending finds the refusal.
+    if (state !== "admitting") this.refuse(this.refusal);
   }
 
   /** Runs one stage of the pipeline, then `next`, unless the call was refused or its client left. */
@@ -122,13 +127,9 @@ export class Incoming {
     try {
       const verdict = this.runtime.pipeline[stage](this.call);
       if (!(verdict instanceof Promise)) return this.decide(verdict, next);
-      this.waiting = true;
       verdict
-        .finally(() => {
-          this.waiting = false;
-        })
-        .then((decided) => this.decide(decided, next))
-        // What follows a late verdict may fail as well, and nobody else would answer the call then.
+        .then((late) => this.decide(late, next))
+        // What follows a late verdict may fail as well, and nothing else would end the call then.
         .catch((error: unknown) => this.bug(error));
     } catch (error) {
       this.bug(error);
@@ -137,7 +138,7 @@ export class Incoming {
 
   private decide(verdict: Refusal | undefined, next: () => void): void {
     this.refusal ??= verdict && completeRefusal(verdict);
-    if (this.call.gone) this.reply.end(GONE);
+    if (this.call.gone) this.reply.leave();
     else if (this.refusal) this.refuse(this.refusal);
     else next();
   }
@@ -145,9 +146,12 @@ export class Incoming {
   private request(body: Buffer): void {
     const problem = this.parse(body);
     if (problem) return this.refuse(problem);
+    const { call } = this;
     atEndOfTurn("request", () => {
-      // Whoever has left meanwhile is closed already.
-      if (!this.call.gone) this.run("request", () => this.forward());
+      // A client may have left since.
+      if (call.state !== "reading") return;
+      call.step("requesting");
+      this.run("request", () => this.forward());
     });
   }
 
@@ -179,7 +183,11 @@ export class Incoming {
     const bug = (error: unknown) => this.bug(error);
     const exchange = new Exchange(call, sink, flush, bug, upstreams, clock, log);
     call.flow = exchange;
-    exchange.start();
+    try {
+      exchange.start();
+    } catch (error) {
+      exchange.bug(error);
+    }
   }
 
   private notPossibleWithout(plugin: string): void {
@@ -187,23 +195,41 @@ export class Incoming {
   }
 
   private clientLeft(): void {
-    this.call.gone = true;
-    if (this.call.flow) {
-      if (this.call.drainWhenGone) this.call.flow.resume();
-      else this.call.flow.cut(GONE);
-    } else if (!this.waiting) this.reply.end(GONE);
+    const { call } = this;
+    call.gone = true;
+    switch (call.state) {
+      // A plugin's verdict is pending; the call closes when it is there.
+      case "admitting":
+      case "requesting":
+        return;
+      case "reading":
+        return this.reply.leave();
+      case "dispatched":
+      case "replying":
+        if (!call.flow) this.reply.leave();
+        else if (call.drainWhenGone) call.flow.resume();
+        else call.flow.cut(GONE);
+    }
   }
 
+  /** Ends the call with 500, or cuts its stream: a plugin, or core itself, did what it must not. */
   private bug(error: unknown): void {
-    this.runtime.log.error({ err: error, call_id: this.call.id }, "a plugin failed");
-    const message = "The gateway failed to handle this call. Nothing was charged.";
-    this.refuse(refuse.failed(message));
+    const { call } = this;
+    const plugin = error instanceof SinkMisuse ? error.plugin : undefined;
+    const fields = { err: error, call_id: call.id, state: call.state, plugin };
+    this.runtime.log.error(fields, "a plugin failed");
+    // Its end is under way, with its charge; nothing else is left to do.
+    if (isOver(call.state)) return;
+    this.refuse(refuse.failed("The gateway failed to handle this call. Nothing was charged."));
   }
 
+  /** Ends the call with a refusal, at once or when its chunked body has ended. No verdict may be pending. */
   private refuse(refusal: Refusal): void {
-    this.refusal ??= refusal;
-    this.reading?.discard();
-    if (!this.waiting && !this.sending) this.reply.refuse(this.refusal);
+    const { call, reading } = this;
+    this.refusal = refusal;
+    reading?.discard();
+    if (!reading || reading.isOver || !isChunked(call.headers)) this.reply.refuse(refusal);
+    else if (call.state === "admitting") call.step("reading");
   }
 }
 

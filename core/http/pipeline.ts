@@ -1,6 +1,7 @@
 import type { AwaitableVerdict, Plugin, Sink, Verdict } from "../contract/plugin.ts";
 import type { Log } from "../process/log.ts";
 import type { EndedHttpCall, HttpCall } from "./http-call.ts";
+import { OrderedSink } from "./ordered-sink.ts";
 
 type Stage = "admit" | "request";
 
@@ -30,7 +31,12 @@ export class Pipeline {
   /** The sink that the upstream writes to; what it gets reaches `client` through every plugin. */
   wrap(call: HttpCall, client: Sink): Sink {
     let sink = client;
-    for (const plugin of this.wrapping) sink = plugin.stream?.(call, sink) ?? sink;
+    for (const plugin of this.wrapping) {
+      const ordered = new OrderedSink(plugin.name, sink, call);
+      const wrapped = plugin.stream?.(call, ordered) ?? ordered;
+      // What stays out of the way back costs nothing there.
+      if (wrapped !== ordered) sink = wrapped;
+    }
     return sink;
   }
 

@@ -122,7 +122,16 @@ export class Server {
         const head = requestHead(res, req, path, match.params, headers, id);
         const { protocol } = wireOf(path, headers);
         const endpoint = { ...KEYED_SERVES_NOTHING, path: route.path, protocol };
-        const incoming = new Incoming(res, runtime, endpoint, headers, id, this.onCallOver);
+        const headOnly = method === "HEAD";
+        const incoming = new Incoming(
+          res,
+          runtime,
+          endpoint,
+          headers,
+          id,
+          this.onCallOver,
+          headOnly,
+        );
         this.openCalls.add(incoming.call);
         return incoming.answer(head, route.bodyBytesMax, route.handler);
       }

@@ -9,12 +9,12 @@ import {
 import type { Route } from "../contract/catalogue.ts";
 import type { Sink } from "../contract/plugin.ts";
 import { kindOf, type Wire } from "../contract/protocol.ts";
-import { type RefusalType, refuse } from "../contract/refusal.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import { type ServerEvent, SseReader } from "../sse/reader.ts";
 import { wires } from "../wire/index.ts";
 import { Attempt, type AttemptListener, type Headers } from "./attempt.ts";
+import { broken, refusedUnreadably } from "./broken.ts";
 import { encodeForm } from "./form.ts";
 import { chooseRoute } from "./route.ts";
 import type { ServedCall } from "./served-call.ts";
@@ -25,12 +25,6 @@ const ATTEMPTS_MAX = 3;
 
 /** Headers of an upstream's reply that its client is to see. */
 const PASSED_HEADERS = ["content-type", "retry-after", "retry-after-ms"] as const;
-
-const REFUSED_AS: Readonly<Record<number, RefusalType>> = {
-  404: "not_found_error",
-  413: "request_too_large",
-  429: "rate_limit_error",
-};
 
 /** Statuses below 500 that another upstream may well answer differently. */
 const TRY_ELSEWHERE = new Set([401, 402, 403, 408, 429]);
@@ -45,8 +39,8 @@ const ACCOUNT_REFUSED = new Set([401, 402, 403]);
 export class Exchange implements AttemptListener, Flow {
   private readonly call: ServedCall;
   private readonly sink: Sink;
-  /** Sends to the client what the sink has gathered; called once a chunk. */
-  readonly flush: () => void;
+  /** Sends to the client what the sink has gathered, and closes the call if the sink was ended. */
+  private readonly onFlush: () => void;
   /** Ends the call whatever state its sinks are in, and says why in the log. */
   private readonly onBug: (error: unknown) => void;
   private readonly upstreams: ConnectedUpstreams;
@@ -70,7 +64,7 @@ export class Exchange implements AttemptListener, Flow {
   constructor(
     call: ServedCall,
     sink: Sink,
-    flush: () => void,
+    onFlush: () => void,
     onBug: (error: unknown) => void,
     upstreams: ConnectedUpstreams,
     clock: Clock,
@@ -78,7 +72,7 @@ export class Exchange implements AttemptListener, Flow {
   ) {
     this.call = call;
     this.sink = sink;
-    this.flush = flush;
+    this.onFlush = onFlush;
     this.onBug = onBug;
     this.upstreams = upstreams;
     this.clock = clock;
@@ -103,6 +97,7 @@ export class Exchange implements AttemptListener, Flow {
     for (const part of request.headers) headers.push(part);
     const body = this.encode(request, route, headers);
     if (body === undefined) return this.start();
+    call.step("dispatched");
     call.route = route;
     call.attempts++;
     upstream.breaker.begin();
@@ -160,6 +155,7 @@ export class Exchange implements AttemptListener, Flow {
     if (status === 200 && type?.startsWith("text/event-stream")) {
       this.reader = new SseReader();
     }
+    this.call.step("replying");
     this.sink.head(status, passed);
   }
 
@@ -210,6 +206,15 @@ export class Exchange implements AttemptListener, Flow {
     this.onBug(error);
   }
 
+  /** Called after each chunk and after the end of the sink; a plugin that writes outside of both calls it too. */
+  flush(): void {
+    try {
+      this.onFlush();
+    } catch (error) {
+      this.bug(error);
+    }
+  }
+
   pause(): void {
     this.attempt?.pause();
   }
@@ -249,8 +254,10 @@ export class Exchange implements AttemptListener, Flow {
     try {
       this.sink.end(this.call.gone && outcome.kind === "broken" ? GONE : outcome);
     } catch (error) {
-      this.bug(error);
+      return this.bug(error);
     }
+    // Only when every sink has returned, so that a plugin that fails in its `end` fails before the charge is made.
+    this.flush();
   }
 
   private nextRoute(): Route | undefined {
@@ -276,20 +283,6 @@ export class Exchange implements AttemptListener, Flow {
     );
     return broken("The upstream provider cannot be used at the moment. Nothing was charged.");
   }
-}
-
-/** Whatever stands before the provider refused with a page of its own: its status counts, its page does not. */
-function refusedUnreadably(status: number, retryAfter: string | undefined): Outcome {
-  const type = REFUSED_AS[status] ?? "invalid_request_error";
-  const message = `The upstream provider refused the call with HTTP ${status}.`;
-  const headers = retryAfter === undefined ? [] : ["retry-after", retryAfter];
-  const refusal = refuse.as(status, type, message, { headers });
-  return { kind: "broken", refusal, truncated: false, told: false };
-}
-
-function broken(message: string): Outcome & { kind: "broken" } {
-  const refusal = refuse.upstreamFailed(message);
-  return { kind: "broken", refusal, truncated: false, told: false };
 }
 
 function single(value: string | string[] | undefined): string | undefined {

@@ -6,4 +6,6 @@ export interface ServedCall extends Call {
   route: Route | undefined;
   attempts: number;
   firstByteAtMs: number;
+  /** An upstream is asked, or has replied. Throws if the call is at no place for that. */
+  step(to: "dispatched" | "replying"): void;
 }

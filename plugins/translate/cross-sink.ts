@@ -4,6 +4,7 @@ import {
   COMPLETE,
   type Outcome,
   REFUSED,
+  refuse,
   ServerEvent,
   type Sink,
 } from "../../core/contract/index.ts";
@@ -56,8 +57,9 @@ export class CrossSink implements Sink, ClientStream {
     this.wroteAtMs = clock.monotonic();
   }
 
+  /** A bug of another plugin ends a call without a word to its sinks. */
   get isOver(): boolean {
-    return this.ended;
+    return this.ended || this.call.outcome !== undefined;
   }
 
   head(status: number, headers: readonly string[]): void {
@@ -119,6 +121,7 @@ export class CrossSink implements Sink, ClientStream {
       // The gateway's own error follows, in the client's protocol, unless the upstream's was translated.
       return outcome.kind === "broken" ? { ...outcome, told: this.closed === "error" } : outcome;
     }
+    if (outcome.kind === "complete" && !this.translator) return EMPTY;
     // The translator knows whether what came is a whole answer.
     this.translator?.end("eof");
     if (this.closed === "terminal") return COMPLETE;
@@ -136,6 +139,16 @@ export class CrossSink implements Sink, ClientStream {
     this.client.data(Buffer.from(JSON.stringify(reply.body)));
   }
 }
+
+/** The upstream has promised a stream or an object, and sent nothing. */
+const EMPTY: Outcome = {
+  kind: "broken",
+  refusal: refuse.upstreamFailed(
+    "The upstream provider sent an empty answer. Nothing was charged.",
+  ),
+  truncated: false,
+  told: false,
+};
 
 /** The translator could make no whole answer of what came, and has said so. */
 const UNTRANSLATABLE: Outcome = {

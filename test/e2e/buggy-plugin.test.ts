@@ -35,11 +35,30 @@ export default () => ({
   stream(call, client) {
     const kind = call.headers["x-bug"];
     if (kind === "stream-throws" || kind === "late-stream") bug();
+    const misuse = {
+      event: () => client.event({ raw: Buffer.from("data: forged\\n\\n"), kind: "data" }),
+      data: () => client.data(Buffer.from("forged")),
+      head: () => client.head(200, []),
+      end: () => client.end({ kind: "complete" }),
+    };
+    const [use, when] = kind?.split(" ") ?? [];
+    const at = (now) => { if (when === now) misuse[use](); };
     return {
-      head(status, headers) { if (kind === "head-throws") bug(); client.head(status, headers); },
-      event(event) { if (kind === "event-throws") bug(); client.event(event); },
-      data(bytes) { if (kind === "data-throws") bug(); client.data(bytes); },
-      end(outcome) { if (kind === "end-throws" && outcome.kind === "complete") bug(); client.end(outcome); },
+      head(status, headers) {
+        if (kind === "head-throws") bug();
+        at("before-head");
+        client.head(status, headers);
+        at("after-head");
+      },
+      event(event) { if (kind === "event-throws") bug(); client.event(event); at("after-event"); },
+      data(bytes) { if (kind === "data-throws") bug(); client.data(bytes); at("after-data"); },
+      end(outcome) {
+        if (kind === "end-throws" && outcome.kind === "complete") bug();
+        client.end(outcome);
+        at("after-end");
+        if (kind === "throws-after-end") bug();
+        if (when === "later") setTimeout(() => misuse[use](), 5);
+      },
     };
   },
 });
@@ -60,6 +79,9 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** The log is gathered for a quarter of a second. */
+const logs = (line: RegExp) => until(`the log says ${line}`, () => line.test(gateway.logs));
+
 describe("a plugin with a bug", () => {
   for (const bug of [
     "admit-throws",
@@ -72,9 +94,14 @@ describe("a plugin with a bug", () => {
     "event-throws",
     "data-throws",
     "end-throws",
+    "throws-after-end",
+    ...["data before-head", "event before-head", "end before-head", "head after-head"],
+    ...["event after-data", "data after-event", "head after-data", "head after-event"],
+    ...["end after-end", "event after-end", "data after-end", "head after-end"],
   ]) {
     for (const stream of [false, true]) {
-      if (stream ? bug === "data-throws" : bug === "event-throws") continue;
+      if (bug.includes(stream ? "data-throws" : "event-throws")) continue;
+      if (bug.includes(stream ? "after-data" : "after-event")) continue;
       it(`ends its own call with an error and costs nothing: ${bug}, streamed: ${stream}`, async () => {
         const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
         const client = await RawClient.open(gateway.port);
@@ -83,12 +110,33 @@ describe("a plugin with a bug", () => {
         client.destroy();
         if (stream && status === 200) assert.match(body.toString(), /event: error/);
         else assert.equal(status, 500);
-        assert.doesNotMatch(body.toString(), /message_stop|a bug in a plugin/);
+        assert.doesNotMatch(body.toString(), /message_stop|a bug in a plugin|forged/);
         await noOpenCalls(gateway);
         assert.equal((await wallet(gateway, accountId)).held, "0");
         assert.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
+        const [use, when] = bug.split(" ");
+        if (when !== undefined) {
+          await logs(new RegExp(`plugin \\\\"buggy\\\\" called ${use} .*"plugin":"buggy"`));
+        }
       });
     }
+  }
+
+  for (const stream of [false, true]) {
+    it(`that writes when its call is over changes nothing of it, and is named: streamed: ${stream}`, async () => {
+      const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+      const client = await RawClient.open(gateway.port);
+      const headers = { "x-bug": `${stream ? "event" : "data"} later` };
+      await client.send(rawPost(PATH, key, bodyOf(PATH, {}, { stream }), headers));
+      const { status, body } = await client.response();
+      client.destroy();
+      assert.equal(status, 200);
+      assert.match(body.toString(), stream ? /message_stop/ : /"usage"/);
+      assert.doesNotMatch(body.toString(), /forged/);
+      await noOpenCalls(gateway);
+      assert.ok((await spent(gateway, accountId, CREDIT_VND)) > 0n);
+      await logs(new RegExp(`called ${stream ? "event" : "data"} .* after end.*"state":"ended"`));
+    });
   }
 
   for (const stage of ["admit", "request"]) {

@@ -58,6 +58,7 @@ describe("the pipeline", () => {
     assert.equal(pipeline.admit(call), undefined);
     assert.equal(pipeline.request(call), undefined);
     const sink = pipeline.wrap(call, clientSink(notes));
+    sink.head(200, []);
     sink.event(new ServerEvent(Buffer.from("data: x\n\n")));
     sink.end(COMPLETE);
     assert.equal(pipeline.close(call), undefined);

@@ -59,6 +59,7 @@ function open() {
     pause() {},
     resume() {},
     flush() {},
+    bug() {},
     cut(outcome) {
       seen.cuts++;
       sink.end(outcome);

@@ -44,7 +44,7 @@ function open(protocol: "messages" | "chat", clock: { ms: number }) {
   assert.ok(endpoint);
   const call = newCall(endpoint);
   let flushes = 0;
-  call.flow = { pause() {}, resume() {}, flush: () => flushes++, cut() {} };
+  call.flow = { pause() {}, resume() {}, flush: () => flushes++, cut() {}, bug() {} };
   const client = new Client(protocol);
   const request = {
     model: "m",

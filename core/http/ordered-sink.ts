@@ -1,0 +1,75 @@
+import type { Outcome } from "../contract/call.ts";
+import type { Sink } from "../contract/plugin.ts";
+import type { ServerEvent } from "../sse/reader.ts";
+import type { HttpCall } from "./http-call.ts";
+
+type Use = "head" | "event" | "data" | "end";
+
+/** A plugin has used its client's sink out of order. */
+export class SinkMisuse extends Error {
+  readonly plugin: string;
+
+  constructor(plugin: string, use: Use, after: Use | "nothing") {
+    super(`plugin "${plugin}" called ${use} of its client's sink after ${after}`);
+    this.name = "SinkMisuse";
+    this.plugin = plugin;
+  }
+}
+
+/**
+ * The sink that a plugin writes to: passes everything on, in order. The first use out of order ends the call as a
+ * bug of that plugin, and neither it nor anything after it reaches the client.
+ *
+ * It stands in front of every sink in production too. It costs a comparison an event, and without it nothing could
+ * name the plugin: the client's end sees only what came through all of them.
+ */
+export class OrderedSink implements Sink {
+  private readonly plugin: string;
+  private readonly client: Sink;
+  private readonly call: HttpCall;
+  private last: Use | "nothing" | "misuse" = "nothing";
+
+  constructor(plugin: string, client: Sink, call: HttpCall) {
+    this.plugin = plugin;
+    this.client = client;
+    this.call = call;
+  }
+
+  head(status: number, headers: readonly string[]): void {
+    if (this.last !== "nothing") return this.misused("head");
+    this.last = "head";
+    this.client.head(status, headers);
+  }
+
+  event(event: ServerEvent): void {
+    if (this.last !== "event" && this.last !== "head") return this.misused("event");
+    this.last = "event";
+    this.client.event(event);
+  }
+
+  data(bytes: Uint8Array): void {
+    if (this.last !== "data" && this.last !== "head") return this.misused("data");
+    this.last = "data";
+    this.client.data(bytes);
+  }
+
+  end(outcome: Outcome): void {
+    // Only an error of the gateway's own has a head of its own.
+    const needsHead = outcome.kind === "complete" || outcome.kind === "refused";
+    if (this.last === "end" || (needsHead && this.last === "nothing")) return this.misused("end");
+    if (this.last === "misuse") return;
+    this.last = "end";
+    this.client.end(outcome);
+  }
+
+  /** Reported, not thrown: a plugin may be called by a timer, where a throw would end the process. */
+  private misused(use: Use): void {
+    if (this.last === "misuse") return;
+    const misuse = new SinkMisuse(this.plugin, use, this.last);
+    this.last = "misuse";
+    const { flow } = this.call;
+    // Not even the exchange has begun: the plugin is in its `stream`.
+    if (!flow) throw misuse;
+    flow.bug(misuse);
+  }
+}

@@ -1,0 +1,23 @@
+import type { Outcome } from "../contract/call.ts";
+import { type RefusalType, refuse } from "../contract/refusal.ts";
+
+const REFUSED_AS: Readonly<Record<number, RefusalType>> = {
+  404: "not_found_error",
+  413: "request_too_large",
+  429: "rate_limit_error",
+};
+
+/** Whatever stands before the provider refused with a page of its own: its status counts, its page does not. */
+export function refusedUnreadably(status: number, retryAfter: string | undefined): Outcome {
+  const type = REFUSED_AS[status] ?? "invalid_request_error";
+  const message = `The upstream provider refused the call with HTTP ${status}.`;
+  const headers = retryAfter === undefined ? [] : ["retry-after", retryAfter];
+  const refusal = refuse.as(status, type, message, { headers });
+  return { kind: "broken", refusal, truncated: false, told: false };
+}
+
+/** The upstream cannot be reached, or failed after it was asked. */
+export function broken(message: string): Outcome & { kind: "broken" } {
+  const refusal = refuse.upstreamFailed(message);
+  return { kind: "broken", refusal, truncated: false, told: false };
+}

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type CallState, STEPS, StepOutOfOrder } from "../../../core/http/call-state.ts";
+import { newCall } from "../../support/call.ts";
+
+/** How a call gets to each state. */
+const WAYS: Readonly<Record<CallState, readonly CallState[]>> = {
+  admitting: [],
+  reading: ["reading"],
+  requesting: ["reading", "requesting"],
+  dispatched: ["reading", "requesting", "dispatched"],
+  replying: ["reading", "requesting", "dispatched", "replying"],
+  closing: ["closing"],
+  ended: ["closing", "ended"],
+};
+
+/** Rows: where a call stands. Columns, in the same order: where it may go. */
+const TABLE = `
+             admitting reading requesting dispatched replying closing ended
+  admitting  -         yes     -          -          -        yes     -
+  reading    -         -       yes        yes        -        yes     -
+  requesting -         -       -          yes        -        yes     -
+  dispatched -         -       -          yes        yes      yes     -
+  replying   -         -       -          -          -        yes     -
+  closing    -         -       -          -          -        -       yes
+  ended      -         -       -          -          -        -       -
+`;
+
+const [head = [], ...rows] = TABLE.trim()
+  .split("\n")
+  .map((line) => line.trim().split(/\s+/) as CallState[]);
+
+describe("the steps of a call", () => {
+  it("are those of the table, for every state", () => {
+    assert.deepEqual(head, Object.keys(STEPS));
+    assert.deepEqual(
+      rows.map(([from]) => from),
+      head,
+    );
+  });
+
+  for (const [from = "ended", ...cells] of rows) {
+    for (const [at, cell] of cells.entries()) {
+      const to = head[at] ?? "ended";
+      const isAllowed = String(cell) === "yes";
+      it(`${isAllowed ? "lead" : "do not lead"} from ${from} to ${to}`, () => {
+        const call = newCall();
+        for (const state of WAYS[from]) call.step(state);
+        assert.equal(call.state, from);
+        if (isAllowed) call.step(to);
+        else {
+          assert.throws(
+            () => call.step(to),
+            (error) =>
+              error instanceof StepOutOfOrder &&
+              error.message === `a call cannot go from "${from}" to "${to}"`,
+          );
+        }
+        assert.equal(call.state, isAllowed ? to : from);
+      });
+    }
+  }
+});

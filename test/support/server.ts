@@ -1,0 +1,121 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { loadConfig } from "../../core/config/load.ts";
+import type { CallerKey } from "../../core/contract/accounts.ts";
+import type { Call, EndedCall } from "../../core/contract/call.ts";
+import type { Config } from "../../core/contract/config.ts";
+import { endpoints } from "../../core/contract/endpoint.ts";
+import type { Plugin } from "../../core/contract/plugin.ts";
+import { Router } from "../../core/contract/routes/router.ts";
+import { Usage } from "../../core/contract/usage.ts";
+import { Pipeline } from "../../core/http/pipeline.ts";
+import { Server } from "../../core/http/server.ts";
+import { systemClock } from "../../core/process/clock.ts";
+import type { JsonObject } from "../../core/process/json.ts";
+import { ConnectedUpstreams } from "../../core/upstream/upstreams.ts";
+import { testConfig, writeConfig } from "./gateway-config.ts";
+import { recordedLog } from "./log.ts";
+
+/** The path of a call alone, in this process: the server and an upstream, with plugins of the test's own. */
+export interface BareServer {
+  readonly port: number;
+  readonly server: Server;
+  /** What an operator gets to read. */
+  readonly logged: readonly JsonObject[];
+  /** Calls that are over, in the order in which they were reported. */
+  readonly ended: readonly EndedCall[];
+  close(): Promise<void>;
+}
+
+/** The header that a test names its calls by; the upstream gets it too. */
+export const RUN = "x-run";
+
+export async function startServer(
+  plugins: readonly Plugin[],
+  upstream: RequestListener,
+): Promise<BareServer> {
+  const provider = createServer(upstream);
+  provider.listen(0, "127.0.0.1");
+  await once(provider, "listening");
+  const address = provider.address();
+  if (address === null || typeof address === "string") throw new Error("no port is free");
+  const config = await shippedConfig(address.port);
+  const { log, lines } = recordedLog();
+  const upstreams = new ConnectedUpstreams(config, systemClock);
+  const router = new Router();
+  for (const endpoint of endpoints) {
+    router.add({ method: "POST", path: endpoint.path, access: "call", endpoint });
+  }
+  const pipeline = new Pipeline([...plugins, serving(config)]);
+  const { limits } = config;
+  const ended: EndedCall[] = [];
+  const server = new Server(
+    { pipeline, router, upstreams, clock: systemClock, log, limits },
+    (call) => ended.push(call),
+  );
+  return {
+    port: await server.listen("127.0.0.1", 0, false),
+    server,
+    logged: lines,
+    ended,
+    async close() {
+      server.close();
+      await upstreams.close();
+      provider.close();
+      provider.closeAllConnections();
+    },
+  };
+}
+
+async function shippedConfig(simulatorPort: number): Promise<Config> {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
+  const file = join(folder, "gateway.yaml");
+  const around = { port: 0, data: folder, simulatorPort, adminToken: "token" };
+  writeConfig(file, testConfig({}, around));
+  const loaded = await loadConfig(file, process.env);
+  rmSync(folder, { recursive: true, force: true });
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
+  return loaded.config;
+}
+
+/** What auth, alias, translate, meter and settle set, for one model and free of charge. */
+function serving({ catalogue }: Config): Plugin {
+  const key = { id: "key", accountId: "account" } as CallerKey;
+  return {
+    name: "serving",
+    admit(call) {
+      call.key = key;
+      return undefined;
+    },
+    request(call) {
+      const model = catalogue.models.find(({ standard }) => standard === "chat");
+      const { protocol, upstreamPath } = call.endpoint;
+      call.model = model;
+      call.upstream = {
+        protocol,
+        path: upstreamPath,
+        body: { ...call.body },
+        form: undefined,
+        headers: [RUN, runOf(call)],
+        bodyFor: undefined,
+        outputLimit: undefined,
+        wantsUsage: false,
+      };
+      call.usage = new Usage();
+      const tariff = {
+        unit: "mtok",
+        microVnd: 1,
+        discountBps: 0,
+        discounts: {},
+        catalogueVersion: "",
+      } as const;
+      call.held = { tariff, baseUnits: 0, outputTokens: 0, outputTokensMax: 0 };
+      return undefined;
+    },
+  };
+}
+
+export const runOf = ({ headers }: Call): string => headers[RUN] ?? "";
