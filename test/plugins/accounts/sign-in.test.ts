@@ -33,7 +33,7 @@ describe("sessions", () => {
     const { headers, body } = await visitor().signIn(email);
     const cookie = headers.getSetCookie()[0] ?? "";
     const form =
-      /^tollgate_session=[\w-]{43}; Path=\/account; Max-Age=2592000; HttpOnly; SameSite=Strict$/;
+      /^tollgate_session=[\w-]{43}; Max-Age=2592000; Path=\/account; HttpOnly; SameSite=Strict$/;
     assert.match(cookie, form);
     assert.equal(headers.get("cache-control"), "no-store");
     assert.equal(body.csrf_token, body.account.csrf_token);
