@@ -63,9 +63,7 @@ export type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "./wallet
 // Money and usage as values.
 
 export {
-  BASIS_POINTS,
   cost,
-  discounted,
   formatVnd,
   MICRO_VND_MAX,
   MICRO_VND_PER_VND,
