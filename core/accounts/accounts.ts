@@ -18,7 +18,7 @@ import {
   setAccountStatus,
 } from "./account-rows.ts";
 import { searchAccounts } from "./account-search.ts";
-import { keysOf, latestKeysOf, setKeyLimit } from "./key-records.ts";
+import { keyNames, keysOf, latestKeysOf, setKeyLimit } from "./key-records.ts";
 import { keysSealedByOthers, resealKey, sealedKeyOf } from "./sealed-keys.ts";
 
 /** What this process knows of the keys of accounts. */
@@ -80,6 +80,11 @@ export class StoredAccounts implements Accounts {
 
   async latestKeys(accountId: string, revokedMax: number): Promise<AccountKey[]> {
     return isId(accountId) ? latestKeysOf(this.database, accountId, revokedMax) : [];
+  }
+
+  async keyNames(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const ids = [...new Set(keyIds)].filter(isId);
+    return ids.length > 0 ? keyNames(this.database, ids) : new Map();
   }
 
   async setKeyLimit(keyId: string, requestsPerMinute: number | null): Promise<boolean> {

@@ -32,6 +32,17 @@ export function latestKeysOf(
   );
 }
 
+export async function keyNames(
+  database: Database,
+  keyIds: readonly string[],
+): Promise<Map<string, string>> {
+  const keys = await database.query<{ id: string; name: string }>(
+    "select id, name from api_keys where id = any ($1::text::uuid[])",
+    [`{${keyIds.join(",")}}`],
+  );
+  return new Map(keys.map(({ id, name }) => [id, name]));
+}
+
 /** The account of the key; undefined if there is no such key. */
 export async function setKeyLimit(
   database: Database,

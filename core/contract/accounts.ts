@@ -86,6 +86,8 @@ export interface Accounts {
   keys(accountId: string): Promise<AccountKey[]>;
   /** Its active keys, then at most `revokedMax` revoked ones; each kind newest first. */
   latestKeys(accountId: string, revokedMax: number): Promise<AccountKey[]>;
+  /** The names of keys by their ids, without those that do not exist; for lists that show keys of one account. */
+  keyNames(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** In calls per minute; null: the configured default, 0: not limited. False if there is no such key. */
   setKeyLimit(keyId: string, requestsPerMinute: number | null): Promise<boolean>;
 

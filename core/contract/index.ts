@@ -57,7 +57,15 @@ export { type FetchedImage, type ImageFetcher, imageType } from "./images.ts";
 export { type CreditResult, EntryRefused, type Ledger } from "./ledger.ts";
 export type { Rate } from "./rate-limiter.ts";
 export type { CallsInFlight, Services } from "./services.ts";
-export type { KeyUsage, UsageBooks } from "./usage-books.ts";
+export type {
+  CustomerRecord,
+  KeyUsage,
+  UsageBooks,
+  UsageCursor,
+  UsageDimension,
+  UsageFilter,
+  UsageSum,
+} from "./usage-books.ts";
 export type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "./wallets.ts";
 
 // Money and usage as values.
@@ -84,8 +92,9 @@ export {
   unitPriceOf,
 } from "./tariff.ts";
 export { Usage } from "./usage.ts";
-export { fieldsIn, type UsageJson, type UsageRecord, usageColumns } from "./usage-fields.ts";
+export { fieldsIn, type UsageJson, type UsageRecord } from "./usage-fields.ts";
 export { usageJson } from "./usage-json.ts";
+export { dayOf, endOfDay, startOfDay } from "./vietnam-day.ts";
 
 // Models, and the protocols that clients and upstreams speak.
 

@@ -1,5 +1,5 @@
 import { fieldsIn, formatVnd } from "../../core/contract/index.ts";
-import type { CallRecord } from "./usage-records.ts";
+import type { CallRecord } from "./call-record.ts";
 
 /** How a file is written: what marks decimals, and so what may stand between fields. */
 export type Decimal = "point" | "comma";

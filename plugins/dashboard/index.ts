@@ -34,8 +34,8 @@ export default function dashboard(
 ): Plugin {
   return {
     name: "dashboard",
-    // The code runs from dist, the SQL is read from the sources.
-    migrations: new URL("../../../plugins/dashboard/migrations/", import.meta.url),
+
+    start: () => services.usage.prepare(),
 
     routes(router) {
       const pages = pagesHandler(settings.service_name);

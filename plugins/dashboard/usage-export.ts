@@ -1,15 +1,17 @@
 import {
   type CustomerRoute,
-  type Database,
+  dayOf,
   isRefusal,
   type Refusal,
   readQuery,
   refuse,
   type Services,
+  type UsageCursor,
+  type UsageFilter,
 } from "../../core/contract/index.ts";
+import { withKeyNames } from "./call-record.ts";
 import { csvHead, csvRow, type Decimal } from "./csv.ts";
-import { type Cursor, dayOf, exportInput, type UsageFilter } from "./usage-input.ts";
-import { callPage } from "./usage-records.ts";
+import { exportInput } from "./usage-input.ts";
 
 /** Records of one statement: some 300 KB of CSV, and few enough that the embedded database serves others too. */
 const PAGE = 1000;
@@ -18,10 +20,7 @@ const PAGE = 1000;
  * `GET /account/v1/usage.csv`: the calls that pass the filter, newest first, as a file. Read page by page, as
  * fast as the client takes them: a million records need no more memory than a thousand.
  */
-export function exportRoute(
-  { database, clock }: Services,
-  exportsPerAccountMax: number,
-): CustomerRoute {
+export function exportRoute(services: Services, exportsPerAccountMax: number): CustomerRoute {
   const open = new Map<string, number>();
 
   return {
@@ -32,7 +31,7 @@ export function exportRoute(
       if (isRefusal(input)) return input;
       if ((open.get(accountId) ?? 0) >= exportsPerAccountMax) return tooMany(exportsPerAccountMax);
       const { decimal, ...filter } = input;
-      const name = `usage-${dayOf(new Date(clock.now()))}.csv`;
+      const name = `usage-${dayOf(new Date(services.clock.now()))}.csv`;
       return {
         status: 200,
         headers: [
@@ -45,7 +44,7 @@ export function exportRoute(
           "x-content-type-options",
           "nosniff",
         ],
-        body: counted(open, accountId, rows(database, accountId, filter, decimal)),
+        body: counted(open, accountId, rows(services, accountId, filter, decimal)),
       };
     },
   };
@@ -68,16 +67,19 @@ async function* counted(
 }
 
 async function* rows(
-  database: Database,
+  services: Services,
   accountId: string,
   filter: UsageFilter,
   decimal: Decimal,
 ): AsyncGenerator<string> {
   yield csvHead(decimal);
-  let before: Cursor | undefined;
+  let before: UsageCursor | undefined;
   do {
-    const page = await callPage(database, accountId, filter, PAGE, before);
-    if (page.length > 0) yield page.map((record) => csvRow(record, decimal)).join("");
+    const page = await services.usage.page({ accountId, filter, limit: PAGE, before });
+    if (page.length > 0) {
+      const records = await withKeyNames(services, page);
+      yield records.map((record) => csvRow(record, decimal)).join("");
+    }
     before = page.length === PAGE ? page.at(-1) : undefined;
   } while (before);
 }

@@ -1,26 +1,14 @@
-import { isId, v } from "../../core/contract/index.ts";
+import {
+  endOfDay,
+  isId,
+  startOfDay,
+  type UsageCursor,
+  type UsageDimension,
+  v,
+} from "../../core/contract/index.ts";
 
-/** Vietnam has had no summer time since 1975 (UTC+7 all year), and its days are what customers see. */
-const OFFSET_MS = 7 * 3_600_000;
-const DAY_MS = 86_400_000;
 const PAGE_MAX = 200;
 const PAGE_DEFAULT = 50;
-
-/** Which calls of an account: a period that ends before `to`, and what each must be. */
-export interface UsageFilter {
-  readonly from?: Date | undefined;
-  readonly to?: Date | undefined;
-  readonly model?: string | undefined;
-  readonly key?: string | undefined;
-  /** `ok`: answered with 200; `failed`: with anything else; or one status. */
-  readonly status?: "ok" | "failed" | number | undefined;
-}
-
-/** Calls older than this one, in the order of (at, call id). */
-export interface Cursor {
-  readonly at: Date;
-  readonly callId: string;
-}
 
 const MOMENT = "a day (2026-11-21, in Vietnam) or a time (2026-11-21T08:30:00Z)";
 const DAY_FORM = /^\d{4}-\d\d-\d\d$/;
@@ -80,7 +68,7 @@ export const usagePage = v.strictObject({
   before: v.optional(
     v.pipe(
       v.string(BEFORE),
-      v.transform((text): Cursor => {
+      v.transform((text): UsageCursor => {
         const [at = "", callId = ""] = text.split(",");
         return { at: new Date(TIME_FORM.test(at) ? at : Number.NaN), callId };
       }),
@@ -89,8 +77,7 @@ export const usagePage = v.strictObject({
   ),
 });
 
-const DIMENSIONS = ["day", "model", "key"] as const;
-export type Dimension = (typeof DIMENSIONS)[number];
+const DIMENSIONS = ["day", "model", "key"] as const satisfies readonly UsageDimension[];
 const BY = `one or more of ${DIMENSIONS.join(", ")}, with commas between them`;
 
 export const summaryInput = v.strictObject({
@@ -108,18 +95,3 @@ export const exportInput = v.strictObject({
   /** `comma`: 1,5 and semicolons between the fields, as Excel expects where the comma is the decimal mark. */
   decimal: v.optional(v.picklist(["point", "comma"], "point or comma"), "point"),
 });
-
-/** The day in Vietnam of a time, as the database writes days. */
-export function dayOf(time: Date): string {
-  return new Date(time.getTime() + OFFSET_MS).toISOString().slice(0, 10);
-}
-
-/** The first moment of a day, `2026-11-21`, in Vietnam. */
-export function startOfDay(day: string): Date {
-  return new Date(Date.parse(`${day}T00:00:00Z`) - OFFSET_MS);
-}
-
-/** The first moment after it. */
-export function endOfDay(day: string): Date {
-  return new Date(startOfDay(day).getTime() + DAY_MS);
-}

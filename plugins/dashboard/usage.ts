@@ -1,18 +1,19 @@
 import {
   type CustomerRoute,
   done,
+  formatVnd,
   isId,
   isRefusal,
   readQuery,
   refuse,
   type Services,
+  type UsageSum,
 } from "../../core/contract/index.ts";
+import { recordJson, withKeyNames } from "./call-record.ts";
 import { summaryInput, usagePage } from "./usage-input.ts";
-import { callById, callPage, recordJson } from "./usage-records.ts";
-import { usageSummary } from "./usage-summary.ts";
 
 /** What a customer has called and what it cost: pages of records, sums, and single calls. */
-export function usageRoutes({ database }: Services): CustomerRoute[] {
+export function usageRoutes({ accounts, usage }: Services): CustomerRoute[] {
   return [
     {
       method: "GET",
@@ -21,7 +22,8 @@ export function usageRoutes({ database }: Services): CustomerRoute[] {
         const input = readQuery(usagePage, query);
         if (isRefusal(input)) return input;
         const { limit, before, ...filter } = input;
-        const records = await callPage(database, accountId, filter, limit, before);
+        const page = await usage.page({ accountId, filter, limit, before });
+        const records = await withKeyNames({ accounts }, page);
         const last = records.length === limit ? records.at(-1) : undefined;
         return done({
           data: records.map(recordJson),
@@ -36,7 +38,7 @@ export function usageRoutes({ database }: Services): CustomerRoute[] {
         const input = readQuery(summaryInput, query);
         if (isRefusal(input)) return input;
         const { by, ...filter } = input;
-        return done({ data: await usageSummary(database, accountId, by, filter) });
+        return done({ data: (await usage.sums(accountId, by, filter)).map(sumJson) });
       },
     },
     {
@@ -44,10 +46,23 @@ export function usageRoutes({ database }: Services): CustomerRoute[] {
       path: "/calls/:id",
       async handle({ params }, { accountId }) {
         const id = params["id"] ?? "";
-        const record = isId(id) ? await callById(database, accountId, id) : undefined;
-        if (record) return done(recordJson(record));
+        const found = isId(id) ? await usage.call(accountId, id) : undefined;
+        if (found) return done((await withKeyNames({ accounts }, [found])).map(recordJson)[0]);
         return refuse.notFound("There is no such call of yours, or it has not been recorded yet.");
       },
     },
   ];
+}
+
+/** With the dimensions that were asked for. */
+function sumJson({ day, model, key, ...sum }: UsageSum): object {
+  return {
+    ...(day !== undefined && { day }),
+    ...(model !== undefined && { model }),
+    ...(key !== undefined && { key }),
+    calls: sum.calls,
+    input_tokens: sum.inputTokens,
+    output_tokens: sum.outputTokens,
+    cost_vnd: formatVnd(sum.chargedMicroVnd),
+  };
 }

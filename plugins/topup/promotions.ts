@@ -1,9 +1,12 @@
-import { type Discount, type Ledger, MICRO_VND_PER_VND } from "../../core/contract/index.ts";
+import {
+  type Discount,
+  dayOf,
+  endOfDay,
+  type Ledger,
+  MICRO_VND_PER_VND,
+  startOfDay,
+} from "../../core/contract/index.ts";
 import type { Settings } from "./options.ts";
-
-const DAY_MS = 86_400_000;
-/** Asia/Ho_Chi_Minh is seven hours ahead of UTC all year round, and has been since 1975. */
-const OFFSET_MS = 7 * 3_600_000;
 
 /** Credits of bank transfers are named by it in the ledger, with the transfer's id after it. */
 export const TRANSFER_REFERENCE = "transfer:";
@@ -28,11 +31,12 @@ export async function standingOf(
   promotions: Settings["promotions"],
   nowMs: number,
 ): Promise<Standing> {
-  const dayEndsMs = dayEndOf(nowMs);
+  const day = dayOf(new Date(nowMs));
+  const dayEnds = endOfDay(day);
   const { totalMicroVnd, periodMicroVnd: todayMicroVnd } = await ledger.topUps({
     accountId,
-    from: new Date(dayEndsMs - DAY_MS),
-    to: new Date(dayEndsMs),
+    from: startOfDay(day),
+    to: dayEnds,
     referencePrefix: promotions.counted === "all" ? "" : TRANSFER_REFERENCE,
   });
   return {
@@ -40,7 +44,7 @@ export async function standingOf(
     todayMicroVnd,
     isLifetimeActive: isReached(promotions.lifetime, totalMicroVnd),
     isDailyActive: isReached(promotions.daily, todayMicroVnd),
-    dayEndsMs,
+    dayEndsMs: dayEnds.getTime(),
   };
 }
 
@@ -58,11 +62,6 @@ export function discountsOf(
     discounts.push({ name: "daily", bps: daily.discount_bps, untilMs: standing.dayEndsMs });
   }
   return discounts;
-}
-
-/** The first 00:00 in Ho Chi Minh City after an instant. */
-export function dayEndOf(nowMs: number): number {
-  return (Math.floor((nowMs + OFFSET_MS) / DAY_MS) + 1) * DAY_MS - OFFSET_MS;
 }
 
 function isReached(

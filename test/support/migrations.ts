@@ -5,12 +5,14 @@ import { pathToFileURL } from "node:url";
 import type { Sql } from "../../core/database/client.ts";
 import { migrate } from "../../core/database/migrate.ts";
 import { databaseOf } from "../../core/database/plugin-database.ts";
+import { usageBooksOf } from "../../core/money/ledger/usage-books.ts";
 import { packageRoot } from "../../core/process/root.ts";
 
 /** All that a gateway with every plugin runs at its first start. */
 export async function migrateAll(sql: Sql): Promise<void> {
   await migrate(sql);
   const database = databaseOf(sql);
+  await usageBooksOf(database).prepare();
   for (const plugin of pluginsWithTables()) {
     await database.migrate(plugin, pathToFileURL(migrationsOf(plugin)));
   }
@@ -21,6 +23,7 @@ export function migrationsHash(): string {
   const hash = createHash("sha256");
   const folders = [
     join(packageRoot, "core", "money", "ledger", "migrations"),
+    join(packageRoot, "core", "money", "ledger", "page-indexes"),
     ...pluginsWithTables().map((plugin) => migrationsOf(plugin)),
   ];
   for (const folder of folders) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it, test } from "node:test";
 import { discountBpsAt } from "../../../core/contract/discount.ts";
-import { dayEndOf } from "../../../plugins/topup/promotions.ts";
+import { dayOf, endOfDay } from "../../../core/contract/vietnam-day.ts";
 import { admin, createCustomer, credit } from "../../support/admin.ts";
 import { bodies, paths, post } from "../../support/requests.ts";
 import { startTestSimulator, type TestSimulator } from "../../support/simulator.ts";
@@ -10,23 +10,6 @@ import { bootTopups, type InProcess } from "./in-process.ts";
 import { as, notify, order, transfer } from "./topups.ts";
 
 const DAY_MS = 86_400_000;
-
-test("a day ends at 00:00 in Ho Chi Minh City, which is 17:00 UTC", () => {
-  for (const [now, end] of [
-    ["2026-11-21T16:59:59.999Z", "2026-11-21T17:00:00.000Z"],
-    ["2026-11-21T17:00:00.000Z", "2026-11-22T17:00:00.000Z"],
-    ["2026-11-21T00:00:00.000Z", "2026-11-21T17:00:00.000Z"],
-    ["2026-12-31T23:59:59.999Z", "2027-01-01T17:00:00.000Z"],
-    ["2028-02-28T17:00:00.000Z", "2028-02-29T17:00:00.000Z"],
-  ] as const) {
-    assert.equal(new Date(dayEndOf(Date.parse(now))).toISOString(), end, now);
-    const local = new Intl.DateTimeFormat("en-GB", {
-      timeZone: "Asia/Ho_Chi_Minh",
-      timeStyle: "medium",
-    }).format(dayEndOf(Date.parse(now)));
-    assert.equal(local, "00:00:00");
-  }
-});
 
 test("discounts add up while they last, to 100% at most", () => {
   const earned = [
@@ -69,7 +52,7 @@ describe("promotions", () => {
   /** The end of the day on which the database counts what is credited now. */
   async function today(): Promise<number> {
     const [row] = await gateway.gateway.services.database.query<{ now: Date }>("select now()");
-    return dayEndOf(row?.now.getTime() ?? 0);
+    return endOfDay(dayOf(row?.now ?? new Date(0))).getTime();
   }
 
   it("give 1% on a day with 100,000 đ, until its midnight and for a key that is known", async () => {

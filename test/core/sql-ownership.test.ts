@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, sep } from "node:path";
+import { describe, it } from "node:test";
+import { packageRoot } from "../../core/process/root.ts";
+
+/** Statements of SQL that a file holds, without comments. */
+interface SqlText {
+  readonly file: string;
+  readonly text: string;
+}
+
+const CORE_MIGRATIONS = "core/money/ledger/migrations/";
+const FOREIGN_KEY = /\breferences\s+accounts\b(?:\s*\(\s*id\s*\))?/gi;
+/** Words that only SQL has beside each other; a path or a sentence that says "accounts" is not meant. */
+const SQL =
+  /\b(?:select\b[\s\S]*\bfrom|select\s+[a-z_]+\(|insert\s+into|update\s+\w+(?:\s+\w+)?\s+set|delete\s+from|truncate\s|lock\s+table|(?:alter|create|drop)\s+(?:table|index|view|trigger)|(?:from|join|where)\s+\w+)\b/i;
+
+/**
+ * Applied before core had functions for them. An applied migration cannot change; a later one of the same plugin has
+ * replaced what named core's tables. Nothing is ever added here.
+ */
+const APPLIED = new Set([
+  "plugins/accounts/migrations/0001-customers.sql",
+  "plugins/topup/migrations/0001-topup.sql",
+]);
+
+/** What each room's statements may name of the others' tables, and why. */
+const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  // Besides its own: an account and its wallet are made by one statement, and a key is read with its wallet's credits.
+  "core/accounts/": ["accounts", "api_keys", "operator_actions", "wallets"],
+  "core/money/": ["wallets", "ledger_entries", "usage_records", "usage_daily", "quarantine"],
+};
+
+const tables = tablesOf(sqlFiles(CORE_MIGRATIONS));
+
+describe("SQL", () => {
+  it("is found, and core's tables are", () => {
+    for (const table of ["accounts", "api_keys", "wallets", "ledger_entries", "usage_daily"]) {
+      assert.ok(tables.includes(table), table);
+    }
+    assert.ok(sqlFiles("plugins/").length > 3);
+    assert.ok(literalsOf("plugins/").length > 20);
+    for (const [text, expected] of [
+      ["select 1 from account_sessions s join accounts a on true", ["accounts"]],
+      ["select 1 from own o, wallets", ["wallets"]],
+      ['update "api_keys" set name = 1', ["api_keys"]],
+      ["create index more on usage_records (at)", ["usage_records"]],
+      ["account_id uuid references accounts (id), wallets bigint", []],
+      ["call_id uuid references usage_records (call_id)", ["usage_records"]],
+    ] as const) {
+      assert.deepEqual(named({ file: "planted.ts", text }, tables), expected, text);
+    }
+  });
+
+  it("of plugins names no table of core, but for foreign keys to accounts", () => {
+    const statements = [...sqlFiles("plugins/"), ...literalsOf("plugins/")];
+    const wrong = statements
+      .filter(({ file }) => !APPLIED.has(file))
+      .flatMap((statement) =>
+        named(statement, tables).map((table) => `${statement.file}: ${table}`),
+      );
+    assert.deepEqual([...new Set(wrong)], []);
+  });
+
+  it("of what a plugin's applied migration left behind names no table of core", () => {
+    for (const file of APPLIED) {
+      const folder = file.slice(0, file.lastIndexOf("/") + 1);
+      const later = sqlFiles(folder).filter((one) => one.file > file);
+      const [applied] = sqlFiles(folder).filter((one) => one.file === file);
+      const made = functionsIn(applied?.text ?? "").filter(({ body }) => {
+        return named({ file, text: body }, tables).length > 0;
+      });
+      assert.ok(made.length > 0, file);
+      const replaced = later.flatMap(({ text }) => functionsIn(text).map(({ name }) => name));
+      assert.deepEqual(
+        made.filter(({ name }) => !replaced.includes(name)).map(({ name }) => name),
+        [],
+      );
+    }
+  });
+
+  for (const [room, own] of Object.entries(OWNERS)) {
+    it(`of ${room} names its own tables`, () => {
+      const others = tables.filter((table) => !own.includes(table));
+      const wrong = literalsOf(room).flatMap((statement) =>
+        named(statement, others).map((table) => `${statement.file}: ${table}`),
+      );
+      assert.deepEqual([...new Set(wrong)], []);
+    });
+  }
+
+  it("on core's tables stands in these rooms only", () => {
+    const elsewhere = literalsOf("core/").filter(
+      ({ file }) => !Object.keys(OWNERS).some((room) => file.startsWith(room)),
+    );
+    const wrong = elsewhere.flatMap((statement) =>
+      named(statement, tables).map((table) => `${statement.file}: ${table}`),
+    );
+    assert.deepEqual([...new Set(wrong)], []);
+  });
+});
+
+function filesIn(folder: string, end: string): SqlText[] {
+  return readdirSync(join(packageRoot, folder), { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(end))
+    .map((file) => ({
+      file: `${folder}${file.split(sep).join("/")}`,
+      text: readFileSync(join(packageRoot, folder, file), "utf8"),
+    }));
+}
+
+function sqlFiles(folder: string): SqlText[] {
+  return filesIn(folder, ".sql").map(({ file, text }) => ({
+    file,
+    text: text.replace(/--[^\n]*/g, ""),
+  }));
+}
+
+/**
+ * The strings and templates of TypeScript that look like SQL, and, since a template may hold others, every word of the
+ * file that follows one by which SQL names a table.
+ */
+function literalsOf(folder: string): SqlText[] {
+  return filesIn(folder, ".ts").flatMap(({ file, text }) => {
+    const code = text.replace(/\/\*[\s\S]*?\*\/|(?<=^|[\s;,{(])\/\/[^\n]*/g, "");
+    const literals = code.match(/"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g) ?? [];
+    const phrases = code.match(
+      /\b(?:from|join|into|update|truncate|table|only)\s+"?\w+"?(?!["\w])/gi,
+    );
+    return [...literals.filter((literal) => SQL.test(literal)), ...(phrases ?? [])].map(
+      (found) => ({
+        file,
+        text: found,
+      }),
+    );
+  });
+}
+
+/** The tables, in the order of `all`, that a statement names as tables: a column may have the same name. */
+function named({ text }: SqlText, all: readonly string[]): string[] {
+  const statement = text.replace(FOREIGN_KEY, "");
+  const before =
+    '\\b(?:(?:from|join|into|update|table|truncate|only|on|references|lock)\\s+|from\\s+(?:[\\w"]+(?:\\s+\\w+)*\\s*,\\s*)+)';
+  return all.filter((table) =>
+    new RegExp(`${before}(?:public\\.)?"?${table}"?(?![\\w/-])`, "i").test(statement),
+  );
+}
+
+function tablesOf(migrations: readonly SqlText[]): string[] {
+  return migrations.flatMap(({ text }) =>
+    Array.from(text.matchAll(/\bcreate\s+table\s+(?:if\s+not\s+exists\s+)?(\w+)/gi), ([, name]) =>
+      String(name),
+    ).filter((name) => name !== "if"),
+  );
+}
+
+function functionsIn(text: string): { readonly name: string; readonly body: string }[] {
+  const made = /create\s+(?:or\s+replace\s+)?function\s+(\w+)[\s\S]*?\$\$([\s\S]*?)\$\$/gi;
+  return Array.from(text.matchAll(made), ([, name, body]) => ({
+    name: String(name),
+    body: String(body),
+  }));
+}
