@@ -84,7 +84,7 @@ export type Charge = Pick<
 >;
 
 /** What a call that has ended is charged by. */
-export type ChargedCall = Pick<Call, "status" | "delivered" | "outcome" | "usage">;
+type ChargedCall = Pick<Call, "status" | "delivered" | "outcome" | "usage">;
 
 /**
  * What a call that was sent upstream costs.

@@ -34,28 +34,11 @@ interface Values {
   discounts: { posted: Discounts; read: Discounts; json: Discounts };
 }
 
+/** Each has one type of column in Postgres, which the test of the ledger compares with the table. */
 export type FieldKind = keyof Values;
 
-/** What a column of each kind is in Postgres, by the name that `information_schema` has for it. */
-export const sqlTypes: Readonly<Record<FieldKind, string>> = {
-  id: "uuid",
-  time: "timestamp with time zone",
-  text: "text",
-  sent: "text",
-  outcome: "text",
-  unit: "text",
-  tokens: "bigint",
-  count: "integer",
-  bps: "integer",
-  ms: "double precision",
-  status: "smallint",
-  flag: "boolean",
-  money: "bigint",
-  discounts: "json",
-};
-
 /** `admin`: the operator's API. `api`: the customer's. `csv`: the export. `page`: what the dashboard's pages read. */
-export type Place = "admin" | "api" | "csv" | "page";
+type Place = "admin" | "api" | "csv" | "page";
 
 interface UsageField {
   /** Its column in `usage_records`, and its name in an outbox entry. */
@@ -76,7 +59,7 @@ const CUSTOMER = ["admin", "api", "csv"] as const;
 const PAGE = ["admin", "api", "csv", "page"] as const;
 
 /** In the order of the CSV columns; new fields go to the end. */
-export const usageFields = {
+const usageFields = {
   callId: { column: "call_id", kind: "id", places: PAGE },
   /** Start of the call. */
   at: { column: "at", kind: "time", places: PAGE },
@@ -174,7 +157,7 @@ export const usageFields = {
 } as const satisfies Readonly<Record<string, UsageField>>;
 
 type Fields = typeof usageFields;
-export type FieldName = keyof Fields;
+type FieldName = keyof Fields;
 
 type Nullable<Field, Value> = Field extends { nullable: true } ? Value | null : Value;
 type Value<Name extends FieldName, As extends "posted" | "read" | "json"> = Nullable<
@@ -189,7 +172,7 @@ type JsonName<Field extends UsageField> = Field extends { json: infer Name exten
 export type UsageRecord = { readonly [Name in FieldName]: Value<Name, "read"> };
 
 /** The names of what is known of a call before its wallet is charged. */
-export type PostedName = {
+type PostedName = {
   [Name in FieldName]: Fields[Name] extends { charged: true } ? never : Name;
 }[FieldName];
 

@@ -9,7 +9,7 @@ import type { JsonObject } from "../process/json.ts";
 import { type CallState, STEPS, StepOutOfOrder } from "./call-state.ts";
 
 /** What core asks of a running exchange beyond what plugins may. */
-export interface CoreFlow extends Flow {
+interface CoreFlow extends Flow {
   /** Stops the exchange and ends the call as a bug. */
   bug(error: unknown): void;
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { sqlTypes, usageFieldList } from "../../../../core/contract/usage-fields.ts";
+import { type FieldKind, usageFieldList } from "../../../../core/contract/usage-fields.ts";
 import { BY_ID } from "../../../../core/money/ledger/usage.ts";
 import { newId } from "../../../../core/process/id.ts";
 import { packageRoot } from "../../../../core/process/root.ts";
@@ -10,6 +10,24 @@ import type { LedgerUnderTest } from "./conformance.ts";
 import { AT, charge, fundedAccount } from "./fixtures.ts";
 
 const MONTH_MS = 31 * 86_400_000;
+
+/** What a column of each kind is in Postgres, by the name that `information_schema` has for it. */
+const sqlTypes: Readonly<Record<FieldKind, string>> = {
+  id: "uuid",
+  time: "timestamp with time zone",
+  text: "text",
+  sent: "text",
+  outcome: "text",
+  unit: "text",
+  tokens: "bigint",
+  count: "integer",
+  bps: "integer",
+  ms: "double precision",
+  status: "smallint",
+  flag: "boolean",
+  money: "bigint",
+  discounts: "json",
+};
 
 export function usageTests(get: () => LedgerUnderTest): void {
   test("a record comes back as it was posted", async () => {
