@@ -1,5 +1,5 @@
 import { openAccounts } from "../accounts/index.ts";
-import type { Config } from "../contract/config.ts";
+import type { GatewayConfig } from "../config/load.ts";
 import { noCustomers } from "../contract/customers.ts";
 import { endpoints } from "../contract/endpoint.ts";
 import { closedGates } from "../contract/guards.ts";
@@ -46,14 +46,14 @@ export interface Gateway {
   /** Every route, for tests that walk them. */
   readonly router: Router;
   /** Serves new calls by another config. What is bound to the process (address, stores) stays as it is. */
-  reload(config: Config): Promise<void>;
+  reload(config: GatewayConfig): Promise<void>;
   /** Lets open calls finish, settles them, and stops. */
   stop(): Promise<void>;
 }
 
 /** Starts everything that a config names: stores first, then plugins, then the listener. */
 export async function boot(
-  first: Config,
+  first: GatewayConfig,
   log: LineLog,
   clock: Clock = systemClock,
 ): Promise<Gateway> {
@@ -180,7 +180,7 @@ export async function boot(
 
 /** Makes and starts the plugins of a config; those whose options have not changed go on as they are. */
 async function startPlugins(
-  config: Config,
+  config: GatewayConfig,
   services: Services,
   database: PluginDatabase,
   before: readonly Running[],

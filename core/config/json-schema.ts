@@ -2,16 +2,18 @@ import { readdir } from "node:fs/promises";
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type * as v from "valibot";
 import { isObject, type JsonObject } from "../process/json.ts";
+import { upstreamKinds } from "../upstream/kinds/index.ts";
 import { catalogueFile } from "./catalogue-file.ts";
 import { BUILT_IN, importBuiltIn } from "./plugins.ts";
 import { gatewayFile } from "./schema.ts";
+import { upstreamsForEditors } from "./upstream-schema.ts";
 
 /**
  * The JSON schema that editors check and complete the YAML files by, from the definitions that the gateway
  * itself checks them by. One file serves both: what has `models` is a catalogue.
  */
 export async function configJsonSchema(): Promise<JsonObject> {
-  const gateway = convert(gatewayFile, "throw");
+  const gateway = convert(gatewayFile(upstreamsForEditors(upstreamKinds)), "throw");
   const properties = gateway["properties"];
   if (isObject(properties) && isObject(properties["plugins"])) {
     properties["plugins"]["items"] = await pluginItems();

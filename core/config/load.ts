@@ -1,26 +1,30 @@
 import { dirname, isAbsolute, join } from "node:path";
+import type * as v from "valibot";
 import type { Catalogue } from "../contract/catalogue.ts";
 import type { Config, LoadedPlugin } from "../contract/config.ts";
 import { arrayOf, objectOf } from "../process/json.ts";
+import { type UpstreamKinds, upstreamKinds } from "../upstream/kinds/index.ts";
+import type { LoadedUpstream } from "../upstream/kinds/kind.ts";
 import { readCatalogue, type UpstreamProtocols } from "./catalogue-review.ts";
 import type { Environment } from "./environment.ts";
 import { type ImportPlugin, loadPlugins } from "./plugins.ts";
 import { type Problem, Problems } from "./problem.ts";
-import {
-  catalogue as catalogueKey,
-  type GatewayFile,
-  gatewayFile,
-  protocols as protocolsKey,
-} from "./schema.ts";
+import { catalogue as catalogueKey, gatewayFile } from "./schema.ts";
 import { reviewSettings } from "./settings-review.ts";
+import { protocolsWritten, upstreamsSchema } from "./upstream-schema.ts";
 import { attempt, validate } from "./validate.ts";
 import { readYaml, type Source } from "./yaml.ts";
 
 export type { Environment } from "./environment.ts";
 export { formatProblems } from "./problem.ts";
 
+/** The config as the gateway starts with it. Plugins see its `Config`, which has no keys of providers. */
+export interface GatewayConfig extends Config {
+  readonly upstreams: Readonly<Record<string, LoadedUpstream>>;
+}
+
 type LoadedConfig =
-  | { readonly ok: true; readonly config: Config }
+  | { readonly ok: true; readonly config: GatewayConfig }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
@@ -30,17 +34,26 @@ type LoadedConfig =
 export async function loadConfig(
   file: string,
   environment: Environment,
-  { importPlugin }: { importPlugin?: ImportPlugin } = {},
+  {
+    importPlugin,
+    kinds = upstreamKinds,
+  }: { importPlugin?: ImportPlugin; kinds?: UpstreamKinds } = {},
 ): Promise<LoadedConfig> {
   const problems = new Problems();
   const source = await readYaml(file, environment, problems);
   if (!source) return { ok: false, problems: problems.list() };
 
-  const settings = validate(gatewayFile, source.value, source, [], problems);
+  const settings = validate(
+    gatewayFile(upstreamsSchema(kinds)),
+    source.value,
+    source,
+    [],
+    problems,
+  );
   const written = objectOf(source.value) ?? {};
   reviewSettings(written, source, problems);
   const plugins = await loadPlugins(arrayOf(written["plugins"]), source, problems, importPlugin);
-  const catalogue = await loadCatalogue(written, source, environment, problems);
+  const catalogue = await loadCatalogue(written, kinds, source, environment, problems);
 
   if (problems.found || !settings || !catalogue) return { ok: false, problems: problems.list() };
   return { ok: true, config: toConfig(settings, catalogue, plugins) };
@@ -48,6 +61,7 @@ export async function loadConfig(
 
 async function loadCatalogue(
   written: Readonly<Record<string, unknown>>,
+  kinds: UpstreamKinds,
   source: Source,
   environment: Environment,
   problems: Problems,
@@ -56,23 +70,26 @@ async function loadCatalogue(
   if (path === undefined) return undefined;
   const file = isAbsolute(path) ? path : join(dirname(source.file), path);
   const catalogue = await readYaml(file, environment, problems);
-  return catalogue && readCatalogue(catalogue, protocolsByUpstream(written), problems);
+  return catalogue && readCatalogue(catalogue, protocolsByUpstream(written, kinds), problems);
 }
 
-function protocolsByUpstream(written: Readonly<Record<string, unknown>>): UpstreamProtocols {
-  return new Map(
-    Object.entries(objectOf(written["upstreams"]) ?? {}).map(([name, upstream]) => {
-      const protocols = attempt(protocolsKey, objectOf(upstream)?.["protocols"]);
-      return [name, protocols && new Set(Object.keys(protocols))];
-    }),
-  );
+function protocolsByUpstream(
+  written: Readonly<Record<string, unknown>>,
+  kinds: UpstreamKinds,
+): UpstreamProtocols {
+  const upstreams = Object.entries(objectOf(written["upstreams"]) ?? {});
+  return new Map(upstreams.map(([name, upstream]) => [name, protocolsWritten(upstream, kinds)]));
 }
+
+type GatewayFile = v.InferOutput<
+  ReturnType<typeof gatewayFile<ReturnType<typeof upstreamsSchema>>>
+>;
 
 function toConfig(
   settings: GatewayFile,
   catalogue: Catalogue,
   plugins: readonly LoadedPlugin[],
-): Config {
+): GatewayConfig {
   const { listen, admin, stores, limits, log, headers, upstreams } = settings;
   return {
     listen,

@@ -3,7 +3,6 @@ import {
   described,
   mapping,
   matching,
-  named,
   oneOf,
   refusingLists,
   some,
@@ -11,7 +10,6 @@ import {
   url,
   whole,
 } from "../contract/options.ts";
-import { profile } from "../contract/profile.ts";
 
 /** The config file as it is written. Descriptions end up in the JSON schema, for editors. */
 
@@ -137,57 +135,6 @@ const headers = v.optional(
   {},
 );
 
-const address = url(["http", "https"], "an http:// or https:// URL without a query");
-const slashless = v.pipe(
-  address,
-  v.transform((base) => base.replace(/\/+$/, "")),
-);
-
-/** Base addresses by protocol, as the clients of each take them: Messages without `/v1`, others with. */
-export const protocols = v.pipe(
-  mapping({
-    messages: v.exactOptional(slashless),
-    chat: v.exactOptional(slashless),
-    responses: v.exactOptional(slashless),
-    images: v.exactOptional(slashless),
-    speech: v.exactOptional(slashless),
-  }),
-  v.check((given) => Object.keys(given).length > 0, "at least one protocol"),
-);
-
-const upstreamProfile = refusingLists(profile);
-
-const upstream = mapping({
-  protocols: described(protocols, "Base address by protocol; only these protocols are used."),
-  keys: described(
-    some(matching(/^[\x21-\x7e]+$/, "a key without spaces"), "a list of at least one key"),
-    "Keys of the provider, used in turn.",
-  ),
-  profile: v.optional(described(upstreamProfile, "What the provider's dialect can do."), {}),
-  headers: v.optional(
-    described(
-      named(
-        matching(/^[\t\x20-\x7e]*$/, "printable text on one line"),
-        /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/,
-        "a header name",
-        "a mapping by header name",
-      ),
-      "Extra headers for every request.",
-    ),
-    {},
-  ),
-  connections: v.optional(
-    described(whole(1, 1_000_000), "Most connections at a time. Default: limits.calls_max."),
-  ),
-});
-
-const upstreams = named(
-  upstream,
-  /^[A-Za-z][A-Za-z0-9_-]*$/,
-  "a name of letters, digits, - and _",
-  "a mapping by upstream name",
-);
-
 export const catalogue = described(
   text("the path of a catalogue file"),
   "The catalogue file, relative to this file.",
@@ -214,16 +161,17 @@ const plugins = described(
   "In the order in which they see a call. A name, a path that begins with . or /, or a package.",
 );
 
-export const gatewayFile = mapping({
-  listen,
-  admin,
-  stores,
-  limits,
-  log,
-  headers,
-  upstreams,
-  catalogue,
-  plugins,
-});
-
-export type GatewayFile = v.InferOutput<typeof gatewayFile>;
+/** The whole file; `upstreams` is made of the kinds of upstream that there are. */
+export function gatewayFile<const T extends v.GenericSchema>(upstreams: T) {
+  return mapping({
+    listen,
+    admin,
+    stores,
+    limits,
+    log,
+    headers,
+    upstreams,
+    catalogue,
+    plugins,
+  });
+}

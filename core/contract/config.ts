@@ -38,13 +38,11 @@ export interface Limits {
   readonly drainMs: number;
 }
 
+/** An upstream of the config, without what only its kind needs to know: addresses, keys, headers. */
 export interface UpstreamConfig {
-  /** Base addresses without a slash at the end. */
-  readonly protocols: Readonly<Partial<Record<Protocol, string>>>;
-  /** One or more. */
-  readonly keys: readonly string[];
+  readonly kind: string;
+  readonly protocols: ReadonlySet<Protocol>;
   readonly profile: Profile;
-  readonly headers: Readonly<Record<string, string>>;
   /** Most connections at a time. */
   readonly connections: number;
 }

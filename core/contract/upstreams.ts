@@ -1,3 +1,4 @@
+import type { JsonObject } from "../process/json.ts";
 import type { UpstreamConfig } from "./config.ts";
 import type { Protocol } from "./protocol.ts";
 
@@ -14,6 +15,8 @@ export interface Upstream {
   readonly breaker: BreakerState;
   /** True if it takes calls of the protocol. */
   speaks(protocol: Protocol): boolean;
+  /** What its kind shows to operators: addresses, the number of keys. No secrets. */
+  describe(): JsonObject;
 }
 
 /** What a circuit breaker knows of its upstream, as seen by this process. */

@@ -1,6 +1,7 @@
 import type { Dispatcher } from "undici";
 import { errorOf } from "../process/thrown.ts";
 import { atEndOfTurn } from "../process/turn.ts";
+import type { OutgoingRequest } from "./kinds/kind.ts";
 import type { HttpUpstream } from "./upstreams.ts";
 
 /** What an exchange hears of the attempt that is under way. */
@@ -31,14 +32,26 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.listener = listener;
   }
 
-  send(origin: string, path: string, headers: string[], body: string | Buffer): void {
+  /** Sends the request with its credentials, which go first. */
+  send({ origin, path, headers, body }: OutgoingRequest, credentials: string[]): void {
+    for (const part of headers) credentials.push(part);
     try {
-      const request = { origin, path, method: "POST", headers, body } as const;
+      const request = { origin, path, method: "POST", headers: credentials, body } as const;
       this.upstream.dispatcher.dispatch(request, this);
     } catch (error) {
       // undici throws on what it cannot send at all: a header with a line break, a closed pool.
-      this.onResponseError(undefined, errorOf(error));
+      this.fail(errorOf(error));
     }
+  }
+
+  /** The attempt has failed before anything was sent. */
+  fail(error: Error): void {
+    this.onResponseError(undefined, error);
+  }
+
+  /** True once the exchange needs no more of it. */
+  get isLeft(): boolean {
+    return this.left;
   }
 
   /** Stops reading; the upstream is held back by TCP. */

@@ -1,40 +1,26 @@
-import {
-  COMPLETE,
-  type Flow,
-  GONE,
-  type Outcome,
-  REFUSED,
-  type UpstreamRequest,
-} from "../contract/call.ts";
-import type { Route } from "../contract/catalogue.ts";
+import { COMPLETE, type Flow, GONE, type Outcome, REFUSED } from "../contract/call.ts";
 import type { Sink } from "../contract/plugin.ts";
 import { kindOf, type Wire } from "../contract/protocol.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import { type ServerEvent, SseReader } from "../sse/reader.ts";
 import { wires } from "../wire/index.ts";
-import { Attempt, type AttemptListener, type Headers } from "./attempt.ts";
+import type { Attempt, AttemptListener, Headers } from "./attempt.ts";
 import { broken, refusedUnreadably } from "./broken.ts";
-import { encodeForm } from "./form.ts";
-import { chooseRoute } from "./route.ts";
+import { Dispatch } from "./dispatch.ts";
+import type { ReplyDecoder } from "./kinds/kind.ts";
 import type { ServedCall } from "./served-call.ts";
 import type { ConnectedUpstreams } from "./upstreams.ts";
 
-/** One call is tried at most this often, over all its routes. */
-const ATTEMPTS_MAX = 3;
+const EVENT_TOO_LARGE = "The upstream sent an event larger than this gateway takes.";
+const UNREADABLE = "The upstream sent a stream that this gateway cannot read.";
 
-/** Headers of an upstream's reply that its client is to see. */
-const PASSED_HEADERS = ["content-type", "retry-after", "retry-after-ms"] as const;
-
-/** Statuses below 500 that another upstream may well answer differently. */
-const TRY_ELSEWHERE = new Set([401, 402, 403, 408, 429]);
-
-/** Statuses by which an upstream refuses the gateway's own account: none of the client's business. */
-const ACCOUNT_REFUSED = new Set([401, 402, 403]);
+/** Headers of an upstream's reply that its client is to see, beside the content type. */
+const PASSED_HEADERS = ["retry-after", "retry-after-ms"] as const;
 
 /**
- * Sends a call upstream and brings its reply back into a sink. Before the first byte of a reply a failed
- * attempt moves on to the next route; after it, the reply ends with an error.
+ * Brings the reply of a call back into a sink. Before the first byte of a reply a failed attempt moves on to
+ * the next route; after it, the reply ends with an error.
  */
 export class Exchange implements AttemptListener, Flow {
   private readonly call: ServedCall;
@@ -43,17 +29,14 @@ export class Exchange implements AttemptListener, Flow {
   private readonly onFlush: () => void;
   /** Ends the call whatever state its sinks are in, and says why in the log. */
   private readonly onBug: (error: unknown) => void;
-  private readonly upstreams: ConnectedUpstreams;
   private readonly clock: Clock;
   private readonly log: Log;
   private readonly wire: Wire;
   private readonly onEvent: (event: ServerEvent) => void;
 
-  private readonly tried: Route[] = [];
-  private attempt: Attempt | undefined = undefined;
+  private readonly dispatch: Dispatch;
   private status = 0;
-  private resent = false;
-  private reader: SseReader | undefined = undefined;
+  private reader: ReplyDecoder | undefined = undefined;
   /** The upstream's own error event has gone through. */
   private told = false;
   private over = false;
@@ -74,87 +57,56 @@ export class Exchange implements AttemptListener, Flow {
     this.sink = sink;
     this.onFlush = onFlush;
     this.onBug = onBug;
-    this.upstreams = upstreams;
     this.clock = clock;
     this.log = log;
     this.wire = wires[call.upstream?.protocol ?? call.endpoint.protocol];
+    this.dispatch = new Dispatch(call, this.wire, upstreams, clock, log, this);
     this.onEvent = (event) => this.readEvent(event);
   }
 
-  /** Asks the best route that is left; ends the call where there is none. */
+  /** Sends the call along the best route that is left; ends it if there is none. */
   start(): void {
-    const { call } = this;
-    const request = call.upstream;
-    const route = this.nextRoute();
-    const upstream = route && this.upstreams.get(route.upstream);
-    const base = request && upstream?.base(request.protocol);
-    if (!request || !route || !upstream || !base) {
-      const message = "The model's upstream provider cannot be reached. Nothing was charged.";
-      return this.finish(broken(message));
-    }
-    this.tried.push(route);
-    const headers = upstream.headers(request.protocol);
-    for (const part of request.headers) headers.push(part);
-    const body = this.encode(request, route, headers);
-    if (body === undefined) return this.start();
-    call.step("dispatched");
-    call.route = route;
-    call.attempts++;
-    upstream.breaker.begin();
-    this.attempt = new Attempt(upstream, this);
-    this.attempt.send(base.origin, base.prefix + request.path, headers, body);
+    if (this.dispatch.prepare()) return this.dispatch.send();
+    this.finish(broken("The model's upstream provider cannot be reached. Nothing was charged."));
   }
 
-  /** The body as it goes out, with its content type added to the headers. */
-  private encode(
-    request: UpstreamRequest,
-    route: Route,
-    headers: string[],
-  ): string | Buffer | undefined {
-    if (request.form) {
-      const form = encodeForm(request.form, { model: route.model });
-      headers.push("content-type", form.contentType);
-      return form.body;
-    }
-    const json = request.bodyFor ? request.bodyFor(route) : request.body;
-    if (json === undefined) return undefined;
-    json["model"] = route.model;
-    if (request.outputLimit !== undefined) this.wire.limitOutput(json, request.outputLimit);
-    if (request.wantsUsage) this.wire.askForUsage(json);
-    headers.push("content-type", "application/json");
-    return JSON.stringify(json);
+  private get attempt(): Attempt | undefined {
+    return this.dispatch.attempt;
   }
 
   replied(status: number, headers: Headers): void {
     this.status = status;
-    const breaker = this.attempt?.upstream.breaker;
-    // No provider's API redirects: something else answers at its address, and where that points is no client's matter.
-    const failed = status >= 500 || (status >= 300 && status < 400);
-    if (failed) breaker?.fail(`HTTP ${status}`);
-    else if (TRY_ELSEWHERE.has(status)) {
-      breaker?.forget();
-      breaker?.note(`HTTP ${status}`);
-    } else breaker?.succeed();
-    if (failed || TRY_ELSEWHERE.has(status)) {
-      if (this.nextRoute()) {
-        this.attempt?.abort();
+    const { attempt } = this;
+    if (!attempt) return;
+    const { adapter, breaker } = attempt.upstream;
+    const refusal = status < 300 ? "caller" : adapter.refusal(status);
+    if (refusal === "failed") breaker.fail(`HTTP ${status}`);
+    else if (refusal !== "caller") {
+      breaker.forget();
+      breaker.note(`HTTP ${status}`);
+    } else breaker.succeed();
+    if (refusal !== "caller") {
+      if (this.dispatch.prepare()) {
+        attempt.abort();
         this.status = 0;
         return this.start();
       }
-      if (failed || ACCOUNT_REFUSED.has(status)) return this.cut(this.providerFailed(status));
+      if (refusal !== "elsewhere") return this.cut(this.providerFailed(status, refusal));
     }
     const type = single(headers["content-type"]);
-    if (status >= 400 && type !== undefined && !type.includes("json")) {
+    const decoder = adapter.decoder(status, type);
+    if (status >= 400 && decoder === "bytes") {
       return this.cut(refusedUnreadably(status, single(headers["retry-after"])));
     }
     const passed: string[] = [];
+    const passedType = typeof decoder === "object" ? "text/event-stream" : type;
+    if (passedType !== undefined) passed.push("content-type", passedType);
     for (const name of PASSED_HEADERS) {
       const value = single(headers[name]);
       if (value !== undefined) passed.push(name, value);
     }
-    if (status === 200 && type?.startsWith("text/event-stream")) {
-      this.reader = new SseReader();
-    }
+    if (decoder === "events") this.reader = new SseReader();
+    else if (typeof decoder === "object") this.reader = decoder;
     this.call.step("replying");
     this.sink.head(status, passed);
   }
@@ -163,7 +115,8 @@ export class Exchange implements AttemptListener, Flow {
     if (this.call.firstByteAtMs === 0) this.call.firstByteAtMs = this.clock.monotonic();
     if (!this.reader) this.sink.data(chunk);
     else if (!this.reader.push(chunk, this.onEvent)) {
-      return this.cut(broken("The upstream sent an event larger than this gateway takes."));
+      const isTooLarge = this.reader instanceof SseReader;
+      return this.cut(broken(isTooLarge ? EVENT_TOO_LARGE : UNREADABLE));
     }
     if (!this.over) this.flush();
   }
@@ -189,12 +142,7 @@ export class Exchange implements AttemptListener, Flow {
       const outcome = broken("The connection to the upstream broke.");
       return this.finish({ ...outcome, told: this.told });
     }
-    // An idle connection may be closed by the other side in the very moment it is used again: the request
-    // was then never read, and the same upstream deserves one more try.
-    if (code === "UND_ERR_SOCKET" && !this.resent) {
-      this.resent = true;
-      this.tried.pop();
-    }
+    if (code === "UND_ERR_SOCKET") this.dispatch.allowResend();
     this.start();
   }
 
@@ -260,20 +208,9 @@ export class Exchange implements AttemptListener, Flow {
     this.flush();
   }
 
-  private nextRoute(): Route | undefined {
-    const { model, upstream, attempts, gone } = this.call;
-    if (!model || !upstream || attempts >= ATTEMPTS_MAX || gone) return undefined;
-    for (;;) {
-      const route = chooseRoute(model, upstream.protocol, this.tried, this.upstreams);
-      if (!route || !upstream.bodyFor || upstream.bodyFor(route)) return route;
-      // Another route may do what this one's dialect cannot express; a reply that is there already beats none.
-      this.tried.push(route);
-    }
-  }
-
   /** The upstream's trouble is its own or the gateway's, and no other route is left. */
-  private providerFailed(status: number): Outcome {
-    if (!ACCOUNT_REFUSED.has(status)) {
+  private providerFailed(status: number, refusal: "account" | "failed"): Outcome {
+    if (refusal === "failed") {
       return broken(`The upstream provider failed with HTTP ${status}. Nothing was charged.`);
     }
     const upstream = this.attempt?.upstream.name;

@@ -32,7 +32,7 @@ function pick(
   let weight = 0;
   for (const route of model.routes) {
     const upstream = upstreams.get(route.upstream);
-    if (!upstream?.base(protocol) || tried.includes(route)) continue;
+    if (!upstream?.speaks(protocol) || tried.includes(route)) continue;
     if (healthyOnly && !upstream.breaker.allows) continue;
     if (chosen && route.priority > chosen.priority) continue;
     if (chosen && route.priority < chosen.priority) weight = 0;

@@ -8,12 +8,13 @@ export function upstreamRoutes(services: Services): OperatorRoute[] {
       path: "/upstreams",
       async handle() {
         const { upstreams, clock } = services;
-        const list = [...upstreams.all()].map(({ name, config, breaker }) => {
+        const list = [...upstreams.all()].map((upstream) => {
+          const { name, config, breaker } = upstream;
           const { state, failures, failuresInRow, retryInMs, lastFailure } = breaker;
           return {
             name,
-            protocols: config.protocols,
-            keys: config.keys.length,
+            kind: config.kind,
+            ...upstream.describe(),
             breaker: state,
             failures_in_row: failuresInRow,
             failures,

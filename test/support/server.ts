@@ -3,10 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadConfig } from "../../core/config/load.ts";
+import { type GatewayConfig, loadConfig } from "../../core/config/load.ts";
 import type { CallerKey } from "../../core/contract/accounts.ts";
 import type { Call, EndedCall } from "../../core/contract/call.ts";
-import type { Config } from "../../core/contract/config.ts";
 import { endpoints } from "../../core/contract/endpoint.ts";
 import type { Plugin } from "../../core/contract/plugin.ts";
 import { Router } from "../../core/contract/routes/router.ts";
@@ -70,7 +69,7 @@ export async function startServer(
   };
 }
 
-async function shippedConfig(simulatorPort: number): Promise<Config> {
+async function shippedConfig(simulatorPort: number): Promise<GatewayConfig> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   const file = join(folder, "gateway.yaml");
   const around = { port: 0, data: folder, simulatorPort, adminToken: "token" };
@@ -82,7 +81,7 @@ async function shippedConfig(simulatorPort: number): Promise<Config> {
 }
 
 /** What auth, alias, translate, meter and settle set, for one model and free of charge. */
-function serving({ catalogue }: Config): Plugin {
+function serving({ catalogue }: GatewayConfig): Plugin {
   const key = { id: "key", accountId: "account" } as CallerKey;
   return {
     name: "serving",

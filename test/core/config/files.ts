@@ -3,8 +3,13 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
-import { type Environment, formatProblems, loadConfig } from "../../../core/config/load.ts";
-import type { Config } from "../../../core/contract/config.ts";
+import {
+  type Environment,
+  formatProblems,
+  type GatewayConfig,
+  loadConfig,
+} from "../../../core/config/load.ts";
+import type { LoadedUpstream } from "../../../core/upstream/kinds/kind.ts";
 
 /** A config that is right, for tests that put one thing wrong. */
 export const GATEWAY = `listen: { host: 127.0.0.1, port: 8080, workers: 1 }
@@ -73,7 +78,7 @@ export async function accepted(
   t: TestContext,
   files: Files,
   environment: Environment = {},
-): Promise<Config> {
+): Promise<GatewayConfig> {
   const folder = await folderOf(t, files);
   const loaded = await loadConfig(join(folder, "gateway.yaml"), environment);
   if (!loaded.ok) assert.fail(formatProblems(loaded.problems));
@@ -91,4 +96,14 @@ export async function refused(
   if (loaded.ok) assert.fail("a wrong config was accepted");
   const lines = formatProblems(loaded.problems).replaceAll(`${folder}/`, "").split("\n");
   return lines.slice(1).map((line) => line.trim());
+}
+
+/** What an upstream adds to its first request, from the protocols that it speaks the one that comes first. */
+export function credentialsOf(upstream: LoadedUpstream | undefined): string[] {
+  const [protocol] = upstream?.protocols ?? [];
+  assert.ok(upstream && protocol);
+  const request = { protocol, origin: "http://127.0.0.1", path: "/", headers: [], body: "" };
+  const credentials = upstream.createAdapter().authorise(request, 0);
+  assert.ok(Array.isArray(credentials));
+  return credentials;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { accepted, GATEWAY, swap } from "./files.ts";
+import { accepted, credentialsOf, GATEWAY, swap } from "./files.ts";
 
 const SMALLEST = `
 upstreams: { main: { protocols: { messages: "http://127.0.0.1:9001/" }, keys: [key] } }
@@ -10,7 +10,8 @@ plugins: [./plugin.js]
 
 describe("a config that is right", () => {
   test("has a default for everything that may be left out", async (t) => {
-    const { catalogue, plugins, ...settings } = await accepted(t, { "gateway.yaml": SMALLEST });
+    const config = await accepted(t, { "gateway.yaml": SMALLEST });
+    const { catalogue, plugins, upstreams, ...settings } = config;
     assert.deepEqual(settings, {
       listen: { host: "127.0.0.1", port: 8080, workers: 1 },
       admin: { token: undefined },
@@ -27,16 +28,16 @@ describe("a config that is right", () => {
       },
       log: { level: "info" },
       headers: { prefix: "x-svc-" },
-      upstreams: {
-        main: {
-          protocols: { messages: "http://127.0.0.1:9001" },
-          keys: ["key"],
-          profile: {},
-          headers: {},
-          connections: 20_000,
-        },
-      },
     });
+    assert.deepEqual(Object.keys(upstreams), ["main"]);
+    const { createAdapter, ...main } = upstreams["main"] ?? assert.fail();
+    const protocols = new Set(["messages"]);
+    assert.deepEqual(main, { kind: "http-json", protocols, profile: {}, connections: 20_000 });
+    assert.deepEqual(createAdapter().describe(), {
+      protocols: { messages: "http://127.0.0.1:9001" },
+      keys: 1,
+    });
+    assert.deepEqual(credentialsOf(upstreams["main"]), ["x-api-key", "key"]);
     assert.equal(catalogue.models.length, 2);
     assert.deepEqual(
       plugins.map(({ name }) => name),
@@ -83,7 +84,9 @@ describe("a config that is right", () => {
       "  other: *one\ncatalogue:",
     );
     const { upstreams } = await accepted(t, { "gateway.yaml": text });
-    assert.deepEqual(upstreams["other"], upstreams["main"]);
+    const { main, other } = upstreams;
+    assert.deepEqual({ ...other, createAdapter: 0 }, { ...main, createAdapter: 0 });
+    assert.deepEqual(credentialsOf(other), credentialsOf(main));
   });
 });
 

@@ -20,7 +20,7 @@ const settings: readonly Row[] = [
   [
     `    keys:`,
     `    key: x\n    keys:`,
-    `gateway.yaml:10 upstreams.main.key: unknown key; expected protocols, keys, profile, headers, connections`,
+    `gateway.yaml:10 upstreams.main.key: unknown key; expected kind, protocols, keys, headers, profile, connections`,
   ],
   [
     `messages: "`,
@@ -434,7 +434,7 @@ plugins: [./plugin.js: { a: 1 }, ./missing.js]
       `gateway.yaml:2 listen.port: expected a whole number from 0 to 65535, got text`,
       `gateway.yaml:3 stores.hot: expected embedded, a redis:// or rediss:// URL, or a list of them for a cluster, got other text`,
       `gateway.yaml:5 upstreams.main.keys[0]: environment variable MAIN_KEY is not set`,
-      `gateway.yaml:5 upstreams.main.tls: unknown key; expected protocols, keys, profile, headers, connections`,
+      `gateway.yaml:5 upstreams.main.tls: unknown key; expected kind, protocols, keys, headers, profile, connections`,
       `gateway.yaml:7 plugins[0]["./plugin.js"]: expected no options: the plugin takes none`,
       `gateway.yaml:7 plugins[1]: expected a built-in plugin, a path that begins with ./, ../ or /, or an installed package; found none named ./missing.js`,
       `catalogue.yaml:3 models[0].price_vnd_per_mtok: expected a price from 1500 to 55000 đ (price_range.vnd_per_mtok), got a smaller number`,

@@ -3,8 +3,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Environment, formatProblems, loadConfig } from "../../../core/config/load.ts";
-import { isObject } from "../../../core/process/json.ts";
+import { isObject, objectOf } from "../../../core/process/json.ts";
 import { packageRoot } from "../../../core/process/root.ts";
+import { credentialsOf } from "./files.ts";
 
 async function load(name: string, environment: Environment) {
   const loaded = await loadConfig(join(packageRoot, "config", name), environment);
@@ -15,9 +16,11 @@ async function load(name: string, environment: Environment) {
 test("the default config needs nothing: no variable, no server", async () => {
   const config = await load("gateway.yaml", {});
   assert.deepEqual([config.stores.hot, config.stores.ledger], ["embedded", "embedded"]);
-  for (const { protocols } of Object.values(config.upstreams)) {
-    for (const address of Object.values(protocols))
-      assert.match(address, /^http:\/\/127\.0\.0\.1:/);
+  for (const upstream of Object.values(config.upstreams)) {
+    const addresses = objectOf(upstream.createAdapter().describe()["protocols"]);
+    assert.ok(addresses);
+    for (const address of Object.values(addresses))
+      assert.match(String(address), /^http:\/\/127\.0\.0\.1:/);
   }
 });
 
@@ -39,7 +42,10 @@ test("the production config needs the variables that it names, and nothing else"
     [stores.hot, stores.ledger],
     ["rediss://redis:6379", "postgres://postgres/tollgate"],
   );
-  assert.deepEqual(upstreams["openai"]?.keys, ["value-of-OPENAI_API_KEY"]);
+  assert.deepEqual(credentialsOf(upstreams["openai"]), [
+    "authorization",
+    "Bearer value-of-OPENAI_API_KEY",
+  ]);
 
   const nothing = await loadConfig(join(packageRoot, "config/production.yaml"), {});
   assert.ok(!nothing.ok);

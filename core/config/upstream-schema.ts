@@ -1,0 +1,92 @@
+import * as v from "valibot";
+import { described, mapping, named, oneOf, refusingLists, whole } from "../contract/options.ts";
+import { profile } from "../contract/profile.ts";
+import type { Protocol } from "../contract/protocol.ts";
+import { isObject, type JsonObject } from "../process/json.ts";
+import type { UpstreamKinds } from "../upstream/kinds/index.ts";
+import type { LoadedUpstream, UpstreamKind } from "../upstream/kinds/kind.ts";
+import { attempt } from "./validate.ts";
+
+/** An upstream that is checked; without `connections` the default of the whole config counts. */
+type Checked = Omit<LoadedUpstream, "connections"> & { readonly connections: number | undefined };
+
+/** What every upstream has, whatever its kind. */
+const common = {
+  profile: v.optional(described(refusingLists(profile), "What the provider's dialect can do."), {}),
+  connections: v.optional(
+    described(whole(1, 1_000_000), "Most connections at a time. Default: limits.calls_max."),
+  ),
+};
+
+/** The upstreams of the config file by name, each checked by the kind that it names. */
+export function upstreamsSchema(kinds: UpstreamKinds) {
+  const byName = new Map<unknown, v.GenericSchema<unknown, Checked>>(
+    kinds.map((kind) => [kind.name, upstreamOf(kind, kinds)]),
+  );
+  const none = unknownKind(kinds);
+  return byUpstreamName(v.lazy((given) => byName.get(kindNameOf(given, kinds)) ?? none));
+}
+
+/** The same for editors, which choose among all kinds. */
+export function upstreamsForEditors(kinds: UpstreamKinds) {
+  return byUpstreamName(v.union(kinds.map((kind) => upstreamOf(kind, kinds))));
+}
+
+/** The protocols of an upstream as it is written, faults and all; undefined if it does not say. */
+export function protocolsWritten(
+  upstream: unknown,
+  kinds: UpstreamKinds,
+): ReadonlySet<Protocol> | undefined {
+  const name = kindNameOf(upstream, kinds);
+  const kind = kinds.find((one) => one.name === name);
+  if (!kind || !isObject(upstream)) return undefined;
+  const sound: JsonObject = {};
+  for (const [key, schema] of Object.entries(kind.settings)) {
+    const value = schema.async ? undefined : attempt(schema, upstream[key]);
+    if (value !== undefined) sound[key] = value;
+  }
+  return kind.protocols(sound);
+}
+
+function byUpstreamName<const T extends v.GenericSchema>(upstream: T) {
+  return named(
+    upstream,
+    /^[A-Za-z][A-Za-z0-9_-]*$/,
+    "a name of letters, digits, - and _",
+    "a mapping by upstream name",
+  );
+}
+
+function upstreamOf(kind: UpstreamKind, kinds: UpstreamKinds): v.GenericSchema<unknown, Checked> {
+  return v.pipe(
+    mapping({ kind: kindKey(kind, kinds), ...kind.settings, ...common }),
+    v.transform(
+      ({ kind: name, profile, connections, ...settings }): Checked => ({
+        kind: name,
+        protocols: kind.protocols(settings) ?? new Set(),
+        profile,
+        connections,
+        createAdapter: () => kind.create(settings),
+      }),
+    ),
+  );
+}
+
+function kindKey(kind: UpstreamKind, kinds: UpstreamKinds) {
+  const key = described(oneOf([kind.name]), "How the gateway speaks to the provider.");
+  return kind === kinds[0] ? v.optional(key, kind.name) : key;
+}
+
+/** Finds fault with the kind alone: which other keys are right depends on it. */
+function unknownKind(kinds: UpstreamKinds): v.GenericSchema<unknown, Checked> {
+  const expected = `one of ${kinds.map(({ name }) => name).join(", ")}`;
+  return v.pipe(
+    v.looseObject({ kind: v.never(expected) }),
+    v.transform((never) => never.kind),
+  );
+}
+
+function kindNameOf(upstream: unknown, kinds: UpstreamKinds): unknown {
+  const name = isObject(upstream) ? upstream["kind"] : undefined;
+  return name === undefined || name === null ? kinds[0].name : name;
+}

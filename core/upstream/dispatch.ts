@@ -1,0 +1,176 @@
+import { GONE, type UpstreamRequest } from "../contract/call.ts";
+import type { Route } from "../contract/catalogue.ts";
+import type { Wire } from "../contract/protocol.ts";
+import type { Clock } from "../process/clock.ts";
+import { type JsonObject, objectOf } from "../process/json.ts";
+import type { Log } from "../process/log.ts";
+import { type TIMED_OUT, withTimeout } from "../process/timeout.ts";
+import { Attempt, type AttemptListener } from "./attempt.ts";
+import type { OutgoingRequest } from "./kinds/kind.ts";
+import { chooseRoute } from "./route.ts";
+import type { ServedCall } from "./served-call.ts";
+import type { ConnectedUpstreams, HttpUpstream } from "./upstreams.ts";
+
+/** Most attempts a call, over all its routes. */
+const ATTEMPTS_MAX = 3;
+
+/** A route, and the request that goes there. */
+interface Prepared {
+  readonly route: Route;
+  readonly upstream: HttpUpstream;
+  readonly request: OutgoingRequest;
+}
+
+/** The request side of an exchange: chooses a route, makes the request for it and sends it. */
+export class Dispatch {
+  private readonly call: ServedCall;
+  private readonly wire: Wire;
+  private readonly upstreams: ConnectedUpstreams;
+  private readonly clock: Clock;
+  private readonly log: Log;
+  private readonly listener: AttemptListener;
+  private readonly tried: Route[] = [];
+  private prepared: Prepared | undefined = undefined;
+  private resent = false;
+  /** The latest attempt; undefined before the first. */
+  attempt: Attempt | undefined = undefined;
+
+  constructor(
+    call: ServedCall,
+    wire: Wire,
+    upstreams: ConnectedUpstreams,
+    clock: Clock,
+    log: Log,
+    listener: AttemptListener,
+  ) {
+    this.call = call;
+    this.wire = wire;
+    this.upstreams = upstreams;
+    this.clock = clock;
+    this.log = log;
+    this.listener = listener;
+  }
+
+  /**
+   * Returns true if another attempt can be made. Makes its request at once, so that a reply at hand is only given up
+   * for a request that exists.
+   */
+  prepare(): boolean {
+    this.prepared ??= this.prepareNext();
+    return this.prepared !== undefined;
+  }
+
+  /** Sends what `prepare` has made, at once unless the upstream's kind has to wait for credentials. */
+  send(): void {
+    const { prepared, call } = this;
+    if (!prepared) return;
+    this.prepared = undefined;
+    const { route, upstream, request } = prepared;
+    call.step("dispatched");
+    call.route = route;
+    call.attempts++;
+    upstream.breaker.begin();
+    const attempt = new Attempt(upstream, this.listener);
+    this.attempt = attempt;
+    let credentials: string[] | Promise<string[]>;
+    try {
+      credentials = upstream.adapter.authorise(request, this.clock.now());
+    } catch (error) {
+      return this.notAuthorised(attempt, nameOf(error));
+    }
+    if (Array.isArray(credentials)) attempt.send(request, credentials);
+    else void this.sendLater(attempt, request, credentials);
+  }
+
+  /** Sends nothing if the call has ended, or its client has left, before the credentials are there. */
+  private async sendLater(
+    attempt: Attempt,
+    request: OutgoingRequest,
+    pending: Promise<string[]>,
+  ): Promise<void> {
+    let credentials: string[] | typeof TIMED_OUT | undefined;
+    let reason = "timed out";
+    try {
+      credentials = await withTimeout(pending, attempt.upstream.connectMs);
+    } catch (error) {
+      reason = nameOf(error);
+    }
+    if (attempt.isLeft) return;
+    if (this.call.gone) this.call.flow?.cut(GONE);
+    else if (Array.isArray(credentials)) attempt.send(request, credentials);
+    else this.notAuthorised(attempt, reason);
+  }
+
+  private notAuthorised(attempt: Attempt, reason: string): void {
+    const fields = { call_id: this.call.id, upstream: attempt.upstream.name, reason };
+    this.log.error(fields, "cannot get credentials for an upstream; trying the next route");
+    attempt.fail(new NotAuthorised(reason));
+  }
+
+  /**
+   * Lets the latest route be chosen again, once a call: the other side may close an idle connection at the moment it
+   * is used again, and has then never read the request.
+   */
+  allowResend(): void {
+    if (this.resent) return;
+    this.resent = true;
+    this.tried.pop();
+  }
+
+  private prepareNext(): Prepared | undefined {
+    const request = this.call.upstream;
+    if (!request) return undefined;
+    for (;;) {
+      const route = this.nextRoute(request);
+      if (!route) return undefined;
+      this.tried.push(route);
+      const prepared = this.requestFor(route, request);
+      if (prepared) return prepared;
+    }
+  }
+
+  private nextRoute({ protocol }: UpstreamRequest): Route | undefined {
+    const { model, attempts, gone } = this.call;
+    if (!model || attempts >= ATTEMPTS_MAX || gone) return undefined;
+    return chooseRoute(model, protocol, this.tried, this.upstreams);
+  }
+
+  /** The request as this route takes it; undefined if the call cannot be expressed there. */
+  private requestFor(route: Route, request: UpstreamRequest): Prepared | undefined {
+    const upstream = this.upstreams.get(route.upstream);
+    if (!upstream) return undefined;
+    const body = this.bodyFor(route, request);
+    if (!body && !request.form) return undefined;
+    const { protocol, path, form, headers } = request;
+    const { stream } = this.call;
+    const made = upstream.adapter.request({ protocol, path, stream, body, form, headers }, route);
+    return made && { route, upstream, request: made };
+  }
+
+  private bodyFor(route: Route, request: UpstreamRequest): JsonObject | undefined {
+    if (request.form) return undefined;
+    const body = request.bodyFor ? request.bodyFor(route) : request.body;
+    if (body === undefined) return undefined;
+    body["model"] = route.model;
+    if (request.outputLimit !== undefined) this.wire.limitOutput(body, request.outputLimit);
+    if (request.wantsUsage) this.wire.askForUsage(body);
+    return body;
+  }
+}
+
+/** Fails an attempt before anything is sent. Its code is what the upstream's breaker shows. */
+class NotAuthorised extends Error {
+  readonly code: string;
+
+  constructor(reason: string) {
+    super("no credentials");
+    this.code = `no credentials: ${reason}`;
+  }
+}
+
+/** What an operator may see of an error: never its message, which may quote a token or an address with one. */
+function nameOf(error: unknown): string {
+  if (!(error instanceof Error)) return "unknown";
+  const { code } = "code" in error ? error : (objectOf(error.cause) ?? {});
+  return typeof code === "string" ? code : error.name;
+}

@@ -1,0 +1,46 @@
+import * as v from "valibot";
+import { described, mapping, url } from "../../contract/options.ts";
+import type { Protocol } from "../../contract/protocol.ts";
+
+const slashless = v.pipe(
+  url(["http", "https"], "an http:// or https:// URL without a query"),
+  v.transform((base) => base.replace(/\/+$/, "")),
+);
+
+/** Base addresses by protocol, as the clients of each take them: Messages without `/v1`, others with. */
+export const baseAddresses = described(
+  v.pipe(
+    mapping({
+      messages: v.exactOptional(slashless),
+      chat: v.exactOptional(slashless),
+      responses: v.exactOptional(slashless),
+      images: v.exactOptional(slashless),
+      speech: v.exactOptional(slashless),
+    }),
+    v.check((given) => Object.keys(given).length > 0, "at least one protocol"),
+  ),
+  "Base address by protocol; only these protocols are used.",
+);
+
+export type BaseAddresses = v.InferOutput<typeof baseAddresses>;
+
+export interface BaseAddress {
+  readonly origin: string;
+  /** The path without a slash at its end. */
+  readonly prefix: string;
+}
+
+export function protocolsOf(addresses: BaseAddresses): ReadonlySet<Protocol> {
+  return new Set(basesOf(addresses).keys());
+}
+
+/** The addresses taken apart once, for use by every call. */
+export function basesOf(addresses: BaseAddresses): ReadonlyMap<Protocol, BaseAddress> {
+  const bases = new Map<Protocol, BaseAddress>();
+  for (const [protocol, address] of Object.entries(addresses)) {
+    const url = new URL(address);
+    const prefix = url.pathname.replace(/\/+$/, "");
+    bases.set(protocol as Protocol, { origin: url.origin, prefix });
+  }
+  return bases;
+}

@@ -1,0 +1,84 @@
+import * as v from "valibot";
+import type { Route } from "../../contract/catalogue.ts";
+import { MESSAGES_VERSION } from "../../contract/endpoint.ts";
+import { described, matching, named, some } from "../../contract/options.ts";
+import type { Protocol } from "../../contract/protocol.ts";
+import type { JsonObject } from "../../process/json.ts";
+import { type BaseAddress, baseAddresses, basesOf, protocolsOf } from "./addresses.ts";
+import { encodeBody } from "./body.ts";
+import type {
+  OutgoingCall,
+  OutgoingRequest,
+  SettingsOf,
+  UpstreamAdapter,
+  UpstreamKind,
+} from "./kind.ts";
+import { decoderByType, refusalByStatus } from "./replies.ts";
+
+const settings = {
+  protocols: baseAddresses,
+  keys: described(
+    some(matching(/^[\x21-\x7e]+$/, "a key without spaces"), "a list of at least one key"),
+    "Keys of the provider, used in turn.",
+  ),
+  headers: v.optional(
+    described(
+      named(
+        matching(/^[\t\x20-\x7e]*$/, "printable text on one line"),
+        /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/,
+        "a header name",
+        "a mapping by header name",
+      ),
+      "Extra headers for every request.",
+    ),
+    {},
+  ),
+};
+
+type Settings = SettingsOf<typeof settings>;
+
+/** The APIs as their makers and most others serve them: JSON or a form by POST, and a key in a header. */
+export const httpJson: UpstreamKind<typeof settings> = {
+  name: "http-json",
+  settings,
+  protocols: ({ protocols }) => protocols && protocolsOf(protocols),
+  create: (given) => new HttpJson(given),
+};
+
+class HttpJson implements UpstreamAdapter {
+  private readonly settings: Settings;
+  private readonly bases: ReadonlyMap<Protocol, BaseAddress>;
+  private nextKey = 0;
+
+  readonly refusal = refusalByStatus;
+  readonly decoder = decoderByType;
+
+  constructor(given: Settings) {
+    this.settings = given;
+    this.bases = basesOf(given.protocols);
+  }
+
+  request(call: OutgoingCall, route: Route): OutgoingRequest | undefined {
+    const { protocol } = call;
+    const base = this.bases.get(protocol);
+    if (!base) return undefined;
+    const headers = protocol === "messages" ? ["anthropic-version", MESSAGES_VERSION] : [];
+    for (const [name, value] of Object.entries(this.settings.headers)) headers.push(name, value);
+    for (const part of call.headers) headers.push(part);
+    const { contentType, body } = encodeBody(call, route.model);
+    headers.push("content-type", contentType);
+    return { protocol, origin: base.origin, path: base.prefix + call.path, headers, body };
+  }
+
+  /** Several keys are used in turn. */
+  authorise({ protocol }: OutgoingRequest): string[] {
+    const { keys } = this.settings;
+    const key = keys[this.nextKey++ % keys.length] ?? "";
+    return protocol === "messages" ? ["x-api-key", key] : ["authorization", `Bearer ${key}`];
+  }
+
+  describe(): JsonObject {
+    const { protocols, keys } = this.settings;
+    return { protocols, keys: keys.length };
+  }
+}

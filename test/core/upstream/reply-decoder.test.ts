@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { billedCall, customerWith } from "../../support/billed.ts";
+import {
+  type GatewayOfKinds,
+  PRICE_VND_PER_MTOK,
+  startGatewayOfKinds,
+} from "../../support/gateway-of-kinds.ts";
+import { type Answer, deliveredText, eventsOf, paths, post } from "../../support/requests.ts";
+import {
+  type Behaviour,
+  type SignedProvider,
+  startSignedProvider,
+  USED,
+} from "./kinds/signed-provider.ts";
+import { signing } from "./kinds/signing.ts";
+
+const SECRET = "a-secret";
+const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
+  whole: "frames",
+  cut: "cuts frames",
+  broken: "breaks frames",
+};
+
+describe("a stream in a provider's own format", () => {
+  const providers: SignedProvider[] = [];
+  let gateway: GatewayOfKinds;
+
+  before(async () => {
+    const upstreams: Record<string, object> = {};
+    for (const [name, behaviour] of Object.entries(BEHAVIOURS)) {
+      const provider = await startSignedProvider(SECRET, behaviour);
+      providers.push(provider);
+      upstreams[name] = { kind: "signing", address: provider.url, secret: SECRET };
+    }
+    const models = Object.fromEntries(Object.keys(BEHAVIOURS).map((name) => [name, [name]]));
+    gateway = await startGatewayOfKinds(signing, upstreams, models);
+  });
+  after(async () => {
+    await gateway.close();
+    await Promise.all(providers.map((provider) => provider.stop()));
+  });
+
+  async function stream(
+    model: string,
+  ): Promise<{ answer: Answer; record: Record<string, unknown> }> {
+    const customer = await customerWith(gateway);
+    const messages = [{ role: "user", content: "hello" }];
+    const body = { model, max_tokens: 100, stream: true, messages };
+    const answer = await post(gateway, paths.messages, customer, body);
+    return { answer, record: await billedCall(gateway, customer) };
+  }
+
+  it("reaches the client as server-sent events, however its bytes are cut, and is charged exactly", async () => {
+    const { answer, record } = await stream("whole");
+    assert.equal(answer.headers.get("content-type"), "text/event-stream");
+    assert.equal(deliveredText(answer.text), "signed and served");
+    assert.equal(eventsOf(answer.text).at(-1).type, "message_stop");
+    const { input_tokens, output_tokens } = USED;
+    const cost_vnd = String(((input_tokens + output_tokens) * PRICE_VND_PER_MTOK) / 1e6);
+    assert.deepEqual(
+      [record["input_tokens"], record["output_tokens"], record["cost_vnd"]],
+      [input_tokens, output_tokens, cost_vnd],
+    );
+  });
+
+  it("that is cut off ends in an error", async () => {
+    const { answer } = await stream("cut");
+    assert.match(eventsOf(answer.text).at(-1).error.message, /ended before completion/);
+  });
+
+  it("that cannot be read ends in an error", async () => {
+    const { answer } = await stream("broken");
+    assert.match(eventsOf(answer.text).at(-1).error.message, /cannot read/);
+  });
+});
