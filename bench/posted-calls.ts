@@ -65,7 +65,7 @@ export async function openStore(
     prefix: "tollgate",
     spool: { folder: children.folder("spool"), bytesMax: SPOOL_BYTES_MAX, log: quietLog },
     outboxEntriesMax: calls + 1,
-    truth: { wallet: async () => undefined, hasCall: async () => false },
+    ledger: { wallet: async () => undefined, hasCall: async () => false },
     log: quietLog,
   });
   await store.start();

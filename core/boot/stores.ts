@@ -10,6 +10,7 @@ import { type DatabaseServer, remoteServer } from "../database/server.ts";
 import { EmbeddedRateLimiter } from "../limits/embedded.ts";
 import { EmbeddedHotStore } from "../money/embedded/store.ts";
 import { PostgresLedger } from "../money/ledger/postgres.ts";
+import { LIFETIMES } from "../money/lifetimes.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 
@@ -27,8 +28,6 @@ interface Stores {
 
 /** Where `stores.hot` names Redis; a change would leave every wallet and every outbox behind. */
 const REDIS_PREFIX = "tollgate";
-/** With the hold's answer after that of the rate limiter, a call is refused within a second. */
-const REDIS_TIMEOUT_MS = 450;
 const SPOOL_BYTES_MAX = 256 * 1024 * 1024;
 
 /** The stores that a config names, not started yet. */
@@ -56,21 +55,18 @@ async function createRedis(
   ledger: Ledger,
   log: Log,
 ): Promise<Omit<Stores, "ledger" | "database">> {
-  const [{ RedisClient }, { RedisRateLimiter }, { truthOf }, { RedisHotStore }] = await Promise.all(
-    [
-      import("../redis/client.ts"),
-      import("../limits/redis.ts"),
-      import("../money/redis/ledger-lookup.ts"),
-      import("../money/redis/store.ts"),
-    ],
-  );
-  const client = new RedisClient(servers, REDIS_TIMEOUT_MS);
+  const [{ RedisClient }, { RedisRateLimiter }, { RedisHotStore }] = await Promise.all([
+    import("../redis/client.ts"),
+    import("../limits/redis.ts"),
+    import("../money/redis/store.ts"),
+  ]);
+  const client = new RedisClient(servers, LIFETIMES.replyTimeoutMs);
   const hot = new RedisHotStore({
     client,
     prefix: REDIS_PREFIX,
     spool: { folder: join(data, "spool"), bytesMax: SPOOL_BYTES_MAX, log },
     outboxEntriesMax: OUTBOX_ENTRIES_MAX,
-    truth: truthOf(ledger),
+    ledger,
     log,
   });
   return { hot, rateLimiter: new RedisRateLimiter(client, REDIS_PREFIX) };

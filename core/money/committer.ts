@@ -6,13 +6,7 @@ import type { Log } from "../process/log.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
 import { withTimeout } from "../process/timeout.ts";
 import { WakeableSleep } from "../process/wakeable-sleep.ts";
-
-const READ_WAIT_MS = 250;
-const LINGER_MS_PER_CALL = 25;
-const RETRY_MS_MIN = 50;
-const RETRY_MS_MAX = 2_000;
-/** A stop has little time, so its retries come fast. */
-const STOPPING_SLEEP_MS_MAX = 50;
+import { LIFETIMES } from "./lifetimes.ts";
 
 interface DrainerOptions {
   readonly hot: HotStore;
@@ -77,9 +71,11 @@ export class Drainer {
       const read = await this.step();
       if (this.stopping && read === 0) return;
       if (read === undefined)
-        await this.sleep(backoffMs(this.failures, RETRY_MS_MIN, RETRY_MS_MAX));
+        await this.sleep(
+          backoffMs(this.failures, LIFETIMES.commitRetryMsMin, LIFETIMES.commitRetryMsMax),
+        );
       else if (read > 0 && read < batchEntries) {
-        await this.sleep(Math.min(lingerMs, read * LINGER_MS_PER_CALL));
+        await this.sleep(Math.min(lingerMs, read * LIFETIMES.lingerMsPerCall));
       }
     }
   }
@@ -88,7 +84,7 @@ export class Drainer {
   private async step(): Promise<number | undefined> {
     const { hot, batchEntries } = this.options;
     try {
-      const entries = await hot.read(batchEntries, this.stopping ? 0 : READ_WAIT_MS);
+      const entries = await hot.read(batchEntries, this.stopping ? 0 : LIFETIMES.readWaitMs);
       if (entries.length > 0) {
         failpoint("drain.read");
         await this.settle(entries);
@@ -144,6 +140,6 @@ export class Drainer {
   }
 
   private sleep(ms: number): Promise<void> {
-    return this.pause.sleep(this.stopping ? Math.min(ms, STOPPING_SLEEP_MS_MAX) : ms);
+    return this.pause.sleep(this.stopping ? Math.min(ms, LIFETIMES.stoppingPauseMsMax) : ms);
   }
 }

@@ -2,10 +2,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Balances, HotStore } from "../contract/hold-store.ts";
 import type { Ledger, LedgerSum } from "../contract/ledger.ts";
 import type { ReconcileRow } from "../contract/wallets.ts";
+import { LIFETIMES } from "./lifetimes.ts";
 
 const WALLETS_AT_ONCE = 50;
 const ATTEMPTS = 20;
-const PAUSE_MS = 25;
 
 /**
  * Compares both stores wallet by wallet while calls go on; a wallet that seems off is looked at again. A quick
@@ -47,7 +47,7 @@ async function lookAgain(first: ReconcileRow, hot: HotStore, ledger: Ledger) {
       before.entriesMicroVnd === after.entriesMicroVnd &&
       before.balanceMicroVnd === after.balanceMicroVnd;
     if (stoodStill && row.driftMicroVnd === 0n) return row;
-    await delay(PAUSE_MS);
+    await delay(LIFETIMES.reconcilePauseMs);
   }
   return row;
 }

@@ -19,15 +19,12 @@ import type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "../contr
 import { failpoint } from "../process/failpoint.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { findCall } from "./find-call.ts";
+import { LIFETIMES } from "./lifetimes.ts";
 import { PostGroup } from "./post-group.ts";
 import { reconcile } from "./reconcile.ts";
 
-/** A first call waits this long for its wallet to be read from the ledger. */
-const OPEN_TIMEOUT_MS = 1_000;
 const OPEN_ATTEMPTS = 3;
-const TELL_AGAIN_MS = 1_000;
-const CATCH_UP_ATTEMPTS = 60;
-const CATCH_UP_RETRY_MS = 500;
+const CATCH_UP_ATTEMPTS = LIFETIMES.catchUpMs / LIFETIMES.catchUpRetryMs;
 
 /** Wallets in both stores: hot for calls, in the ledger for good. */
 export class StoredWallets implements Wallets {
@@ -53,7 +50,7 @@ export class StoredWallets implements Wallets {
       } catch (error) {
         // A store that goes away for a moment is no reason to start from the beginning.
         if (attempt >= CATCH_UP_ATTEMPTS) throw error;
-        await delay(CATCH_UP_RETRY_MS);
+        await delay(LIFETIMES.catchUpRetryMs);
       }
     }
   }
@@ -152,7 +149,7 @@ export class StoredWallets implements Wallets {
   }
 
   private async loadFor(request: HoldRequest, first: Unloaded): Promise<WalletHold> {
-    const deadlineMs = performance.now() + OPEN_TIMEOUT_MS;
+    const deadlineMs = performance.now() + LIFETIMES.loadTimeoutMs;
     let unknown = first;
     try {
       for (let attempt = 0; attempt < OPEN_ATTEMPTS; attempt += 1) {
@@ -167,7 +164,7 @@ export class StoredWallets implements Wallets {
     } catch (error) {
       return unavailable(error);
     }
-    return unavailable(`it was not read within ${OPEN_TIMEOUT_MS} ms`);
+    return unavailable(`it was not read within ${LIFETIMES.loadTimeoutMs} ms`);
   }
 
   private async load(accountId: string, unknown: Unloaded): Promise<"loaded" | WalletHold> {
@@ -255,7 +252,7 @@ export class StoredWallets implements Wallets {
     if (this.untold.has(what)) return;
     this.untold.add(what);
     for (let isTold = false; !isTold; ) {
-      await delay(TELL_AGAIN_MS, undefined, { ref: false });
+      await delay(LIFETIMES.applyRetryMs, undefined, { ref: false });
       isTold = await this.tellAgain(accountId, releasedCallId);
     }
     this.untold.delete(what);

@@ -10,6 +10,7 @@ import {
 import { join } from "node:path";
 import { type FolderLock, lockFolder } from "../../process/lock.ts";
 import type { Log } from "../../process/log.ts";
+import { LIFETIMES } from "../lifetimes.ts";
 import { recoverJournal, type SegmentFile, segmentName, syncFolder } from "./recovery.ts";
 import { type JournalRecord, LINE_FRAME_BYTES, writeLine } from "./segment.ts";
 
@@ -17,8 +18,6 @@ const SEGMENT_BYTES = 8 * 1024 * 1024;
 const RECORD_BYTES_MAX = 64 * 1024;
 /** Bytes of one write, at most. */
 const GATHERED_BYTES = 256 * 1024;
-const SYNC_EVERY_MS = 1_000;
-const LOCK_WAIT_MS = 5_000;
 
 export interface JournalOptions {
   /** The journal's own folder, locked while it is open; created with mode 700. */
@@ -69,7 +68,11 @@ export class Journal {
 
   /** Reads what is there and starts a new segment. Throws FolderInUse or DamagedSegment. */
   static async open(options: JournalOptions): Promise<Journal> {
-    const settings = { segmentBytes: SEGMENT_BYTES, lockWaitMs: LOCK_WAIT_MS, ...options };
+    const settings = {
+      segmentBytes: SEGMENT_BYTES,
+      lockWaitMs: LIFETIMES.journalLockWaitMs,
+      ...options,
+    };
     const lock = await lockFolder(settings.folder, settings.lockWaitMs);
     try {
       return new Journal(settings, lock);
@@ -88,7 +91,7 @@ export class Journal {
     this.closedBytes = found.segments.reduce((sum, segment) => sum + segment.bytes, 0);
     this.nextPosition = (found.segments.at(-1)?.lastPosition ?? 0) + 1;
     this.startSegment();
-    this.timer = setInterval(() => this.syncSoon(), SYNC_EVERY_MS);
+    this.timer = setInterval(() => this.syncSoon(), LIFETIMES.journalSyncMs);
     this.timer.unref();
   }
 

@@ -3,25 +3,26 @@ import type { OutboxEntry } from "../../contract/hold-store.ts";
 import type { Log } from "../../process/log.ts";
 import { WakeableSleep } from "../../process/wakeable-sleep.ts";
 import type { RedisClient } from "../../redis/client.ts";
-import { asReply, type Bucket } from "./bucket.ts";
-import type { Keeper } from "./membership.ts";
+import { LIFETIMES } from "../lifetimes.ts";
+import type { Bucket } from "./bucket.ts";
+import type { Membership } from "./membership.ts";
 import { readOutbox } from "./orphans.ts";
 import { outboxOf } from "./place.ts";
+import { asReply } from "./session.ts";
 
-/**
- * After its entry has left the outbox a call is remembered for this long: offers that are younger than half
- * of it need not ask the ledger (see `offers.ts`).
- */
-const SETTLED_KEPT_MS = "120000";
-/** A batch that is not full waits this long for more: an acknowledgement is one command for each bucket in it. */
-const GATHER_MS = 50;
-
-interface SettlementOptions {
+interface CommitsOptions {
   readonly client: RedisClient;
   readonly buckets: readonly Bucket[];
-  readonly keepers: ReadonlyMap<Bucket, Keeper>;
-  readonly leaseMs: number;
+  readonly memberships: ReadonlyMap<Bucket, Membership>;
   readonly log: Log;
+}
+
+/** What calls of one bucket still have to do, after their post. */
+interface Backlog {
+  /** Posted here by this process, and not yet known to be in the ledger; by entry id, oldest first. */
+  readonly uncommitted: Map<string, OutboxEntry>;
+  /** In the ledger, and not yet acknowledged because Redis was away. */
+  unacknowledged: OutboxEntry[];
 }
 
 /**
@@ -29,9 +30,10 @@ interface SettlementOptions {
  * keeps it until it is committed anyway, in case Redis forgets it; the outbox in Redis is read only for those
  * who died. So nothing is read back or parsed in normal operation, and no two processes settle the same calls.
  */
-export class Settlement {
-  private readonly options: SettlementOptions;
+export class Commits {
+  private readonly options: CommitsOptions;
   private readonly byName: ReadonlyMap<string, Bucket>;
+  private readonly backlogs: ReadonlyMap<Bucket, Backlog>;
   /** Buckets with entries on their way to the ledger: from a reading until the next one. */
   private readonly handedOut = new Set<Bucket>();
   private next = 0;
@@ -40,9 +42,13 @@ export class Settlement {
   private readonly pause = new WakeableSleep();
   private stopped = false;
 
-  constructor(options: SettlementOptions) {
+  constructor(options: CommitsOptions) {
     this.options = options;
-    this.byName = new Map(options.buckets.map((bucket) => [bucket.name, bucket]));
+    const { buckets } = options;
+    this.byName = new Map(buckets.map((bucket) => [bucket.name, bucket]));
+    this.backlogs = new Map(
+      buckets.map((bucket) => [bucket, { uncommitted: new Map(), unacknowledged: [] }]),
+    );
   }
 
   /** Calls posted by this process that wait for the ledger. */
@@ -51,23 +57,29 @@ export class Settlement {
   }
 
   keep(bucket: Bucket, entry: OutboxEntry): void {
-    if (!bucket.unsettled.has(entry.entryId)) this.kept += 1;
-    bucket.unsettled.set(entry.entryId, entry);
+    const { uncommitted } = this.of(bucket);
+    if (!uncommitted.has(entry.entryId)) this.kept += 1;
+    uncommitted.set(entry.entryId, entry);
     this.pause.wake();
   }
 
   /** The entry of a call of this process; undefined if it is not kept (any more). */
   find(callId: string): OutboxEntry | undefined {
-    for (const { unsettled } of this.options.buckets) {
-      for (const entry of unsettled.values()) if (entry.posting.callId === callId) return entry;
+    for (const { uncommitted } of this.backlogs.values()) {
+      for (const entry of uncommitted.values()) if (entry.posting.callId === callId) return entry;
     }
     return undefined;
   }
 
-  /** Gives up what is kept for a bucket, and answers it. */
+  hasUncommitted(bucket: Bucket): boolean {
+    return this.of(bucket).uncommitted.size > 0;
+  }
+
+  /** Gives up what is kept for a bucket, and returns it. */
   release(bucket: Bucket): OutboxEntry[] {
-    const entries = [...bucket.unsettled.values()];
-    bucket.unsettled.clear();
+    const { uncommitted } = this.of(bucket);
+    const entries = [...uncommitted.values()];
+    uncommitted.clear();
     this.kept -= entries.length;
     return entries;
   }
@@ -77,7 +89,7 @@ export class Settlement {
     this.pause.wake();
   }
 
-  isSettling(bucket: Bucket): boolean {
+  isCommitting(bucket: Bucket): boolean {
     return this.handedOut.has(bucket);
   }
 
@@ -89,7 +101,7 @@ export class Settlement {
         if (entries.length > 0) return entries;
         await this.pause.sleep(waitMs);
       }
-      if (this.kept > 0) await delay(Math.min(GATHER_MS, waitMs));
+      if (this.kept > 0) await delay(Math.min(LIFETIMES.gatherMs, waitMs));
     }
     return this.gather(max);
   }
@@ -113,38 +125,45 @@ export class Settlement {
   }
 
   /** Acknowledges what could not be while Redis was away. */
-  async payOwed(bucket: Bucket): Promise<void> {
-    const { owed } = bucket;
-    bucket.owed = [];
-    if (owed.length > 0) await this.acknowledge(owed);
+  async acknowledgeRest(bucket: Bucket): Promise<void> {
+    const backlog = this.of(bucket);
+    const entries = backlog.unacknowledged;
+    backlog.unacknowledged = [];
+    if (entries.length > 0) await this.acknowledge(entries);
+  }
+
+  /** The bucket goes on in a new epoch, which knows nothing of what was to be acknowledged in the old one. */
+  forgetUnacknowledged(bucket: Bucket): void {
+    this.of(bucket).unacknowledged = [];
   }
 
   private async acknowledgeGroup(outbox: string, entries: readonly OutboxEntry[]): Promise<void> {
     const [bucketName = "", epoch = "", process = ""] = outbox.split("|");
     const bucket = this.byName.get(bucketName);
     if (bucket === undefined) return;
-    for (const { entryId } of entries) if (bucket.unsettled.delete(entryId)) this.kept -= 1;
+    const backlog = this.of(bucket);
+    for (const { entryId } of entries) if (backlog.uncommitted.delete(entryId)) this.kept -= 1;
     // Nothing was ever in Redis of an entry without a place there.
     if (process === "") return;
     const isCurrent = epoch === bucket.epoch;
     const orphan = `${epoch}|${process}`;
-    const keeper = this.options.keepers.get(bucket);
-    const isOrphan = keeper?.claimed.has(orphan) ?? false;
+    const membership = this.options.memberships.get(bucket);
+    const isOrphan = membership?.claimed.has(orphan) ?? false;
     if (!isCurrent && !isOrphan) return;
     if (bucket.state !== "ready") {
-      if (!isOrphan) bucket.owed.push(...entries);
+      if (!isOrphan) backlog.unacknowledged.push(...entries);
       return;
     }
     try {
-      const keys = [bucket.outboxOf(epoch, process)];
-      const args = [isCurrent ? "1" : "0", SETTLED_KEPT_MS];
+      const keys = [bucket.keys.outbox(epoch, process)];
+      const args = [isCurrent ? "1" : "0", String(LIFETIMES.committedCallKeptMs)];
       for (const { entryId, posting, chargedMicroVnd } of entries) {
-        keys.push(bucket.callKey(posting.callId));
+        keys.push(bucket.keys.call(posting.callId));
         args.push(entryId.slice(outbox.length + 1), posting.accountId, String(chargedMicroVnd));
       }
       await bucket.run("acknowledge", keys, args, asReply);
     } catch {
-      if (!isOrphan) bucket.owed.push(...entries);
+      if (!isOrphan) backlog.unacknowledged.push(...entries);
     }
   }
 
@@ -155,44 +174,46 @@ export class Settlement {
     this.next = (this.next + 1) % buckets.length;
     for (let at = 0; at < buckets.length && entries.length < max; at += 1) {
       const bucket = buckets[(this.next + at) % buckets.length];
-      if (bucket === undefined || bucket.unsettled.size === 0 || !this.isFresh(bucket)) continue;
+      if (bucket === undefined || !this.hasUncommitted(bucket) || !this.isFresh(bucket)) continue;
       this.handedOut.add(bucket);
-      for (const entry of bucket.unsettled.values()) {
+      for (const entry of this.of(bucket).uncommitted.values()) {
         entries.push(entry);
         if (entries.length >= max) break;
       }
     }
-    for (const [bucket, keeper] of this.options.keepers) {
+    for (const [bucket, membership] of this.options.memberships) {
       if (entries.length >= max) break;
-      for (const orphan of keeper.claimed) {
+      for (const orphan of membership.claimed) {
         if (entries.length >= max) break;
         if (!this.isFresh(bucket)) continue;
-        entries.push(...(await this.readOrphan(bucket, keeper, orphan, max - entries.length)));
+        entries.push(...(await this.readOrphan(bucket, membership, orphan, max - entries.length)));
       }
     }
     return entries;
   }
 
-  /**
-   * Whoever has slept may have been taken for dead meanwhile, and wallets opened without its posts: they go to
-   * the ledger only when its leases are known to stand.
-   */
   private isFresh(bucket: Bucket): boolean {
-    return performance.now() - bucket.freshAtMs < this.options.leaseMs / 2;
+    return this.options.memberships.get(bucket)?.isFresh(performance.now()) ?? false;
+  }
+
+  private of(bucket: Bucket): Backlog {
+    const backlog = this.backlogs.get(bucket);
+    if (backlog === undefined) throw new Error(`bucket ${bucket.name} is not of this store`);
+    return backlog;
   }
 
   private async readOrphan(
     bucket: Bucket,
-    keeper: Keeper,
+    membership: Membership,
     orphan: string,
     max: number,
   ): Promise<OutboxEntry[]> {
     const [epoch = "", process = ""] = orphan.split("|");
-    const outbox = bucket.outboxOf(epoch, process);
+    const outbox = bucket.keys.outbox(epoch, process);
     try {
       const reply = await this.options.client.call("XRANGE", outbox, "-", "+", "COUNT", `${max}`);
       const entries = readOutbox(bucket.name, orphan, reply);
-      if (entries.length === 0) await keeper.finish(orphan);
+      if (entries.length === 0) await membership.finish(orphan);
       return entries;
     } catch (error) {
       this.options.log.warn({ err: error, orphan }, "the outbox of a dead gateway cannot be read");

@@ -9,7 +9,7 @@ interface Seen {
  * Silence counts only while this process has looked regularly itself, so that neither its own sleep nor an
  * outage of Redis, in which nobody could be heard, makes anyone look dead.
  */
-export class Watch {
+export class FailureDetector {
   private readonly seen = new Map<string, Seen>();
   private readonly leaseMs: number;
 

@@ -7,9 +7,9 @@ import type {
   WalletSnapshot,
 } from "../../contract/hold-store.ts";
 import { textOf } from "../../redis/reply.ts";
-import { asMember, isJoining } from "./as-member.ts";
-import { asReply, type Bucket, type Reply } from "./bucket.ts";
+import type { Bucket } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
+import { asReply, isJoining, type Reply } from "./session.ts";
 import { amountOf } from "./view.ts";
 import type { RedisWallets } from "./wallets.ts";
 
@@ -64,7 +64,7 @@ export class Holds {
     requireMicroVnd(request.totalMicroVnd);
     requireMicroVnd(request.floorMicroVnd);
     const bucket = this.options.buckets.of(request.accountId);
-    return asMember(bucket, async () => {
+    return bucket.asMember(async () => {
       // Looked up at each attempt: the hold may go while the bucket is joined again.
       const hold = this.open.get(request.callId);
       if (hold === undefined) return { kind: "gone" };
@@ -113,7 +113,7 @@ export class Holds {
     const version = creditVersion === undefined ? "" : String(creditVersion);
     const limits = limitsText(request.limits);
     const args = [callId, accountId, keyId, ...amounts, holder, version, limits];
-    return bucket.run("hold", [bucket.revokedKey], args, (reply) => {
+    return bucket.run("hold", [bucket.keys.revoked], args, (reply) => {
       const result = readHold(reply);
       if (result.kind !== "held") this.open.delete(callId);
       return result;

@@ -1,10 +1,4 @@
 import type { Ledger } from "../../contract/ledger.ts";
-import type { Truth } from "./resender.ts";
 
-/** Answers the store's questions from the ledger. */
-export function truthOf(ledger: Pick<Ledger, "wallet" | "hasCall">): Truth {
-  return {
-    wallet: (accountId) => ledger.wallet(accountId),
-    hasCall: ({ callId, at }) => ledger.hasCall({ callId, at }),
-  };
-}
+/** What the store asks the ledger: for wallets, and for posts of which Redis may have forgotten what became of them. */
+export type LedgerLookup = Pick<Ledger, "wallet" | "hasCall">;

@@ -2,26 +2,21 @@ import { backoffMs } from "../../process/backoff.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import { isUnknownScript, type RedisClient } from "../../redis/client.ts";
 import { numberOf, textOf } from "../../redis/reply.ts";
-import { asReply, type Bucket } from "./bucket.ts";
-import { Watch } from "./failure-detector.ts";
+import { LIFETIMES, type Lifetimes } from "../lifetimes.ts";
+import { Bucket } from "./bucket.ts";
+import type { BucketKeys } from "./keys.ts";
+import { Peers, type SilentMember } from "./peers.ts";
+import { Readiness } from "./readiness.ts";
 import { type MembersOperation, membersScript } from "./scripts.ts";
-import { type Look, readLook } from "./view.ts";
+import { asReply, isJoining, Session } from "./session.ts";
+import { type BucketView, readView } from "./view.ts";
 
-export interface KeeperSettings {
-  /** Between two signs of life. */
-  readonly heartbeatMs: number;
-  /** A process that shows none for this long has lost its holds and its outbox to the others. */
-  readonly leaseMs: number;
-  /**
-   * Age of an epoch before a process that has just started opens wallets in it: time for every other one to
-   * notice that it began. Whoever was there before knows for whom to wait, and waits less.
-   */
-  readonly graceMs: number;
-}
+/** Those lifetimes that tests shorten. */
+export type MembershipTimes = Pick<Lifetimes, "heartbeatMs" | "leaseMs" | "graceMs">;
 
-export interface KeeperEvents {
-  /** Redis did not answer this round. */
-  failed(bucket: Bucket, error: unknown): void;
+export interface MembershipEvents {
+  /** Redis did not answer, or this process must join first. `wasReady`: it is the first to say so. */
+  failed(bucket: Bucket, error: unknown, wasReady: boolean): void;
   /** Redis has lost something of this bucket, and it goes on in a new epoch. */
   moved(bucket: Bucket): void;
   /** Wallets of the new epoch were opened without the posts that this process still keeps. */
@@ -34,44 +29,58 @@ export interface KeeperEvents {
   reaped(bucket: Bucket, process: string, voidedHolds: number): void;
   /** Everything is in order: the moment for work that had to wait. */
   tended(bucket: Bucket): void;
+  /** Posts of this process are not in the ledger yet, as far as it knows. */
+  hasUncommitted(bucket: Bucket): boolean;
   /** Entries of this bucket are on their way to the ledger at this moment. */
-  isSettling(bucket: Bucket): boolean;
+  isCommitting(bucket: Bucket): boolean;
 }
 
-const RETRY_MS_MIN = 50;
-const RETRY_MS_MAX = 250;
-const SOON_MS = 20;
-/** For a process that has joined since this one last looked. */
-const WITNESS_GRACE_MS = 300;
+interface MembershipOptions {
+  readonly client: RedisClient;
+  /** This process, as buckets know it. */
+  readonly process: string;
+  readonly times: MembershipTimes;
+  readonly events: MembershipEvents;
+}
 
 /**
  * Keeps this process a member of one bucket: shows that it lives, notices what Redis has lost, ends the
  * leases of the dead, and lets wallets be opened in a new epoch once everyone has settled what the old one owed.
  */
-export class Keeper {
-  private readonly bucket: Bucket;
-  private readonly client: RedisClient;
-  private readonly settings: KeeperSettings;
-  private readonly events: KeeperEvents;
-  private readonly watch: Watch;
+export class Membership {
+  /** What all others see of it. */
+  readonly bucket: Bucket;
+  private readonly options: MembershipOptions;
+  private readonly session: Session;
+  private readonly readiness = new Readiness();
+  private readonly peers: Peers;
+  private readonly claimedOutboxes = new Set<string>();
   private failures = 0;
-  private incarnation = 0;
   private moving = false;
   /** It was a member of the epoch before, and knows who else was. */
   private isWitness = false;
-  /** The other members as last seen. */
-  private known = new Set<string>();
-  /** Those among them that must show up again, or be silent, before money moves. */
-  private readonly awaited = new Set<string>();
-  /** Outboxes of the dead that are this process's to settle. */
-  readonly claimed = new Set<string>();
+  /** When this process last knew that its leases stood, by the monotonic clock. */
+  private freshAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(bucket: Bucket, client: RedisClient, settings: KeeperSettings, events: KeeperEvents) {
-    this.bucket = bucket;
-    this.client = client;
-    this.settings = settings;
-    this.events = events;
-    this.watch = new Watch(settings.leaseMs);
+  constructor(keys: BucketKeys, options: MembershipOptions) {
+    const { client, process } = options;
+    this.options = options;
+    this.session = new Session({ keys, client, process, onTrouble: (error) => this.fail(error) });
+    this.bucket = new Bucket(keys, this.session, this.readiness);
+    this.peers = new Peers(options.times.leaseMs);
+  }
+
+  /** Outboxes of the dead that are this process's to commit. */
+  get claimed(): ReadonlySet<string> {
+    return this.claimedOutboxes;
+  }
+
+  /**
+   * Returns true if its leases are known to stand. A process that has slept may have been taken for dead, and wallets
+   * loaded without its posts: until it knows, they must not go to the ledger.
+   */
+  isFresh(nowMs: number): boolean {
+    return nowMs - this.freshAtMs < this.options.times.leaseMs / 2;
   }
 
   /** One round; answers how long to wait for the next. Never rejects. */
@@ -81,17 +90,24 @@ export class Keeper {
       this.failures = 0;
       return waitMs;
     } catch (error) {
-      // The gate is closed, which the next round sees to.
+      // The fence is up, which the next round sees to.
       if (isUnknownScript(error)) return 0;
-      this.events.failed(this.bucket, error);
+      this.fail(error);
       this.failures += 1;
-      return backoffMs(this.failures, RETRY_MS_MIN, RETRY_MS_MAX);
+      return backoffMs(this.failures, LIFETIMES.roundRetryMsMin, LIFETIMES.roundRetryMsMax);
     }
+  }
+
+  /** An operation has failed: no money moves until a round finds everything in order. */
+  fail(error: unknown): void {
+    const wasReady = this.readiness.state === "ready";
+    this.readiness.set(isJoining(error) ? "joining" : "away", false);
+    this.options.events.failed(this.bucket, error, wasReady);
   }
 
   /** Gives back what this process holds, and leaves its outbox to the others. */
   async leave(): Promise<void> {
-    if (this.bucket.epoch !== "") await this.ask("leave", this.bucket.epoch);
+    if (this.session.epoch !== "") await this.ask("leave", this.session.epoch);
   }
 
   /** The calls that Redis holds money for in the name of this process. */
@@ -104,197 +120,162 @@ export class Keeper {
   async finish(orphan: string): Promise<void> {
     if (numberOf(await this.ask("finish", orphan)) !== 1) return;
     failpoint("lease.finished");
-    this.claimed.delete(orphan);
+    this.claimedOutboxes.delete(orphan);
   }
 
   private async round(nowMs: number): Promise<number> {
-    const { bucket } = this;
+    const { session } = this;
     // Operations that are answered while this is under way say nothing about what it should find.
-    const told = bucket.told;
-    const epoch = bucket.epoch === "" ? "0" : bucket.epoch;
-    const reply = await this.ask("look", epoch, String(told), this.moving ? "1" : "0");
-    const look = readLook(reply);
-    switch (judge(bucket, told, look)) {
+    const seen = session.operationsSeen;
+    const epoch = session.epoch === "" ? "0" : session.epoch;
+    const view = readView(await this.ask("look", epoch, String(seen), this.moving ? "1" : "0"));
+    switch (judge(session.epoch, seen, view)) {
       case "member":
-        return this.tend(look, nowMs);
+        return this.tend(view, nowMs);
       case "new":
-        return this.join(look);
+        return this.join(view);
       case "lost":
-        await this.ask("declare", look.epoch, bucket.epoch);
-        failpoint("bucket.declared");
-        return 0;
+        return this.declare(view.epoch, session.epoch);
       case "reaped":
         return this.expelled();
       case "moved":
-        return this.move(look, nowMs);
+        return this.move(view, nowMs);
     }
   }
 
   /** The bucket goes on in another epoch: what this process knows of the old one goes to the ledger first. */
-  private async move(look: Look, nowMs: number): Promise<number> {
+  private async move(view: BucketView, nowMs: number): Promise<number> {
     const { bucket } = this;
+    const { events } = this.options;
     if (!this.moving) {
       this.moving = true;
       this.isWitness = true;
-      this.claimed.clear();
-      for (const process of this.known) {
-        this.awaited.add(process);
-        this.watch.rename(process, `awaited ${process}`);
-      }
-      bucket.setState("joining", false);
-      this.events.moved(bucket);
+      this.claimedOutboxes.clear();
+      this.peers.awaitAllElsewhere();
+      this.readiness.set("joining", false);
+      events.moved(bucket);
     }
-    bucket.freshAtMs = nowMs;
-    if (bucket.unsettled.size === 0) return this.join(look);
-    if (!look.open || this.events.isSettling(bucket)) return SOON_MS;
-    this.events.leftBehind(bucket);
+    this.freshAtMs = nowMs;
+    if (!events.hasUncommitted(bucket)) return this.join(view);
+    if (!view.open || events.isCommitting(bucket)) return LIFETIMES.joiningRoundMs;
+    events.leftBehind(bucket);
     failpoint("bucket.offered");
     return 0;
   }
 
   private expelled(): number {
     const { bucket } = this;
-    bucket.setState("joining", false);
-    if (this.events.isSettling(bucket)) return SOON_MS;
-    this.events.expelled(bucket);
-    this.claimed.clear();
+    const { events } = this.options;
+    this.readiness.set("joining", false);
+    if (events.isCommitting(bucket)) return LIFETIMES.joiningRoundMs;
+    events.expelled(bucket);
+    this.claimedOutboxes.clear();
     this.isWitness = false;
-    this.incarnation += 1;
-    bucket.process = `${bucket.process.split("~")[0]}~${this.incarnation}`;
-    bucket.epoch = "";
+    this.session.begin();
     return 0;
   }
 
-  private async join(look: Look): Promise<number> {
-    const { bucket } = this;
-    bucket.setState("joining", false);
-    const epoch = textOf(await this.ask("join", look.epoch, bucket.epoch || "0"));
+  private async join(view: BucketView): Promise<number> {
+    const { session } = this;
+    this.readiness.set("joining", false);
+    const epoch = textOf(await this.ask("join", view.epoch, session.epoch || "0"));
     if (epoch === "") return 0;
     this.moving = false;
-    bucket.enter(epoch);
+    session.enter(epoch);
     failpoint("bucket.joined");
-    await this.events.joined(bucket);
+    await this.options.events.joined(this.bucket);
     return 0;
   }
 
-  private async tend(look: Look, nowMs: number): Promise<number> {
-    const { bucket, settings } = this;
+  private async tend(view: BucketView, nowMs: number): Promise<number> {
+    const { session, peers, readiness } = this;
+    const { heartbeatMs } = this.options.times;
     this.moving = false;
-    bucket.freshAtMs = nowMs;
-    if (!bucket.gateOpen) {
-      bucket.setState("joining", false);
-      for (const process of this.known) this.awaited.add(process);
+    this.freshAtMs = nowMs;
+    if (session.isFenced) {
+      readiness.set("joining", false);
+      peers.awaitAll();
     }
-    const silent = this.silent(look, nowMs);
-    const givenUp = this.meet(look, nowMs);
-    if (!bucket.gateOpen && look.open && (silent.length > 0 || givenUp)) {
-      return this.distrust(look, silent);
+    const silent = peers.silent(view, session.process, nowMs);
+    const givenUp = peers.meet(view, nowMs);
+    if (session.isFenced && view.open && (silent.length > 0 || givenUp)) {
+      return this.distrust(view, silent);
     }
     for (const member of silent) await this.reap(member);
-    await this.claimOrphans(look);
-    this.known = new Set(
-      look.members.map((member) => member.process).filter((process) => process !== bucket.process),
-    );
-    if (!bucket.gateOpen) {
-      if (this.awaited.size > 0 || look.members.some((member) => !member.verified)) return SOON_MS;
-      await bucket.openGate();
-    } else if (bucket.state !== "ready") {
-      await bucket.run("noop", [], [], asReply);
+    await this.claimOrphans(view);
+    peers.note(view, session.process);
+    if (session.isFenced) {
+      if (peers.isAwaited || view.members.some((member) => !member.verified))
+        return LIFETIMES.joiningRoundMs;
+      await session.liftFence();
+    } else if (readiness.state !== "ready") {
+      await session.run("noop", [], [], asReply);
     }
-    const open = look.open || (await this.open());
-    const isNews = bucket.state !== "ready" || bucket.open !== open;
-    bucket.setState("ready", open);
-    this.events.tended(bucket);
-    return open && !isNews ? settings.heartbeatMs : Math.min(SOON_MS, settings.heartbeatMs);
+    const open = view.open || (await this.open());
+    const isNews = readiness.state !== "ready" || readiness.acceptsLoads !== open;
+    readiness.set("ready", open);
+    this.options.events.tended(this.bucket);
+    return open && !isNews ? heartbeatMs : Math.min(LIFETIMES.joiningRoundMs, heartbeatMs);
   }
 
   /**
-   * Redis has restarted, and somebody who could tell whether it has lost something does not come back. What was
-   * settled is in the ledger: wallets are read from there again, and what Redis says now is not spent.
+   * Redis has restarted, and a member that could tell whether it has lost something does not come back. What was
+   * committed is in the ledger: wallets are read from there again, and what Redis says now is not spent.
    */
-  private async distrust(look: Look, silent: readonly SilentMember[]): Promise<number> {
-    for (const { process } of silent) this.known.delete(process);
-    await this.ask("declare", look.epoch, look.epoch);
+  private distrust(view: BucketView, silent: readonly SilentMember[]): Promise<number> {
+    for (const { process } of silent) this.peers.giveUp(process);
+    return this.declare(view.epoch, view.epoch);
+  }
+
+  /** Ends an epoch in which something was lost. */
+  private async declare(epoch: string, after: string): Promise<number> {
+    await this.ask("declare", epoch, after);
     failpoint("bucket.declared");
     return 0;
   }
 
-  /**
-   * Crosses off whom nobody need wait for: who is here again, and who has been silent for long enough. True
-   * where somebody was given up.
-   */
-  private meet(look: Look, nowMs: number): boolean {
-    let givenUp = false;
-    const here = new Set(look.members.map((member) => member.process));
-    for (const process of this.awaited) {
-      const beat = look.joining.get(process) ?? "";
-      const isHere = here.has(process);
-      if (!isHere && !this.watch.isSilent(`awaited ${process}`, beat, nowMs)) continue;
-      givenUp ||= !isHere;
-      this.awaited.delete(process);
-      this.known.delete(process);
-      this.watch.forget(`awaited ${process}`);
-    }
-    return givenUp;
-  }
-
-  private silent(look: Look, nowMs: number): SilentMember[] {
-    const members = look.members.map(({ process, beat }) => ({ process, beat }));
-    const joining = [...look.joining].map(([process, beat]) => ({ process, beat }));
-    return [...members, ...joining].filter(
-      ({ process, beat }) =>
-        process !== this.bucket.process && this.watch.isSilent(process, beat, nowMs),
-    );
-  }
-
   private async reap({ process, beat }: SilentMember): Promise<void> {
-    const { bucket } = this;
-    const voided = numberOf(await this.ask("reap", bucket.epoch, process, beat));
-    this.watch.forget(process);
+    const voided = numberOf(await this.ask("reap", this.session.epoch, process, beat));
+    this.peers.forget(process);
     if (voided < 0) return;
     failpoint("lease.reaped");
-    this.events.reaped(bucket, process, voided);
+    this.options.events.reaped(this.bucket, process, voided);
   }
 
-  private async claimOrphans(look: Look): Promise<void> {
-    const members = new Set(look.members.map((member) => member.process));
-    for (const [orphan, claimer] of look.orphans) {
-      if (claimer === this.bucket.process) this.claimed.add(orphan);
+  private async claimOrphans(view: BucketView): Promise<void> {
+    const members = new Set(view.members.map((member) => member.process));
+    for (const [orphan, claimer] of view.orphans) {
+      if (claimer === this.session.process) this.claimedOutboxes.add(orphan);
       else if (!members.has(claimer) && (await this.ask("claim", orphan, claimer)) === 1) {
         failpoint("lease.claimed");
-        this.claimed.add(orphan);
+        this.claimedOutboxes.add(orphan);
       }
     }
   }
 
   private async open(): Promise<boolean> {
-    if (this.awaited.size > 0) return false;
-    const { graceMs } = this.settings;
-    const ageMs = this.isWitness ? Math.min(graceMs, WITNESS_GRACE_MS) : graceMs;
-    const isOpen = (await this.ask("open", this.bucket.epoch, String(ageMs))) === 1;
+    if (this.peers.isAwaited) return false;
+    const { graceMs } = this.options.times;
+    const ageMs = this.isWitness ? Math.min(graceMs, LIFETIMES.witnessGraceMs) : graceMs;
+    const isOpen = (await this.ask("open", this.session.epoch, String(ageMs))) === 1;
     if (isOpen) failpoint("bucket.opened");
     return isOpen;
   }
 
   private ask(operation: MembersOperation, ...args: string[]): Promise<unknown> {
-    const { bucket } = this;
-    return this.client.run(membersScript, [bucket.epochKey], [operation, bucket.process, ...args]);
+    const keys = [this.bucket.keys.epoch];
+    return this.options.client.run(membersScript, keys, [operation, this.session.process, ...args]);
   }
-}
-
-interface SilentMember {
-  readonly process: string;
-  readonly beat: string;
 }
 
 type Judgement = "new" | "member" | "lost" | "moved" | "reaped";
 
 /** What has become of the bucket, and of this process in it, since it last looked. */
-function judge(bucket: Bucket, told: number, look: Look): Judgement {
-  if (bucket.epoch === "") return "new";
-  if (look.epoch === "" || Number(look.epoch) > Number(bucket.epoch)) return "moved";
+function judge(epoch: string, operationsSeen: number, view: BucketView): Judgement {
+  if (epoch === "") return "new";
+  if (view.epoch === "" || Number(view.epoch) > Number(epoch)) return "moved";
   // An older epoch is back, or this one with less in it: an old snapshot was restored.
-  if (Number(look.epoch) < Number(bucket.epoch)) return "lost";
-  if (look.mine >= 0) return look.mine >= told ? "member" : "lost";
-  return look.reaped ? "reaped" : "lost";
+  if (Number(view.epoch) < Number(epoch)) return "lost";
+  if (view.mine >= 0) return view.mine >= operationsSeen ? "member" : "lost";
+  return view.reaped ? "reaped" : "lost";
 }

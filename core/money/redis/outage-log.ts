@@ -1,18 +1,16 @@
 import type { Log } from "../../process/log.ts";
 import { ThrottledLog } from "../../process/throttled-log.ts";
-
-/** Short, so that the last line about an outage says how it ended. */
-const EVERY_MS = 1_000;
+import { LIFETIMES } from "../lifetimes.ts";
 
 /** Logs the buckets as one: all of them fail and move together, and one line is enough. */
-export class Announcer {
+export class OutageLog {
   private readonly log: Log;
   private readonly throttled: ThrottledLog;
   private readonly away = new Set<string>();
 
   constructor(log: Log) {
     this.log = log;
-    this.throttled = new ThrottledLog(log, { everyMs: EVERY_MS });
+    this.throttled = new ThrottledLog(log, { everyMs: LIFETIMES.outageLogMs });
   }
 
   isAway(bucketName: string, error: unknown): void {

@@ -5,12 +5,15 @@ import type { Log } from "../../process/log.ts";
 import { errorOf } from "../../process/thrown.ts";
 import { textOf } from "../../redis/reply.ts";
 import { encodeEntry, entryOf } from "../entry.ts";
+import { LIFETIMES } from "../lifetimes.ts";
 import { RecentCalls } from "../recent.ts";
-import { asReply, type Bucket, type Reply } from "./bucket.ts";
+import type { Bucket } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
-import type { Settlement } from "./commits.ts";
+import type { Commits } from "./commits.ts";
 import { type Holds, limitsText } from "./holds.ts";
-import { Offers, type Sent, type Truth } from "./resender.ts";
+import type { LedgerLookup } from "./ledger-lookup.ts";
+import { Resender, type Sent } from "./resender.ts";
+import { asReply, type Reply } from "./session.ts";
 import { Spool, type SpoolOptions } from "./spool.ts";
 import { amountOf } from "./view.ts";
 import type { RedisWallets } from "./wallets.ts";
@@ -19,14 +22,13 @@ interface PostsOptions {
   readonly buckets: BucketMap;
   readonly wallets: RedisWallets;
   readonly holds: Holds;
-  readonly settlement: Settlement;
+  readonly commits: Commits;
   readonly spool: SpoolOptions;
-  readonly truth: Truth;
+  readonly ledger: LedgerLookup;
   readonly log: Log;
 }
 
-/** A call is remembered after its post until it is settled, a day at most: then two posts of one call are one. */
-const CALL_KEPT_MS = "86400000";
+const CALL_KEPT_MS = String(LIFETIMES.postedCallKeptMs);
 /** Calls posted here last that answer for themselves, even where Redis has forgotten them. */
 const RECENT_CALLS = 4_096;
 const SPOOLED_POST_BYTES = 1_024;
@@ -35,23 +37,23 @@ const SPOOLED_POST_BYTES = 1_024;
 export class Posts {
   private readonly options: PostsOptions;
   private readonly recent = new RecentCalls(RECENT_CALLS);
-  private readonly offers: Offers;
+  private readonly resender: Resender;
   private spool: Spool | undefined;
 
   constructor(options: PostsOptions) {
     this.options = options;
-    const { truth, wallets, settlement, holds } = options;
-    this.offers = new Offers(truth, {
+    const { ledger, wallets, commits, holds } = options;
+    this.resender = new Resender(ledger, {
       post: (bucket, posting) => this.send(bucket, posting, encodeEntry(posting, 0, 0), asReply),
-      open: (accountId) => wallets.open(accountId, () => truth.wallet(accountId)),
-      keep: (bucket, entry) => settlement.keep(bucket, entry),
+      open: (accountId) => wallets.open(accountId, () => ledger.wallet(accountId)),
+      keep: (bucket, entry) => commits.keep(bucket, entry),
       over: (_, callId) => holds.over(callId),
     });
   }
 
   /** Posts that are not known to be in Redis. */
   get waiting(): number {
-    return this.offers.size;
+    return this.resender.size;
   }
 
   /** Opens the spool, and takes up what earlier processes have left in it. */
@@ -59,11 +61,11 @@ export class Posts {
     const { spool, buckets, log } = this.options;
     this.spool = await Spool.open(spool);
     for (const { posting, done } of this.spool.recovered) {
-      const offer = { posting, sent: undefined, done };
-      this.offers.add(buckets.of(posting.accountId), offer);
+      const post = { posting, sent: undefined, done };
+      this.resender.add(buckets.of(posting.accountId), post);
     }
-    if (this.offers.size === 0) return;
-    log.info({ calls: this.offers.size }, "replaying spooled posts");
+    if (this.resender.size === 0) return;
+    log.info({ calls: this.resender.size }, "replaying spooled posts");
     failpoint("spool.replaying");
   }
 
@@ -73,7 +75,7 @@ export class Posts {
 
   post(posting: Posting): Posted | Promise<Posted> {
     requireMicroVnd(posting.costMicroVnd);
-    const before = this.recent.get(posting.callId) ?? this.offers.find(posting.callId);
+    const before = this.recent.get(posting.callId) ?? this.resender.find(posting.callId);
     if (before !== undefined) return { ...before, duplicate: true };
     const bucket = this.options.buckets.of(posting.accountId);
     const sent = { atMs: performance.now(), epoch: bucket.epoch };
@@ -99,15 +101,15 @@ export class Posts {
   }
 
   /** Nobody here knows any more which posts of a bucket are in the ledger, and which only in this memory. */
-  offerUnsettled(bucket: Bucket): void {
-    for (const { posting } of this.options.settlement.release(bucket)) {
-      this.offers.add(bucket, { posting, sent: undefined, done() {} });
+  resendUncommitted(bucket: Bucket): void {
+    for (const { posting } of this.options.commits.release(bucket)) {
+      this.resender.add(bucket, { posting, sent: undefined, done() {} });
     }
   }
 
   /** Brings what waits into a bucket that is in order. Never rejects. */
   drain(bucket: Bucket): Promise<void> {
-    return this.offers.drain(bucket, () => performance.now());
+    return this.resender.drain(bucket, () => performance.now());
   }
 
   private send<T>(
@@ -117,7 +119,7 @@ export class Posts {
     answer: (reply: Reply) => T,
   ): Promise<T> {
     const { callId, accountId, costMicroVnd } = posting;
-    const keys = [bucket.outboxKey, bucket.callKey(callId)];
+    const keys = [bucket.epochKeys.outbox, bucket.keys.call(callId)];
     const cost = String(costMicroVnd);
     const limits = limitsText(posting.limits);
     const args = [callId, accountId, cost, text, bucket.epoch, CALL_KEPT_MS, limits];
@@ -135,7 +137,7 @@ export class Posts {
     if (!duplicate) {
       const entryId = `${bucket.name}|${textOf(place)}`;
       const entry = entryOf(entryId, posting, chargedMicroVnd, writtenOffMicroVnd, text);
-      this.options.settlement.keep(bucket, entry);
+      this.options.commits.keep(bucket, entry);
     }
     const posted = { chargedMicroVnd, writtenOffMicroVnd, duplicate };
     this.recent.add(callId, posted, 0, 0);
@@ -147,7 +149,7 @@ export class Posts {
     if (this.spool === undefined) throw new Error("the hot store is not started");
     const { done } = this.spool.add(posting);
     failpoint("spool.kept");
-    this.offers.add(bucket, { posting, sent, done });
+    this.resender.add(bucket, { posting, sent, done });
     return { chargedMicroVnd: posting.costMicroVnd, writtenOffMicroVnd: 0, duplicate: false };
   }
 }

@@ -1,16 +1,12 @@
-import type { OutboxEntry, Posted, Posting, WalletSnapshot } from "../../contract/hold-store.ts";
+import type { OutboxEntry, Posted, Posting } from "../../contract/hold-store.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import { textOf } from "../../redis/reply.ts";
 import { entryOf } from "../entry.ts";
-import type { Bucket, Reply } from "./bucket.ts";
+import { LIFETIMES } from "../lifetimes.ts";
+import type { Bucket } from "./bucket.ts";
+import type { LedgerLookup } from "./ledger-lookup.ts";
+import type { Reply } from "./session.ts";
 import { amountOf } from "./view.ts";
-
-/** What the ledger knows, for posts of which the store cannot know alone what became of them. */
-export interface Truth {
-  wallet(accountId: string): Promise<WalletSnapshot | undefined>;
-  /** Whether this call is in the ledger. */
-  hasCall(posting: Posting): Promise<boolean>;
-}
 
 /** When a post was sent for the first time, by the monotonic clock, and in which epoch of its bucket. */
 export interface Sent {
@@ -19,14 +15,14 @@ export interface Sent {
 }
 
 /** A post that Redis may have or not have, and that some disk or memory keeps until it surely has it. */
-interface Offer {
+interface UnconfirmedPost {
   readonly posting: Posting;
   /** Undefined where that was before this process, or nobody knows. */
   readonly sent: Sent | undefined;
   done(): void;
 }
 
-interface OfferActions {
+interface ResendActions {
   post(bucket: Bucket, posting: Posting): Promise<Reply>;
   /** Opens the call's wallet; false where the ledger has no such account. */
   open(accountId: string): Promise<boolean>;
@@ -35,23 +31,20 @@ interface OfferActions {
   over(bucket: Bucket, callId: string): void;
 }
 
-/** Redis remembers a settled call for longer than this: see `CALL_KEPT_MS`. */
-const ASK_LEDGER_AFTER_MS = 60_000;
-
 /**
- * Offers posts to Redis until each is in: those whose answer never came, those that were spooled, those that
- * a wiped Redis has forgotten. A post that is older than Redis's memory of settled calls is looked up in
- * the ledger first, so that it is never charged twice, however late it comes.
+ * Sends posts to Redis until each is in: those without a reply, those that were spooled, those that a wiped Redis has
+ * forgotten. Redis remembers a committed call for `committedCallKeptMs` only, so a post older than `askLedgerAfterMs`
+ * is looked up in the ledger first: it is never charged twice, however late it comes.
  */
-export class Offers {
-  private readonly truth: Truth;
-  private readonly actions: OfferActions;
-  private readonly queues = new Map<Bucket, Offer[]>();
-  private readonly byCall = new Map<string, Offer>();
+export class Resender {
+  private readonly ledger: LedgerLookup;
+  private readonly actions: ResendActions;
+  private readonly queues = new Map<Bucket, UnconfirmedPost[]>();
+  private readonly byCall = new Map<string, UnconfirmedPost>();
   private readonly running = new Set<Bucket>();
 
-  constructor(truth: Truth, actions: OfferActions) {
-    this.truth = truth;
+  constructor(ledger: LedgerLookup, actions: ResendActions) {
+    this.ledger = ledger;
     this.actions = actions;
   }
 
@@ -61,18 +54,18 @@ export class Offers {
 
   /** What the caller is told of a post that waits here; undefined for any other. */
   find(callId: string): Posted | undefined {
-    const offer = this.byCall.get(callId);
-    if (offer === undefined) return undefined;
-    const { costMicroVnd } = offer.posting;
+    const post = this.byCall.get(callId);
+    if (post === undefined) return undefined;
+    const { costMicroVnd } = post.posting;
     return { chargedMicroVnd: costMicroVnd, writtenOffMicroVnd: 0, duplicate: true };
   }
 
-  add(bucket: Bucket, offer: Offer): void {
-    const { callId } = offer.posting;
-    if (this.byCall.has(callId)) return offer.done();
-    this.byCall.set(callId, offer);
+  add(bucket: Bucket, post: UnconfirmedPost): void {
+    const { callId } = post.posting;
+    if (this.byCall.has(callId)) return post.done();
+    this.byCall.set(callId, post);
     const queue = this.queues.get(bucket) ?? [];
-    queue.push(offer);
+    queue.push(post);
     this.queues.set(bucket, queue);
   }
 
@@ -83,11 +76,11 @@ export class Offers {
     this.running.add(bucket);
     let taken = 0;
     try {
-      for (const offer of queue) {
-        await this.offer(bucket, offer, nowMs);
+      for (const post of queue) {
+        await this.resend(bucket, post, nowMs);
         failpoint("spool.offered");
-        offer.done();
-        this.byCall.delete(offer.posting.callId);
+        post.done();
+        this.byCall.delete(post.posting.callId);
         taken += 1;
       }
     } catch {
@@ -99,12 +92,12 @@ export class Offers {
     }
   }
 
-  private async offer(bucket: Bucket, offer: Offer, nowMs: () => number): Promise<void> {
-    const { posting, sent } = offer;
+  private async resend(bucket: Bucket, post: UnconfirmedPost, nowMs: () => number): Promise<void> {
+    const { posting, sent } = post;
     const { epoch } = bucket;
     // Another process may have settled what came through unheard, in an epoch of which Redis remembers nothing.
-    const isRemembered = sent?.epoch === epoch && nowMs() - sent.atMs < ASK_LEDGER_AFTER_MS;
-    if (!isRemembered && (await this.truth.hasCall(posting))) return;
+    const isRemembered = sent?.epoch === epoch && nowMs() - sent.atMs < LIFETIMES.askLedgerAfterMs;
+    if (!isRemembered && (await this.ledger.hasCall(posting))) return;
     if (bucket.epoch !== epoch)
       throw new Error("the bucket has moved on since the ledger was asked");
     let reply = await this.actions.post(bucket, posting);

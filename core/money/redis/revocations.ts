@@ -27,7 +27,7 @@ export class Revocations {
   async restore(keyId: string): Promise<void> {
     this.keyIds.delete(keyId);
     const { client } = this;
-    await Promise.all(this.buckets.map(({ revokedKey }) => client.call("SREM", revokedKey, keyId)));
+    await Promise.all(this.buckets.map(({ keys }) => client.call("SREM", keys.revoked, keyId)));
   }
 
   /** Tells a bucket that may have forgotten everything. */
@@ -42,7 +42,7 @@ export class Revocations {
 
   private async tell(bucket: Bucket, keyIds: readonly string[]): Promise<void> {
     try {
-      await this.client.call("SADD", bucket.revokedKey, ...keyIds);
+      await this.client.call("SADD", bucket.keys.revoked, ...keyIds);
       if (keyIds.length === this.keyIds.size) this.untold.delete(bucket);
     } catch (error) {
       this.untold.add(bucket);

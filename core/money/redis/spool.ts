@@ -9,7 +9,6 @@ import { Outbox } from "../outbox.ts";
 
 /** More processes than this never share a folder. */
 const FOLDERS_MAX = 256;
-const OWN_LOCK_WAIT_MS = 0;
 
 export interface SpoolOptions {
   /** Holds a folder for each process that shares it. */
@@ -101,7 +100,8 @@ class JournalOfPosts {
 async function openFree(folder: string, options: SpoolOptions): Promise<Journal | undefined> {
   const { bytesMax, log } = options;
   try {
-    return await Journal.open({ folder, bytesMax, sync: true, lockWaitMs: OWN_LOCK_WAIT_MS, log });
+    // A folder that is in use is another process's: the next one may be free.
+    return await Journal.open({ folder, bytesMax, sync: true, lockWaitMs: 0, log });
   } catch (error) {
     if (error instanceof FolderInUse) return undefined;
     throw error;

@@ -22,15 +22,16 @@ import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
 import { BUCKETS } from "../../redis/buckets.ts";
 import type { RedisClient } from "../../redis/client.ts";
 import { refuseEviction } from "../../redis/eviction.ts";
-import { isJoining } from "./as-member.ts";
-import { Bucket } from "./bucket.ts";
+import { LIFETIMES } from "../lifetimes.ts";
+import type { Bucket } from "./bucket.ts";
 import { BucketMap } from "./bucket-map.ts";
-import { Settlement } from "./commits.ts";
+import { Commits } from "./commits.ts";
 import { Holds } from "./holds.ts";
-import { Keeper, type KeeperEvents, type KeeperSettings } from "./membership.ts";
-import { Announcer } from "./outage-log.ts";
+import { BucketKeys } from "./keys.ts";
+import type { LedgerLookup } from "./ledger-lookup.ts";
+import { Membership, type MembershipEvents, type MembershipTimes } from "./membership.ts";
+import { OutageLog } from "./outage-log.ts";
 import { Posts } from "./posts.ts";
-import type { Truth } from "./resender.ts";
 import { Revocations } from "./revocations.ts";
 import type { SpoolOptions } from "./spool.ts";
 import { RedisWallets } from "./wallets.ts";
@@ -42,92 +43,79 @@ export interface RedisHotOptions {
   readonly prefix: string;
   /** Fixed for good, except in tests. */
   readonly buckets?: number;
-  readonly timing?: KeeperSettings;
+  readonly times?: MembershipTimes;
   readonly spool: SpoolOptions;
   /** Holds are refused while more calls posted by this process than this wait for the ledger. */
   readonly outboxEntriesMax: number;
-  readonly truth: Truth;
+  readonly ledger: LedgerLookup;
   readonly log: Log;
 }
 
-export const PRODUCTION_TIMING: KeeperSettings = {
-  heartbeatMs: 1_000,
-  leaseMs: 10_000,
-  graceMs: 1_500,
-};
-const START_TIMEOUT_MS = 30_000;
-const LEAVE_TIMEOUT_MS = 1_000;
 /** Every so many rounds, what Redis holds for this process is compared with the calls that it runs. */
-const AUDIT_EVERY_ROUNDS = 10;
+const AUDIT_EVERY_ROUNDS = LIFETIMES.auditMs / LIFETIMES.heartbeatMs;
 
 /**
  * The hot store of many processes: wallets, holds and the outbox in Redis, or in a cluster of them. Every
- * operation on money is one script on one slot. See `keeper.ts` for what happens when Redis or a process fails.
+ * operation on money is one script on one slot. See `membership.ts` for what happens when Redis or a process fails.
  */
 export class RedisHotStore implements HotStore {
   private readonly client: RedisClient;
   private readonly outboxEntriesMax: number;
   private readonly buckets: readonly Bucket[];
-  private readonly keepers = new Map<Bucket, Keeper>();
-  private readonly pulses: readonly PeriodicTask[];
-  private readonly rounds = new Map<Bucket, number>();
-  private readonly announcer: Announcer;
+  private readonly memberships = new Map<Bucket, Membership>();
+  private readonly rounds: readonly PeriodicTask[];
+  private readonly tendings = new Map<Bucket, number>();
+  private readonly outageLog: OutageLog;
   private readonly revocations: Revocations;
-  private readonly settlement: Settlement;
+  private readonly commits: Commits;
   private readonly wallets: RedisWallets;
   private readonly holds: Holds;
   private readonly posts: Posts;
   private stopped = false;
 
   constructor(options: RedisHotOptions) {
-    const { client, prefix, log, truth, timing = PRODUCTION_TIMING } = options;
+    const { client, prefix, log, ledger, spool, times = LIFETIMES } = options;
     this.client = client;
     this.outboxEntriesMax = options.outboxEntriesMax;
-    this.announcer = new Announcer(log);
+    this.outageLog = new OutageLog(log);
     const process = randomUUID();
-    const onTrouble = (bucket: Bucket, error: unknown) => this.trouble(bucket, error);
-    this.buckets = Array.from(
-      { length: options.buckets ?? BUCKETS },
-      (_, index) => new Bucket({ index, prefix, process, client, onTrouble }),
-    );
+    const { memberships } = this;
+    const events = this.membershipEvents();
+    for (let index = 0; index < (options.buckets ?? BUCKETS); index += 1) {
+      const keys = new BucketKeys(prefix, index);
+      const membership = new Membership(keys, { process, client, times, events });
+      memberships.set(membership.bucket, membership);
+    }
+    this.buckets = [...memberships.keys()];
     const buckets = new BucketMap(this.buckets);
-    const { keepers } = this;
     this.revocations = new Revocations(client, this.buckets);
-    this.settlement = new Settlement({
-      client,
-      buckets: this.buckets,
-      keepers,
-      leaseMs: timing.leaseMs,
-      log,
-    });
+    this.commits = new Commits({ client, buckets: this.buckets, memberships, log });
     this.wallets = new RedisWallets(client, buckets);
     this.holds = new Holds({
       buckets,
       wallets: this.wallets,
-      readWallet: (accountId) => truth.wallet(accountId),
+      readWallet: (accountId) => ledger.wallet(accountId),
       refusal: (openHolds) => this.refusal(openHolds),
     });
-    const { wallets, holds, settlement } = this;
-    const { spool } = options;
-    this.posts = new Posts({ buckets, wallets, holds, settlement, spool, truth, log });
-    const events = this.keeperEvents();
-    this.pulses = this.buckets.map((bucket) => {
-      const keeper = new Keeper(bucket, client, timing, events);
-      keepers.set(bucket, keeper);
-      return new PeriodicTask(() => keeper.step(performance.now()));
-    });
+    const { wallets, holds, commits } = this;
+    this.posts = new Posts({ buckets, wallets, holds, commits, spool, ledger, log });
+    this.rounds = [...memberships.values()].map(
+      (membership) => new PeriodicTask(() => membership.step(performance.now())),
+    );
   }
 
   async start(): Promise<void> {
     await this.posts.start();
     this.client.connect(() => this.hurry());
-    for (const pulse of this.pulses) pulse.start();
-    const ready = Promise.all(this.buckets.map((bucket) => bucket.whenOpen()));
-    while ((await withTimeout(ready, START_TIMEOUT_MS)) === TIMED_OUT) {
+    for (const round of this.rounds) round.start();
+    const ready = Promise.all(this.buckets.map((bucket) => bucket.whenLoadable()));
+    while ((await withTimeout(ready, LIFETIMES.startTimeoutMs)) === TIMED_OUT) {
       // Where Redis answers, it is others who are waited for: a start from the beginning would wait longer.
       if (this.buckets.every((bucket) => bucket.state !== "away")) continue;
       await this.stop();
-      throw new Error(`stores.hot: redis was not ready within ${START_TIMEOUT_MS / 1_000} s`);
+      throw new Error(
+        `stores.hot: redis was not ready within ${LIFETIMES.startTimeoutMs / 1_000} s`,
+      );
     }
     await refuseEviction(this.client).catch(async (error: unknown) => {
       await this.stop();
@@ -137,10 +125,12 @@ export class RedisHotStore implements HotStore {
 
   async stop(): Promise<void> {
     this.stopped = true;
-    this.settlement.stop();
-    await Promise.all(this.pulses.map((pulse) => pulse.stop()));
-    const left = [...this.keepers.values()].map((keeper) => keeper.leave().catch(() => {}));
-    await withTimeout(Promise.all(left), LEAVE_TIMEOUT_MS);
+    this.commits.stop();
+    await Promise.all(this.rounds.map((round) => round.stop()));
+    const left = [...this.memberships.values()].map((membership) =>
+      membership.leave().catch(() => {}),
+    );
+    await withTimeout(Promise.all(left), LIFETIMES.leaveTimeoutMs);
     this.client.disconnect();
     await this.posts.stop();
   }
@@ -203,25 +193,25 @@ export class RedisHotStore implements HotStore {
   }
 
   read(max: number, waitMs: number): Promise<OutboxEntry[]> {
-    return this.settlement.read(max, waitMs);
+    return this.commits.read(max, waitMs);
   }
 
   acknowledge(entries: readonly OutboxEntry[]): Promise<void> {
-    return this.settlement.acknowledge(entries);
+    return this.commits.acknowledge(entries);
   }
 
   backlog(): number {
-    return this.settlement.size + this.posts.waiting;
+    return this.commits.size + this.posts.waiting;
   }
 
   uncommitted(callId: string): OutboxEntry | undefined {
-    return this.settlement.find(callId);
+    return this.commits.find(callId);
   }
 
   health(): HotHealth {
     const reason = this.refusal(0);
     if (reason !== undefined) return { kind: "away", reason };
-    const out = this.buckets.filter(({ state, open }) => state !== "ready" || !open);
+    const out = this.buckets.filter(({ isReady }) => !isReady);
     if (out.length === 0) return { kind: "ok" };
     const isAway = out.length === this.buckets.length;
     return {
@@ -232,60 +222,57 @@ export class RedisHotStore implements HotStore {
 
   /** Why no hold is taken now: every hold must find room for its post. */
   private refusal(openHolds: number): string | undefined {
-    const waiting = this.settlement.size;
+    const waiting = this.commits.size;
     if (waiting >= this.outboxEntriesMax) {
       return `${waiting} posted calls wait for the ledger, which is the most that may`;
     }
     return this.posts.refusal(openHolds + 1);
   }
 
-  private trouble(bucket: Bucket, error: unknown): void {
-    const wasReady = bucket.state === "ready";
-    const isAway = !isJoining(error);
-    bucket.setState(isAway ? "away" : "joining", false);
-    if (isAway && !this.stopped) this.announcer.isAway(bucket.name, error);
-    // What has struck one bucket has mostly struck all: they find out now instead of at their next heartbeat.
-    if (wasReady) this.hurry();
-  }
-
   private hurry(): void {
-    for (const pulse of this.pulses) pulse.hurry();
+    for (const round of this.rounds) round.hurry();
   }
 
-  private keeperEvents(): KeeperEvents {
+  private membershipEvents(): MembershipEvents {
     return {
-      failed: (bucket, error) => this.trouble(bucket, error),
-      moved: () => this.announcer.moved(),
-      leftBehind: (bucket) => this.posts.offerUnsettled(bucket),
+      failed: (bucket, error, wasReady) => {
+        const isAway = bucket.state === "away" && !this.stopped;
+        if (isAway) this.outageLog.isAway(bucket.name, error);
+        // What has struck one bucket has mostly struck all: they find out now instead of at their next heartbeat.
+        if (wasReady) this.hurry();
+      },
+      moved: () => this.outageLog.moved(),
+      leftBehind: (bucket) => this.posts.resendUncommitted(bucket),
       expelled: (bucket) => {
-        this.announcer.expelled();
-        this.posts.offerUnsettled(bucket);
+        this.outageLog.expelled();
+        this.posts.resendUncommitted(bucket);
         this.holds.lapse(bucket);
       },
       joined: async (bucket) => {
-        bucket.owed = [];
+        this.commits.forgetUnacknowledged(bucket);
         await this.revocations.tellAll(bucket);
       },
-      reaped: (_, process, voidedHolds) => this.announcer.reaped(process, voidedHolds),
+      reaped: (_, process, voidedHolds) => this.outageLog.reaped(process, voidedHolds),
       tended: (bucket) => this.tended(bucket),
-      isSettling: (bucket) => this.settlement.isSettling(bucket),
+      hasUncommitted: (bucket) => this.commits.hasUncommitted(bucket),
+      isCommitting: (bucket) => this.commits.isCommitting(bucket),
     };
   }
 
   private tended(bucket: Bucket): void {
-    this.announcer.isBack(bucket.name);
-    if ((this.keepers.get(bucket)?.claimed.size ?? 0) > 0) this.settlement.rouse();
+    this.outageLog.isBack(bucket.name);
+    if ((this.memberships.get(bucket)?.claimed.size ?? 0) > 0) this.commits.rouse();
     this.revocations.tellRest(bucket).catch(() => {});
-    if (!bucket.open) return;
-    this.settlement.payOwed(bucket).catch(() => {});
+    if (!bucket.isReady) return;
+    this.commits.acknowledgeRest(bucket).catch(() => {});
     void this.posts.drain(bucket);
-    const round = this.rounds.get(bucket) ?? 0;
-    this.rounds.set(bucket, round + 1);
+    const round = this.tendings.get(bucket) ?? 0;
+    this.tendings.set(bucket, round + 1);
     if (round % AUDIT_EVERY_ROUNDS === 0) this.audit(bucket).catch(() => {});
   }
 
   private async audit(bucket: Bucket): Promise<void> {
-    const held = await this.keepers.get(bucket)?.held();
+    const held = await this.memberships.get(bucket)?.held();
     if (held !== undefined) await this.holds.audit(bucket, held);
   }
 }

@@ -1,7 +1,7 @@
 import { listOf, mapOf, numberOf, textOf } from "../../redis/reply.ts";
 
 /** What a process sees of a bucket: see `look.lua`. */
-export interface Look {
+export interface BucketView {
   /** Milliseconds since the Unix epoch, as text; "" where the bucket has none: it is new, or was wiped. */
   readonly epoch: string;
   readonly ageMs: number;
@@ -25,7 +25,7 @@ interface Member {
   readonly verified: boolean;
 }
 
-export function readLook(reply: unknown): Look {
+export function readView(reply: unknown): BucketView {
   const [epoch, ageMs, mine, reaped, open, members, joining, orphans] = listOf(reply);
   return {
     epoch: textOf(epoch),

@@ -10,9 +10,9 @@ import { failpoint } from "../../process/failpoint.ts";
 import type { RedisClient } from "../../redis/client.ts";
 import { listOf, textOf } from "../../redis/reply.ts";
 import { requireLimit } from "../limit.ts";
-import { asMember, isJoining, whenReady } from "./as-member.ts";
-import { asReply, type Bucket } from "./bucket.ts";
+import type { Bucket } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
+import { asReply, isJoining } from "./session.ts";
 
 const OPEN_ATTEMPTS = 3;
 /** Fields, of which each wallet has five, and four more for each limit. */
@@ -48,7 +48,7 @@ export class RedisWallets {
       releasedCallId ?? "",
       String(MICRO_VND_MAX),
     ];
-    const [kind] = await asMember(bucket, () => bucket.run("credit", [], args, asReply));
+    const [kind] = await bucket.asMember(() => bucket.run("credit", [], args, asReply));
     if (kind === "range") throw new RangeError(`account ${accountId} would hold too much money`);
   }
 
@@ -59,39 +59,41 @@ export class RedisWallets {
     const { name, version, totalMicroVnd, availableMicroVnd } = limit;
     const amounts = [version, totalMicroVnd, availableMicroVnd].map(String);
     const args = [accountId, name, ...amounts];
-    const [kind] = await asMember(bucket, () => bucket.run("set-limit", [], args, asReply));
+    const [kind] = await bucket.asMember(() => bucket.run("set-limit", [], args, asReply));
     return kind !== "unknown";
   }
 
   async dropLimit(accountId: string, name: string): Promise<boolean> {
     const bucket = this.buckets.of(accountId);
     const args = [accountId, name];
-    const [kind] = await asMember(bucket, () => bucket.run("drop-limit", [], args, asReply));
+    const [kind] = await bucket.asMember(() => bucket.run("drop-limit", [], args, asReply));
     return kind !== "held";
   }
 
   async limit(accountId: string, name: string): Promise<LimitBalances | undefined> {
     const bucket = this.buckets.of(accountId);
-    await whenReady(bucket);
+    await bucket.whenReady();
     const fields = ["la", "lh"].map((part) => `${accountId}|${name}:${part}`);
-    const [available, held] = listOf(await this.client.call("HMGET", bucket.walletsKey, ...fields));
+    const [available, held] = listOf(
+      await this.client.call("HMGET", bucket.epochKeys.wallets, ...fields),
+    );
     if (typeof available !== "string") return undefined;
     return { availableMicroVnd: Number(available), heldMicroVnd: Number(textOf(held)) };
   }
 
   async balances(accountId: string): Promise<Balances | undefined> {
     const bucket = this.buckets.of(accountId);
-    await whenReady(bucket);
+    await bucket.whenReady();
     return this.read(bucket, accountId);
   }
 
   /** The ids of accounts whose wallets are open, page by page. */
   async *all(): AsyncGenerator<string[]> {
     for (const bucket of this.buckets.all) {
-      await whenReady(bucket);
+      await bucket.whenReady();
       let cursor = "0";
       do {
-        const args = [bucket.walletsKey, cursor, "MATCH", "*:a", "COUNT", PAGE];
+        const args = [bucket.epochKeys.wallets, cursor, "MATCH", "*:a", "COUNT", PAGE];
         const [next, fields] = listOf(await this.client.call("HSCAN", ...args));
         cursor = textOf(next);
         const names = listOf(fields).filter((_, at) => at % 2 === 0);
@@ -106,7 +108,7 @@ export class RedisWallets {
   ): Promise<boolean> {
     const bucket = this.buckets.of(accountId);
     for (let attempt = 1; ; attempt += 1) {
-      await bucket.whenOpen();
+      await bucket.whenLoadable();
       if ((await this.read(bucket, accountId)) !== undefined) return true;
       // Whatever other processes still keep is in the ledger, or this bucket would not be open; and no call
       // can be posted for a wallet that is not. So a reading that begins now has all of them.
@@ -123,7 +125,7 @@ export class RedisWallets {
           const { name, version, totalMicroVnd, availableMicroVnd } = limit;
           args.push(name, ...[availableMicroVnd, version, totalMicroVnd].map(String));
         }
-        const [kind] = await bucket.run("install", [bucket.openKey], args, asReply);
+        const [kind] = await bucket.run("install", [bucket.epochKeys.open], args, asReply);
         failpoint("wallet.installed");
         if (kind === "open") return true;
       } catch (error) {
@@ -136,7 +138,7 @@ export class RedisWallets {
   private async read(bucket: Bucket, accountId: string): Promise<Balances | undefined> {
     const fields = ["a", "h", "p"].map((part) => `${accountId}:${part}`);
     const [available, held, pending] = listOf(
-      await this.client.call("HMGET", bucket.walletsKey, ...fields),
+      await this.client.call("HMGET", bucket.epochKeys.wallets, ...fields),
     );
     if (typeof available !== "string") return undefined;
     return {

@@ -13,7 +13,7 @@ const GROWTH_BYTES_MAX = 4 * 1024 * 1024;
 
 test("the backlog of a dead gateway drains in batches, each entry once, without growing", async () => {
   const server = await startRedisServer();
-  const limits = { outboxEntriesMax: BACKLOG + BATCH, timing: { leaseMs: 5_000 } };
+  const limits = { outboxEntriesMax: BACKLOG + BATCH, times: { leaseMs: 5_000 } };
   const first = await startStore({ servers: server.url, ...limits });
   await first.store.open("A", async () => ({
     accountId: "A",

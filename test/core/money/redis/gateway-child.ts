@@ -10,7 +10,7 @@ const [servers = "", prefix = "", balance = "0"] = process.argv.slice(2);
 const { store } = await startStore({
   servers,
   prefix,
-  truth: {
+  ledger: {
     wallet: async (accountId) => snapshot(accountId),
     hasCall: async () => false,
   },

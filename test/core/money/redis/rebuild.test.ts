@@ -26,7 +26,7 @@ async function inWorld(
   const server = await startRedisServer();
   const proxy = await startTcpProxy(server.port);
   // Long leases, where nobody shall be taken for dead who is only slow.
-  const world = new World({ servers: server.url, timing: { leaseMs, graceMs: 50 } });
+  const world = new World({ servers: server.url, times: { leaseMs, graceMs: 50 } });
   try {
     const x = await world.addGateway();
     const y = await world.addGateway({ servers: `redis://127.0.0.1:${proxy.port}` });

@@ -2,29 +2,29 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { KeeperSettings } from "../../../../core/money/redis/membership.ts";
-import type { Truth } from "../../../../core/money/redis/resender.ts";
+import { LIFETIMES } from "../../../../core/money/lifetimes.ts";
+import type { LedgerLookup } from "../../../../core/money/redis/ledger-lookup.ts";
+import type { MembershipTimes } from "../../../../core/money/redis/membership.ts";
 import { membersScript } from "../../../../core/money/redis/scripts.ts";
 import { RedisHotStore } from "../../../../core/money/redis/store.ts";
-import { readLook } from "../../../../core/money/redis/view.ts";
+import { readView } from "../../../../core/money/redis/view.ts";
 import type { Log } from "../../../../core/process/log.ts";
 import { bucketName } from "../../../../core/redis/buckets.ts";
 import { RedisClient } from "../../../../core/redis/client.ts";
 import { recordedLog } from "../../../support/log.ts";
 
-const COMMAND_TIMEOUT_MS = 450;
 /** Fewer than in production, so that a start takes milliseconds. */
 const BUCKETS = 4;
 /** A machine that is busy with something else lets a process wait for some 100 ms now and then. */
-const TIMING: KeeperSettings = { heartbeatMs: 20, leaseMs: 1_000, graceMs: 0 };
+const TIMING: MembershipTimes = { heartbeatMs: 20, leaseMs: 1_000, graceMs: 0 };
 
 export interface StoreOptions {
   readonly servers: string | readonly string[];
   readonly prefix?: string;
   /** Its own temporary folder by default. */
   readonly spoolFolder?: string;
-  readonly truth?: Truth;
-  readonly timing?: Partial<KeeperSettings>;
+  readonly ledger?: LedgerLookup;
+  readonly times?: Partial<MembershipTimes>;
   readonly outboxEntriesMax?: number;
   readonly log?: Log;
 }
@@ -41,7 +41,7 @@ export interface TestStore {
 }
 
 /** Knows nothing: for tests in which the store never needs to ask. */
-export const NO_TRUTH: Truth = {
+export const EMPTY_LEDGER: LedgerLookup = {
   wallet: () => Promise.resolve(undefined),
   hasCall: () => Promise.resolve(false),
 };
@@ -49,16 +49,16 @@ export const NO_TRUTH: Truth = {
 export async function startStore(options: StoreOptions): Promise<TestStore> {
   const prefix = options.prefix ?? `test-${randomUUID()}`;
   const spoolFolder = options.spoolFolder ?? mkdtempSync(join(tmpdir(), "tollgate-spool-"));
-  const client = new RedisClient(options.servers, COMMAND_TIMEOUT_MS);
+  const client = new RedisClient(options.servers, LIFETIMES.replyTimeoutMs);
   const log = options.log ?? recordedLog().log;
   const store = new RedisHotStore({
     client,
     prefix,
     buckets: BUCKETS,
-    timing: { ...TIMING, ...options.timing },
+    times: { ...TIMING, ...options.times },
     spool: { folder: spoolFolder, bytesMax: 10_000_000, log },
     outboxEntriesMax: options.outboxEntriesMax ?? 100_000,
-    truth: options.truth ?? NO_TRUTH,
+    ledger: options.ledger ?? EMPTY_LEDGER,
     log,
   });
   await store.start();
@@ -88,7 +88,7 @@ export async function endLeases(
     const keys = [`${prefix}:{${bucketName(index)}}:epoch`];
     const ask = (...args: string[]) => client.run(membersScript, keys, args);
     const reply = await ask("look", "nobody", "0", "0", "0");
-    const look = readLook(reply);
+    const look = readView(reply);
     for (const { process, beat } of look.members) {
       await ask("reap", "nobody", look.epoch, process, beat);
     }

@@ -42,7 +42,7 @@ export class World {
     const { ledger } = this;
     this.options = {
       prefix: `test-${randomUUID()}`,
-      truth: {
+      ledger: {
         wallet: (accountId) => ledger.wallet(accountId),
         hasCall: async ({ callId }) => ledger.charges.has(callId),
       },

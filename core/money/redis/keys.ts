@@ -1,0 +1,50 @@
+import { bucketName } from "../../redis/buckets.ts";
+
+/** The keys of one epoch of a bucket that money operations touch. */
+export interface EpochKeys {
+  /** How many operations each member has done: see `money.lua`. */
+  readonly members: string;
+  readonly wallets: string;
+  readonly holds: string;
+  /** Exists once wallets may be loaded. */
+  readonly open: string;
+  /** The outbox of this process. */
+  readonly outbox: string;
+}
+
+/** The names of a bucket's keys: all have the same hash tag, so that a script touches one node of a cluster. */
+export class BucketKeys {
+  /** `b07`. */
+  readonly bucket: string;
+  /** What every key begins with: `tollgate:{b07}:`. */
+  readonly base: string;
+  readonly epoch: string;
+  readonly revoked: string;
+
+  constructor(prefix: string, index: number) {
+    this.bucket = bucketName(index);
+    this.base = `${prefix}:{${this.bucket}}:`;
+    this.epoch = `${this.base}epoch`;
+    this.revoked = `${this.base}revoked`;
+  }
+
+  /** What became of a call, for as long as it may be posted again. */
+  call(callId: string): string {
+    return `${this.base}d:${callId}`;
+  }
+
+  outbox(epoch: string, process: string): string {
+    return `${this.base}${epoch}:o:${process}`;
+  }
+
+  under(epoch: string, process: string): EpochKeys {
+    const under = `${this.base}${epoch}:`;
+    return {
+      members: `${under}procs`,
+      wallets: `${under}w`,
+      holds: `${under}holds`,
+      open: `${under}open`,
+      outbox: this.outbox(epoch, process),
+    };
+  }
+}

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { LIFETIMES, type Lifetimes, requireLifetimes } from "../../../core/money/lifetimes.ts";
+import { packageRoot } from "../../../core/process/root.ts";
+
+/** What breaks each relation alone. */
+const BROKEN: Record<string, Partial<Lifetimes>> = {
+  "heartbeatMs > replyTimeoutMs": { heartbeatMs: 400 },
+  "leaseMs / 2 > heartbeatMs + replyTimeoutMs": { leaseMs: 2_900 },
+  "graceMs > heartbeatMs + replyTimeoutMs": { graceMs: 1_450 },
+  "witnessGraceMs > roundRetryMsMax + joiningRoundMs": { witnessGraceMs: 270 },
+  "witnessGraceMs <= graceMs": { witnessGraceMs: 1_501 },
+  "roundRetryMsMax <= heartbeatMs": { roundRetryMsMax: 1_001, witnessGraceMs: 1_500 },
+  "startTimeoutMs > leaseMs + graceMs": { startTimeoutMs: 11_500 },
+  "catchUpMs > leaseMs + graceMs": { catchUpMs: 11_500 },
+  "leaveTimeoutMs > replyTimeoutMs": { leaveTimeoutMs: 450 },
+  "auditMs >= heartbeatMs": { auditMs: 999 },
+  "2 * replyTimeoutMs < 1 s": { replyTimeoutMs: 500, graceMs: 2_000 },
+  "joinWaitMs < loadTimeoutMs <= 1 s": { joinWaitMs: 1_000 },
+  "committedCallKeptMs > askLedgerAfterMs + leaseMs + replyTimeoutMs": {
+    committedCallKeptMs: 70_450,
+  },
+  "postedCallKeptMs > committedCallKeptMs": { postedCallKeptMs: 120_000 },
+  "readWaitMs > gatherMs": { readWaitMs: 50 },
+  "commitRetryMsMin <= commitRetryMsMax": { commitRetryMsMin: 2_001 },
+  "journalLockWaitMs > leaveTimeoutMs": { journalLockWaitMs: 1_000 },
+};
+
+function brokenBy(change: Partial<Lifetimes>): string[] {
+  try {
+    requireLifetimes({ ...LIFETIMES, ...change });
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof RangeError);
+    return error.message.replace("lifetimes of money: ", "").split("; ");
+  }
+}
+
+describe("the lifetimes of money", () => {
+  for (const [relation, change] of Object.entries(BROKEN)) {
+    test(`are refused unless ${relation}`, () => {
+      const broken = brokenBy(change);
+      assert.equal(broken.length, 1, broken.join("\n"));
+      assert.ok(broken[0]?.startsWith(relation), broken[0]);
+    });
+  }
+
+  test("have no relation that no test breaks", () => {
+    const nonsense = Object.fromEntries(Object.keys(LIFETIMES).map((name) => [name, Number.NaN]));
+    assert.equal(brokenBy(nonsense).length, Object.keys(BROKEN).length);
+  });
+
+  test("stand in one file: no other file of money names a number of milliseconds", () => {
+    const folder = join(packageRoot, "core/money");
+    const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
+    const found = files.filter((file) => {
+      if (!/\.(?:ts|lua)$/.test(file) || file.endsWith("lifetimes.ts")) return false;
+      const text = readFileSync(join(folder, file), "utf8");
+      return /(?<!DAY)_MS(?:_[A-Z_]+)? = ["\d]|Ms: [1-9]|'PX', \d|EXPIRE', [^,]+, \d/.test(text);
+    });
+    assert.deepEqual(found, []);
+  });
+});
