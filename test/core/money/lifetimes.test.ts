@@ -56,9 +56,11 @@ describe("the lifetimes of money", () => {
     const folder = join(packageRoot, "core/money");
     const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
     const found = files.filter((file) => {
-      if (!/\.(?:ts|lua)$/.test(file) || file.endsWith("lifetimes.ts")) return false;
+      // The ledger has no lifetimes: its numbers bound times that are stored.
+      if (!/\.(?:ts|lua)$/.test(file) || file.startsWith("ledger/")) return false;
+      if (file === "lifetimes.ts") return false;
       const text = readFileSync(join(folder, file), "utf8");
-      return /(?<!DAY)_MS(?:_[A-Z_]+)? = ["\d]|Ms: [1-9]|'PX', \d|EXPIRE', [^,]+, \d/.test(text);
+      return /_MS(?:_[A-Z_]+)? = ["\d]|Ms: [1-9]|'PX', \d|EXPIRE', [^,]+, \d/.test(text);
     });
     assert.deepEqual(found, []);
   });
