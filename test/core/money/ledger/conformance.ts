@@ -7,6 +7,7 @@ import { quarantineTests } from "./quarantine.ts";
 import { settleTests } from "./settle.ts";
 import { topUpTests } from "./top-ups.ts";
 import { usageTests } from "./usage.ts";
+import { usageBooksTests } from "./usage-books.ts";
 
 /** A started ledger, and a connection of its own to look behind it. */
 export interface LedgerUnderTest {
@@ -24,6 +25,7 @@ export function ledgerConformance(name: string, get: () => LedgerUnderTest): voi
     creditTests(get);
     topUpTests(get);
     usageTests(get);
+    usageBooksTests(get);
     guardTests(get);
   });
 }

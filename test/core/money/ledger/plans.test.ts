@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Parameter } from "../../../../core/contract/database.ts";
+import { connect, type Sql } from "../../../../core/database/client.ts";
+import { remoteServer } from "../../../../core/database/server.ts";
+import { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
+import { topUps } from "../../../../core/money/ledger/top-ups.ts";
+import { usageBooksOf } from "../../../../core/money/ledger/usage-books.ts";
+import { newId } from "../../../../core/process/id.ts";
+import { recordedLog } from "../../../support/log.ts";
+import { startPostgres, type TestPostgres } from "../../../support/postgres.ts";
+import { AT, fundedAccount, topUp } from "./fixtures.ts";
+
+const { log } = recordedLog();
+const CALLS = 20_000;
+/** Rows that a node may read for a page of ten: far fewer than there are calls. */
+const READ_MAX = 500;
+
+interface Node {
+  readonly "Index Name"?: string;
+  readonly "Actual Rows": number;
+  readonly "Actual Loops": number;
+  readonly "Rows Removed by Filter"?: number;
+  readonly Plans?: readonly Node[];
+}
+
+/** What Postgres does with an account of many calls, few of which are what is asked for. */
+describe("plans", () => {
+  const [busyKey, rareKey] = [newId(AT), newId(AT)];
+  let postgres: TestPostgres;
+  let ledger: PostgresLedger;
+  let sql: Sql;
+  let accountId: string;
+
+  before(async () => {
+    postgres = await startPostgres();
+    const server = { url: postgres.url };
+    sql = connect({ server, connectionsMax: 2, statementTimeoutMs: 60_000, log });
+    const clock = { now: () => AT, monotonic: () => 0 };
+    ledger = new PostgresLedger({ server: remoteServer(sql), clock, log });
+    await ledger.start();
+    await usageBooksOf(ledger.database).prepare();
+    accountId = await fundedAccount(ledger, 5n);
+    await ledger.credit(topUp(accountId, 7n, "transfer:1"));
+    await sql.query("select make_usage_partition($1)", [new Date(AT)]);
+    // One call in a thousand, all of them old, is by the rare key, for the rare model, or has failed.
+    await sql.query(
+      `insert into usage_records (
+        call_id, at, account_id, key_id, endpoint, model, input_tokens, cache_read_tokens,
+        cache_write_tokens, output_tokens, reasoning_tokens, images, charged, written_off,
+        discount_bps, latency_ms, status, streamed, outcome, estimated
+      )
+      select gen_random_uuid(), $2::timestamptz + n * interval '1 second', $1,
+        case when n % 10 = 1 and n < ${CALLS / 100} then $4::uuid else $3::uuid end, '/v1/messages',
+        case when n % 10 = 2 and n < ${CALLS / 100} then 'rare' else 'busy' end,
+        1, 0, 0, 1, 0, 0, 1, 0, 0, 1,
+        case when n % 10 = 3 and n < ${CALLS / 100} then 503 else 200 end, true, 'complete', false
+      from generate_series(1, ${CALLS}) n`,
+      [accountId, new Date(AT), busyKey, rareKey],
+    );
+    await sql.query(
+      `insert into ledger_entries (account_id, kind, amount, balance_after, call_id)
+      select $1, 'charge', -1, 0, gen_random_uuid() from generate_series(1, ${CALLS})`,
+      [accountId],
+    );
+    await sql.script("analyze");
+  });
+  after(async () => {
+    await ledger?.stop();
+    await postgres?.stop();
+  });
+
+  /** Runs `work` with a database that explains each statement, and gives the most rows that a node has read. */
+  async function rowsRead(work: (database: Pick<Sql, "query">) => Promise<unknown>) {
+    let rows = 0;
+    const indexes = new Set<string>();
+    const visit = (node: Node) => {
+      const read = node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0);
+      rows = Math.max(rows, read * node["Actual Loops"]);
+      if (node["Index Name"]) indexes.add(node["Index Name"]);
+      for (const plan of node.Plans ?? []) visit(plan);
+    };
+    await work({
+      async query<Row extends object>(text: string, parameters?: readonly Parameter[]) {
+        const [row] = await sql.query<{ "QUERY PLAN": string | [{ Plan: Node }] }>(
+          `explain (analyze, format json) ${text}`,
+          parameters,
+        );
+        const plan = row?.["QUERY PLAN"] ?? "[]";
+        for (const { Plan } of typeof plan === "string" ? JSON.parse(plan) : plan) visit(Plan);
+        return sql.query<Row>(text, parameters);
+      },
+    });
+    return { rows, indexes: [...indexes].join(" ") };
+  }
+
+  for (const [name, filter, found] of [
+    ["of all calls", {}, 10],
+    ["of a model called seldom", { model: "rare" }, 10],
+    ["of a key used seldom", { key: rareKey }, 10],
+    ["of calls that failed", { status: "failed" }, 10],
+    ["of one status", { status: 503 }, 10],
+    ["of a key for a model that it has not called", { key: rareKey, model: "rare" }, 0],
+  ] as const) {
+    it(`a page ${name} reads few of the account's calls`, async () => {
+      const { rows } = await rowsRead(async (database) => {
+        const books = usageBooksOf({ ...ledger.database, query: database.query });
+        const page = await books.page({ accountId, filter, limit: 10 });
+        assert.equal(page.length, found);
+      });
+      assert.ok(rows <= READ_MAX, `${rows} rows`);
+    });
+  }
+
+  it("top-ups are summed by their own index, whatever their reference", async () => {
+    for (const referencePrefix of ["", "transfer:"]) {
+      const [from, to] = [new Date(0), new Date()];
+      const { rows, indexes } = await rowsRead((database) =>
+        topUps(database, { accountId, from, to, referencePrefix }),
+      );
+      assert.ok(rows <= 2, `${rows} rows`);
+      assert.equal(indexes, "ledger_entries_topped_up");
+    }
+  });
+});
