@@ -128,7 +128,7 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
   ],
   // A process that stalls between its look at the clock and the post is refused by Redis after a lease.
   [
-    "committedCallKeptMs > askLedgerAfterMs + leaseMs + replyTimeoutMs, or a post that is sent again is charged twice",
+    "committedCallKeptMs > askLedgerAfterMs + leaseMs + replyTimeoutMs, or a post that is sent again is charged to the wallet twice",
     (of) => of.committedCallKeptMs > of.askLedgerAfterMs + of.leaseMs + of.replyTimeoutMs,
   ],
   [

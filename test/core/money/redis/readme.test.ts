@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { BucketKeys } from "../../../../core/money/redis/keys.ts";
+import { packageRoot } from "../../../../core/process/root.ts";
+
+const folder = join(packageRoot, "core/money/redis");
+const readme = readFileSync(join(folder, "README.md"), "utf8");
+
+function scripts(): string {
+  const lua = readdirSync(join(folder, "lua"));
+  return lua.map((file) => readFileSync(join(folder, "lua", file), "utf8")).join("\n");
+}
+
+function found(pattern: RegExp): string[] {
+  return [...new Set([...scripts().matchAll(pattern)].map(([, name = ""]) => name))];
+}
+
+test("the page on Redis lists every key of a bucket", () => {
+  const keys = new BucketKeys("tollgate", 7);
+  const inEpoch = Object.values(keys.under("<e>", "<p>"));
+  const named = [keys.epoch, keys.revoked, keys.call("<call>"), ...inEpoch].map((key) =>
+    key.slice(keys.base.length),
+  );
+  const inScripts = [
+    ...found(/\bkey\('(\w+)'/g).map((name) => `<e>:${name}`),
+    ...found(/base \.\. '(\w+)'/g),
+  ];
+  const all = new Set([...named, ...inScripts]);
+  assert.ok(all.size >= 13, `${all.size} keys`);
+  assert.deepEqual(
+    [...all].filter((key) => !readme.includes(`| \`${key}\` |`)),
+    [],
+  );
+});
+
+test("the page on Redis lists every field of a wallet and a limit", () => {
+  const fields = found(/'(:[a-z]{1,2})'/g);
+  assert.ok(fields.length >= 10, fields.join(" "));
+  assert.deepEqual(
+    fields.filter((field) => !readme.includes(`${field}\``)),
+    [],
+  );
+});
