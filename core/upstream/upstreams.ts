@@ -47,7 +47,7 @@ export class HttpUpstream implements Upstream {
 }
 
 /** The parts of a config that upstreams are made of. */
-export interface UpstreamsConfig {
+interface UpstreamsConfig {
   readonly limits: Limits;
   readonly upstreams: Readonly<Record<string, LoadedUpstream>>;
 }

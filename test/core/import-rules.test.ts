@@ -119,6 +119,17 @@ describe("imports", () => {
     assert.deepEqual(shown(wrong), []);
   });
 
+  it("of config lead to the kinds of upstream only, and those to no other file of their room", () => {
+    const kinds = "core/upstream/kinds/";
+    const wrong = core.filter(
+      ({ from, to }) =>
+        (from.startsWith("core/config/") || from.startsWith(kinds)) &&
+        to.startsWith("core/upstream/") &&
+        !to.startsWith(kinds),
+    );
+    assert.deepEqual(shown(wrong), []);
+  });
+
   it("of the benchmark never lead to a test", () => {
     const wrong = importsOf("bench").filter(({ to }) => to.startsWith("test/"));
     assert.deepEqual(shown(wrong), []);

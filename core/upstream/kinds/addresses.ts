@@ -22,7 +22,7 @@ export const baseAddresses = described(
   "Base address by protocol; only these protocols are used.",
 );
 
-export type BaseAddresses = v.InferOutput<typeof baseAddresses>;
+type BaseAddresses = v.InferOutput<typeof baseAddresses>;
 
 export interface BaseAddress {
   readonly origin: string;

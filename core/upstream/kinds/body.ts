@@ -1,7 +1,7 @@
 import { encodeForm } from "./form.ts";
 import type { OutgoingCall } from "./kind.ts";
 
-export interface EncodedBody {
+interface EncodedBody {
   readonly contentType: string;
   readonly body: string | Buffer;
 }

@@ -46,6 +46,8 @@ export const CATALOGUE = `models:
 
 const PLUGIN = `export default () => ({ name: "test" });\n`;
 
+type LoadOptions = Parameters<typeof loadConfig>[2];
+
 /** Files of a config by name; those that are not given are the right ones above. */
 export type Files = Readonly<Record<string, string>>;
 
@@ -78,9 +80,10 @@ export async function accepted(
   t: TestContext,
   files: Files,
   environment: Environment = {},
+  options: LoadOptions = {},
 ): Promise<GatewayConfig> {
   const folder = await folderOf(t, files);
-  const loaded = await loadConfig(join(folder, "gateway.yaml"), environment);
+  const loaded = await loadConfig(join(folder, "gateway.yaml"), environment, options);
   if (!loaded.ok) assert.fail(formatProblems(loaded.problems));
   return loaded.config;
 }
@@ -90,9 +93,10 @@ export async function refused(
   t: TestContext,
   files: Files,
   environment: Environment = {},
+  options: LoadOptions = {},
 ): Promise<string[]> {
   const folder = await folderOf(t, files);
-  const loaded = await loadConfig(join(folder, "gateway.yaml"), environment);
+  const loaded = await loadConfig(join(folder, "gateway.yaml"), environment, options);
   if (loaded.ok) assert.fail("a wrong config was accepted");
   const lines = formatProblems(loaded.problems).replaceAll(`${folder}/`, "").split("\n");
   return lines.slice(1).map((line) => line.trim());

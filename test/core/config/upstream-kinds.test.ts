@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { upstreamKinds } from "../../../core/upstream/kinds/index.ts";
+import { signing } from "../upstream/kinds/signing.ts";
+import { accepted, GATEWAY, refused, swap } from "./files.ts";
+
+const kinds = { kinds: [...upstreamKinds, signing] as const };
+
+/** The right config with another upstream in the place of its own. */
+function withUpstream(written: string): { "gateway.yaml": string } {
+  const own = `    protocols: { messages: "http://127.0.0.1:9001" }\n    keys: [first-key, second-key]\n`;
+  return { "gateway.yaml": swap(GATEWAY, own, written) };
+}
+
+describe("the kind of an upstream", () => {
+  test("may be named where it is the default", async (t) => {
+    const files = { "gateway.yaml": swap(GATEWAY, "    keys:", "    kind: http-json\n    keys:") };
+    assert.equal((await accepted(t, files)).upstreams["main"]?.kind, "http-json");
+  });
+
+  test("brings settings and protocols of its own", async (t) => {
+    const files = withUpstream(`    kind: signing\n    address: http://a\n    secret: s\n`);
+    const { main } = (await accepted(t, files, {}, kinds)).upstreams;
+    assert.deepEqual(
+      [main?.kind, [...(main?.protocols ?? [])]],
+      ["signing", ["messages", "images"]],
+    );
+    assert.ok(!JSON.stringify(main).includes("secret"), "plugins see no settings");
+  });
+
+  for (const [what, written, told] of [
+    [
+      "that does not exist",
+      `    kind: signs\n    secrets: s\n`,
+      ["gateway.yaml:9 upstreams.main.kind: expected one of http-json, signing, got other text"],
+    ],
+    [
+      "that is no text",
+      `    kind: 7\n`,
+      ["gateway.yaml:9 upstreams.main.kind: expected one of http-json, signing, got a number"],
+    ],
+    [
+      "with settings of another",
+      `    kind: signing\n    address: http://a\n    secret: s\n    keys: [k]\n`,
+      [
+        "gateway.yaml:12 upstreams.main.keys: unknown key; expected kind, address, secret, token_address, forms_only, profile, connections",
+      ],
+    ],
+    [
+      "with settings that are wrong, each told with its line",
+      `    kind: signing\n    address: ftp://a\n    secret: 7\n`,
+      [
+        "gateway.yaml:10 upstreams.main.address: expected an http:// address, got other text",
+        "gateway.yaml:11 upstreams.main.secret: expected a secret, got a number",
+      ],
+    ],
+  ] as const) {
+    test(`is refused: one ${what}`, async (t) => {
+      assert.deepEqual(await refused(t, withUpstream(written), {}, kinds), told);
+    });
+  }
+
+  test("says which protocols a route can count on, though other settings are at fault", async (t) => {
+    const files = {
+      ...withUpstream(`    protocols: { chat: "http://a" }\n    keys: []\n`),
+    };
+    const told = await refused(t, files);
+    assert.match(told.join("\n"), /upstreams\.main\.keys: expected a list of at least one key/);
+    assert.match(
+      told.join("\n"),
+      /expected an upstream with the protocol messages, which main lacks/,
+    );
+  });
+});

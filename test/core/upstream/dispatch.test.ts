@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { createHook } from "node:async_hooks";
+import { test } from "node:test";
+import type { AttemptListener } from "../../../core/upstream/attempt.ts";
+import { Dispatch } from "../../../core/upstream/dispatch.ts";
+import { ConnectedUpstreams } from "../../../core/upstream/upstreams.ts";
+import { wires } from "../../../core/wire/index.ts";
+import { newCall } from "../../support/call.ts";
+import { recordedLog } from "../../support/log.ts";
+import { accepted } from "../config/files.ts";
+
+const clock = { now: () => 0, monotonic: () => 0 };
+
+test("a kind that needs not wait is sent in the same turn, without a promise", async (t) => {
+  const config = await accepted(t, {});
+  const upstreams = new ConnectedUpstreams(config, clock);
+  t.after(() => upstreams.close());
+  const upstream = upstreams.get("main");
+  assert.ok(upstream);
+  const sent: unknown[] = [];
+  t.mock.method(upstream.dispatcher, "dispatch", (request: unknown) => sent.push(request) > 0);
+
+  const call = newCall();
+  call.step("reading");
+  call.step("requesting");
+  call.model = config.catalogue.get("plain");
+  call.upstream = {
+    protocol: "messages",
+    path: "/v1/messages",
+    body: { model: "plain", max_tokens: 1 },
+    form: undefined,
+    headers: [],
+    bodyFor: undefined,
+    outputLimit: undefined,
+    wantsUsage: false,
+  };
+  const fail = () => assert.fail("nothing has come back");
+  const listener: AttemptListener = {
+    replied: fail,
+    received: fail,
+    completed: fail,
+    failed: fail,
+    bug: fail,
+  };
+  const { log } = recordedLog();
+  const dispatch = new Dispatch(call, wires.messages, upstreams, clock, log, listener);
+  let promises = 0;
+  const hook = createHook({
+    init(_id, type) {
+      if (type === "PROMISE") promises++;
+    },
+  }).enable();
+  assert.ok(dispatch.prepare());
+  dispatch.send();
+  hook.disable();
+
+  assert.equal(promises, 0);
+  assert.deepEqual(sent, [
+    {
+      origin: "http://127.0.0.1:9001",
+      path: "/v1/messages",
+      method: "POST",
+      headers: [
+        ...["x-api-key", "first-key", "anthropic-version", "2023-06-01"],
+        ...["content-type", "application/json"],
+      ],
+      body: `{"model":"plain-1","max_tokens":1}`,
+    },
+  ]);
+  assert.deepEqual([call.route?.upstream, call.attempts], ["main", 1]);
+});
