@@ -56,8 +56,10 @@ async function main(): Promise<void> {
       return;
     }
     try {
-      await gateway.reload(next.config);
-      log.info({ models: next.config.catalogue.models.length }, "reloaded");
+      const restart = await gateway.reload(next.config);
+      const models = next.config.catalogue.models.length;
+      if (restart.length === 0) log.info({ models }, "reloaded");
+      else log.warn({ models }, `reloaded; these need a restart: ${restart.join(", ")}`);
     } catch (error) {
       log.error({ err: error }, "the new config cannot be used; the old one goes on");
     }

@@ -8,7 +8,7 @@ import { changedAccounts } from "./account-rows.ts";
 import { StoredAccounts } from "./accounts.ts";
 import { KeyChanges } from "./key-changes.ts";
 import { keyRowsOf } from "./key-rows.ts";
-import { CachedKeys } from "./keys.ts";
+import { CachedKeys, type KeySlots } from "./keys.ts";
 import { AuditTrail } from "./operator-actions.ts";
 
 interface AccountsRoom {
@@ -25,8 +25,9 @@ export function openAccounts(
   hot: HotStore,
   clock: Clock,
   log: Log,
+  slots: KeySlots,
 ): AccountsRoom {
-  const keys = new CachedKeys(keyRowsOf(database), hot, clock, log);
+  const keys = new CachedKeys(keyRowsOf(database), hot, clock, log, slots);
   const changed = (withinMs: number) => changedAccounts(database, withinMs);
   return {
     accounts: new StoredAccounts(database, keys, hot),

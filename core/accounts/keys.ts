@@ -5,12 +5,11 @@ import {
   KEY_PREFIX,
   KEY_SHOWN_CHARACTERS,
   type KeyRecord,
-  type KeySealer,
   type Keys,
   type NewKeyResult,
 } from "../contract/accounts.ts";
-import type { DiscountSource } from "../contract/discount.ts";
 import type { HotStore } from "../contract/hold-store.ts";
+import type { Slots } from "../contract/slot.ts";
 import type { Clock } from "../process/clock.ts";
 import { newId } from "../process/id.ts";
 import type { Log } from "../process/log.ts";
@@ -31,6 +30,12 @@ const CACHE_ENTRIES_MAX = 100_000;
 
 const KEY_RANDOM_BYTES = 30;
 
+/** What plugins know of keys: how to seal them, and which discounts their accounts have earned. */
+export interface KeySlots {
+  readonly keySealer: Pick<Slots["keySealer"], "current">;
+  readonly discounts: Pick<Slots["discounts"], "all">;
+}
+
 interface Cached {
   key: CallerKey | undefined;
   readAtMs: number;
@@ -45,16 +50,14 @@ export class CachedKeys implements Keys, KnownKeys {
   private readonly log: ThrottledLog;
   /** By the SHA-256 of the key, in hexadecimal. What was not asked for the longest is evicted. */
   private readonly cache = new LRUCache<string, Cached>({ max: CACHE_ENTRIES_MAX });
-  /** Seals every key that is made from now on; without one a key's text is gone once it was shown. */
-  sealer: KeySealer | undefined = undefined;
-  /** By the name of the plugin that grants them; asked whenever a key is read. */
-  readonly discountSources = new Map<string, DiscountSource>();
+  private readonly slots: KeySlots;
 
-  constructor(rows: KeyRows, hot: HotStore, clock: Clock, log: Log) {
+  constructor(rows: KeyRows, hot: HotStore, clock: Clock, log: Log, slots: KeySlots) {
     this.rows = rows;
     this.hot = hot;
     this.clock = clock;
     this.log = new ThrottledLog(log);
+    this.slots = slots;
   }
 
   /**
@@ -84,7 +87,7 @@ export class CachedKeys implements Keys, KnownKeys {
       hash: Buffer.from(hash("sha256", secret, "hex"), "hex"),
       prefix,
       activeKeysMax,
-      sealed: this.sealer?.seal(id, accountId, secret) ?? null,
+      sealed: this.slots.keySealer.current?.seal(id, accountId, secret) ?? null,
     });
     return result === "created" ? { kind: "created", id, key: secret, prefix } : { kind: result };
   }
@@ -163,7 +166,7 @@ export class CachedKeys implements Keys, KnownKeys {
   private async readKey(name: string): Promise<CallerKey | undefined> {
     const key = await this.rows.byHash(Buffer.from(name, "hex"));
     if (key === undefined) return undefined;
-    const sources = [...this.discountSources.values()];
+    const sources = this.slots.discounts.all;
     const earned = await Promise.all(sources.map((source) => source(key.accountId)));
     return Object.assign(key, { discounts: earned.flat() });
   }

@@ -1,15 +1,13 @@
 import { openAccounts } from "../accounts/index.ts";
 import type { GatewayConfig } from "../config/load.ts";
-import { noCustomers } from "../contract/customers.ts";
 import { endpoints } from "../contract/endpoint.ts";
-import { closedGates } from "../contract/guards.ts";
 import { exactNames } from "../contract/model-names.ts";
-import type { Plugin } from "../contract/plugin.ts";
 import { httpAddress } from "../contract/routes/address.ts";
 import { Router } from "../contract/routes/router.ts";
 import type { Services } from "../contract/services.ts";
-import type { PluginDatabase } from "../database/plugin-database.ts";
+import type { Slots } from "../contract/slot.ts";
 import { logCall } from "../http/call-log.ts";
+import { requiredFields, withDefaultSteps } from "../http/default-steps.ts";
 import { addHealthRoutes } from "../http/health.ts";
 import type { HttpCall } from "../http/http-call.ts";
 import { OpenCalls } from "../http/in-flight.ts";
@@ -21,23 +19,18 @@ import { Drainer } from "../money/committer.ts";
 import { usageBooksOf } from "../money/ledger/usage-books.ts";
 import { StoredWallets } from "../money/wallets.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
-import type { LineLog, Log } from "../process/log.ts";
+import type { LineLog } from "../process/log.ts";
 import { HttpImageFetcher } from "../upstream/fetch-image.ts";
 import { ConnectedUpstreams } from "../upstream/upstreams.ts";
 import { wires } from "../wire/index.ts";
-import { preparePlugin } from "./prepare-plugin.ts";
+import { PluginRunner, type Running } from "./plugins.ts";
+import { changedSettings, inForce, LoadedCode } from "./reload.ts";
+import { SlotBoard } from "./slots.ts";
 import { createStores } from "./stores.ts";
 
 /** Large enough for the ledger's best rate, and a pause that makes batches of a light load worth a transaction. */
 const SETTLEMENT = { batchEntries: 1000, lingerMs: 250 };
 const STOP_DRAINING_MS = 10_000;
-
-/** A plugin that runs, with the options it was made with. */
-interface Running {
-  readonly name: string;
-  readonly options: string;
-  readonly plugin: Plugin;
-}
 
 /** A running gateway. */
 export interface Gateway {
@@ -45,8 +38,11 @@ export interface Gateway {
   readonly services: Services;
   /** Every route, for tests that walk them. */
   readonly router: Router;
-  /** Serves new calls by another config. What is bound to the process (address, stores) stays as it is. */
-  reload(config: GatewayConfig): Promise<void>;
+  /**
+   * Serves new calls by another config. Resolves with what stays as it was until a restart: settings that are bound
+   * to the process, and plugins whose files have changed. Rejects with everything as it was.
+   */
+  reload(config: GatewayConfig): Promise<readonly string[]>;
   /** Lets open calls finish, settles them, and stops. */
   stop(): Promise<void>;
 }
@@ -68,13 +64,17 @@ export async function boot(
   await hot.start();
   const wallets = new StoredWallets({ hot, ledger });
   await wallets.start();
-  const { accounts, keys, operatorActions, keyChanges } = openAccounts(database, hot, clock, log);
+  const board = new SlotBoard(exactNames(() => config.catalogue));
+  const coreSlots = board.slotsOf(undefined);
+  const opened = openAccounts(database, hot, clock, log, coreSlots);
+  const { accounts, keys, operatorActions, keyChanges } = opened;
   // An embedded ledger belongs to this process alone.
   if (config.stores.ledger !== "embedded") keyChanges.start();
   let openCalls = new OpenCalls();
   let running: readonly Running[] = [];
 
-  const services: Services = {
+  const servicesOf = (slots: Slots): Services => ({
+    ...slots,
     get config() {
       return config;
     },
@@ -103,14 +103,16 @@ export async function boot(
     wallets,
     keys,
     rateLimiter,
-    gates: closedGates(),
-    customers: noCustomers(),
-    modelNames: exactNames(() => config.catalogue),
     wires,
     imageFetcher: (options) => new HttpImageFetcher(options),
-  };
+  });
+  const services = servicesOf(coreSlots);
 
-  running = await startPlugins(config, services, database, []);
+  const runner = new PluginRunner(board, servicesOf, database, log);
+  const code = new LoadedCode();
+  code.changed(config);
+  running = await runner.start(config, []);
+  runner.serve();
   const server = new Server(runtimeOf(running), (call) => logCall(call, clock, log));
   openCalls = server.openCalls;
 
@@ -122,8 +124,9 @@ export async function boot(
     addModelRoutes(router, () => config.catalogue);
     addHealthRoutes(router, services);
     for (const { plugin } of plugins) plugin.routes?.(router);
-    const pipeline = new Pipeline(plugins.map(({ plugin }) => plugin));
-    return { pipeline, router, upstreams, clock, log, limits: config.limits };
+    const pipeline = new Pipeline(withDefaultSteps(plugins, services));
+    const required = requiredFields(config);
+    return { pipeline, router, upstreams, clock, log, limits: config.limits, required };
   }
 
   const { host, port, workers } = config.listen;
@@ -131,6 +134,38 @@ export async function boot(
   const address = httpAddress(host, listening);
   for (const { plugin } of running) await plugin.listening?.(address);
   log.info({ address, models: config.catalogue.models.length }, "listening");
+  warnIfUnbilled(config, log);
+
+  async function reload(given: GatewayConfig): Promise<readonly string[]> {
+    const before = { config, upstreams, running };
+    config = inForce(given, before.config);
+    upstreams = new ConnectedUpstreams(config, clock);
+    let started: readonly Running[] = before.running;
+    try {
+      started = running = await runner.start(config, before.running);
+      server.runtime = runtimeOf(running);
+    } catch (error) {
+      await runner.giveUp(started, before.running);
+      await upstreams.close();
+      ({ config, upstreams, running } = before);
+      throw error;
+    }
+    runner.serve();
+    log.setLevel(config.log.level);
+    warnIfUnbilled(config, log);
+    const made = running.filter((entry) => !before.running.includes(entry));
+    for (const entry of made) await runner.listening(entry, address);
+    const stopped = before.running.filter((entry) => !running.includes(entry));
+    // Calls that began under the old config go on with its plugins and its connections.
+    const old = [...server.openCalls];
+    void whenOver(old, server, clock).then(async () => {
+      await runner.stop(stopped);
+      await before.upstreams.close();
+    });
+    return [...changedSettings(given, before.config), ...code.changed(given)];
+  }
+
+  let lastReload: Promise<unknown> = Promise.resolve();
 
   return {
     address,
@@ -139,36 +174,18 @@ export async function boot(
       return server.runtime.router;
     },
 
-    async reload(next) {
-      const before = { config, upstreams, running };
-      let runtime: Runtime;
-      config = next;
-      upstreams = new ConnectedUpstreams(next, clock);
-      try {
-        running = await startPlugins(next, services, database, before.running);
-        // A route or a command that is there twice is found here.
-        runtime = runtimeOf(running);
-      } catch (error) {
-        const started = running.filter((entry) => !before.running.includes(entry));
-        await stopPlugins(started, log);
-        await upstreams.close();
-        ({ config, upstreams, running } = before);
-        throw error;
-      }
-      server.runtime = runtime;
-      const stopped = before.running.filter((entry) => !running.includes(entry));
-      // Calls that began under the old config go on with its plugins and its connections.
-      const old = [...server.openCalls];
-      void whenOver(old, server, clock).then(async () => {
-        await stopPlugins(stopped, log);
-        await before.upstreams.close();
-      });
+    reload(next) {
+      // One after the other: each builds upon what the one before has left.
+      const result = lastReload.then(() => reload(next));
+      lastReload = result.catch(() => undefined);
+      return result;
     },
 
     async stop() {
+      await lastReload;
       await server.drain(config.limits.drainMs);
       server.close();
-      await stopPlugins(running, log);
+      await runner.stop(running);
       await keyChanges.stop();
       await drainer.stop(STOP_DRAINING_MS);
       await hot.stop();
@@ -178,48 +195,8 @@ export async function boot(
   };
 }
 
-/** Makes and starts the plugins of a config; those whose options have not changed go on as they are. */
-async function startPlugins(
-  config: GatewayConfig,
-  services: Services,
-  database: PluginDatabase,
-  before: readonly Running[],
-): Promise<Running[]> {
-  const running: Running[] = [];
-  const started: Running[] = [];
-  try {
-    for (const { name, module, options } of config.plugins) {
-      const written = JSON.stringify(options ?? null);
-      const kept = before.find((entry) => entry.name === name && entry.options === written);
-      if (kept) {
-        running.push(kept);
-        continue;
-      }
-      const entry = { name, options: written, plugin: module.default(services, options) };
-      await preparePlugin(
-        entry.plugin,
-        running.map(({ plugin }) => plugin),
-        database,
-      );
-      await entry.plugin.start?.();
-      started.push(entry);
-      running.push(entry);
-    }
-  } catch (error) {
-    await stopPlugins(started, services.log);
-    throw error;
-  }
-  return running;
-}
-
-async function stopPlugins(plugins: readonly Running[], log: Log): Promise<void> {
-  for (const { name, plugin } of [...plugins].reverse()) {
-    try {
-      await plugin.stop?.();
-    } catch (error) {
-      log.error({ err: error, plugin: name }, "a plugin did not stop cleanly");
-    }
-  }
+function warnIfUnbilled({ unbilled }: GatewayConfig, log: LineLog): void {
+  if (unbilled) log.warn("unbilled: true in the config; calls are neither held nor charged");
 }
 
 const POLL_MS = 1000;

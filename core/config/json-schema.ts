@@ -4,7 +4,8 @@ import type * as v from "valibot";
 import { isObject, type JsonObject } from "../process/json.ts";
 import { upstreamKinds } from "../upstream/kinds/index.ts";
 import { catalogueFile } from "./catalogue-file.ts";
-import { BUILT_IN, importBuiltIn } from "./plugins.ts";
+import { BUILT_IN } from "./plugin-files.ts";
+import { importBuiltIn } from "./plugins.ts";
 import { gatewayFile } from "./schema.ts";
 import { upstreamsForEditors } from "./upstream-schema.ts";
 

@@ -7,7 +7,8 @@ import { type UpstreamKinds, upstreamKinds } from "../upstream/kinds/index.ts";
 import type { LoadedUpstream } from "../upstream/kinds/kind.ts";
 import { readCatalogue, type UpstreamProtocols } from "./catalogue-review.ts";
 import type { Environment } from "./environment.ts";
-import { type ImportPlugin, loadPlugins } from "./plugins.ts";
+import { reviewPlugins } from "./plugin-review.ts";
+import { type ImportPlugin, loadPlugins, reviewOptions } from "./plugins.ts";
 import { type Problem, Problems } from "./problem.ts";
 import { catalogue as catalogueKey, gatewayFile } from "./schema.ts";
 import { reviewSettings } from "./settings-review.ts";
@@ -52,11 +53,19 @@ export async function loadConfig(
   );
   const written = objectOf(source.value) ?? {};
   reviewSettings(written, source, problems);
-  const plugins = await loadPlugins(arrayOf(written["plugins"]), source, problems, importPlugin);
+  const entries = arrayOf(written["plugins"]);
+  const placed = await loadPlugins(entries, source, problems, importPlugin);
+  reviewPlugins(placed, placed.length === entries.length, written, source, problems);
   const catalogue = await loadCatalogue(written, kinds, source, environment, problems);
 
-  if (problems.found || !settings || !catalogue) return { ok: false, problems: problems.list() };
-  return { ok: true, config: toConfig(settings, catalogue, plugins) };
+  if (!settings || !catalogue) return { ok: false, problems: problems.list() };
+  const config = toConfig(
+    settings,
+    catalogue,
+    placed.map(({ loaded }) => loaded),
+  );
+  reviewOptions(placed, config, source, problems);
+  return problems.found ? { ok: false, problems: problems.list() } : { ok: true, config };
 }
 
 async function loadCatalogue(
@@ -90,7 +99,7 @@ function toConfig(
   catalogue: Catalogue,
   plugins: readonly LoadedPlugin[],
 ): GatewayConfig {
-  const { listen, admin, stores, limits, log, headers, upstreams } = settings;
+  const { listen, admin, stores, limits, log, headers, upstreams, unbilled } = settings;
   return {
     listen,
     admin: { token: admin.token },
@@ -115,6 +124,7 @@ function toConfig(
       ]),
     ),
     catalogue,
+    unbilled,
     plugins,
   };
 }

@@ -1,12 +1,12 @@
-import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import type * as v from "valibot";
-import type { LoadedPlugin } from "../contract/config.ts";
-import type { PluginModule } from "../contract/plugin.ts";
-import { isObject, parseJson } from "../process/json.ts";
+import type { Config, LoadedPlugin } from "../contract/config.ts";
+import { CONFIG_KEYS, FIELDS, type PluginModule } from "../contract/plugin.ts";
+import { SLOT_NAMES } from "../contract/slot.ts";
+import { isObject } from "../process/json.ts";
 import { offerContract } from "./offer-contract.ts";
+import { BUILT_IN, builtInName, fingerprint, locate } from "./plugin-files.ts";
 import type { Path, Problems } from "./problem.ts";
 import { pluginEntry } from "./schema.ts";
 import { attempt, validate } from "./validate.ts";
@@ -14,34 +14,77 @@ import type { Source } from "./yaml.ts";
 
 export type ImportPlugin = (url: string) => Promise<unknown>;
 
-/** The folder of the plugins that come with the gateway: one folder each, named like the plugin. */
-export const BUILT_IN = new URL("../../plugins/", import.meta.url);
+/** A plugin and where the config names it. */
+export interface PlacedPlugin {
+  readonly loaded: LoadedPlugin;
+  /** With its name, also if it has no options. */
+  readonly at: Path;
+}
 
-/** Loads the plugins of a config in their order; those that cannot be loaded are told to `problems`. */
+/** Loads the plugins of a config in their order; what is wrong with the others is in `problems`. */
 export async function loadPlugins(
   entries: readonly unknown[],
   source: Source,
   problems: Problems,
   importPlugin: ImportPlugin = (url) => import(url),
-): Promise<LoadedPlugin[]> {
-  const loaded: LoadedPlugin[] = [];
+): Promise<PlacedPlugin[]> {
+  const placed: PlacedPlugin[] = [];
   const names = new Set<string>();
+  const urls = new Set<string>();
   for (const [index, given] of entries.entries()) {
     const entry = attempt(pluginEntry, given);
     if (entry === undefined) continue;
     const [name = "", options] =
       typeof entry === "string" ? [entry] : (Object.entries(entry)[0] ?? []);
     const at: Path = typeof entry === "string" ? ["plugins", index] : ["plugins", index, name];
-    if (names.has(name)) {
+    const url = locate(name, dirname(resolve(source.file)));
+    if (names.has(name) || (url !== undefined && urls.has(url))) {
       problems.add(source, at, "expected every plugin once");
       continue;
     }
     names.add(name);
-    const module = await findModule(name, source, at, problems, importPlugin);
+    if (url === undefined) {
+      problems.add(source, at, notFound(source.writtenAt(at) || name));
+      continue;
+    }
+    urls.add(url);
+    const module = await load(url, source, at, problems, importPlugin);
     if (!module) continue;
-    loaded.push({ name, module, options: readOptions(module, options, source, at, problems) });
+    const loaded: LoadedPlugin = {
+      name: builtInName(url) ?? name,
+      fingerprint: fingerprint(url),
+      module,
+      options: readOptions(module, options, source, at, problems),
+    };
+    placed.push({ loaded, at: ["plugins", index, name] });
   }
-  return loaded;
+  return placed;
+}
+
+/** Checks what plugins say of their options in a config whose other parts are right. */
+export function reviewOptions(
+  placed: readonly PlacedPlugin[],
+  config: Config,
+  source: Source,
+  problems: Problems,
+): void {
+  for (const { loaded, at } of placed) {
+    const { module, options } = loaded;
+    // Undefined although there is a schema: the options are at fault themselves.
+    if (!module.review || (module.options && options === undefined)) continue;
+    for (const { path, message, quoted } of module.review(options, config)) {
+      const place = [...at, ...path];
+      const got = quoted ? `, got ${source.writtenAt(place)}` : "";
+      problems.add(source, place, message + got);
+    }
+  }
+}
+
+function notFound(name: string): string {
+  return (
+    "expected a built-in plugin, a path that begins with ./, ../ or /, or an installed package; " +
+    `found none named ${name}`
+  );
 }
 
 /** A plugin that comes with the gateway; undefined where there is none of that name. Rejects where it is broken. */
@@ -52,23 +95,13 @@ export async function importBuiltIn(name: string): Promise<PluginModule | undefi
   return isPluginModule(module) ? module : undefined;
 }
 
-async function findModule(
-  name: string,
+async function load(
+  url: string,
   source: Source,
   at: Path,
   problems: Problems,
   importPlugin: ImportPlugin,
 ): Promise<PluginModule | undefined> {
-  const url = locate(name, dirname(resolve(source.file)));
-  if (url === undefined) {
-    problems.add(
-      source,
-      at,
-      "expected a built-in plugin, a path that begins with ./, ../ or /, or an installed package; " +
-        `found none named ${source.writtenAt(at) || name}`,
-    );
-    return undefined;
-  }
   if (isTypeScript(url) && !runsTypeScript) {
     problems.add(
       source,
@@ -78,14 +111,39 @@ async function findModule(
     );
     return undefined;
   }
-  if (!url.startsWith(BUILT_IN.href)) offerContract();
+  if (builtInName(url) === undefined) offerContract();
   try {
     const module = await importPlugin(url);
-    if (isPluginModule(module)) return module;
-    problems.add(source, at, "expected a module whose default export makes a plugin");
+    if (isPluginModule(module)) {
+      const fault = faultOf(module);
+      if (fault === undefined) return module;
+      problems.add(source, at, fault);
+    } else problems.add(source, at, "expected a module whose default export makes a plugin");
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     problems.add(source, at, `expected a module that can be loaded: ${reason}`);
+  }
+  return undefined;
+}
+
+/** What the module of a plugin may state, and the words for it; undefined: any names. */
+const STATEMENTS = {
+  after: undefined,
+  requires: FIELDS,
+  sets: FIELDS,
+  uses: SLOT_NAMES,
+  provides: SLOT_NAMES,
+  reads: CONFIG_KEYS,
+} as const;
+
+function faultOf(module: PluginModule): string | undefined {
+  for (const [key, words] of Object.entries(STATEMENTS)) {
+    const stated: unknown = module[key as keyof typeof STATEMENTS];
+    if (stated === undefined) continue;
+    const isKnown = (item: unknown) =>
+      typeof item === "string" && (words === undefined || words.some((word) => word === item));
+    if (Array.isArray(stated) && stated.every(isKnown)) continue;
+    return `expected a module whose export ${key} is a list of ${words?.join(", ") ?? "plugins"}`;
   }
   return undefined;
 }
@@ -108,58 +166,6 @@ const runsTypeScript = "typescript" in process.features && Boolean(process.featu
 
 function isTypeScript(url: string): boolean {
   return /\.[cm]?ts$/.test(url);
-}
-
-/** Where the module of a plugin stands, as a URL; undefined where there is none. */
-function locate(name: string, folder: string): string | undefined {
-  if (/^(?:\.{1,2})?\//.test(name)) {
-    const path = resolve(folder, name);
-    const index = ["index.js", "index.mjs", "index.ts"].map((file) => join(path, file));
-    const found = [...index, path].find((file) => existsSync(file));
-    return found === undefined ? undefined : pathToFileURL(found).href;
-  }
-  if (/^[a-z][a-z0-9-]*$/.test(name)) {
-    const builtIn = new URL(`${name}/index.js`, BUILT_IN);
-    if (existsSync(builtIn)) return builtIn.href;
-  }
-  return locatePackage(name, folder) ?? locatePackage(name, process.cwd());
-}
-
-function locatePackage(name: string, folder: string): string | undefined {
-  const require = createRequire(join(folder, "config.yaml"));
-  for (const modules of require.resolve.paths(name) ?? []) {
-    const file = join(modules, name, "package.json");
-    if (!existsSync(file)) continue;
-    const entry = entryOf(parseJson(readFileSync(file, "utf8")));
-    if (entry !== undefined) return pathToFileURL(join(dirname(file), entry)).href;
-  }
-  try {
-    return pathToFileURL(require.resolve(name)).href;
-  } catch {
-    return undefined;
-  }
-}
-
-/**
- * The main module of a package as `import` finds it. Node resolves for a module elsewhere only as `require`
- * does, which misses packages that export to `import` alone.
- */
-function entryOf(manifest: unknown): string | undefined {
-  if (!isObject(manifest)) return undefined;
-  const { exports } = manifest;
-  if (exports === undefined) return undefined;
-  return target(isObject(exports) && "." in exports ? exports["."] : exports);
-}
-
-function target(entry: unknown): string | undefined {
-  if (typeof entry === "string") return entry;
-  if (!isObject(entry)) return undefined;
-  for (const [condition, next] of Object.entries(entry)) {
-    if (!["node", "import", "module-sync", "default"].includes(condition)) continue;
-    const found = target(next);
-    if (found !== undefined) return found;
-  }
-  return undefined;
 }
 
 function isPluginModule(module: unknown): module is PluginModule {

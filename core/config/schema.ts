@@ -161,6 +161,14 @@ const plugins = described(
   "In the order in which they see a call. A name, a path that begins with . or /, or a package.",
 );
 
+export const unbilled = v.optional(
+  described(
+    v.boolean("true or false"),
+    "Serve calls without meter and settle: nothing is held or charged. For load benchmarks and private use.",
+  ),
+  false,
+);
+
 /** The whole file; `upstreams` is made of the kinds of upstream that there are. */
 export function gatewayFile<const T extends v.GenericSchema>(upstreams: T) {
   return mapping({
@@ -172,6 +180,7 @@ export function gatewayFile<const T extends v.GenericSchema>(upstreams: T) {
     headers,
     upstreams,
     catalogue,
+    unbilled,
     plugins,
   });
 }

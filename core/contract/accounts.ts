@@ -1,4 +1,4 @@
-import type { Discount, DiscountSource } from "./discount.ts";
+import type { Discount } from "./discount.ts";
 
 /** Keys begin with this, so that scanners for leaked secrets recognise them. */
 export const KEY_PREFIX = "tg-";
@@ -134,11 +134,6 @@ export type NewKeyResult =
 
 /** API keys: created, found by their SHA-256, revoked at once. */
 export interface Keys {
-  /** Seals every key created from now on; without one, a key's text is gone once it was shown. */
-  sealer: KeySealer | undefined;
-  /** By the name of the plugin that grants them; asked whenever a key is read. */
-  readonly discountSources: Map<string, DiscountSource>;
-
   /**
    * The record of a key, revoked ones included; undefined if there is none. Returns synchronously if the key is
    * cached. Rejects if the ledger is away and the key is not cached.

@@ -22,6 +22,8 @@ export interface Config {
   readonly headers: { readonly prefix: string };
   readonly upstreams: Readonly<Record<string, UpstreamConfig>>;
   readonly catalogue: Catalogue;
+  /** Calls are served without being held or charged. */
+  readonly unbilled: boolean;
   readonly plugins: readonly LoadedPlugin[];
 }
 
@@ -49,8 +51,10 @@ export interface UpstreamConfig {
 
 /** A plugin as the config names it. */
 export interface LoadedPlugin {
-  /** As the config names it. */
+  /** As the config names it; the name of its folder if it comes with the gateway. */
   readonly name: string;
+  /** Of the code that stands on the disk now, which may be newer than the module. */
+  readonly fingerprint: string;
   readonly module: PluginModule;
   /** The output of the module's schema for its options; undefined if it has no schema. */
   readonly options: unknown;

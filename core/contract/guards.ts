@@ -1,5 +1,6 @@
 import { type Refusal, refuse } from "./refusal.ts";
 import type { PlainRequest } from "./routes/router.ts";
+import type { Slot } from "./slot.ts";
 
 /** Who is signed in. */
 export interface Customer {
@@ -9,23 +10,20 @@ export interface Customer {
   readonly sessionId: string;
 }
 
-/**
- * Who may enter the routes that plugins own. Whichever plugin knows operators or customers puts its check in
- * place of the one that turns everybody away, so that the others can ask without knowing that plugin.
- */
-export interface Gates {
-  /** Undefined where the request is an operator's. */
-  operator(request: PlainRequest): Promise<Refusal | undefined>;
-  /** Who asks; where the request changes something, that it comes from the customer's own page as well. */
-  customer(request: PlainRequest): Promise<Customer | Refusal>;
+/** Returns undefined if the request is an operator's. */
+export type OperatorGuard = (request: PlainRequest) => Promise<Refusal | undefined>;
+
+/** Returns who asks; if the request changes something, it must come from the customer's own page as well. */
+export type CustomerGuard = (request: PlainRequest) => Promise<Customer | Refusal>;
+
+/** Who may enter the routes that plugins own. Until a plugin provides a guard, it refuses every request. */
+export interface Guards {
+  readonly operator: Slot<OperatorGuard>;
+  readonly customer: Slot<CustomerGuard>;
 }
 
-export function closedGates(): Gates {
-  return {
-    operator: async () => switchedOff("admin"),
-    customer: async () => switchedOff("accounts"),
-  };
-}
+export const refuseOperators: OperatorGuard = async () => switchedOff("admin");
+export const refuseCustomers: CustomerGuard = async () => switchedOff("accounts");
 
 function switchedOff(plugin: string): Refusal {
   return refuse.unavailable(

@@ -21,7 +21,16 @@ export {
   type UpstreamRequest,
 } from "./call.ts";
 export type { Command, CommandOption } from "./command.ts";
-export type { AwaitableVerdict, Plugin, PluginModule, Sink, Verdict } from "./plugin.ts";
+export type {
+  AwaitableVerdict,
+  ConfigKey,
+  Fault,
+  Field,
+  Plugin,
+  PluginModule,
+  Sink,
+  Verdict,
+} from "./plugin.ts";
 export { accountSuspended, isRefusal, type Refusal, type RefusalType, refuse } from "./refusal.ts";
 
 // What core offers.
@@ -42,7 +51,7 @@ export type {
 export type { Config } from "./config.ts";
 export type { Customers } from "./customers.ts";
 export type { Database, Parameter } from "./database.ts";
-export type { Customer } from "./guards.ts";
+export type { Customer, CustomerGuard, OperatorGuard } from "./guards.ts";
 export {
   type CallOutcome,
   type ExtendResult,
@@ -57,6 +66,7 @@ export { type FetchedImage, type ImageFetcher, imageType } from "./images.ts";
 export { type CreditResult, EntryRefused, type Ledger } from "./ledger.ts";
 export type { Rate } from "./rate-limiter.ts";
 export type { CallsInFlight, Services } from "./services.ts";
+export type { SharedSlot, Slot, SlotName, Slots } from "./slot.ts";
 export type {
   CustomerRecord,
   KeyUsage,
@@ -102,7 +112,8 @@ export { ServerEvent } from "../sse/reader.ts";
 export { encodeComment, encodeEvent } from "../sse/writer.ts";
 export type { Catalogue, Model, Route } from "./catalogue.ts";
 export { type Endpoint, messagesEndpoint, upstreamPaths } from "./endpoint.ts";
-export { type NamedModel, unknownModel } from "./model-names.ts";
+export { beyond, unfitFor } from "./model-fit.ts";
+export { isModelName, modelNameRequired, type NamedModel, unknownModel } from "./model-names.ts";
 export {
   type ChatProfile,
   chatProfile,
@@ -115,10 +126,12 @@ export {
   type Profile,
 } from "./profile.ts";
 export { Delivered, kindOf, type Protocol, type Wire } from "./protocol.ts";
+export { FORWARDED_HEADERS, servedElsewhere, unchangedRequest } from "./upstream-request.ts";
 
 // A plugin's options: `v` is the schema library, the rest are its building blocks.
 
 export { described, mapping, matching, oneOf, some, text, url, v, whole } from "./options.ts";
+export { allowPublic, publicHost } from "./public-host.ts";
 
 // A plugin's own routes.
 

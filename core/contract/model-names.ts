@@ -1,5 +1,6 @@
 import type { Catalogue, Model } from "./catalogue.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { unfitFor } from "./model-fit.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 
 export interface NamedModel {
@@ -8,23 +9,32 @@ export interface NamedModel {
   readonly headers: readonly string[];
 }
 
-/**
- * How names that callers send become models. Whichever plugin knows more than the names of the catalogue (aliases,
- * fallbacks) puts its own way in this place, so that others name models the same way without knowing that plugin.
- */
+/** How names that callers send become models: the slot `modelNames`. */
 export interface ModelNames {
   /** The model of a name at an endpoint, or the refusal that a call with it gets there. */
   resolve(name: unknown, endpoint: Endpoint): NamedModel | Refusal;
 }
 
-/** Names of the catalogue and no others. */
+/** Ids of the catalogue and no other names. */
 export function exactNames(catalogue: () => Catalogue): ModelNames {
   return {
-    resolve(name) {
-      const model = typeof name === "string" ? catalogue().get(name) : undefined;
-      return model ? { model, headers: [] } : unknownModel();
+    resolve(name, endpoint) {
+      if (!isModelName(name)) return modelNameRequired();
+      const model = catalogue().get(name);
+      if (!model) return unknownModel();
+      return unfitFor(endpoint, model) ?? { model, headers: [] };
     },
   };
+}
+
+const MODEL_CHARACTERS_MAX = 256;
+
+export function isModelName(name: unknown): name is string {
+  return typeof name === "string" && name !== "" && name.length <= MODEL_CHARACTERS_MAX;
+}
+
+export function modelNameRequired(): Refusal {
+  return refuse.badRequest("model: the name of a model is required", "model");
 }
 
 export function unknownModel(): Refusal {

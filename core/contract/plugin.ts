@@ -2,9 +2,11 @@ import type { GenericSchema } from "valibot";
 import type { ServerEvent } from "../sse/reader.ts";
 import type { Call, EndedCall, Outcome } from "./call.ts";
 import type { Command } from "./command.ts";
+import type { Config } from "./config.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Router } from "./routes/router.ts";
 import type { Services } from "./services.ts";
+import type { SlotName } from "./slot.ts";
 
 /** A refusal is a value; a throw is a bug, which ends the call with a 500. */
 export type Verdict = Refusal | undefined;
@@ -69,8 +71,53 @@ export interface Sink {
   end(outcome: Outcome): void;
 }
 
-/** What the module of a plugin exports. Options without a schema are refused. */
+/** Fields of `Call` that one plugin sets and others need. */
+export const FIELDS = ["key", "model", "upstream", "usage", "hold"] as const;
+export type Field = (typeof FIELDS)[number];
+
+/** Parts of the config that a plugin may keep a copy of. */
+export const CONFIG_KEYS = [
+  "admin",
+  "catalogue",
+  "headers",
+  "limits",
+  "listen",
+  "log",
+  "stores",
+  "unbilled",
+] as const satisfies readonly (keyof Config)[];
+export type ConfigKey = (typeof CONFIG_KEYS)[number];
+
+/** Something wrong with a plugin's options. */
+export interface Fault {
+  /** Where in the options; empty: the plugin as a whole. */
+  readonly path: readonly (string | number)[];
+  /** "expected ...", as in the other messages about the config. Never a value of the options: it may be a secret. */
+  readonly message: string;
+  /** Go on with ", got" and what the file says at `path`, before variables are put in. */
+  readonly quoted?: boolean;
+}
+
+/**
+ * What the module of a plugin exports. What it states beside `default` is here and not on the plugin, since a config
+ * is checked, with file and line, before any plugin is made.
+ */
 export interface PluginModule {
+  /** Options without a schema are refused. */
   readonly options?: GenericSchema;
+  /** Plugins that must stand before this one in the config if they stand there at all. */
+  readonly after?: readonly string[];
+  /** Fields of `Call` that must be set when this plugin sees the call: what sets them must stand before it. */
+  readonly requires?: readonly Field[];
+  /** Fields of `Call` that this plugin sets. Core sets `model` and `upstream` if no plugin does. */
+  readonly sets?: readonly Field[];
+  /** Slots without which it has no use: a config in which no plugin provides them is refused. */
+  readonly uses?: readonly SlotName[];
+  /** Slots that it fills. */
+  readonly provides?: readonly SlotName[];
+  /** Parts of the config that it keeps a copy of: a reload that changes one of them makes the plugin again. */
+  readonly reads?: readonly ConfigKey[];
+  /** What no schema can say: what is wrong with the options in a config whose other parts are right. */
+  review?(options: unknown, config: Config): readonly Fault[];
   default(services: Services, options: unknown): Plugin;
 }

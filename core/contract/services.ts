@@ -4,25 +4,23 @@ import type { Accounts, Keys } from "./accounts.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { Command } from "./command.ts";
 import type { Config } from "./config.ts";
-import type { Customers } from "./customers.ts";
 import type { Database } from "./database.ts";
-import type { Gates } from "./guards.ts";
 import type { HotStore } from "./hold-store.ts";
 import type { ImageFetcher, ImageFetcherOptions } from "./images.ts";
 import type { Ledger } from "./ledger.ts";
-import type { ModelNames } from "./model-names.ts";
 import type { OperatorActions } from "./operator-actions.ts";
 import type { Protocol, Wire } from "./protocol.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
+import type { Slots } from "./slot.ts";
 import type { Upstreams } from "./upstreams.ts";
 import type { UsageBooks } from "./usage-books.ts";
 import type { Wallets } from "./wallets.ts";
 
 /**
- * What the core offers to plugins. One object for the life of the process; what a reload replaces (config,
- * catalogue, upstreams) is read anew through it each time.
+ * What the core offers to plugins: one object for each plugin, so that core knows who filled a slot. Config,
+ * catalogue, upstreams and what a slot holds change at a reload: read them through it at each use.
  */
-export interface Services {
+export interface Services extends Slots {
   readonly config: Config;
   readonly catalogue: Catalogue;
   readonly upstreams: Upstreams;
@@ -39,9 +37,6 @@ export interface Services {
   readonly wallets: Wallets;
   readonly keys: Keys;
   readonly rateLimiter: RateLimiter;
-  readonly gates: Gates;
-  readonly customers: Customers;
-  readonly modelNames: ModelNames;
   /** What plugins add to the operator's command line; all of it once `routes` runs. */
   readonly commands: readonly PluginCommand[];
   /** Calls in flight at this moment. */

@@ -9,7 +9,7 @@ import { ThrottledLog } from "../process/throttled-log.ts";
 const PING_TIMEOUT_MS = 1_000;
 
 /**
- * `GET /healthz`: the process answers. `GET /readyz`: calls can be served, and how each store does. It answers 503
+ * `GET /healthz`: the process answers. `GET /readyz`: calls can be served, how each store does, and `unbilled` if calls are not charged. It answers 503
  * only where no call could be charged: while the ledger is away, calls of known customers go on, and while a part
  * of the hot store is, those of the others do, so a balancer that took the gateway out would make it worse.
  */
@@ -27,7 +27,9 @@ export function addHealthRoutes(router: Router, services: Services): void {
       const reason = hot.kind === "ok" ? undefined : hot.reason;
       if (reason !== undefined) log.warn({ reason }, "the hot store is not well");
       const status = isReady ? "ready" : "not ready";
-      return json(isReady ? 200 : 503, { status, hot: hot.kind, ledger, reason });
+      // JSON leaves out what is undefined.
+      const unbilled = services.config.unbilled || undefined;
+      return json(isReady ? 200 : 503, { status, hot: hot.kind, ledger, reason, unbilled });
     },
   });
 }

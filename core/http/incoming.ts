@@ -1,6 +1,7 @@
 import type { HttpResponse } from "uWebSockets.js";
 import { GONE } from "../contract/call.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
+import type { Field } from "../contract/plugin.ts";
 import { completeRefusal, isRefusal, type Refusal, refuse } from "../contract/refusal.ts";
 import type { PlainHandler, PlainRequest } from "../contract/routes/router.ts";
 import { atEndOfTurn } from "../process/turn.ts";
@@ -65,10 +66,10 @@ export class Incoming {
   answer(head: RequestHead, bodyBytesMax: number, handler: PlainHandler): void {
     this.receive(bodyBytesMax, (body) => {
       const { key } = this.call;
-      if (!key) return this.notPossibleWithout("auth");
+      if (!key && this.runtime.required.includes("key")) return this.notPossibleWithout("key");
       this.call.step("dispatched");
-      const { id: keyId, accountId } = key;
-      const request = { ...head, body: Buffer.from(body), keyId, accountId };
+      const caller = key && { keyId: key.id, accountId: key.accountId };
+      const request = { ...head, body: Buffer.from(body), ...caller };
       this.handle(handler, request).catch((error: unknown) => this.bug(error));
     });
   }
@@ -175,7 +176,7 @@ export class Incoming {
 
   private forward(): void {
     const { call, reply, runtime } = this;
-    const missing = missingFor(call);
+    const missing = missingFor(call, runtime.required);
     if (missing !== undefined) return this.notPossibleWithout(missing);
     const { upstreams, clock, log } = runtime;
     const sink = runtime.pipeline.wrap(call, reply);
@@ -190,8 +191,10 @@ export class Incoming {
     }
   }
 
-  private notPossibleWithout(plugin: string): void {
-    this.bug(new Error(`no plugin did the work of "${plugin}": switch it on in the config`));
+  private notPossibleWithout(field: Field): void {
+    this.bug(
+      new Error(`all plugins ran, but the one that states \`sets: ${field}\` did not set it`),
+    );
   }
 
   private clientLeft(): void {
@@ -233,11 +236,13 @@ export class Incoming {
   }
 }
 
-/** The plugin whose work is missing: without it nobody would be charged, or not rightly, so nobody is served. */
-function missingFor(call: HttpCall): string | undefined {
-  if (!call.key) return "auth";
-  if (!call.model) return "alias";
-  if (!call.upstream) return "translate";
-  if (!call.usage) return "meter";
-  return call.held ? undefined : "settle";
+/**
+ * The first field that no plugin has set. The config was checked to have a plugin for each, so this is a plugin's
+ * bug; without the check the call would be served and not charged.
+ */
+function missingFor(call: HttpCall, required: readonly Field[]): Field | undefined {
+  for (const field of required) {
+    if ((field === "hold" ? call.held : call[field]) === undefined) return field;
+  }
+  return undefined;
 }

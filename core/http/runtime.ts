@@ -1,4 +1,5 @@
 import type { Limits } from "../contract/config.ts";
+import type { Field } from "../contract/plugin.ts";
 import type { Router } from "../contract/routes/router.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
@@ -13,4 +14,6 @@ export interface Runtime {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: Limits;
+  /** Fields of a call that plugins must have set before it goes upstream. */
+  readonly required: readonly Field[];
 }

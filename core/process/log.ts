@@ -6,6 +6,7 @@ export type Log = Pick<Logger, "debug" | "info" | "warn" | "error" | "isLevelEna
 export interface LineLog extends Log {
   /** Writes one line of JSON that is ready made, with its line feed. */
   line(json: string): void;
+  setLevel(level: string): void;
   /** Writes out at once what is gathered, for a process that may not live for another quarter of a second. */
   flush(): void;
 }
@@ -38,5 +39,8 @@ export function createLog(level: string): LineLog {
   process.once("exit", flush);
   const timestamp = pino.stdTimeFunctions.epochTime;
   const logger = pino({ level, base: null, timestamp }, { write });
-  return Object.assign(logger, { line: write, flush });
+  const setLevel = (next: string) => {
+    logger.level = next;
+  };
+  return Object.assign(logger, { line: write, setLevel, flush });
 }

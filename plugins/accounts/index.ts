@@ -1,8 +1,10 @@
 import {
   addCustomerRoutes,
   addPublicRoutes,
+  type ConfigKey,
   type Plugin,
   type Services,
+  type SlotName,
 } from "../../core/contract/index.ts";
 import { Desk } from "./desk.ts";
 import { Mailer } from "./mail/mailer.ts";
@@ -19,6 +21,8 @@ import { rotate } from "./sealing/rotate.ts";
 import { Sealer } from "./sealing/sealer.ts";
 
 export { options };
+export const provides: readonly SlotName[] = ["guards.customer", "customers", "keySealer"];
+export const reads: readonly ConfigKey[] = ["listen", "stores"];
 
 const PREFIX = "/account/v1";
 const SWEEP_MS = 600_000;
@@ -33,7 +37,6 @@ export default function accounts(services: Services, settings: Options): Plugin 
   const mailer = new Mailer(transport, log);
   const sealer = new Sealer();
   const desk = new Desk(services, settings, mailer, sealer);
-  let withdraw = () => {};
   let sweeping: NodeJS.Timeout | undefined;
   let rotation: Promise<void> | undefined;
   const stopping = new AbortController();
@@ -58,7 +61,7 @@ export default function accounts(services: Services, settings: Options): Plugin 
         log.warn("without master_keys no key can be shown again to its owner");
       }
       if (!settings.smtp) log.warn("without smtp the links of mails are printed on stdout");
-      withdraw = provide(desk);
+      provide(desk);
       rotation = rotate(services.accounts, sealer, log, stopping.signal);
       sweeping = setInterval(() => void sweep(), SWEEP_MS).unref();
     },
@@ -81,7 +84,6 @@ export default function accounts(services: Services, settings: Options): Plugin 
 
     async stop() {
       clearInterval(sweeping);
-      withdraw();
       stopping.abort();
       await rotation;
       await mailer.stop();

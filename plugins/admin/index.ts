@@ -2,6 +2,7 @@ import {
   addOperatorRoutes,
   type Plugin,
   type Services,
+  type SlotName,
   v,
   whole,
 } from "../../core/contract/index.ts";
@@ -17,6 +18,8 @@ import { AdminToken } from "./token.ts";
 import { upstreamRoutes } from "./upstreams.ts";
 import { usageRoutes } from "./usage.ts";
 
+export const provides: readonly SlotName[] = ["guards.operator"];
+
 export const options = v.strictObject({
   /** Keys of one account that may be active at a time. */
   active_keys_max: v.optional(whole(1, 1000), 10),
@@ -31,7 +34,7 @@ export default function admin(services: Services, settings: v.InferOutput<typeof
 
     async start() {
       await token.prepare();
-      services.gates.operator = (request) => token.check(request.headers["authorization"]);
+      services.guards.operator.provide((request) => token.check(request.headers["authorization"]));
     },
 
     routes(router) {

@@ -1,56 +1,60 @@
 import {
+  beyond,
+  type ConfigKey,
   type Endpoint,
+  type Field,
+  isModelName,
   isRefusal,
   type Model,
+  modelNameRequired,
   type NamedModel,
   type Plugin,
   type Refusal,
-  refuse,
   type Services,
+  type SlotName,
   text,
+  unfitFor,
   unknownModel,
   v,
 } from "../../core/contract/index.ts";
-import { imagesIn } from "./vision.ts";
+import { familiesOf } from "./families.ts";
 
-const MODEL_CHARACTERS_MAX = 256;
+export { review } from "./review.ts";
+export const sets: readonly Field[] = ["model"];
+export const provides: readonly SlotName[] = ["modelNames"];
+export const reads: readonly ConfigKey[] = ["catalogue", "headers"];
 
 export const options = v.strictObject({
-  /** Family whose top model serves names that nothing else serves. */
-  default_family: text("the name of one of the families"),
-  /** Short names of families, and the model that each stands for. */
-  families: v.record(v.string(), text("the id of a model in the catalogue")),
+  /** Family whose model serves names that nothing else serves. Default: `opus` if there is one, else the first. */
+  default_family: v.optional(text("the name of one of the families")),
+  /** Short names of families, and the model that each stands for. Default: the newest of each in the catalogue. */
+  families: v.optional(v.record(v.string(), text("the id of a model in the catalogue"))),
   /** `top`: unknown names of chat models go to the default family; `refuse`: they are answered with 404. */
   unknown: v.optional(v.picklist(["top", "refuse"], "one of top, refuse"), "top"),
 });
 
+export type Settings = v.InferOutput<typeof options>;
+
 /** Turns the name that a caller sent into a model of the catalogue; refuses what it cannot be used for here. */
-export default function alias(services: Services, settings: v.InferOutput<typeof options>): Plugin {
-  const { prefix } = services.config.headers;
-  const { modelNames } = services;
-  const before = modelNames.resolve;
+export default function alias(services: Services, settings: Settings): Plugin {
+  const { config, catalogue } = services;
+  const { prefix } = config.headers;
+  const { ids, defaultName } = familiesOf(settings, catalogue);
+  const modelOfFamily = (name: string) => catalogue.get(ids.get(name) ?? "");
+  const top = settings.unknown === "top" ? modelOfFamily(defaultName ?? "") : undefined;
 
   function modelOf(name: string, endpoint: Endpoint): Model | Refusal {
-    const { catalogue } = services;
-    const known = catalogue.get(name) ?? catalogue.get(settings.families[name] ?? "");
+    const known = catalogue.get(name) ?? modelOfFamily(name);
     if (known) return known;
-    const isChat = endpoint.serves.includes("chat");
-    if (isChat && settings.unknown === "top") {
-      const top = catalogue.get(settings.families[settings.default_family] ?? "");
-      if (top) return top;
-    }
-    return unknownModel();
+    return top && endpoint.serves.includes("chat") ? top : unknownModel();
   }
 
   function resolve(name: unknown, endpoint: Endpoint): NamedModel | Refusal {
-    if (typeof name !== "string" || name === "" || name.length > MODEL_CHARACTERS_MAX) {
-      return refuse.badRequest("model: the name of a model is required", "model");
-    }
+    if (!isModelName(name)) return modelNameRequired();
     const model = modelOf(name, endpoint);
     if (isRefusal(model)) return model;
-    if (!endpoint.serves.includes(model.standard)) {
-      return refuse.badRequest(`model: ${model.id} ${whereToGo(model)}`, "model");
-    }
+    const unfit = unfitFor(endpoint, model);
+    if (unfit) return unfit;
     const headers = [`${prefix}model`, model.id];
     if (model.id !== name) headers.push(`${prefix}model-mapped-from`, printable(name));
     return { model, headers };
@@ -60,49 +64,21 @@ export default function alias(services: Services, settings: v.InferOutput<typeof
     name: "alias",
 
     async start() {
-      modelNames.resolve = resolve;
-    },
-
-    async stop() {
-      // By then a reload may have put another in its place; one that failed has this one go before it served.
-      if (modelNames.resolve === resolve) modelNames.resolve = before;
+      services.modelNames.provide({ resolve });
     },
 
     request(call) {
       const named = resolve(call.body["model"], call.endpoint);
       if (isRefusal(named)) return named;
       const { model, headers } = named;
-      if (call.stream && model.standard !== "speech" && !model.labels.has("streaming")) {
-        return refuse.badRequest(`stream: ${model.id} cannot be streamed`, "stream");
-      }
-      const images = imagesIn(call.body, call.endpoint.protocol);
-      if (images !== "none") {
-        const param = call.endpoint.protocol === "responses" ? "input" : "messages";
-        if (!model.labels.has("vision")) {
-          const message = `${model.id} cannot read images: choose a model labelled vision`;
-          return refuse.badRequest(message, param);
-        }
-        if (images === "unreadable") {
-          return refuse.badRequest(`${param}: images must be PNG, JPEG, WebP or GIF`, param);
-        }
-      }
+      const refusal = beyond(model, call);
+      if (refusal) return refusal;
       call.model = model;
       for (const part of headers) call.replyHeaders.push(part);
       if (model.id !== call.body["model"]) call.mappedFrom = String(call.body["model"]);
       return undefined;
     },
   };
-}
-
-function whereToGo(model: Model): string {
-  switch (model.standard) {
-    case "images":
-      return "makes images: use /v1/images/generations or /v1/images/edits";
-    case "speech":
-      return "speaks text: use /v1/audio/speech";
-    default:
-      return "is a chat model: use /v1/messages or /v1/chat/completions";
-  }
 }
 
 /** A header carries printable ASCII only; the rest of a name is shown percent-encoded. */

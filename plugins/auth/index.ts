@@ -1,6 +1,7 @@
 import {
   accountSuspended,
   type CallerKey,
+  type Field,
   type Plugin,
   type Refusal,
   refuse,
@@ -8,6 +9,8 @@ import {
   ThrottledLog,
   type Verdict,
 } from "../../core/contract/index.ts";
+
+export const sets: readonly Field[] = ["key"];
 
 const KEY_CHARACTERS_MAX = 512;
 

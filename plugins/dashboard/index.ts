@@ -2,6 +2,7 @@ import {
   addCustomerRoutes,
   type Plugin,
   type Services,
+  type SlotName,
   text,
   v,
   whole,
@@ -10,6 +11,8 @@ import { catalogueHandler } from "./catalogue.ts";
 import { pagesHandler } from "./pages.ts";
 import { usageRoutes } from "./usage.ts";
 import { exportRoute } from "./usage-export.ts";
+
+export const uses: readonly SlotName[] = ["guards.customer"];
 
 export const options = v.strictObject({
   /** What the pages call the service. */

@@ -1,9 +1,30 @@
 import { join } from "node:path";
-import { MICRO_VND_PER_VND, type Plugin, type Services } from "../../core/contract/index.ts";
+import {
+  allowPublic,
+  type Config,
+  type Fault,
+  MICRO_VND_PER_VND,
+  type Plugin,
+  publicHost,
+  type Services,
+  v,
+} from "../../core/contract/index.ts";
 import { demoAccount } from "./account.ts";
 import { greeting } from "./greeting.ts";
 import { type DemoKey, demoKey } from "./key.ts";
 import { demoPassword } from "./password.ts";
+
+/** The demo account gets a password by which it can sign in. */
+export const after: readonly string[] = ["accounts"];
+
+export const options = v.strictObject({ allow_public: allowPublic });
+
+export function review(
+  settings: v.InferOutput<typeof options>,
+  { listen }: Config,
+): readonly Fault[] {
+  return publicHost(listen.host, settings.allow_public, [], "it gives away money and a key");
+}
 
 const CREDIT_MICRO_VND = BigInt(100_000 * MICRO_VND_PER_VND);
 
@@ -24,7 +45,7 @@ export default function demo(services: Services): Plugin {
       accountId = await demoAccount(services, CREDIT_MICRO_VND);
       key = await demoKey(services.keys, accountId, join(stores.data, "demo-key"));
       const file = join(stores.data, "demo-password");
-      password = await demoPassword(services.customers, accountId, file);
+      password = await demoPassword(services.customers.current, accountId, file);
     },
 
     async listening(address) {

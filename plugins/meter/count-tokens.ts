@@ -22,7 +22,7 @@ export function addCountTokensRoute(
     handler: async ({ body, keyId = "" }) => {
       const count = await counter.count(keyId, body);
       if (count.kind !== "counted") return refusalOf(count);
-      const named = services.modelNames.resolve(count.model, messagesEndpoint);
+      const named = services.modelNames.current.resolve(count.model, messagesEndpoint);
       if (isRefusal(named)) return named;
       const headers = ["content-type", "application/json", ...named.headers];
       return { status: 200, headers, body: JSON.stringify({ input_tokens: count.tokens }) };

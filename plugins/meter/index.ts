@@ -1,9 +1,21 @@
-import { type Plugin, type Services, type Sink, Usage, v } from "../../core/contract/index.ts";
+import {
+  type ConfigKey,
+  type Field,
+  type Plugin,
+  type Services,
+  type Sink,
+  Usage,
+  v,
+} from "../../core/contract/index.ts";
 import { contentsOf, type Factors, tokensOf } from "./bound.ts";
 import { addCountTokensRoute } from "./count-tokens.ts";
 import { EventMeter } from "./event-meter.ts";
 import { ReplyMeter } from "./reply-meter.ts";
 import { TokenCounter } from "./token-counter.ts";
+
+export const requires: readonly Field[] = ["key", "model", "upstream"];
+export const sets: readonly Field[] = ["usage"];
+export const reads: readonly ConfigKey[] = ["headers"];
 
 const factor = (value: number) =>
   v.optional(v.pipe(v.number("a number"), v.minValue(0.1), v.maxValue(100_000)), value);

@@ -1,6 +1,7 @@
 import {
   type AwaitableVerdict,
   type Call,
+  type Field,
   type Plugin,
   type Rate,
   type Refusal,
@@ -10,6 +11,8 @@ import {
   v,
   whole,
 } from "../../core/contract/index.ts";
+
+export const requires: readonly Field[] = ["key"];
 
 const limit = whole(0, 1_000_000);
 

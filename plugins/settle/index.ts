@@ -4,7 +4,9 @@ import {
   affordable,
   type Call,
   type CallerKey,
+  type ConfigKey,
   chargeOf,
+  type Field,
   failpoint,
   formatVnd,
   type Held,
@@ -32,6 +34,10 @@ import { fixedUnits, outputTokensMax } from "./bounds.ts";
 import { addCallRoute } from "./call-route.ts";
 import { Extender } from "./extender.ts";
 import { postingOf } from "./posting.ts";
+
+export const requires: readonly Field[] = ["key", "model", "upstream", "usage"];
+export const sets: readonly Field[] = ["hold"];
+export const reads: readonly ConfigKey[] = ["headers", "listen"];
 
 export const options = v.strictObject({
   /** Output tokens that a stream holds at a time. */

@@ -1,13 +1,18 @@
 /** Runs the simulated provider beside the gateway, so that the default configuration can answer. */
 import { Worker } from "node:worker_threads";
-import { type Plugin, v } from "../../core/contract/index.ts";
+import { allowPublic, type Fault, type Plugin, publicHost, v } from "../../core/contract/index.ts";
 import type { WorkerOptions, WorkerReport } from "./worker.ts";
 
 /** Options of the plugin in the configuration. */
 export const options = v.strictObject({
   port: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535)), 9001),
   host: v.optional(v.string(), "127.0.0.1"),
+  allow_public: allowPublic,
 });
+
+export function review({ host, allow_public }: v.InferOutput<typeof options>): readonly Fault[] {
+  return publicHost(host, allow_public, ["host"], "it serves everyone, without a key");
+}
 
 /** Makes the plugin: `start` resolves when the simulator listens, `stop` when its thread has ended. */
 export default function simulator(_services: unknown, given: unknown): Plugin {

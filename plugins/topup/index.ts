@@ -5,6 +5,7 @@ import {
   type Discount,
   type Plugin,
   type Services,
+  type SlotName,
 } from "../../core/contract/index.ts";
 import { commands } from "./commands.ts";
 import { Crediting } from "./crediting.ts";
@@ -17,6 +18,8 @@ import { transferRoutes } from "./transfer-routes.ts";
 import { webhookRoute } from "./webhook.ts";
 
 export { options } from "./options.ts";
+export const uses: readonly SlotName[] = ["guards.customer"];
+export const provides: readonly SlotName[] = ["discounts"];
 
 /**
  * Lets customers top up by bank transfer: orders with a VietQR, the bank's notifications, credits, promotions;
@@ -25,7 +28,7 @@ export { options } from "./options.ts";
 export default function topup(services: Services, settings: Settings): Plugin {
   const guard = new WebhookGuard(services, settings);
   const crediting = new Crediting(services);
-  const { clock, keys, ledger } = services;
+  const { clock, ledger } = services;
 
   async function earned(accountId: string): Promise<Discount[]> {
     const { promotions } = settings;
@@ -41,12 +44,11 @@ export default function topup(services: Services, settings: Settings): Plugin {
 
     async start() {
       await guard.prepare();
+      services.discounts.provide(earned);
       crediting.start();
     },
 
     routes(router) {
-      // Not at the start: a reload that fails takes back what it has started, and the discounts go on as they were.
-      keys.discountSources.set("topup", earned);
       addCustomerRoutes(router, services, "/account/v1", [
         ...orderRoutes(services, settings),
         ...promotionRoutes(services, settings),
@@ -57,10 +59,6 @@ export default function topup(services: Services, settings: Settings): Plugin {
       ]);
     },
 
-    async stop() {
-      // After a reload the place may be another's already.
-      if (keys.discountSources.get("topup") === earned) keys.discountSources.delete("topup");
-      await crediting.stop();
-    },
+    stop: () => crediting.stop(),
   };
 }

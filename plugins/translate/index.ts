@@ -1,11 +1,15 @@
 import {
   type Call,
+  type ConfigKey,
+  type Field,
+  FORWARDED_HEADERS,
   type Model,
   type Plugin,
   type Protocol,
   refuse,
   type Services,
-  type UpstreamRequest,
+  servedElsewhere,
+  unchangedRequest,
   upstreamPaths,
   type Verdict,
   v,
@@ -22,14 +26,9 @@ export const options = v.strictObject({
   fetch_private_images: v.optional(v.boolean("true or false"), false),
 });
 
-/** Client headers that say something about the request itself, by protocol. */
-const FORWARDED: Readonly<Record<Protocol, readonly string[]>> = {
-  messages: ["anthropic-beta"],
-  chat: ["openai-beta"],
-  responses: ["openai-beta"],
-  images: [],
-  speech: [],
-};
+export const requires: readonly Field[] = ["model"];
+export const sets: readonly Field[] = ["upstream"];
+export const reads: readonly ConfigKey[] = ["headers"];
 
 /** Asks each model in the protocol it speaks: unchanged where the client speaks it too, else translated both ways. */
 export default function translate(
@@ -75,7 +74,7 @@ export default function translate(
 
   /** Says what was left out for the route that replies. Headers of one protocol mean nothing to the other. */
   function sayDropped(call: Call, translation: Translation): void {
-    const left = FORWARDED[call.endpoint.protocol].filter((name) => name in call.headers);
+    const left = FORWARDED_HEADERS[call.endpoint.protocol].filter((name) => name in call.headers);
     const dropped = [...translation.dropped, ...left];
     if (dropped.length === 0) return;
     call.replyHeaders.push(`${prefix}translate-dropped`, dropped.join(","));
@@ -91,17 +90,16 @@ export default function translate(
       if (endpoint.multipart) {
         return imageEditForm(call, fetcher).then((form) => {
           if (!Array.isArray(form)) return form;
-          call.upstream = { ...unchanged(call), form };
+          call.upstream = { ...unchangedRequest(call), form };
           return undefined;
         });
       }
       if (protocol === "responses" && !served(model, protocol)) {
-        const message = `model: ${model.id} is not served on /v1/responses: use /v1/chat/completions`;
-        return refuse.badRequest(message, "model");
+        return servedElsewhere(model, "/v1/responses", "/v1/chat/completions");
       }
       const isChat = protocol === "messages" || protocol === "chat";
       if (isChat && model.standard !== protocol) return cross(call, model);
-      call.upstream = unchanged(call);
+      call.upstream = unchangedRequest(call);
       return undefined;
     },
 
@@ -120,25 +118,5 @@ export default function translate(
       silences.stop();
       await fetcher.close();
     },
-  };
-}
-
-/** The request as it came. */
-function unchanged(call: Call): UpstreamRequest {
-  const { protocol, upstreamPath } = call.endpoint;
-  const headers: string[] = [];
-  for (const name of FORWARDED[protocol]) {
-    const value = call.headers[name];
-    if (value !== undefined) headers.push(name, value);
-  }
-  return {
-    protocol,
-    path: upstreamPath,
-    body: call.body,
-    form: undefined,
-    headers,
-    bodyFor: undefined,
-    outputLimit: undefined,
-    wantsUsage: false,
   };
 }

@@ -2,19 +2,21 @@ import type { Plugin } from "../../core/contract/plugin.ts";
 import { refuse } from "../../core/contract/refusal.ts";
 import type { Services } from "../../core/contract/services.ts";
 
+export const provides = ["guards.customer"];
+
 /** A plugin for tests: whoever sends the header `x-test-account` is signed in as that account. */
 export default function gateOfHeaders(services: Services): Plugin {
   return {
     name: "gate-of-headers",
     async start() {
-      services.gates.customer = async ({ headers }) => {
+      services.guards.customer.provide(async ({ headers }) => {
         const accountId = headers["x-test-account"];
         if (accountId === undefined) {
           return refuse.unauthenticated("Nobody is signed in.");
         }
         const email = `${accountId}@tollgate.test`;
         return { accountId, email, isEmailVerified: true, sessionId: "test" };
-      };
+      });
     },
   };
 }

@@ -57,7 +57,10 @@ export async function startGatewayOfKinds(
   const loaded = await loadConfig(file, process.env, { kinds, importPlugin });
   if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
   const { log, lines } = recordedLog();
-  const gateway = await boot(loaded.config, Object.assign(log, { line() {}, flush() {} }));
+  const gateway = await boot(
+    loaded.config,
+    Object.assign(log, { line() {}, flush() {}, setLevel() {} }),
+  );
   return {
     url: gateway.address,
     port: Number(new URL(gateway.address).port),

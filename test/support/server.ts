@@ -10,6 +10,7 @@ import { endpoints } from "../../core/contract/endpoint.ts";
 import type { Plugin } from "../../core/contract/plugin.ts";
 import { Router } from "../../core/contract/routes/router.ts";
 import { Usage } from "../../core/contract/usage.ts";
+import { requiredFields } from "../../core/http/default-steps.ts";
 import { Pipeline } from "../../core/http/pipeline.ts";
 import { Server } from "../../core/http/server.ts";
 import { systemClock } from "../../core/process/clock.ts";
@@ -52,7 +53,15 @@ export async function startServer(
   const { limits } = config;
   const ended: EndedCall[] = [];
   const server = new Server(
-    { pipeline, router, upstreams, clock: systemClock, log, limits },
+    {
+      pipeline,
+      router,
+      upstreams,
+      clock: systemClock,
+      log,
+      limits,
+      required: requiredFields(config),
+    },
     (call) => ended.push(call),
   );
   return {

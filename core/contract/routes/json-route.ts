@@ -33,7 +33,7 @@ export function addOperatorRoutes(
     return { ...route, handle: (request) => audit(services, action, route, request) };
   });
   add(router, services, prefix, audited, async (request) => {
-    return (await services.gates.operator(request)) ?? "operator";
+    return (await services.guards.operator.current(request)) ?? "operator";
   });
 }
 
@@ -44,7 +44,7 @@ export function addCustomerRoutes(
   prefix: string,
   routes: readonly CustomerRoute[],
 ): void {
-  add(router, services, prefix, routes, (request) => services.gates.customer(request));
+  add(router, services, prefix, routes, (request) => services.guards.customer.current(request));
 }
 
 /** Serves anybody, under `prefix`. */

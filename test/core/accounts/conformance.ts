@@ -9,6 +9,7 @@ import type { LedgerUnderTest } from "../money/ledger/conformance.ts";
 import { accountTests } from "./account-tests.ts";
 import { changeTests } from "./change-tests.ts";
 import { keyTests } from "./key-tests.ts";
+import { NO_PLUGINS } from "./no-plugins.ts";
 
 /** Accounts on a started ledger, whose migrations made their tables. */
 export interface AccountsUnderTest extends LedgerUnderTest {
@@ -37,6 +38,6 @@ function opening(subject: LedgerUnderTest): AccountsUnderTest {
   const { database } = subject.ledger;
   const journal = { folder: "never-opened", bytesMax: 1, sync: false, log };
   const hot = new EmbeddedHotStore({ journal, outboxEntriesMax: 1 });
-  const { accounts, keys } = openAccounts(database, hot, systemClock, log);
+  const { accounts, keys } = openAccounts(database, hot, systemClock, log, NO_PLUGINS);
   return { ...subject, accounts, keys, rows: keyRowsOf(database), hot };
 }

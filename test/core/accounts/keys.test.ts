@@ -8,6 +8,7 @@ import { CachedKeys } from "../../../core/accounts/keys.ts";
 import { KEY_PREFIX, type KeyRecord, type NewKey } from "../../../core/contract/accounts.ts";
 import { EmbeddedHotStore } from "../../../core/money/embedded/store.ts";
 import { recordedLog } from "../../support/log.ts";
+import { NO_PLUGINS } from "./no-plugins.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -69,7 +70,7 @@ function setUp() {
     journal: { folder: join(tmpdir(), "never-opened"), bytesMax: 1, sync: false, log },
     outboxEntriesMax: 1,
   });
-  return { clock, rows, hot, lines, keys: new CachedKeys(rows, hot, clock, log) };
+  return { clock, rows, hot, lines, keys: new CachedKeys(rows, hot, clock, log, NO_PLUGINS) };
 }
 
 describe("keys", () => {

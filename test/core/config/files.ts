@@ -25,6 +25,7 @@ upstreams:
 catalogue: catalogue.yaml
 plugins:
   - ./plugin.js
+unbilled: true
 `;
 
 export const CATALOGUE = `models:
@@ -44,7 +45,11 @@ export const CATALOGUE = `models:
     routes: [{ upstream: main, model: plain-1 }]
 `;
 
-const PLUGIN = `export default () => ({ name: "test" });\n`;
+/** It says that it asks operators for the token, since the config gives one. */
+const PLUGIN = `
+export const provides = ["guards.operator"];
+export default () => ({ name: "test" });
+`;
 
 type LoadOptions = Parameters<typeof loadConfig>[2];
 

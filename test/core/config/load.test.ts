@@ -6,6 +6,7 @@ const SMALLEST = `
 upstreams: { main: { protocols: { messages: "http://127.0.0.1:9001/" }, keys: [key] } }
 catalogue: catalogue.yaml
 plugins: [./plugin.js]
+unbilled: true
 `;
 
 describe("a config that is right", () => {
@@ -28,6 +29,7 @@ describe("a config that is right", () => {
       },
       log: { level: "info" },
       headers: { prefix: "x-svc-" },
+      unbilled: true,
     });
     assert.deepEqual(Object.keys(upstreams), ["main"]);
     const { createAdapter, ...main } = upstreams["main"] ?? assert.fail();

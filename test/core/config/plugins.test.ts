@@ -12,7 +12,8 @@ export default (services, options) => ({ name: "counting" });
 `;
 
 function withPlugins(list: string): string {
-  return swap(GATEWAY, "plugins:\n  - ./plugin.js\n", `plugins:\n${list}`);
+  const withoutToken = swap(GATEWAY, "token: 0123456789abcdef", "");
+  return swap(withoutToken, "plugins:\n  - ./plugin.js\n", `plugins:\n${list}`);
 }
 
 const CONTRACT = `

@@ -10,7 +10,7 @@ const settings: readonly Row[] = [
   [
     `log: {`,
     `logs: {}\nlog: {`,
-    `gateway.yaml:5 logs: unknown key; expected listen, admin, stores, limits, log, headers, upstreams, catalogue, plugins`,
+    `gateway.yaml:5 logs: unknown key; expected listen, admin, stores, limits, log, headers, upstreams, catalogue, unbilled, plugins`,
   ],
   [
     `port: 8080`,
@@ -382,7 +382,7 @@ describe("a text that is no YAML is refused", () => {
 
   test("and so is a file that is not there", async (t) => {
     assert.deepEqual(await refused(t, { "gateway.yaml": "" }), [
-      "gateway.yaml: expected a mapping of listen, admin, stores, limits, log, headers, upstreams, catalogue, plugins, got nothing",
+      "gateway.yaml: expected a mapping of listen, admin, stores, limits, log, headers, upstreams, catalogue, unbilled, plugins, got nothing",
     ]);
   });
 

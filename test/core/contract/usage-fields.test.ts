@@ -73,7 +73,11 @@ describe("the table of usage fields", () => {
     const write = (text: string) => {
       line = text;
     };
-    const log = Object.assign(recordedLog().log, { line: write, flush: () => {} });
+    const log = Object.assign(recordedLog().log, {
+      line: write,
+      flush: () => {},
+      setLevel: () => {},
+    });
     logCall(
       { ...call, held, usage: undefined, outcome: "complete" },
       { now: () => 1, monotonic: () => 0 },

@@ -45,7 +45,11 @@ describe("the simulator as a plugin", () => {
   });
 
   it("checks its options and has defaults", () => {
-    assert.deepEqual(v.parse(options, {}), { port: 9001, host: "127.0.0.1" });
+    assert.deepEqual(v.parse(options, {}), {
+      port: 9001,
+      host: "127.0.0.1",
+      allow_public: false,
+    });
     for (const wrong of [{ port: 0 }, { port: 70_000 }, { port: 1.5 }, { prot: 1 }]) {
       assert.equal(v.safeParse(options, wrong).success, false);
     }

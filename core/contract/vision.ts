@@ -1,4 +1,5 @@
-import { arrayOf, type JsonObject, objectOf, type Protocol } from "../../core/contract/index.ts";
+import { arrayOf, type JsonObject, objectOf } from "../process/json.ts";
+import type { Protocol } from "./protocol.ts";
 
 const IMAGE_TYPES = new Set(["image", "image_url", "input_image"]);
 /** What models read; some clients write the second for the first. */

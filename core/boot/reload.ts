@@ -1,0 +1,40 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Config } from "../contract/config.ts";
+import type { PluginModule } from "../contract/plugin.ts";
+
+/** The config that a reload makes count: what is bound to the process stays as it runs. */
+export function inForce<T extends Config>(given: T, running: Config): T {
+  const { listen, stores } = running;
+  const { headerBytesMax } = running.limits;
+  return { ...given, listen, stores, limits: { ...given.limits, headerBytesMax } };
+}
+
+/** The settings of `given` that count after a restart only, by their names in the config. */
+export function changedSettings(given: Config, running: Config): string[] {
+  const names: string[] = [];
+  for (const key of ["host", "port", "workers"] as const) {
+    if (given.listen[key] !== running.listen[key]) names.push(`listen.${key}`);
+  }
+  for (const key of ["hot", "ledger", "data"] as const) {
+    if (!isDeepStrictEqual(given.stores[key], running.stores[key])) names.push(`stores.${key}`);
+  }
+  const { headerBytesMax } = running.limits;
+  if (given.limits.headerBytesMax !== headerBytesMax) names.push("limits.header_kb");
+  return names;
+}
+
+/** The code of plugins as it was when Node loaded it, which it does once in the life of a process. */
+export class LoadedCode {
+  private readonly fingerprints = new Map<PluginModule, string>();
+
+  /** The plugins of a config whose files have changed since they were loaded; new ones are noted. */
+  changed({ plugins }: Config): string[] {
+    const names: string[] = [];
+    for (const { name, module, fingerprint } of plugins) {
+      const loaded = this.fingerprints.get(module);
+      if (loaded === undefined) this.fingerprints.set(module, fingerprint);
+      else if (loaded !== fingerprint) names.push(`plugin ${name}`);
+    }
+    return names;
+  }
+}

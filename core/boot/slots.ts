@@ -1,0 +1,139 @@
+import type { KeySealer } from "../contract/accounts.ts";
+import { type Customers, noCustomers } from "../contract/customers.ts";
+import type { DiscountSource } from "../contract/discount.ts";
+import {
+  type CustomerGuard,
+  type OperatorGuard,
+  refuseCustomers,
+  refuseOperators,
+} from "../contract/guards.ts";
+import type { ModelNames } from "../contract/model-names.ts";
+import type { SharedSlot, Slot, Slots } from "../contract/slot.ts";
+
+/** One run of a plugin. Compared by identity: a reload may run a plugin beside its older self for a while. */
+export interface Owner {
+  readonly name: string;
+}
+
+/**
+ * Core's side of the slots. A value counts only while its owner belongs to the generation of plugins that serves,
+ * so neither a plugin that a reload has replaced nor one that a failed reload has started is ever asked. A plugin
+ * that is being started sees the generation that it will serve in.
+ */
+export class SlotBoard {
+  private serving: ReadonlySet<Owner> = new Set();
+  private starting: ReadonlySet<Owner> | undefined;
+  private readonly operator: Place<OperatorGuard>;
+  private readonly customer: Place<CustomerGuard>;
+  private readonly customers: Place<Customers>;
+  private readonly modelNames: Place<ModelNames>;
+  private readonly keySealer: Place<KeySealer | undefined>;
+  private readonly discounts: Place<DiscountSource>;
+  private readonly exactNames: ModelNames;
+
+  constructor(exactNames: ModelNames) {
+    const counts = (viewer: Owner | undefined, owner: Owner) => this.counts(viewer, owner);
+    this.operator = new Place(counts);
+    this.customer = new Place(counts);
+    this.customers = new Place(counts);
+    this.modelNames = new Place(counts);
+    this.keySealer = new Place(counts);
+    this.discounts = new Place(counts);
+    this.exactNames = exactNames;
+  }
+
+  /** The slots as `viewer` sees and fills them; without a viewer as core does, which fills none. */
+  slotsOf(viewer: Owner | undefined): Slots {
+    return {
+      guards: {
+        operator: this.operator.slot(viewer, refuseOperators),
+        customer: this.customer.slot(viewer, refuseCustomers),
+      },
+      customers: this.customers.slot(viewer, noCustomers()),
+      modelNames: this.modelNames.slot(viewer, this.exactNames),
+      keySealer: this.keySealer.slot(viewer, undefined),
+      discounts: this.discounts.shared(viewer),
+    };
+  }
+
+  /** Begins a generation; the one that serves goes on until `serve`. */
+  start(generation: ReadonlySet<Owner>): void {
+    this.starting = generation;
+  }
+
+  /** The generation that was started serves from now on. */
+  serve(): void {
+    this.serving = this.starting ?? this.serving;
+    this.starting = undefined;
+  }
+
+  /** Gives up the generation that was started. */
+  giveUp(): void {
+    this.starting = undefined;
+  }
+
+  /** Takes out whatever a plugin that has stopped provided. */
+  withdraw(owner: Owner): void {
+    for (const place of [this.operator, this.customer, this.customers, this.modelNames]) {
+      place.withdraw(owner);
+    }
+    this.keySealer.withdraw(owner);
+    this.discounts.withdraw(owner);
+  }
+
+  private counts(viewer: Owner | undefined, owner: Owner): boolean {
+    const { serving, starting } = this;
+    if (!viewer || !starting?.has(viewer) || serving.has(viewer)) return serving.has(owner);
+    return starting.has(owner);
+  }
+}
+
+type Counts = (viewer: Owner | undefined, owner: Owner) => boolean;
+
+/** What was provided in one place, oldest first. */
+class Place<T> {
+  private readonly provided: { readonly owner: Owner; readonly value: T }[] = [];
+  private readonly counts: Counts;
+
+  constructor(counts: Counts) {
+    this.counts = counts;
+  }
+
+  slot(viewer: Owner | undefined, empty: T): Slot<T> {
+    const seen = () => this.provided.findLast(({ owner }) => this.counts(viewer, owner));
+    return {
+      get current() {
+        const newest = seen();
+        return newest ? newest.value : empty;
+      },
+      provide: (value) => this.provide(viewer, value),
+    };
+  }
+
+  shared(viewer: Owner | undefined): SharedSlot<T> {
+    const all = () =>
+      this.provided.filter(({ owner }) => this.counts(viewer, owner)).map(({ value }) => value);
+    return {
+      get all() {
+        return all();
+      },
+      provide: (value) => this.provide(viewer, value),
+    };
+  }
+
+  withdraw(owner: Owner): void {
+    for (let at = this.provided.length - 1; at >= 0; at--) {
+      if (this.provided[at]?.owner === owner) this.provided.splice(at, 1);
+    }
+  }
+
+  private provide(owner: Owner | undefined, value: T): () => void {
+    if (owner === undefined) throw new Error("core provides nothing in a slot: plugins do");
+    const entry = { owner, value };
+    this.provided.push(entry);
+    return () => {
+      const at = this.provided.indexOf(entry);
+      if (at >= 0) this.provided.splice(at, 1);
+    };
+  }
+}

@@ -1,0 +1,99 @@
+import type { Field } from "../contract/plugin.ts";
+import { isLoopback } from "../contract/public-host.ts";
+import type { SlotName } from "../contract/slot.ts";
+import { objectOf } from "../process/json.ts";
+import { misplaced, orderOf } from "./plugin-order.ts";
+import type { PlacedPlugin } from "./plugins.ts";
+import type { Problems } from "./problem.ts";
+import { listen, unbilled as unbilledKey } from "./schema.ts";
+import { attempt } from "./validate.ts";
+import type { Source } from "./yaml.ts";
+
+/** Which of the gateway's own plugins sets a field or provides a slot: what a message proposes to add. */
+const USUAL: Readonly<Record<Field | SlotName, string>> = {
+  key: "auth",
+  model: "alias",
+  upstream: "translate",
+  usage: "meter",
+  hold: "settle",
+  "guards.operator": "admin",
+  "guards.customer": "accounts",
+  customers: "accounts",
+  modelNames: "alias",
+  keySealer: "accounts",
+  discounts: "topup",
+};
+
+/** What must be known of a call to charge it. Core itself sets `model` and `upstream` if no plugin does. */
+const BILLING: readonly Field[] = ["key", "usage", "hold"];
+const USUAL_ORDER = ["auth", "rate-limit", "alias", "translate", "meter", "settle"];
+
+/**
+ * Checks the list of plugins as a whole: that each stands behind what it needs, and that all of them together charge
+ * for calls. `isWhole`: every plugin of the list could be loaded; otherwise what is missing may be among the others.
+ */
+export function reviewPlugins(
+  placed: readonly PlacedPlugin[],
+  isWhole: boolean,
+  written: Readonly<Record<string, unknown>>,
+  source: Source,
+  problems: Problems,
+): void {
+  for (const { at, message } of misplaced(placed)) problems.add(source, at, message);
+  if (!isWhole || placed.length === 0) return;
+  const unbilled = attempt(unbilledKey, written["unbilled"]) ?? false;
+  const sets = (field: Field) => placed.some(({ loaded }) => loaded.module.sets?.includes(field));
+  const provides = (slot: SlotName) =>
+    placed.some(({ loaded }) => loaded.module.provides?.includes(slot));
+
+  if (unbilled) {
+    const host = attempt(listen, written["listen"])?.host;
+    const fault = unbilledFault(placed, sets("key"), host);
+    if (fault !== undefined) problems.add(source, ["unbilled"], fault);
+  } else {
+    const missing = BILLING.filter((field) => !sets(field)).map((field) => USUAL[field]);
+    if (missing.length > 0) problems.add(source, ["plugins"], toAdd(missing, placed));
+  }
+
+  for (const { loaded, at } of placed) {
+    const { requires = [], uses = [] } = loaded.module;
+    const fields = unbilled ? requires.filter((field) => BILLING.includes(field)) : [];
+    const lacking = fields.filter((field) => !sets(field)).map((field) => USUAL[field]);
+    for (const slot of uses) if (!provides(slot)) lacking.push(USUAL[slot]);
+    if (lacking.length === 0) continue;
+    const names = [...new Set(lacking)].join(", ");
+    problems.add(source, at, `expected ${names} in the list of plugins as well: it needs that`);
+  }
+
+  if (objectOf(written["admin"])?.["token"] != null && !provides("guards.operator")) {
+    const message = "expected the plugin admin, which alone asks for a token: add it, or take out";
+    problems.add(source, ["admin", "token"], `${message} the token`);
+  }
+}
+
+/** Why calls cannot be served unbilled with these plugins. */
+function unbilledFault(
+  placed: readonly PlacedPlugin[],
+  knowsCallers: boolean,
+  host: string | undefined,
+): string | undefined {
+  const charging = placed.find(({ loaded }) => loaded.module.sets?.includes("hold"));
+  if (charging) {
+    return `expected no plugin that charges, got ${charging.loaded.name}: take out one of the two`;
+  }
+  if (knowsCallers || host === undefined || isLoopback(host)) return undefined;
+  return (
+    "expected auth in the list of plugins, or a loopback address as listen.host: without both, " +
+    "everyone who reaches this address uses your upstream keys"
+  );
+}
+
+function toAdd(missing: readonly string[], placed: readonly PlacedPlugin[]): string {
+  const names = new Set([...missing, ...placed.map(({ loaded }) => loaded.name)]);
+  const order = orderOf(USUAL_ORDER.filter((name) => names.has(name)));
+  return (
+    `expected ${missing.join(", ")} as well, without which calls cannot be charged: ` +
+    `add ${missing.map((name) => `"- ${name}"`).join(", ")} (${order}), ` +
+    "or say unbilled: true at the top level to serve calls free of charge"
+  );
+}

@@ -1,0 +1,38 @@
+import type { Call } from "./call.ts";
+import type { Model } from "./catalogue.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { type Refusal, refuse } from "./refusal.ts";
+import { imagesIn } from "./vision.ts";
+
+/** Refuses a model whose calls go to another endpoint. */
+export function unfitFor(endpoint: Endpoint, model: Model): Refusal | undefined {
+  if (endpoint.serves.includes(model.standard)) return undefined;
+  return refuse.badRequest(`model: ${model.id} ${whereToGo(model)}`, "model");
+}
+
+/** Refuses a call that asks for what its model lacks: a stream, or the reading of images. */
+export function beyond(model: Model, call: Call): Refusal | undefined {
+  if (call.stream && model.standard !== "speech" && !model.labels.has("streaming")) {
+    return refuse.badRequest(`stream: ${model.id} cannot be streamed`, "stream");
+  }
+  const images = imagesIn(call.body, call.endpoint.protocol);
+  if (images === "none") return undefined;
+  const param = call.endpoint.protocol === "responses" ? "input" : "messages";
+  if (!model.labels.has("vision")) {
+    const message = `${model.id} cannot read images: choose a model labelled vision`;
+    return refuse.badRequest(message, param);
+  }
+  if (images === "readable") return undefined;
+  return refuse.badRequest(`${param}: images must be PNG, JPEG, WebP or GIF`, param);
+}
+
+function whereToGo(model: Model): string {
+  switch (model.standard) {
+    case "images":
+      return "makes images: use /v1/images/generations or /v1/images/edits";
+    case "speech":
+      return "speaks text: use /v1/audio/speech";
+    default:
+      return "is a chat model: use /v1/messages or /v1/chat/completions";
+  }
+}

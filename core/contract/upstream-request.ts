@@ -1,0 +1,38 @@
+import type { Call, UpstreamRequest } from "./call.ts";
+import type { Model } from "./catalogue.ts";
+import type { Protocol } from "./protocol.ts";
+import { type Refusal, refuse } from "./refusal.ts";
+
+/** Client headers that say something about the request itself, by protocol. */
+export const FORWARDED_HEADERS: Readonly<Record<Protocol, readonly string[]>> = {
+  messages: ["anthropic-beta"],
+  chat: ["openai-beta"],
+  responses: ["openai-beta"],
+  images: [],
+  speech: [],
+};
+
+/** The request as it came, for an upstream that speaks the endpoint's protocol. */
+export function unchangedRequest(call: Call): UpstreamRequest {
+  const { protocol, upstreamPath } = call.endpoint;
+  const headers: string[] = [];
+  for (const name of FORWARDED_HEADERS[protocol]) {
+    const value = call.headers[name];
+    if (value !== undefined) headers.push(name, value);
+  }
+  return {
+    protocol,
+    path: upstreamPath,
+    body: call.body,
+    form: undefined,
+    headers,
+    bodyFor: undefined,
+    outputLimit: undefined,
+    wantsUsage: false,
+  };
+}
+
+/** Refuses a model that does not take the endpoint's protocol, and names the path that it takes. */
+export function servedElsewhere(model: Model, path: string, instead: string): Refusal {
+  return refuse.badRequest(`model: ${model.id} is not served on ${path}: use ${instead}`, "model");
+}

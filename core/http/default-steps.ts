@@ -1,0 +1,107 @@
+import type { Model, Standard } from "../contract/catalogue.ts";
+import type { Config, LoadedPlugin } from "../contract/config.ts";
+import { beyond } from "../contract/model-fit.ts";
+import { exactNames } from "../contract/model-names.ts";
+import type { Field, Plugin } from "../contract/plugin.ts";
+import type { Protocol } from "../contract/protocol.ts";
+import { isRefusal, refuse } from "../contract/refusal.ts";
+import type { Services } from "../contract/services.ts";
+import { servedElsewhere, unchangedRequest } from "../contract/upstream-request.ts";
+
+/** A plugin with what its module states. */
+interface Stated {
+  readonly loaded: LoadedPlugin;
+  readonly plugin: Plugin;
+}
+
+type Parts = Pick<Services, "catalogue" | "upstreams">;
+
+/**
+ * The plugins of a config with core's own steps in their places: if no plugin sets `model`, core takes ids of the
+ * catalogue; if none sets `upstream`, core sends the request as it came. A step stands before the first plugin that
+ * needs what it sets, or else last.
+ */
+export function withDefaultSteps(stated: readonly Stated[], services: Parts): Plugin[] {
+  const setsModel = stated.some(({ loaded }) => loaded.module.sets?.includes("model"));
+  const setsUpstream = stated.some(({ loaded }) => loaded.module.sets?.includes("upstream"));
+  const plugins: Plugin[] = [];
+  let needsModel = !setsModel;
+  let needsUpstream = !setsUpstream;
+  const addFor = (requires: readonly Field[]) => {
+    if (needsModel && requires.some((field) => BEHIND_MODEL.has(field))) {
+      plugins.push(exactModel(services));
+      needsModel = false;
+    }
+    if (needsUpstream && requires.some((field) => BEHIND_UPSTREAM.has(field))) {
+      plugins.push(sameProtocol(services));
+      needsUpstream = false;
+    }
+  };
+  for (const { loaded, plugin } of stated) {
+    addFor(loaded.module.requires ?? []);
+    plugins.push(plugin);
+  }
+  addFor(["model", "upstream"]);
+  return plugins;
+}
+
+const BEHIND_UPSTREAM: ReadonlySet<Field> = new Set(["upstream", "usage", "hold"]);
+const BEHIND_MODEL: ReadonlySet<Field> = new Set([...BEHIND_UPSTREAM, "model"]);
+
+/** What must be set before a call goes upstream; a plugin that states it sets a field, and does not, is a bug. */
+export function requiredFields({ unbilled, plugins }: Config): Field[] {
+  const knowsCallers = plugins.some(({ module }) => module.sets?.includes("key"));
+  const fields: Field[] = ["model", "upstream"];
+  if (!unbilled) fields.push("usage", "hold");
+  if (!unbilled || knowsCallers) fields.unshift("key");
+  return fields;
+}
+
+/** In place of `alias`: takes ids of the catalogue only. */
+function exactModel(services: Parts): Plugin {
+  const names = exactNames(() => services.catalogue);
+  return {
+    name: "core: exact names",
+    request(call) {
+      const named = names.resolve(call.body["model"], call.endpoint);
+      if (isRefusal(named)) return named;
+      const refusal = beyond(named.model, call);
+      if (refusal === undefined) call.model = named.model;
+      return refusal;
+    },
+  };
+}
+
+/** In place of `translate`: takes models that speak the endpoint's protocol only. */
+function sameProtocol(services: Parts): Plugin {
+  return {
+    name: "core: same protocol",
+    request(call) {
+      const { model, endpoint, form } = call;
+      if (!model) return undefined;
+      const { protocol, path } = endpoint;
+      if (!speaks(model, protocol, services)) {
+        return servedElsewhere(model, path, PATHS[model.standard]);
+      }
+      if (endpoint.multipart && !form) {
+        return refuse.badRequest("image: send the request as multipart/form-data", "image");
+      }
+      call.upstream = { ...unchangedRequest(call), form };
+      return undefined;
+    },
+  };
+}
+
+/** A chat model speaks its standard, and beside it only what the config's upstreams state. */
+function speaks(model: Model, protocol: Protocol, { upstreams }: Parts): boolean {
+  if (protocol !== "responses") return model.standard === protocol;
+  return model.routes.some(({ upstream }) => upstreams.get(upstream)?.speaks(protocol));
+}
+
+/** Where calls of each standard go. */
+const PATHS: Readonly<Record<Standard, string>> = {
+  messages: "/v1/messages",
+  chat: "/v1/chat/completions",
+  images: "/v1/images/generations",
+  speech: "/v1/audio/speech",
+};

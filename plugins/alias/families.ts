@@ -1,0 +1,44 @@
+import type { Catalogue } from "../../core/contract/index.ts";
+import type { Settings } from "./index.ts";
+
+export interface Families {
+  /** The id that each family stands for, as the options say or the catalogue does. */
+  readonly ids: ReadonlyMap<string, string>;
+  /** The family whose model serves unknown names; undefined if there is no family. */
+  readonly defaultName: string | undefined;
+}
+
+/** The families of the options; if they name none, those of the catalogue. */
+export function familiesOf(
+  { families, default_family }: Pick<Settings, "families" | "default_family">,
+  catalogue: Catalogue,
+): Families {
+  const ids = families ? new Map(Object.entries(families)) : newestOf(catalogue);
+  const [first] = ids.keys();
+  return { ids, defaultName: default_family ?? (ids.has(USUAL) ? USUAL : first) };
+}
+
+const USUAL = "opus";
+/** `claude-opus-5-5`: a family and its version. */
+const VERSIONED = /^claude-([a-z]+)-(\d+(?:-\d+)*)$/;
+
+/** The newest model of each family in the catalogue, by the versions in the ids; families in the catalogue's order. */
+function newestOf({ models }: Catalogue): Map<string, string> {
+  const newest = new Map<string, { readonly id: string; readonly version: readonly number[] }>();
+  for (const { id } of models) {
+    const [, family, digits] = VERSIONED.exec(id) ?? [];
+    if (family === undefined || digits === undefined) continue;
+    const version = digits.split("-").map(Number);
+    const known = newest.get(family);
+    if (!known || isNewer(version, known.version)) newest.set(family, { id, version });
+  }
+  return new Map(Array.from(newest, ([family, { id }]) => [family, id]));
+}
+
+function isNewer(version: readonly number[], than: readonly number[]): boolean {
+  for (let at = 0; at < Math.max(version.length, than.length); at++) {
+    const difference = (version[at] ?? 0) - (than[at] ?? 0);
+    if (difference !== 0) return difference > 0;
+  }
+  return false;
+}

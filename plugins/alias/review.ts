@@ -1,0 +1,30 @@
+import type { Config, Fault } from "../../core/contract/index.ts";
+import { familiesOf } from "./families.ts";
+import type { Settings } from "./index.ts";
+
+/** Finds aliases that can serve no call: of models that do not exist, and of names that a model has itself. */
+export function review(settings: Settings, { catalogue }: Config): readonly Fault[] {
+  const faults: Fault[] = [];
+  const { ids, defaultName } = familiesOf(settings, catalogue);
+  for (const [family, id] of ids) {
+    const path = ["families", family];
+    const model = catalogue.get(id);
+    if (!model) faults.push({ path, message: "expected a model of the catalogue", quoted: true });
+    if (catalogue.get(family)) {
+      const message =
+        "expected a name that is no id of the catalogue, since the alias is never used";
+      faults.push({ path, message });
+    }
+    const isChat = model?.standard === "messages" || model?.standard === "chat";
+    if (family === defaultName && model && !isChat) {
+      const message = "expected a chat model, since the default family serves names of chat models";
+      faults.push({ path, message });
+    }
+  }
+  if (defaultName !== undefined && !ids.has(defaultName)) {
+    const known = [...ids.keys()].join(", ") || "none: the catalogue names none, so give families";
+    const message = `expected one of the families (${known})`;
+    faults.push({ path: ["default_family"], message, quoted: true });
+  }
+  return faults;
+}
