@@ -129,7 +129,7 @@ function parsed(text: string): unknown {
 
 /** Gives a running gateway another config by SIGHUP; resolves when it serves by it. */
 export async function reload(gateway: TestGateway, changes: ConfigChanges): Promise<void> {
-  const reloads = () => gateway.logs.split('"msg":"reloaded"').length;
+  const reloads = () => gateway.logs.split('"msg":"reloaded').length;
   const before = reloads();
   gateway.configure(changes);
   gateway.signal("SIGHUP");

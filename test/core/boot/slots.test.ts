@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type Owner, SlotBoard } from "../../../core/boot/slots.ts";
+import type { ModelNames } from "../../../core/contract/model-names.ts";
+import { isRefusal, refuse } from "../../../core/contract/refusal.ts";
+import type { PlainRequest } from "../../../core/contract/routes/router.ts";
+
+const EXACT: ModelNames = { resolve: () => refuse.notFound("exact names only") };
+const names = (word: string): ModelNames => ({ resolve: () => refuse.notFound(word) });
+
+const REQUEST: PlainRequest = {
+  method: "GET",
+  path: "/",
+  params: {},
+  query: new URLSearchParams(),
+  headers: {},
+  body: Buffer.alloc(0),
+  remoteAddress: "127.0.0.1",
+  requestId: "1",
+};
+
+/** A board on which each generation is named by its owners. */
+function setUp() {
+  const board = new SlotBoard(EXACT);
+  const core = board.slotsOf(undefined);
+  const owner = (name: string): Owner => ({ name });
+  const serve = (...owners: Owner[]) => {
+    board.start(new Set(owners));
+    board.serve();
+  };
+  return { board, core, owner, serve };
+}
+
+describe("a slot", () => {
+  it("that no plugin fills refuses: guards with 503, others with what stands in", async () => {
+    const { core } = setUp();
+    const operator = await core.guards.operator.current(REQUEST);
+    assert.ok(operator && isRefusal(operator));
+    assert.equal(operator.status, 503);
+    assert.match(operator.message, /plugin admin, which is switched off/);
+    const customer = await core.guards.customer.current(REQUEST);
+    assert.ok(isRefusal(customer));
+    assert.equal(customer.status, 503);
+    assert.equal(await core.customers.current.setPassword("a", "b"), false);
+    assert.equal(core.modelNames.current, EXACT);
+    assert.equal(core.keySealer.current, undefined);
+    assert.deepEqual(core.discounts.all, []);
+  });
+
+  it("holds what the newest provider gave, until it withdraws", () => {
+    const { board, core, owner, serve } = setUp();
+    const [one, other] = [owner("one"), owner("other")];
+    serve(one, other);
+    const [first, second] = [names("first"), names("second")];
+    const withdrawFirst = board.slotsOf(one).modelNames.provide(first);
+    const withdrawSecond = board.slotsOf(other).modelNames.provide(second);
+    assert.equal(core.modelNames.current, second);
+    withdrawSecond();
+    assert.equal(core.modelNames.current, first);
+    withdrawFirst();
+    withdrawFirst();
+    assert.equal(core.modelNames.current, EXACT);
+  });
+
+  it("never revives a provider that has stopped, however many reloads have been", () => {
+    const { board, core, owner, serve } = setUp();
+    const [one, two] = [owner("accounts"), owner("accounts")];
+    serve(one);
+    board.slotsOf(one).modelNames.provide(names("one"));
+    board.start(new Set([two]));
+    board.slotsOf(two).modelNames.provide(names("two"));
+    board.serve();
+    board.withdraw(one);
+    serve();
+    board.withdraw(two);
+    assert.equal(core.modelNames.current, EXACT);
+  });
+
+  it("forgets a plugin at the moment that a reload leaves it behind, though its calls still run", () => {
+    const { board, core, owner, serve } = setUp();
+    const one = owner("accounts");
+    serve(one);
+    const withdraw = board.slotsOf(one).modelNames.provide(names("one"));
+    serve();
+    assert.equal(core.modelNames.current, EXACT);
+    board.slotsOf(one).modelNames.provide(names("late"));
+    assert.equal(core.modelNames.current, EXACT);
+    withdraw();
+  });
+
+  it("shows a plugin that is being started what its own generation provides, and to the others what serves", () => {
+    const { board, core, owner, serve } = setUp();
+    const [old, next, demo] = [owner("accounts"), owner("accounts"), owner("demo")];
+    serve(old);
+    const [before, behind] = [names("before"), names("behind")];
+    board.slotsOf(old).modelNames.provide(before);
+    board.start(new Set([next, demo]));
+    board.slotsOf(next).modelNames.provide(behind);
+    assert.equal(board.slotsOf(demo).modelNames.current, behind);
+    assert.equal(board.slotsOf(old).modelNames.current, before);
+    assert.equal(core.modelNames.current, before);
+    board.serve();
+    assert.equal(core.modelNames.current, behind);
+  });
+
+  it("is exactly as it was after a reload that failed", () => {
+    const { board, core, owner, serve } = setUp();
+    const [kept, next] = [owner("kept"), owner("next")];
+    serve(kept);
+    const before = names("before");
+    board.slotsOf(kept).modelNames.provide(before);
+    board.start(new Set([kept, next]));
+    board.slotsOf(next).modelNames.provide(names("never"));
+    board.giveUp();
+    board.withdraw(next);
+    assert.equal(core.modelNames.current, before);
+    assert.equal(board.slotsOf(kept).modelNames.current, before);
+  });
+
+  it("that is shared holds one value a provider that runs", async () => {
+    const { board, core, owner, serve } = setUp();
+    const [one, other] = [owner("topup"), owner("loyalty")];
+    serve(one, other);
+    board.slotsOf(one).discounts.provide(async () => [{ bps: 1, untilMs: 1 }]);
+    board.slotsOf(other).discounts.provide(async () => [{ bps: 2, untilMs: 1 }]);
+    const found = await Promise.all(core.discounts.all.map((source) => source("a")));
+    assert.deepEqual(
+      found.flat().map(({ bps }) => bps),
+      [1, 2],
+    );
+    serve(other);
+    assert.equal(core.discounts.all.length, 1);
+  });
+});

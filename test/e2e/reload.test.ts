@@ -1,0 +1,272 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, describe, it } from "node:test";
+import { admin, settledWallet } from "../support/admin.ts";
+import { customerWith } from "../support/billed.ts";
+import { BrowserSession } from "../support/browser-session.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { bodies, get, paths, post, reload } from "../support/requests.ts";
+import { until } from "../support/until.ts";
+
+/** Serves a route to customers and says who it took them for. It states no use of the guard, so it runs without. */
+const ASKING = `
+import { addCustomerRoutes, done } from ${JSON.stringify(import.meta.resolve("../../core/contract/index.js"))};
+export default (services) => ({
+  name: "asking",
+  routes(router) {
+    const handle = async (request, { accountId }) => done({ accountId });
+    addCustomerRoutes(router, services, "/asking", [{ method: "GET", path: "/me", handle }]);
+  },
+});
+`;
+
+/** Lets every customer and every operator in, and forgets to withdraw either guard when it stops. */
+const FORGETFUL = `
+export const options = undefined;
+export const provides = ["guards.customer", "guards.operator"];
+export default (services) => ({
+  name: "forgetful",
+  async start() {
+    services.guards.operator.provide(async () => undefined);
+    services.guards.customer.provide(async () => ({
+      accountId: "forgetful", email: "a@tollgate.test", isEmailVerified: true, sessionId: "1",
+    }));
+  },
+});
+`;
+
+/** Fills the slots and then fails to start. */
+const FAILING = `
+export default (services) => ({
+  name: "failing",
+  async start() {
+    services.guards.customer.provide(async () => { throw new Error("a plugin that never ran was asked"); });
+    services.modelNames.provide({ resolve: () => { throw new Error("a plugin that never ran was asked"); } });
+    services.discounts.provide(async () => { throw new Error("a plugin that never ran was asked"); });
+    throw new Error("it fails to start");
+  },
+});
+`;
+
+/** A changed file of a plugin: Node loads it once. */
+const version = (header: string) => `
+export default () => ({
+  name: "versioned",
+  admit(call) { call.replyHeaders.push("x-version", "${header}"); },
+});
+`;
+
+let gateway: TestGateway;
+let folder: string;
+let asking: string;
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  asking = file("asking.js", ASKING);
+  gateway = await startGateway({ plugins: { demo: true, [asking]: true } });
+});
+after(async () => {
+  await gateway.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+afterEach(() => reload(gateway, {}));
+
+function file(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+/** The config of a gateway that no customer can sign in to. */
+const WITHOUT_CUSTOMERS = { accounts: false, dashboard: false, topup: false } as const;
+const WITHOUT_ADMIN = {
+  config: { admin: { token: undefined } },
+  plugins: { admin: false },
+} as const;
+
+/** The cookie of a signed-in customer. */
+async function signedIn(): Promise<string> {
+  const session = new BrowserSession(gateway);
+  const password = readFileSync(join(gateway.data, "demo-password"), "utf8").trim();
+  const { status, text } = await session.signIn("demo@tollgate.local", password);
+  assert.equal(status, 200, text);
+  return session.cookie ?? "";
+}
+
+/** The status and, of a customer who was let in, the account. */
+async function me(cookie: string): Promise<readonly [status: number, accountId: unknown]> {
+  const { status, json } = await get(gateway, "/asking/me", undefined, { cookie });
+  return [status, json?.accountId];
+}
+
+describe("a plugin that a reload has switched off decides nothing any more", () => {
+  it("accounts, after two reloads: its old cookies get 503", async () => {
+    const cookie = await signedIn();
+    assert.equal((await me(cookie))[0], 200);
+    await reload(gateway, { plugins: { accounts: { active_keys_max: 3 } } });
+    assert.equal((await me(cookie))[0], 200);
+    await reload(gateway, { plugins: WITHOUT_CUSTOMERS });
+    assert.equal((await me(cookie))[0], 503);
+  });
+
+  it("accounts, while a call of its time still runs", async () => {
+    const cookie = await signedIn();
+    const customer = await customerWith(gateway);
+    const running = post(gateway, paths.chat, customer, bodies.chat({ delay_ms: 3_000 }));
+    await until("the call is open", async () => {
+      const { text } = await get(gateway, "/metrics", undefined);
+      return /^tollgate_open_calls 1$/m.test(text);
+    });
+    await reload(gateway, { plugins: WITHOUT_CUSTOMERS });
+    assert.equal((await me(cookie))[0], 503);
+    assert.equal((await running).status, 200);
+  });
+
+  it("admin: operators' routes of other plugins get 503, with the right token too", async () => {
+    const state = () => admin(gateway, "GET", "/maintenance");
+    assert.equal((await state()).status, 200);
+    const headers = { authorization: `Bearer ${gateway.adminToken}` };
+    await reload(gateway, WITHOUT_ADMIN);
+    const { status } = await get(gateway, "/admin/v1/maintenance", undefined, headers);
+    assert.equal(status, 503);
+  });
+
+  it("one that forgets to withdraw what it provided", async () => {
+    const forgetful = file("forgetful.js", FORGETFUL);
+    await reload(gateway, { plugins: { ...WITHOUT_CUSTOMERS, [forgetful]: true } });
+    assert.deepEqual(await me(""), [200, "forgetful"]);
+    await reload(gateway, { plugins: WITHOUT_CUSTOMERS });
+    assert.equal((await me(""))[0], 503);
+    await reload(gateway, {});
+    assert.equal((await me(""))[0], 401);
+  });
+
+  it("alias: families are unknown names again", async () => {
+    const customer = await customerWith(gateway);
+    const call = () =>
+      post(gateway, paths.messages, customer, bodies.messages({}, { model: "opus" }));
+    await reload(gateway, { plugins: { alias: { unknown: "refuse" } } });
+    assert.equal((await call()).status, 200);
+    await reload(gateway, { plugins: { alias: false } });
+    assert.equal((await call()).status, 404);
+  });
+});
+
+describe("a reload that fails", () => {
+  it("leaves what plugins provide exactly as it was", async () => {
+    const cookie = await signedIn();
+    const failing = file("failing.js", FAILING);
+    gateway.configure({ plugins: { [failing]: true } });
+    gateway.signal("SIGHUP");
+    await until("the log says so", () => gateway.logs.includes("it fails to start"));
+    assert.equal((await me(cookie))[0], 200);
+    // A new key asks every source of discounts, and a name of a family asks alias.
+    const customer = await customerWith(gateway);
+    const { status } = await post(
+      gateway,
+      "/v1/messages/count_tokens",
+      customer,
+      bodies.messages({}, { model: "opus", max_tokens: undefined }),
+    );
+    assert.equal(status, 200);
+  });
+
+  it("is one whose config has a wrong order, which the log says with the line", async () => {
+    const before = gateway.logs.length;
+    gateway.configure({ config: { plugins: ["auth", "settle", "meter", "admin"] } });
+    gateway.signal("SIGHUP");
+    const told = "expected settle after meter, which sets usage";
+    await until("it is refused", () => gateway.logs.slice(before).includes(told));
+    const customer = await customerWith(gateway);
+    assert.equal((await post(gateway, paths.chat, customer, bodies.chat())).status, 200);
+  });
+});
+
+describe("a reload", () => {
+  it("makes a changed headers.prefix count for every plugin", async () => {
+    await reload(gateway, { config: { headers: { prefix: "x-acme-" } } });
+    const customer = await customerWith(gateway);
+    const body = bodies.chat({}, { model: "opus", seed: 1, logit_bias: { 1: 1 } });
+    const { status, headers } = await post(gateway, paths.chat, customer, body);
+    assert.equal(status, 200);
+    const names = [...headers.keys()];
+    for (const name of [
+      "model",
+      "model-mapped-from",
+      "input-tokens",
+      "cost-vnd",
+      "price-vnd-per-mtok",
+      "translate-dropped",
+    ]) {
+      assert.ok(names.includes(`x-acme-${name}`), `${name}: ${names.join()}`);
+    }
+    assert.deepEqual(
+      names.filter((name) => name.startsWith("x-svc-")),
+      [],
+    );
+    await settledWallet(gateway, customer.accountId);
+  });
+
+  it("names what needs a restart, each time until there is one, and applies the rest", async () => {
+    const named = /reloaded; these need a restart: ([^"]*)"/g;
+    const seen = () => [...gateway.logs.matchAll(named)].map(([, list]) => list);
+    const before = seen().length;
+    const config = {
+      listen: { port: gateway.port + 1, host: "127.0.0.2" },
+      stores: { data: "./elsewhere" },
+      limits: { header_kb: 32 },
+      headers: { prefix: "x-acme-" },
+    };
+    await reload(gateway, { config });
+    await reload(gateway, { config });
+    const list = "listen.host, listen.port, stores.data, limits.header_kb";
+    assert.deepEqual(seen().slice(before), [list, list]);
+    const customer = await customerWith(gateway);
+    const { headers } = await post(gateway, paths.chat, customer, bodies.chat());
+    assert.ok(headers.has("x-acme-cost-vnd"));
+    await reload(gateway, {});
+    assert.equal(seen().length, before + 2);
+  });
+
+  it("names a plugin whose file has changed, and goes on with the old one", async () => {
+    const path = file("versioned.js", version("one"));
+    const plugins = { [path]: true } as const;
+    const customer = await customerWith(gateway);
+    const running = async () =>
+      (await post(gateway, paths.chat, customer, bodies.chat())).headers.get("x-version");
+    await reload(gateway, { plugins });
+    assert.equal(await running(), "one");
+    file("versioned.js", version("two"));
+    await reload(gateway, { plugins });
+    const line = `reloaded; these need a restart: plugin ${path}`;
+    assert.ok(gateway.logs.includes(line));
+    assert.equal(await running(), "one");
+    // Taken out and put in again, it is still the old one.
+    await reload(gateway, {});
+    await reload(gateway, { plugins });
+    assert.equal(gateway.logs.split(line).length, 3);
+  });
+
+  it("makes a changed log level count at once", async () => {
+    const customer = await customerWith(gateway);
+    const lines = () => gateway.logs.match(/"msg":"call"/g)?.length ?? 0;
+    const call = async () => {
+      assert.equal((await post(gateway, paths.chat, customer, bodies.chat())).status, 200);
+    };
+    const before = lines();
+    await call();
+    await until("the call is logged", () => lines() === before + 1);
+    // What says that it has reloaded is a warning then, as of a change that needs a restart.
+    await reload(gateway, {
+      config: { log: { level: "warn" }, listen: { port: gateway.port + 1 } },
+    });
+    await call();
+    await reload(gateway, {});
+    await call();
+    await until("the call after it is logged", () => lines() >= before + 2);
+    assert.equal(lines(), before + 2);
+  });
+});
