@@ -121,8 +121,8 @@ describe("a slot", () => {
     const { board, core, owner, serve } = setUp();
     const [one, other] = [owner("topup"), owner("loyalty")];
     serve(one, other);
-    board.slotsOf(one).discounts.provide(async () => [{ bps: 1, untilMs: 1 }]);
-    board.slotsOf(other).discounts.provide(async () => [{ bps: 2, untilMs: 1 }]);
+    board.slotsOf(one).discounts.provide(async () => [{ name: "one", bps: 1, untilMs: 1 }]);
+    board.slotsOf(other).discounts.provide(async () => [{ name: "other", bps: 2, untilMs: 1 }]);
     const found = await Promise.all(core.discounts.all.map((source) => source("a")));
     assert.deepEqual(
       found.flat().map(({ bps }) => bps),
