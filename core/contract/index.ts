@@ -95,7 +95,6 @@ export {
   type Charge,
   chargeOf,
   countedUsage,
-  filledIn,
   priceOf,
   type Tariff,
   tariffOf,

@@ -21,21 +21,32 @@ import type { Wallets } from "./wallets.ts";
  * catalogue, upstreams and what a slot holds change at a reload: read them through it at each use.
  */
 export interface Services extends Slots {
+  /** Checked in every part. A plugin that keeps a copy of one names it in `reads`. */
   readonly config: Config;
+  /** The models, with prices and routes. */
   readonly catalogue: Catalogue;
+  /** The upstreams by name, with their state in this process. */
   readonly upstreams: Upstreams;
+  /** Time, for a plugin that is tested with a clock of its own. */
   readonly clock: Clock;
+  /** JSON lines on stdout. No prompt, reply or key belongs into a field. */
   readonly log: Log;
+  /** Every movement of money, durable. Calls reach it through `wallets`. */
   readonly ledger: Ledger;
   /** What was called and charged. */
   readonly usage: UsageBooks;
   /** The ledger's database, for tables that plugins own. Money moves through `wallets` only. */
   readonly database: Database;
   readonly accounts: Accounts;
+  /** The audit trail. `addOperatorRoutes` writes it. */
   readonly operatorActions: OperatorActions;
+  /** What must be fast: available balances and open holds. Plugins use it through `wallets`. */
   readonly hot: HotStore;
+  /** Holds, extends, posts, voids and credits: the only way to move money. */
   readonly wallets: Wallets;
+  /** API keys as callers send them, cached. */
   readonly keys: Keys;
+  /** Calls a minute and at a time, counted over all processes. */
   readonly rateLimiter: RateLimiter;
   /** What plugins add to the operator's command line; all of it once `routes` runs. */
   readonly commands: readonly PluginCommand[];
@@ -43,6 +54,7 @@ export interface Services extends Slots {
   readonly openCalls: CallsInFlight;
   /** The facts of each protocol. */
   readonly wires: Readonly<Record<Protocol, Wire>>;
+  /** Fetches images that a request names by address: from public ones only, unless `anyAddress` is set. */
   imageFetcher(options: ImageFetcherOptions): ImageFetcher;
 }
 
