@@ -68,7 +68,6 @@ export type { Rate } from "./rate-limiter.ts";
 export type { CallsInFlight, Services } from "./services.ts";
 export type { SharedSlot, Slot, SlotName, Slots } from "./slot.ts";
 export type {
-  CustomerRecord,
   KeyUsage,
   UsageBooks,
   UsageCursor,
@@ -101,7 +100,7 @@ export {
   unitPriceOf,
 } from "./tariff.ts";
 export { Usage } from "./usage.ts";
-export { fieldsIn, type UsageJson, type UsageRecord } from "./usage-fields.ts";
+export { type CustomerRecord, fieldsIn, type UsageJson, type UsageRecord } from "./usage-fields.ts";
 export { usageJson } from "./usage-json.ts";
 export { dayOf, endOfDay, startOfDay } from "./vietnam-day.ts";
 

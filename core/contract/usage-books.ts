@@ -1,4 +1,4 @@
-import type { UsageRecord } from "./usage-fields.ts";
+import type { CustomerRecord } from "./usage-fields.ts";
 
 /** What the ledger has recorded of calls, for those who show it. A call appears seconds after it ends. */
 export interface UsageBooks {
@@ -24,15 +24,6 @@ export interface UsageBooks {
   /** What each of these keys of the account was used for; those never used are missing. */
   byKey(accountId: string, keyIds: readonly string[]): Promise<KeyUsage[]>;
 }
-
-/** A record as the customer may see it: without the provider that served the call, and what the operator paid. */
-export type CustomerRecord = Omit<UsageRecord, "accountId" | "upstream" | OperatorCost>;
-
-type OperatorCost =
-  | "operatorCostMicro"
-  | "operatorCurrency"
-  | "operatorRateMicroVnd"
-  | "costsVersion";
 
 /** Which calls of an account: a period that ends before `to`, and what each must be. */
 export interface UsageFilter {

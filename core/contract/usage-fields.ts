@@ -171,6 +171,13 @@ type JsonName<Field extends UsageField> = Field extends { json: infer Name exten
 /** A record as the ledger reads it. */
 export type UsageRecord = { readonly [Name in FieldName]: Value<Name, "read"> };
 
+/** What its customer may see of it: not the provider that served the call, nor what the operator paid. */
+export type CustomerRecord = {
+  readonly [Name in FieldName as "api" extends Fields[Name]["places"][number]
+    ? Name
+    : never]: UsageRecord[Name];
+};
+
 /** The names of what is known of a call before its wallet is charged. */
 type PostedName = {
   [Name in FieldName]: Fields[Name] extends { charged: true } ? never : Name;

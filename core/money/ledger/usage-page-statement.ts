@@ -3,7 +3,7 @@ import type { UsageCursor, UsageFilter } from "../../contract/usage-books.ts";
 import { fieldsIn, usageColumns } from "../../contract/usage-fields.ts";
 
 /** What customers may see of a record. */
-export const RECORD_COLUMNS = usageColumns(fieldsIn("api"), "record");
+const RECORD_COLUMNS = usageColumns(fieldsIn("api"), "record");
 
 /** A statement and its parameters. */
 interface Statement {

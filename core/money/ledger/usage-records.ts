@@ -1,9 +1,10 @@
 import type { Database } from "../../contract/database.ts";
 import { filledIn } from "../../contract/tariff.ts";
-import type { CustomerRecord, UsageFilter, UsagePage } from "../../contract/usage-books.ts";
+import type { UsageFilter, UsagePage } from "../../contract/usage-books.ts";
+import type { CustomerRecord } from "../../contract/usage-fields.ts";
 import { dayOf, endOfDay, startOfDay } from "../../contract/vietnam-day.ts";
-import { idTime } from "../../process/id.ts";
-import { pageStatement, RECORD_COLUMNS } from "./usage-page-statement.ts";
+import { callById } from "./usage.ts";
+import { pageStatement } from "./usage-page-statement.ts";
 
 type Queries = Pick<Database, "query">;
 
@@ -67,23 +68,12 @@ async function narrow(
 const FIRST_DAY = new Date(0);
 const LAST_DAY = new Date(Date.UTC(2200, 0));
 
-/** A call's id holds the millisecond in which it was made, and its record the one in which the call began. */
-const CLOCK_SLACK_MS = 60_000;
-
 /** One call of an account; undefined if it has none of that id, or not yet. */
 export async function callOf(
   database: Queries,
   accountId: string,
   callId: string,
 ): Promise<CustomerRecord | undefined> {
-  const madeAtMs = idTime(callId);
-  // Later than any call, and a time that the database does not know.
-  if (madeAtMs > LAST_DAY.getTime()) return undefined;
-  const [record] = await database.query<CustomerRecord>(
-    `select ${RECORD_COLUMNS}
-    from usage_records record
-    where account_id = $1 and call_id = $2 and at between $3 and $4`,
-    [accountId, callId, new Date(madeAtMs - CLOCK_SLACK_MS), new Date(madeAtMs + CLOCK_SLACK_MS)],
-  );
-  return record && filledIn(record);
+  const record = await callById(database, callId);
+  return record?.accountId === accountId ? record : undefined;
 }

@@ -36,7 +36,10 @@ export async function usage(sql: Sql, query: UsageQuery): Promise<UsageRecord[]>
 }
 
 /** The record of a call, found by the time in its id; undefined if there is none. */
-export async function callById(sql: Sql, callId: string): Promise<UsageRecord | undefined> {
+export async function callById(
+  sql: Pick<Sql, "query">,
+  callId: string,
+): Promise<UsageRecord | undefined> {
   const madeAtMs = idTime(callId);
   // Later than any call, and a time that the database may not know.
   if (madeAtMs > NO_LATER_MS) return undefined;
