@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHook } from "node:async_hooks";
-import { test } from "node:test";
+import { describe, it, type TestContext } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import type { AttemptListener } from "../../../core/upstream/attempt.ts";
 import { Dispatch } from "../../../core/upstream/dispatch.ts";
 import { ConnectedUpstreams } from "../../../core/upstream/upstreams.ts";
@@ -11,7 +12,8 @@ import { accepted } from "../config/files.ts";
 
 const clock = { now: () => 0, monotonic: () => 0 };
 
-test("a kind that needs not wait is sent in the same turn, without a promise", async (t) => {
+/** A call that may be sent to the upstream `main`, whose connections note what they are given. */
+async function setUp(t: TestContext) {
   const config = await accepted(t, {});
   const upstreams = new ConnectedUpstreams(config, clock);
   t.after(() => upstreams.close());
@@ -19,7 +21,6 @@ test("a kind that needs not wait is sent in the same turn, without a promise", a
   assert.ok(upstream);
   const sent: unknown[] = [];
   t.mock.method(upstream.dispatcher, "dispatch", (request: unknown) => sent.push(request) > 0);
-
   const call = newCall();
   call.step("reading");
   call.step("requesting");
@@ -42,30 +43,63 @@ test("a kind that needs not wait is sent in the same turn, without a promise", a
     failed: fail,
     bug: fail,
   };
-  const { log } = recordedLog();
+  const { log, lines } = recordedLog();
   const dispatch = new Dispatch(call, wires.messages, upstreams, clock, log, listener);
-  let promises = 0;
-  const hook = createHook({
-    init(_id, type) {
-      if (type === "PROMISE") promises++;
-    },
-  }).enable();
-  assert.ok(dispatch.prepare());
-  dispatch.send();
-  hook.disable();
+  return { call, upstream, dispatch, sent, lines };
+}
 
-  assert.equal(promises, 0);
-  assert.deepEqual(sent, [
-    {
-      origin: "http://127.0.0.1:9001",
-      path: "/v1/messages",
-      method: "POST",
-      headers: [
-        ...["x-api-key", "first-key", "anthropic-version", "2023-06-01"],
-        ...["content-type", "application/json"],
-      ],
-      body: `{"model":"plain-1","max_tokens":1}`,
-    },
-  ]);
-  assert.deepEqual([call.route?.upstream, call.attempts], ["main", 1]);
+describe("an attempt", () => {
+  it("of a kind that needs not wait is sent in the same turn, without a promise", async (t) => {
+    const { call, dispatch, sent } = await setUp(t);
+    let promises = 0;
+    const hook = createHook({
+      init(_id, type) {
+        if (type === "PROMISE") promises++;
+      },
+    }).enable();
+    assert.ok(dispatch.prepare());
+    dispatch.send();
+    hook.disable();
+
+    assert.equal(promises, 0);
+    assert.deepEqual(sent, [
+      {
+        origin: "http://127.0.0.1:9001",
+        path: "/v1/messages",
+        method: "POST",
+        headers: [
+          ...["x-api-key", "first-key", "anthropic-version", "2023-06-01"],
+          ...["content-type", "application/json"],
+        ],
+        body: `{"model":"plain-1","max_tokens":1}`,
+      },
+    ]);
+    assert.deepEqual([call.route?.upstream, call.attempts], ["main", 1]);
+  });
+
+  for (const [end, settle] of [
+    ["come", (credentials: Credentials) => credentials.resolve(["x-api-key", "late"])],
+    ["are refused", (credentials: Credentials) => credentials.reject(new Error("late"))],
+  ] as const) {
+    it(`that is cut sends and logs nothing when its credentials ${end}`, async (t) => {
+      const { upstream, dispatch, sent, lines } = await setUp(t);
+      const credentials = new Credentials();
+      t.mock.method(upstream.adapter, "authorise", () => credentials.promise);
+      assert.ok(dispatch.prepare());
+      dispatch.send();
+      dispatch.attempt?.abort();
+      settle(credentials);
+      await turn();
+      assert.deepEqual([sent, lines], [[], []]);
+    });
+  }
 });
+
+class Credentials {
+  resolve: (headers: string[]) => void = () => {};
+  reject: (error: Error) => void = () => {};
+  readonly promise = new Promise<string[]>((resolve, reject) => {
+    this.resolve = resolve;
+    this.reject = reject;
+  });
+}
