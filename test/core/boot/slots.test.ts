@@ -103,6 +103,15 @@ describe("a slot", () => {
     assert.equal(core.modelNames.current, behind);
   });
 
+  it("shows core what the first generation provides while it starts, since no other can", () => {
+    const { board, core, owner } = setUp();
+    const accounts = owner("accounts");
+    board.start(new Set([accounts]));
+    const provided = names("accounts");
+    board.slotsOf(accounts).modelNames.provide(provided);
+    assert.equal(core.modelNames.current, provided);
+  });
+
   it("is exactly as it was after a reload that failed", () => {
     const { board, core, owner, serve } = setUp();
     const [kept, next] = [owner("kept"), owner("next")];
