@@ -32,12 +32,13 @@ export function latestKeysOf(
   );
 }
 
+/** Those of the keys that exist. */
 export async function keyNames(
-  database: Database,
+  database: Pick<Database, "query">,
   keyIds: readonly string[],
 ): Promise<Map<string, string>> {
   const keys = await database.query<{ id: string; name: string }>(
-    "select id, name from api_keys where id = any ($1::text::uuid[])",
+    "select key.id, key.name from api_keys key join unnest($1::text::uuid[]) wanted (id) using (id)",
     [`{${keyIds.join(",")}}`],
   );
   return new Map(keys.map(({ id, name }) => [id, name]));

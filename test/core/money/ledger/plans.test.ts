@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { keyNames } from "../../../../core/accounts/key-records.ts";
 import type { Parameter } from "../../../../core/contract/database.ts";
 import { connect, type Sql } from "../../../../core/database/client.ts";
 import { remoteServer } from "../../../../core/database/server.ts";
@@ -21,16 +22,19 @@ interface Node {
   readonly "Actual Rows": number;
   readonly "Actual Loops": number;
   readonly "Rows Removed by Filter"?: number;
+  readonly Filter?: string;
   readonly Plans?: readonly Node[];
 }
 
 /** What Postgres does with an account of many calls, few of which are what is asked for. */
 describe("plans", () => {
   const [busyKey, rareKey] = [newId(AT), newId(AT)];
+  const keyIds = [busyKey, rareKey, ...Array.from({ length: 100 }, () => newId(AT))];
   let postgres: TestPostgres;
   let ledger: PostgresLedger;
   let sql: Sql;
   let accountId: string;
+  let ownerOfKeys: string;
 
   before(async () => {
     postgres = await startPostgres();
@@ -63,6 +67,13 @@ describe("plans", () => {
       select $1, 'charge', -1, 0, gen_random_uuid() from generate_series(1, ${CALLS})`,
       [accountId],
     );
+    ownerOfKeys = await fundedAccount(ledger, 0n);
+    await sql.query(
+      `insert into usage_daily
+      select $1, date '2024-01-01' + day, 'busy', id, 1, 1, 1, 1, now()
+      from unnest($2::text::uuid[]) id, generate_series(1, 100) day`,
+      [ownerOfKeys, `{${keyIds.join(",")}}`],
+    );
     await sql.script("analyze");
   });
   after(async () => {
@@ -74,9 +85,11 @@ describe("plans", () => {
   async function rowsRead(work: (database: Pick<Sql, "query">) => Promise<unknown>) {
     let rows = 0;
     const indexes = new Set<string>();
+    const filters: string[] = [];
     const visit = (node: Node) => {
       const read = node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0);
       rows = Math.max(rows, read * node["Actual Loops"]);
+      if (node.Filter) filters.push(node.Filter);
       if (node["Index Name"]) indexes.add(node["Index Name"]);
       for (const plan of node.Plans ?? []) visit(plan);
     };
@@ -91,7 +104,7 @@ describe("plans", () => {
         return sql.query<Row>(text, parameters);
       },
     });
-    return { rows, indexes: [...indexes].join(" ") };
+    return { rows, indexes: [...indexes].join(" "), filters: filters.join(" ") };
   }
 
   for (const [name, filter, found] of [
@@ -111,6 +124,15 @@ describe("plans", () => {
       assert.ok(rows <= READ_MAX, `${rows} rows`);
     });
   }
+
+  it("what keys were used for, and their names, are read without a list that is parsed for each row", async () => {
+    const used = await rowsRead(async (database) => {
+      const books = usageBooksOf({ ...ledger.database, query: database.query });
+      assert.equal((await books.byKey(ownerOfKeys, keyIds)).length, keyIds.length);
+    });
+    const names = await rowsRead((database) => keyNames(database, keyIds));
+    assert.doesNotMatch(`${used.filters} ${names.filters}`, /any|cstring/i);
+  });
 
   it("top-ups are summed by their own index, whatever their reference", async () => {
     for (const referencePrefix of ["", "transfer:"]) {
