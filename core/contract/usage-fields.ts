@@ -101,7 +101,7 @@ const usageFields = {
     charged: true,
   },
   /** All discounts together, as they were applied. */
-  discountBps: { column: "discount_bps", kind: "bps", places: CUSTOMER },
+  discountBps: { column: "discount_bps", kind: "bps", places: PAGE },
   latencyMs: { column: "latency_ms", kind: "ms", places: PAGE },
   /** To the first byte of the reply; null if none came. */
   firstByteMs: { column: "first_byte_ms", kind: "ms", places: CUSTOMER, nullable: true },
@@ -111,13 +111,13 @@ const usageFields = {
   // Everything below is null in records from before it was kept.
 
   /** What the price is of: 1,000,000 tokens, a call or an image. */
-  unit: { column: "unit", kind: "unit", places: CUSTOMER, nullable: true },
+  unit: { column: "unit", kind: "unit", places: PAGE, nullable: true },
   /** µđ for one `unit`. */
   unitPriceMicroVnd: {
     column: "unit_price",
     kind: "money",
     json: "unit_price_vnd",
-    places: CUSTOMER,
+    places: PAGE,
     nullable: true,
   },
   /** Tokens, calls or images that were billed; null if these are all that the record counts: see `tariff.ts`. */

@@ -1,8 +1,19 @@
 import type { Posting } from "../../core/contract/hold-store.ts";
+import { usageFieldList } from "../../core/contract/usage-fields.ts";
+
+type NullableName = {
+  [Name in keyof Posting]: null extends Posting[Name] ? Name : never;
+}[Exclude<keyof Posting, "limits">];
+
+/** What a posting need not know. */
+const unknown = Object.fromEntries(
+  usageFieldList.filter(({ nullable }) => nullable).map(({ name }) => [name, null]),
+) as Record<NullableName, null>;
 
 /** A call that cost something, with every other field as it mostly is. */
 export function posting(call: Partial<Posting> & Pick<Posting, "callId" | "accountId">): Posting {
   return {
+    ...unknown,
     keyId: "01900000-0000-7000-8000-00000000aaaa",
     at: Date.UTC(2025, 5, 15, 12),
     endpoint: "/v1/messages",
@@ -23,16 +34,6 @@ export function posting(call: Partial<Posting> & Pick<Posting, "callId" | "accou
     streamed: true,
     outcome: "complete",
     estimated: false,
-    unit: null,
-    unitPriceMicroVnd: null,
-    quantity: null,
-    discounts: null,
-    feesMicroVnd: null,
-    catalogueVersion: null,
-    operatorCostMicro: null,
-    operatorCurrency: null,
-    operatorRateMicroVnd: null,
-    costsVersion: null,
     ...call,
   };
 }

@@ -34,7 +34,7 @@ export function callTable(calls: readonly CallRecord[]): HTMLElement {
       call.key_name ?? t("calls.unknownkey"),
       number(call.input_tokens),
       number(call.output_tokens),
-      el("span", { title: `${call.cost_vnd} đ` }, vnd(call.cost_vnd)),
+      el("span", { title: costParts(call) }, vnd(call.cost_vnd)),
       seconds(call.latency_ms),
       statusBadge(call),
     ];
@@ -59,6 +59,16 @@ export function callTable(calls: readonly CallRecord[]): HTMLElement {
     ),
     el("tbody", {}, rows),
   );
+}
+
+/** The exact cost, and the price and the discount that it comes from: `50.25 đ · 36,000 đ / 1M tokens · −7%`. */
+function costParts({ cost_vnd, unit, unit_price_vnd, discount_bps }: CallRecord): string {
+  const parts = [`${cost_vnd} đ`];
+  if (unit !== null && unit_price_vnd !== null) {
+    parts.push(t(`price.${unit}`, { price: number(Number(unit_price_vnd), 6) }));
+  }
+  if (discount_bps > 0) parts.push(`−${number(discount_bps / 100, 2)}%`);
+  return parts.join(" · ");
 }
 
 function statusBadge({ status, outcome, estimated }: CallRecord): HTMLElement {
