@@ -9,7 +9,7 @@ describe("the depth of a request body", () => {
     ["[", "]"],
     ['{"a":', "}"],
   ] as const) {
-    for (const padding of [0, 5_000]) {
+    for (const padding of [0, 1_000, 5_000]) {
       it(`has one limit, whatever its size: ${open} with ${padding} bytes more`, () => {
         const body = (levels: number) => {
           const inner = levels - 1;
