@@ -43,7 +43,12 @@ async function main(): Promise<void> {
     if (stopping) return;
     stopping = true;
     log.info({ signal }, "stopping: open calls may finish");
-    await gateway.stop();
+    try {
+      await gateway.stop();
+    } catch (error) {
+      log.error({ err: error }, "cannot stop in order; ending all the same");
+      process.exit(1);
+    }
     process.exit(0);
   };
   process.on("SIGTERM", (signal) => void stop(signal));

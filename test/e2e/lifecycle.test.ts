@@ -125,6 +125,19 @@ describe("SIGTERM", () => {
   });
 });
 
+describe("SIGTERM with the data folder gone", () => {
+  it("ends a gateway that cannot stop in order, and says why", async () => {
+    const gateway = await startGateway({ simulator, ledger: "embedded" });
+    try {
+      rmSync(gateway.data, { recursive: true, force: true });
+      assert.equal(await gateway.stop(), 1);
+      assert.match(gateway.logs, /cannot stop in order; ending all the same/);
+    } finally {
+      await gateway.close();
+    }
+  });
+});
+
 describe("SIGHUP", () => {
   let gateway: TestGateway;
   let catalogue: string;
