@@ -29,8 +29,8 @@ export async function loadPlugins(
   importPlugin: ImportPlugin = (url) => import(url),
 ): Promise<PlacedPlugin[]> {
   const placed: PlacedPlugin[] = [];
-  const names = new Set<string>();
-  const urls = new Set<string>();
+  /** Where each stands, by its name and by the address of its module. */
+  const indexes = new Map<string, number>();
   for (const [index, given] of entries.entries()) {
     const entry = attempt(pluginEntry, given);
     if (entry === undefined) continue;
@@ -38,16 +38,17 @@ export async function loadPlugins(
       typeof entry === "string" ? [entry] : (Object.entries(entry)[0] ?? []);
     const at: Path = typeof entry === "string" ? ["plugins", index] : ["plugins", index, name];
     const url = locate(name, dirname(resolve(source.file)));
-    if (names.has(name) || (url !== undefined && urls.has(url))) {
-      problems.add(source, at, "expected every plugin once");
+    const first = indexes.get(name) ?? indexes.get(url ?? "");
+    if (first !== undefined) {
+      problems.add(source, at, `expected every plugin once, got plugins[${first}] again`);
       continue;
     }
-    names.add(name);
+    indexes.set(name, index);
     if (url === undefined) {
       problems.add(source, at, notFound(source.writtenAt(at) || name));
       continue;
     }
-    urls.add(url);
+    indexes.set(url, index);
     const module = await load(url, source, at, problems, importPlugin);
     if (!module) continue;
     const loaded: LoadedPlugin = {

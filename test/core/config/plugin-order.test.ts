@@ -142,12 +142,12 @@ const wrong: readonly Row[] = [
   [
     "one plugin by its name and by its path, which would run twice",
     `auth\n${AUTH}\nmeter\nsettle`,
-    ["gateway.yaml:8 plugins[1]: expected every plugin once"],
+    ["gateway.yaml:8 plugins[1]: expected every plugin once, got plugins[0] again"],
   ],
   [
     "one plugin by its name twice",
     `auth\nmeter\nsettle\nauth`,
-    ["gateway.yaml:10 plugins[3]: expected every plugin once"],
+    ["gateway.yaml:10 plugins[3]: expected every plugin once, got plugins[0] again"],
   ],
   [
     "a plugin that requires a field that calls do not have",

@@ -125,7 +125,10 @@ describe("a plugin is refused", () => {
     ],
     ["  - ./none.js\n", `${place}[0]: expected a module whose default export makes a plugin`],
     ["  - ./throws.js\n", `${place}[0]: expected a module that can be loaded: not today`],
-    ["  - ./plain.js\n  - ./plain.js\n", `gateway.yaml:14 plugins[1]: expected every plugin once`],
+    [
+      "  - ./plain.js\n  - ./plain.js\n",
+      `gateway.yaml:14 plugins[1]: expected every plugin once, got plugins[0] again`,
+    ],
     [
       "  - ./plain.js: { a: 1 }\n",
       `${place}[0]["./plain.js"]: expected no options: the plugin takes none`,
