@@ -1,7 +1,7 @@
 import type { Database } from "../../contract/database.ts";
 import { filledIn } from "../../contract/tariff.ts";
 import type { UsageFilter, UsagePage } from "../../contract/usage-books.ts";
-import type { CustomerRecord } from "../../contract/usage-fields.ts";
+import { type CustomerRecord, fieldsIn, type UsageRecord } from "../../contract/usage-fields.ts";
 import { dayOf, endOfDay, startOfDay } from "../../contract/vietnam-day.ts";
 import { callById } from "./usage.ts";
 import { pageStatement } from "./usage-page-statement.ts";
@@ -75,5 +75,13 @@ export async function callOf(
   callId: string,
 ): Promise<CustomerRecord | undefined> {
   const record = await callById(database, callId);
-  return record?.accountId === accountId ? record : undefined;
+  return record?.accountId === accountId ? customerRecordOf(record) : undefined;
+}
+
+const CUSTOMER_FIELDS = fieldsIn("api").map(({ name }) => name);
+
+/** Leaves out what the type leaves out: both are made from one table. */
+function customerRecordOf(record: UsageRecord): CustomerRecord {
+  const shown = CUSTOMER_FIELDS.map((name) => [name, record[name]] as const);
+  return Object.fromEntries(shown) as CustomerRecord;
 }
