@@ -62,9 +62,10 @@ async function main(): Promise<void> {
     }
     try {
       const restart = await gateway.reload(next.config);
-      const models = next.config.catalogue.models.length;
-      if (restart.length === 0) log.info({ models }, "reloaded");
-      else log.warn({ models }, `reloaded; these need a restart: ${restart.join(", ")}`);
+      const { models, version } = next.config.catalogue;
+      const fields = { models: models.length, catalogue_version: version };
+      if (restart.length === 0) log.info(fields, "reloaded");
+      else log.warn(fields, `reloaded; these need a restart: ${restart.join(", ")}`);
     } catch (error) {
       log.error({ err: error }, "the new config cannot be used; the old one goes on");
     }

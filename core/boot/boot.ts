@@ -133,7 +133,8 @@ export async function boot(
   const listening = await server.listen(host, port, workers > 1);
   const address = httpAddress(host, listening);
   for (const { plugin } of running) await plugin.listening?.(address);
-  log.info({ address, models: config.catalogue.models.length }, "listening");
+  const { models, version } = config.catalogue;
+  log.info({ address, models: models.length, catalogue_version: version }, "listening");
   warnIfUnbilled(config, log);
 
   async function reload(given: GatewayConfig): Promise<readonly string[]> {

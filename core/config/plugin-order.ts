@@ -6,7 +6,7 @@ import type { Path } from "./problem.ts";
 interface Pair {
   readonly first: PlacedPlugin;
   readonly second: PlacedPlugin;
-  /** The field that `first` sets and `second` requires; undefined if `second` asks for it by name. */
+  /** The field that `first` sets and `second` requires or takes; undefined if `second` asks for it by name. */
   readonly field: Field | undefined;
 }
 
@@ -63,11 +63,11 @@ function reasonOf({ first, field }: Pair): string {
 function pairsOf(placed: readonly PlacedPlugin[]): Pair[] {
   const pairs: Pair[] = [];
   for (const second of placed) {
-    const { after = [], sets = [] } = second.loaded.module;
+    const { after = [], sets = [], takes = [] } = second.loaded.module;
     for (const first of placed) {
       if (first === second) continue;
       if (after.includes(nameOf(first))) pairs.push({ first, second, field: undefined });
-      for (const field of requiredOf(second, placed)) {
+      for (const field of [...requiredOf(second, placed), ...takes]) {
         const { module } = first.loaded;
         if (!module.sets?.includes(field)) continue;
         // Two plugins that each put another value in a field's place may stand in either order.

@@ -15,6 +15,7 @@ const USUAL: Readonly<Record<Field | SlotName, string>> = {
   model: "alias",
   upstream: "translate",
   usage: "meter",
+  limits: "a plugin that sets limits",
   hold: "settle",
   "guards.operator": "admin",
   "guards.customer": "accounts",

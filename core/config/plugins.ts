@@ -131,6 +131,7 @@ async function load(
 const STATEMENTS = {
   after: undefined,
   requires: FIELDS,
+  takes: FIELDS,
   sets: FIELDS,
   uses: SLOT_NAMES,
   provides: SLOT_NAMES,

@@ -37,6 +37,14 @@ export interface UpstreamRequest {
   wantsUsage: boolean;
 }
 
+/** A limit beside the wallet that a call counts against: the budget of a key, say. */
+export interface CallLimit {
+  /** As in `LimitSnapshot`. */
+  readonly name: string;
+  /** The refusal for a call that the limit does not afford, with what is left of it in µđ. */
+  refusal(availableMicroVnd: MicroVnd): Refusal;
+}
+
 /** A running call's money: what it was promised at, and how much output is covered. */
 export interface Held {
   readonly tariff: Tariff;
@@ -138,6 +146,9 @@ export interface Call {
   usage: Usage | undefined;
   /** The usage was counted here, since the provider did not report it. */
   estimated: boolean;
+
+  /** Limits beside the wallet, each name once: any plugin before settle may add its own. */
+  limits: readonly CallLimit[];
 
   /** What it costs: settle. Once its price is held, be it 0, the call may be served. */
   held: Held | undefined;

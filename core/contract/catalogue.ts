@@ -56,6 +56,11 @@ export class Catalogue {
     this.byId = new Map(models.map((model) => [model.id, model]));
   }
 
+  /** As usage records name it: a short hash of all entries. Empty if there are none. */
+  get version(): string {
+    return this.models[0]?.catalogueVersion ?? "";
+  }
+
   get(id: string): Model | undefined {
     return this.byId.get(id);
   }

@@ -5,7 +5,7 @@ import type { Protocol } from "./protocol.ts";
 export interface Endpoint {
   readonly path: string;
   readonly protocol: Protocol;
-  /** Standards of the models that this endpoint serves. */
+  /** Standards of the models that this endpoint serves, if a route speaks its protocol or translation leads to one. */
   readonly serves: readonly Standard[];
   /** Where the same operation stands under an upstream's base address for the protocol. */
   readonly upstreamPath: string;

@@ -1,4 +1,5 @@
 import { formatVnd } from "./amount.ts";
+import type { Price } from "./catalogue.ts";
 import type { OutboxEntry } from "./hold-store.ts";
 import { filledIn, type Recomputed, recomputed } from "./tariff.ts";
 import { fieldsIn, type UsageRecord, usageFieldList } from "./usage-fields.ts";
@@ -31,7 +32,8 @@ export function recordOf({ posting, chargedMicroVnd, writtenOffMicroVnd }: Outbo
 /**
  * Why a call cost what it did: its record, and the charge computed again from the record alone. `recomputed_vnd` is to
  * be equal to `cost_vnd`, and `is_equal` says whether it is; both are null if the record is from before prices were
- * kept, and `unknown` names what it lacks.
+ * kept, and `unknown` names what it lacks. This checks the arithmetic of one record; that records and ledger rows agree
+ * is for `reconcile`.
  */
 export function explainedCall({ state, record, reason }: FoundCall, api: Api): object {
   const again = recomputed(record);
@@ -65,13 +67,16 @@ function calculation(record: UsageRecord, again: Recomputed): object {
 
 const UNITS = { mtok: "tokens", call: "calls", image: "images" } as const;
 
-/** `1500 tokens × 36000 đ / 1000000 = 54 đ; less 2% (account 1%, daily 1%) = 52.92 đ`. */
-function formulaOf({ unit, unitPriceMicroVnd, ...record }: UsageRecord, again: Recomputed): string {
+/**
+ * `1500 tokens (1000 in, 500 out) × 36000 đ / 1000000 = 54 đ; less 2% (account 1%, daily 1%) = 52.92 đ`; says as well
+ * that tokens are an estimate, and why a call costs nothing.
+ */
+function formulaOf(record: UsageRecord, again: Recomputed): string {
+  const { unit, unitPriceMicroVnd } = record;
   if (unit === null) return "";
   const price = `${formatVnd(unitPriceMicroVnd ?? 0n)} đ${unit === "mtok" ? " / 1000000" : ""}`;
-  const steps = [
-    `${again.quantity} ${UNITS[unit]} × ${price} = ${formatVnd(again.listMicroVnd)} đ`,
-  ];
+  const quantity = `${again.quantity} ${UNITS[unit]}${noteOf(record, unit, again)}`;
+  const steps = [`${quantity} × ${price} = ${formatVnd(again.listMicroVnd)} đ`];
   if (again.discountBps > 0) {
     const parts = Object.entries(record.discounts ?? {}).map(
       ([name, bps]) => `${name} ${bps / 100}%`,
@@ -89,6 +94,17 @@ function formulaOf({ unit, unitPriceMicroVnd, ...record }: UsageRecord, again: R
     steps.push(`less ${writtenOff} đ written off = ${formatVnd(again.chargedMicroVnd)} đ`);
   }
   return steps.join("; ");
+}
+
+/** What the quantity is made of, or why it is 0. */
+function noteOf(
+  { inputTokens, outputTokens, estimated, outcome, status }: UsageRecord,
+  unit: Price["unit"],
+  again: Recomputed,
+): string {
+  if (again.quantity === 0) return ` (nothing to charge: ${outcome}, status ${status})`;
+  if (unit !== "mtok") return "";
+  return ` (${inputTokens} in, ${outputTokens} out${estimated ? ", estimated" : ""})`;
 }
 
 /** The fields that a record from before prices were kept lacks. */

@@ -63,7 +63,8 @@ export interface HotStore {
   setLimit(accountId: string, limit: LimitSnapshot): Awaitable<boolean>;
 
   /**
-   * Forgets a limit, whose name is not used again. False, and nothing changes, while calls are held against it.
+   * Forgets a limit. False, and nothing changes, while calls are held against it. Never use its name again: a hold that
+   * names it would load it without the charges that are still on their way to the ledger.
    */
   dropLimit(accountId: string, name: string): Awaitable<boolean>;
 

@@ -11,6 +11,7 @@
 
 export {
   type Call,
+  type CallLimit,
   COMPLETE,
   type EndedCall,
   type Flow,

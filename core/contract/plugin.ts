@@ -72,7 +72,7 @@ export interface Sink {
 }
 
 /** Fields of `Call` that one plugin sets and others need. */
-export const FIELDS = ["key", "model", "upstream", "usage", "hold"] as const;
+export const FIELDS = ["key", "model", "upstream", "usage", "limits", "hold"] as const;
 export type Field = (typeof FIELDS)[number];
 
 /** Parts of the config that a plugin may keep a copy of. */
@@ -109,6 +109,8 @@ export interface PluginModule {
   readonly after?: readonly string[];
   /** Fields of `Call` that must be set when this plugin sees the call: what sets them must stand before it. */
   readonly requires?: readonly Field[];
+  /** Fields of `Call` that this plugin uses if another one sets them, which must then stand before it. */
+  readonly takes?: readonly Field[];
   /** Fields of `Call` that this plugin sets. Core sets `model` and `upstream` if no plugin does. */
   readonly sets?: readonly Field[];
   /** Slots without which it has no use: a config in which no plugin provides them is refused. */

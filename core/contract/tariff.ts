@@ -93,7 +93,7 @@ type ChargedCall = Pick<Call, "status" | "delivered" | "outcome" | "usage">;
  * costs what was delivered. Refusals and calls that delivered nothing cost nothing, and a fixed price is not
  * taken for half a reply that the provider failed to finish.
  */
-export function chargeOf(call: ChargedCall, tariff: Tariff): Charge {
+export function chargeOf(call: ChargedCall, tariff: Tariff, feesMicroVnd: MicroVnd = 0): Charge {
   const counted = countedQuantity(tariff.unit, countedUsage(call));
   const quantity = isFree(call, tariff) ? 0 : counted;
   return {
@@ -102,8 +102,8 @@ export function chargeOf(call: ChargedCall, tariff: Tariff): Charge {
     quantity: quantity === counted ? null : quantity,
     discountBps: tariff.discountBps,
     discounts: tariff.discounts,
-    feesMicroVnd: null,
-    costMicroVnd: quantity === 0 ? 0 : priceOf(quantity, tariff),
+    feesMicroVnd: feesMicroVnd === 0 ? null : feesMicroVnd,
+    costMicroVnd: (quantity === 0 ? 0 : priceOf(quantity, tariff)) + feesMicroVnd,
     catalogueVersion: tariff.catalogueVersion,
     operatorCostMicro: null,
     operatorCurrency: null,

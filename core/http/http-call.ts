@@ -1,12 +1,22 @@
 import type { CallerKey } from "../contract/accounts.ts";
 import type { MicroVnd } from "../contract/amount.ts";
-import type { Call, EndedCall, Flow, FormPart, Held, UpstreamRequest } from "../contract/call.ts";
+import type {
+  Call,
+  CallLimit,
+  EndedCall,
+  Flow,
+  FormPart,
+  Held,
+  UpstreamRequest,
+} from "../contract/call.ts";
 import type { Model, Route } from "../contract/catalogue.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { CallOutcome } from "../contract/hold-store.ts";
 import type { Usage } from "../contract/usage.ts";
 import type { JsonObject } from "../process/json.ts";
 import { type CallState, STEPS, StepOutOfOrder } from "./call-state.ts";
+
+const NO_LIMITS: readonly CallLimit[] = [];
 
 /** What core asks of a running exchange beyond what plugins may. */
 interface CoreFlow extends Flow {
@@ -41,6 +51,7 @@ export class HttpCall implements Call {
   replyBody: JsonObject | undefined = undefined;
   usage: Usage | undefined = undefined;
   estimated = false;
+  limits: readonly CallLimit[] = NO_LIMITS;
   held: Held | undefined = undefined;
   heldMicroVnd: MicroVnd = 0;
   costMicroVnd: MicroVnd = 0;

@@ -32,11 +32,12 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.listener = listener;
   }
 
-  /** Sends the request with its credentials, which go first. */
-  send({ origin, path, headers, body }: OutgoingRequest, credentials: string[]): void {
-    for (const part of headers) credentials.push(part);
+  /** Sends the request with its credentials, which go first. Changes neither: a kind may keep its credentials. */
+  send(outgoing: OutgoingRequest, credentials: readonly string[]): void {
+    const { origin, path, body } = outgoing;
     try {
-      const request = { origin, path, method: "POST", headers: credentials, body } as const;
+      const headers = credentials.concat(outgoing.headers);
+      const request = { origin, path, method: "POST", headers, body } as const;
       this.upstream.dispatcher.dispatch(request, this);
     } catch (error) {
       // undici throws on what it cannot send at all: a header with a line break, a closed pool.

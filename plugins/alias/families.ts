@@ -1,7 +1,7 @@
 import type { Catalogue } from "../../core/contract/index.ts";
 import type { Settings } from "./index.ts";
 
-export interface Families {
+interface Families {
   /** The id that each family stands for, as the options say or the catalogue does. */
   readonly ids: ReadonlyMap<string, string>;
   /** The family whose model serves unknown names; undefined if there is no family. */

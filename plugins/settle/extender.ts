@@ -8,14 +8,15 @@ import {
   priceOf,
   type Refusal,
   type ServerEvent,
+  type Short,
   type Sink,
   type Wallets,
 } from "../../core/contract/index.ts";
 
 interface ExtenderSettings {
   readonly sliceTokens: number;
-  /** What a stream ends with whose wallet has run out; undefined lets it finish. */
-  readonly onShort: (() => Refusal) | undefined;
+  /** What a stream ends with if its wallet, or a limit beside it, has run out; undefined lets it finish. */
+  readonly onShort: ((short: Short | undefined) => Refusal) | undefined;
 }
 
 /**
@@ -30,6 +31,7 @@ export class Extender implements Sink {
   private readonly settings: ExtenderSettings;
   private pending = false;
   private exhausted = false;
+  private short: Short | undefined = undefined;
   private waiting = false;
   private over = false;
 
@@ -102,6 +104,7 @@ export class Extender implements Sink {
     failpoint("extend.after");
     if (result.kind !== "held") {
       this.exhausted = true;
+      if (result.kind === "short") this.short = result;
       return;
     }
     const { held } = this;
@@ -123,7 +126,7 @@ export class Extender implements Sink {
   }
 
   private cut(): void {
-    const refusal = this.settings.onShort?.();
+    const refusal = this.settings.onShort?.(this.short);
     if (refusal) this.call.flow?.cut({ kind: "exhausted", refusal });
   }
 }

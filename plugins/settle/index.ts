@@ -19,6 +19,7 @@ import {
   type Refusal,
   refuse,
   type Services,
+  type Short,
   type Sink,
   ThrottledLog,
   tariffOf,
@@ -33,9 +34,10 @@ import {
 import { fixedUnits, outputTokensMax } from "./bounds.ts";
 import { addCallRoute } from "./call-route.ts";
 import { Extender } from "./extender.ts";
-import { postingOf } from "./posting.ts";
+import { limitNames, postingOf } from "./posting.ts";
 
 export const requires: readonly Field[] = ["key", "model", "upstream", "usage"];
+export const takes: readonly Field[] = ["limits"];
 export const sets: readonly Field[] = ["hold"];
 export const reads: readonly ConfigKey[] = ["headers", "listen"];
 
@@ -72,6 +74,12 @@ export default function settle(
     );
   }
 
+  /** Names what does not cover the call: the wallet, or a limit beside it. */
+  function notCovered(call: Call, short: Short | undefined): Refusal {
+    const limit = call.limits.find(({ name }) => name === short?.limit);
+    return short && limit ? limit.refusal(short.availableMicroVnd) : insufficient();
+  }
+
   /** Another process has revoked the key or suspended its account: the ledger knows which. */
   async function refusedKey({ id, key }: Call): Promise<Refusal> {
     const now = key && (await keys.refused(key).catch(() => undefined));
@@ -88,6 +96,7 @@ export default function settle(
       case "held":
         break;
       case "short":
+        return notCovered(call, result);
       case "no_account":
         return insufficient();
       case "revoked":
@@ -144,6 +153,7 @@ export default function settle(
       amountMicroVnd: wanted,
       floorMicroVnd: floor,
       creditVersion,
+      ...(call.limits.length > 0 && { limits: limitNames(call) }),
     });
     if (!(result instanceof Promise)) return decide(call, held, wanted, result);
     return result.then((late) => decide(call, held, wanted, late));
@@ -183,7 +193,7 @@ export default function settle(
       }
       return new Extender(call, client, held, wallets, {
         sliceTokens: settings.slice_tokens,
-        onShort: endless ? undefined : insufficient,
+        onShort: endless ? undefined : (short) => notCovered(call, short),
       });
     },
 

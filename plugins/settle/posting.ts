@@ -1,7 +1,7 @@
 import { type Call, type Charge, countedUsage, type Posting } from "../../core/contract/index.ts";
 
 /** The usage record of a call, with its charge. Numbers and names only. */
-export function postingOf(call: Call, charge: Charge, nowMs: number): Posting {
+export function postingOf(call: Call, charge: Charge, monotonicMs: number): Posting {
   const usage = countedUsage(call);
   return {
     callId: call.id,
@@ -18,7 +18,7 @@ export function postingOf(call: Call, charge: Charge, nowMs: number): Posting {
     outputTokens: usage.outputTokens,
     reasoningTokens: usage.reasoningTokens,
     images: usage.images,
-    latencyMs: Math.round(nowMs - call.startedMs),
+    latencyMs: Math.round(monotonicMs - call.startedMs),
     firstByteMs: call.firstByteAtMs === 0 ? null : Math.round(call.firstByteAtMs - call.startedMs),
     status: call.status,
     streamed: call.stream,
@@ -31,10 +31,16 @@ export function postingOf(call: Call, charge: Charge, nowMs: number): Posting {
     discounts: charge.discounts,
     feesMicroVnd: charge.feesMicroVnd,
     costMicroVnd: charge.costMicroVnd,
+    ...(call.limits.length > 0 && { limits: limitNames(call) }),
     catalogueVersion: charge.catalogueVersion,
     operatorCostMicro: charge.operatorCostMicro,
     operatorCurrency: charge.operatorCurrency,
     operatorRateMicroVnd: charge.operatorRateMicroVnd,
     costsVersion: charge.costsVersion,
   };
+}
+
+/** The limits beside the wallet that a call counts against. */
+export function limitNames({ limits }: Call): string[] {
+  return limits.map(({ name }) => name);
 }

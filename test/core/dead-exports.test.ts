@@ -8,7 +8,10 @@ import { packageRoot } from "../../core/process/root.ts";
 const CONTRACT = "core/contract/index.ts";
 /** The loader reads these from the module of a plugin, which no file imports. */
 const PLUGIN = /^plugins\/[^/]+\/index\.ts$/;
-const OF_PLUGINS = new Set(["default", "options", "reads"]);
+const OF_PLUGINS = new Set([
+  ...["default", "options", "review"],
+  ...["after", "requires", "takes", "sets", "uses", "provides", "reads"],
+]);
 
 const DECLARED =
   /^export (?:declare )?(?:(default)\b|(?:abstract |async )*(?:function\*?|class|const|let|interface|type|enum) ([\w$]+))/gm;

@@ -66,7 +66,7 @@ describe("why a call cost what it did", () => {
         discount_vnd: "3.78252",
         charged_vnd: "50.25348",
         formula:
-          "1501 tokens × 36000 đ / 1000000 = 54.036 đ; " +
+          "1501 tokens (1000 in, 501 out) × 36000 đ / 1000000 = 54.036 đ; " +
           "less 7% (account 5%, lifetime 1%, daily 1%) = 50.25348 đ",
       },
     ],

@@ -2,7 +2,8 @@
  * How to add a kind of upstream, for a provider that wants other addresses, signatures or stream formats:
  *
  * 1. Write `kinds/<name>.ts`: a `settings` mapping, `protocols`, and `create`, which returns the adapter.
- *    `http-json.ts` is the model. Bodies (`body.ts`), addresses (`addresses.ts`) and the usual statuses and content
+ *    `http-json.ts` is the model; `test/core/upstream/kinds/signing.ts` signs requests and reads a stream format of
+ *    its own. Bodies (`body.ts`), addresses (`addresses.ts`) and the usual statuses and content
  *    types (`replies.ts`) are there to be used.
  * 2. Add it to the list in `kinds/index.ts`. The config then takes `kind: <name>` with these settings, and checks them.
  * 3. Run `npm run schema`, which writes the settings into `config/schema.json` for editors.
@@ -49,7 +50,7 @@ export interface UpstreamAdapter {
   request(call: OutgoingCall, route: Route): OutgoingRequest | undefined;
   /**
    * Headers to add, name and value in turn: the credentials. The request is final, so that it can be signed. Return a
-   * promise only if you have to wait, for a token say; it has until `limits.connect_seconds`. If it rejects, the
+   * promise only if you have to wait, for a token say; `nowMs` is milliseconds since the Unix epoch. A promise has until `limits.connect_seconds`. If it rejects, the
    * attempt has failed and the next route is tried. The log gets the error's `code` or `name`, never its message.
    */
   authorise(request: OutgoingRequest, nowMs: number): string[] | Promise<string[]>;
@@ -75,7 +76,7 @@ export interface OutgoingCall {
   readonly headers: readonly string[];
 }
 
-/** A request, sent by POST. The connection adds `host` and `content-length`. */
+/** A request, sent by POST as it is. The connection adds `host`, which is that of `origin`, and `content-length`. */
 export interface OutgoingRequest {
   readonly protocol: Protocol;
   /** `https://api.example.com` */

@@ -32,6 +32,7 @@ ${plugins.map((plugin) => `  - ${plugin}\n`).join("")}`;
     "behind.js": `export const after = ["./ahead.js"]; export default () => ({ name: "behind" });\n`,
     "ahead.js": `export const after = ["./behind.js"]; export default () => ({ name: "ahead" });\n`,
     "sees.js": `export const requires = ["model"]; export default () => ({ name: "sees" });\n`,
+    "budget.js": `export const requires = ["key"]; export const sets = ["limits"]; export default () => ({ name: "budget" });\n`,
     "knows.js": `export const sets = ["key"]; export default () => ({ name: "knows" });\n`,
   };
 }
@@ -87,6 +88,13 @@ const wrong: readonly Row[] = [
     `auth\n./sees.js\n${ALIAS}\nmeter\nsettle`,
     [
       'gateway.yaml:8 plugins[1]["./sees.js"]: expected ./sees.js after alias, which sets model; the right order is auth, alias, ./sees.js, meter, settle',
+    ],
+  ],
+  [
+    "a budget behind settle, which would limit nothing",
+    `auth\nmeter\nsettle\n./budget.js`,
+    [
+      "gateway.yaml:9 plugins[2].settle: expected settle after ./budget.js, which sets limits; the right order is auth, meter, ./budget.js, settle",
     ],
   ],
   [
@@ -153,7 +161,7 @@ const wrong: readonly Row[] = [
     "a plugin that requires a field that calls do not have",
     `auth\nmeter\nsettle\n./lists.js`,
     [
-      "gateway.yaml:10 plugins[3]: expected a module whose export requires is a list of key, model, upstream, usage, hold",
+      "gateway.yaml:10 plugins[3]: expected a module whose export requires is a list of key, model, upstream, usage, limits, hold",
     ],
   ],
   [

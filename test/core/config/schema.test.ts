@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { configJsonSchema } from "../../../core/config/json-schema.ts";
 import { packageRoot } from "../../../core/process/root.ts";
 
-test("the JSON schema for editors is the one of the code: else run node dist/core/config-schema.js", async () => {
+test("the JSON schema for editors is the one of the code: else run npm run schema", async () => {
   const written: unknown = JSON.parse(
     await readFile(join(packageRoot, "config/schema.json"), "utf8"),
   );

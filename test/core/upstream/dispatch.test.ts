@@ -77,6 +77,16 @@ describe("an attempt", () => {
     assert.deepEqual([call.route?.upstream, call.attempts], ["main", 1]);
   });
 
+  it("leaves the credentials that a kind keeps as they were, however often they are sent", async (t) => {
+    const { upstream, dispatch, sent } = await setUp(t);
+    const kept = ["authorization", "Bearer kept"];
+    t.mock.method(upstream.adapter, "authorise", () => kept);
+    assert.ok(dispatch.prepare());
+    dispatch.send();
+    assert.equal(sent.length, 1);
+    assert.deepEqual(kept, ["authorization", "Bearer kept"]);
+  });
+
   for (const [end, settle] of [
     ["come", (credentials: Credentials) => credentials.resolve(["x-api-key", "late"])],
     ["are refused", (credentials: Credentials) => credentials.reject(new Error("late"))],
