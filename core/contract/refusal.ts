@@ -118,8 +118,7 @@ export function completeRefusal(refusal: Refusal): Refusal {
   };
 }
 
-export function accountSuspended(): Refusal {
-  return refuse.forbidden("This account is suspended; write to support.", {
-    code: "account_suspended",
-  });
+/** 403. `code` is for the customer's pages, which show a text of their own for it; replies to calls have none. */
+export function accountSuspended(code: string | null = null): Refusal {
+  return refuse.forbidden("This account is suspended; write to support.", { code });
 }

@@ -93,7 +93,7 @@ export class Sessions {
     if (found === undefined) return notSignedIn();
     const account = await this.accounts.find(found.accountId);
     if (account === undefined) return notSignedIn();
-    if (account.status !== "active") return accountSuspended();
+    if (account.status !== "active") return accountSuspended("account_suspended");
     const { accountId, isEmailVerified, sessionId } = found;
     return { accountId, email: account.email, isEmailVerified, sessionId };
   }

@@ -12,7 +12,7 @@ import {
 } from "../../core/contract/index.ts";
 import { commands } from "./commands.ts";
 import { maintenanceRoutes } from "./routes.ts";
-import { type Maintenance, readMaintenance } from "./state.ts";
+import { KnownMaintenance, type Maintenance } from "./state.ts";
 
 /** Another process may have switched it. */
 const LOOK_MS = 1_000;
@@ -43,9 +43,10 @@ export default function maintenance(
       : undefined;
   }
 
+  const known = new KnownMaintenance(database, apply);
   const task = new PeriodicTask(async () => {
     try {
-      apply(await readMaintenance(database));
+      await known.refresh();
     } catch (error) {
       // Whatever was so stays so while the ledger is away: neither outage nor recovery is the operator's word.
       throttledLog.warn({ err: error }, "cannot read the maintenance state; it stays as it is");
@@ -61,7 +62,7 @@ export default function maintenance(
     commands,
 
     async start() {
-      apply(await readMaintenance(database));
+      await known.refresh();
       // An embedded ledger belongs to this process, which hears of every change itself.
       if (config.stores.ledger !== "embedded") task.start();
     },
@@ -69,7 +70,7 @@ export default function maintenance(
     admit: () => refusal,
 
     routes(router) {
-      const routes = maintenanceRoutes(database, apply);
+      const routes = maintenanceRoutes(database, (now) => known.switched(now));
       addOperatorRoutes(router, services, "/admin/v1", routes);
     },
 

@@ -26,6 +26,31 @@ export async function writeMaintenance(
   return only(rows);
 }
 
+/** What this process believes: the latest of what it has switched itself and what it has read. */
+export class KnownMaintenance {
+  private readonly database: Database;
+  private readonly onChange: (now: Maintenance) => void;
+  private switches = 0;
+
+  constructor(database: Database, onChange: (now: Maintenance) => void) {
+    this.database = database;
+    this.onChange = onChange;
+  }
+
+  /** This process has switched it. */
+  switched(now: Maintenance): void {
+    this.switches += 1;
+    this.onChange(now);
+  }
+
+  /** Reads what another process may have switched. A reading that began before a switch here is stale, and ignored. */
+  async refresh(): Promise<void> {
+    const before = this.switches;
+    const read = await readMaintenance(this.database);
+    if (this.switches === before) this.onChange(read);
+  }
+}
+
 function only([row]: Maintenance[]): Maintenance {
   if (!row) throw new Error("the table maintenance has lost its row");
   return row;

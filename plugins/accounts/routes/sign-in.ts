@@ -50,7 +50,7 @@ export function signInRoute(desk: Desk): PublicRoute {
         return wrong();
       }
       await throttle.giveBack(...tries);
-      if (account.status !== "active") return accountSuspended();
+      if (account.status !== "active") return accountSuspended("account_suspended");
       const token = await sessions.open(account.accountId, passwordHash, request);
       if (token === undefined) return wrong();
       const csrfToken = csrfTokenOf(token);
