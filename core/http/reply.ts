@@ -7,6 +7,7 @@ import { type Refusal, refuse } from "../contract/refusal.ts";
 import type { PlainResponse } from "../contract/routes/router.ts";
 import type { Log } from "../process/log.ts";
 import type { ServerEvent } from "../sse/reader.ts";
+import { broken } from "../upstream/broken.ts";
 import { wires } from "../wire/index.ts";
 import { isOver } from "./call-state.ts";
 import { ClientWriter } from "./client-writer.ts";
@@ -196,8 +197,7 @@ function failureOf(outcome: Outcome): Refusal | undefined {
 function tooLarge(bytesMax: number): Outcome {
   const megabytes = Math.floor(bytesMax / 1_048_576);
   const message = `The upstream's reply is larger than the ${megabytes} MB that this gateway keeps.`;
-  const refusal = refuse.upstreamFailed(message);
-  return { kind: "broken", refusal, truncated: false, told: false };
+  return broken(message);
 }
 
 function contentType(headers: readonly string[]): string {
