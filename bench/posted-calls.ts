@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import type { Posting } from "../core/contract/hold-store.ts";
 import { connect, type Sql } from "../core/database/client.ts";
-import { RedisHotStore } from "../core/money/redis/store.ts";
+import { RedisHoldStore } from "../core/money/redis/store.ts";
 import { newId } from "../core/process/id.ts";
 import { RedisClient } from "../core/redis/client.ts";
 import type { Children } from "./children.ts";
@@ -58,9 +58,9 @@ export async function openStore(
   children: Children,
   accountIds: readonly string[],
   calls: number,
-): Promise<{ store: RedisHotStore; client: RedisClient }> {
+): Promise<{ store: RedisHoldStore; client: RedisClient }> {
   const client = new RedisClient(redis.url, 5_000);
-  const store = new RedisHotStore({
+  const store = new RedisHoldStore({
     client,
     prefix: "tollgate",
     spool: { folder: children.folder("spool"), bytesMax: SPOOL_BYTES_MAX, log: quietLog },
@@ -78,7 +78,7 @@ export async function openStore(
 
 /** Posts so many calls of all accounts in turn. */
 export async function postAll(
-  store: RedisHotStore,
+  store: RedisHoldStore,
   accountIds: readonly string[],
   calls: number,
 ): Promise<void> {

@@ -78,7 +78,7 @@ async function wholeWay(
   const { store } = await openStore(redis, children, accountIds, 2 * CALLS);
   await postAll(store, accountIds, CALLS);
   const settings = { batchEntries: BATCH, lingerMs: LINGER_MS };
-  const drainer = new Drainer({ hot: store, ledger, log: quietLog, ...settings });
+  const drainer = new Drainer({ holdStore: store, ledger, log: quietLog, ...settings });
   const startedMs = performance.now();
   drainer.start();
   while (store.backlog() > 0) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));

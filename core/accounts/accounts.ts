@@ -8,7 +8,7 @@ import type {
   SealedKeyRecord,
 } from "../contract/accounts.ts";
 import type { Database } from "../contract/database.ts";
-import type { HotStore } from "../contract/hold-store.ts";
+import type { HoldStore } from "../contract/hold-store.ts";
 import { isId } from "../process/id.ts";
 import {
   accountByEmail,
@@ -31,12 +31,16 @@ export interface KnownKeys {
 export class StoredAccounts implements Accounts {
   private readonly database: Database;
   private readonly known: KnownKeys;
-  private readonly hot: Pick<HotStore, "revoke" | "restore">;
+  private readonly holdStore: Pick<HoldStore, "revoke" | "restore">;
 
-  constructor(database: Database, known: KnownKeys, hot: Pick<HotStore, "revoke" | "restore">) {
+  constructor(
+    database: Database,
+    known: KnownKeys,
+    holdStore: Pick<HoldStore, "revoke" | "restore">,
+  ) {
     this.database = database;
     this.known = known;
-    this.hot = hot;
+    this.holdStore = holdStore;
   }
 
   create(account: { readonly id: string; readonly email: string }): Promise<NewAccountResult> {
@@ -60,9 +64,9 @@ export class StoredAccounts implements Accounts {
     const keyIds = await setAccountStatus(this.database, id, status);
     if (keyIds === undefined) return false;
     this.known.forgetAccount(id);
-    const { hot } = this;
+    const { holdStore } = this;
     const mark = (keyId: string) =>
-      status === "suspended" ? hot.revoke(keyId) : hot.restore(keyId);
+      status === "suspended" ? holdStore.revoke(keyId) : holdStore.restore(keyId);
     // All at once: if the hold store is down, each change is applied when it reconnects.
     await Promise.all(keyIds.map(mark));
     return true;

@@ -1,6 +1,6 @@
 import type { Accounts, Keys } from "../contract/accounts.ts";
 import type { Database } from "../contract/database.ts";
-import type { HotStore } from "../contract/hold-store.ts";
+import type { HoldStore } from "../contract/hold-store.ts";
 import type { OperatorActions } from "../contract/operator-actions.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
@@ -22,15 +22,15 @@ interface AccountsRoom {
 /** The door of this room: accounts, their keys, what operators did. All SQL of these tables is beside this file. */
 export function openAccounts(
   database: Database,
-  hot: HotStore,
+  holdStore: HoldStore,
   clock: Clock,
   log: Log,
   slots: KeySlots,
 ): AccountsRoom {
-  const keys = new CachedKeys(keyRowsOf(database), hot, clock, log, slots);
+  const keys = new CachedKeys(keyRowsOf(database), holdStore, clock, log, slots);
   const changed = (withinMs: number) => changedAccounts(database, withinMs);
   return {
-    accounts: new StoredAccounts(database, keys, hot),
+    accounts: new StoredAccounts(database, keys, holdStore),
     keys,
     operatorActions: new AuditTrail(database),
     keyChanges: new KeyChanges(changed, keys, clock, log),

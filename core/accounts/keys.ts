@@ -8,7 +8,7 @@ import {
   type Keys,
   type NewKeyResult,
 } from "../contract/accounts.ts";
-import type { HotStore } from "../contract/hold-store.ts";
+import type { HoldStore } from "../contract/hold-store.ts";
 import type { Slots } from "../contract/slot.ts";
 import type { Clock } from "../process/clock.ts";
 import { newId } from "../process/id.ts";
@@ -45,16 +45,16 @@ interface Cached {
 /** API keys: made, looked up by their SHA-256, revoked at once. */
 export class CachedKeys implements Keys, KnownKeys {
   private readonly rows: KeyRows;
-  private readonly hot: HotStore;
+  private readonly holdStore: HoldStore;
   private readonly clock: Clock;
   private readonly log: ThrottledLog;
   /** By the SHA-256 of the key, in hexadecimal. What was not asked for the longest is evicted. */
   private readonly cache = new LRUCache<string, Cached>({ max: CACHE_ENTRIES_MAX });
   private readonly slots: KeySlots;
 
-  constructor(rows: KeyRows, hot: HotStore, clock: Clock, log: Log, slots: KeySlots) {
+  constructor(rows: KeyRows, holdStore: HoldStore, clock: Clock, log: Log, slots: KeySlots) {
     this.rows = rows;
-    this.hot = hot;
+    this.holdStore = holdStore;
     this.clock = clock;
     this.log = new ThrottledLog(log);
     this.slots = slots;
@@ -96,21 +96,22 @@ export class CachedKeys implements Keys, KnownKeys {
   async revoke(keyId: string): Promise<boolean> {
     const key = await this.rows.revoke(keyId);
     if (!key) return false;
-    // First what cannot fail: while the hot store is away, this process at least knows.
+    // First what cannot fail: while the hold store is away, this process at least knows.
     this.cache.delete(key.hash.toString("hex"));
-    await this.hot.revoke(keyId);
+    await this.holdStore.revoke(keyId);
     return true;
   }
 
   /**
-   * Why the hot store has refused a key: its record as the ledger has it now. A key that is good after all, since
+   * Why the hold store has refused a key: its record as the ledger has it now. A key that is good after all, since
    * its account was suspended by one process and taken back by another, is good everywhere from now on.
    */
   async refused(key: KeyRecord): Promise<CallerKey | undefined> {
     const name = key.hash.toString("hex");
     this.cache.delete(name);
     const now = await this.read(name, this.remember(name));
-    if (now?.status === "active" && now.accountStatus === "active") await this.hot.restore(now.id);
+    if (now?.status === "active" && now.accountStatus === "active")
+      await this.holdStore.restore(now.id);
     return now;
   }
 

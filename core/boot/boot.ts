@@ -55,18 +55,18 @@ export async function boot(
 ): Promise<Gateway> {
   let config = first;
   let upstreams = new ConnectedUpstreams(config, clock);
-  const { hot, ledger, database, rateLimiter } = await createStores(config, clock, log);
+  const { holdStore, ledger, database, rateLimiter } = await createStores(config, clock, log);
   await ledger.start();
-  // The drainer comes first: the hot store is ready once what dead gateways have left is settled, and where all
+  // The drainer comes first: the hold store is ready once what dead gateways have left is settled, and where all
   // of them are starting there is nobody else to settle it.
-  const drainer = new Drainer({ hot, ledger, log, ...SETTLEMENT });
+  const drainer = new Drainer({ holdStore, ledger, log, ...SETTLEMENT });
   drainer.start();
-  await hot.start();
-  const wallets = new StoredWallets({ hot, ledger });
+  await holdStore.start();
+  const wallets = new StoredWallets({ holdStore, ledger });
   await wallets.start();
   const board = new SlotBoard(exactNames(() => config.catalogue));
   const coreSlots = board.slotsOf(undefined);
-  const opened = openAccounts(database, hot, clock, log, coreSlots);
+  const opened = openAccounts(database, holdStore, clock, log, coreSlots);
   const { accounts, keys, operatorActions, keyChanges } = opened;
   // An embedded ledger belongs to this process alone.
   if (config.stores.ledger !== "embedded") keyChanges.start();
@@ -99,7 +99,7 @@ export async function boot(
     database,
     accounts,
     operatorActions,
-    hot,
+    holdStore,
     wallets,
     keys,
     rateLimiter,
@@ -189,7 +189,7 @@ export async function boot(
       await runner.stop(running);
       await keyChanges.stop();
       await drainer.stop(STOP_DRAINING_MS);
-      await hot.stop();
+      await holdStore.stop();
       await ledger.stop();
       await upstreams.close();
     },

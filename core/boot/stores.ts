@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Config } from "../contract/config.ts";
-import type { HotStore } from "../contract/hold-store.ts";
+import type { HoldStore } from "../contract/hold-store.ts";
 import type { Ledger } from "../contract/ledger.ts";
 import type { RateLimiter } from "../contract/rate-limiter.ts";
 import { connect } from "../database/client.ts";
@@ -8,7 +8,7 @@ import { EmbeddedDatabase } from "../database/embedded.ts";
 import type { PluginDatabase } from "../database/plugin-database.ts";
 import { type DatabaseServer, remoteServer } from "../database/server.ts";
 import { EmbeddedRateLimiter } from "../limits/embedded.ts";
-import { EmbeddedHotStore } from "../money/embedded/store.ts";
+import { EmbeddedHoldStore } from "../money/embedded/store.ts";
 import { PostgresLedger } from "../money/ledger/postgres.ts";
 import { LIFETIMES } from "../money/lifetimes.ts";
 import type { Clock } from "../process/clock.ts";
@@ -19,7 +19,7 @@ const OUTBOX_ENTRIES_MAX = 200_000;
 const JOURNAL_BYTES_MAX = 1024 * 1024 * 1024;
 
 interface Stores {
-  readonly hot: HotStore;
+  readonly holdStore: HoldStore;
   readonly rateLimiter: RateLimiter;
   readonly ledger: Ledger;
   /** The same database, for plugins. */
@@ -38,7 +38,7 @@ export async function createStores(config: Config, clock: Clock, log: Log): Prom
   if (hot !== "embedded")
     return { ...(await createRedis(hot, data, ledger, log)), ledger, database };
   return {
-    hot: new EmbeddedHotStore({
+    holdStore: new EmbeddedHoldStore({
       journal: { folder: join(data, "journal"), bytesMax: JOURNAL_BYTES_MAX, sync: false, log },
       outboxEntriesMax: OUTBOX_ENTRIES_MAX,
     }),
@@ -55,13 +55,13 @@ async function createRedis(
   ledger: Ledger,
   log: Log,
 ): Promise<Omit<Stores, "ledger" | "database">> {
-  const [{ RedisClient }, { RedisRateLimiter }, { RedisHotStore }] = await Promise.all([
+  const [{ RedisClient }, { RedisRateLimiter }, { RedisHoldStore }] = await Promise.all([
     import("../redis/client.ts"),
     import("../limits/redis.ts"),
     import("../money/redis/store.ts"),
   ]);
   const client = new RedisClient(servers, LIFETIMES.replyTimeoutMs);
-  const hot = new RedisHotStore({
+  const holdStore = new RedisHoldStore({
     client,
     prefix: REDIS_PREFIX,
     spool: { folder: join(data, "spool"), bytesMax: SPOOL_BYTES_MAX, log },
@@ -69,7 +69,7 @@ async function createRedis(
     ledger,
     log,
   });
-  return { hot, rateLimiter: new RedisRateLimiter(client, REDIS_PREFIX) };
+  return { holdStore, rateLimiter: new RedisRateLimiter(client, REDIS_PREFIX) };
 }
 
 function createLedger(config: Config, clock: Clock, log: Log): PostgresLedger {

@@ -4,7 +4,7 @@ import type { PostedUsage } from "./usage-fields.ts";
 export type Awaitable<T> = T | Promise<T>;
 
 /**
- * The hot store: balances, holds and the outbox of posted calls, in memory or in Redis.
+ * The hold store: balances, holds and the outbox of posted calls, in memory or in Redis.
  *
  * A hold takes money out of the available balance; a post turns a hold into a charge and appends it
  * to the outbox in the same atomic step; a void gives the hold back. Every step is idempotent by
@@ -13,7 +13,7 @@ export type Awaitable<T> = T | Promise<T>;
  *
  * For every wallet, at every instant: ledger balance = available + held + pending.
  */
-export interface HotStore {
+export interface HoldStore {
   /**
    * Takes between `floor` and `amount` out of the wallet and of every limit that the request names, the most that all
    * of them afford: one atomic step, all or nothing.
@@ -96,14 +96,14 @@ export interface HotStore {
   uncommitted(callId: string): OutboxEntry | undefined;
 
   /** Whether a call could be charged now. */
-  health(): HotHealth;
+  health(): HoldStoreHealth;
 
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /** `impaired`: some wallets cannot be charged at the moment; `away`: none can. */
-export type HotHealth =
+export type HoldStoreHealth =
   | { readonly kind: "ok" }
   | { readonly kind: "impaired" | "away"; readonly reason: string };
 

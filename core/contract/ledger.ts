@@ -53,7 +53,7 @@ export interface Ledger {
   /** What top-ups have brought into a wallet: zeros if there is no such account. */
   topUps(query: TopUpQuery): Promise<TopUpSums>;
 
-  /** For the hot store: what calls in quarantine have taken is not in it. */
+  /** For the hold store: what calls in quarantine have taken is not in it. */
   wallet(accountId: string): Promise<WalletSnapshot | undefined>;
 
   /** Newest first. */

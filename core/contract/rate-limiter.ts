@@ -1,6 +1,6 @@
 import type { Awaitable } from "./hold-store.ts";
 
-/** Limits per key, shared by all processes that share a hot store. */
+/** Limits per key, shared by all processes that share a hold store. */
 export interface RateLimiter {
   /** Takes one call out of `perMinute`, by GCRA: an even rate, with a burst of up to `burst` calls. */
   take(keyId: string, perMinute: number, burst: number): Awaitable<Rate>;

@@ -5,7 +5,7 @@ import type { Catalogue } from "./catalogue.ts";
 import type { Command } from "./command.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./database.ts";
-import type { HotStore } from "./hold-store.ts";
+import type { HoldStore } from "./hold-store.ts";
 import type { ImageFetcher, ImageFetcherOptions } from "./images.ts";
 import type { Ledger } from "./ledger.ts";
 import type { OperatorActions } from "./operator-actions.ts";
@@ -41,7 +41,7 @@ export interface Services extends Slots {
   /** The audit trail. `addOperatorRoutes` writes it. */
   readonly operatorActions: OperatorActions;
   /** What must be fast: available balances and open holds. Plugins use it through `wallets`. */
-  readonly hot: HotStore;
+  readonly holdStore: HoldStore;
   /** Holds, extends, posts, voids and credits: the only way to move money. */
   readonly wallets: Wallets;
   /** API keys as callers send them, cached. */

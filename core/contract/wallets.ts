@@ -65,6 +65,6 @@ export interface ReconcileRow {
   readonly availableMicroVnd: bigint;
   readonly heldMicroVnd: bigint;
   readonly pendingMicroVnd: bigint;
-  /** What the hot store has more than the ledger, else the balance more than the sum; 0 where all agree. */
+  /** What the hold store has more than the ledger, else the balance more than the sum; 0 where all agree. */
   readonly driftMicroVnd: bigint;
 }

@@ -11,7 +11,7 @@ const PING_TIMEOUT_MS = 1_000;
 /**
  * `GET /healthz`: the process answers. `GET /readyz`: calls can be served, how each store does, and `unbilled` if calls are not charged. It answers 503
  * only where no call could be charged: while the ledger is away, calls of known customers go on, and while a part
- * of the hot store is, those of the others do, so a balancer that took the gateway out would make it worse.
+ * of the hold store is, those of the others do, so a balancer that took the gateway out would make it worse.
  */
 export function addHealthRoutes(router: Router, services: Services): void {
   const common = { method: "GET", access: "public", bodyBytesMax: UNREAD_BODY_BYTES_MAX } as const;
@@ -22,14 +22,14 @@ export function addHealthRoutes(router: Router, services: Services): void {
     path: "/readyz",
     handler: async () => {
       const ledger = await ledgerState(services, log);
-      const hot = services.hot.health();
-      const isReady = hot.kind !== "away";
-      const reason = hot.kind === "ok" ? undefined : hot.reason;
-      if (reason !== undefined) log.warn({ reason }, "the hot store is not well");
+      const holdStore = services.holdStore.health();
+      const isReady = holdStore.kind !== "away";
+      const reason = holdStore.kind === "ok" ? undefined : holdStore.reason;
+      if (reason !== undefined) log.warn({ reason }, "the hold store is not well");
       const status = isReady ? "ready" : "not ready";
       // JSON leaves out what is undefined.
       const unbilled = services.config.unbilled || undefined;
-      return json(isReady ? 200 : 503, { status, hot: hot.kind, ledger, reason, unbilled });
+      return json(isReady ? 200 : 503, { status, hot: holdStore.kind, ledger, reason, unbilled });
     },
   });
 }

@@ -1,4 +1,4 @@
-import type { HotStore, OutboxEntry } from "../contract/hold-store.ts";
+import type { HoldStore, OutboxEntry } from "../contract/hold-store.ts";
 import { EntryRefused, type Ledger } from "../contract/ledger.ts";
 import { backoffMs } from "../process/backoff.ts";
 import { failpoint } from "../process/failpoint.ts";
@@ -9,7 +9,7 @@ import { WakeableSleep } from "../process/wakeable-sleep.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 
 interface DrainerOptions {
-  readonly hot: HotStore;
+  readonly holdStore: HoldStore;
   readonly ledger: Ledger;
   readonly log: Log;
   /** Calls settled in one transaction, at most. */
@@ -41,7 +41,7 @@ export class Drainer {
     this.log = new ThrottledLog(options.log);
   }
 
-  /** Counts since the start, for metrics. `failing` is true while the ledger or the hot store is away. */
+  /** Counts since the start, for metrics. `failing` is true while the ledger or the hold store is away. */
   get status(): { settledCalls: number; quarantinedCalls: number; failing: boolean } {
     return {
       settledCalls: this.settled,
@@ -61,7 +61,7 @@ export class Drainer {
     this.stopAt = performance.now() + limitMs;
     this.pause.wake();
     await withTimeout(this.running, limitMs);
-    const left = this.options.hot.backlog();
+    const left = this.options.holdStore.backlog();
     if (left > 0) this.options.log.warn({ calls: left }, "stopped before all calls were settled");
   }
 
@@ -82,14 +82,14 @@ export class Drainer {
 
   /** One batch; answers its size, or undefined where it must be tried again. */
   private async step(): Promise<number | undefined> {
-    const { hot, batchEntries } = this.options;
+    const { holdStore, batchEntries } = this.options;
     try {
-      const entries = await hot.read(batchEntries, this.stopping ? 0 : LIFETIMES.readWaitMs);
+      const entries = await holdStore.read(batchEntries, this.stopping ? 0 : LIFETIMES.readWaitMs);
       if (entries.length > 0) {
         failpoint("drain.read");
         await this.settle(entries);
         failpoint("drain.settled");
-        await hot.acknowledge(entries);
+        await holdStore.acknowledge(entries);
         failpoint("drain.acknowledged");
         this.settled += entries.length;
         this.recovered();
@@ -128,7 +128,7 @@ export class Drainer {
   private failed(error: unknown): void {
     this.failures += 1;
     this.log.warn(
-      { err: error, failures: this.failures, waiting: this.options.hot.backlog() },
+      { err: error, failures: this.failures, waiting: this.options.holdStore.backlog() },
       "cannot commit posted calls to the ledger; retrying",
     );
   }

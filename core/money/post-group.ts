@@ -1,4 +1,4 @@
-import type { HotStore, Posted, Posting } from "../contract/hold-store.ts";
+import type { HoldStore, Posted, Posting } from "../contract/hold-store.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 
 interface Waiting {
@@ -9,12 +9,12 @@ interface Waiting {
 
 /** Group commit: the calls that end within one turn of the event loop are posted together, with one write. */
 export class PostGroup {
-  private readonly hot: Pick<HotStore, "postAll">;
+  private readonly holdStore: Pick<HoldStore, "postAll">;
   private waiting: Waiting[] = [];
   private readonly onTurn = () => this.post();
 
-  constructor(hot: Pick<HotStore, "postAll">) {
-    this.hot = hot;
+  constructor(holdStore: Pick<HoldStore, "postAll">) {
+    this.holdStore = holdStore;
   }
 
   /** As the store's `post`, at the end of this turn; rejects where the store would throw. */
@@ -28,7 +28,7 @@ export class PostGroup {
   private post(): void {
     const { waiting } = this;
     this.waiting = [];
-    const answers = this.hot.postAll(waiting.map(({ posting }) => posting));
+    const answers = this.holdStore.postAll(waiting.map(({ posting }) => posting));
     for (const [at, { resolve, reject }] of waiting.entries()) {
       const answer = answers[at];
       if (answer === undefined || answer instanceof Error) reject(answer);

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Balances, HotStore } from "../contract/hold-store.ts";
+import type { Balances, HoldStore } from "../contract/hold-store.ts";
 import type { Ledger, LedgerSum } from "../contract/ledger.ts";
 import type { ReconcileRow } from "../contract/wallets.ts";
 import { LIFETIMES } from "./lifetimes.ts";
@@ -12,13 +12,13 @@ const ATTEMPTS = 20;
  * comparison takes the balance after a wallet's last ledger row for the sum of all its rows.
  */
 export async function* reconcile(
-  hot: HotStore,
+  holdStore: HoldStore,
   ledger: Ledger,
   { isQuick = false } = {},
 ): AsyncGenerator<ReconcileRow> {
   const look = async (sum: LedgerSum) => {
-    const row = compare(sum, await hot.balances(sum.accountId));
-    return row.driftMicroVnd === 0n ? row : lookAgain(row, hot, ledger);
+    const row = compare(sum, await holdStore.balances(sum.accountId));
+    return row.driftMicroVnd === 0n ? row : lookAgain(row, holdStore, ledger);
   };
   let some: LedgerSum[] = [];
   for await (const sum of ledger.sums(isQuick)) {
@@ -32,14 +32,14 @@ export async function* reconcile(
 
 /**
  * The stores cannot be read at one instant, and a call moves from one to the other: it is committed in the
- * ledger a moment before it leaves `pending`. So a reading of the hot store counts only between two equal
+ * ledger a moment before it leaves `pending`. So a reading of the hold store counts only between two equal
  * readings of the ledger, and a drift only where it is there every time: a real one does not go away.
  */
-async function lookAgain(first: ReconcileRow, hot: HotStore, ledger: Ledger) {
+async function lookAgain(first: ReconcileRow, holdStore: HoldStore, ledger: Ledger) {
   let row = first;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const before = await ledger.sum(first.accountId);
-    const balances = await hot.balances(first.accountId);
+    const balances = await holdStore.balances(first.accountId);
     const after = await ledger.sum(first.accountId);
     if (before === undefined || after === undefined) return row;
     row = compare(after, balances);
@@ -52,12 +52,14 @@ async function lookAgain(first: ReconcileRow, hot: HotStore, ledger: Ledger) {
   return row;
 }
 
-/** A wallet that is not open has in the hot store what it would be opened with. */
-function compare(sum: LedgerSum, hot: Balances | undefined): ReconcileRow {
+/** A wallet that is not open has in the hold store what it would be opened with. */
+function compare(sum: LedgerSum, loaded: Balances | undefined): ReconcileRow {
   const { balanceMicroVnd, quarantinedMicroVnd } = sum;
-  const available = hot ? BigInt(hot.availableMicroVnd) : balanceMicroVnd - quarantinedMicroVnd;
-  const held = BigInt(hot?.heldMicroVnd ?? 0);
-  const pending = BigInt(hot?.pendingMicroVnd ?? 0);
+  const available = loaded
+    ? BigInt(loaded.availableMicroVnd)
+    : balanceMicroVnd - quarantinedMicroVnd;
+  const held = BigInt(loaded?.heldMicroVnd ?? 0);
+  const pending = BigInt(loaded?.pendingMicroVnd ?? 0);
   const drift = available + held + pending - sum.entriesMicroVnd;
   return {
     accountId: sum.accountId,

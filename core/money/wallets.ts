@@ -7,7 +7,7 @@ import type {
   ExtendResult,
   HoldRequest,
   HoldResult,
-  HotStore,
+  HoldStore,
   LimitBalances,
   LimitSnapshot,
   Posted,
@@ -26,23 +26,23 @@ import { reconcile } from "./reconcile.ts";
 const OPEN_ATTEMPTS = 3;
 const CATCH_UP_ATTEMPTS = LIFETIMES.catchUpMs / LIFETIMES.catchUpRetryMs;
 
-/** Wallets in both stores: hot for calls, in the ledger for good. */
+/** Wallets in both stores: in the hold store for calls, in the ledger for good. */
 export class StoredWallets implements Wallets {
-  private readonly hot: HotStore;
+  private readonly holdStore: HoldStore;
   private readonly ledger: Ledger;
   private readonly group: PostGroup;
   /** The last movement of each account that has one under way, so that the next waits for it. */
   private readonly movements = new Map<string, Promise<unknown>>();
-  /** Movements that the ledger has, and the hot store could not be told of yet. */
+  /** Movements that the ledger has, and the hold store could not be told of yet. */
   private readonly untold = new Set<string>();
 
-  constructor(stores: { readonly hot: HotStore; readonly ledger: Ledger }) {
-    this.hot = stores.hot;
+  constructor(stores: { readonly holdStore: HoldStore; readonly ledger: Ledger }) {
+    this.holdStore = stores.holdStore;
     this.ledger = stores.ledger;
-    this.group = new PostGroup(stores.hot);
+    this.group = new PostGroup(stores.holdStore);
   }
 
-  /** Brings open wallets up to movements that were committed when a process died before telling the hot store. */
+  /** Brings open wallets up to movements that were committed when a process died before telling the hold store. */
   async start(): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -55,15 +55,15 @@ export class StoredWallets implements Wallets {
     }
   }
 
-  /** As the hot store's; reads the wallet from the ledger first where it is not open. */
+  /** As the hold store's; reads the wallet from the ledger first where it is not open. */
   hold(request: HoldRequest): Awaitable<WalletHold> {
-    const held = this.hot.hold(request);
+    const held = this.holdStore.hold(request);
     if (held instanceof Promise) return held.then((result) => this.loaded(request, result));
     return this.loaded(request, held);
   }
 
   extend(request: ExtendRequest): Awaitable<ExtendResult> {
-    return this.hot.extend(request);
+    return this.holdStore.extend(request);
   }
 
   post(posting: Posting): Awaitable<Posted> {
@@ -71,7 +71,7 @@ export class StoredWallets implements Wallets {
   }
 
   void(callId: string, accountId: string): Awaitable<void> {
-    return this.hot.void(callId, accountId);
+    return this.holdStore.void(callId, accountId);
   }
 
   /**
@@ -88,25 +88,25 @@ export class StoredWallets implements Wallets {
   async setLimit(accountId: string, limit: LimitSnapshot): Promise<boolean> {
     for (;;) {
       // A wallet that is being opened may have been read before this change: it must be open, then it gets the change.
-      if (await this.hot.setLimit(accountId, limit)) return true;
+      if (await this.holdStore.setLimit(accountId, limit)) return true;
       if (!(await this.open(accountId))) return false;
     }
   }
 
   dropLimit(accountId: string, name: string): Awaitable<boolean> {
-    return this.hot.dropLimit(accountId, name);
+    return this.holdStore.dropLimit(accountId, name);
   }
 
   limit(accountId: string, name: string): Awaitable<LimitBalances | undefined> {
-    return this.hot.limit(accountId, name);
+    return this.holdStore.limit(accountId, name);
   }
 
-  /** The parts of a wallet: hot where it is open, else as the ledger has it; undefined without account. */
+  /** The parts of a wallet: of the hold store where it is open, else as the ledger has it; undefined without account. */
   async balances(accountId: string): Promise<WalletBalances | undefined> {
-    const hot = await this.hot.balances(accountId);
-    if (hot !== undefined) {
-      const balance = hot.availableMicroVnd + hot.heldMicroVnd + hot.pendingMicroVnd;
-      return { ...hot, balanceMicroVnd: balance };
+    const loaded = await this.holdStore.balances(accountId);
+    if (loaded !== undefined) {
+      const balance = loaded.availableMicroVnd + loaded.heldMicroVnd + loaded.pendingMicroVnd;
+      return { ...loaded, balanceMicroVnd: balance };
     }
     const wallet = await this.ledger.wallet(accountId);
     if (wallet === undefined) return undefined;
@@ -120,28 +120,28 @@ export class StoredWallets implements Wallets {
   }
 
   call(callId: string): Promise<FoundCall | undefined> {
-    return findCall(this.hot, this.ledger, callId);
+    return findCall(this.holdStore, this.ledger, callId);
   }
 
   /** Every wallet, its parts and its drift: the difference that should be 0, even under load. */
   reconcile(options: { readonly isQuick?: boolean } = {}): AsyncIterable<ReconcileRow> {
-    return reconcile(this.hot, this.ledger, options);
+    return reconcile(this.holdStore, this.ledger, options);
   }
 
   private async catchUp(): Promise<void> {
-    for await (const page of this.hot.openWallets()) {
+    for await (const page of this.holdStore.openWallets()) {
       await Promise.all(
         page.map(async (accountId) => {
           const wallet = await this.ledger.wallet(accountId);
           if (wallet === undefined) return;
-          await this.tellHot(wallet, null);
-          for (const limit of wallet.limits ?? []) await this.hot.setLimit(accountId, limit);
+          await this.tellHoldStore(wallet, null);
+          for (const limit of wallet.limits ?? []) await this.holdStore.setLimit(accountId, limit);
         }),
       );
     }
   }
 
-  /** Goes on with the answer to a hold: most have one; the others first load what the hot store does not know. */
+  /** Goes on with the answer to a hold: most have one; the others first load what the hold store does not know. */
   private loaded(request: HoldRequest, result: HoldResult): Awaitable<WalletHold> {
     return result.kind === "unknown" || result.kind === "no_limit"
       ? this.loadFor(request, result)
@@ -157,7 +157,7 @@ export class StoredWallets implements Wallets {
         const loaded = await withTimeout(this.load(request.accountId, unknown), leftMs);
         if (loaded === TIMED_OUT) break;
         if (loaded !== "loaded") return loaded;
-        const result = await this.hot.hold(request);
+        const result = await this.holdStore.hold(request);
         if (result.kind !== "unknown" && result.kind !== "no_limit") return result;
         unknown = result;
       }
@@ -171,25 +171,25 @@ export class StoredWallets implements Wallets {
     if (unknown.kind === "unknown") {
       return (await this.open(accountId)) ? "loaded" : { kind: "no_account" };
     }
-    // The process that stored this limit died before it set it here, or did not reach the hot store.
+    // The process that stored this limit died before it set it here, or did not reach the hold store.
     const wallet = await this.ledger.wallet(accountId);
     const limit = wallet?.limits?.find(({ name }) => name === unknown.limit);
     if (limit === undefined) {
       return { kind: "unavailable", reason: `the ledger knows no limit ${unknown.limit}` };
     }
-    await this.hot.setLimit(accountId, limit);
+    await this.holdStore.setLimit(accountId, limit);
     return "loaded";
   }
 
   private open(accountId: string): Promise<boolean> {
-    return this.hot.open(accountId, () => this.ledger.wallet(accountId));
+    return this.holdStore.open(accountId, () => this.ledger.wallet(accountId));
   }
 
   private async add(movement: Credit): Promise<CreditResult> {
     const result = await this.ledger.credit(movement);
     if (result.kind === "credited") {
       failpoint("credit.committed");
-      await this.tellHot(result.wallet, null);
+      await this.tellHoldStore(result.wallet, null);
       failpoint("credit.told");
     }
     return result;
@@ -230,23 +230,26 @@ export class StoredWallets implements Wallets {
   ): Promise<CreditResult> {
     if (result.kind === "credited") {
       failpoint("take.committed");
-      await this.tellHot(result.wallet, callId);
+      await this.tellHoldStore(result.wallet, callId);
       failpoint("take.told");
-    } else await this.hot.void(callId, accountId);
+    } else await this.holdStore.void(callId, accountId);
     return result;
   }
 
-  private async tellHot(wallet: WalletSnapshot, releasedCallId: string | null): Promise<void> {
+  private async tellHoldStore(
+    wallet: WalletSnapshot,
+    releasedCallId: string | null,
+  ): Promise<void> {
     const { accountId, creditVersion, creditedMicroVnd } = wallet;
     try {
-      await this.hot.credit({ accountId, creditVersion, creditedMicroVnd, releasedCallId });
+      await this.holdStore.credit({ accountId, creditVersion, creditedMicroVnd, releasedCallId });
     } catch (error) {
       void this.tellLater(accountId, releasedCallId);
       throw error;
     }
   }
 
-  /** Whoever has paid while the hot store was away can spend it when it is back, though nobody asks again. */
+  /** Whoever has paid while the hold store was away can spend it when it is back, though nobody asks again. */
   private async tellLater(accountId: string, releasedCallId: string | null): Promise<void> {
     const what = `${accountId} ${releasedCallId}`;
     if (this.untold.has(what)) return;
@@ -263,14 +266,14 @@ export class StoredWallets implements Wallets {
       const wallet = await this.ledger.wallet(accountId);
       if (wallet === undefined) return true;
       const { creditVersion, creditedMicroVnd } = wallet;
-      await this.hot.credit({ accountId, creditVersion, creditedMicroVnd, releasedCallId });
+      await this.holdStore.credit({ accountId, creditVersion, creditedMicroVnd, releasedCallId });
       return true;
     } catch {
       return false;
     }
   }
 
-  /** Movements of one account in turn, so that the hot store hears of them in the order of their commits. */
+  /** Movements of one account in turn, so that the hold store hears of them in the order of their commits. */
   private async oneAtATime<T>(accountId: string, work: () => Promise<T>): Promise<T> {
     const before = this.movements.get(accountId) ?? Promise.resolve();
     const mine = before.then(work, work);

@@ -33,7 +33,7 @@ export const FAILPOINTS = [
   "spool.kept",
   "spool.replaying",
   "spool.offered",
-  // A wallet is read from the ledger into the hot store.
+  // A wallet is read from the ledger into the hold store.
   "wallet.read",
   "wallet.installed",
   // A bucket of Redis goes on in a new epoch.

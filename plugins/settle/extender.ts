@@ -91,7 +91,7 @@ export class Extender implements Sink {
     this.pending = true;
     result.then(
       (late) => this.decideLate(late),
-      // The hot store is away: the stream goes on, and its post will find its way when it is over.
+      // The hold store is away: the stream goes on, and its post will find its way when it is over.
       () =>
         this.decideLate({
           kind: "held",

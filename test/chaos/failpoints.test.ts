@@ -245,7 +245,7 @@ async function inLanes<T>(list: readonly T[], work: (item: T) => Promise<void>):
 const DRIVEN = FAILPOINTS.filter((point) => point in DRIVES);
 
 describe("a gateway that dies between two steps of money", { concurrency: 2 }, () => {
-  it("has lost nothing when it starts again: embedded hot store", async () => {
+  it("has lost nothing when it starts again: embedded hold store", async () => {
     const own = inLanes(DRIVEN.filter(isReachedAtStart), async (point) => {
       const { armed, claim } = await crash(point, options("embedded"));
       await armed.startUnarmed();

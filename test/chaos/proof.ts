@@ -1,7 +1,7 @@
 import type postgres from "postgres";
 import type { ClientCall } from "./call.ts";
-import type { HotState } from "./hot-state.ts";
 import type { Movement } from "./movements.ts";
+import type { RedisState } from "./redis-state.ts";
 
 /** A stream's client may have been sent this much that it had not read when it went away. */
 const UNREAD_TOKENS = 128;
@@ -15,7 +15,7 @@ export interface Evidence {
   /** Wallets that were never near empty: whatever they owe, they can pay. */
   readonly rich: ReadonlySet<string>;
   readonly startMicroVnd: ReadonlyMap<string, bigint>;
-  readonly hot: HotState;
+  readonly redisState: RedisState;
   readonly belowZero: ReadonlySet<string>;
 }
 
@@ -74,7 +74,7 @@ export async function prove(
   checkCalls(evidence, usage, report);
   checkLedger(evidence, usage, ledger, wallets, report);
   checkMovements(evidence, ledger, report);
-  checkHot(evidence, wallets, report);
+  checkHoldStore(evidence, wallets, report);
   if (aside?.calls !== 0n) report("nothing is in quarantine", `${aside?.calls} calls are`);
 
   const charges = usage.filter((row) => row.charged > 0n);
@@ -237,16 +237,17 @@ function checkMovements(
   }
 }
 
-function checkHot(
-  { hot, belowZero }: Evidence,
+function checkHoldStore(
+  { redisState, belowZero }: Evidence,
   wallets: readonly { account_id: string; balance: bigint }[],
   report: Report,
 ): void {
   for (const part of belowZero) report("no wallet is below zero in redis", part);
-  for (const hold of hot.holds) report("no hold is left", hold);
-  if (hot.outboxEntries > 0) report("the outbox is empty", `${hot.outboxEntries} entries wait`);
+  for (const hold of redisState.holds) report("no hold is left", hold);
+  if (redisState.outboxEntries > 0)
+    report("the outbox is empty", `${redisState.outboxEntries} entries wait`);
   for (const { account_id, balance } of wallets) {
-    const wallet = hot.wallets.get(account_id);
+    const wallet = redisState.wallets.get(account_id);
     if (!wallet) continue;
     const { available, held, pending } = wallet;
     if (available + held + pending !== balance) {

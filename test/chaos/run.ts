@@ -10,10 +10,10 @@ import { Random } from "../support/random.ts";
 import type { ClientCall } from "./call.ts";
 import { Confirmed } from "./confirmed.ts";
 import { type Deed, Director } from "./director.ts";
-import { BelowZeroWatch, type HotState, readHotState } from "./hot-state.ts";
 import { Load } from "./load.ts";
 import { Movements } from "./movements.ts";
 import { prove, type Totals, type Violation } from "./proof.ts";
+import { BelowZeroWatch, type RedisState, readRedisState } from "./redis-state.ts";
 import { buildStage, type Stage } from "./stage.ts";
 
 export interface ChaosOptions {
@@ -135,7 +135,7 @@ async function perform(
   onDeed("the load is over");
   say("everything runs again and the load is over: waiting until all is settled");
   const settledMs = performance.now();
-  const hot = await settled(stage, sql, options.settleSeconds);
+  const redisState = await settled(stage, sql, options.settleSeconds);
   const settledAfterMs = performance.now() - settledMs;
   const startMicroVnd = new Map([
     ...ids(rich).map((id) => [id, microVnd(RICH_VND)] as const),
@@ -146,7 +146,7 @@ async function perform(
     movements: movements.all,
     rich: new Set(ids(rich)),
     startMicroVnd,
-    hot,
+    redisState,
     belowZero: watch.found,
   };
   const { violations, totals } = await prove(sql, evidence);
@@ -190,14 +190,18 @@ async function customers(stage: Stage, count: number, creditVnd: number): Promis
 }
 
 /** Waits until no money is held and every outbox is empty, or gives up: the proof tells what is left. */
-async function settled(stage: Stage, sql: postgres.Sql, limitS: number): Promise<HotState> {
+async function settled(stage: Stage, sql: postgres.Sql, limitS: number): Promise<RedisState> {
   const deadline = performance.now() + limitS * 1_000;
   for (;;) {
-    const hot = await readHotState(stage.redis);
-    if (hot.holds.length === 0 && hot.outboxEntries === 0 && (await backlog(stage)) === 0) {
-      return readHotState(stage.redis);
+    const redisState = await readRedisState(stage.redis);
+    if (
+      redisState.holds.length === 0 &&
+      redisState.outboxEntries === 0 &&
+      (await backlog(stage)) === 0
+    ) {
+      return readRedisState(stage.redis);
     }
-    if (performance.now() > deadline) return hot;
+    if (performance.now() > deadline) return redisState;
     await delay(100);
     await sql`select 1`;
   }

@@ -101,8 +101,11 @@ async function serve<Visitor>(
   }
 }
 
-async function storeAway({ hot, ledger }: Services): Promise<"hot store" | "ledger" | undefined> {
-  if (hot.health().kind !== "ok") return "hot store";
+async function storeAway({
+  holdStore,
+  ledger,
+}: Services): Promise<"hold store" | "ledger" | undefined> {
+  if (holdStore.health().kind !== "ok") return "hold store";
   try {
     await ledger.ping(PING_TIMEOUT_MS);
     return undefined;

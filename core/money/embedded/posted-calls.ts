@@ -61,7 +61,7 @@ export class PostedCalls {
 
   /** Writes entries into the journal, with one write, and returns the position of the first. Throws if it keeps none. */
   append(texts: readonly string[]): number {
-    if (this.journal === undefined) throw new Error("the hot store is not started");
+    if (this.journal === undefined) throw new Error("the hold store is not started");
     return this.journal.appendAll(texts);
   }
 

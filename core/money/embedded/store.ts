@@ -5,8 +5,8 @@ import type {
   ExtendResult,
   HoldRequest,
   HoldResult,
-  HotHealth,
-  HotStore,
+  HoldStore,
+  HoldStoreHealth,
   LimitBalances,
   LimitSnapshot,
   OutboxEntry,
@@ -19,7 +19,7 @@ import { EmbeddedCalls } from "./calls.ts";
 import { PostedCalls } from "./posted-calls.ts";
 import { EmbeddedWallets } from "./wallets.ts";
 
-interface EmbeddedHotOptions {
+interface EmbeddedHoldStoreOptions {
   readonly journal: JournalOptions;
   /** Holds are refused while more posted calls than this wait for the ledger (about 1.3 KB of memory each). */
   readonly outboxEntriesMax: number;
@@ -28,17 +28,17 @@ interface EmbeddedHotOptions {
 const REVOKED: HoldResult = { kind: "revoked" };
 
 /**
- * The hot store of a single process: wallets and holds in memory, posted calls in a journal. A kill -9
+ * The hold store of a single process: wallets and holds in memory, posted calls in a journal. A kill -9
  * loses the holds, which is what it should do, and no posted call. Every answer is synchronous but
  * `open` and `read`.
  */
-export class EmbeddedHotStore implements HotStore {
+export class EmbeddedHoldStore implements HoldStore {
   private readonly wallets: EmbeddedWallets;
   private readonly calls: EmbeddedCalls;
   private readonly posted: PostedCalls;
   private readonly revoked = new Set<string>();
 
-  constructor({ journal, outboxEntriesMax }: EmbeddedHotOptions) {
+  constructor({ journal, outboxEntriesMax }: EmbeddedHoldStoreOptions) {
     const posted = new PostedCalls(journal, outboxEntriesMax);
     this.posted = posted;
     this.wallets = new EmbeddedWallets((accountId) => posted.replayed(accountId));
@@ -134,7 +134,7 @@ export class EmbeddedHotStore implements HotStore {
     return this.posted.uncommitted(callId);
   }
 
-  health(): HotHealth {
+  health(): HoldStoreHealth {
     const reason = this.calls.refusal();
     return reason === undefined ? { kind: "ok" } : { kind: "away", reason };
   }

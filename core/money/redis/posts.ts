@@ -146,7 +146,7 @@ export class Posts {
 
   /** Redis may have the post or not: it is on the disk before the caller hears that it is safe. */
   private keep(bucket: Bucket, posting: Posting, sent: Sent): Posted {
-    if (this.spool === undefined) throw new Error("the hot store is not started");
+    if (this.spool === undefined) throw new Error("the hold store is not started");
     const { done } = this.spool.add(posting);
     failpoint("spool.kept");
     this.resender.add(bucket, { posting, sent, done });

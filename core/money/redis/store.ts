@@ -7,8 +7,8 @@ import type {
   ExtendResult,
   HoldRequest,
   HoldResult,
-  HotHealth,
-  HotStore,
+  HoldStore,
+  HoldStoreHealth,
   LimitBalances,
   LimitSnapshot,
   OutboxEntry,
@@ -36,7 +36,7 @@ import { Revocations } from "./revocations.ts";
 import type { SpoolOptions } from "./spool.ts";
 import { RedisWallets } from "./wallets.ts";
 
-export interface RedisHotOptions {
+export interface RedisHoldStoreOptions {
   /** Connected and disconnected by the store. */
   readonly client: RedisClient;
   /** What all keys begin with. */
@@ -55,10 +55,10 @@ export interface RedisHotOptions {
 const AUDIT_EVERY_ROUNDS = LIFETIMES.auditMs / LIFETIMES.heartbeatMs;
 
 /**
- * The hot store of many processes: wallets, holds and the outbox in Redis, or in a cluster of them. Every
+ * The hold store of many processes: wallets, holds and the outbox in Redis, or in a cluster of them. Every
  * operation on money is one script on one slot. See `membership.ts` for what happens when Redis or a process fails.
  */
-export class RedisHotStore implements HotStore {
+export class RedisHoldStore implements HoldStore {
   private readonly client: RedisClient;
   private readonly outboxEntriesMax: number;
   private readonly buckets: readonly Bucket[];
@@ -73,7 +73,7 @@ export class RedisHotStore implements HotStore {
   private readonly posts: Posts;
   private stopped = false;
 
-  constructor(options: RedisHotOptions) {
+  constructor(options: RedisHoldStoreOptions) {
     const { client, prefix, log, ledger, spool, times = LIFETIMES } = options;
     this.client = client;
     this.outboxEntriesMax = options.outboxEntriesMax;
@@ -208,7 +208,7 @@ export class RedisHotStore implements HotStore {
     return this.commits.find(callId);
   }
 
-  health(): HotHealth {
+  health(): HoldStoreHealth {
     const reason = this.refusal(0);
     if (reason !== undefined) return { kind: "away", reason };
     const out = this.buckets.filter(({ isReady }) => !isReady);

@@ -29,7 +29,7 @@ export class RedisWallets {
     this.buckets = buckets;
   }
 
-  /** As the hot store's; calls that need one wallet at once share its opening. */
+  /** As the hold store's; calls that need one wallet at once share its opening. */
   open(accountId: string, read: () => Promise<WalletSnapshot | undefined>): Promise<boolean> {
     const running = this.opening.get(accountId);
     if (running !== undefined) return running;
@@ -52,7 +52,7 @@ export class RedisWallets {
     if (kind === "range") throw new RangeError(`account ${accountId} would hold too much money`);
   }
 
-  /** As the hot store's. */
+  /** As the hold store's. */
   async setLimit(accountId: string, limit: LimitSnapshot): Promise<boolean> {
     requireLimit(limit);
     const bucket = this.buckets.of(accountId);

@@ -33,15 +33,15 @@ export function changeTests(get: () => AccountsUnderTest): void {
   });
 
   test("a suspended account has no good key, and no hold, until it is active again", async () => {
-    const { accounts, hot } = get();
+    const { accounts, holdStore } = get();
     const { accountId, id, find } = await cachedKey();
     const request = { accountId, keyId: id, amountMicroVnd: 1, floorMicroVnd: 1 };
     assert.equal(await accounts.setStatus(accountId, "suspended"), true);
     assert.equal((await find())?.accountStatus, "suspended");
-    assert.equal(hot.hold({ callId: "one", ...request }).kind, "revoked");
+    assert.equal(holdStore.hold({ callId: "one", ...request }).kind, "revoked");
     assert.equal(await accounts.setStatus(accountId, "active"), true);
     assert.equal((await find())?.accountStatus, "active");
-    assert.notEqual(hot.hold({ callId: "two", ...request }).kind, "revoked");
+    assert.notEqual(holdStore.hold({ callId: "two", ...request }).kind, "revoked");
   });
 
   test("other processes find the accounts that changed, or a key of which did", async () => {

@@ -2,7 +2,7 @@ import { describe } from "node:test";
 import { openAccounts } from "../../../core/accounts/index.ts";
 import { type KeyRows, keyRowsOf } from "../../../core/accounts/key-rows.ts";
 import type { Accounts, Keys } from "../../../core/contract/accounts.ts";
-import { EmbeddedHotStore } from "../../../core/money/embedded/store.ts";
+import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
 import { systemClock } from "../../../core/process/clock.ts";
 import { recordedLog } from "../../support/log.ts";
 import type { LedgerUnderTest } from "../money/ledger/conformance.ts";
@@ -16,7 +16,7 @@ export interface AccountsUnderTest extends LedgerUnderTest {
   readonly accounts: Accounts;
   readonly keys: Keys;
   readonly rows: KeyRows;
-  readonly hot: EmbeddedHotStore;
+  readonly holdStore: EmbeddedHoldStore;
 }
 
 /** What accounts do, whichever Postgres is behind them. `get` returns the same ledger for all tests. */
@@ -37,7 +37,7 @@ function opening(subject: LedgerUnderTest): AccountsUnderTest {
   const { log } = recordedLog();
   const { database } = subject.ledger;
   const journal = { folder: "never-opened", bytesMax: 1, sync: false, log };
-  const hot = new EmbeddedHotStore({ journal, outboxEntriesMax: 1 });
-  const { accounts, keys } = openAccounts(database, hot, systemClock, log, NO_PLUGINS);
-  return { ...subject, accounts, keys, rows: keyRowsOf(database), hot };
+  const holdStore = new EmbeddedHoldStore({ journal, outboxEntriesMax: 1 });
+  const { accounts, keys } = openAccounts(database, holdStore, systemClock, log, NO_PLUGINS);
+  return { ...subject, accounts, keys, rows: keyRowsOf(database), holdStore };
 }

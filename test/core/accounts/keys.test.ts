@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import type { KeyRows } from "../../../core/accounts/key-rows.ts";
 import { CachedKeys } from "../../../core/accounts/keys.ts";
 import { KEY_PREFIX, type KeyRecord, type NewKey } from "../../../core/contract/accounts.ts";
-import { EmbeddedHotStore } from "../../../core/money/embedded/store.ts";
+import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
 import { recordedLog } from "../../support/log.ts";
 import { NO_PLUGINS } from "./no-plugins.ts";
 
@@ -66,11 +66,17 @@ function setUp() {
   const clock = { ms: 1_000_000, now: () => clock.ms, monotonic: () => clock.ms };
   const rows = new MemoryKeyRows();
   const { log, lines } = recordedLog();
-  const hot = new EmbeddedHotStore({
+  const holdStore = new EmbeddedHoldStore({
     journal: { folder: join(tmpdir(), "never-opened"), bytesMax: 1, sync: false, log },
     outboxEntriesMax: 1,
   });
-  return { clock, rows, hot, lines, keys: new CachedKeys(rows, hot, clock, log, NO_PLUGINS) };
+  return {
+    clock,
+    rows,
+    holdStore,
+    lines,
+    keys: new CachedKeys(rows, holdStore, clock, log, NO_PLUGINS),
+  };
 }
 
 describe("keys", () => {
@@ -150,7 +156,7 @@ describe("keys", () => {
   });
 
   it("that are revoked are refused from that moment", async () => {
-    const { keys, rows, hot } = setUp();
+    const { keys, rows, holdStore } = setUp();
     const { id } = rows.add("secret");
     await keys.find("secret");
     assert.equal(await keys.revoke(id), true);
@@ -164,7 +170,7 @@ describe("keys", () => {
       floorMicroVnd: 1,
     };
     assert.equal(
-      hot.hold(hold).kind,
+      holdStore.hold(hold).kind,
       "revoked",
       "calls that were let in before hold nothing any more",
     );

@@ -6,8 +6,8 @@ import { Drainer } from "../../../core/money/committer.ts";
 import { posting } from "../../support/posting.ts";
 import { holdRequest, movement, type Stores, withStores } from "./wallet-fixtures.ts";
 
-function drainerOn({ hot, ledger, logged }: Stores, batchEntries = 10): Drainer {
-  return new Drainer({ hot, ledger, log: logged.log, batchEntries, lingerMs: 1 });
+function drainerOn({ holdStore, ledger, logged }: Stores, batchEntries = 10): Drainer {
+  return new Drainer({ holdStore, ledger, log: logged.log, batchEntries, lingerMs: 1 });
 }
 
 async function postCalls({ wallets }: Stores, callIds: readonly string[]): Promise<void> {
@@ -23,21 +23,21 @@ function names(count: number): string[] {
 
 test("posted calls reach the ledger, and stopping waits for the last", () =>
   withStores(async (stores) => {
-    const { wallets, ledger, hot } = stores;
+    const { wallets, ledger, holdStore } = stores;
     await wallets.credit(movement(10_000n));
     const drainer = drainerOn(stores);
     drainer.start();
     await postCalls(stores, names(95));
     await drainer.stop(5_000);
     assert.equal(ledger.charges.size, 95);
-    assert.equal(hot.backlog(), 0);
+    assert.equal(holdStore.backlog(), 0);
     assert.deepEqual(drainer.status, { settledCalls: 95, quarantinedCalls: 0, failing: false });
-    assert.equal(hot.balances("A")?.pendingMicroVnd, 0);
+    assert.equal(holdStore.balances("A")?.pendingMicroVnd, 0);
   }));
 
 test("while the ledger is away calls go on and wait, and the log stays short", () =>
   withStores(async (stores) => {
-    const { wallets, ledger, hot, logged } = stores;
+    const { wallets, ledger, holdStore, logged } = stores;
     await wallets.credit(movement(10_000n));
     await wallets.hold(holdRequest("open", 1));
     const tried = new EventEmitter();
@@ -52,7 +52,7 @@ test("while the ledger is away calls go on and wait, and the log stays short", (
     await postCalls(stores, names(30));
     for (let n = 0; n < 3; n += 1) await once(tried, "settle");
     assert.equal(drainer.status.failing, true);
-    assert.equal(hot.backlog(), 30);
+    assert.equal(holdStore.backlog(), 30);
     assert.ok(logged.lines.length <= 3);
     away = false;
     await drainer.stop(5_000);
@@ -62,7 +62,7 @@ test("while the ledger is away calls go on and wait, and the log stays short", (
 
 test("a commit whose answer was lost is settled again and charged once", () =>
   withStores(async (stores) => {
-    const { wallets, ledger, hot } = stores;
+    const { wallets, ledger, holdStore } = stores;
     await wallets.credit(movement(1_000n));
     let lost = 3;
     ledger.after = async (what) => {
@@ -76,15 +76,15 @@ test("a commit whose answer was lost is settled again and charged once", () =>
     await drainer.stop(5_000);
     assert.equal(ledger.calls.settle, 4);
     assert.equal((await ledger.wallet("A"))?.balanceMicroVnd, 985n);
-    assert.equal(hot.backlog(), 0);
+    assert.equal(holdStore.backlog(), 0);
   }));
 
 test("a call that the ledger refuses is put aside loudly, and the others go through", () =>
   withStores(async (stores) => {
-    const { wallets, ledger, hot, logged } = stores;
+    const { wallets, ledger, holdStore, logged } = stores;
     await wallets.credit(movement(1_000n));
     await postCalls(stores, names(4));
-    hot.post(posting({ callId: "stray", accountId: "nobody" }));
+    holdStore.post(posting({ callId: "stray", accountId: "nobody" }));
     await postCalls(stores, ["after"]);
     const drainer = drainerOn(stores);
     drainer.start();
@@ -118,14 +118,14 @@ test("a quarantined charge stays visible as drift", () =>
 
 test("stopping gives up at its limit, and the calls stay in the outbox", () =>
   withStores(async (stores) => {
-    const { wallets, ledger, hot, logged } = stores;
+    const { wallets, ledger, holdStore, logged } = stores;
     await wallets.credit(movement(1_000n));
     await postCalls(stores, names(3));
     ledger.before = () => new Promise(() => {});
     const drainer = drainerOn(stores);
     drainer.start();
     await drainer.stop(100);
-    assert.equal(hot.backlog(), 3);
+    assert.equal(holdStore.backlog(), 3);
     assert.match(JSON.stringify(logged.lines), /stopped before all calls were settled/);
   }));
 

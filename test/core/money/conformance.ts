@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { HotStore } from "../../../core/contract/hold-store.ts";
+import type { HoldStore } from "../../../core/contract/hold-store.ts";
 import { histories } from "./histories.ts";
 import { LIMIT_TABLES } from "./limit-tables.ts";
 import { Table } from "./table.ts";
 
-/** A hot store under test: started, empty, with a way to die and come back. */
-export interface HotStoreUnderTest {
-  readonly store: HotStore;
+/** A hold store under test: started, empty, with a way to die and come back. */
+export interface HoldStoreUnderTest {
+  readonly store: HoldStore;
   /** What a new process finds after this one was killed with -9 at this instant. */
-  crash(): Promise<HotStoreUnderTest>;
+  crash(): Promise<HoldStoreUnderTest>;
   /** Stops the store and removes what it has left. */
   dispose(): Promise<void>;
 }
 
 /**
- * What every hot store does with money, as tables: a step on the left, what it must answer on the right.
+ * What every hold store does with money, as tables: a step on the left, what it must answer on the right.
  * Amounts are µđ. `ledger` lines play the drainer and the ledger behind the store.
  */
 const TABLES: Record<string, string> = {
@@ -231,13 +231,13 @@ const TABLES: Record<string, string> = {
 const WALLETS_ARE_LOST =
   "a wallet is not read while posts of it are on their way, so that it is never off by them";
 
-/** Runs every table and the property against a kind of hot store. */
-export function hotStoreConformance(
+/** Runs every table and the property against a kind of hold store. */
+export function holdStoreConformance(
   name: string,
-  create: () => Promise<HotStoreUnderTest>,
+  create: () => Promise<HoldStoreUnderTest>,
   { walletsOutliveCrashes = false } = {},
 ): void {
-  describe(`hot store: ${name}`, () => {
+  describe(`hold store: ${name}`, () => {
     for (const [title, text] of Object.entries({ ...TABLES, ...LIMIT_TABLES })) {
       if (walletsOutliveCrashes && title === WALLETS_ARE_LOST) continue;
       test(title, async () => {

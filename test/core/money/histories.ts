@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
 import { posting } from "../../support/posting.ts";
-import type { HotStoreUnderTest } from "./conformance.ts";
+import type { HoldStoreUnderTest } from "./conformance.ts";
 
 const RUNS = 60;
 const ACCOUNTS = ["A", "B"];
@@ -35,7 +35,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /** Random histories: whatever happens in whatever order, both stores agree to the µđ. */
-export function histories(create: () => Promise<HotStoreUnderTest>): void {
+export function histories(create: () => Promise<HoldStoreUnderTest>): void {
   test("random histories agree to the µđ", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
@@ -53,14 +53,14 @@ export function histories(create: () => Promise<HotStoreUnderTest>): void {
 }
 
 class History {
-  subject: HotStoreUnderTest;
+  subject: HoldStoreUnderTest;
   private readonly ledger = new MemoryLedger();
   private readonly charged = new Map<string, number>();
   private readonly credited = new Map<string, bigint>();
   private generation = 0;
   private references = 0;
 
-  constructor(subject: HotStoreUnderTest) {
+  constructor(subject: HoldStoreUnderTest) {
     this.subject = subject;
     for (const accountId of ACCOUNTS) {
       this.ledger.addAccount(accountId);
@@ -116,21 +116,25 @@ class History {
       }
       const wallet = await this.ledger.wallet(accountId);
       assert.equal(wallet?.balanceMicroVnd, balance);
-      const hot = await this.subject.store.balances(accountId);
-      if (hot === undefined) continue;
-      assert.equal(hot.pendingMicroVnd, 0);
-      assert.equal(BigInt(hot.availableMicroVnd + hot.heldMicroVnd), balance);
+      const balances = await this.subject.store.balances(accountId);
+      if (balances === undefined) continue;
+      assert.equal(balances.pendingMicroVnd, 0);
+      assert.equal(BigInt(balances.availableMicroVnd + balances.heldMicroVnd), balance);
     }
   }
 
-  /** At every instant: nothing below zero, and the hot store has what the ledger has or will have. */
+  /** At every instant: nothing below zero, and the hold store has what the ledger has or will have. */
   private async check(): Promise<void> {
     const unsettled = await this.subject.store.read(1_000, 0);
     for (const accountId of ACCOUNTS) {
-      const hot = await this.subject.store.balances(accountId);
-      if (hot === undefined) continue;
-      assert.ok(hot.availableMicroVnd >= 0 && hot.heldMicroVnd >= 0 && hot.pendingMicroVnd >= 0);
-      let total = hot.availableMicroVnd + hot.heldMicroVnd + hot.pendingMicroVnd;
+      const balances = await this.subject.store.balances(accountId);
+      if (balances === undefined) continue;
+      assert.ok(
+        balances.availableMicroVnd >= 0 &&
+          balances.heldMicroVnd >= 0 &&
+          balances.pendingMicroVnd >= 0,
+      );
+      let total = balances.availableMicroVnd + balances.heldMicroVnd + balances.pendingMicroVnd;
       // What is committed and not acknowledged has left the ledger already.
       for (const entry of unsettled) {
         const committed = this.ledger.charges.get(entry.posting.callId);

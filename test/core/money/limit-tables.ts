@@ -1,5 +1,5 @@
 /**
- * What every hot store does with limits beside the wallet, as tables like those of `conformance.ts`. `limit` sets one in
+ * What every hold store does with limits beside the wallet, as tables like those of `conformance.ts`. `limit` sets one in
  * the ledger and in the store, `left` shows what is left of it, `within` names those that a call counts against.
  */
 export const LIMIT_TABLES: Record<string, string> = {

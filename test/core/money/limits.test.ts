@@ -28,11 +28,11 @@ test("a limit that was stored, and never set in the hold store, is read by the h
   }));
 
 test("a limit that nothing has stored refuses the hold", () =>
-  withStores(async ({ wallets, hot }) => {
+  withStores(async ({ wallets, holdStore }) => {
     await wallets.credit(movement(1_000n));
     const refused = await wallets.hold(within("c1", 1));
     assert.ok(refused.kind === "unavailable" && /no limit key:K/.test(refused.reason));
-    assert.equal(hot.balances("A")?.heldMicroVnd, 0);
+    assert.equal(holdStore.balances("A")?.heldMicroVnd, 0);
   }));
 
 test("a limit that is set while its wallet is being read is not lost", () =>

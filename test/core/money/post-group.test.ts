@@ -1,24 +1,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { HotStore, Posted, Posting } from "../../../core/contract/hold-store.ts";
+import type { HoldStore, Posted, Posting } from "../../../core/contract/hold-store.ts";
 import { PostGroup } from "../../../core/money/post-group.ts";
 import { posting } from "../../support/posting.ts";
 
 const POSTED: Posted = { chargedMicroVnd: 1, writtenOffMicroVnd: 0, duplicate: false };
 
 /** A store that remembers what came together; a call that costs nothing cannot be posted. */
-function recordingStore(): { hot: Pick<HotStore, "postAll">; groups: string[][] } {
+function recordingStore(): { holdStore: Pick<HoldStore, "postAll">; groups: string[][] } {
   const groups: string[][] = [];
   const postAll = (postings: readonly Posting[]) => {
     groups.push(postings.map((each) => each.callId));
     return postings.map((each) => (each.costMicroVnd > 0 ? POSTED : new Error(each.callId)));
   };
-  return { hot: { postAll }, groups };
+  return { holdStore: { postAll }, groups };
 }
 
 test("the posts of one turn go to the store together, and each gets its own answer", async () => {
-  const { hot, groups } = recordingStore();
-  const group = new PostGroup(hot);
+  const { holdStore, groups } = recordingStore();
+  const group = new PostGroup(holdStore);
   const add = (callId: string, costMicroVnd: number) =>
     group.add(posting({ callId, accountId: "A", costMicroVnd }));
   const first = [add("a", 1), add("b", 0), add("c", 1)];

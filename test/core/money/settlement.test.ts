@@ -9,7 +9,7 @@ import { connect } from "../../../core/database/client.ts";
 import { EmbeddedDatabase } from "../../../core/database/embedded.ts";
 import { remoteServer } from "../../../core/database/server.ts";
 import { Drainer } from "../../../core/money/committer.ts";
-import { EmbeddedHotStore } from "../../../core/money/embedded/store.ts";
+import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
 import { PostgresLedger } from "../../../core/money/ledger/postgres.ts";
 import { StoredWallets } from "../../../core/money/wallets.ts";
 import { systemClock } from "../../../core/process/clock.ts";
@@ -30,10 +30,10 @@ const clock = systemClock;
 async function surviveKills(ledger: PostgresLedger, kill: () => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-settlement-"));
   const journal = { folder, bytesMax: 100_000_000, sync: false, log };
-  const hot = new EmbeddedHotStore({ journal, outboxEntriesMax: 1_000_000 });
-  await hot.start();
-  const wallets = new StoredWallets({ hot, ledger });
-  const drainer = new Drainer({ hot, ledger, log, batchEntries: 100, lingerMs: 1 });
+  const holdStore = new EmbeddedHoldStore({ journal, outboxEntriesMax: 1_000_000 });
+  await holdStore.start();
+  const wallets = new StoredWallets({ holdStore, ledger });
+  const drainer = new Drainer({ holdStore, ledger, log, batchEntries: 100, lingerMs: 1 });
   drainer.start();
   const accountId = newId(clock.now());
   await createAccount(ledger.database, { id: accountId, email: `${accountId}@example.com` });
@@ -69,10 +69,10 @@ async function surviveKills(ledger: PostgresLedger, kill: () => Promise<void>): 
     await traffic;
   }
   await drainer.stop(120_000);
-  assert.equal(hot.backlog(), 0);
+  assert.equal(holdStore.backlog(), 0);
   assert.equal((await ledger.wallet(accountId))?.balanceMicroVnd, CREDIT - charged);
   for await (const row of wallets.reconcile()) assert.equal(row.driftMicroVnd, 0n);
-  await hot.stop();
+  await holdStore.stop();
   rmSync(folder, { recursive: true, force: true });
 }
 

@@ -1,25 +1,25 @@
 import {
-  type HotStore,
+  type HoldStore,
   type OutboxEntry,
   type Short,
   WALLET_LIMIT,
 } from "../../../core/contract/hold-store.ts";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
 import { posting } from "../../support/posting.ts";
-import type { HotStoreUnderTest } from "./conformance.ts";
+import type { HoldStoreUnderTest } from "./conformance.ts";
 
 const NOT_YET_MS = 20;
 
 /** Runs the lines of a table against a store and a ledger in memory, and writes down what they answer. */
 export class Table {
-  private subject: HotStoreUnderTest;
+  private subject: HoldStoreUnderTest;
   private readonly ledger = new MemoryLedger();
 
-  static async begin(create: () => Promise<HotStoreUnderTest>): Promise<Table> {
+  static async begin(create: () => Promise<HoldStoreUnderTest>): Promise<Table> {
     return new Table(await create());
   }
 
-  private constructor(subject: HotStoreUnderTest) {
+  private constructor(subject: HoldStoreUnderTest) {
     this.subject = subject;
     this.ledger.addAccount("A");
   }
@@ -40,7 +40,7 @@ export class Table {
     return this.subject.dispose();
   }
 
-  private get store(): HotStore {
+  private get store(): HoldStore {
     return this.subject.store;
   }
 

@@ -2,33 +2,33 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Credit } from "../../../core/contract/ledger.ts";
-import { EmbeddedHotStore } from "../../../core/money/embedded/store.ts";
+import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
 import { StoredWallets } from "../../../core/money/wallets.ts";
 import { recordedLog } from "../../support/log.ts";
 import { StubLedger } from "./stub-ledger.ts";
 
 export interface Stores {
-  readonly hot: EmbeddedHotStore;
+  readonly holdStore: EmbeddedHoldStore;
   readonly ledger: StubLedger;
   readonly wallets: StoredWallets;
   readonly logged: ReturnType<typeof recordedLog>;
 }
 
-/** A hot store on a new folder, a ledger in memory with account A, and the wallets over both. */
+/** A hold store on a new folder, a ledger in memory with account A, and the wallets over both. */
 export async function withStores(body: (stores: Stores) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-wallets-"));
   const logged = recordedLog();
-  const hot = new EmbeddedHotStore({
+  const holdStore = new EmbeddedHoldStore({
     journal: { folder, bytesMax: 10_000_000, sync: false, log: logged.log },
     outboxEntriesMax: 10_000,
   });
-  await hot.start();
+  await holdStore.start();
   const ledger = new StubLedger();
   ledger.addAccount("A");
   try {
-    await body({ hot, ledger, wallets: new StoredWallets({ hot, ledger }), logged });
+    await body({ holdStore, ledger, wallets: new StoredWallets({ holdStore, ledger }), logged });
   } finally {
-    await hot.stop();
+    await holdStore.stop();
     rmSync(folder, { recursive: true, force: true });
   }
 }

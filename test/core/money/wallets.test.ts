@@ -3,15 +3,15 @@ import { test } from "node:test";
 import { posting } from "../../support/posting.ts";
 import { holdRequest, movement, type Stores, withStores } from "./wallet-fixtures.ts";
 
-async function settle({ hot, ledger }: Stores): Promise<void> {
-  const entries = await hot.read(1_000, 0);
+async function settle({ holdStore, ledger }: Stores): Promise<void> {
+  const entries = await holdStore.read(1_000, 0);
   await ledger.settle(entries);
-  hot.acknowledge(entries);
+  holdStore.acknowledge(entries);
 }
 
-/** `available held pending` of account A, in the hot store. */
-function parts({ hot }: Stores): string {
-  const found = hot.balances("A");
+/** `available held pending` of account A, in the hold store. */
+function parts({ holdStore }: Stores): string {
+  const found = holdStore.balances("A");
   if (found === undefined) return "not open";
   return `${found.availableMicroVnd} ${found.heldMicroVnd} ${found.pendingMicroVnd}`;
 }
@@ -37,17 +37,17 @@ test("an account that is not there holds nothing", () =>
   }));
 
 test("a ledger that is away or slow refuses a first hold within a second or so", () =>
-  withStores(async ({ wallets, ledger, hot }) => {
+  withStores(async ({ wallets, ledger, holdStore }) => {
     ledger.before = () => Promise.reject(new Error("connection refused"));
     const refused = await wallets.hold(holdRequest("c1", 1));
     assert.ok(refused.kind === "unavailable" && /connection refused/.test(refused.reason));
     ledger.before = () => new Promise(() => {});
     const late = await wallets.hold(holdRequest("c2", 1));
     assert.ok(late.kind === "unavailable" && /within 1000 ms/.test(late.reason));
-    assert.equal(hot.balances("A"), undefined);
+    assert.equal(holdStore.balances("A"), undefined);
   }));
 
-test("balances come from the hot store where the wallet is open, else from the ledger", () =>
+test("balances come from the hold store where the wallet is open, else from the ledger", () =>
   withStores(async (stores) => {
     const { wallets } = stores;
     await wallets.credit(movement(1_000n));
@@ -176,10 +176,10 @@ test("reconcile shows the parts of every wallet", () =>
   }));
 
 test("reconcile finds a drift of one µđ, in either store", () =>
-  withStores(async ({ wallets, ledger, hot }) => {
+  withStores(async ({ wallets, ledger, holdStore }) => {
     await wallets.credit(movement(1_000n));
     await wallets.hold(holdRequest("c1", 100));
-    hot.credit({
+    holdStore.credit({
       accountId: "A",
       creditVersion: 9,
       creditedMicroVnd: 1_001n,

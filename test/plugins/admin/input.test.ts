@@ -167,7 +167,7 @@ describe("admin input: pages of usage", () => {
 describe("admin input: ids", () => {
   it("knows the ids of the gateway from other text", () => {
     assert.ok(isId("01a1f8dd-7b02-75fa-97ae-a9020a2b8f2d"));
-    // The hot store compares ids as text: another spelling would be another wallet.
+    // The hold store compares ids as text: another spelling would be another wallet.
     assert.ok(!isId("01A1F8DD-7B02-75FA-97AE-A9020A2B8F2D"));
     for (const other of ["", "1", "'; drop table", "01a1f8dd7b0275fa97aea9020a2b8f2d"]) {
       assert.ok(!isId(other), other);

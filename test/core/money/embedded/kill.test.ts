@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { EmbeddedHotStore } from "../../../../core/money/embedded/store.ts";
+import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
 import { recordedLog } from "../../../support/log.ts";
 
 const CHILD = fileURLToPath(new URL("./posting-child.js", import.meta.url));
@@ -53,7 +53,7 @@ async function postUntilKilled(folder: string, prefix: string, answers: string):
 
 async function replayed(folder: string): Promise<string[]> {
   const { log } = recordedLog();
-  const store = new EmbeddedHotStore({
+  const store = new EmbeddedHoldStore({
     journal: { folder, bytesMax: 1e9, sync: false, log },
     outboxEntriesMax: 1e6,
   });

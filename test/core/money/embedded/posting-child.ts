@@ -4,13 +4,13 @@
  */
 import { openSync, writeSync } from "node:fs";
 import { pino } from "pino";
-import { EmbeddedHotStore } from "../../../../core/money/embedded/store.ts";
+import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
 import { posting } from "../../../support/posting.ts";
 
 const [folder = "", prefix = "", answers = ""] = process.argv.slice(2);
 const answered = openSync(answers, "a");
 const log = pino({ level: "silent" });
-const store = new EmbeddedHotStore({
+const store = new EmbeddedHoldStore({
   journal: { folder, bytesMax: 1e9, segmentBytes: 64 * 1024, sync: false, log },
   outboxEntriesMax: 1e6,
 });

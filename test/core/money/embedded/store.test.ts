@@ -3,10 +3,10 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { EmbeddedHotStore } from "../../../../core/money/embedded/store.ts";
+import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { posting } from "../../../support/posting.ts";
-import { type HotStoreUnderTest, hotStoreConformance } from "../conformance.ts";
+import { type HoldStoreUnderTest, holdStoreConformance } from "../conformance.ts";
 
 const { log } = recordedLog();
 
@@ -14,7 +14,7 @@ async function start(
   folder: string,
   limits: { bytesMax?: number; outboxEntriesMax?: number } = {},
 ) {
-  const store = new EmbeddedHotStore({
+  const store = new EmbeddedHoldStore({
     journal: { folder, bytesMax: limits.bytesMax ?? 1_000_000, sync: false, log },
     outboxEntriesMax: limits.outboxEntriesMax ?? 10_000,
   });
@@ -23,10 +23,10 @@ async function start(
 }
 
 function temporaryFolder(): string {
-  return mkdtempSync(join(tmpdir(), "tollgate-hot-"));
+  return mkdtempSync(join(tmpdir(), "tollgate-hold-store-"));
 }
 
-async function underTest(folder: string): Promise<HotStoreUnderTest> {
+async function underTest(folder: string): Promise<HoldStoreUnderTest> {
   const store = await start(folder);
   const dispose = async () => {
     await store.stop();
@@ -45,11 +45,11 @@ async function underTest(folder: string): Promise<HotStoreUnderTest> {
   };
 }
 
-hotStoreConformance("embedded", () => underTest(temporaryFolder()));
+holdStoreConformance("embedded", () => underTest(temporaryFolder()));
 
 async function withStore(
   limits: { bytesMax?: number; outboxEntriesMax?: number },
-  body: (store: EmbeddedHotStore) => Promise<void>,
+  body: (store: EmbeddedHoldStore) => Promise<void>,
 ): Promise<void> {
   const folder = temporaryFolder();
   const store = await start(folder, limits);
@@ -67,7 +67,7 @@ async function withStore(
   }
 }
 
-function hold(store: EmbeddedHotStore, callId: string) {
+function hold(store: EmbeddedHoldStore, callId: string) {
   return store.hold({ callId, accountId: "A", keyId: "K", amountMicroVnd: 10, floorMicroVnd: 10 });
 }
 

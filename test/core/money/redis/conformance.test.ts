@@ -1,6 +1,6 @@
 import { after, before } from "node:test";
 import { startRedis, startRedisCluster, type TestRedis } from "../../../support/redis.ts";
-import { type HotStoreUnderTest, hotStoreConformance } from "../conformance.ts";
+import { type HoldStoreUnderTest, holdStoreConformance } from "../conformance.ts";
 import { endLeases, startStore, type TestStore } from "./store.ts";
 
 let single: TestRedis;
@@ -15,7 +15,7 @@ after(async () => {
 });
 
 /** A crash is the death of the gateway: a new one finds in Redis what it left there. */
-async function killed(redis: TestRedis, before?: TestStore): Promise<HotStoreUnderTest> {
+async function killed(redis: TestRedis, before?: TestStore): Promise<HoldStoreUnderTest> {
   const { servers } = redis;
   const subject = await startStore({
     servers,
@@ -33,9 +33,9 @@ async function killed(redis: TestRedis, before?: TestStore): Promise<HotStoreUnd
 }
 
 /** A crash is the loss of everything that Redis had, while the gateway goes on. */
-async function wiped(redis: TestRedis): Promise<HotStoreUnderTest> {
+async function wiped(redis: TestRedis): Promise<HoldStoreUnderTest> {
   const { store, prefix, dispose } = await startStore({ servers: redis.servers });
-  const subject: HotStoreUnderTest = {
+  const subject: HoldStoreUnderTest = {
     store,
     async crash() {
       await redis.wipe(prefix);
@@ -47,7 +47,7 @@ async function wiped(redis: TestRedis): Promise<HotStoreUnderTest> {
 }
 
 const outlive = { walletsOutliveCrashes: true };
-hotStoreConformance("redis, gateway killed", () => killed(single), outlive);
-hotStoreConformance("redis, wiped", () => wiped(single));
-hotStoreConformance("redis cluster, gateway killed", () => killed(cluster), outlive);
-hotStoreConformance("redis cluster, wiped", () => wiped(cluster));
+holdStoreConformance("redis, gateway killed", () => killed(single), outlive);
+holdStoreConformance("redis, wiped", () => wiped(single));
+holdStoreConformance("redis cluster, gateway killed", () => killed(cluster), outlive);
+holdStoreConformance("redis cluster, wiped", () => wiped(cluster));

@@ -3,7 +3,7 @@ import { appendFileSync, cpSync, mkdtempSync, readdirSync, readFileSync } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { RedisHotStore } from "../../../../core/money/redis/store.ts";
+import type { RedisHoldStore } from "../../../../core/money/redis/store.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { posting } from "../../../support/posting.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
@@ -26,13 +26,13 @@ async function inWorld(body: (world: World, server: RedisServer) => Promise<void
   }
 }
 
-async function hold(world: World, store: RedisHotStore, callId: string) {
+async function hold(world: World, store: RedisHoldStore, callId: string) {
   await store.open("A", () => world.ledger.wallet("A"));
   const amounts = { amountMicroVnd: 100, floorMicroVnd: 100 };
   return store.hold({ callId, accountId: "A", keyId: "K", ...amounts });
 }
 
-async function post(world: World, store: RedisHotStore, callId: string): Promise<void> {
+async function post(world: World, store: RedisHoldStore, callId: string): Promise<void> {
   world.posted.set(callId, 70);
   const posted = await store.post(posting({ callId, accountId: "A", costMicroVnd: 70 }));
   assert.deepEqual(posted, { chargedMicroVnd: 70, writtenOffMicroVnd: 0, duplicate: false });

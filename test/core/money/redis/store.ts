@@ -6,7 +6,7 @@ import { LIFETIMES } from "../../../../core/money/lifetimes.ts";
 import type { LedgerLookup } from "../../../../core/money/redis/ledger-lookup.ts";
 import type { MembershipTimes } from "../../../../core/money/redis/membership.ts";
 import { membersScript } from "../../../../core/money/redis/scripts.ts";
-import { RedisHotStore } from "../../../../core/money/redis/store.ts";
+import { RedisHoldStore } from "../../../../core/money/redis/store.ts";
 import { readView } from "../../../../core/money/redis/view.ts";
 import type { Log } from "../../../../core/process/log.ts";
 import { bucketName } from "../../../../core/redis/buckets.ts";
@@ -29,9 +29,9 @@ export interface StoreOptions {
   readonly log?: Log;
 }
 
-/** A hot store in this process that can die as a process does. */
+/** A hold store in this process that can die as a process does. */
 export interface TestStore {
-  readonly store: RedisHotStore;
+  readonly store: RedisHoldStore;
   readonly prefix: string;
   readonly spoolFolder: string;
   /** Loses its connection for good and stops, as far as Redis can tell: a kill -9. */
@@ -51,7 +51,7 @@ export async function startStore(options: StoreOptions): Promise<TestStore> {
   const spoolFolder = options.spoolFolder ?? mkdtempSync(join(tmpdir(), "tollgate-spool-"));
   const client = new RedisClient(options.servers, LIFETIMES.replyTimeoutMs);
   const log = options.log ?? recordedLog().log;
-  const store = new RedisHotStore({
+  const store = new RedisHoldStore({
     client,
     prefix,
     buckets: BUCKETS,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import type { RedisHotStore } from "../../../../core/money/redis/store.ts";
+import type { RedisHoldStore } from "../../../../core/money/redis/store.ts";
 import { MemoryLedger } from "../../../support/memory-ledger.ts";
 import { posting } from "../../../support/posting.ts";
 import { type StoreOptions, startStore, type TestStore } from "./store.ts";
@@ -31,10 +31,10 @@ export class World {
   private readonly credited = new Map<string, bigint>();
   private readonly drains: Promise<void>[] = [];
   private readonly paused = new Map<
-    RedisHotStore,
+    RedisHoldStore,
     { resumed: Promise<void>; resume: () => void }
   >();
-  private readonly dead = new Set<RedisHotStore>();
+  private readonly dead = new Set<RedisHoldStore>();
   private stopping = false;
   private readonly options: StoreOptions;
 
@@ -66,14 +66,18 @@ export class World {
   }
 
   /** One call from hold to end; `refused` where the store is away. */
-  async call(store: RedisHotStore, accountId: string, options: CallOptions = {}): Promise<CallEnd> {
+  async call(
+    store: RedisHoldStore,
+    accountId: string,
+    options: CallOptions = {},
+  ): Promise<CallEnd> {
     const end = await this.runCall(store, accountId, options);
     this.ends[end] += 1;
     return end;
   }
 
   private async runCall(
-    store: RedisHotStore,
+    store: RedisHoldStore,
     accountId: string,
     { hold = 1_000, cost = 700, extendTo = 0, limits = [] }: CallOptions,
   ): Promise<CallEnd> {
@@ -136,7 +140,7 @@ export class World {
   }
 
   /** The living gateways, for calls to be spread over. */
-  get stores(): RedisHotStore[] {
+  get stores(): RedisHoldStore[] {
     return this.gateways.map((gateway) => gateway.store);
   }
 
@@ -150,10 +154,10 @@ export class World {
     const [first] = this.stores;
     for (const accountId of this.credited.keys()) {
       const wallet = await this.ledger.wallet(accountId);
-      const hot = await first?.balances(accountId).catch(() => "away" as const);
-      if (hot === "away") return "redis is away";
-      if (hot === undefined) continue;
-      const { availableMicroVnd, heldMicroVnd, pendingMicroVnd } = hot;
+      const balances = await first?.balances(accountId).catch(() => "away" as const);
+      if (balances === "away") return "redis is away";
+      if (balances === undefined) continue;
+      const { availableMicroVnd, heldMicroVnd, pendingMicroVnd } = balances;
       const parts = `available ${availableMicroVnd} held ${heldMicroVnd} pending ${pendingMicroVnd}`;
       const total = BigInt(availableMicroVnd + heldMicroVnd + pendingMicroVnd);
       if (heldMicroVnd > 0 || pendingMicroVnd > 0 || total !== wallet?.balanceMicroVnd) {
@@ -164,7 +168,7 @@ export class World {
   }
 
   /** The ledger is away for this gateway until `resume`. */
-  pause(store: RedisHotStore): void {
+  pause(store: RedisHoldStore): void {
     let resume = () => {};
     const resumed = new Promise<void>((resolve) => {
       resume = resolve;
@@ -172,12 +176,12 @@ export class World {
     this.paused.set(store, { resumed, resume });
   }
 
-  resume(store: RedisHotStore): void {
+  resume(store: RedisHoldStore): void {
     this.paused.get(store)?.resume();
     this.paused.delete(store);
   }
 
-  private async drain(store: RedisHotStore): Promise<void> {
+  private async drain(store: RedisHoldStore): Promise<void> {
     while (!this.stopping && !this.dead.has(store)) {
       await this.paused.get(store)?.resumed;
       const entries = await store.read(100, 20);

@@ -2,7 +2,7 @@ import { arrayOf } from "../../core/process/json.ts";
 import type { RedisServer } from "../support/redis.ts";
 
 /** What Redis holds of all wallets in their buckets' present epochs, read in one step and without the gateway's code. */
-export interface HotState {
+export interface RedisState {
   /** µđ by account: available, held and pending. */
   readonly wallets: ReadonlyMap<string, { available: bigint; held: bigint; pending: bigint }>;
   readonly holds: readonly string[];
@@ -37,7 +37,7 @@ end
 return found
 `;
 
-export async function readHotState(redis: RedisServer): Promise<HotState> {
+export async function readRedisState(redis: RedisServer): Promise<RedisState> {
   const [parts, holds, entries] = arrayOf(await redis.call("EVAL", READ, "0"));
   const wallets = new Map<string, { available: bigint; held: bigint; pending: bigint }>();
   const open = new Set<string>();
