@@ -1,15 +1,17 @@
+import { type Machine, systemMachine } from "./machine.ts";
 import { WakeableSleep } from "./wakeable-sleep.ts";
 
 /** Runs `round` in a loop; it returns the delay before the next run. `hurry` cuts the delay short. */
 export class PeriodicTask {
   private readonly round: () => Promise<number>;
-  private readonly pause = new WakeableSleep();
+  private readonly pause: WakeableSleep;
   private running: Promise<void> | undefined;
   private stopping = false;
 
   /** `round` must not reject. */
-  constructor(round: () => Promise<number>) {
+  constructor(round: () => Promise<number>, machine: Machine = systemMachine) {
     this.round = round;
+    this.pause = new WakeableSleep(machine);
   }
 
   start(): void {

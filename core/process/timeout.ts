@@ -1,3 +1,5 @@
+import { type Machine, systemMachine, type Timer } from "./machine.ts";
+
 /** What `withTimeout` returns if the time is over before the work. */
 export const TIMED_OUT = Symbol("timed out");
 
@@ -8,14 +10,15 @@ export const TIMED_OUT = Symbol("timed out");
 export async function withTimeout<T>(
   work: Promise<T>,
   limitMs: number,
+  machine: Machine = systemMachine,
 ): Promise<T | typeof TIMED_OUT> {
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
   const timeout = new Promise<typeof TIMED_OUT>((resolve) => {
-    timer = setTimeout(resolve, limitMs, TIMED_OUT);
+    timer = machine.after(limitMs, () => resolve(TIMED_OUT));
   });
   try {
     return await Promise.race([work, timeout]);
   } finally {
-    clearTimeout(timer);
+    timer?.close();
   }
 }

@@ -1,16 +1,23 @@
+import { type Machine, systemMachine } from "./machine.ts";
+
 /** A sleep that `wake` ends early. One sleep at a time. */
 export class WakeableSleep {
+  private readonly machine: Machine;
   private finish: (() => void) | undefined = undefined;
+
+  constructor(machine: Machine = systemMachine) {
+    this.machine = machine;
+  }
 
   /** Resolves after `ms`, or at the next `wake`. */
   sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const finish = () => {
-        clearTimeout(timer);
+        timer.close();
         this.finish = undefined;
         resolve();
       };
-      const timer = setTimeout(finish, ms);
+      const timer = this.machine.after(ms, finish);
       this.finish = finish;
     });
   }

@@ -1,17 +1,10 @@
-import {
-  closeSync,
-  fdatasync,
-  fdatasyncSync,
-  ftruncateSync,
-  openSync,
-  unlinkSync,
-  writeSync,
-} from "node:fs";
 import { join } from "node:path";
-import { type FolderLock, lockFolder } from "../../process/lock.ts";
+import type { Disk } from "../../process/disk.ts";
+import type { FolderLock } from "../../process/lock.ts";
 import type { Log } from "../../process/log.ts";
+import { type Machine, systemMachine, type Timer } from "../../process/machine.ts";
 import { LIFETIMES } from "../lifetimes.ts";
-import { recoverJournal, type SegmentFile, segmentName, syncFolder } from "./recovery.ts";
+import { recoverJournal, type SegmentFile, segmentName } from "./recovery.ts";
 import { type JournalRecord, LINE_FRAME_BYTES, writeLine } from "./segment.ts";
 
 const SEGMENT_BYTES = 8 * 1024 * 1024;
@@ -31,6 +24,7 @@ export interface JournalOptions {
   /** How long to wait for another process to give up the folder. */
   readonly lockWaitMs?: number;
   readonly log: Log;
+  readonly machine?: Machine;
 }
 
 /** The journal has reached its bound, or a record is longer than any can be. */
@@ -49,9 +43,10 @@ export class JournalFull extends Error {
  */
 export class Journal {
   private readonly options: Required<JournalOptions>;
+  private readonly disk: Disk;
   private readonly lock: FolderLock;
   private readonly gathered = Buffer.allocUnsafe(GATHERED_BYTES);
-  private readonly timer: NodeJS.Timeout;
+  private readonly timer: Timer;
   private closed: SegmentFile[];
   private closedBytes: number;
   private path = "";
@@ -71,9 +66,10 @@ export class Journal {
     const settings = {
       segmentBytes: SEGMENT_BYTES,
       lockWaitMs: LIFETIMES.journalLockWaitMs,
+      machine: systemMachine,
       ...options,
     };
-    const lock = await lockFolder(settings.folder, settings.lockWaitMs);
+    const lock = await settings.machine.disk.lock(settings.folder, settings.lockWaitMs);
     try {
       return new Journal(settings, lock);
     } catch (error) {
@@ -83,15 +79,17 @@ export class Journal {
   }
 
   private constructor(options: Required<JournalOptions>, lock: FolderLock) {
+    const { disk } = options.machine;
     this.options = options;
+    this.disk = disk;
     this.lock = lock;
-    const found = recoverJournal(options.folder, options.log);
+    const found = recoverJournal(disk, options.folder, options.log);
     this.recovered = found.records;
     this.closed = found.segments;
     this.closedBytes = found.segments.reduce((sum, segment) => sum + segment.bytes, 0);
     this.nextPosition = (found.segments.at(-1)?.lastPosition ?? 0) + 1;
     this.startSegment();
-    this.timer = setInterval(() => this.syncSoon(), LIFETIMES.journalSyncMs);
+    this.timer = options.machine.every(LIFETIMES.journalSyncMs, () => this.syncSoon());
     this.timer.unref();
   }
 
@@ -141,7 +139,7 @@ export class Journal {
     let done = 0;
     for (const segment of this.closed) {
       if (segment.lastPosition > through) break;
-      unlinkSync(segment.path);
+      this.disk.remove(segment.path);
       this.closedBytes -= segment.bytes;
       done += 1;
     }
@@ -150,7 +148,7 @@ export class Journal {
 
   /** Puts everything on the disk, deletes what is acknowledged, gives up the folder. */
   async close(): Promise<void> {
-    clearInterval(this.timer);
+    this.timer.close();
     if (this.fd !== -1) this.finishSegment();
     this.failure ??= new Error(`the journal in ${this.options.folder} is closed`);
     this.acknowledge(this.acknowledged);
@@ -187,7 +185,7 @@ export class Journal {
     let written = 0;
     try {
       while (written < bytes) {
-        written += writeSync(this.fd, this.gathered, written, bytes - written);
+        written += this.disk.write(this.fd, this.gathered, written, bytes - written);
       }
     } catch (cause) {
       throw new Error(`cannot write ${this.path}`, { cause });
@@ -198,7 +196,7 @@ export class Journal {
   /** Nothing more is accepted after a sync has failed: the kernel may have dropped the pages, and says so once. */
   private sync(): void {
     try {
-      fdatasyncSync(this.fd);
+      this.disk.sync(this.fd);
     } catch (cause) {
       this.failure = new Error(`cannot write ${this.path}`, { cause });
       throw this.failure;
@@ -209,7 +207,7 @@ export class Journal {
   private cutTo(fileBytes: number): void {
     this.fileBytes = fileBytes;
     try {
-      ftruncateSync(this.fd, fileBytes);
+      this.disk.truncate(this.fd, fileBytes);
     } catch (cause) {
       this.failure = new Error(`cannot write ${this.path}`, { cause });
     }
@@ -218,19 +216,19 @@ export class Journal {
   private startSegment(): void {
     const { folder } = this.options;
     this.path = join(folder, segmentName(this.nextPosition));
-    this.fd = openSync(this.path, "ax", 0o600);
-    syncFolder(folder);
+    this.fd = this.disk.create(this.path);
+    this.disk.syncFolder(folder);
   }
 
   /** A closed segment is on the disk whole, so that only the newest can ever have a torn end. */
   private finishSegment(): void {
-    fdatasyncSync(this.fd);
+    this.disk.sync(this.fd);
     // A sync under way in the thread pool still uses the descriptor; it closes it when it is done.
-    if (!this.syncing) closeSync(this.fd);
+    if (!this.syncing) this.disk.close(this.fd);
     this.fd = -1;
     this.dirty = false;
     if (this.fileBytes === 0) {
-      unlinkSync(this.path);
+      this.disk.remove(this.path);
       return;
     }
     const lastPosition = this.nextPosition - 1;
@@ -244,9 +242,9 @@ export class Journal {
     this.dirty = false;
     this.syncing = true;
     const fd = this.fd;
-    fdatasync(fd, (error) => {
+    this.disk.syncSoon(fd, (error) => {
       this.syncing = false;
-      if (this.fd !== fd) closeSync(fd);
+      if (this.fd !== fd) this.disk.close(fd);
       if (!error) return;
       this.failure = new Error(`cannot sync ${this.path}`, { cause: error });
       this.options.log.error({ err: error }, "the journal cannot be synced; calls are refused");

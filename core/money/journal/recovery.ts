@@ -1,5 +1,5 @@
-import { closeSync, fsyncSync, ftruncateSync, openSync, readdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
+import type { Disk } from "../../process/disk.ts";
 import type { Log } from "../../process/log.ts";
 import {
   DamagedSegment,
@@ -44,8 +44,8 @@ export function segmentName(firstPosition: number): string {
  * Reads all segments in order and cuts a torn end off the newest. Throws DamagedSegment or
  * MissingRecords where anything else is not as it was written: nothing is ever skipped silently.
  */
-export function recoverJournal(folder: string, log: Log): RecoveredJournal {
-  const names = readdirSync(folder).filter(isSegment).sort();
+export function recoverJournal(disk: Disk, folder: string, log: Log): RecoveredJournal {
+  const names = disk.list(folder).filter(isSegment).sort();
   const segments: SegmentFile[] = [];
   const records: JournalRecord[] = [];
   // Unknown at first, since older segments were deleted, and after one that the operator has set aside.
@@ -57,15 +57,15 @@ export function recoverJournal(folder: string, log: Log): RecoveredJournal {
       expected = undefined;
       continue;
     }
-    const contents = readSegment(path);
+    const contents = readSegment(disk, path);
     if (contents.soundBytes < contents.fileBytes) {
       if (name !== names.at(-1)) throw new DamagedSegment(path, contents);
-      cutTornEnd(path, contents, log);
+      cutTornEnd(disk, path, contents, log);
     }
     const first = contents.records[0];
     const last = contents.records.at(-1);
     if (first === undefined || last === undefined) {
-      unlinkSync(path);
+      disk.remove(path);
       continue;
     }
     if (expected !== undefined && first.position !== expected) {
@@ -78,28 +78,18 @@ export function recoverJournal(folder: string, log: Log): RecoveredJournal {
   return { segments, records };
 }
 
-/** Makes the names in a folder survive a loss of power. */
-export function syncFolder(folder: string): void {
-  const fd = openSync(folder, "r");
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
-
 function isSegment(name: string): boolean {
   return name.endsWith(EXTENSION) || name.endsWith(SET_ASIDE);
 }
 
-function cutTornEnd(path: string, contents: SegmentContents, log: Log): void {
+function cutTornEnd(disk: Disk, path: string, contents: SegmentContents, log: Log): void {
   const bytes = contents.fileBytes - contents.soundBytes;
   log.warn({ path, bytes }, "cut a record that a crash had left half written");
-  const fd = openSync(path, "r+");
+  const fd = disk.open(path);
   try {
-    ftruncateSync(fd, contents.soundBytes);
-    fsyncSync(fd);
+    disk.truncate(fd, contents.soundBytes);
+    disk.sync(fd);
   } finally {
-    closeSync(fd);
+    disk.close(fd);
   }
 }

@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
+import type { Disk } from "../../process/disk.ts";
 
 /**
  * A segment is a file of lines `<crc32, 8 hex digits> <position> <payload>\n`; the checksum covers the
@@ -63,8 +63,8 @@ export function writeLine(bytes: Buffer, start: number, position: number, payloa
  * A newline is the last byte of a record to be written, so a line that has one and is not sound was
  * damaged later: DamagedSegment is thrown.
  */
-export function readSegment(path: string): SegmentContents {
-  const bytes = readFileSync(path);
+export function readSegment(disk: Disk, path: string): SegmentContents {
+  const bytes = disk.read(path);
   const records: JournalRecord[] = [];
   let soundBytes = 0;
   for (;;) {

@@ -1,8 +1,8 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { OutboxEntry, Posting } from "../../contract/hold-store.ts";
 import { FolderInUse } from "../../process/lock.ts";
 import type { Log } from "../../process/log.ts";
+import { type Machine, systemMachine } from "../../process/machine.ts";
 import { decodeEntry, entryOf } from "../entry.ts";
 import { Journal } from "../journal/journal.ts";
 import { Outbox } from "../outbox.ts";
@@ -15,6 +15,7 @@ export interface SpoolOptions {
   readonly folder: string;
   readonly bytesMax: number;
   readonly log: Log;
+  readonly machine?: Machine;
 }
 
 /** A post that is on the disk; `done` forgets it. */
@@ -34,10 +35,11 @@ export class Spool {
   private readonly others: readonly JournalOfPosts[];
 
   static async open(options: SpoolOptions): Promise<Spool> {
+    const { disk } = options.machine ?? systemMachine;
     const found: JournalOfPosts[] = [];
     for (let at = 0; at < FOLDERS_MAX; at += 1) {
       const folder = join(options.folder, String(at));
-      if (found.length > 0 && !existsSync(folder)) break;
+      if (found.length > 0 && !disk.exists(folder)) break;
       const journal = await openFree(folder, options);
       if (journal) found.push(new JournalOfPosts(journal));
     }
@@ -98,10 +100,10 @@ class JournalOfPosts {
 }
 
 async function openFree(folder: string, options: SpoolOptions): Promise<Journal | undefined> {
-  const { bytesMax, log } = options;
+  const { bytesMax, log, machine = systemMachine } = options;
   try {
     // A folder that is in use is another process's: the next one may be free.
-    return await Journal.open({ folder, bytesMax, sync: true, lockWaitMs: 0, log });
+    return await Journal.open({ folder, bytesMax, sync: true, lockWaitMs: 0, log, machine });
   } catch (error) {
     if (error instanceof FolderInUse) return undefined;
     throw error;

@@ -1,0 +1,38 @@
+import { randomUUID } from "node:crypto";
+import { type Clock, systemClock } from "./clock.ts";
+import { type Disk, systemDisk } from "./disk.ts";
+
+/** A timer that is set. A `NodeJS.Timeout` is one. */
+export interface Timer {
+  close(): unknown;
+  /** The process may end while the timer runs. */
+  unref(): unknown;
+}
+
+/**
+ * What code takes from the machine that it runs on: time, timers, random ids, files. `core/money` gets all of it
+ * passed in, so that a simulation can own it: see `test/world/README.md`.
+ */
+export interface Machine extends Clock {
+  /** Calls `work` once, after `ms`. */
+  after(ms: number, work: () => void): Timer;
+  /** Calls `work` every `ms`. */
+  every(ms: number, work: () => void): Timer;
+  uuid(): string;
+  readonly disk: Disk;
+}
+
+export const systemMachine: Machine = {
+  now: systemClock.now,
+  monotonic: systemClock.monotonic,
+  after: (ms, work) => setTimeout(work, ms),
+  every: (ms, work) => setInterval(work, ms),
+  uuid: randomUUID,
+  disk: systemDisk,
+};
+
+export function sleep(machine: Machine, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    machine.after(ms, resolve);
+  });
+}
