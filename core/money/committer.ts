@@ -3,6 +3,7 @@ import { EntryRefused, type Ledger } from "../contract/ledger.ts";
 import { backoffMs } from "../process/backoff.ts";
 import { failpoint } from "../process/failpoint.ts";
 import type { Log } from "../process/log.ts";
+import { type Machine, systemMachine } from "../process/machine.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
 import { withTimeout } from "../process/timeout.ts";
 import { WakeableSleep } from "../process/wakeable-sleep.ts";
@@ -19,6 +20,7 @@ interface DrainerOptions {
    * which are most likely all there is.
    */
   readonly lingerMs: number;
+  readonly machine?: Machine;
 }
 
 /**
@@ -30,7 +32,8 @@ export class Drainer {
   private running: Promise<void> | undefined;
   private stopAt = Number.POSITIVE_INFINITY;
   private stopping = false;
-  private readonly pause = new WakeableSleep();
+  private readonly machine: Machine;
+  private readonly pause: WakeableSleep;
   private readonly log: ThrottledLog;
   private failures = 0;
   private settled = 0;
@@ -38,7 +41,9 @@ export class Drainer {
 
   constructor(options: DrainerOptions) {
     this.options = options;
-    this.log = new ThrottledLog(options.log);
+    this.machine = options.machine ?? systemMachine;
+    this.pause = new WakeableSleep(this.machine);
+    this.log = new ThrottledLog(options.log, { nowMs: () => this.machine.monotonic() });
   }
 
   /** Counts since the start, for metrics. `failing` is true while the ledger or the hold store is away. */
@@ -58,16 +63,16 @@ export class Drainer {
   async stop(limitMs: number): Promise<void> {
     if (this.running === undefined) return;
     this.stopping = true;
-    this.stopAt = performance.now() + limitMs;
+    this.stopAt = this.machine.monotonic() + limitMs;
     this.pause.wake();
-    await withTimeout(this.running, limitMs);
+    await withTimeout(this.running, limitMs, this.machine);
     const left = this.options.holdStore.backlog();
     if (left > 0) this.options.log.warn({ calls: left }, "stopped before all calls were settled");
   }
 
   private async run(): Promise<void> {
     const { batchEntries, lingerMs } = this.options;
-    while (performance.now() < this.stopAt) {
+    while (this.machine.monotonic() < this.stopAt) {
       const read = await this.step();
       if (this.stopping && read === 0) return;
       if (read === undefined)

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { Balances, HoldStore } from "../contract/hold-store.ts";
 import type { Ledger, LedgerSum } from "../contract/ledger.ts";
 import type { ReconcileRow } from "../contract/wallets.ts";
+import { type Machine, sleep } from "../process/machine.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 
 const WALLETS_AT_ONCE = 50;
@@ -14,11 +14,12 @@ const ATTEMPTS = 20;
 export async function* reconcile(
   holdStore: HoldStore,
   ledger: Ledger,
+  machine: Machine,
   { isQuick = false } = {},
 ): AsyncGenerator<ReconcileRow> {
   const look = async (sum: LedgerSum) => {
     const row = compare(sum, await holdStore.balances(sum.accountId));
-    return row.driftMicroVnd === 0n ? row : lookAgain(row, holdStore, ledger);
+    return row.driftMicroVnd === 0n ? row : lookAgain(row, holdStore, ledger, machine);
   };
   let some: LedgerSum[] = [];
   for await (const sum of ledger.sums(isQuick)) {
@@ -35,7 +36,12 @@ export async function* reconcile(
  * ledger a moment before it leaves `pending`. So a reading of the hold store counts only between two equal
  * readings of the ledger, and a drift only where it is there every time: a real one does not go away.
  */
-async function lookAgain(first: ReconcileRow, holdStore: HoldStore, ledger: Ledger) {
+async function lookAgain(
+  first: ReconcileRow,
+  holdStore: HoldStore,
+  ledger: Ledger,
+  machine: Machine,
+) {
   let row = first;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const before = await ledger.sum(first.accountId);
@@ -47,7 +53,7 @@ async function lookAgain(first: ReconcileRow, holdStore: HoldStore, ledger: Ledg
       before.entriesMicroVnd === after.entriesMicroVnd &&
       before.balanceMicroVnd === after.balanceMicroVnd;
     if (stoodStill && row.driftMicroVnd === 0n) return row;
-    await delay(LIFETIMES.reconcilePauseMs);
+    await sleep(machine, LIFETIMES.reconcilePauseMs);
   }
   return row;
 }

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { MICRO_VND_MAX } from "../contract/amount.ts";
 import type { FoundCall } from "../contract/found-call.ts";
 import type {
@@ -17,8 +16,10 @@ import type {
 import type { Credit, CreditResult, Ledger } from "../contract/ledger.ts";
 import type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "../contract/wallets.ts";
 import { failpoint } from "../process/failpoint.ts";
+import { type Machine, sleep, systemMachine } from "../process/machine.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { findCall } from "./find-call.ts";
+import { LateMovements } from "./late-movements.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import { PostGroup } from "./post-group.ts";
 import { reconcile } from "./reconcile.ts";
@@ -26,20 +27,28 @@ import { reconcile } from "./reconcile.ts";
 const OPEN_ATTEMPTS = 3;
 const CATCH_UP_ATTEMPTS = LIFETIMES.catchUpMs / LIFETIMES.catchUpRetryMs;
 
+interface WalletsOptions {
+  readonly holdStore: HoldStore;
+  readonly ledger: Ledger;
+  readonly machine?: Machine;
+}
+
 /** Wallets in both stores: in the hold store for calls, in the ledger for good. */
 export class StoredWallets implements Wallets {
   private readonly holdStore: HoldStore;
   private readonly ledger: Ledger;
+  private readonly machine: Machine;
   private readonly group: PostGroup;
   /** The last movement of each account that has one under way, so that the next waits for it. */
   private readonly movements = new Map<string, Promise<unknown>>();
-  /** Movements that the ledger has, and the hold store could not be told of yet. */
-  private readonly untold = new Set<string>();
+  private readonly late: LateMovements;
 
-  constructor(stores: { readonly holdStore: HoldStore; readonly ledger: Ledger }) {
-    this.holdStore = stores.holdStore;
-    this.ledger = stores.ledger;
-    this.group = new PostGroup(stores.holdStore);
+  constructor({ holdStore, ledger, machine = systemMachine }: WalletsOptions) {
+    this.holdStore = holdStore;
+    this.ledger = ledger;
+    this.machine = machine;
+    this.group = new PostGroup(holdStore);
+    this.late = new LateMovements(holdStore, ledger, machine);
   }
 
   /** Brings open wallets up to movements that were committed when a process died before telling the hold store. */
@@ -50,7 +59,7 @@ export class StoredWallets implements Wallets {
       } catch (error) {
         // A store that goes away for a moment is no reason to start from the beginning.
         if (attempt >= CATCH_UP_ATTEMPTS) throw error;
-        await delay(LIFETIMES.catchUpRetryMs);
+        await sleep(this.machine, LIFETIMES.catchUpRetryMs);
       }
     }
   }
@@ -125,7 +134,7 @@ export class StoredWallets implements Wallets {
 
   /** Every wallet, its parts and its drift: the difference that should be 0, even under load. */
   reconcile(options: { readonly isQuick?: boolean } = {}): AsyncIterable<ReconcileRow> {
-    return reconcile(this.holdStore, this.ledger, options);
+    return reconcile(this.holdStore, this.ledger, this.machine, options);
   }
 
   private async catchUp(): Promise<void> {
@@ -149,12 +158,16 @@ export class StoredWallets implements Wallets {
   }
 
   private async loadFor(request: HoldRequest, first: Unloaded): Promise<WalletHold> {
-    const deadlineMs = performance.now() + LIFETIMES.loadTimeoutMs;
+    const deadlineMs = this.machine.monotonic() + LIFETIMES.loadTimeoutMs;
     let unknown = first;
     try {
       for (let attempt = 0; attempt < OPEN_ATTEMPTS; attempt += 1) {
-        const leftMs = deadlineMs - performance.now();
-        const loaded = await withTimeout(this.load(request.accountId, unknown), leftMs);
+        const leftMs = deadlineMs - this.machine.monotonic();
+        const loaded = await withTimeout(
+          this.load(request.accountId, unknown),
+          leftMs,
+          this.machine,
+        );
         if (loaded === TIMED_OUT) break;
         if (loaded !== "loaded") return loaded;
         const result = await this.holdStore.hold(request);
@@ -244,32 +257,8 @@ export class StoredWallets implements Wallets {
     try {
       await this.holdStore.credit({ accountId, creditVersion, creditedMicroVnd, releasedCallId });
     } catch (error) {
-      void this.tellLater(accountId, releasedCallId);
+      void this.late.tell(accountId, releasedCallId);
       throw error;
-    }
-  }
-
-  /** Whoever has paid while the hold store was away can spend it when it is back, though nobody asks again. */
-  private async tellLater(accountId: string, releasedCallId: string | null): Promise<void> {
-    const what = `${accountId} ${releasedCallId}`;
-    if (this.untold.has(what)) return;
-    this.untold.add(what);
-    for (let isTold = false; !isTold; ) {
-      await delay(LIFETIMES.applyRetryMs, undefined, { ref: false });
-      isTold = await this.tellAgain(accountId, releasedCallId);
-    }
-    this.untold.delete(what);
-  }
-
-  private async tellAgain(accountId: string, releasedCallId: string | null): Promise<boolean> {
-    try {
-      const wallet = await this.ledger.wallet(accountId);
-      if (wallet === undefined) return true;
-      const { creditVersion, creditedMicroVnd } = wallet;
-      await this.holdStore.credit({ accountId, creditVersion, creditedMicroVnd, releasedCallId });
-      return true;
-    } catch {
-      return false;
     }
   }
 

@@ -31,8 +31,10 @@ export const systemMachine: Machine = {
   disk: systemDisk,
 };
 
-export function sleep(machine: Machine, ms: number): Promise<void> {
+/** Resolves after `ms`. `unref`: the process may end before. */
+export function sleep(machine: Machine, ms: number, { unref = false } = {}): Promise<void> {
   return new Promise((resolve) => {
-    machine.after(ms, resolve);
+    const timer = machine.after(ms, resolve);
+    if (unref) timer.unref();
   });
 }

@@ -18,11 +18,22 @@ export class RedisAway extends Error {
   }
 }
 
+/** What the store of money asks of Redis. Every command is answered or rejected in bounded time. */
+export interface RedisCommands {
+  /** Connects in the background, again and again; tells each time it is there. */
+  connect(onReady: () => void): void;
+  disconnect(): void;
+  evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  load(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  call(name: string, ...args: string[]): Promise<unknown>;
+}
+
 /**
  * A connection to one Redis or to a cluster, where every command is answered or rejected within `timeoutMs`
  * of the last answer.
  */
-export class RedisClient {
+export class RedisClient implements RedisCommands {
   private readonly client: Redis | Cluster;
   /** For one Redis; a cluster has the pipelines of ioredis, which know where each slot is. */
   private readonly batch: Batch | undefined;

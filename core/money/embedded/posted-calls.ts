@@ -18,10 +18,11 @@ export class PostedCalls {
   private outbox = new Outbox(1);
   private replay = new Replay([]);
   /** Ended by the next post, and by a stop. */
-  private readonly pause = new WakeableSleep();
+  private readonly pause: WakeableSleep;
 
   constructor(options: JournalOptions, entriesMax: number) {
     this.options = options;
+    this.pause = new WakeableSleep(options.machine);
     this.entriesMax = entriesMax;
   }
 

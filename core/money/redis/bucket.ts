@@ -1,3 +1,4 @@
+import type { Machine } from "../../process/machine.ts";
 import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
 import { RedisAway } from "../../redis/client.ts";
 import { LIFETIMES } from "../lifetimes.ts";
@@ -16,11 +17,13 @@ export class Bucket {
   readonly keys: BucketKeys;
   private readonly session: Session;
   private readonly readiness: Readiness;
+  private readonly machine: Machine;
 
-  constructor(keys: BucketKeys, session: Session, readiness: Readiness) {
+  constructor(keys: BucketKeys, session: Session, readiness: Readiness, machine: Machine) {
     this.keys = keys;
     this.session = session;
     this.readiness = readiness;
+    this.machine = machine;
   }
 
   /** `b07`. */
@@ -71,7 +74,7 @@ export class Bucket {
   async whenReady(): Promise<void> {
     if (this.isReady) return;
     if (this.state === "away") throw new RedisAway("away");
-    const joined = await withTimeout(this.whenLoadable(), LIFETIMES.joinWaitMs);
+    const joined = await withTimeout(this.whenLoadable(), LIFETIMES.joinWaitMs, this.machine);
     if (joined === TIMED_OUT) throw new NotMember(this.name);
   }
 

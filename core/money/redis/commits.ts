@@ -1,8 +1,8 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { OutboxEntry } from "../../contract/hold-store.ts";
 import type { Log } from "../../process/log.ts";
+import { type Machine, sleep } from "../../process/machine.ts";
 import { WakeableSleep } from "../../process/wakeable-sleep.ts";
-import type { RedisClient } from "../../redis/client.ts";
+import type { RedisCommands } from "../../redis/client.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { Bucket } from "./bucket.ts";
 import type { Membership } from "./membership.ts";
@@ -11,9 +11,10 @@ import { outboxOf } from "./place.ts";
 import { asReply } from "./session.ts";
 
 interface CommitsOptions {
-  readonly client: RedisClient;
+  readonly client: RedisCommands;
   readonly buckets: readonly Bucket[];
   readonly memberships: ReadonlyMap<Bucket, Membership>;
+  readonly machine: Machine;
   readonly log: Log;
 }
 
@@ -39,11 +40,12 @@ export class Commits {
   private next = 0;
   private kept = 0;
   /** Ended by the next post, and by a stop. */
-  private readonly pause = new WakeableSleep();
+  private readonly pause: WakeableSleep;
   private stopped = false;
 
   constructor(options: CommitsOptions) {
     this.options = options;
+    this.pause = new WakeableSleep(options.machine);
     const { buckets } = options;
     this.byName = new Map(buckets.map((bucket) => [bucket.name, bucket]));
     this.backlogs = new Map(
@@ -101,7 +103,7 @@ export class Commits {
         if (entries.length > 0) return entries;
         await this.pause.sleep(waitMs);
       }
-      if (this.kept > 0) await delay(Math.min(LIFETIMES.gatherMs, waitMs));
+      if (this.kept > 0) await sleep(this.options.machine, Math.min(LIFETIMES.gatherMs, waitMs));
     }
     return this.gather(max);
   }
@@ -193,7 +195,7 @@ export class Commits {
   }
 
   private isFresh(bucket: Bucket): boolean {
-    return this.options.memberships.get(bucket)?.isFresh(performance.now()) ?? false;
+    return this.options.memberships.get(bucket)?.isFresh(this.options.machine.monotonic()) ?? false;
   }
 
   private of(bucket: Bucket): Backlog {

@@ -1,6 +1,7 @@
 import { backoffMs } from "../../process/backoff.ts";
 import { failpoint } from "../../process/failpoint.ts";
-import { isUnknownScript, type RedisClient } from "../../redis/client.ts";
+import type { Machine } from "../../process/machine.ts";
+import { isUnknownScript, type RedisCommands } from "../../redis/client.ts";
 import { numberOf, textOf } from "../../redis/reply.ts";
 import { LIFETIMES, type Lifetimes } from "../lifetimes.ts";
 import { Bucket } from "./bucket.ts";
@@ -36,10 +37,11 @@ export interface MembershipEvents {
 }
 
 interface MembershipOptions {
-  readonly client: RedisClient;
+  readonly client: RedisCommands;
   /** This process, as buckets know it. */
   readonly process: string;
   readonly times: MembershipTimes;
+  readonly machine: Machine;
   readonly events: MembershipEvents;
 }
 
@@ -66,7 +68,7 @@ export class Membership {
     const { client, process } = options;
     this.options = options;
     this.session = new Session({ keys, client, process, onTrouble: (error) => this.fail(error) });
-    this.bucket = new Bucket(keys, this.session, this.readiness);
+    this.bucket = new Bucket(keys, this.session, this.readiness, options.machine);
     this.peers = new Peers(options.times.leaseMs);
   }
 

@@ -8,9 +8,9 @@ export class OutageLog {
   private readonly throttled: ThrottledLog;
   private readonly away = new Set<string>();
 
-  constructor(log: Log) {
+  constructor(log: Log, nowMs: () => number) {
     this.log = log;
-    this.throttled = new ThrottledLog(log, { everyMs: LIFETIMES.outageLogMs });
+    this.throttled = new ThrottledLog(log, { everyMs: LIFETIMES.outageLogMs, nowMs });
   }
 
   isAway(bucketName: string, error: unknown): void {

@@ -2,6 +2,7 @@ import { requireMicroVnd } from "../../contract/amount.ts";
 import type { Posted, Posting } from "../../contract/hold-store.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import type { Log } from "../../process/log.ts";
+import type { Machine } from "../../process/machine.ts";
 import { errorOf } from "../../process/thrown.ts";
 import { textOf } from "../../redis/reply.ts";
 import { encodeEntry, entryOf } from "../entry.ts";
@@ -25,6 +26,7 @@ interface PostsOptions {
   readonly commits: Commits;
   readonly spool: SpoolOptions;
   readonly ledger: LedgerLookup;
+  readonly machine: Machine;
   readonly log: Log;
 }
 
@@ -78,7 +80,7 @@ export class Posts {
     const before = this.recent.get(posting.callId) ?? this.resender.find(posting.callId);
     if (before !== undefined) return { ...before, duplicate: true };
     const bucket = this.options.buckets.of(posting.accountId);
-    const sent = { atMs: performance.now(), epoch: bucket.epoch };
+    const sent = { atMs: this.options.machine.monotonic(), epoch: bucket.epoch };
     if (bucket.state !== "ready") return this.keep(bucket, posting, sent);
     const text = encodeEntry(posting, 0, 0);
     const answer = (reply: Reply) => this.posted(bucket, posting, text, reply, sent);
@@ -109,7 +111,7 @@ export class Posts {
 
   /** Brings what waits into a bucket that is in order. Never rejects. */
   drain(bucket: Bucket): Promise<void> {
-    return this.resender.drain(bucket, () => performance.now());
+    return this.resender.drain(bucket, () => this.options.machine.monotonic());
   }
 
   private send<T>(

@@ -1,4 +1,4 @@
-import type { RedisClient } from "../../redis/client.ts";
+import type { RedisCommands } from "../../redis/client.ts";
 import type { Bucket } from "./bucket.ts";
 
 /**
@@ -6,13 +6,13 @@ import type { Bucket } from "./bucket.ts";
  * because Redis was away is written as soon as it is back, whether or not the operator tries again.
  */
 export class Revocations {
-  private readonly client: RedisClient;
+  private readonly client: RedisCommands;
   private readonly buckets: readonly Bucket[];
   /** Revoked through this process; a wiped Redis is told of them again. */
   private readonly keyIds = new Set<string>();
   private readonly untold = new Set<Bucket>();
 
-  constructor(client: RedisClient, buckets: readonly Bucket[]) {
+  constructor(client: RedisCommands, buckets: readonly Bucket[]) {
     this.client = client;
     this.buckets = buckets;
   }

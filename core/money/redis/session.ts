@@ -1,4 +1,4 @@
-import { isUnknownScript, type RedisClient } from "../../redis/client.ts";
+import { isUnknownScript, type RedisCommands } from "../../redis/client.ts";
 import { listOf, numberOf } from "../../redis/reply.ts";
 import type { Script } from "../../redis/script.ts";
 import type { BucketKeys, EpochKeys } from "./keys.ts";
@@ -35,7 +35,7 @@ export function asReply(reply: Reply): Reply {
 
 interface SessionOptions {
   readonly keys: BucketKeys;
-  readonly client: RedisClient;
+  readonly client: RedisCommands;
   readonly process: string;
   /** Called with the error of every operation that failed. */
   readonly onTrouble: (error: unknown) => void;

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type {
   Awaitable,
   Balances,
@@ -17,10 +16,11 @@ import type {
   WalletSnapshot,
 } from "../../contract/hold-store.ts";
 import type { Log } from "../../process/log.ts";
+import { type Machine, systemMachine } from "../../process/machine.ts";
 import { PeriodicTask } from "../../process/periodic.ts";
 import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
 import { BUCKETS } from "../../redis/buckets.ts";
-import type { RedisClient } from "../../redis/client.ts";
+import type { RedisCommands } from "../../redis/client.ts";
 import { refuseEviction } from "../../redis/eviction.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { Bucket } from "./bucket.ts";
@@ -38,7 +38,7 @@ import { RedisWallets } from "./wallets.ts";
 
 export interface RedisHoldStoreOptions {
   /** Connected and disconnected by the store. */
-  readonly client: RedisClient;
+  readonly client: RedisCommands;
   /** What all keys begin with. */
   readonly prefix: string;
   /** Fixed for good, except in tests. */
@@ -48,6 +48,7 @@ export interface RedisHoldStoreOptions {
   /** Holds are refused while more calls posted by this process than this wait for the ledger. */
   readonly outboxEntriesMax: number;
   readonly ledger: LedgerLookup;
+  readonly machine?: Machine;
   readonly log: Log;
 }
 
@@ -59,7 +60,8 @@ const AUDIT_EVERY_ROUNDS = LIFETIMES.auditMs / LIFETIMES.heartbeatMs;
  * operation on money is one script on one slot. See `membership.ts` for what happens when Redis or a process fails.
  */
 export class RedisHoldStore implements HoldStore {
-  private readonly client: RedisClient;
+  private readonly client: RedisCommands;
+  private readonly machine: Machine;
   private readonly outboxEntriesMax: number;
   private readonly buckets: readonly Bucket[];
   private readonly memberships = new Map<Bucket, Membership>();
@@ -74,22 +76,24 @@ export class RedisHoldStore implements HoldStore {
   private stopped = false;
 
   constructor(options: RedisHoldStoreOptions) {
-    const { client, prefix, log, ledger, spool, times = LIFETIMES } = options;
+    const { client, prefix, log, ledger, times = LIFETIMES, machine = systemMachine } = options;
+    const spool = { machine, ...options.spool };
     this.client = client;
+    this.machine = machine;
     this.outboxEntriesMax = options.outboxEntriesMax;
-    this.outageLog = new OutageLog(log);
-    const process = randomUUID();
+    this.outageLog = new OutageLog(log, () => machine.monotonic());
+    const process = machine.uuid();
     const { memberships } = this;
     const events = this.membershipEvents();
     for (let index = 0; index < (options.buckets ?? BUCKETS); index += 1) {
       const keys = new BucketKeys(prefix, index);
-      const membership = new Membership(keys, { process, client, times, events });
+      const membership = new Membership(keys, { process, client, times, machine, events });
       memberships.set(membership.bucket, membership);
     }
     this.buckets = [...memberships.keys()];
     const buckets = new BucketMap(this.buckets);
     this.revocations = new Revocations(client, this.buckets);
-    this.commits = new Commits({ client, buckets: this.buckets, memberships, log });
+    this.commits = new Commits({ client, buckets: this.buckets, memberships, machine, log });
     this.wallets = new RedisWallets(client, buckets);
     this.holds = new Holds({
       buckets,
@@ -98,9 +102,9 @@ export class RedisHoldStore implements HoldStore {
       refusal: (openHolds) => this.refusal(openHolds),
     });
     const { wallets, holds, commits } = this;
-    this.posts = new Posts({ buckets, wallets, holds, commits, spool, ledger, log });
+    this.posts = new Posts({ buckets, wallets, holds, commits, spool, ledger, machine, log });
     this.rounds = [...memberships.values()].map(
-      (membership) => new PeriodicTask(() => membership.step(performance.now())),
+      (membership) => new PeriodicTask(() => membership.step(machine.monotonic()), machine),
     );
   }
 
@@ -108,8 +112,9 @@ export class RedisHoldStore implements HoldStore {
     await this.posts.start();
     this.client.connect(() => this.hurry());
     for (const round of this.rounds) round.start();
+    const { machine } = this;
     const ready = Promise.all(this.buckets.map((bucket) => bucket.whenLoadable()));
-    while ((await withTimeout(ready, LIFETIMES.startTimeoutMs)) === TIMED_OUT) {
+    while ((await withTimeout(ready, LIFETIMES.startTimeoutMs, machine)) === TIMED_OUT) {
       // Where Redis answers, it is others who are waited for: a start from the beginning would wait longer.
       if (this.buckets.every((bucket) => bucket.state !== "away")) continue;
       await this.stop();
@@ -130,7 +135,7 @@ export class RedisHoldStore implements HoldStore {
     const left = [...this.memberships.values()].map((membership) =>
       membership.leave().catch(() => {}),
     );
-    await withTimeout(Promise.all(left), LIFETIMES.leaveTimeoutMs);
+    await withTimeout(Promise.all(left), LIFETIMES.leaveTimeoutMs, this.machine);
     this.client.disconnect();
     await this.posts.stop();
   }

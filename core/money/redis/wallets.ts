@@ -7,7 +7,7 @@ import type {
   WalletSnapshot,
 } from "../../contract/hold-store.ts";
 import { failpoint } from "../../process/failpoint.ts";
-import type { RedisClient } from "../../redis/client.ts";
+import type { RedisCommands } from "../../redis/client.ts";
 import { listOf, textOf } from "../../redis/reply.ts";
 import { requireLimit } from "../limit.ts";
 import type { Bucket } from "./bucket.ts";
@@ -20,11 +20,11 @@ const PAGE = "1000";
 
 /** The wallets in Redis: opened from the ledger, credited, read. */
 export class RedisWallets {
-  private readonly client: RedisClient;
+  private readonly client: RedisCommands;
   private readonly buckets: BucketMap;
   private readonly opening = new Map<string, Promise<boolean>>();
 
-  constructor(client: RedisClient, buckets: BucketMap) {
+  constructor(client: RedisCommands, buckets: BucketMap) {
     this.client = client;
     this.buckets = buckets;
   }
