@@ -118,6 +118,7 @@ export function postingsOf(accountIds: readonly string[], keyId: string, count: 
     operatorCurrency: null,
     operatorRateMicroVnd: null,
     costsVersion: null,
+    limits: null,
     latencyMs: 900.5,
     firstByteMs: 300.25,
     status: 200,

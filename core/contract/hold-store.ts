@@ -163,10 +163,8 @@ export type ExtendResult =
 
 /** What is known of a call when it ends: its charge and its usage record. Never any content. */
 export interface Posting extends PostedUsage {
-  /** What it comes to; the wallet may cover less. */
+  /** What it comes to; the wallet may cover less. `limits` are those that its hold named. */
   readonly costMicroVnd: MicroVnd;
-  /** The limits that its hold named, for a post that finds its hold gone. */
-  readonly limits?: readonly string[];
 }
 
 /** How a call that reached an upstream ended. */

@@ -1,4 +1,4 @@
-import type { OutboxEntry, WalletSnapshot } from "./hold-store.ts";
+import type { LimitSnapshot, OutboxEntry, WalletSnapshot } from "./hold-store.ts";
 import type { UsageRecord } from "./usage-fields.ts";
 
 /**
@@ -50,10 +50,19 @@ export interface Ledger {
   /** What `credit` answers to a repetition of this movement; undefined where its reference is new. */
   credited(movement: Credit): Promise<CreditResult | undefined>;
 
+  /**
+   * Sets a limit beside a wallet, or adds to it; makes it if it is new. Idempotent by `reference`, as `credit` is. Calls
+   * that name the limit are charged to it by `settle`.
+   */
+  changeLimit(change: LimitChange): Promise<LimitChangeResult>;
+
+  /** Removes a limit; its name is never used again. False if there is none. */
+  removeLimit(accountId: string, name: string): Promise<boolean>;
+
   /** What top-ups have brought into a wallet: zeros if there is no such account. */
   topUps(query: TopUpQuery): Promise<TopUpSums>;
 
-  /** For the hold store: what calls in quarantine have taken is not in it. */
+  /** For the hold store, with its limits: what calls in quarantine have taken is not in it. */
   wallet(accountId: string): Promise<WalletSnapshot | undefined>;
 
   /** Newest first. */
@@ -98,6 +107,31 @@ export type CreditResult =
   | { readonly kind: "reference_conflict" }
   | { readonly kind: "below_zero" }
   | { readonly kind: "out_of_range" };
+
+/** A change of the total of a limit beside a wallet. */
+export interface LimitChange {
+  readonly accountId: string;
+  /** As in `LimitSnapshot`. */
+  readonly name: string;
+  /** `set`: the new total. `add`: a difference, of a limit that is new from 0. */
+  readonly kind: "set" | "add";
+  /** Below zero for an `add` that lowers. The total stays from 0 to 2^53 − 1 µđ. */
+  readonly amountMicroVnd: bigint;
+  /** Unique among the changes of all limits. */
+  readonly reference: string;
+  readonly reason: string | null;
+}
+
+export type LimitChangeResult =
+  | { readonly kind: "changed"; readonly applied: boolean; readonly limit: LimitSnapshot }
+  | { readonly kind: "no_account" }
+  | { readonly kind: "reference_conflict" }
+  | { readonly kind: "below_zero" }
+  | { readonly kind: "out_of_range" }
+  /** The limit was removed, and its name cannot be used again. */
+  | { readonly kind: "removed" }
+  /** The account has 1,000 limits. */
+  | { readonly kind: "too_many" };
 
 export interface TopUpQuery {
   readonly accountId: string;

@@ -32,6 +32,7 @@ interface Values {
   /** µđ, or millionths of another currency; in JSON a decimal string. */
   money: { posted: MicroVnd; read: bigint; json: string };
   discounts: { posted: Discounts; read: Discounts; json: Discounts };
+  names: { posted: readonly string[]; read: readonly string[]; json: readonly string[] };
 }
 
 /** Each has one type of column in Postgres, which the test of the ledger compares with the table. */
@@ -154,6 +155,8 @@ const usageFields = {
   },
   /** The list of provider prices that the operator's cost comes from. */
   costsVersion: { column: "costs_version", kind: "text", places: OPERATOR, nullable: true },
+  /** The limits beside the wallet that the call was charged to as well; null: none. */
+  limits: { column: "limits", kind: "names", places: OPERATOR, nullable: true },
 } as const satisfies Readonly<Record<string, UsageField>>;
 
 type Fields = typeof usageFields;

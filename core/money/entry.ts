@@ -22,9 +22,7 @@ const VERSION = 2;
 /** Where the charge begins, which is known last. */
 const CHARGE = ',"charged":';
 
-/** What an entry has beside the fields of the record. */
-type BesideRecord = "costMicroVnd" | "limits";
-type PostedField = NamedField & { readonly name: Exclude<keyof Posting, BesideRecord> };
+type PostedField = NamedField & { readonly name: Exclude<keyof Posting, "costMicroVnd"> };
 
 const isPosted = (field: NamedField): field is PostedField => field.charged === undefined;
 const postedFields = usageFieldList.filter(isPosted);
@@ -48,6 +46,7 @@ const writers: Readonly<Record<FieldKind, (value: Posted) => string>> = {
   flag: plain,
   money: plain,
   discounts: JSON.stringify,
+  names: JSON.stringify,
 };
 
 /** Readers of version 2 need these even if they are null; any other null is left out. */
@@ -77,12 +76,12 @@ const schemas: Readonly<Record<FieldKind, v.GenericSchema>> = {
   flag: v.boolean(),
   money: count,
   discounts: v.record(v.string(), count),
+  names: v.array(v.string()),
 };
 
 const beside = v.object({
   v: v.picklist([1, VERSION]),
   cost: count,
-  limits: v.optional(v.array(v.string())),
   charged: count,
   written_off: count,
 });
@@ -119,9 +118,6 @@ export function encodeEntry(
     text += value === null ? field.ifNull : field.start + field.write(value);
   }
   text += `,"cost":${call.costMicroVnd}`;
-  if (call.limits !== undefined && call.limits.length > 0) {
-    text += `,"limits":${JSON.stringify(call.limits)}`;
-  }
   return text + chargeText(chargedMicroVnd, writtenOffMicroVnd);
 }
 
@@ -153,8 +149,8 @@ export function decodeEntry(entryId: string, text: string): OutboxEntry {
         "run the version of the gateway that wrote it until the outbox is empty",
     );
   }
-  const { cost, limits, charged, written_off: writtenOffMicroVnd } = others.output;
-  const posting = { ...postedOf(fields.output), costMicroVnd: cost, ...(limits && { limits }) };
+  const { cost, charged, written_off: writtenOffMicroVnd } = others.output;
+  const posting = { ...postedOf(fields.output), costMicroVnd: cost };
   if (others.output.v !== VERSION) return entryOf(entryId, posting, charged, writtenOffMicroVnd);
   return { entryId, posting, chargedMicroVnd: charged, writtenOffMicroVnd, text };
 }

@@ -31,12 +31,12 @@ export function postingOf(call: Call, charge: Charge, monotonicMs: number): Post
     discounts: charge.discounts,
     feesMicroVnd: charge.feesMicroVnd,
     costMicroVnd: charge.costMicroVnd,
-    ...(call.limits.length > 0 && { limits: limitNames(call) }),
     catalogueVersion: charge.catalogueVersion,
     operatorCostMicro: charge.operatorCostMicro,
     operatorCurrency: charge.operatorCurrency,
     operatorRateMicroVnd: charge.operatorRateMicroVnd,
     costsVersion: charge.costsVersion,
+    limits: call.limits.length > 0 ? limitNames(call) : null,
   };
 }
 

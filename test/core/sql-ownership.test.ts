@@ -29,7 +29,10 @@ const APPLIED = new Set([
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   // Besides its own: an account and its wallet are made by one statement, and a key is read with its wallet's credits.
   "core/accounts/": ["accounts", "api_keys", "operator_actions", "wallets"],
-  "core/money/": ["wallets", "ledger_entries", "usage_records", "usage_daily", "quarantine"],
+  "core/money/": [
+    ...["wallets", "ledger_entries", "usage_records", "usage_daily", "quarantine"],
+    ...["wallet_limits", "wallet_limit_changes"],
+  ],
 };
 
 const tables = tablesOf(sqlFiles(CORE_MIGRATIONS));

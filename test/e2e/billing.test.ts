@@ -372,6 +372,7 @@ describe("billing", () => {
         operator_currency: null,
         operator_rate_vnd: null,
         costs_version: null,
+        limits: null,
       });
       assert.ok(Math.abs(Date.now() - Date.parse(String(at))) < 60_000);
       assert.ok(Number(first_byte_ms) >= 0 && Number(latency_ms) >= Number(first_byte_ms));

@@ -5,6 +5,8 @@ import {
   EntryRefused,
   type Ledger,
   type LedgerSum,
+  type LimitChange,
+  type LimitChangeResult,
 } from "../../core/contract/ledger.ts";
 
 interface MemoryLimit {
@@ -28,7 +30,16 @@ interface MemoryWallet {
 
 type MoneyOfLedger = Pick<
   Ledger,
-  "settle" | "quarantine" | "quarantined" | "credit" | "credited" | "wallet" | "sums" | "sum"
+  | "settle"
+  | "quarantine"
+  | "quarantined"
+  | "credit"
+  | "credited"
+  | "changeLimit"
+  | "removeLimit"
+  | "wallet"
+  | "sums"
+  | "sum"
 >;
 
 /** The money of a ledger without a database: as strict, and quick enough for thousands of random histories. */
@@ -38,6 +49,8 @@ export class MemoryLedger implements MoneyOfLedger {
   private readonly walletsById = new Map<string, MemoryWallet>();
   private readonly movements = new Map<string, Credit>();
   private readonly limits: MemoryLimit[] = [];
+  private readonly changes = new Map<string, LimitChange>();
+  private readonly removed = new Set<string>();
 
   addAccount(accountId: string): void {
     this.walletsById.set(accountId, { balance: 0n, credited: 0n, creditVersion: 0 });
@@ -54,14 +67,40 @@ export class MemoryLedger implements MoneyOfLedger {
     for (const { posting, chargedMicroVnd } of entries) {
       const wallet = this.walletsById.get(posting.accountId);
       if (wallet === undefined || this.charges.has(posting.callId)) continue;
-      const { accountId, limits = [] } = posting;
+      const { accountId } = posting;
+      const limits = posting.limits ?? [];
       this.charges.set(posting.callId, { accountId, charged: chargedMicroVnd, limits });
       wallet.balance -= BigInt(chargedMicroVnd);
       if (wallet.balance < 0n) throw new Error(`${posting.accountId} is below zero`);
     }
   }
 
-  /** Sets a limit of an account, as the durable home of budgets would; returns what the hold store is to know. */
+  async changeLimit(change: LimitChange): Promise<LimitChangeResult> {
+    const { accountId, name, kind, reference } = change;
+    if (!this.walletsById.has(accountId)) return { kind: "no_account" };
+    const earlier = this.changes.get(reference);
+    if (earlier !== undefined && !isSame(earlier, change)) return { kind: "reference_conflict" };
+    const limit = this.limits.find((each) => each.accountId === accountId && each.name === name);
+    if (this.removed.has(`${accountId}|${name}`)) return { kind: "removed" };
+    if (earlier !== undefined && limit !== undefined) {
+      return { kind: "changed", applied: false, limit: this.limitSnapshot(limit) };
+    }
+    const before = kind === "add" ? (limit?.totalMicroVnd ?? 0) : 0;
+    const total = before + Number(change.amountMicroVnd);
+    if (total < 0) return { kind: "below_zero" };
+    this.changes.set(reference, change);
+    return { kind: "changed", applied: true, limit: this.setLimit(accountId, name, total) };
+  }
+
+  async removeLimit(accountId: string, name: string): Promise<boolean> {
+    const at = this.limits.findIndex((each) => each.accountId === accountId && each.name === name);
+    if (at < 0) return false;
+    this.limits.splice(at, 1);
+    this.removed.add(`${accountId}|${name}`);
+    return true;
+  }
+
+  /** Sets a limit of an account without a reference; returns what the hold store is to know. */
   setLimit(accountId: string, name: string, totalMicroVnd: number): LimitSnapshot {
     let limit = this.limits.find((each) => each.accountId === accountId && each.name === name);
     if (limit === undefined) {
@@ -78,6 +117,11 @@ export class MemoryLedger implements MoneyOfLedger {
     for (const charge of this.charges.values()) {
       if (charge.accountId === accountId && charge.limits.includes(name)) {
         availableMicroVnd -= charge.charged;
+      }
+    }
+    for (const { posting, chargedMicroVnd } of this.parked) {
+      if (posting.accountId === accountId && posting.limits?.includes(name)) {
+        availableMicroVnd -= chargedMicroVnd;
       }
     }
     return { name, version, totalMicroVnd, availableMicroVnd };
@@ -149,6 +193,12 @@ export class MemoryLedger implements MoneyOfLedger {
     const parked = this.parked.filter(({ posting }) => posting.accountId === accountId);
     return parked.reduce((sum, { chargedMicroVnd }) => sum + BigInt(chargedMicroVnd), 0n);
   }
+}
+
+function isSame(one: LimitChange, other: LimitChange): boolean {
+  return (["accountId", "name", "kind", "amountMicroVnd"] as const).every(
+    (field) => one[field] === other[field],
+  );
 }
 
 function snapshot(accountId: string, wallet: MemoryWallet): WalletSnapshot {

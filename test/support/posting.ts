@@ -3,7 +3,7 @@ import { usageFieldList } from "../../core/contract/usage-fields.ts";
 
 type NullableName = {
   [Name in keyof Posting]: null extends Posting[Name] ? Name : never;
-}[Exclude<keyof Posting, "limits">];
+}[keyof Posting];
 
 /** What a posting need not know. */
 const unknown = Object.fromEntries(

@@ -71,9 +71,9 @@ export function findLimits(
 /** The limits of a post without a hold: those that are still set. */
 export function limitsOfPost(
   wallet: Wallet | undefined,
-  names: readonly string[] | undefined,
+  names: readonly string[] | null,
 ): readonly Limit[] {
-  if (names === undefined || wallet?.limits === undefined) return NO_LIMITS;
+  if (names === null || wallet?.limits === undefined) return NO_LIMITS;
   return names.flatMap((name) => wallet.limits?.get(name) ?? []);
 }
 

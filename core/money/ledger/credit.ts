@@ -1,10 +1,15 @@
 import { MICRO_VND_MAX } from "../../contract/amount.ts";
-import type { WalletSnapshot } from "../../contract/hold-store.ts";
+import type { LimitSnapshot, WalletSnapshot } from "../../contract/hold-store.ts";
 import type { Credit, CreditResult } from "../../contract/ledger.ts";
 import type { Sql } from "../../database/client.ts";
+import { limitsColumn } from "./limits.ts";
 import { quarantinedSum } from "./quarantine.ts";
 
 const AMOUNT_MAX = BigInt(MICRO_VND_MAX);
+
+interface WalletRow extends Omit<WalletSnapshot, "limits"> {
+  readonly limits: readonly LimitSnapshot[] | null;
+}
 
 type Outcome =
   | "credited"
@@ -41,16 +46,19 @@ export async function credited(sql: Sql, movement: Credit): Promise<CreditResult
   return isSame ? creditedWallet(sql, accountId, false) : { kind: "reference_conflict" };
 }
 
-/** The wallet, without what calls in quarantine have taken; undefined where there is no such account. */
+/** The wallet and its limits, without what calls in quarantine have taken; undefined where there is no such account. */
 export async function readWallet(sql: Sql, accountId: string): Promise<WalletSnapshot | undefined> {
-  const [wallet] = await sql.query<WalletSnapshot>(
+  const [row] = await sql.query<WalletRow>(
     `select account_id as "accountId",
       greatest(0, balance - ${quarantinedSum("wallets.account_id")}) as "balanceMicroVnd",
-      credit_version as "creditVersion", credited as "creditedMicroVnd"
+      credit_version as "creditVersion", credited as "creditedMicroVnd",
+      ${limitsColumn("wallets.account_id")} as limits
     from wallets where account_id = $1`,
     [accountId],
   );
-  return wallet;
+  if (row === undefined) return undefined;
+  const { limits, ...wallet } = row;
+  return limits === null ? wallet : { ...wallet, limits };
 }
 
 /** Read after the movement was committed: it has this one, and perhaps later ones, which is as good. */

@@ -4,6 +4,8 @@ import type {
   CreditResult,
   Ledger,
   LedgerSum,
+  LimitChange,
+  LimitChangeResult,
   QuarantinedCall,
   TopUpQuery,
   TopUpSums,
@@ -20,6 +22,7 @@ import type { Log } from "../../process/log.ts";
 import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
 import { createSettle, type Settle } from "./commit.ts";
 import { credit, credited, readWallet } from "./credit.ts";
+import { changeLimit, removeLimit } from "./limits.ts";
 import { quarantine, quarantined, quarantinedCall, quarantineList } from "./quarantine.ts";
 import { sum, sums } from "./sums.ts";
 import { topUps } from "./top-ups.ts";
@@ -114,6 +117,16 @@ export class PostgresLedger implements Ledger {
   async credited(movement: Credit): Promise<CreditResult | undefined> {
     if (!isId(movement.accountId)) return { kind: "no_account" };
     return credited(this.sql, movement);
+  }
+
+  async changeLimit(change: LimitChange): Promise<LimitChangeResult> {
+    if (!isId(change.accountId)) return { kind: "no_account" };
+    return changeLimit(this.sql, change);
+  }
+
+  async removeLimit(accountId: string, name: string): Promise<boolean> {
+    if (!isId(accountId)) return false;
+    return removeLimit(this.sql, accountId, name);
   }
 
   async topUps(query: TopUpQuery): Promise<TopUpSums> {

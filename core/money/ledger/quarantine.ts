@@ -18,11 +18,15 @@ export function quarantinedSum(account: string): string {
 
 /** Keeps an entry that the ledger refuses, with the reason. */
 export async function quarantine(sql: Sql, entry: OutboxEntry, reason: string): Promise<void> {
-  const { callId, accountId } = entry.posting;
+  const { callId, accountId, limits } = entry.posting;
   await sql.query(
-    `insert into quarantine (call_id, account_id, charged, entry, error) values ($1, $2, $3, $4, $5)
+    `insert into quarantine (call_id, account_id, charged, limits, entry, error)
+    values ($1, $2, $3, $4::text::json, $5, $6)
     on conflict (call_id) do nothing`,
-    [callId, accountId, entry.chargedMicroVnd, entry.text, reason.slice(0, REASON_CHARACTERS_MAX)],
+    [
+      ...[callId, accountId, entry.chargedMicroVnd, limits && JSON.stringify(limits)],
+      ...[entry.text, reason.slice(0, REASON_CHARACTERS_MAX)],
+    ],
   );
 }
 

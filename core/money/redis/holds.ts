@@ -111,7 +111,7 @@ export class Holds {
     const holder = keyId === "" ? "" : bucket.process;
     const amounts = [String(amountMicroVnd), String(floorMicroVnd)];
     const version = creditVersion === undefined ? "" : String(creditVersion);
-    const limits = limitsText(request.limits);
+    const limits = limitsText(request.limits ?? null);
     const args = [callId, accountId, keyId, ...amounts, holder, version, limits];
     return bucket.run("hold", [bucket.keys.revoked], args, (reply) => {
       const result = readHold(reply);
@@ -136,8 +136,8 @@ export class Holds {
 }
 
 /** As scripts take them: `|<name>|<name>`. */
-export function limitsText(limits: readonly string[] | undefined): string {
-  return limits === undefined || limits.length === 0 ? "" : `|${limits.join("|")}`;
+export function limitsText(limits: readonly string[] | null): string {
+  return limits === null || limits.length === 0 ? "" : `|${limits.join("|")}`;
 }
 
 function readHold([kind, amount, limit]: Reply): HoldResult {

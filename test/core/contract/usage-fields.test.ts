@@ -41,7 +41,7 @@ describe("the table of usage fields", () => {
       hidden.map(({ column }) => column),
       [
         ...["account_id", "upstream", "operator_cost", "operator_currency", "operator_rate"],
-        "costs_version",
+        ...["costs_version", "limits"],
       ],
     );
   });

@@ -31,7 +31,7 @@ test("an entry keeps every field of the table, and leaves out nulls that no read
       discounts: { account: 50, 'x","charged":': 1 },
     },
     ...{ feesMicroVnd: 1, catalogueVersion: "abc", operatorCostMicro: 2, operatorCurrency: "USD" },
-    ...{ operatorRateMicroVnd: 3, costsVersion: "def" },
+    ...{ operatorRateMicroVnd: 3, costsVersion: "def", limits: ["key:K"] },
   });
   const text = encodeEntry(full, 60, 10);
   assert.deepEqual(decodeEntry("7", text).posting, full);

@@ -130,6 +130,7 @@ describe("admin API: money", () => {
       operator_currency: null,
       operator_rate_vnd: null,
       costs_version: null,
+      limits: null,
     });
   });
 

@@ -3,6 +3,7 @@ import type { Sql } from "../../../../core/database/client.ts";
 import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { creditTests } from "./credit.ts";
 import { guardTests } from "./guards.ts";
+import { limitTests } from "./limits.ts";
 import { quarantineTests } from "./quarantine.ts";
 import { settleTests } from "./settle.ts";
 import { topUpTests } from "./top-ups.ts";
@@ -23,6 +24,7 @@ export function ledgerConformance(name: string, get: () => LedgerUnderTest): voi
     settleTests(get);
     quarantineTests(get);
     creditTests(get);
+    limitTests(get);
     topUpTests(get);
     usageTests(get);
     usageBooksTests(get);

@@ -27,6 +27,7 @@ const sqlTypes: Readonly<Record<FieldKind, string>> = {
   flag: "boolean",
   money: "bigint",
   discounts: "json",
+  names: "json",
 };
 
 export function usageTests(get: () => LedgerUnderTest): void {
@@ -64,6 +65,7 @@ export function usageTests(get: () => LedgerUnderTest): void {
       operatorCurrency: "USD",
       operatorRateMicroVnd: 26_000_000_000,
       costsVersion: "4567cdef",
+      limits: ["key:K", "day:2025-06-15"],
     });
     await ledger.settle([entry]);
     const [record] = await ledger.usage({ accountId: a, limit: 10 });

@@ -1,0 +1,70 @@
+import { MICRO_VND_MAX } from "../../contract/amount.ts";
+import type { LimitSnapshot } from "../../contract/hold-store.ts";
+import type { LimitChange, LimitChangeResult } from "../../contract/ledger.ts";
+import type { Sql } from "../../database/client.ts";
+
+const AMOUNT_MAX = BigInt(MICRO_VND_MAX);
+/** Limits of one account: all of them are loaded with its wallet. */
+const LIMITS_MAX = 1_000;
+
+type Outcome = Exclude<LimitChangeResult["kind"], "changed"> | "changed" | "repeated";
+
+/**
+ * The limits of an account as JSON, an expression of SQL: null if it has none. What calls in quarantine have taken is
+ * not available.
+ */
+export function limitsColumn(account: string): string {
+  return `(
+    select json_agg(json_build_object(
+      'name', name, 'version', version, 'totalMicroVnd', total,
+      'availableMicroVnd', total - charged - ${quarantinedWithin("wallet_limits")}
+    ) order by name)
+    from wallet_limits where wallet_limits.account_id = ${account}
+  )`;
+}
+
+/** µđ that calls in quarantine have taken of the limit in a row of `wallet_limits`, an expression of SQL. */
+function quarantinedWithin(limit: string): string {
+  return `(
+    select coalesce(sum(quarantine.charged), 0)::bigint
+    from quarantine cross join json_array_elements_text(quarantine.limits) named (name)
+    where quarantine.account_id = ${limit}.account_id::text and named.name = ${limit}.name
+  )`;
+}
+
+/** One change of a limit's total, in one transaction: see `change_wallet_limit` in the migrations. */
+export async function changeLimit(sql: Sql, change: LimitChange): Promise<LimitChangeResult> {
+  const { accountId, name, kind, amountMicroVnd, reference, reason } = change;
+  if (amountMicroVnd > AMOUNT_MAX) return { kind: "out_of_range" };
+  if (amountMicroVnd < -AMOUNT_MAX) return { kind: "below_zero" };
+  const [row] = await sql.query<{ outcome: Outcome }>(
+    "select change_wallet_limit($1, $2, $3, $4, $5, $6, $7) as outcome",
+    [accountId, name, kind, amountMicroVnd, reference, reason, LIMITS_MAX],
+  );
+  const outcome = row?.outcome ?? "no_account";
+  if (outcome !== "changed" && outcome !== "repeated") return { kind: outcome };
+  // Read after the change was committed: it has this one, and perhaps later ones, which is as good.
+  const limit = await readLimit(sql, accountId, name);
+  return limit ? { kind: "changed", applied: outcome === "changed", limit } : { kind: "removed" };
+}
+
+/** Removes a limit for good; false if there is none. */
+export async function removeLimit(sql: Sql, accountId: string, name: string): Promise<boolean> {
+  const [row] = await sql.query<{ removed: boolean }>(
+    "select remove_wallet_limit($1, $2) as removed",
+    [accountId, name],
+  );
+  return row?.removed ?? false;
+}
+
+async function readLimit(
+  sql: Sql,
+  accountId: string,
+  name: string,
+): Promise<LimitSnapshot | undefined> {
+  const [row] = await sql.query<{ limits: LimitSnapshot[] | null }>(
+    `select ${limitsColumn("$1")} as limits`,
+    [accountId],
+  );
+  return row?.limits?.find((limit) => limit.name === name);
+}

@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { LimitChange, LimitChangeResult } from "../../../../core/contract/ledger.ts";
+import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
+import { newId } from "../../../../core/process/id.ts";
+import type { LedgerUnderTest } from "./conformance.ts";
+import { AT, agreedBalance, charge, fundedAccount, holdUp } from "./fixtures.ts";
+
+const NAME = "key:K";
+
+export function limitTests(get: () => LedgerUnderTest): void {
+  test("a limit is set, raised, lowered, and read with its wallet", async () => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 1_000n);
+    assert.equal((await ledger.wallet(a))?.limits, undefined);
+    assert.equal(told(await ledger.changeLimit(set(a, 500n))), "true v1 500/500");
+    assert.equal(told(await ledger.changeLimit(add(a, 70n))), "true v2 570/570");
+    assert.equal(told(await ledger.changeLimit(add(a, -170n))), "true v3 400/400");
+    assert.equal(told(await ledger.changeLimit(add(a, 7n, "day"))), "true v1 7/7");
+    assert.equal(await left(ledger, a), "day 7/7, key:K 400/400");
+    assert.equal(told(await ledger.changeLimit(add(a, -401n))), "below_zero");
+    assert.equal(told(await ledger.changeLimit(set(a, 2n ** 53n))), "out_of_range");
+    assert.equal(told(await ledger.changeLimit(add(a, 2n ** 53n - 1n))), "out_of_range");
+    assert.equal(told(await ledger.changeLimit(set(newId(AT), 1n))), "no_account");
+    assert.equal(told(await ledger.changeLimit(set("nobody", 1n))), "no_account");
+    assert.equal(await left(ledger, a), "day 7/7, key:K 400/400");
+  });
+
+  test("a change of a limit is made once for a reference, at once too", async () => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 0n);
+    const b = await fundedAccount(ledger, 0n);
+    const change = add(a, 70n);
+    const { released } = await holdUp(get(), "wallets", a);
+    const results = await Promise.all(Array.from({ length: 20 }, () => ledger.changeLimit(change)));
+    await released;
+    const applied = results.filter((result) => told(result).startsWith("true"));
+    assert.equal(applied.length, 1);
+    assert.equal(await left(ledger, a), "key:K 70/70");
+    // A repetition shows what later changes have made of it.
+    await ledger.changeLimit(set(a, 10n));
+    assert.equal(told(await ledger.changeLimit(change)), "false v2 10/10");
+    const { reference } = change;
+    for (const other of [
+      { ...add(b, 70n), reference },
+      { ...add(a, 71n), reference },
+      { ...set(a, 70n), reference },
+      { ...add(a, 70n, "day"), reference },
+    ]) {
+      assert.equal(told(await ledger.changeLimit(other)), "reference_conflict");
+    }
+    assert.equal(await left(ledger, b), "");
+  });
+
+  test("a call is charged to its wallet and to each limit that it names, once, in one transaction", async () => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 1_000n);
+    const b = await fundedAccount(ledger, 1_000n);
+    await ledger.changeLimit(set(a, 500n));
+    await ledger.changeLimit(set(a, 300n, "day"));
+    await ledger.changeLimit(set(b, 500n));
+    const both = charge(a, 100, { limits: [NAME, "day", "not there"] });
+    const batch = [
+      ...[both, charge(a, 30, { limits: [NAME] }), charge(a, 7)],
+      ...[charge(a, 0, { limits: [NAME] }), charge(b, 1, { limits: [NAME] })],
+    ];
+    await ledger.settle(batch);
+    await ledger.settle([both]);
+    await ledger.settle(batch);
+    assert.equal(await left(ledger, a), "day 200/300, key:K 370/500");
+    assert.equal(await left(ledger, b), "key:K 499/500");
+    assert.equal(await agreedBalance(ledger, a), 863n);
+    const refused = charge(a, 10_000, { limits: [NAME] });
+    await assert.rejects(ledger.settle([charge(a, 5, { limits: [NAME] }), refused]));
+    assert.equal(await left(ledger, a), "day 200/300, key:K 370/500");
+  });
+
+  test("a limit that is lowered or charged beyond its total is below zero", async () => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 1_000n);
+    await ledger.changeLimit(set(a, 100n));
+    await ledger.settle([charge(a, 130, { limits: [NAME] })]);
+    assert.equal(await left(ledger, a), "key:K -30/100");
+    await ledger.changeLimit(set(a, 50n));
+    assert.equal(await left(ledger, a), "key:K -80/50");
+  });
+
+  test("an entry of a gateway that knows no limits is charged to its wallet alone", async () => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 1_000n);
+    await ledger.changeLimit(set(a, 100n));
+    const entry = charge(a, 30);
+    assert.ok(!entry.text.includes("limits"));
+    await ledger.settle([entry]);
+    assert.equal(await left(ledger, a), "key:K 100/100");
+    assert.equal((await ledger.call(entry.posting.callId))?.limits, null);
+  });
+
+  test("what a call in quarantine has taken of a limit is not available, and charged when it is settled", async () => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 1_000n);
+    await ledger.changeLimit(set(a, 100n));
+    const entry = charge(a, 30, { limits: [NAME] });
+    await ledger.quarantine(entry, "for a test");
+    assert.equal(await left(ledger, a), "key:K 70/100");
+    assert.equal(await ledger.settleQuarantined(entry.posting.callId), true);
+    assert.equal(await left(ledger, a), "key:K 70/100");
+    assert.equal(await agreedBalance(ledger, a), 970n);
+  });
+
+  test("a limit that was removed is gone for good, and its calls are charged to the wallet", async () => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 1_000n);
+    const first = set(a, 100n);
+    await ledger.changeLimit(first);
+    await ledger.changeLimit(set(a, 7n, "day"));
+    assert.equal(await ledger.removeLimit(a, NAME), true);
+    assert.equal(await ledger.removeLimit(a, NAME), false);
+    assert.equal(await ledger.removeLimit("nobody", NAME), false);
+    await ledger.settle([charge(a, 30, { limits: [NAME, "day"] })]);
+    assert.equal(await left(ledger, a), "day -23/7");
+    assert.equal(told(await ledger.changeLimit(set(a, 100n))), "removed");
+    assert.equal(told(await ledger.changeLimit(first)), "removed");
+    assert.equal(await agreedBalance(ledger, a), 970n);
+  });
+
+  test("an account has at most 1,000 limits", async () => {
+    const { ledger, sql } = get();
+    const a = await fundedAccount(ledger, 0n);
+    await sql.query(
+      `insert into wallet_limits (account_id, name, total, version)
+      select $1, 'n' || n, 1, 1 from generate_series(1, 999) n`,
+      [a],
+    );
+    assert.equal(told(await ledger.changeLimit(set(a, 1n))), "true v1 1/1");
+    assert.equal(told(await ledger.changeLimit(set(a, 1n, "one more"))), "too_many");
+    assert.equal(told(await ledger.changeLimit(set(a, 2n))), "true v2 2/2");
+  });
+
+  test("a change of a limit cannot be changed or removed", async () => {
+    const { sql } = get();
+    for (const text of [
+      "update wallet_limit_changes set amount = amount",
+      "delete from wallet_limit_changes",
+      "truncate wallet_limit_changes",
+    ]) {
+      await assert.rejects(sql.query(text), /append-only/, text);
+    }
+  });
+}
+
+function set(accountId: string, amountMicroVnd: bigint, name = NAME): LimitChange {
+  return { accountId, name, kind: "set", amountMicroVnd, reference: newId(AT), reason: null };
+}
+
+function add(accountId: string, amountMicroVnd: bigint, name = NAME): LimitChange {
+  return { ...set(accountId, amountMicroVnd, name), kind: "add" };
+}
+
+/** `true v2 30/100`: whether it was applied now, the version, what is left of the total. */
+function told(result: LimitChangeResult): string {
+  if (result.kind !== "changed") return result.kind;
+  const { version, availableMicroVnd, totalMicroVnd } = result.limit;
+  return `${result.applied} v${version} ${availableMicroVnd}/${totalMicroVnd}`;
+}
+
+/** `key:K 30/100`: what is left of each limit of an account. */
+async function left(ledger: PostgresLedger, accountId: string): Promise<string> {
+  const { limits = [] } = (await ledger.wallet(accountId)) ?? {};
+  return limits
+    .map(({ name, availableMicroVnd, totalMicroVnd }) => {
+      return `${name} ${availableMicroVnd}/${totalMicroVnd}`;
+    })
+    .join(", ");
+}
