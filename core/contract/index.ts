@@ -64,7 +64,13 @@ export {
   WALLET_LIMIT,
 } from "./hold-store.ts";
 export { type FetchedImage, type ImageFetcher, imageType } from "./images.ts";
-export { type CreditResult, EntryRefused, type Ledger } from "./ledger.ts";
+export {
+  type CreditResult,
+  EntryRefused,
+  type Ledger,
+  type LimitChange,
+  type LimitChangeResult,
+} from "./ledger.ts";
 export type { Rate } from "./rate-limiter.ts";
 export type { CallsInFlight, Services } from "./services.ts";
 export type { SharedSlot, Slot, SlotName, Slots } from "./slot.ts";

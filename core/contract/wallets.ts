@@ -7,11 +7,10 @@ import type {
   HoldRequest,
   HoldResult,
   LimitBalances,
-  LimitSnapshot,
   Posted,
   Posting,
 } from "./hold-store.ts";
-import type { Credit, CreditResult } from "./ledger.ts";
+import type { Credit, CreditResult, LimitChange, LimitChangeResult } from "./ledger.ts";
 
 /** Wallets in both stores: the hold store for calls, the ledger for good. */
 export interface Wallets {
@@ -26,14 +25,18 @@ export interface Wallets {
    */
   credit(movement: Credit): Promise<CreditResult>;
   /**
-   * Applies a limit that its durable home has just stored, or changed. False if there is no such account. Rejects if a
-   * store is away; the same limit sent again completes it.
+   * Sets the total of a limit beside a wallet, or adds to it; makes the limit if it is new. Committed to the ledger,
+   * then applied to the hold store, as `credit`: idempotent by `reference`, and rejects if a store is away; the same
+   * change sent again completes it. Rejects with a RangeError for a name that no limit can have.
    */
-  setLimit(accountId: string, limit: LimitSnapshot): Promise<boolean>;
-  /** As the hold store's: forgets a limit that its durable home has deleted. */
-  dropLimit(accountId: string, name: string): Awaitable<boolean>;
-  /** What is left of a limit; undefined if the wallet is not loaded, or has no such limit. */
-  limit(accountId: string, name: string): Awaitable<LimitBalances | undefined>;
+  changeLimit(change: LimitChange): Promise<LimitChangeResult>;
+  /**
+   * Removes a limit. Its name is never used again, and calls that name it get 503: stop naming it first. False if there
+   * is none. What running calls hold of it stays until they end.
+   */
+  removeLimit(accountId: string, name: string): Promise<boolean>;
+  /** What is left of a limit: from the hold store if it is loaded there, else from the ledger; undefined if there is none. */
+  limit(accountId: string, name: string): Promise<LimitBalances | undefined>;
   /** The parts of a wallet: from the hold store if it is loaded there, else from the ledger; undefined without account. */
   balances(accountId: string): Promise<WalletBalances | undefined>;
   /**

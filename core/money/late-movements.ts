@@ -4,7 +4,7 @@ import { type Machine, sleep } from "../process/machine.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 
 /**
- * Movements that the ledger has, and the hold store could not be told of. Tells it when it is back, so that who has
+ * Movements and limits that the ledger has, and the hold store could not be told of. Tells it when it is back, so that who has
  * paid in the meantime can spend it, though nobody asks again.
  */
 export class LateMovements {
@@ -37,6 +37,8 @@ export class LateMovements {
       if (wallet === undefined) return true;
       const { creditVersion, creditedMicroVnd } = wallet;
       await this.holdStore.credit({ accountId, creditVersion, creditedMicroVnd, releasedCallId });
+      // False for a wallet that is not loaded: it is loaded with its limits.
+      for (const limit of wallet.limits ?? []) await this.holdStore.setLimit(accountId, limit);
       return true;
     } catch {
       return false;

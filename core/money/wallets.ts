@@ -8,12 +8,17 @@ import type {
   HoldResult,
   HoldStore,
   LimitBalances,
-  LimitSnapshot,
   Posted,
   Posting,
   WalletSnapshot,
 } from "../contract/hold-store.ts";
-import type { Credit, CreditResult, Ledger } from "../contract/ledger.ts";
+import type {
+  Credit,
+  CreditResult,
+  Ledger,
+  LimitChange,
+  LimitChangeResult,
+} from "../contract/ledger.ts";
 import type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "../contract/wallets.ts";
 import { failpoint } from "../process/failpoint.ts";
 import { type Machine, sleep, systemMachine } from "../process/machine.ts";
@@ -21,6 +26,7 @@ import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { findCall } from "./find-call.ts";
 import { LateMovements } from "./late-movements.ts";
 import { LIFETIMES } from "./lifetimes.ts";
+import { LimitChanges } from "./limit-changes.ts";
 import { PostGroup } from "./post-group.ts";
 import { reconcile } from "./reconcile.ts";
 
@@ -42,13 +48,17 @@ export class StoredWallets implements Wallets {
   /** The last movement of each account that has one under way, so that the next waits for it. */
   private readonly movements = new Map<string, Promise<unknown>>();
   private readonly late: LateMovements;
+  private readonly limits: LimitChanges;
 
   constructor({ holdStore, ledger, machine = systemMachine }: WalletsOptions) {
     this.holdStore = holdStore;
     this.ledger = ledger;
     this.machine = machine;
     this.group = new PostGroup(holdStore);
-    this.late = new LateMovements(holdStore, ledger, machine);
+    const late = new LateMovements(holdStore, ledger, machine);
+    const open = (accountId: string) => this.open(accountId);
+    this.late = late;
+    this.limits = new LimitChanges({ holdStore, ledger, machine, late, open });
   }
 
   /** Brings open wallets up to movements that were committed when a process died before telling the hold store. */
@@ -93,21 +103,16 @@ export class StoredWallets implements Wallets {
     );
   }
 
-  /** Applies a limit that its durable home has just stored; reads its wallet first if it is not open. */
-  async setLimit(accountId: string, limit: LimitSnapshot): Promise<boolean> {
-    for (;;) {
-      // A wallet that is being opened may have been read before this change: it must be open, then it gets the change.
-      if (await this.holdStore.setLimit(accountId, limit)) return true;
-      if (!(await this.open(accountId))) return false;
-    }
+  changeLimit(change: LimitChange): Promise<LimitChangeResult> {
+    return this.oneAtATime(change.accountId, () => this.limits.change(change));
   }
 
-  dropLimit(accountId: string, name: string): Awaitable<boolean> {
-    return this.holdStore.dropLimit(accountId, name);
+  removeLimit(accountId: string, name: string): Promise<boolean> {
+    return this.oneAtATime(accountId, () => this.limits.remove(accountId, name));
   }
 
-  limit(accountId: string, name: string): Awaitable<LimitBalances | undefined> {
-    return this.holdStore.limit(accountId, name);
+  limit(accountId: string, name: string): Promise<LimitBalances | undefined> {
+    return this.limits.left(accountId, name);
   }
 
   /** The parts of a wallet: of the hold store where it is open, else as the ledger has it; undefined without account. */

@@ -16,9 +16,9 @@ export default ({ wallets }) => ({
   async request(call) {
     if (!call.headers["x-budget"]) return;
     const name = "key:" + call.key.id;
-    const total = 72_000_000;
-    const snapshot = { name, version: 1, totalMicroVnd: total, availableMicroVnd: total };
-    await wallets.setLimit(call.key.accountId, snapshot);
+    const { accountId } = call.key;
+    const change = { accountId, name, kind: "set", amountMicroVnd: 72_000_000n, reason: null };
+    await wallets.changeLimit({ ...change, reference: "budget of " + name });
     call.limits = [...call.limits, {
       name,
       refusal: (left) => ({

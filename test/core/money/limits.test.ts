@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { LimitChange } from "../../../core/contract/ledger.ts";
+import type { Wallets } from "../../../core/contract/wallets.ts";
+import { until } from "../../support/until.ts";
 import { holdRequest, movement, withStores } from "./wallet-fixtures.ts";
 
 const LIMIT = "key:K";
+let references = 0;
 const SHORT = { kind: "short", limit: LIMIT, availableMicroVnd: 100 } as const;
 
 function within(callId: string, amountMicroVnd: number) {
@@ -47,9 +51,9 @@ test("a limit that is set while its wallet is being read is not lost", () =>
     ledger.after = () => stored;
     const first = wallets.hold(holdRequest("c0", 0));
     await new Promise(setImmediate);
-    const lowered = wallets.setLimit("A", ledger.setLimit("A", LIMIT, 500));
+    const lowered = wallets.changeLimit(change("set", 500n));
     release();
-    assert.equal(await lowered, true);
+    assert.equal((await lowered).kind, "changed");
     assert.equal((await first).kind, "held");
     assert.equal((await wallets.limit("A", LIMIT))?.availableMicroVnd, 500);
   }));
@@ -57,14 +61,90 @@ test("a limit that is set while its wallet is being read is not lost", () =>
 test("a change that the hold store has missed is applied at the next start", () =>
   withStores(async ({ wallets, ledger }) => {
     await wallets.credit(movement(1_000n));
-    await wallets.setLimit("A", ledger.setLimit("A", LIMIT, 900));
+    await wallets.changeLimit(change("set", 900n));
     await wallets.hold(within("c1", 400));
     ledger.setLimit("A", LIMIT, 500);
     await wallets.start();
     assert.deepEqual(await wallets.hold(within("c2", 400)), SHORT);
   }));
 
-test("a limit of an account that is not there is not set", () =>
-  withStores(async ({ wallets, ledger }) => {
-    assert.equal(await wallets.setLimit("B", ledger.setLimit("B", LIMIT, 1)), false);
+test("a change is applied once for its reference, to running calls too", () =>
+  withStores(async ({ wallets }) => {
+    await wallets.credit(movement(1_000n));
+    const raise = change("add", 300n);
+    await wallets.changeLimit(change("set", 200n));
+    await wallets.hold(within("c1", 200));
+    assert.deepEqual([await applied(wallets, raise), await applied(wallets, raise)], [true, false]);
+    assert.deepEqual(await wallets.limit("A", LIMIT), {
+      availableMicroVnd: 300,
+      heldMicroVnd: 200,
+    });
+    const other = { ...raise, amountMicroVnd: 301n };
+    assert.equal((await wallets.changeLimit(other)).kind, "reference_conflict");
   }));
+
+test("a change whose news the hold store does not take rejects, and is applied when it does", () =>
+  withStores(async ({ wallets, holdStore }) => {
+    await wallets.credit(movement(1_000n));
+    await wallets.changeLimit(change("set", 900n));
+    const set = holdStore.setLimit.bind(holdStore);
+    let refusals = 2;
+    holdStore.setLimit = (accountId, limit) => {
+      refusals -= 1;
+      if (refusals >= 0) throw new Error("away");
+      return set(accountId, limit);
+    };
+    const lower = change("set", 500n);
+    await assert.rejects(wallets.changeLimit(lower), /away/);
+    await until(
+      "it is applied",
+      async () => (await wallets.limit("A", LIMIT))?.availableMicroVnd === 500,
+    );
+    assert.equal(await applied(wallets, lower), false);
+  }));
+
+test("what is left of a limit is known before its wallet is loaded", () =>
+  withStores(async ({ wallets, ledger }) => {
+    ledger.setLimit("A", LIMIT, 500);
+    assert.deepEqual(await wallets.limit("A", LIMIT), { availableMicroVnd: 500, heldMicroVnd: 0 });
+    assert.equal(await wallets.limit("A", "key:none"), undefined);
+    assert.equal(await wallets.limit("B", LIMIT), undefined);
+  }));
+
+test("a limit that was removed is in neither store, and its name is used up", () =>
+  withStores(async ({ wallets, holdStore, ledger }) => {
+    await wallets.credit(movement(1_000n));
+    await wallets.changeLimit(change("set", 500n));
+    await wallets.hold(within("c1", 100));
+    assert.equal(await wallets.removeLimit("A", LIMIT), true);
+    // The call that holds it ends first; then the removal, sent again, takes it out of the hold store as well.
+    assert.equal(holdStore.limit("A", LIMIT)?.heldMicroVnd, 100);
+    await wallets.void("c1", "A");
+    assert.equal(await wallets.removeLimit("A", LIMIT), false);
+    assert.equal(await wallets.limit("A", LIMIT), undefined);
+    assert.equal((await wallets.hold(within("c2", 1))).kind, "unavailable");
+    assert.equal((await wallets.changeLimit(change("set", 500n))).kind, "removed");
+    assert.equal((await ledger.wallet("A"))?.limits, undefined);
+  }));
+
+test("a limit of an account that is not there, or with a name that is none, is not set", () =>
+  withStores(async ({ wallets, ledger }) => {
+    const set = change("set", 500n);
+    assert.equal((await wallets.changeLimit({ ...set, accountId: "B" })).kind, "no_account");
+    for (const name of ["a|b", "wallet", "", "x".repeat(101)]) {
+      await assert.rejects(wallets.changeLimit({ ...set, name }), RangeError, name);
+      await assert.rejects(wallets.removeLimit("A", name), RangeError, name);
+    }
+    assert.equal((await ledger.wallet("A"))?.limits, undefined);
+  }));
+
+function change(kind: LimitChange["kind"], amountMicroVnd: bigint): LimitChange {
+  references += 1;
+  const reference = `l${references}`;
+  return { accountId: "A", name: LIMIT, kind, amountMicroVnd, reference, reason: null };
+}
+
+async function applied(wallets: Wallets, one: LimitChange): Promise<boolean> {
+  const result = await wallets.changeLimit(one);
+  return result.kind === "changed" && result.applied;
+}
