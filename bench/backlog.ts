@@ -10,18 +10,18 @@ import { printTable } from "./table.ts";
 /** `BACKLOG=1000000` for the size that the goal names, which takes some minutes. */
 const CALLS = Number(process.env["BACKLOG"] ?? 200_000);
 const SAMPLE_MS = 500;
-const DRAINED_WITHIN_MS = 1_200_000;
+const COMMITTED_WITHIN_MS = 1_200_000;
 const MEGABYTE = 1_048_576;
 
 /** How fast posted calls that a dead gateway has left in Redis reach Postgres, and what memory that takes. */
 export const backlog: Scenario = {
   name: "backlog",
-  about: `${CALLS.toLocaleString("en")} posted calls of a dead gateway drain from Redis into Postgres`,
+  about: `${CALLS.toLocaleString("en")} posted calls of a dead gateway, committed from Redis into Postgres`,
   onRequest: true,
   async run(children, options) {
     const rows = [];
     for (const fsync of [true, false]) {
-      rows.push(await drain(children, fsync));
+      rows.push(await commitBacklog(children, fsync));
     }
     printTable(
       `backlog: ${this.about}`,
@@ -41,7 +41,7 @@ export const backlog: Scenario = {
   },
 };
 
-async function drain(children: Children, fsync: boolean) {
+async function commitBacklog(children: Children, fsync: boolean) {
   const stores = await startStores(children, fsync);
   const { redis, postgres, sql } = stores;
   const redisBytes = await fill(children, stores);
@@ -56,7 +56,7 @@ async function drain(children: Children, fsync: boolean) {
   return { fsync, redisBytesPerCall: redisBytes / CALLS, ...measured };
 }
 
-/** Posts all calls as a gateway does that dies without settling one. Answers what they take in Redis. */
+/** Posts all calls as a gateway does that dies without committing one. Answers what they take in Redis. */
 async function fill(children: Children, { redis, sql }: Stores): Promise<number> {
   const accountIds = await fundAccounts(sql, CALLS);
   const { store, client } = await openStore(redis, children, accountIds, CALLS);
@@ -74,27 +74,28 @@ async function usedBytes(client: RedisClient): Promise<number> {
 
 /** Samples the gateway's memory and the ledger's calls until all are there. */
 async function watch(gateway: Gateway, sql: Sql) {
-  const samples: { atMs: number; settled: number; resident: number }[] = [];
-  const deadline = performance.now() + DRAINED_WITHIN_MS;
+  const samples: { atMs: number; committed: number; resident: number }[] = [];
+  const deadline = performance.now() + COMMITTED_WITHIN_MS;
   for (;;) {
     const [row] = await sql.query<{ calls: number }>(
       "select coalesce(sum(calls), 0)::float8 as calls from usage_daily",
     );
-    const settled = row?.calls ?? 0;
-    samples.push({ atMs: performance.now(), settled, resident: residentBytes(gateway.pid) });
-    if (settled >= CALLS) break;
-    if (performance.now() > deadline) throw new Error(`${settled} of ${CALLS} calls were settled`);
+    const committed = row?.calls ?? 0;
+    samples.push({ atMs: performance.now(), committed, resident: residentBytes(gateway.pid) });
+    if (committed >= CALLS) break;
+    if (performance.now() > deadline)
+      throw new Error(`${committed} of ${CALLS} calls were committed`);
     await new Promise((resolve) => setTimeout(resolve, SAMPLE_MS));
   }
-  const at = (share: number) => samples.find(({ settled }) => settled >= share * CALLS);
+  const at = (share: number) => samples.find(({ committed }) => committed >= share * CALLS);
   // Its leases must lapse before a dead gateway's outbox is anybody's: that wait is no part of the rate.
-  const first = [...samples].reverse().find(({ settled }) => settled === 0) ?? samples[0];
+  const first = [...samples].reverse().find(({ committed }) => committed === 0) ?? samples[0];
   const last = samples.at(-1);
   const seconds = ((last?.atMs ?? 0) - (first?.atMs ?? 0)) / 1_000;
   return {
     calls: CALLS,
     seconds,
-    callsPerSecond: (CALLS - (first?.settled ?? 0)) / seconds,
+    callsPerSecond: (CALLS - (first?.committed ?? 0)) / seconds,
     residentAtTenth: at(0.1)?.resident ?? 0,
     residentAtHalf: at(0.5)?.resident ?? 0,
     residentAtEnd: last?.resident ?? 0,

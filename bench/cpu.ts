@@ -72,7 +72,7 @@ async function measureRound(
   const before = cpuTime(target.pid);
   const { port, headers } = target;
   const report = await generator.run({ port, headers, ...workload, connections, seconds });
-  // What was put off, such as settling calls in the ledger, belongs to the calls that caused it.
+  // What was put off, such as committing calls in the ledger, belongs to the calls that caused it.
   await untilQuiet(target.pid);
   const cpu = cpuSince(before, cpuTime(target.pid));
   if (report.calls === 0) throw new Error(`${label}: no call succeeded: ${report.firstError}`);

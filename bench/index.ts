@@ -2,18 +2,18 @@
 import { parseArgs } from "node:util";
 import { backlog } from "./backlog.ts";
 import { Children } from "./children.ts";
+import { commit } from "./commit.ts";
 import { cpuScenarios } from "./cpu-scenarios.ts";
 import { idleStreams } from "./idle-streams.ts";
 import { latency } from "./latency.ts";
 import { redis } from "./redis.ts";
 import type { Options, Scenario } from "./scenario.ts";
-import { settle } from "./settle.ts";
 import { slowReaders } from "./slow-reader.ts";
 
 const scenarios: readonly Scenario[] = [
   ...cpuScenarios,
   redis,
-  settle,
+  commit,
   backlog,
   latency,
   idleStreams,

@@ -26,7 +26,7 @@ const ONCE = [
     "core/redis/",
     "core/money/redis/",
     "core/money/ledger/",
-    "core/money/settlement",
+    "core/money/ledger-kills",
     "deploy/",
     "e2e/",
   ],

@@ -15,7 +15,7 @@ import { addModelRoutes } from "../http/models.ts";
 import { Pipeline } from "../http/pipeline.ts";
 import type { Runtime } from "../http/runtime.ts";
 import { Server } from "../http/server.ts";
-import { Drainer } from "../money/committer.ts";
+import { Committer } from "../money/committer.ts";
 import { usageBooksOf } from "../money/ledger/usage-books.ts";
 import { StoredWallets } from "../money/wallets.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
@@ -29,8 +29,8 @@ import { SlotBoard } from "./slots.ts";
 import { createStores } from "./stores.ts";
 
 /** Large enough for the ledger's best rate, and a pause that makes batches of a light load worth a transaction. */
-const SETTLEMENT = { batchEntries: 1000, lingerMs: 250 };
-const STOP_DRAINING_MS = 10_000;
+const COMMITTER = { batchEntries: 1000, lingerMs: 250 };
+const STOP_COMMITTING_MS = 10_000;
 
 /** A running gateway. */
 export interface Gateway {
@@ -43,7 +43,7 @@ export interface Gateway {
    * to the process, and plugins whose files have changed. Rejects with everything as it was.
    */
   reload(config: GatewayConfig): Promise<readonly string[]>;
-  /** Lets open calls finish, settles them, and stops. */
+  /** Lets open calls finish, commits them, and stops. */
   stop(): Promise<void>;
 }
 
@@ -57,10 +57,10 @@ export async function boot(
   let upstreams = new ConnectedUpstreams(config, clock);
   const { holdStore, ledger, database, rateLimiter } = await createStores(config, clock, log);
   await ledger.start();
-  // The drainer comes first: the hold store is ready once what dead gateways have left is settled, and where all
-  // of them are starting there is nobody else to settle it.
-  const drainer = new Drainer({ holdStore, ledger, log, ...SETTLEMENT });
-  drainer.start();
+  // The committer comes first: the hold store is ready once what dead gateways have left is committed, and where all
+  // of them are starting there is nobody else to commit it.
+  const committer = new Committer({ holdStore, ledger, log, ...COMMITTER });
+  committer.start();
   await holdStore.start();
   const wallets = new StoredWallets({ holdStore, ledger });
   await wallets.start();
@@ -188,7 +188,7 @@ export async function boot(
       server.close();
       await runner.stop(running);
       await keyChanges.stop();
-      await drainer.stop(STOP_DRAINING_MS);
+      await committer.stop(STOP_COMMITTING_MS);
       await holdStore.stop();
       await ledger.stop();
       await upstreams.close();

@@ -25,7 +25,7 @@ export interface HoldStore {
 
   /**
    * Drops the hold, charges `costMicroVnd` and appends to the outbox. A cost above the hold takes
-   * what is available; the rest is written off. Settled (durable against a kill of this process)
+   * what is available; the rest is written off. Durable against a kill of this process
    * when the answer is there. A second post of one call changes nothing and answers the same.
    */
   post(posting: Posting): Awaitable<Posted>;

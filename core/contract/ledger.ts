@@ -17,9 +17,9 @@ export interface Ledger {
    * Charges and usage records of ended calls, in one transaction, idempotent by call id. Rejects with
    * EntryRefused where the database will never take one of them; with anything else, try again later.
    */
-  settle(entries: readonly OutboxEntry[]): Promise<void>;
+  commit(entries: readonly OutboxEntry[]): Promise<void>;
 
-  /** Puts an entry aside that can never be settled, for a person to look at. Idempotent by call id. */
+  /** Puts an entry aside that can never be committed, for a person to look at. Idempotent by call id. */
   quarantine(entry: OutboxEntry, reason: string): Promise<void>;
 
   /** How many entries were put aside. */
@@ -32,12 +32,12 @@ export interface Ledger {
   quarantinedCall(callId: string): Promise<QuarantinedCall | undefined>;
 
   /**
-   * Settles an entry that was put aside, now that its cause is mended, and takes it out, in one transaction. False
+   * Commits an entry that was put aside, now that its cause is mended, and takes it out, in one transaction. False
    * where there is none; rejects with EntryRefused where the ledger refuses it still, and nothing has changed.
    */
-  settleQuarantined(callId: string): Promise<boolean>;
+  commitQuarantined(callId: string): Promise<boolean>;
 
-  /** Whether this call has arrived: it is settled, or was put aside. */
+  /** Whether this call has arrived: it is committed, or was put aside. */
   hasCall(call: { readonly callId: string; readonly at: number }): Promise<boolean>;
 
   /**

@@ -11,7 +11,7 @@ import type { ServerMessage } from "./embedded-process.ts";
  * lives in a process of its own because it takes some 400 MB, and because a query would block the
  * gateway's event loop. Arguments: the folder, the path of the socket, how long to wait for the lock.
  */
-const SETTLING_PRIORITY = 10;
+const COMMITTING_PRIORITY = 10;
 const [folder, socketPath, lockWaitMs] = process.argv.slice(2);
 
 // Nobody else may read the files or open the socket.
@@ -20,7 +20,7 @@ process.umask(0o077);
 process.on("disconnect", () => process.exit(0));
 // It may have gone while this file was being loaded, and then nobody tells of it any more.
 if (!process.connected) process.exit(0);
-// The parent decides when to end: a Ctrl-C reaches the whole group, and the parent may still have to settle.
+// The parent decides when to end: a Ctrl-C reaches the whole group, and the parent may still have to commit.
 process.on("SIGINT", () => {});
 process.on("SIGTERM", () => {});
 
@@ -42,9 +42,9 @@ async function serve(folder: string, path: string, waitMs: number): Promise<void
   rmSync(path, { force: true });
   const server = new PGLiteSocketServer({ db, path, maxConnections: 8 });
   await server.start();
-  // Settling may wait, calls may not: where the two share a core, calls go first, but not so much that a
+  // Committing may wait, calls may not: where the two share a core, calls go first, but not so much that a
   // busy gateway leaves its ledger no time at all.
-  setPriority(SETTLING_PRIORITY);
+  setPriority(COMMITTING_PRIORITY);
   process.on("message", (message) => {
     if (message === "stop") stop(server, db, lock);
   });

@@ -21,7 +21,7 @@ const STATUS_CLIENT_GONE = 499;
 /**
  * The client's end of a call.
  *
- * A reply that is not streamed is kept whole until the call is settled, so that its headers can carry the
+ * A reply that is not streamed is kept whole until the call is charged, so that its headers can carry the
  * cost. A stream passes as it comes, all but its terminal event; audio passes all but its last chunk. What
  * is withheld leaves when every `close` has run: no client holds a whole reply that is not charged for.
  */
@@ -142,19 +142,19 @@ export class Reply implements Sink {
     try {
       pending = this.pipeline.close(call);
     } catch (error) {
-      return this.unsettled(error);
+      return this.notCharged(error);
     }
     if (!pending) return this.finish(outcome);
     pending.then(
       () => this.finish(outcome),
-      (error: unknown) => this.unsettled(error),
+      (error: unknown) => this.notCharged(error),
     );
   }
 
   /** The charge could not be made durable: what is withheld must not leave. */
-  private unsettled(error: unknown): void {
-    this.log.error({ err: error, call_id: this.call.id }, "a call could not be settled");
-    const refusal = refuse.unavailable("The call could not be settled, so its reply was withheld.");
+  private notCharged(error: unknown): void {
+    this.log.error({ err: error, call_id: this.call.id }, "a call could not be charged");
+    const refusal = refuse.unavailable("The call could not be charged, so its reply was withheld.");
     if (!this.client.headSent) this.call.status = refusal.status;
     this.finish({ kind: "broken", refusal, truncated: false, told: false });
   }

@@ -9,11 +9,11 @@ import { withTimeout } from "../process/timeout.ts";
 import { WakeableSleep } from "../process/wakeable-sleep.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 
-interface DrainerOptions {
+interface CommitterOptions {
   readonly holdStore: HoldStore;
   readonly ledger: Ledger;
   readonly log: Log;
-  /** Calls settled in one transaction, at most. */
+  /** Calls committed in one transaction, at most. */
   readonly batchEntries: number;
   /**
    * Pause after a batch that was not full, so that the next one is worth a transaction; shorter after a few calls,
@@ -24,11 +24,11 @@ interface DrainerOptions {
 }
 
 /**
- * Moves posted calls from the outbox to the ledger: read, settle, acknowledge. A crash between two of
- * these settles the same calls again, which changes nothing. While the ledger is away everything waits.
+ * Moves posted calls from the outbox to the ledger: read, commit, acknowledge. A crash between two of
+ * these commits the same calls again, which changes nothing. While the ledger is away everything waits.
  */
-export class Drainer {
-  private readonly options: DrainerOptions;
+export class Committer {
+  private readonly options: CommitterOptions;
   private running: Promise<void> | undefined;
   private stopAt = Number.POSITIVE_INFINITY;
   private stopping = false;
@@ -36,10 +36,10 @@ export class Drainer {
   private readonly pause: WakeableSleep;
   private readonly log: ThrottledLog;
   private failures = 0;
-  private settled = 0;
-  private parked = 0;
+  private committed = 0;
+  private quarantined = 0;
 
-  constructor(options: DrainerOptions) {
+  constructor(options: CommitterOptions) {
     this.options = options;
     this.machine = options.machine ?? systemMachine;
     this.pause = new WakeableSleep(this.machine);
@@ -47,10 +47,10 @@ export class Drainer {
   }
 
   /** Counts since the start, for metrics. `failing` is true while the ledger or the hold store is away. */
-  get status(): { settledCalls: number; quarantinedCalls: number; failing: boolean } {
+  get status(): { committedCalls: number; quarantinedCalls: number; failing: boolean } {
     return {
-      settledCalls: this.settled,
-      quarantinedCalls: this.parked,
+      committedCalls: this.committed,
+      quarantinedCalls: this.quarantined,
       failing: this.failures > 0,
     };
   }
@@ -59,7 +59,7 @@ export class Drainer {
     this.running ??= this.run();
   }
 
-  /** Settles what is left, for `limitMs` at most; the rest stays in the outbox for the next start. */
+  /** Commits what is left, for `limitMs` at most; the rest stays in the outbox for the next start. */
   async stop(limitMs: number): Promise<void> {
     if (this.running === undefined) return;
     this.stopping = true;
@@ -67,7 +67,7 @@ export class Drainer {
     this.pause.wake();
     await withTimeout(this.running, limitMs, this.machine);
     const left = this.options.holdStore.backlog();
-    if (left > 0) this.options.log.warn({ calls: left }, "stopped before all calls were settled");
+    if (left > 0) this.options.log.warn({ calls: left }, "stopped before all calls were committed");
   }
 
   private async run(): Promise<void> {
@@ -91,12 +91,12 @@ export class Drainer {
     try {
       const entries = await holdStore.read(batchEntries, this.stopping ? 0 : LIFETIMES.readWaitMs);
       if (entries.length > 0) {
-        failpoint("drain.read");
-        await this.settle(entries);
-        failpoint("drain.settled");
+        failpoint("commit.read");
+        await this.commit(entries);
+        failpoint("commit.committed");
         await holdStore.acknowledge(entries);
-        failpoint("drain.acknowledged");
-        this.settled += entries.length;
+        failpoint("commit.acknowledged");
+        this.committed += entries.length;
         this.recovered();
       }
       return entries.length;
@@ -106,27 +106,27 @@ export class Drainer {
     }
   }
 
-  /** Settles a batch; where the ledger refuses one entry for good, halves it until that one is alone. */
-  private async settle(entries: readonly OutboxEntry[]): Promise<void> {
+  /** Commits a batch; where the ledger refuses one entry for good, halves it until that one is alone. */
+  private async commit(entries: readonly OutboxEntry[]): Promise<void> {
     try {
-      await this.options.ledger.settle(entries);
+      await this.options.ledger.commit(entries);
     } catch (error) {
       if (!(error instanceof EntryRefused)) throw error;
       const [entry] = entries;
-      if (entries.length === 1 && entry !== undefined) return this.park(entry, error);
+      if (entries.length === 1 && entry !== undefined) return this.quarantine(entry, error);
       const middle = entries.length >> 1;
-      await this.settle(entries.slice(0, middle));
-      await this.settle(entries.slice(middle));
+      await this.commit(entries.slice(0, middle));
+      await this.commit(entries.slice(middle));
     }
   }
 
-  private async park(entry: OutboxEntry, error: EntryRefused): Promise<void> {
+  private async quarantine(entry: OutboxEntry, error: EntryRefused): Promise<void> {
     await this.options.ledger.quarantine(entry, error.message);
-    this.parked += 1;
+    this.quarantined += 1;
     const { callId, accountId } = entry.posting;
     this.options.log.error(
       { callId, accountId, chargedMicroVnd: entry.chargedMicroVnd, err: error },
-      "a call cannot be settled and was put into quarantine: reconcile shows its charge as drift",
+      "a call cannot be committed and was put into quarantine: reconcile shows its charge as drift",
     );
   }
 

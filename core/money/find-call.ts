@@ -12,9 +12,13 @@ export async function findCall(
   const entry = holdStore.uncommitted(callId);
   const record = await ledger.call(callId);
   if (record) return { state: "recorded", record };
-  const parked = await ledger.quarantinedCall(callId);
-  if (parked) {
-    return { state: "quarantined", record: recordOf(parked.entry), reason: parked.reason };
+  const quarantined = await ledger.quarantinedCall(callId);
+  if (quarantined) {
+    return {
+      state: "quarantined",
+      record: recordOf(quarantined.entry),
+      reason: quarantined.reason,
+    };
   }
   return entry && { state: "pending", record: recordOf(entry) };
 }

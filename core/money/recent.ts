@@ -23,9 +23,9 @@ export class RecentCalls {
     return this.young.get(callId) ?? this.old.get(callId);
   }
 
-  /** Remembers a call posted at this position of the outbox, of which all before `settledThrough` are done. */
-  add(callId: string, posted: Posted, position: number, settledThrough: number): void {
-    if (this.young.size >= this.generationSize && this.oldThrough <= settledThrough) {
+  /** Remembers a call posted at this position of the outbox, of which all before `committedThrough` are done. */
+  add(callId: string, posted: Posted, position: number, committedThrough: number): void {
+    if (this.young.size >= this.generationSize && this.oldThrough <= committedThrough) {
       this.old = this.young;
       this.oldThrough = this.youngThrough;
       this.young = new Map();

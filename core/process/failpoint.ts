@@ -15,9 +15,9 @@ export const FAILPOINTS = [
   "void.before",
   "void.after",
   // The way of a posted call from the outbox to the ledger.
-  "drain.read",
-  "drain.settled",
-  "drain.acknowledged",
+  "commit.read",
+  "commit.committed",
+  "commit.acknowledged",
   // Movements other than calls: in the ledger, and not yet spendable; held, and not yet taken away.
   "credit.committed",
   "credit.told",

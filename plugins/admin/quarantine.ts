@@ -10,7 +10,7 @@ import {
 } from "../../core/contract/index.ts";
 import { quarantinePage } from "./input.ts";
 
-/** Calls that the ledger has refused to settle: what they are, and another try once the cause is mended. */
+/** Calls that the ledger has refused to commit: what they are, and another try once the cause is mended. */
 export function quarantineRoutes({ ledger }: Services): OperatorRoute[] {
   return [
     {
@@ -39,7 +39,7 @@ export function quarantineRoutes({ ledger }: Services): OperatorRoute[] {
       async handle({ params }) {
         const callId = params["call"] ?? "";
         try {
-          if (await ledger.settleQuarantined(callId)) {
+          if (await ledger.commitQuarantined(callId)) {
             return done({ call_id: callId, status: "settled" });
           }
           return refuse.notFound("There is no such call in quarantine.", "call");

@@ -209,9 +209,9 @@ export default function settle(
       const charge = chargeOf(call, held.tariff);
       failpoint("post.before");
       const posted = wallets.post(postingOf(call, charge, clock.monotonic()));
-      return posted instanceof Promise ? posted.then(settled) : settled(posted);
+      return posted instanceof Promise ? posted.then(show) : show(posted);
 
-      function settled(result: Posted): undefined {
+      function show(result: Posted): undefined {
         failpoint("post.after");
         call.costMicroVnd = result.chargedMicroVnd;
         call.writtenOffMicroVnd = result.writtenOffMicroVnd;
@@ -235,7 +235,7 @@ function pushPrice(call: Call, { price }: Model, prefix: string): void {
   call.replyHeaders.push(prefix + name[price.unit], shown);
 }
 
-/** Audio leaves before the call is settled, but its cost is known at the start and belongs to its headers. */
+/** Audio leaves before the call is charged, but its cost is known at the start and belongs to its headers. */
 class PricedHead implements Sink {
   private readonly call: Call;
   private readonly client: Sink;

@@ -11,7 +11,7 @@ const SHORT = ["--seed", "7", "--clients", "8", "--kills-per-minute", "40"];
 /** The second and third only on a machine that is too busy to come to anything in the time before. */
 const MINUTES = ["0.15", "0.5", "1.5"];
 /** Of these none makes gateways read their wallets anew, which would heal what the bug has done. */
-const UNHEALED = ["--only", "freeze redis", "--settle-seconds", "15"];
+const UNHEALED = ["--only", "freeze redis", "--recovery-seconds", "15"];
 const GUARD = "if done then";
 
 interface Run {

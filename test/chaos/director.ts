@@ -131,7 +131,7 @@ export class Director {
     return this.with(actor, async () => {
       if (actor.kind === "gateway") {
         const lostAtMs = this.redisLostAtMs;
-        if (this.isForgetting || !(await this.isSettled(lostAtMs))) return false;
+        if (this.isForgetting || !(await this.isCommitted(lostAtMs))) return false;
         // Redis may have begun to forget meanwhile, or have done so again.
         if (this.isForgetting || this.redisLostAtMs !== lostAtMs) return false;
         this.gatewayLostAtMs = Date.now();
@@ -183,7 +183,7 @@ export class Director {
     this.isForgetting = true;
     try {
       return await this.with(actor, async () => {
-        if (!(await this.isSettled(this.gatewayLostAtMs))) return false;
+        if (!(await this.isCommitted(this.gatewayLostAtMs))) return false;
         this.redisLostAtMs = Date.now();
         if (deed === "wipe redis") {
           this.tell("wipe redis");
@@ -203,7 +203,7 @@ export class Director {
     }
   }
 
-  private isSettled(atMs: number): Promise<boolean> {
+  private isCommitted(atMs: number): Promise<boolean> {
     if (this.stopping) return Promise.resolve(false);
     return this.options.confirmed.through(atMs, CONFIRM_TIMEOUT_MS);
   }

@@ -21,7 +21,7 @@ const PRICE = { [MESSAGES_MODEL]: 36_000 };
 const INPUT_TOKENS = 20;
 const SLICE_TOKENS = 16;
 /** A lease, and the machine at its slowest. */
-const SETTLE_TIMEOUT_MS = 90_000;
+const COMMIT_TIMEOUT_MS = 90_000;
 const LANES = 2;
 const DURABLE = { settings: ["--save", "", "--appendonly", "yes", "--appendfsync", "always"] };
 
@@ -79,7 +79,7 @@ interface CallOptions {
 
 /** A call as clients make it: where it is told to come again, it comes again. */
 async function call(gateway: TestGateway, customer: Customer, options: CallOptions = {}) {
-  const deadline = performance.now() + SETTLE_TIMEOUT_MS;
+  const deadline = performance.now() + COMMIT_TIMEOUT_MS;
   for (;;) {
     const { status, ...done } = await callOnce(gateway, customer, options);
     if (status !== 503 || performance.now() > deadline) return done;
@@ -121,9 +121,9 @@ const DRIVES: Partial<
   "wallet.installed": call,
   "post.before": call,
   "post.after": call,
-  "drain.read": call,
-  "drain.settled": call,
-  "drain.acknowledged": call,
+  "commit.read": call,
+  "commit.committed": call,
+  "commit.acknowledged": call,
   "extend.before": (gateway, customer) =>
     call(gateway, customer, { streamed: true, outputTokens: 100 }),
   "extend.after": (gateway, customer) =>
@@ -173,7 +173,7 @@ async function prove(gateway: TestGateway, claim: Claim): Promise<void> {
   const { customer, creditVnd, costVnd, isWhole, what } = claim;
   const moved = creditVnd - CREDIT_VND;
   // Whoever sent a movement and heard nothing sends it again.
-  const deadline = performance.now() + SETTLE_TIMEOUT_MS;
+  const deadline = performance.now() + COMMIT_TIMEOUT_MS;
   while (moved !== 0 && (await sendMovement(gateway, customer, moved)).status >= 300) {
     assert.ok(performance.now() < deadline, `${what}: the movement is refused`);
     await delay(50);
@@ -183,8 +183,8 @@ async function prove(gateway: TestGateway, claim: Claim): Promise<void> {
     assert.ok(microVnd(available) >= 0n, `${what}: ${available} đ are available`);
     const records = await usage(gateway, customer.accountId);
     const charged = records.reduce((sum, record) => sum + microVnd(record["cost_vnd"]), 0n);
-    const isSettled = held === "0" && pending === "0" && (!isWhole || records.length === 1);
-    if (isSettled && microVnd(balance) === microVnd(creditVnd) - charged) {
+    const isCommitted = held === "0" && pending === "0" && (!isWhole || records.length === 1);
+    if (isCommitted && microVnd(balance) === microVnd(creditVnd) - charged) {
       assert.ok(records.length <= 1, `${what}: ${JSON.stringify(records)}`);
       if (isWhole) assert.equal(charged, microVnd(costVnd), what);
       else assert.ok(charged <= microVnd(costVnd), `${what}: ${charged} µđ`);
@@ -205,7 +205,7 @@ async function assertReconciled(gateway: TestGateway): Promise<void> {
 
 /** The wallet as soon as a gateway can tell: it may be joining its buckets again. */
 async function walletOf(gateway: TestGateway, { accountId }: Customer) {
-  const deadline = performance.now() + SETTLE_TIMEOUT_MS;
+  const deadline = performance.now() + COMMIT_TIMEOUT_MS;
   for (;;) {
     const parts = await wallet(gateway, accountId);
     if (parts.held !== "undefined" || performance.now() > deadline) return parts;
@@ -215,7 +215,7 @@ async function walletOf(gateway: TestGateway, { accountId }: Customer) {
 
 /** What a start does with what the last one has left would reach these points too. */
 function isReachedAtStart(point: Failpoint): boolean {
-  return point.startsWith("drain.") || point.startsWith("wallet.");
+  return point.startsWith("commit.") || point.startsWith("wallet.");
 }
 
 /** Each start on the same data is the one after the crash before, and the next to crash. */
@@ -256,7 +256,7 @@ describe("a gateway that dies between two steps of money", { concurrency: 2 }, (
     await Promise.all([own, crashInTurn(DRIVEN.filter((point) => !isReachedAtStart(point)))]);
   });
 
-  for (const point of ["drain.settled", "post.after"] as const) {
+  for (const point of ["commit.committed", "post.after"] as const) {
     it(`has lost nothing when it starts again: everything embedded, ${point}`, async () => {
       const armed = await ArmedGateway.start(point, options("embedded", {}, "embedded"));
       // Customers are made where their ledger is.
@@ -353,7 +353,7 @@ describe("a gateway that dies between two steps of money", { concurrency: 2 }, (
     await redis.call("SAVE");
     const done = await call(armed.gateway, customer);
     assert.ok(done.isWhole);
-    await settledIn(office, customer);
+    await committedIn(office, customer);
     // An old state comes back, in which the second call never was.
     await redis.kill();
     await redis.start();
@@ -414,7 +414,7 @@ describe("a gateway that dies between two steps of money", { concurrency: 2 }, (
 /** A call during which something happens: between its hold and its end. */
 async function callWhile(gateway: TestGateway, customer: Customer, happens: () => unknown) {
   const running = call(gateway, customer, { streamed: true, outputTokens: 200 });
-  const deadline = performance.now() + SETTLE_TIMEOUT_MS;
+  const deadline = performance.now() + COMMIT_TIMEOUT_MS;
   while (!(Number((await wallet(gateway, customer.accountId)).held) > 0)) {
     assert.ok(performance.now() < deadline, "nothing is held");
     await delay(5);
@@ -434,7 +434,7 @@ async function startWith(redis: RedisServer, data: string): Promise<TestGateway>
 
 /** Calls until one is served: wallets are opened again once everyone who may know of them has been heard, or is dead. */
 async function untilServed(gateway: TestGateway, customer: Customer) {
-  const deadline = performance.now() + SETTLE_TIMEOUT_MS;
+  const deadline = performance.now() + COMMIT_TIMEOUT_MS;
   for (;;) {
     const done = await call(gateway, customer);
     if (done.isWhole) return done;
@@ -443,8 +443,8 @@ async function untilServed(gateway: TestGateway, customer: Customer) {
   }
 }
 
-async function settledIn(gateway: TestGateway, { accountId }: Customer): Promise<void> {
-  const deadline = performance.now() + SETTLE_TIMEOUT_MS;
+async function committedIn(gateway: TestGateway, { accountId }: Customer): Promise<void> {
+  const deadline = performance.now() + COMMIT_TIMEOUT_MS;
   while ((await usage(gateway, accountId)).length === 0) {
     assert.ok(performance.now() < deadline, "the call does not reach the ledger");
     await delay(20);
@@ -454,7 +454,7 @@ async function settledIn(gateway: TestGateway, { accountId }: Customer): Promise
 async function untilClaimed(redis: RedisServer): Promise<void> {
   const script =
     "local n = 0 for _, key in ipairs(redis.call('KEYS', '*:orphans')) do n = n + redis.call('HLEN', key) end return n";
-  const deadline = performance.now() + SETTLE_TIMEOUT_MS;
+  const deadline = performance.now() + COMMIT_TIMEOUT_MS;
   while ((await redis.call("EVAL", script, "0")) === 0) {
     assert.ok(performance.now() < deadline, "nobody claims the outbox of the dead");
     await delay(50);

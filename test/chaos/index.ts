@@ -12,7 +12,7 @@ const HELP = `npm run chaos -- [options]: load with kills, then the proof; exits
   --gateways N             (2)
   --clients N              calls at a time (32)
   --appendfsync F          of Redis: always (the default) or everysec
-  --settle-seconds S       how long nothing but leases and backlogs may take to settle (60)
+  --recovery-seconds S       how long nothing but leases and backlogs may take to go (60)
   --only DEEDS             with commas between them, of: ${DEEDS.join(", ")}
   --save FILE              writes the table there as well`;
 
@@ -26,7 +26,7 @@ async function main(): Promise<number> {
       gateways: { type: "string", default: "2" },
       clients: { type: "string", default: "32" },
       appendfsync: { type: "string", default: "always" },
-      "settle-seconds": { type: "string", default: "60" },
+      "recovery-seconds": { type: "string", default: "60" },
       only: { type: "string", default: DEEDS.join(",") },
       save: { type: "string" },
       help: { type: "boolean", default: false },
@@ -44,7 +44,7 @@ async function main(): Promise<number> {
     lanes: positive("clients", values.clients),
     appendFsync: values.appendfsync === "everysec" ? "everysec" : "always",
     deeds: deedsOf(values.only),
-    settleSeconds: positive("settle-seconds", values["settle-seconds"]),
+    recoverySeconds: positive("recovery-seconds", values["recovery-seconds"]),
     say: (line) => console.log(line),
   };
   console.log(`--seed ${options.seed} repeats the harm of this run`);

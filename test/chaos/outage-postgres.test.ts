@@ -75,7 +75,7 @@ describe("two gateways whose Postgres is away", () => {
   const charged = () => assertCharged(gatewayOf(1), customer, { microVnd: expected, calls });
 
   for (const harm of harms) {
-    it(`serve known customers, and settle afterwards: ${harm.name}`, async () => {
+    it(`serve known customers, and commit afterwards: ${harm.name}`, async () => {
       const stranger = await createCustomer(gatewayOf(0), { creditVnd: 10 });
       const logged = parts.gateways.map(({ logs }) => logs.length);
       await harm.begin(parts);

@@ -33,7 +33,10 @@ export function table(options: ChaosOptions, result: ChaosResult): string {
     ],
     ["rows of the ledger", totals.ledgerRows],
     ["looks for a part of a wallet below zero", result.looksForBelowZero],
-    ["all settled after the end of the load", `${(result.settledAfterMs / 1_000).toFixed(1)} s`],
+    [
+      "all outboxes empty after the end of the load",
+      `${(result.recoveredAfterMs / 1_000).toFixed(1)} s`,
+    ],
     ["**violations**", `**${result.violations.length}**`],
   ];
   return ["| chaos | |", "|---|---|", ...rows.map(([what, n]) => `| ${what} | ${n} |`)].join("\n");

@@ -25,7 +25,7 @@ export interface ChaosOptions {
   readonly appendFsync: "always" | "everysec";
   readonly deeds: readonly Deed[];
   /** The longest that a lease, a takeover and a backlog may take together. */
-  readonly settleSeconds: number;
+  readonly recoverySeconds: number;
   readonly say: (line: string) => void;
 }
 
@@ -38,7 +38,7 @@ export interface ChaosResult {
   readonly movements: number;
   readonly looksForBelowZero: number;
   /** From the end of all harm until no money was held or pending. */
-  readonly settledAfterMs: number;
+  readonly recoveredAfterMs: number;
   /** Logs, calls and deeds; undefined where nothing was violated. */
   readonly evidence: string | undefined;
 }
@@ -133,10 +133,12 @@ async function perform(
   onDeed("everything runs again");
   await Promise.all([load.stop(), movements.stop()]);
   onDeed("the load is over");
-  say("everything runs again and the load is over: waiting until all is settled");
-  const settledMs = performance.now();
-  const redisState = await settled(stage, sql, options.settleSeconds);
-  const settledAfterMs = performance.now() - settledMs;
+  say(
+    "everything runs again and the load is over: waiting until no money is held and every outbox is empty",
+  );
+  const recoveringMs = performance.now();
+  const redisState = await recovered(stage, sql, options.recoverySeconds);
+  const recoveredAfterMs = performance.now() - recoveringMs;
   const startMicroVnd = new Map([
     ...ids(rich).map((id) => [id, microVnd(RICH_VND)] as const),
     ...ids(poor).map((id) => [id, microVnd(POOR_VND)] as const),
@@ -151,7 +153,7 @@ async function perform(
   };
   const { violations, totals } = await prove(sql, evidence);
   for (const [at, gateway] of stage.gateways.entries()) {
-    const { code, output } = await reconciled(gateway, options.settleSeconds);
+    const { code, output } = await reconciled(gateway, options.recoverySeconds);
     if (code !== 0) violations.push({ rule: "reconcile shows no drift", what: `${at}: ${output}` });
   }
   if (violations.length > 0) keep(folder, violations, load.calls);
@@ -163,7 +165,7 @@ async function perform(
     calls: load.calls,
     movements: movements.all.length,
     looksForBelowZero: watch.looks,
-    settledAfterMs,
+    recoveredAfterMs,
     evidence: violations.length > 0 ? folder : undefined,
   };
 }
@@ -190,7 +192,7 @@ async function customers(stage: Stage, count: number, creditVnd: number): Promis
 }
 
 /** Waits until no money is held and every outbox is empty, or gives up: the proof tells what is left. */
-async function settled(stage: Stage, sql: postgres.Sql, limitS: number): Promise<RedisState> {
+async function recovered(stage: Stage, sql: postgres.Sql, limitS: number): Promise<RedisState> {
   const deadline = performance.now() + limitS * 1_000;
   for (;;) {
     const redisState = await readRedisState(stage.redis);

@@ -282,7 +282,7 @@ describe("billing", () => {
     });
   });
 
-  describe("billing rule 9: a stream is settled when it ends", () => {
+  describe("billing rule 9: a stream is charged when it ends", () => {
     for (const [name, call] of [
       ["Messages", (customer: Customer) => messages(customer, TOKENS, { stream: true })],
       [

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { after, before, describe, it } from "node:test";
-import { type Customer, createCustomer, settledWallet } from "../support/admin.ts";
+import { type Customer, committedWallet, createCustomer } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import {
@@ -139,8 +139,8 @@ describe("10,000 hostile requests", () => {
 
   it("leave no call open and nothing held", async () => {
     await noOpenCalls(gateway);
-    assert.equal((await settledWallet(gateway, customer.accountId)).held, "0");
-    assert.equal((await settledWallet(gateway, victim.accountId)).held, "0");
+    assert.equal((await committedWallet(gateway, customer.accountId)).held, "0");
+    assert.equal((await committedWallet(gateway, victim.accountId)).held, "0");
     await assertReconciled(gateway);
   });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { createCustomer, settledWallet, usage, wallet } from "../support/admin.ts";
+import { committedWallet, createCustomer, usage, wallet } from "../support/admin.ts";
 import { bodyOf } from "../support/ask.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { assertReconciled, noOpenCalls, openCalls, spent } from "../support/proof.ts";
@@ -202,7 +202,7 @@ describe("a client that leaves", () => {
       client[how]();
       await noOpenCalls(gateway);
       await until("it is left", async () => (await upstreamTally()).aborted === aborted + 1);
-      const { held } = await settledWallet(gateway, accountId);
+      const { held } = await committedWallet(gateway, accountId);
       assert.equal(held, "0");
       const [record] = await usage(gateway, accountId);
       assert.equal(record?.["outcome"], "gone");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { createCustomer, settledWallet, usage } from "../support/admin.ts";
+import { committedWallet, createCustomer, usage } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { allUsage, assertReconciled, microVnd, noOpenCalls } from "../support/proof.ts";
@@ -71,7 +71,7 @@ describe("a gateway that is killed again and again while it serves", () => {
       await gateway.start();
     }
     await noOpenCalls(gateway);
-    const { balance, held } = await settledWallet(gateway, accountId);
+    const { balance, held } = await committedWallet(gateway, accountId);
     assert.equal(held, "0");
 
     const records = new Map<unknown, bigint>();
@@ -98,7 +98,7 @@ describe("a gateway that is killed again and again while it serves", () => {
     const body = bodyOf(PATH, { input_tokens: 900, output_tokens: 50 });
     const response = await ask(gateway.url, key, PATH, body);
     assert.equal(response.headers.get("x-svc-cost-vnd"), "34.2");
-    assert.equal((await settledWallet(gateway, accountId)).balance, "65.8");
+    assert.equal((await committedWallet(gateway, accountId)).balance, "65.8");
     assert.equal((await usage(gateway, accountId)).length, 1);
   });
 });

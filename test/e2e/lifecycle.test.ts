@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { packageRoot } from "../../core/process/root.ts";
-import { createCustomer, credit, settledWallet, usage, wallet } from "../support/admin.ts";
+import { committedWallet, createCustomer, credit, usage, wallet } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
 import { download, post, read } from "../support/download.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
@@ -90,7 +90,7 @@ describe("SIGTERM", () => {
     assert.equal(await stopped, 0);
 
     await gateway.start();
-    await settledWallet(gateway, accountId);
+    await committedWallet(gateway, accountId);
     const costs = (await usage(gateway, accountId)).map((record) => record["cost_vnd"]);
     assert.deepEqual(costs.sort(), ["0.072", LASTING_VND, LASTING_VND]);
     await assertReconciled(gateway);

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { createCustomer, settledWallet } from "../support/admin.ts";
+import { committedWallet, createCustomer } from "../support/admin.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { bodies, paths, post } from "../support/requests.ts";
 
@@ -61,7 +61,7 @@ describe("a limit beside the wallet, named by a plugin", () => {
     assert.equal(refused.json.error.message, "The budget of this key has 0 đ left.");
 
     assert.equal((await call({})).status, 200);
-    const { balance } = await settledWallet(gateway, customer.accountId);
+    const { balance } = await committedWallet(gateway, customer.accountId);
     assert.equal(balance, "9892");
   });
 });

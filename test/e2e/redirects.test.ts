@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { type Customer, createCustomer, settledWallet } from "../support/admin.ts";
+import { type Customer, committedWallet, createCustomer } from "../support/admin.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import { startOneReplyUpstream } from "../support/one-reply-upstream.ts";
 import { post } from "../support/requests.ts";
@@ -44,7 +44,7 @@ describe("an upstream that redirects", () => {
 
   for (const status of STATUSES) {
     it(`with ${status} has failed: nobody is sent on, nobody follows, nothing is charged`, async () => {
-      const { balance } = await settledWallet(gateway, customer.accountId);
+      const { balance } = await committedWallet(gateway, customer.accountId);
       const asked = await simulator.stats();
       for (const stream of [false, true]) {
         const refused = await call(`only-${status}`, stream);
@@ -54,7 +54,7 @@ describe("an upstream that redirects", () => {
         assert.equal(refused.headers.get("location"), null);
       }
       assert.deepEqual(await simulator.stats(), asked);
-      assert.equal((await settledWallet(gateway, customer.accountId)).balance, balance);
+      assert.equal((await committedWallet(gateway, customer.accountId)).balance, balance);
     });
 
     it(`with ${status} leaves the call to the next route`, async () => {

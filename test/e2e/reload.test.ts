@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
-import { admin, settledWallet } from "../support/admin.ts";
+import { admin, committedWallet } from "../support/admin.ts";
 import { customerWith } from "../support/billed.ts";
 import { BrowserSession } from "../support/browser-session.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
@@ -217,7 +217,7 @@ describe("a reload", () => {
       names.filter((name) => name.startsWith("x-svc-")),
       [],
     );
-    await settledWallet(gateway, customer.accountId);
+    await committedWallet(gateway, customer.accountId);
   });
 
   it("names what needs a restart, each time until there is one, and applies the rest", async () => {

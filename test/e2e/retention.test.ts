@@ -190,7 +190,7 @@ describe("what is kept of calls", () => {
     });
     after(() => gateway.close());
 
-    it("is in no file, log or table, before and after it is settled", async () => {
+    it("is in no file, log or table, before and after it is committed", async () => {
       const nothing = (where: string) => {
         const secrets = [...TEXTS, caller.key];
         assert.deepEqual(tracesInFiles(gateway.folder, secrets), [], where);
@@ -199,12 +199,12 @@ describe("what is kept of calls", () => {
       await leave(gateway, caller);
       const { text, headers } = await post(gateway, paths.messages, caller, bodies.messages());
       const id = headers.get("x-request-id") ?? text;
-      // A crash leaves behind what had not been settled yet.
+      // A crash leaves behind what had not been committed yet.
       await gateway.kill9();
       nothing("after a crash");
       assert.ok(tracesInFiles(gateway.folder, [id]).length > 0, "the log at least has the id");
       await gateway.start();
-      await until("everything is settled", async () => {
+      await until("everything is committed", async () => {
         const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
         return /^tollgate_outbox_backlog 0$/m.test(metrics);
       });

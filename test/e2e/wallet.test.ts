@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Directive } from "../../plugins/simulator/directive.ts";
-import { createCustomer, credit, settledWallet, wallet } from "../support/admin.ts";
+import { committedWallet, createCustomer, credit, wallet } from "../support/admin.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import {
@@ -290,7 +290,7 @@ describe("wallets and running calls", () => {
     assert.ok(both > tokens + 100 && both < tokens + 300, `${both - tokens}`);
     short.leave();
     stream.leave();
-    await settledWallet(gateway, customer.accountId);
+    await committedWallet(gateway, customer.accountId);
   });
 
   it("a stream that outlasts its slices is charged exactly once it has ended", async () => {

@@ -2,7 +2,7 @@ import { isObject } from "../../core/process/json.ts";
 import type { TestGateway } from "./gateway.ts";
 
 /** The machine may be busy with everything else. */
-const SETTLE_TIMEOUT_MS = 30_000;
+const COMMIT_TIMEOUT_MS = 30_000;
 
 /** What the admin API answered. */
 export interface AdminAnswer {
@@ -89,12 +89,15 @@ export async function wallet(gateway: AdminTarget, accountId: string): Promise<W
 }
 
 /** The wallet once no call is open and every call has reached the ledger. */
-export async function settledWallet(gateway: AdminTarget, accountId: string): Promise<WalletParts> {
-  const deadline = performance.now() + SETTLE_TIMEOUT_MS;
+export async function committedWallet(
+  gateway: AdminTarget,
+  accountId: string,
+): Promise<WalletParts> {
+  const deadline = performance.now() + COMMIT_TIMEOUT_MS;
   for (;;) {
     const now = await wallet(gateway, accountId);
     if (now.held === "0" && now.pending === "0") return now;
-    if (performance.now() > deadline) throw new Error(`not settled: ${JSON.stringify(now)}`);
+    if (performance.now() > deadline) throw new Error(`not committed: ${JSON.stringify(now)}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -1,5 +1,11 @@
 import assert from "node:assert/strict";
-import { type AdminTarget, type Customer, createCustomer, settledWallet, usage } from "./admin.ts";
+import {
+  type AdminTarget,
+  type Customer,
+  committedWallet,
+  createCustomer,
+  usage,
+} from "./admin.ts";
 import { until } from "./until.ts";
 
 /** What customers of these tests start with, in đ. */
@@ -10,13 +16,13 @@ export function customerWith(gateway: AdminTarget, creditVnd: string | number = 
   return createCustomer(gateway, { creditVnd });
 }
 
-/** Waits until a customer's calls are settled and `count` of them are recorded, and no more; newest first. */
+/** Waits until a customer's calls are committed and `count` of them are recorded, and no more; newest first. */
 export async function billedCalls(
   gateway: AdminTarget,
   { accountId }: Customer,
   count: number,
 ): Promise<Record<string, unknown>[]> {
-  await settledWallet(gateway, accountId);
+  await committedWallet(gateway, accountId);
   let records = await usage(gateway, accountId);
   // A call that cost nothing is never pending in a wallet, so its record may still be on its way.
   await until(`${count} calls are recorded`, async () => {
@@ -43,7 +49,7 @@ export async function assertBalance(
   { accountId }: Customer,
   vnd: string,
 ): Promise<void> {
-  assert.deepEqual(await settledWallet(gateway, accountId), {
+  assert.deepEqual(await committedWallet(gateway, accountId), {
     balance: vnd,
     held: "0",
     available: vnd,

@@ -30,7 +30,7 @@ interface MemoryWallet {
 
 type MoneyOfLedger = Pick<
   Ledger,
-  | "settle"
+  | "commit"
   | "quarantine"
   | "quarantined"
   | "credit"
@@ -60,7 +60,7 @@ export class MemoryLedger implements MoneyOfLedger {
     this.walletsById.delete(accountId);
   }
 
-  async settle(entries: readonly OutboxEntry[]): Promise<void> {
+  async commit(entries: readonly OutboxEntry[]): Promise<void> {
     for (const { posting } of entries) {
       if (!this.walletsById.has(posting.accountId)) throw new EntryRefused("no such account");
     }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { parseVnd } from "../../core/contract/amount.ts";
 import { arrayOf, isObject } from "../../core/process/json.ts";
 import { packageRoot } from "../../core/process/root.ts";
-import { admin, settledWallet } from "./admin.ts";
+import { admin, committedWallet } from "./admin.ts";
 import type { TestGateway } from "./gateway.ts";
 import { until } from "./until.ts";
 
@@ -49,7 +49,7 @@ export async function spent(
   accountId: string,
   creditVnd: string | number,
 ): Promise<bigint> {
-  const { balance, available } = await settledWallet(gateway, accountId);
+  const { balance, available } = await committedWallet(gateway, accountId);
   assert.equal(balance, available, "nothing is held");
   assert.ok(microVnd(balance) >= 0n, `the balance is ${balance}`);
   return microVnd(creditVnd) - microVnd(balance);

@@ -89,7 +89,7 @@ export class PostedCalls {
     const own: OutboxEntry[] = [];
     for (const { entryId } of entries) {
       const entry = this.outbox.take(Number(entryId));
-      if (entry !== undefined && !this.replay.settle(entry)) own.push(entry);
+      if (entry !== undefined && !this.replay.acknowledge(entry)) own.push(entry);
     }
     this.journal?.acknowledge(this.outbox.takenThrough);
     return own;
@@ -97,7 +97,7 @@ export class PostedCalls {
 
   /** Resolves once every call of the account that the journal had at the start is in the ledger. */
   replayed(accountId: string): Promise<void> {
-    return this.replay.settled(accountId);
+    return this.replay.whenCommitted(accountId);
   }
 
   /** Why the posts of so many calls would not be kept; undefined if they would. */

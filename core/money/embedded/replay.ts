@@ -2,7 +2,7 @@ import type { OutboxEntry } from "../../contract/hold-store.ts";
 
 interface Waiting {
   entries: number;
-  readonly settled: Promise<void>;
+  readonly committed: Promise<void>;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
 }
@@ -27,12 +27,12 @@ export class Replay {
   }
 
   /** Resolves once every replayed call of the account is in the ledger; at once where there is none. */
-  settled(accountId: string): Promise<void> {
-    return this.byAccount.get(accountId)?.settled ?? Promise.resolve();
+  whenCommitted(accountId: string): Promise<void> {
+    return this.byAccount.get(accountId)?.committed ?? Promise.resolve();
   }
 
   /** Counts an acknowledged entry out; false where it is not a replayed one. */
-  settle(entry: OutboxEntry): boolean {
+  acknowledge(entry: OutboxEntry): boolean {
     if (Number(entry.entryId) > this.lastPosition) return false;
     const { accountId } = entry.posting;
     const waiting = this.byAccount.get(accountId);
@@ -55,11 +55,11 @@ export class Replay {
 function begin(): Waiting {
   let resolve = () => {};
   let reject: (error: Error) => void = () => {};
-  const settled = new Promise<void>((onResolve, onReject) => {
+  const committed = new Promise<void>((onResolve, onReject) => {
     resolve = onResolve;
     reject = onReject;
   });
   // Where nobody waits, giving up is no unhandled rejection.
-  settled.catch(() => {});
-  return { entries: 0, settled, resolve, reject };
+  committed.catch(() => {});
+  return { entries: 0, committed, resolve, reject };
 }

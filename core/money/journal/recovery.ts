@@ -53,7 +53,7 @@ export function recoverJournal(disk: Disk, folder: string, log: Log): RecoveredJ
   for (const name of names) {
     const path = join(folder, name);
     if (name.endsWith(SET_ASIDE)) {
-      log.error({ path }, "a segment is set aside as damaged: the calls in it are not settled");
+      log.error({ path }, "a segment is set aside as damaged: the calls in it are not committed");
       expected = undefined;
       continue;
     }

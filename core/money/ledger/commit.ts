@@ -8,18 +8,18 @@ const AT_MIN = Date.UTC(2020, 0);
 const AT_MAX = Date.UTC(2100, 0);
 const DAY_MS = 86_400_000;
 
-const SETTLE = "select settle_calls($1::text::uuid[], $2::text::json)";
+const COMMIT = "select settle_calls($1::text::uuid[], $2::text::json)";
 /** The statement is one transaction: where the call is refused, it stays where it is. */
-const SETTLE_QUARANTINED = `with retried as (delete from quarantine where call_id = $3) ${SETTLE}`;
+const COMMIT_QUARANTINED = `with retried as (delete from quarantine where call_id = $3) ${COMMIT}`;
 
-export interface Settle {
+export interface Commit {
   batch(entries: readonly OutboxEntry[]): Promise<void>;
-  /** Settles an entry and takes it out of quarantine. */
+  /** Commits an entry and takes it out of quarantine. */
   quarantined(entry: OutboxEntry): Promise<void>;
 }
 
-/** Settles batches, each in one transaction: see `settle_calls` in the migrations. */
-export function createSettle(sql: Sql): Settle {
+/** Commits batches, each in one transaction: see `settle_calls` in the migrations. */
+export function createCommit(sql: Sql): Commit {
   /** Days since the Unix epoch whose partition is known to be there. */
   const days = new Set<number>();
 
@@ -35,7 +35,7 @@ export function createSettle(sql: Sql): Settle {
     }
   }
 
-  async function settle(
+  async function commit(
     entries: readonly OutboxEntry[],
     statement: string,
     ...more: string[]
@@ -56,8 +56,8 @@ export function createSettle(sql: Sql): Settle {
   }
 
   return {
-    batch: (entries) => settle(entries, SETTLE),
-    quarantined: (entry) => settle([entry], SETTLE_QUARANTINED, entry.posting.callId),
+    batch: (entries) => commit(entries, COMMIT),
+    quarantined: (entry) => commit([entry], COMMIT_QUARANTINED, entry.posting.callId),
   };
 }
 

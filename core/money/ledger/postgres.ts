@@ -20,7 +20,7 @@ import type { Clock } from "../../process/clock.ts";
 import { isId } from "../../process/id.ts";
 import type { Log } from "../../process/log.ts";
 import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
-import { createSettle, type Settle } from "./commit.ts";
+import { type Commit, createCommit } from "./commit.ts";
 import { credit, credited, readWallet } from "./credit.ts";
 import { changeLimit, removeLimit } from "./limits.ts";
 import { quarantine, quarantined, quarantinedCall, quarantineList } from "./quarantine.ts";
@@ -44,7 +44,7 @@ export class PostgresLedger implements Ledger {
   private readonly sql: Sql;
   private readonly clock: Clock;
   private readonly log: Log;
-  private readonly settling: Settle;
+  private readonly commits: Commit;
   private timer: NodeJS.Timeout | undefined;
 
   /** For plugins with tables of their own; there once the ledger has started. */
@@ -56,7 +56,7 @@ export class PostgresLedger implements Ledger {
     this.database = databaseOf(this.sql);
     this.clock = options.clock;
     this.log = options.log;
-    this.settling = createSettle(this.sql);
+    this.commits = createCommit(this.sql);
   }
 
   async start(): Promise<void> {
@@ -78,8 +78,8 @@ export class PostgresLedger implements Ledger {
     throw new Error(`the ledger did not answer within ${timeoutMs} ms`);
   }
 
-  settle(entries: readonly OutboxEntry[]): Promise<void> {
-    return this.settling.batch(entries);
+  commit(entries: readonly OutboxEntry[]): Promise<void> {
+    return this.commits.batch(entries);
   }
 
   quarantine(entry: OutboxEntry, reason: string): Promise<void> {
@@ -98,10 +98,10 @@ export class PostgresLedger implements Ledger {
     return quarantinedCall(this.sql, callId);
   }
 
-  async settleQuarantined(callId: string): Promise<boolean> {
+  async commitQuarantined(callId: string): Promise<boolean> {
     const call = await quarantinedCall(this.sql, callId);
     if (call === undefined) return false;
-    await this.settling.quarantined(call.entry);
+    await this.commits.quarantined(call.entry);
     return true;
   }
 
@@ -164,7 +164,7 @@ export class PostgresLedger implements Ledger {
 
   private makePartitionsSoon(): void {
     this.makePartitions().catch((error: unknown) => {
-      this.log.error({ err: error }, "cannot make partitions ahead; a settlement makes its own");
+      this.log.error({ err: error }, "cannot make partitions ahead; a commit makes its own");
     });
   }
 }

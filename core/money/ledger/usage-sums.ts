@@ -17,7 +17,7 @@ const GROUPS: Record<UsageDimension, string> = { day: "day", model: "model", key
 const ROWS_MAX = 12_000;
 
 /**
- * Calls, tokens and cost of an account, summed up. Read from the sums that settlement keeps, so a year takes no
+ * Calls, tokens and cost of an account, summed up. Read from the sums that commit keeps, so a year takes no
  * longer than its days.
  */
 export function usageSums(

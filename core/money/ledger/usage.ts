@@ -52,7 +52,7 @@ export async function callById(
   return record && filledIn(record);
 }
 
-/** Whether a call is settled, or in quarantine. Text, since what is in quarantine may be anything. */
+/** Whether a call is committed, or in quarantine. Text, since what is in quarantine may be anything. */
 export async function hasCall(
   sql: Sql,
   { callId, at }: { readonly callId: string; readonly at: number },

@@ -27,9 +27,9 @@ interface Backlog {
 }
 
 /**
- * The way of posted calls to the ledger. Each process settles what it has posted from its memory, where it
+ * The way of posted calls to the ledger. Each process commits what it has posted from its memory, where it
  * keeps it until it is committed anyway, in case Redis forgets it; the outbox in Redis is read only for those
- * who died. So nothing is read back or parsed in normal operation, and no two processes settle the same calls.
+ * who died. So nothing is read back or parsed in normal operation, and no two processes commit the same calls.
  */
 export class Commits {
   private readonly options: CommitsOptions;

@@ -47,7 +47,7 @@ interface MembershipOptions {
 
 /**
  * Keeps this process a member of one bucket: shows that it lives, notices what Redis has lost, ends the
- * leases of the dead, and lets wallets be opened in a new epoch once everyone has settled what the old one owed.
+ * leases of the dead, and lets wallets be opened in a new epoch once everyone has committed what the old one owed.
  */
 export class Membership {
   /** What all others see of it. */

@@ -110,8 +110,8 @@ export class Posts {
   }
 
   /** Brings what waits into a bucket that is in order. Never rejects. */
-  drain(bucket: Bucket): Promise<void> {
-    return this.resender.drain(bucket, () => this.options.machine.monotonic());
+  resendAll(bucket: Bucket): Promise<void> {
+    return this.resender.resendAll(bucket, () => this.options.machine.monotonic());
   }
 
   private send<T>(

@@ -70,7 +70,7 @@ export class Resender {
   }
 
   /** Works off what waits for this bucket, in order, as far as it gets. Never rejects. */
-  async drain(bucket: Bucket, nowMs: () => number): Promise<void> {
+  async resendAll(bucket: Bucket, nowMs: () => number): Promise<void> {
     const queue = this.queues.get(bucket);
     if (queue === undefined || this.running.has(bucket)) return;
     this.running.add(bucket);
@@ -95,7 +95,7 @@ export class Resender {
   private async resend(bucket: Bucket, post: UnconfirmedPost, nowMs: () => number): Promise<void> {
     const { posting, sent } = post;
     const { epoch } = bucket;
-    // Another process may have settled what came through unheard, in an epoch of which Redis remembers nothing.
+    // Another process may have committed what came through unheard, in an epoch of which Redis remembers nothing.
     const isRemembered = sent?.epoch === epoch && nowMs() - sent.atMs < LIFETIMES.askLedgerAfterMs;
     if (!isRemembered && (await this.ledger.hasCall(posting))) return;
     if (bucket.epoch !== epoch)
@@ -107,7 +107,7 @@ export class Resender {
     }
     if (reply[0] === "unknown") throw new Error("the wallet was closed again");
     this.actions.over(bucket, posting.callId);
-    // An earlier attempt may have come through unheard: then the entry is there, and nobody settles it yet.
+    // An earlier attempt may have come through unheard: then the entry is there, and nobody commits it yet.
     const isMine = textOf(reply[3]).startsWith(`${bucket.epoch}|${bucket.process}|`);
     if (reply[0] === "posted" || isMine) {
       const entryId = `${bucket.name}|${textOf(reply[3])}`;

@@ -270,7 +270,7 @@ export class RedisHoldStore implements HoldStore {
     this.revocations.tellRest(bucket).catch(() => {});
     if (!bucket.isReady) return;
     this.commits.acknowledgeRest(bucket).catch(() => {});
-    void this.posts.drain(bucket);
+    void this.posts.resendAll(bucket);
     const round = this.tendings.get(bucket) ?? 0;
     this.tendings.set(bucket, round + 1);
     if (round % AUDIT_EVERY_ROUNDS === 0) this.audit(bucket).catch(() => {});

@@ -12,7 +12,7 @@ export interface BucketView {
   /** Wallets may be opened. */
   readonly open: boolean;
   readonly members: readonly Member[];
-  /** Heartbeats of processes that settle posts of earlier epochs before they join. */
+  /** Heartbeats of processes that commit posts of earlier epochs before they join. */
   readonly joining: ReadonlyMap<string, string>;
   /** Outboxes without a process, `epoch|process`, and who has claimed each. */
   readonly orphans: ReadonlyMap<string, string>;

@@ -112,7 +112,7 @@ export class BlockWriter {
       return;
     }
     this.writeArguments(args);
-    if (call.scanner.complete) this.drain();
+    if (call.scanner.complete) this.writeQueue();
   }
 
   private begin(call: StreamedCall): void {
@@ -127,7 +127,7 @@ export class BlockWriter {
   }
 
   /** Writes the queue up to the first call that is not whole; that one stays open and streams on. */
-  private drain(): void {
+  private writeQueue(): void {
     let item = this.queue[this.queueHead];
     while (item !== undefined && !this.blocked) {
       this.writeQueued(item);

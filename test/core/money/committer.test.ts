@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import { test } from "node:test";
 import { EntryRefused } from "../../../core/contract/ledger.ts";
-import { Drainer } from "../../../core/money/committer.ts";
+import { Committer } from "../../../core/money/committer.ts";
 import { posting } from "../../support/posting.ts";
 import { holdRequest, movement, type Stores, withStores } from "./wallet-fixtures.ts";
 
-function drainerOn({ holdStore, ledger, logged }: Stores, batchEntries = 10): Drainer {
-  return new Drainer({ holdStore, ledger, log: logged.log, batchEntries, lingerMs: 1 });
+function committerOn({ holdStore, ledger, logged }: Stores, batchEntries = 10): Committer {
+  return new Committer({ holdStore, ledger, log: logged.log, batchEntries, lingerMs: 1 });
 }
 
 async function postCalls({ wallets }: Stores, callIds: readonly string[]): Promise<void> {
@@ -25,13 +25,13 @@ test("posted calls reach the ledger, and stopping waits for the last", () =>
   withStores(async (stores) => {
     const { wallets, ledger, holdStore } = stores;
     await wallets.credit(movement(10_000n));
-    const drainer = drainerOn(stores);
-    drainer.start();
+    const committer = committerOn(stores);
+    committer.start();
     await postCalls(stores, names(95));
-    await drainer.stop(5_000);
+    await committer.stop(5_000);
     assert.equal(ledger.charges.size, 95);
     assert.equal(holdStore.backlog(), 0);
-    assert.deepEqual(drainer.status, { settledCalls: 95, quarantinedCalls: 0, failing: false });
+    assert.deepEqual(committer.status, { committedCalls: 95, quarantinedCalls: 0, failing: false });
     assert.equal(holdStore.balances("A")?.pendingMicroVnd, 0);
   }));
 
@@ -43,38 +43,38 @@ test("while the ledger is away calls go on and wait, and the log stays short", (
     const tried = new EventEmitter();
     let away = true;
     ledger.before = async (what) => {
-      if (what !== "settle" || !away) return;
-      tried.emit("settle");
+      if (what !== "commit" || !away) return;
+      tried.emit("commit");
       throw new Error("connection refused");
     };
-    const drainer = drainerOn(stores);
-    drainer.start();
+    const committer = committerOn(stores);
+    committer.start();
     await postCalls(stores, names(30));
-    for (let n = 0; n < 3; n += 1) await once(tried, "settle");
-    assert.equal(drainer.status.failing, true);
+    for (let n = 0; n < 3; n += 1) await once(tried, "commit");
+    assert.equal(committer.status.failing, true);
     assert.equal(holdStore.backlog(), 30);
     assert.ok(logged.lines.length <= 3);
     away = false;
-    await drainer.stop(5_000);
+    await committer.stop(5_000);
     assert.equal(ledger.charges.size, 30);
-    assert.equal(drainer.status.failing, false);
+    assert.equal(committer.status.failing, false);
   }));
 
-test("a commit whose answer was lost is settled again and charged once", () =>
+test("a commit whose answer was lost is committed again and charged once", () =>
   withStores(async (stores) => {
     const { wallets, ledger, holdStore } = stores;
     await wallets.credit(movement(1_000n));
     let lost = 3;
     ledger.after = async (what) => {
-      if (what !== "settle" || lost === 0) return;
+      if (what !== "commit" || lost === 0) return;
       lost -= 1;
       throw new Error("the answer is lost");
     };
     await postCalls(stores, names(5));
-    const drainer = drainerOn(stores);
-    drainer.start();
-    await drainer.stop(5_000);
-    assert.equal(ledger.calls.settle, 4);
+    const committer = committerOn(stores);
+    committer.start();
+    await committer.stop(5_000);
+    assert.equal(ledger.calls.commit, 4);
     assert.equal((await ledger.wallet("A"))?.balanceMicroVnd, 985n);
     assert.equal(holdStore.backlog(), 0);
   }));
@@ -86,15 +86,15 @@ test("a call that the ledger refuses is put aside loudly, and the others go thro
     await postCalls(stores, names(4));
     holdStore.post(posting({ callId: "stray", accountId: "nobody" }));
     await postCalls(stores, ["after"]);
-    const drainer = drainerOn(stores);
-    drainer.start();
-    await drainer.stop(5_000);
+    const committer = committerOn(stores);
+    committer.start();
+    await committer.stop(5_000);
     assert.deepEqual([...ledger.charges.keys()], [...names(4), "after"]);
     assert.deepEqual(
       ledger.parked.map((entry) => entry.posting.callId),
       ["stray"],
     );
-    assert.equal(drainer.status.quarantinedCalls, 1);
+    assert.equal(committer.status.quarantinedCalls, 1);
     const loud = logged.lines.filter((line) => line["level"] === 50);
     assert.deepEqual(
       loud.map((line) => line["callId"]),
@@ -108,11 +108,11 @@ test("a quarantined charge stays visible as drift", () =>
     await wallets.credit(movement(1_000n));
     await postCalls(stores, ["c1"]);
     ledger.before = async (what) => {
-      if (what === "settle") throw new EntryRefused("for a test");
+      if (what === "commit") throw new EntryRefused("for a test");
     };
-    const drainer = drainerOn(stores);
-    drainer.start();
-    await drainer.stop(5_000);
+    const committer = committerOn(stores);
+    committer.start();
+    await committer.stop(5_000);
     for await (const row of wallets.reconcile()) assert.equal(row.driftMicroVnd, -3n);
   }));
 
@@ -122,11 +122,11 @@ test("stopping gives up at its limit, and the calls stay in the outbox", () =>
     await wallets.credit(movement(1_000n));
     await postCalls(stores, names(3));
     ledger.before = () => new Promise(() => {});
-    const drainer = drainerOn(stores);
-    drainer.start();
-    await drainer.stop(100);
+    const committer = committerOn(stores);
+    committer.start();
+    await committer.stop(100);
     assert.equal(holdStore.backlog(), 3);
-    assert.match(JSON.stringify(logged.lines), /stopped before all calls were settled/);
+    assert.match(JSON.stringify(logged.lines), /stopped before all calls were committed/);
   }));
 
 test("reconcile finds no drift while calls run", () =>
@@ -137,8 +137,8 @@ test("reconcile finds no drift while calls run", () =>
     const turn = () => new Promise<void>((resolve) => setTimeout(resolve, Math.random() * 3));
     ledger.before = turn;
     ledger.after = turn;
-    const drainer = drainerOn(stores, 7);
-    drainer.start();
+    const committer = committerOn(stores, 7);
+    committer.start();
     let running = true;
     const traffic = (async () => {
       for (let n = 0; running; n += 1) {
@@ -156,7 +156,7 @@ test("reconcile finds no drift while calls run", () =>
       running = false;
       await traffic;
     }
-    await drainer.stop(5_000);
+    await committer.stop(5_000);
     for await (const row of wallets.reconcile()) {
       assert.equal(row.driftMicroVnd, 0n);
       assert.equal(row.pendingMicroVnd, 0n);

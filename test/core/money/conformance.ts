@@ -16,16 +16,16 @@ export interface HoldStoreUnderTest {
 
 /**
  * What every hold store does with money, as tables: a step on the left, what it must answer on the right.
- * Amounts are µđ. `ledger` lines play the drainer and the ledger behind the store.
+ * Amounts are µđ. `ledger` lines play the committer and the ledger behind the store.
  */
 const TABLES: Record<string, string> = {
-  "a hold is taken, posted and settled": `
+  "a hold is taken, posted, committed and acknowledged": `
     credit A 1000                   -> version 1
     hold c1 A 600..800              -> held 800
     wallet A                        -> available 200 held 800 pending 0
     post c1 A cost 500              -> charged 500 off 0
     wallet A                        -> available 500 held 0 pending 500
-    settle                          -> 1 settled
+    acknowledge                     -> 1 acknowledged
     wallet A                        -> available 500 held 0 pending 0
     ledger A                        -> 500`,
 
@@ -65,7 +65,7 @@ const TABLES: Record<string, string> = {
     post c1 A cost 900              -> charged 500 off 400
     wallet A                        -> available 0 held 500 pending 500
     post c2 A cost 500              -> charged 500 off 0
-    settle                          -> 2 settled
+    acknowledge                     -> 2 acknowledged
     ledger A                        -> 0`,
 
   "calls posted together are posted each by itself": `
@@ -87,8 +87,8 @@ const TABLES: Record<string, string> = {
     void c1 A                       -> ok
     void c1 A                       -> ok
     wallet A                        -> available 550 held 0 pending 450
-    settle                          -> 1 settled
-    settle                          -> 0 settled
+    acknowledge                     -> 1 acknowledged
+    acknowledge                     -> 0 acknowledged
     post c1 A cost 450              -> charged 450 off 0 duplicate
     wallet A                        -> available 550 held 0 pending 0
     ledger A                        -> 550`,
@@ -116,7 +116,7 @@ const TABLES: Record<string, string> = {
     credit A 1000                   -> version 1
     hold c1 A 0..0                  -> held 0
     post c1 A cost 0                -> charged 0 off 0
-    settle                          -> 1 settled
+    acknowledge                     -> 1 acknowledged
     ledger A                        -> 1000`,
 
   "a credit is spendable at once, whatever the order in which news of it comes": `
@@ -177,7 +177,7 @@ const TABLES: Record<string, string> = {
     extend c1 A 1..9007199254740991              -> held 9007199254740991
     post c1 A cost 9007199254740989              -> charged 9007199254740989 off 0
     wallet A                                     -> available 2 held 0 pending 9007199254740989
-    settle                                       -> 1 settled
+    acknowledge                                  -> 1 acknowledged
     ledger A                                     -> 2`,
 
   "amounts that are no amounts are refused and change nothing": `
@@ -196,7 +196,7 @@ const TABLES: Record<string, string> = {
     hold c2 A 1..100                -> held 100
     post c1 A cost 300              -> charged 300 off 0
     crash                           -> ok
-    settle                          -> 1 settled
+    acknowledge                     -> 1 acknowledged
     hold c3 A 1..9999               -> held 700
     post c1 A cost 300              -> charged 300 off 0 duplicate
     wallet A                        -> available 0 held 700 pending 0
@@ -209,7 +209,7 @@ const TABLES: Record<string, string> = {
     commit                          -> 1 committed
     wallet A                        -> available 700 held 0 pending 300
     crash                           -> ok
-    settle                          -> 1 settled
+    acknowledge                     -> 1 acknowledged
     open A                          -> true
     wallet A                        -> available 700 held 0 pending 0
     ledger A                        -> 700`,
@@ -222,7 +222,7 @@ const TABLES: Record<string, string> = {
     open-soon A                     -> waits
     commit                          -> 1 committed
     open-soon A                     -> waits
-    settle                          -> 1 settled
+    acknowledge                     -> 1 acknowledged
     open A                          -> true
     wallet A                        -> available 700 held 0 pending 0`,
 };

@@ -54,7 +54,7 @@ test("an entry with a field that a later gateway has added is read, and its text
   });
 });
 
-test("an entry of version 1, which was a list, is read, and settles like one of today", () => {
+test("an entry of version 1, which was a list, is read, and commits like one of today", () => {
   const list = [
     ...[1, call.callId, call.accountId, call.keyId, call.at, call.endpoint, call.model],
     ...[call.mappedFrom, call.upstream, call.inputTokens, call.cacheReadTokens],

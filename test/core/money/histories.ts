@@ -14,7 +14,7 @@ const LIMIT_MICRO_VND = 2_000;
 type Step =
   | { readonly do: "credit" | "hold" | "extend" | "post"; call: number; amount: number }
   | { readonly do: "void"; call: number }
-  | { readonly do: "settle" | "commit" | "settle twice" | "crash" };
+  | { readonly do: "acknowledge" | "commit" | "acknowledge twice" | "crash" };
 
 const call = fc.nat(12);
 const amount = fc.integer({ min: 0, max: 1_500 });
@@ -26,11 +26,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant("void" as const), call }) },
   {
     weight: 3,
-    arbitrary: fc.record({ do: fc.constantFrom("settle" as const, "commit" as const) }),
+    arbitrary: fc.record({ do: fc.constantFrom("acknowledge" as const, "commit" as const) }),
   },
   {
     weight: 1,
-    arbitrary: fc.record({ do: fc.constantFrom("settle twice" as const, "crash" as const) }),
+    arbitrary: fc.record({ do: fc.constantFrom("acknowledge twice" as const, "crash" as const) }),
   },
 );
 
@@ -85,27 +85,27 @@ class History {
       case "void":
         await this.subject.store.void(this.callId(one.call), accountOf(one.call));
         break;
-      case "settle":
-        await this.settle(1);
+      case "acknowledge":
+        await this.acknowledge(1);
         break;
-      case "settle twice":
-        await this.settle(2);
+      case "acknowledge twice":
+        await this.acknowledge(2);
         break;
       case "commit":
-        await this.ledger.settle(await this.subject.store.read(3, 0));
+        await this.ledger.commit(await this.subject.store.read(3, 0));
         break;
       case "crash":
         this.subject = await this.subject.crash();
         this.generation += 1;
-        await this.settle(1);
+        await this.acknowledge(1);
         break;
     }
     await this.check();
   }
 
-  /** After everything is settled, each call is charged what its post answered, and nothing is left over. */
+  /** After everything is acknowledged, each call is charged what its post answered, and nothing is left over. */
   async finish(): Promise<void> {
-    await this.settle(1);
+    await this.acknowledge(1);
     const charges = [...this.ledger.charges].map(([id, charge]) => [id, charge.charged] as const);
     assert.deepEqual(new Map(charges), this.charged);
     for (const accountId of ACCOUNTS) {
@@ -125,7 +125,7 @@ class History {
 
   /** At every instant: nothing below zero, and the hold store has what the ledger has or will have. */
   private async check(): Promise<void> {
-    const unsettled = await this.subject.store.read(1_000, 0);
+    const uncommitted = await this.subject.store.read(1_000, 0);
     for (const accountId of ACCOUNTS) {
       const balances = await this.subject.store.balances(accountId);
       if (balances === undefined) continue;
@@ -136,7 +136,7 @@ class History {
       );
       let total = balances.availableMicroVnd + balances.heldMicroVnd + balances.pendingMicroVnd;
       // What is committed and not acknowledged has left the ledger already.
-      for (const entry of unsettled) {
+      for (const entry of uncommitted) {
         const committed = this.ledger.charges.get(entry.posting.callId);
         if (committed?.accountId === accountId) total -= committed.charged;
       }
@@ -205,12 +205,12 @@ class History {
     }
   }
 
-  private async settle(times: number): Promise<void> {
+  private async acknowledge(times: number): Promise<void> {
     for (;;) {
       const entries = await this.subject.store.read(5, 0);
       if (entries.length === 0) return;
       for (let time = 0; time < times; time += 1) {
-        await this.ledger.settle(entries);
+        await this.ledger.commit(entries);
         await this.subject.store.acknowledge(entries);
       }
     }

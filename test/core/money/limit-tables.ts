@@ -15,7 +15,7 @@ export const LIMIT_TABLES: Record<string, string> = {
     wallet A                                  -> available 700 held 0 pending 300
     left A key:K                              -> available 200 held 0
     left A day                                -> available 600 held 0
-    settle                                    -> 1 settled
+    acknowledge                               -> 1 acknowledged
     left A key:K                              -> available 200 held 0
     ledger A                                  -> 700`,
 
@@ -153,7 +153,7 @@ export const LIMIT_TABLES: Record<string, string> = {
     commit                                    -> 1 committed
     post c2 A cost 70 within key:K            -> charged 70 off 0
     crash                                     -> ok
-    settle                                    -> 2 settled
+    acknowledge                               -> 2 acknowledged
     hold c4 A 1..9999 within key:K            -> held 280
     left A key:K                              -> available 0 held 280
     ledger A                                  -> 780`,
@@ -163,7 +163,7 @@ export const LIMIT_TABLES: Record<string, string> = {
     limit A key:K 500                         -> true
     hold c1 A 1..400 within key:K             -> held 400
     crash                                     -> ok
-    settle                                    -> 0 settled
+    acknowledge                               -> 0 acknowledged
     open A                                    -> true
     left A key:K                              -> available 500 held 0
     post c1 A cost 100 within key:K,gone      -> charged 100 off 0

@@ -9,18 +9,18 @@ import type {
 import type { UsageRecord } from "../../../core/contract/usage-fields.ts";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
 
-type Operation = "settle" | "credit" | "wallet";
+type Operation = "commit" | "credit" | "wallet";
 
 /** The ledger in memory, with doors that a test can shut and steps that it can hold up. */
 export class StubLedger extends MemoryLedger implements Ledger {
-  readonly calls = { settle: 0, credit: 0, wallet: 0 };
+  readonly calls = { commit: 0, credit: 0, wallet: 0 };
   /** Called before an operation; it may reject or wait. */
   before: (operation: Operation) => Promise<void> = async () => {};
   /** Called after an operation has taken effect; a rejection is a commit whose answer was lost. */
   after: (operation: Operation) => Promise<void> = async () => {};
 
-  override async settle(entries: readonly OutboxEntry[]): Promise<void> {
-    await this.around("settle", () => super.settle(entries));
+  override async commit(entries: readonly OutboxEntry[]): Promise<void> {
+    await this.around("commit", () => super.commit(entries));
   }
 
   override credit(movement: Credit): Promise<CreditResult> {
@@ -42,7 +42,7 @@ export class StubLedger extends MemoryLedger implements Ledger {
   }
   async quarantinedCall(): Promise<undefined> {}
   async call(): Promise<undefined> {}
-  async settleQuarantined(): Promise<boolean> {
+  async commitQuarantined(): Promise<boolean> {
     return false;
   }
   async hasCall({ callId }: { readonly callId: string }): Promise<boolean> {

@@ -99,12 +99,12 @@ export class Table {
         return String((await this.ledger.wallet(first))?.balanceMicroVnd);
       case "commit":
         return `${(await this.commit()).length} committed`;
-      case "settle": {
+      case "acknowledge": {
         const entries = await this.commit();
         await this.store.acknowledge(entries);
-        // A drainer may be told twice that its batch is done.
+        // A committer may be told twice that its batch is done.
         await this.store.acknowledge(entries);
-        return `${entries.length} settled`;
+        return `${entries.length} acknowledged`;
       }
       case "crash":
         this.subject = await this.subject.crash();
@@ -236,7 +236,7 @@ export class Table {
 
   private async commit(): Promise<OutboxEntry[]> {
     const entries = await this.store.read(1_000, 0);
-    await this.ledger.settle(entries);
+    await this.ledger.commit(entries);
     return entries;
   }
 }

@@ -3,9 +3,9 @@ import { test } from "node:test";
 import { posting } from "../../support/posting.ts";
 import { holdRequest, movement, type Stores, withStores } from "./wallet-fixtures.ts";
 
-async function settle({ holdStore, ledger }: Stores): Promise<void> {
+async function commit({ holdStore, ledger }: Stores): Promise<void> {
   const entries = await holdStore.read(1_000, 0);
-  await ledger.settle(entries);
+  await ledger.commit(entries);
   holdStore.acknowledge(entries);
 }
 
@@ -58,9 +58,9 @@ test("balances come from the hold store where the wallet is open, else from the 
     await wallets.hold(holdRequest("c2", 50));
     const open = { availableMicroVnd: 920, heldMicroVnd: 50, pendingMicroVnd: 30 };
     assert.deepEqual(await wallets.balances("A"), { ...open, balanceMicroVnd: 1_000 });
-    await settle(stores);
-    const settled = { availableMicroVnd: 920, heldMicroVnd: 50, pendingMicroVnd: 0 };
-    assert.deepEqual(await wallets.balances("A"), { ...settled, balanceMicroVnd: 970 });
+    await commit(stores);
+    const committed = { availableMicroVnd: 920, heldMicroVnd: 50, pendingMicroVnd: 0 };
+    assert.deepEqual(await wallets.balances("A"), { ...committed, balanceMicroVnd: 970 });
   }));
 
 test("a credit is spendable when it is answered, and once", () =>
@@ -116,7 +116,7 @@ test("money that running calls hold or have spent cannot be taken away", () =>
     assert.equal((await wallets.credit(movement(-100n))).kind, "credited");
     assert.equal(parts(stores), "0 600 300");
     await wallets.post(posting({ callId: "c1", accountId: "A", costMicroVnd: 700 }));
-    await settle(stores);
+    await commit(stores);
     assert.equal((await ledger.wallet("A"))?.balanceMicroVnd, 0n);
   }));
 

@@ -6,7 +6,7 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { formatVnd, MICRO_VND_PER_VND, parseVnd } from "../../../core/contract/amount.ts";
 import { type AccountsGateway, startAccountsGateway } from "../../support/accounts.ts";
-import { admin, credit, settledWallet } from "../../support/admin.ts";
+import { admin, committedWallet, credit } from "../../support/admin.ts";
 import { type BrowserSession, signedUp } from "../../support/browser-session.ts";
 import type { TestGateway } from "../../support/gateway.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
@@ -151,7 +151,7 @@ describe("keys", () => {
     for (let n = 0; n < 3; n++) {
       assert.equal((await post(gateway, paths.chat, used, bodies.chat())).status, 200);
     }
-    const { balance } = await settledWallet(gateway, session.accountId);
+    const { balance } = await committedWallet(gateway, session.accountId);
     const keys = await listed(session);
     const [a, b] = [used, unused].map(({ id }) => keys.find((key) => key.id === id));
     const cost = parseVnd(a?.cost_vnd ?? "") ?? 0n;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { isObject } from "../../../core/process/json.ts";
-import { createCustomer, settledWallet } from "../../support/admin.ts";
+import { committedWallet, createCustomer } from "../../support/admin.ts";
 import { freePort } from "../../support/free-port.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { runCli } from "./cli-process.ts";
@@ -73,7 +73,7 @@ describe("npm run admin", () => {
     for (let sent = 0; sent < calls; sent += 59) {
       await Promise.all(Array.from({ length: Math.min(59, calls - sent) }, () => call(key)));
     }
-    await settledWallet(gateway, accountId);
+    await committedWallet(gateway, accountId);
     const { list: all } = await answer("usage", "--account", accountId);
     assert.ok(Array.isArray(all));
     assert.deepEqual([all.length, new Set(all.map((one) => one.call_id)).size], [calls, calls]);

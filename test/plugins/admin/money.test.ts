@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import {
   admin,
+  committedWallet,
   createCustomer,
   credit,
-  settledWallet,
   usage,
   wallet,
 } from "../../support/admin.ts";
@@ -93,7 +93,7 @@ describe("admin API: money", () => {
     assert.deepEqual(await usage(gateway, accountId), []);
     // 10 tokens at 36,000 đ per million.
     assert.equal(await call(key), 200);
-    assert.equal((await settledWallet(gateway, accountId)).balance, "9.64");
+    assert.equal((await committedWallet(gateway, accountId)).balance, "9.64");
     const [record, ...others] = await usage(gateway, accountId);
     assert.deepEqual(others, []);
     const { call_id, at, latency_ms, first_byte_ms, catalogue_version, ...rest } = record ?? {};
@@ -137,7 +137,7 @@ describe("admin API: money", () => {
   it("pages through usage, newest first, without a gap or a repetition", async () => {
     const { accountId, key } = await createCustomer(gateway, { creditVnd: 100 });
     await Promise.all(Array.from({ length: 11 }, () => call(key)));
-    await settledWallet(gateway, accountId);
+    await committedWallet(gateway, accountId);
     const all = await usage(gateway, accountId);
     assert.equal(all.length, 11);
     const ats = all.map((record) => String(record["at"]));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { arrayOf, isObject, objectOf } from "../../../core/process/json.ts";
-import { admin, createCustomer, settledWallet, wallet } from "../../support/admin.ts";
+import { admin, committedWallet, createCustomer, wallet } from "../../support/admin.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { bodies, paths, post } from "../../support/requests.ts";
 import { runCli } from "./cli-process.ts";
@@ -76,7 +76,7 @@ describe("what operators do with accounts", () => {
   it("shows an account with wallet, keys and last calls", async () => {
     const { accountId, keyId, key, email } = await createCustomer(gateway, { creditVnd: 500 });
     assert.equal((await call(key)).status, 200);
-    await settledWallet(gateway, accountId);
+    await committedWallet(gateway, accountId);
     const shown = await answer("account", "show", "--account", accountId);
     assert.deepEqual(
       [shown["id"], shown["email"], shown["status"], shown["discount_bps"]],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { createCustomer, settledWallet, wallet } from "../../support/admin.ts";
+import { committedWallet, createCustomer, wallet } from "../../support/admin.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
 import { callMicroVnd, callOnce } from "../../support/outage.ts";
@@ -22,11 +22,11 @@ describe("npm run admin -- quarantine", () => {
       env: { GATEWAY_URL: gateway.url, GATEWAY_ADMIN_TOKEN: gateway.adminToken },
     });
 
-  it("lists what the ledger refused, and settles it once the cause is mended", async () => {
+  it("lists what the ledger refused, and commits it once the cause is mended", async () => {
     const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
     const { accountId } = customer;
     assert.equal((await callOnce(gateway, customer, 0)).status, 200);
-    await settledWallet(gateway, accountId);
+    await committedWallet(gateway, accountId);
     const setBalance = (microVnd: bigint) =>
       ledgerSql(
         gateway,
@@ -52,9 +52,9 @@ describe("npm run admin -- quarantine", () => {
 
     await setBalance(microVnd(CREDIT_VND) - callMicroVnd(0));
     assert.equal((await runReconcile(gateway)).code, 1);
-    const settled = await run("quarantine", "retry", "--call", callId);
-    assert.equal(settled.code, 0, settled.stderr);
-    assert.deepEqual(JSON.parse(settled.stdout), { call_id: callId, status: "settled" });
+    const retried = await run("quarantine", "retry", "--call", callId);
+    assert.equal(retried.code, 0, retried.stderr);
+    assert.deepEqual(JSON.parse(retried.stdout), { call_id: callId, status: "settled" });
     await assertReconciled(gateway);
     const { balance } = await wallet(gateway, accountId);
     assert.equal(microVnd(CREDIT_VND) - microVnd(balance), 2n * callMicroVnd(0));

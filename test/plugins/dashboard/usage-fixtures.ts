@@ -71,7 +71,7 @@ export function keyId(n: number): string {
   return `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
 }
 
-/** Records a call as settlement would; answers its id. */
+/** Records a call as a commit would; answers its id. */
 export async function record(sql: postgres.Sql, call: CallRow = {}): Promise<string> {
   calls += 1;
   const atMs = call.atMs ?? NOON + calls;

@@ -4,7 +4,7 @@ import { readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
-import { admin, settledWallet } from "../../support/admin.ts";
+import { admin, committedWallet } from "../../support/admin.ts";
 import { BrowserSession } from "../../support/browser-session.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { until } from "../../support/until.ts";
@@ -42,7 +42,7 @@ describe("demo: the first start of the default config", () => {
     );
     assert.equal(JSON.parse(whole?.stdout ?? "").stop_reason, "end_turn");
     assert.match(streamed?.stdout ?? "", /event: message_stop/);
-    const { balance } = await settledWallet(gateway, accountIn(text));
+    const { balance } = await committedWallet(gateway, accountIn(text));
     assert.ok(Number(balance) < 100_000 && Number(balance) > 99_990, balance);
   });
 

@@ -158,7 +158,7 @@ describe("a translated stream whose upstream is silent", () => {
     messages.send(CHAT_CHUNK, CHAT_END);
     messages.sink.event(new ServerEvent(Buffer.from("data: [DONE]\n\n")));
     chat.send(MESSAGE_START, ...MESSAGE_END);
-    // Between its last event and its settlement a stream is not over yet.
+    // Between its last event and its charge a stream is not over yet.
     pass(30_000);
     for (const { sink } of [messages, chat]) sink.end(COMPLETE);
     pass(30_000);

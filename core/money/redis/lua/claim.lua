@@ -1,4 +1,4 @@
--- ARGV: outbox as "epoch|process", its claimer so far. 1 where it is this process's to settle now.
+-- ARGV: outbox as "epoch|process", its claimer so far. 1 where it is this process's to commit now.
 if call('HGET', base .. 'orphans', ARGV[3]) ~= ARGV[4] then
   return 0
 end

@@ -69,14 +69,14 @@ export const moneyCommands: readonly Command[] = [
     words: "quarantine list",
     required: [],
     optional: ["limit"],
-    about: "shows calls that the ledger has refused to settle, and why; 100, or as many as --limit",
+    about: "shows calls that the ledger has refused to commit, and why; 100, or as many as --limit",
     run: async (client, { limit }) => value(await client.get("/quarantine", given({ limit }))),
   },
   {
     words: "quarantine retry",
     required: ["call"],
     optional: [],
-    about: "settles such a call, once the cause is mended",
+    about: "commits such a call, once the cause is mended",
     run: async (client, { call }) =>
       value(await client.post(`/quarantine/${encoded(call)}/retry`, {})),
   },

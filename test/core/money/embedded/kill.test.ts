@@ -16,7 +16,7 @@ const KILLS = Number(process.env["KILLS"] ?? 8);
 test("a kill -9 at any instant loses no posted call and replays none twice", async () => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-kill-"));
   const posted = new Set<string>();
-  const settled = new Map<string, number>();
+  const committed = new Map<string, number>();
   try {
     const answers = join(folder, "answers");
     for (let kill = 0; kill < KILLS; kill += 1) {
@@ -25,15 +25,18 @@ test("a kill -9 at any instant loses no posted call and replays none twice", asy
     for (const line of readFileSync(answers, "utf8").trimEnd().split("\n")) {
       const [what, callId] = line.split(" ");
       if (what === "posted") posted.add(callId!);
-      else settled.set(callId!, (settled.get(callId!) ?? 0) + 1);
+      else committed.set(callId!, (committed.get(callId!) ?? 0) + 1);
     }
     for (const callId of await replayed(join(folder, "journal")))
-      settled.set(callId, (settled.get(callId) ?? 0) + 1);
+      committed.set(callId, (committed.get(callId) ?? 0) + 1);
     assert.ok(posted.size > KILLS, `only ${posted.size} posted`);
-    const lost = [...posted].filter((callId) => !settled.has(callId));
+    const lost = [...posted].filter((callId) => !committed.has(callId));
     assert.deepEqual(lost, []);
     // At most one call per kill was kept without its answer having come through.
-    assert.ok(settled.size - posted.size <= KILLS, `${settled.size} kept, ${posted.size} answered`);
+    assert.ok(
+      committed.size - posted.size <= KILLS,
+      `${committed.size} kept, ${posted.size} answered`,
+    );
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -15,11 +15,11 @@ const store = new EmbeddedHoldStore({
   outboxEntriesMax: 1e6,
 });
 await store.start();
-// What was posted before the last kill counts as settled.
+// What was posted before the last kill counts as committed.
 for (;;) {
   const entries = await store.read(1_000, 0);
   if (entries.length === 0) break;
-  writeSync(answered, entries.map((entry) => `settled ${entry.posting.callId}\n`).join(""));
+  writeSync(answered, entries.map((entry) => `committed ${entry.posting.callId}\n`).join(""));
   store.acknowledge(entries);
 }
 const money = 1_000_000_000n;

@@ -1,11 +1,11 @@
 import { describe } from "node:test";
 import type { Sql } from "../../../../core/database/client.ts";
 import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
+import { commitTests } from "./commit.ts";
 import { creditTests } from "./credit.ts";
 import { guardTests } from "./guards.ts";
 import { limitTests } from "./limits.ts";
 import { quarantineTests } from "./quarantine.ts";
-import { settleTests } from "./settle.ts";
 import { topUpTests } from "./top-ups.ts";
 import { usageTests } from "./usage.ts";
 import { usageBooksTests } from "./usage-books.ts";
@@ -21,7 +21,7 @@ export interface LedgerUnderTest {
 /** What every ledger does, whichever Postgres is behind it. `get` answers the same one for all tests. */
 export function ledgerConformance(name: string, get: () => LedgerUnderTest): void {
   describe(`ledger: ${name}`, () => {
-    settleTests(get);
+    commitTests(get);
     quarantineTests(get);
     creditTests(get);
     limitTests(get);

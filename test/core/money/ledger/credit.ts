@@ -20,7 +20,7 @@ export function creditTests(get: () => LedgerUnderTest): void {
     assert.deepEqual(plain(await ledger.credit(first)), expected(true));
     assert.deepEqual(plain(await ledger.credit(first)), expected(false));
     assert.deepEqual(plain(await ledger.credited(first)), expected(false));
-    await ledger.settle([charge(a, 120)]);
+    await ledger.commit([charge(a, 120)]);
     const adjustment = { ...topUp(a, -80n), kind: "adjustment", reason: "refunded" } as const;
     assert.equal(applied(await ledger.credit(adjustment)), "true");
     assert.equal(await agreedBalance(ledger, a), 300n);
@@ -67,7 +67,7 @@ export function creditTests(get: () => LedgerUnderTest): void {
     assert.equal(applied(await adjust(2n ** 62n)), "out_of_range");
     assert.equal(applied(await adjust(2n ** 53n - 11n)), "true");
     assert.equal(await agreedBalance(ledger, a), 2n ** 53n - 1n);
-    await ledger.settle([charge(a, 2 ** 53 - 1)]);
+    await ledger.commit([charge(a, 2 ** 53 - 1)]);
     assert.equal(await agreedBalance(ledger, a), 0n);
   });
 
@@ -77,12 +77,12 @@ export function creditTests(get: () => LedgerUnderTest): void {
     assert.equal(applied(await ledger.credit(topUp("nobody", 5n))), "no_account");
   });
 
-  test("credits and settlements at once agree", async () => {
+  test("credits and commits at once agree", async () => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 1_000n);
     await Promise.all([
       ...Array.from({ length: 10 }, () => ledger.credit(topUp(a, 30n))),
-      ...Array.from({ length: 10 }, () => ledger.settle([charge(a, 5), charge(a, 6)])),
+      ...Array.from({ length: 10 }, () => ledger.commit([charge(a, 5), charge(a, 6)])),
     ]);
     assert.equal(await agreedBalance(ledger, a), 1_000n + 300n - 110n);
   });

@@ -14,7 +14,7 @@ import { recordedLog } from "../../../support/log.ts";
 import { ledgerConformance } from "./conformance.ts";
 import { AT, agreedBalance, charge, fundedAccount } from "./fixtures.ts";
 
-const CHILD = fileURLToPath(new URL("./settling-child.js", import.meta.url));
+const CHILD = fileURLToPath(new URL("./committing-child.js", import.meta.url));
 const SERVER = fileURLToPath(
   new URL("../../../../core/database/embedded-server.js", import.meta.url),
 );
@@ -75,25 +75,25 @@ test("a folder too deep for a socket works", async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-test("a database that is killed at any time comes back with every settled call", async () => {
+test("a database that is killed at any time comes back with every committed call", async () => {
   const a = await fundedAccount(ledger, 1_000_000n);
-  let settled = 0;
+  let committed = 0;
   let failed = 0;
   for (let kill = 0; kill < KILLS; kill += 1) {
     const { pid } = database;
     assert.ok(pid !== undefined);
     setTimeout(() => process.kill(pid, "SIGKILL"), Math.random() * 200);
     for (let entry = charge(a, 1); database.pid === pid; entry = charge(a, 1)) {
-      // As the drainer does: the same batch again until it is in.
-      while (!(await succeeds(ledger.settle([entry])))) {
+      // As the committer does: the same batch again until it is in.
+      while (!(await succeeds(ledger.commit([entry])))) {
         failed += 1;
         await delayed(10);
       }
-      settled += 1;
+      committed += 1;
     }
   }
   assert.ok(failed > 0, "no kill was noticed");
-  assert.equal(await agreedBalance(ledger, a), 1_000_000n - BigInt(settled));
+  assert.equal(await agreedBalance(ledger, a), 1_000_000n - BigInt(committed));
   assert.ok(lines.some((line) => /died; starting it again/.test(String(line["msg"]))));
 });
 

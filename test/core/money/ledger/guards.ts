@@ -48,7 +48,7 @@ export function guardTests(get: () => LedgerUnderTest): void {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
     const entry = charge(a, 10);
-    await ledger.settle([entry]);
+    await ledger.commit([entry]);
     const again = `insert into ledger_entries (account_id, kind, amount, balance_after, call_id)
       values ($1, 'charge', -1, 0, $2)`;
     assert.equal(await state(again, [a, entry.posting.callId]), UNIQUE_VIOLATION);

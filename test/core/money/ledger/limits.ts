@@ -64,14 +64,14 @@ export function limitTests(get: () => LedgerUnderTest): void {
       ...[both, charge(a, 30, { limits: [NAME] }), charge(a, 7)],
       ...[charge(a, 0, { limits: [NAME] }), charge(b, 1, { limits: [NAME] })],
     ];
-    await ledger.settle(batch);
-    await ledger.settle([both]);
-    await ledger.settle(batch);
+    await ledger.commit(batch);
+    await ledger.commit([both]);
+    await ledger.commit(batch);
     assert.equal(await left(ledger, a), "day 200/300, key:K 370/500");
     assert.equal(await left(ledger, b), "key:K 499/500");
     assert.equal(await agreedBalance(ledger, a), 863n);
     const refused = charge(a, 10_000, { limits: [NAME] });
-    await assert.rejects(ledger.settle([charge(a, 5, { limits: [NAME] }), refused]));
+    await assert.rejects(ledger.commit([charge(a, 5, { limits: [NAME] }), refused]));
     assert.equal(await left(ledger, a), "day 200/300, key:K 370/500");
   });
 
@@ -79,7 +79,7 @@ export function limitTests(get: () => LedgerUnderTest): void {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 1_000n);
     await ledger.changeLimit(set(a, 100n));
-    await ledger.settle([charge(a, 130, { limits: [NAME] })]);
+    await ledger.commit([charge(a, 130, { limits: [NAME] })]);
     assert.equal(await left(ledger, a), "key:K -30/100");
     await ledger.changeLimit(set(a, 50n));
     assert.equal(await left(ledger, a), "key:K -80/50");
@@ -91,19 +91,19 @@ export function limitTests(get: () => LedgerUnderTest): void {
     await ledger.changeLimit(set(a, 100n));
     const entry = charge(a, 30);
     assert.ok(!entry.text.includes("limits"));
-    await ledger.settle([entry]);
+    await ledger.commit([entry]);
     assert.equal(await left(ledger, a), "key:K 100/100");
     assert.equal((await ledger.call(entry.posting.callId))?.limits, null);
   });
 
-  test("what a call in quarantine has taken of a limit is not available, and charged when it is settled", async () => {
+  test("what a call in quarantine has taken of a limit is not available, and charged when it is committed", async () => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 1_000n);
     await ledger.changeLimit(set(a, 100n));
     const entry = charge(a, 30, { limits: [NAME] });
     await ledger.quarantine(entry, "for a test");
     assert.equal(await left(ledger, a), "key:K 70/100");
-    assert.equal(await ledger.settleQuarantined(entry.posting.callId), true);
+    assert.equal(await ledger.commitQuarantined(entry.posting.callId), true);
     assert.equal(await left(ledger, a), "key:K 70/100");
     assert.equal(await agreedBalance(ledger, a), 970n);
   });
@@ -117,7 +117,7 @@ export function limitTests(get: () => LedgerUnderTest): void {
     assert.equal(await ledger.removeLimit(a, NAME), true);
     assert.equal(await ledger.removeLimit(a, NAME), false);
     assert.equal(await ledger.removeLimit("nobody", NAME), false);
-    await ledger.settle([charge(a, 30, { limits: [NAME, "day"] })]);
+    await ledger.commit([charge(a, 30, { limits: [NAME, "day"] })]);
     assert.equal(await left(ledger, a), "day -23/7");
     assert.equal(told(await ledger.changeLimit(set(a, 100n))), "removed");
     assert.equal(told(await ledger.changeLimit(first)), "removed");

@@ -85,10 +85,10 @@ test("a server that is killed and comes back is found again", async () => {
   const a = await fundedAccount(ledger, 100n);
   await server.kill();
   await assert.rejects(ledger.ping(2_000));
-  await assert.rejects(ledger.settle([charge(a, 1)]));
+  await assert.rejects(ledger.commit([charge(a, 1)]));
   await server.restart();
   await ledger.ping(5_000);
-  await ledger.settle([charge(a, 1)]);
+  await ledger.commit([charge(a, 1)]);
   await ledger.stop();
   await server.stop();
 });

@@ -18,7 +18,7 @@ export function quarantineTests(get: () => LedgerUnderTest): void {
     // The name that the caller sent, as far as a database can keep it.
     assert.deepEqual(found?.entry.posting, { ...entry.posting, mappedFrom: "ab\ufffd" });
     assert.equal(await ledger.hasCall(entry.posting), true);
-    await assert.rejects(ledger.settleQuarantined(entry.posting.callId), EntryRefused);
+    await assert.rejects(ledger.commitQuarantined(entry.posting.callId), EntryRefused);
     assert.equal(await ledger.quarantined(), before + 1);
   });
 
@@ -33,18 +33,18 @@ export function quarantineTests(get: () => LedgerUnderTest): void {
     assert.equal(await balance(ledger, a), 0n);
   });
 
-  test("a call in quarantine is settled when its cause is mended, whole and once", async () => {
+  test("a call in quarantine is committed when its cause is mended, whole and once", async () => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
     const entry = charge(a, 101);
     const { callId } = entry.posting;
     await ledger.quarantine(entry, "below zero");
-    await assert.rejects(ledger.settleQuarantined(callId), EntryRefused);
+    await assert.rejects(ledger.commitQuarantined(callId), EntryRefused);
     assert.equal(await agreedBalance(ledger, a), 100n);
     await ledger.credit(topUp(a, 10n));
-    const tries = await Promise.all([1, 2, 3].map(() => ledger.settleQuarantined(callId)));
+    const tries = await Promise.all([1, 2, 3].map(() => ledger.commitQuarantined(callId)));
     assert.ok(tries.includes(true));
-    assert.equal(await ledger.settleQuarantined(callId), false);
+    assert.equal(await ledger.commitQuarantined(callId), false);
     assert.equal(await agreedBalance(ledger, a), 9n);
     assert.equal(await balance(ledger, a), 9n);
     assert.equal((await ledger.usage({ accountId: a, limit: 10 })).length, 1);

@@ -16,7 +16,7 @@ export function topUpTests(get: () => LedgerUnderTest): void {
     await ledger.credit(topUp(accountId, 20n, `${own}2`));
     await ledger.credit(topUp(accountId, 3n, `by hand ${own}`));
     await ledger.credit({ ...topUp(accountId, -9n), kind: "adjustment" });
-    await ledger.settle([charge(accountId, 10)]);
+    await ledger.commit([charge(accountId, 10)]);
 
     const now = Date.now();
     const [yesterday, tomorrow] = [new Date(now - DAY_MS), new Date(now + DAY_MS)];

@@ -27,7 +27,7 @@ export function usageBooksTests(get: () => LedgerUnderTest): void {
       charge(accountId, 20, { at: AT + 1, keyId: two, model: "a" }),
       charge(accountId, 10, { at: AT, keyId: one, model: "a" }),
     ];
-    await ledger.settle([...entries].reverse());
+    await ledger.commit([...entries].reverse());
     return { accountId, one, two, calls: entries.map(({ posting }) => posting) };
   }
 

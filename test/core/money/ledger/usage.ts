@@ -67,7 +67,7 @@ export function usageTests(get: () => LedgerUnderTest): void {
       costsVersion: "4567cdef",
       limits: ["key:K", "day:2025-06-15"],
     });
-    await ledger.settle([entry]);
+    await ledger.commit([entry]);
     const [record] = await ledger.usage({ accountId: a, limit: 10 });
     const { costMicroVnd, ...posted } = entry.posting;
     const expected = {
@@ -105,7 +105,7 @@ export function usageTests(get: () => LedgerUnderTest): void {
     const a = await fundedAccount(ledger, 1_000n);
     const priced = { unit: "mtok", unitPriceMicroVnd: 1_000_000 } as const;
     const entry = charge(a, 10, { ...priced, inputTokens: 8, outputTokens: 2 });
-    await ledger.settle([entry]);
+    await ledger.commit([entry]);
     const { callId } = entry.posting;
     const [stored] = await sql.query<object>(
       "select quantity, fees, discounts from usage_records where call_id = $1",
@@ -121,7 +121,7 @@ export function usageTests(get: () => LedgerUnderTest): void {
     const a = await fundedAccount(ledger, 1_000n);
     for (const at of [AT, AT + 1, AT + 30_000, AT + 7 * MONTH_MS]) {
       const entry = charge(a, 1, { callId: newId(at > AT + MONTH_MS ? at : AT), at });
-      await ledger.settle([entry]);
+      await ledger.commit([entry]);
       const found = await ledger.call(entry.posting.callId);
       assert.deepEqual([found?.callId, found?.at.getTime()], [entry.posting.callId, at]);
     }
@@ -133,7 +133,7 @@ export function usageTests(get: () => LedgerUnderTest): void {
   test("a call is looked up by one index entry, not by reading partitions", async () => {
     const { ledger, sql } = get();
     const a = await fundedAccount(ledger, 1_000n);
-    await ledger.settle([charge(a, 1)]);
+    await ledger.commit([charge(a, 1)]);
     const id = newId(AT);
     const plan = await sql.query<object>(`explain (costs off) ${BY_ID}`, [
       id,
@@ -152,7 +152,7 @@ export function usageTests(get: () => LedgerUnderTest): void {
     const a = await fundedAccount(ledger, 1_000n);
     const times = [0, 0, 0, 1, 1, MONTH_MS, 2 * MONTH_MS, -5 * MONTH_MS, 40 * MONTH_MS];
     const entries = times.map((offset) => charge(a, 1, { at: AT + offset }));
-    await ledger.settle(entries);
+    await ledger.commit(entries);
     const expected = entries
       .map(({ posting }) => ({ at: posting.at, callId: posting.callId }))
       .sort((x, y) => y.at - x.at || (x.callId < y.callId ? 1 : -1))
@@ -191,7 +191,7 @@ export function usageTests(get: () => LedgerUnderTest): void {
     assert.match(row?.bounds ?? "", /2031-01-01.*2031-02-01/);
   });
 
-  test("the day's totals are the sums of the records, however often a call is settled", async () => {
+  test("the day's totals are the sums of the records, however often a call is committed", async () => {
     const { ledger, sql } = get();
     const [a, b] = [await fundedAccount(ledger, 1_000n), await fundedAccount(ledger, 1_000n)];
     const [one, two] = [newId(AT), newId(AT)];
@@ -205,9 +205,9 @@ export function usageTests(get: () => LedgerUnderTest): void {
       charge(a, 40, { keyId: two, model: "m2", at: midnight, inputTokens: 5_000_000_000 }),
       charge(b, 50, { keyId: one, model: "m1", at: midnight }),
     ];
-    await ledger.settle(entries.slice(0, 3));
-    await Promise.all(Array.from({ length: 5 }, () => ledger.settle(entries)));
-    await ledger.settle([...entries, ...entries]);
+    await ledger.commit(entries.slice(0, 3));
+    await Promise.all(Array.from({ length: 5 }, () => ledger.commit(entries)));
+    await ledger.commit([...entries, ...entries]);
     const rows = await sql.query<Total>(TOTALS, [a]);
     const name = { [one]: "one", [two]: "two" };
     assert.deepEqual(
@@ -238,7 +238,7 @@ export function usageTests(get: () => LedgerUnderTest): void {
   test("totals are counted for calls that were recorded before there were totals", async () => {
     const { ledger, sql } = get();
     const a = await fundedAccount(ledger, 1_000n);
-    await ledger.settle([charge(a, 10), charge(a, 20, { keyId: newId(AT) })]);
+    await ledger.commit([charge(a, 10), charge(a, 20, { keyId: newId(AT) })]);
     const before = await sql.query(TOTALS, [a]);
     assert.equal(before.length, 2);
     const file = join(packageRoot, "core/money/ledger/migrations/0003-usage-daily.sql");
@@ -248,7 +248,7 @@ export function usageTests(get: () => LedgerUnderTest): void {
       drop table usage_daily;
       ${readFileSync(file, "utf8")}`);
     assert.deepEqual(await sql.query(TOTALS, [a]), before);
-    await ledger.settle([charge(a, 30)]);
+    await ledger.commit([charge(a, 30)]);
     const after = await sql.query<Total>(TOTALS, [a]);
     assert.equal(
       after.reduce((sum, row) => sum + row.charged, 0n),

@@ -11,7 +11,7 @@ const BACKLOG = Number(process.env["BACKLOG"] ?? 10_000);
 const BATCH = 500;
 const GROWTH_BYTES_MAX = 4 * 1024 * 1024;
 
-test("the backlog of a dead gateway drains in batches, each entry once, without growing", async () => {
+test("the backlog of a dead gateway is committed in batches, each entry once, without growing", async () => {
   const server = await startRedisServer();
   const limits = { outboxEntriesMax: BACKLOG + BATCH, times: { leaseMs: 5_000 } };
   const first = await startStore({ servers: server.url, ...limits });
@@ -32,19 +32,19 @@ test("the backlog of a dead gateway drains in batches, each entry once, without 
   await endLeases(server.url, first.prefix);
 
   const second = await startStore({ servers: server.url, ...limits, prefix: first.prefix });
-  const timesSettled = new Uint8Array(BACKLOG);
-  let settled = 0;
+  const timesCommitted = new Uint8Array(BACKLOG);
+  let committed = 0;
   let before = 0;
   for (;;) {
     const entries = await second.store.read(BATCH, 0);
     if (entries.length === 0) break;
     assert.ok(entries.length <= BATCH);
-    for (const { posting } of entries) timesSettled[Number(posting.callId.slice(1))]! += 1;
+    for (const { posting } of entries) timesCommitted[Number(posting.callId.slice(1))]! += 1;
     await second.store.acknowledge(entries);
-    settled += entries.length;
-    if (before === 0 && settled > BACKLOG / 10) before = liveBytes();
+    committed += entries.length;
+    if (before === 0 && committed > BACKLOG / 10) before = liveBytes();
   }
-  assert.ok(timesSettled.every((times) => times === 1));
+  assert.ok(timesCommitted.every((times) => times === 1));
   const grown = liveBytes() - before;
   assert.ok(grown < GROWTH_BYTES_MAX, `${grown} bytes more`);
   assert.deepEqual(await second.store.balances("A"), {

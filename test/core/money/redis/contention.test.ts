@@ -59,7 +59,7 @@ for (const [at, name] of ["one redis", "a cluster"].entries()) {
     }
   });
 
-  test(`an entry that two gateways settle leaves pending once: ${name}`, async () => {
+  test(`an entry that two gateways commit leaves pending once: ${name}`, async () => {
     const world = new World({ servers: servers[at]!.servers });
     try {
       const { store } = await world.addGateway();
@@ -67,7 +67,7 @@ for (const [at, name] of ["one redis", "a cluster"].entries()) {
       await world.addAccount("A", 100_000n);
       await Promise.all(Array.from({ length: 50 }, () => world.call(store, "A")));
       const entries = await store.read(100, 0);
-      await world.ledger.settle(entries);
+      await world.ledger.commit(entries);
       await Promise.all([
         store.acknowledge(entries),
         store.acknowledge(entries),

@@ -80,7 +80,7 @@ async function untilHeld({ store }: TestStore, microVnd: number): Promise<void> 
   }
 }
 
-test("what a killed gateway held is given back, and what it posted is settled by another", () =>
+test("what a killed gateway held is given back, and what it posted is committed by another", () =>
   withChild(async (own, child) => {
     await child.ask("hold c1 300");
     await child.ask("hold c2 200");

@@ -126,7 +126,7 @@ test("after an old snapshot no wallet is opened while it holds posts of a dead g
     { leaseMs: SHORT_LEASE_MS },
   ));
 
-test("a post that came through unheard is charged once, though another gateway settled it and Redis was wiped", () =>
+test("a post that came through unheard is charged once, though another gateway committed it and Redis was wiped", () =>
   inWorld(
     async ({ world, server, x, y, proxy }) => {
       await open(world, y);

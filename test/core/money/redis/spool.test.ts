@@ -101,7 +101,7 @@ test("spooled posts are charged once, though the gateway is killed, and killed a
     const second = await world.addGateway({ spoolFolder: left });
     await world.check();
     await world.kill(second);
-    // Redis forgets a settled call after two minutes: from then on only the ledger knows it.
+    // Redis forgets a committed call after two minutes: from then on only the ledger knows it.
     const script =
       "for _, key in ipairs(redis.call('KEYS', '*:d:*')) do redis.call('DEL', key) end";
     await server.call("EVAL", script, "0");

@@ -19,7 +19,7 @@ interface CallOptions {
 export type CallEnd = "posted" | "voided" | "short" | "refused";
 
 /**
- * A few gateways on one Redis with one ledger behind them: calls hold, extend and post, drainers settle, and at
+ * A few gateways on one Redis with one ledger behind them: calls hold, extend and post, committers commit, and at
  * the end every µđ is accounted for.
  */
 export class World {
@@ -29,7 +29,7 @@ export class World {
   readonly posted = new Map<string, number>();
   readonly ends: Record<CallEnd, number> = { posted: 0, voided: 0, short: 0, refused: 0 };
   private readonly credited = new Map<string, bigint>();
-  private readonly drains: Promise<void>[] = [];
+  private readonly committers: Promise<void>[] = [];
   private readonly paused = new Map<
     RedisHoldStore,
     { resumed: Promise<void>; resume: () => void }
@@ -53,7 +53,7 @@ export class World {
   async addGateway(options: Partial<StoreOptions> = {}): Promise<TestStore> {
     const gateway = await startStore({ ...this.options, ...options });
     this.gateways.push(gateway);
-    this.drains.push(this.drain(gateway.store));
+    this.committers.push(this.commitAll(gateway.store));
     return gateway;
   }
 
@@ -104,7 +104,7 @@ export class World {
     return "posted";
   }
 
-  /** Waits until everything that was posted is settled and acknowledged, everywhere. */
+  /** Waits until everything that was posted is committed and acknowledged, everywhere. */
   async quiet(): Promise<void> {
     const deadline = performance.now() + QUIET_TIMEOUT_MS;
     for (;;) {
@@ -135,7 +135,7 @@ export class World {
   async dispose(): Promise<void> {
     this.stopping = true;
     for (const store of this.stores) this.resume(store);
-    await Promise.all(this.drains);
+    await Promise.all(this.committers);
     await Promise.all(this.gateways.map((gateway) => gateway.dispose()));
   }
 
@@ -181,13 +181,13 @@ export class World {
     this.paused.delete(store);
   }
 
-  private async drain(store: RedisHoldStore): Promise<void> {
+  private async commitAll(store: RedisHoldStore): Promise<void> {
     while (!this.stopping && !this.dead.has(store)) {
       await this.paused.get(store)?.resumed;
       const entries = await store.read(100, 20);
       await this.paused.get(store)?.resumed;
       if (this.dead.has(store)) return;
-      await this.ledger.settle(entries);
+      await this.ledger.commit(entries);
       await store.acknowledge(entries);
     }
   }

@@ -6,12 +6,12 @@ import { newId } from "../../../../core/process/id.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { AT, agreedBalance, balance, charge, fundedAccount, holdUp } from "./fixtures.ts";
 
-export function settleTests(get: () => LedgerUnderTest): void {
+export function commitTests(get: () => LedgerUnderTest): void {
   test("a batch leaves a row for each charge, with the balance after it", async () => {
     const { ledger, sql } = get();
     const a = await fundedAccount(ledger, 1_000n);
     const b = await fundedAccount(ledger, 50n);
-    await ledger.settle([charge(a, 100), charge(b, 7), charge(a, 20), charge(b, 0), charge(a, 3)]);
+    await ledger.commit([charge(a, 100), charge(b, 7), charge(a, 20), charge(b, 0), charge(a, 3)]);
     const rows = await sql.query<{ account: string; amount: bigint; after: bigint }>(
       `
       select account_id as account, amount, balance_after as after from ledger_entries
@@ -35,24 +35,24 @@ export function settleTests(get: () => LedgerUnderTest): void {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 100_000n);
     const batch = Array.from({ length: 40 }, (_, n) => charge(a, n));
-    await ledger.settle([...batch, ...batch]);
-    await ledger.settle(batch);
-    await Promise.all(Array.from({ length: 6 }, () => ledger.settle(batch)));
+    await ledger.commit([...batch, ...batch]);
+    await ledger.commit(batch);
+    await Promise.all(Array.from({ length: 6 }, () => ledger.commit(batch)));
     assert.equal(await agreedBalance(ledger, a), 100_000n - 780n);
     assert.equal((await ledger.usage({ accountId: a, limit: 100 })).length, 40);
   });
 
-  test("a new batch that meets itself in other connections settles once", async () => {
+  test("a new batch that meets itself in other connections commits once", async () => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 1_000n);
     const batch = Array.from({ length: 10 }, () => charge(a, 7));
     const { released } = await holdUp(get(), "wallets", a);
-    await Promise.all(Array.from({ length: 4 }, () => ledger.settle(batch)));
+    await Promise.all(Array.from({ length: 4 }, () => ledger.commit(batch)));
     await released;
     assert.equal(await agreedBalance(ledger, a), 930n);
   });
 
-  test("new batches sent twice at once, over many accounts in any order, settle once", async () => {
+  test("new batches sent twice at once, over many accounts in any order, commit once", async () => {
     const { ledger } = get();
     const accountIds = await Promise.all(
       Array.from({ length: 8 }, () => fundedAccount(ledger, 10_000n)),
@@ -61,7 +61,7 @@ export function settleTests(get: () => LedgerUnderTest): void {
       Array.from({ length: 16 }, (_, m) => charge(accountIds[(n * 5 + m * 3) % 8]!, 10)),
     );
     await Promise.all(
-      batches.flatMap((batch) => [ledger.settle(batch), ledger.settle([...batch].reverse())]),
+      batches.flatMap((batch) => [ledger.commit(batch), ledger.commit([...batch].reverse())]),
     );
     for (const accountId of accountIds) {
       assert.equal(await agreedBalance(ledger, accountId), 10_000n - 240n);
@@ -72,8 +72,8 @@ export function settleTests(get: () => LedgerUnderTest): void {
     const { ledger, sql } = get();
     const a = await fundedAccount(ledger, 5n);
     const free = charge(a, 0, { status: 502, outcome: "refused" });
-    await Promise.all([ledger.settle([free, free]), ledger.settle([free])]);
-    await ledger.settle([free]);
+    await Promise.all([ledger.commit([free, free]), ledger.commit([free])]);
+    await ledger.commit([free]);
     assert.equal((await ledger.usage({ accountId: a, limit: 10 })).length, 1);
     const rows = await sql.query("select from ledger_entries where call_id = $1", [
       free.posting.callId,
@@ -85,8 +85,8 @@ export function settleTests(get: () => LedgerUnderTest): void {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
     const callId = newId(AT);
-    await ledger.settle([charge(a, 10, { callId })]);
-    await ledger.settle([charge(a, 10, { callId, at: AT + 5_000 })]);
+    await ledger.commit([charge(a, 10, { callId })]);
+    await ledger.commit([charge(a, 10, { callId, at: AT + 5_000 })]);
     assert.equal(await agreedBalance(ledger, a), 90n);
     assert.equal((await ledger.usage({ accountId: a, limit: 10 })).length, 1);
   });
@@ -94,7 +94,7 @@ export function settleTests(get: () => LedgerUnderTest): void {
   test("what was written off is recorded and not charged", async () => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
-    await ledger.settle([entryOf("1", charge(a, 100).posting, 100, 40)]);
+    await ledger.commit([entryOf("1", charge(a, 100).posting, 100, 40)]);
     const [record] = await ledger.usage({ accountId: a, limit: 1 });
     assert.deepEqual([record?.chargedMicroVnd, record?.writtenOffMicroVnd], [100n, 40n]);
     assert.equal(await agreedBalance(ledger, a), 0n);
@@ -114,23 +114,23 @@ export function settleTests(get: () => LedgerUnderTest): void {
       const { ledger } = get();
       const a = await fundedAccount(ledger, 100n);
       const sound = charge(a, 1);
-      await assert.rejects(ledger.settle([sound, make(a)]), EntryRefused);
+      await assert.rejects(ledger.commit([sound, make(a)]), EntryRefused);
       assert.equal(await agreedBalance(ledger, a), 100n);
       assert.deepEqual(await ledger.usage({ accountId: a, limit: 10 }), []);
-      await ledger.settle([sound]);
+      await ledger.commit([sound]);
       assert.equal(await balance(ledger, a), 99n);
     });
   }
 
-  test("the name that a caller sent cannot keep a call from being settled", async () => {
+  test("the name that a caller sent cannot keep a call from being committed", async () => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
-    await ledger.settle([charge(a, 1, { mappedFrom: `x\0y\ud800 '"\\ đ` })]);
+    await ledger.commit([charge(a, 1, { mappedFrom: `x\0y\ud800 '"\\ đ` })]);
     const [record] = await ledger.usage({ accountId: a, limit: 1 });
     assert.equal(record?.mappedFrom, `xy\ufffd '"\\ đ`);
   });
 
-  test("entries of earlier gateways still settle, beside those of this one", async () => {
+  test("entries of earlier gateways still commit, beside those of this one", async () => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
     const today = charge(a, 1, { unit: "call", unitPriceMicroVnd: 1 });
@@ -149,8 +149,8 @@ export function settleTests(get: () => LedgerUnderTest): void {
         ',"streamed":true,"outcome":"complete","estimated":false,"charged":5,"written_off":0}',
     ];
     const entries = [...earlier.map((text) => decodeEntry("1", text)), today];
-    await ledger.settle(entries);
-    await ledger.settle(entries);
+    await ledger.commit(entries);
+    await ledger.commit(entries);
     assert.equal(await agreedBalance(ledger, a), 91n);
     const found = await Promise.all(ids.map((id) => ledger.call(id)));
     assert.deepEqual(
@@ -160,15 +160,15 @@ export function settleTests(get: () => LedgerUnderTest): void {
         [5n, null, null],
       ],
     );
-    // One that was put aside settles later all the same.
+    // One that was put aside commits later all the same.
     const parked = decodeEntry("1", (earlier[1] ?? "").replace(ids[1], newId(AT)));
     await ledger.quarantine(parked, "a test");
     assert.equal((await ledger.quarantinedCall(parked.posting.callId))?.reason, "a test");
-    assert.equal(await ledger.settleQuarantined(parked.posting.callId), true);
+    assert.equal(await ledger.commitQuarantined(parked.posting.callId), true);
     assert.equal(await agreedBalance(ledger, a), 86n);
   });
 
-  test("nothing to settle is settled", async () => {
-    await get().ledger.settle([]);
+  test("nothing to commit is committed", async () => {
+    await get().ledger.commit([]);
   });
 }

@@ -8,7 +8,7 @@ import type { Ledger } from "../../../core/contract/ledger.ts";
 import { connect } from "../../../core/database/client.ts";
 import { EmbeddedDatabase } from "../../../core/database/embedded.ts";
 import { remoteServer } from "../../../core/database/server.ts";
-import { Drainer } from "../../../core/money/committer.ts";
+import { Committer } from "../../../core/money/committer.ts";
 import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
 import { PostgresLedger } from "../../../core/money/ledger/postgres.ts";
 import { StoredWallets } from "../../../core/money/wallets.ts";
@@ -26,15 +26,15 @@ const CREDIT = 1_000_000_000n;
 const { log } = recordedLog();
 const clock = systemClock;
 
-/** Calls run and are settled while the ledger's database is killed again and again: nothing is lost or doubled. */
+/** Calls run and are committed while the ledger's database is killed again and again: nothing is lost or doubled. */
 async function surviveKills(ledger: PostgresLedger, kill: () => Promise<void>): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-settlement-"));
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-commit-"));
   const journal = { folder, bytesMax: 100_000_000, sync: false, log };
   const holdStore = new EmbeddedHoldStore({ journal, outboxEntriesMax: 1_000_000 });
   await holdStore.start();
   const wallets = new StoredWallets({ holdStore, ledger });
-  const drainer = new Drainer({ holdStore, ledger, log, batchEntries: 100, lingerMs: 1 });
-  drainer.start();
+  const committer = new Committer({ holdStore, ledger, log, batchEntries: 100, lingerMs: 1 });
+  committer.start();
   const accountId = newId(clock.now());
   await createAccount(ledger.database, { id: accountId, email: `${accountId}@example.com` });
   await wallets.credit(movement(accountId));
@@ -58,7 +58,7 @@ async function surviveKills(ledger: PostgresLedger, kill: () => Promise<void>): 
       charged += BigInt(
         (await wallets.post(posting({ callId, accountId, ...cost }))).chargedMicroVnd,
       );
-      // Whatever piles up while the database starts again has to be settled in the end.
+      // Whatever piles up while the database starts again has to be committed in the end.
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
   })();
@@ -68,7 +68,7 @@ async function surviveKills(ledger: PostgresLedger, kill: () => Promise<void>): 
     running = false;
     await traffic;
   }
-  await drainer.stop(120_000);
+  await committer.stop(120_000);
   assert.equal(holdStore.backlog(), 0);
   assert.equal((await ledger.wallet(accountId))?.balanceMicroVnd, CREDIT - charged);
   for await (const row of wallets.reconcile()) assert.equal(row.driftMicroVnd, 0n);
@@ -106,7 +106,7 @@ test("Postgres is killed again and again while calls run", async () => {
 });
 
 test("the embedded database is killed again and again while calls run", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-settlement-"));
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-commit-"));
   await copyEmptyLedger(folder);
   const server = new EmbeddedDatabase({ folder: join(folder, "ledger"), log });
   const ledger = new PostgresLedger({ server, clock, log });

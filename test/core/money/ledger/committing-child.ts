@@ -1,4 +1,4 @@
-/** Settles calls in a loop until it is killed, and writes down each one that the ledger has answered for. */
+/** Commits calls in a loop until it is killed, and writes down each one that the ledger has answered for. */
 import { openSync, writeSync } from "node:fs";
 import { pino } from "pino";
 import { EmbeddedDatabase } from "../../../../core/database/embedded.ts";
@@ -17,8 +17,8 @@ await ledger.start();
 const accountId = await fundedAccount(ledger, 1_000_000_000n);
 for (let batches = 1; ; batches += 1) {
   const batch = Array.from({ length: 20 }, () => charge(accountId, 1));
-  await ledger.settle(batch);
+  await ledger.commit(batch);
   writeSync(answered, batch.map((entry) => `${entry.posting.callId}\n`).join(""));
   // Told only now, so that whoever kills it from here on has something to find.
-  if (batches === 1) process.stdout.write("settling\n");
+  if (batches === 1) process.stdout.write("committing\n");
 }

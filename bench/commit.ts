@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { remoteServer } from "../core/database/server.ts";
-import { Drainer } from "../core/money/committer.ts";
+import { Committer } from "../core/money/committer.ts";
 import { entryOf } from "../core/money/entry.ts";
 import { PostgresLedger } from "../core/money/ledger/postgres.ts";
 import type { Children } from "./children.ts";
@@ -16,17 +16,17 @@ import {
 import { type Scenario, writeResults } from "./scenario.ts";
 import { printTable } from "./table.ts";
 
-/** `SETTLED=500000` for a longer run. */
-const CALLS = Number(process.env["SETTLED"] ?? 100_000);
+/** `COMMITTED=500000` for a longer run. */
+const CALLS = Number(process.env["COMMITTED"] ?? 100_000);
 /** As the gateway has them: see core/boot/boot.ts. */
 const BATCH = 1_000;
 const LINGER_MS = 250;
 const LOOK_MS = 10;
 
 /** How fast posted calls of a living gateway reach Postgres: the database by itself, and all of the way. */
-export const settle: Scenario = {
-  name: "settle",
-  about: `${CALLS.toLocaleString("en")} posted calls settle into Postgres, with fsync`,
+export const commit: Scenario = {
+  name: "commit",
+  about: `${CALLS.toLocaleString("en")} posted calls committed into Postgres, with fsync`,
   onRequest: true,
   async run(children, options) {
     const stores = await startStores(children, true);
@@ -42,7 +42,7 @@ export const settle: Scenario = {
     ];
     await stores.end();
     printTable(
-      `settle: ${this.about}`,
+      `commit: ${this.about}`,
       rows.map(({ way, seconds, callsPerSecond }) => ({
         "": way,
         calls: String(CALLS),
@@ -50,19 +50,19 @@ export const settle: Scenario = {
         "calls/s": callsPerSecond.toFixed(0),
       })),
     );
-    writeResults("settle", children, options, rows);
+    writeResults("commit", children, options, rows);
   },
 };
 
 async function byItself(ledger: PostgresLedger, accountIds: readonly string[]) {
   const keyId = randomUUID();
   let seconds = 0;
-  for (let settled = 0; settled < CALLS; settled += BATCH) {
+  for (let committed = 0; committed < CALLS; committed += BATCH) {
     const entries = postingsOf(accountIds, keyId, BATCH).map((posting, n) =>
       entryOf(String(n), posting, posting.costMicroVnd, 0),
     );
     const startedMs = performance.now();
-    await ledger.settle(entries);
+    await ledger.commit(entries);
     seconds += (performance.now() - startedMs) / 1_000;
   }
   return { seconds, callsPerSecond: CALLS / seconds };
@@ -78,12 +78,12 @@ async function wholeWay(
   const { store } = await openStore(redis, children, accountIds, 2 * CALLS);
   await postAll(store, accountIds, CALLS);
   const settings = { batchEntries: BATCH, lingerMs: LINGER_MS };
-  const drainer = new Drainer({ holdStore: store, ledger, log: quietLog, ...settings });
+  const committer = new Committer({ holdStore: store, ledger, log: quietLog, ...settings });
   const startedMs = performance.now();
-  drainer.start();
+  committer.start();
   while (store.backlog() > 0) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   const seconds = (performance.now() - startedMs) / 1_000;
-  await drainer.stop(1_000);
+  await committer.stop(1_000);
   await store.stop();
   return { seconds, callsPerSecond: CALLS / seconds };
 }
