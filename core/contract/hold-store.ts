@@ -68,7 +68,7 @@ export interface HoldStore {
    */
   dropLimit(accountId: string, name: string): Awaitable<boolean>;
 
-  /** The two parts of a limit, read in one step; undefined if it is not set. */
+  /** The parts of a limit, read in one step; undefined if it is not set. */
   limit(accountId: string, name: string): Awaitable<LimitBalances | undefined>;
 
   /** The three parts of a wallet, read in one step; undefined where it is not open. */
@@ -214,9 +214,14 @@ export interface LimitSnapshot {
   readonly availableMicroVnd: MicroVnd;
 }
 
+/** In the ledger is left: available + held + pending. */
 export interface LimitBalances {
+  readonly totalMicroVnd: MicroVnd;
+  /** Below zero if the limit was lowered, or charged beyond its holds. */
   readonly availableMicroVnd: MicroVnd;
   readonly heldMicroVnd: MicroVnd;
+  /** Charged but not yet committed in the ledger. */
+  readonly pendingMicroVnd: MicroVnd;
 }
 
 export interface CreditTotal {

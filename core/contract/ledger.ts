@@ -52,7 +52,7 @@ export interface Ledger {
 
   /**
    * Sets a limit beside a wallet, or adds to it; makes it if it is new. Idempotent by `reference`, as `credit` is. Calls
-   * that name the limit are charged to it by `settle`.
+   * that name the limit are charged to it by `commit`.
    */
   changeLimit(change: LimitChange): Promise<LimitChangeResult>;
 
@@ -74,11 +74,12 @@ export interface Ledger {
   /**
    * Per wallet: the sum of its ledger rows beside its balance, both in µđ. Quick: the balance after its last row in
    * place of the sum, which is the same unless somebody has changed a row, and does not take longer every day.
+   * After the wallets, the same for each limit: what its total and the records of its calls leave, beside what it has.
    */
   sums(isQuick?: boolean): AsyncIterable<LedgerSum>;
 
-  /** The same for one wallet, as of one instant. */
-  sum(accountId: string): Promise<LedgerSum | undefined>;
+  /** The same for one wallet, or one limit of it, as of one instant. */
+  sum(accountId: string, limit?: string | null): Promise<LedgerSum | undefined>;
 }
 
 /**
@@ -163,6 +164,8 @@ export interface QuarantinedCall {
 
 export interface LedgerSum {
   readonly accountId: string;
+  /** The name of a limit beside the wallet; null for the wallet. */
+  readonly limit: string | null;
   /** Charged where calls are held, and refused here. */
   readonly quarantinedMicroVnd: bigint;
   readonly entriesMicroVnd: bigint;

@@ -44,7 +44,7 @@ export interface Wallets {
    * posted it and it is not committed yet.
    */
   call(callId: string): Promise<FoundCall | undefined>;
-  /** Every wallet, its parts and its drift: the difference that should be 0, even under load. */
+  /** Every wallet and then every limit, its parts and its drift: the difference that should be 0, even under load. */
   reconcile(options?: { readonly isQuick?: boolean }): AsyncIterable<ReconcileRow>;
 }
 
@@ -58,9 +58,14 @@ export interface WalletBalances extends Balances {
   readonly balanceMicroVnd: number;
 }
 
-/** One wallet: ledger sum = ledger balance = available + held + pending, or the drift says by how much not. */
+/**
+ * One wallet, or one limit beside it: ledger sum = ledger balance = available + held + pending, or the drift says by how
+ * much not.
+ */
 export interface ReconcileRow {
   readonly accountId: string;
+  /** The name of a limit beside the wallet, of which this is what is left; null for the wallet. */
+  readonly limit: string | null;
   /** Sum of all ledger rows, µđ. */
   readonly ledgerSumMicroVnd: bigint;
   /** The balance that the ledger keeps beside them, µđ. */

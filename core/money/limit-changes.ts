@@ -48,7 +48,9 @@ export class LimitChanges {
     if (loaded !== undefined) return loaded;
     const wallet = await ledger.wallet(accountId);
     const limit = wallet?.limits?.find((each) => each.name === name);
-    return limit && { availableMicroVnd: limit.availableMicroVnd, heldMicroVnd: 0 };
+    if (limit === undefined) return undefined;
+    const { totalMicroVnd, availableMicroVnd } = limit;
+    return { totalMicroVnd, availableMicroVnd, heldMicroVnd: 0, pendingMicroVnd: 0 };
   }
 
   private async apply(accountId: string, limit: LimitSnapshot): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Balances, HoldStore } from "../contract/hold-store.ts";
+import type { Awaitable, HoldStore, LimitBalances } from "../contract/hold-store.ts";
 import type { Ledger, LedgerSum } from "../contract/ledger.ts";
 import type { ReconcileRow } from "../contract/wallets.ts";
 import { type Machine, sleep } from "../process/machine.ts";
@@ -8,7 +8,7 @@ const WALLETS_AT_ONCE = 50;
 const ATTEMPTS = 20;
 
 /**
- * Compares both stores wallet by wallet while calls go on; a wallet that seems off is looked at again. A quick
+ * Compares both stores wallet by wallet, then limit by limit, while calls go on; a wallet that seems off is looked at again. A quick
  * comparison takes the balance after a wallet's last ledger row for the sum of all its rows.
  */
 export async function* reconcile(
@@ -18,48 +18,58 @@ export async function* reconcile(
   { isQuick = false } = {},
 ): AsyncGenerator<ReconcileRow> {
   const look = async (sum: LedgerSum) => {
-    const row = compare(sum, await holdStore.balances(sum.accountId));
-    return row.driftMicroVnd === 0n ? row : lookAgain(row, holdStore, ledger, machine);
+    const row = compare(sum, await balancesOf(holdStore, sum));
+    return row.driftMicroVnd === 0n ? [row] : lookAgain(row, holdStore, ledger, machine);
   };
   let some: LedgerSum[] = [];
   for await (const sum of ledger.sums(isQuick)) {
     some.push(sum);
     if (some.length < WALLETS_AT_ONCE) continue;
-    yield* await Promise.all(some.map(look));
+    yield* (await Promise.all(some.map(look))).flat();
     some = [];
   }
-  yield* await Promise.all(some.map(look));
+  yield* (await Promise.all(some.map(look))).flat();
 }
 
 /**
  * The stores cannot be read at one instant, and a call moves from one to the other: it is committed in the
  * ledger a moment before it leaves `pending`. So a reading of the hold store counts only between two equal
- * readings of the ledger, and a drift only where it is there every time: a real one does not go away.
+ * readings of the ledger, and a drift only where it is there every time: a real one does not go away. No row for a
+ * limit that was removed in the meantime.
  */
 async function lookAgain(
   first: ReconcileRow,
   holdStore: HoldStore,
   ledger: Ledger,
   machine: Machine,
-) {
+): Promise<ReconcileRow[]> {
   let row = first;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const before = await ledger.sum(first.accountId);
-    const balances = await holdStore.balances(first.accountId);
-    const after = await ledger.sum(first.accountId);
-    if (before === undefined || after === undefined) return row;
+    const before = await ledger.sum(first.accountId, first.limit);
+    const balances = await balancesOf(holdStore, first);
+    const after = await ledger.sum(first.accountId, first.limit);
+    if (before === undefined || after === undefined) return first.limit === null ? [row] : [];
     row = compare(after, balances);
     const stoodStill =
       before.entriesMicroVnd === after.entriesMicroVnd &&
       before.balanceMicroVnd === after.balanceMicroVnd;
-    if (stoodStill && row.driftMicroVnd === 0n) return row;
+    if (stoodStill && row.driftMicroVnd === 0n) return [row];
     await sleep(machine, LIFETIMES.reconcilePauseMs);
   }
-  return row;
+  return [row];
 }
 
-/** A wallet that is not open has in the hold store what it would be opened with. */
-function compare(sum: LedgerSum, loaded: Balances | undefined): ReconcileRow {
+type Parts = Omit<LimitBalances, "totalMicroVnd">;
+
+function balancesOf(
+  holdStore: HoldStore,
+  { accountId, limit }: Pick<LedgerSum, "accountId" | "limit">,
+): Awaitable<Parts | undefined> {
+  return limit === null ? holdStore.balances(accountId) : holdStore.limit(accountId, limit);
+}
+
+/** A wallet or a limit that is not open has in the hold store what it would be opened with. */
+function compare(sum: LedgerSum, loaded: Parts | undefined): ReconcileRow {
   const { balanceMicroVnd, quarantinedMicroVnd } = sum;
   const available = loaded
     ? BigInt(loaded.availableMicroVnd)
@@ -69,6 +79,7 @@ function compare(sum: LedgerSum, loaded: Balances | undefined): ReconcileRow {
   const drift = available + held + pending - sum.entriesMicroVnd;
   return {
     accountId: sum.accountId,
+    limit: sum.limit,
     ledgerSumMicroVnd: sum.entriesMicroVnd,
     balanceMicroVnd: sum.balanceMicroVnd,
     availableMicroVnd: available,

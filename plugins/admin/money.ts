@@ -70,16 +70,16 @@ export function moneyRoutes({ wallets }: Services): OperatorRoute[] {
       method: "GET",
       path: "/reconcile",
       async handle() {
-        let count = 0;
-        let drifting = 0;
+        const counts = { wallets: 0, drifting_wallets: 0, limits: 0, drifting_limits: 0 };
         const rows: object[] = [];
         for await (const row of wallets.reconcile()) {
-          count++;
+          const what = row.limit === null ? "wallets" : "limits";
+          counts[what]++;
           if (row.driftMicroVnd === 0n) continue;
-          drifting++;
+          counts[`drifting_${what}`]++;
           if (rows.length < ROWS_MAX) rows.push(rowOf(row));
         }
-        return done({ drift: drifting > 0, wallets: count, drifting_wallets: drifting, rows });
+        return done({ drift: rows.length > 0, ...counts, rows });
       },
     },
   ];
@@ -115,6 +115,7 @@ function answerOf(result: CreditResult, accountId: string): PlainResponse | Refu
 function rowOf(row: ReconcileRow): object {
   return {
     account_id: row.accountId,
+    limit: row.limit,
     ledger_sum_vnd: formatVnd(row.ledgerSumMicroVnd),
     ...walletJson(row),
     drift_vnd: formatVnd(row.driftMicroVnd),

@@ -134,7 +134,7 @@ function addReconciliation(registry: Registry, reconciliation: Reconciliation): 
     });
   gauge(
     "tollgate_drifting_wallets",
-    "Wallets whose books did not agree at the last reconciliation.",
+    "Wallets, and limits beside them, whose books did not agree at the last reconciliation.",
     (last) => last.drifting,
   );
   gauge(

@@ -82,7 +82,7 @@ export class Reconciliation {
     let drift = 0n;
     for await (const row of wallets.reconcile({ isQuick: true })) {
       if (this.stopping) return;
-      count += 1;
+      if (row.limit === null) count += 1;
       if (row.driftMicroVnd === 0n) continue;
       drifting.push(row);
       drift += row.driftMicroVnd < 0n ? -row.driftMicroVnd : row.driftMicroVnd;
@@ -110,6 +110,7 @@ export class Reconciliation {
 function readable(row: ReconcileRow): object {
   return {
     accountId: row.accountId,
+    limit: row.limit,
     ledgerSumVnd: formatVnd(row.ledgerSumMicroVnd),
     balanceVnd: formatVnd(row.balanceMicroVnd),
     availableVnd: formatVnd(row.availableMicroVnd),

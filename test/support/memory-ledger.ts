@@ -119,11 +119,7 @@ export class MemoryLedger implements MoneyOfLedger {
         availableMicroVnd -= charge.charged;
       }
     }
-    for (const { posting, chargedMicroVnd } of this.parked) {
-      if (posting.accountId === accountId && posting.limits?.includes(name)) {
-        availableMicroVnd -= chargedMicroVnd;
-      }
-    }
+    availableMicroVnd -= this.parkedWithin(accountId, name);
     return { name, version, totalMicroVnd, availableMicroVnd };
   }
 
@@ -172,9 +168,14 @@ export class MemoryLedger implements MoneyOfLedger {
       const sum = await this.sum(accountId);
       if (sum) yield sum;
     }
+    for (const { accountId, name } of this.limits) {
+      const sum = await this.sum(accountId, name);
+      if (sum) yield sum;
+    }
   }
 
-  async sum(accountId: string): Promise<LedgerSum | undefined> {
+  async sum(accountId: string, limit: string | null = null): Promise<LedgerSum | undefined> {
+    if (limit !== null) return this.limitSum(accountId, limit);
     const wallet = this.walletsById.get(accountId);
     if (wallet === undefined) return undefined;
     let entries = wallet.credited;
@@ -183,10 +184,27 @@ export class MemoryLedger implements MoneyOfLedger {
     }
     return {
       accountId,
+      limit,
       entriesMicroVnd: entries,
       balanceMicroVnd: wallet.balance,
       quarantinedMicroVnd: this.parkedMicroVnd(accountId),
     };
+  }
+
+  private limitSum(accountId: string, name: string): LedgerSum | undefined {
+    const limit = this.limits.find((each) => each.accountId === accountId && each.name === name);
+    if (limit === undefined) return undefined;
+    const parked = BigInt(this.parkedWithin(accountId, name));
+    const left = BigInt(this.limitSnapshot(limit).availableMicroVnd) + parked;
+    const amounts = { entriesMicroVnd: left, balanceMicroVnd: left, quarantinedMicroVnd: parked };
+    return { accountId, limit: name, ...amounts };
+  }
+
+  private parkedWithin(accountId: string, name: string): number {
+    const parked = this.parked.filter(
+      ({ posting }) => posting.accountId === accountId && posting.limits?.includes(name),
+    );
+    return parked.reduce((sum, { chargedMicroVnd }) => sum + chargedMicroVnd, 0);
   }
 
   private parkedMicroVnd(accountId: string): bigint {

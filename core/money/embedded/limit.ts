@@ -2,11 +2,12 @@ import type { MicroVnd } from "../../contract/amount.ts";
 import type { LimitBalances, LimitSnapshot } from "../../contract/hold-store.ts";
 import { requireLimit } from "../limit.ts";
 
-/** A limit beside a wallet, a key's budget say: what is available of it, and what calls hold. */
+/** A limit beside a wallet, a key's budget say: what is available of it, held, and on its way to the ledger. */
 export class Limit {
   readonly name: string;
   private available: MicroVnd;
   private held: MicroVnd = 0;
+  private pending: MicroVnd = 0;
   private version: number;
   private total: MicroVnd;
 
@@ -25,7 +26,12 @@ export class Limit {
   }
 
   get balances(): LimitBalances {
-    return { availableMicroVnd: this.available, heldMicroVnd: this.held };
+    return {
+      totalMicroVnd: this.total,
+      availableMicroVnd: this.available,
+      heldMicroVnd: this.held,
+      pendingMicroVnd: this.pending,
+    };
   }
 
   /** Sets another total; does nothing if that is old news. */
@@ -47,6 +53,12 @@ export class Limit {
   charge(charged: MicroVnd, held: MicroVnd): void {
     this.available += held - charged;
     this.held -= held;
+    this.pending += charged;
+  }
+
+  /** A charge is in the ledger. */
+  acknowledge(charged: MicroVnd): void {
+    this.pending -= charged;
   }
 }
 

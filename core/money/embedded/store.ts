@@ -17,6 +17,7 @@ import type {
 import type { JournalOptions } from "../journal/journal.ts";
 import { EmbeddedCalls } from "./calls.ts";
 import { PostedCalls } from "./posted-calls.ts";
+import { acknowledge } from "./wallet.ts";
 import { EmbeddedWallets } from "./wallets.ts";
 
 interface EmbeddedHoldStoreOptions {
@@ -122,7 +123,7 @@ export class EmbeddedHoldStore implements HoldStore {
   acknowledge(entries: readonly OutboxEntry[]): void {
     for (const { posting, chargedMicroVnd } of this.posted.acknowledge(entries)) {
       const wallet = this.wallets.get(posting.accountId);
-      if (wallet !== undefined) wallet.pendingMicroVnd -= chargedMicroVnd;
+      if (wallet !== undefined) acknowledge(wallet, posting.limits, chargedMicroVnd);
     }
   }
 

@@ -142,6 +142,16 @@ export function charge(
   for (const limit of limits) limit.charge(charged, held);
 }
 
+/** A charge is in the ledger, of the wallet and of the limits that the post has named. */
+export function acknowledge(
+  wallet: Wallet,
+  names: readonly string[] | null,
+  charged: MicroVnd,
+): void {
+  wallet.pendingMicroVnd -= charged;
+  for (const limit of limitsOfPost(wallet, names)) limit.acknowledge(charged);
+}
+
 /** Undoes a charge, where nothing has come in between. */
 export function takeBackCharge(
   wallet: Wallet,

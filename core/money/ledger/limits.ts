@@ -24,7 +24,7 @@ export function limitsColumn(account: string): string {
 }
 
 /** µđ that calls in quarantine have taken of the limit in a row of `wallet_limits`, an expression of SQL. */
-function quarantinedWithin(limit: string): string {
+export function quarantinedWithin(limit: string): string {
   return `(
     select coalesce(sum(quarantine.charged), 0)::bigint
     from quarantine cross join json_array_elements_text(quarantine.limits) named (name)

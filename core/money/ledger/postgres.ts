@@ -22,6 +22,7 @@ import type { Log } from "../../process/log.ts";
 import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
 import { type Commit, createCommit } from "./commit.ts";
 import { credit, credited, readWallet } from "./credit.ts";
+import { limitSum, limitSums } from "./limit-sums.ts";
 import { changeLimit, removeLimit } from "./limits.ts";
 import { quarantine, quarantined, quarantinedCall, quarantineList } from "./quarantine.ts";
 import { sum, sums } from "./sums.ts";
@@ -149,13 +150,14 @@ export class PostgresLedger implements Ledger {
     return callById(this.sql, callId);
   }
 
-  sums(isQuick = false): AsyncIterable<LedgerSum> {
-    return sums(this.sql, isQuick);
+  async *sums(isQuick = false): AsyncGenerator<LedgerSum> {
+    yield* sums(this.sql, isQuick);
+    yield* limitSums(this.sql, isQuick);
   }
 
-  async sum(accountId: string): Promise<LedgerSum | undefined> {
+  async sum(accountId: string, limit: string | null = null): Promise<LedgerSum | undefined> {
     if (!isId(accountId)) return undefined;
-    return sum(this.sql, accountId);
+    return limit === null ? sum(this.sql, accountId) : limitSum(this.sql, accountId, limit);
   }
 
   private makePartitions(): Promise<void> {

@@ -17,7 +17,7 @@ const LAST = `coalesce((
 /** All figures come from one statement and so from one instant. */
 function columns(entries: string): string {
   const quarantined = quarantinedSum("wallet.account_id");
-  return `account_id as "accountId", balance as "balanceMicroVnd",
+  return `account_id as "accountId", null as "limit", balance as "balanceMicroVnd",
     ${entries} as "entriesMicroVnd", ${quarantined} as "quarantinedMicroVnd"`;
 }
 

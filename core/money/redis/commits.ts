@@ -5,6 +5,7 @@ import { WakeableSleep } from "../../process/wakeable-sleep.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { Bucket } from "./bucket.ts";
+import { limitsText } from "./holds.ts";
 import type { Membership } from "./membership.ts";
 import { readOutbox } from "./orphans.ts";
 import { outboxOf } from "./place.ts";
@@ -161,7 +162,8 @@ export class Commits {
       const args = [isCurrent ? "1" : "0", String(LIFETIMES.committedCallKeptMs)];
       for (const { entryId, posting, chargedMicroVnd } of entries) {
         keys.push(bucket.keys.call(posting.callId));
-        args.push(entryId.slice(outbox.length + 1), posting.accountId, String(chargedMicroVnd));
+        const account = posting.accountId + limitsText(posting.limits);
+        args.push(entryId.slice(outbox.length + 1), account, String(chargedMicroVnd));
       }
       await bucket.run("acknowledge", keys, args, asReply);
     } catch {

@@ -15,7 +15,7 @@ import type { BucketMap } from "./bucket-map.ts";
 import { asReply, isJoining } from "./session.ts";
 
 const OPEN_ATTEMPTS = 3;
-/** Fields, of which each wallet has five, and four more for each limit. */
+/** Fields, of which each wallet has five, and five more for each limit. */
 const PAGE = "1000";
 
 /** The wallets in Redis: opened from the ledger, credited, read. */
@@ -73,12 +73,18 @@ export class RedisWallets {
   async limit(accountId: string, name: string): Promise<LimitBalances | undefined> {
     const bucket = this.buckets.of(accountId);
     await bucket.whenReady();
-    const fields = ["la", "lh"].map((part) => `${accountId}|${name}:${part}`);
-    const [available, held] = listOf(
+    const fields = ["la", "lh", "lp", "lt"].map((part) => `${accountId}|${name}:${part}`);
+    const [available, held, pending, total] = listOf(
       await this.client.call("HMGET", bucket.epochKeys.wallets, ...fields),
     );
     if (typeof available !== "string") return undefined;
-    return { availableMicroVnd: Number(available), heldMicroVnd: Number(textOf(held)) };
+    return {
+      totalMicroVnd: Number(textOf(total)),
+      availableMicroVnd: Number(available),
+      heldMicroVnd: Number(textOf(held)),
+      // A gateway of an earlier version has set the limit without this part.
+      pendingMicroVnd: typeof pending === "string" ? Number(pending) : 0,
+    };
   }
 
   async balances(accountId: string): Promise<Balances | undefined> {

@@ -120,6 +120,10 @@ class History {
       if (balances === undefined) continue;
       assert.equal(balances.pendingMicroVnd, 0);
       assert.equal(BigInt(balances.availableMicroVnd + balances.heldMicroVnd), balance);
+      const left = await this.subject.store.limit(accountId, LIMIT);
+      assert.ok(left !== undefined && left.pendingMicroVnd === 0);
+      const [limit] = wallet?.limits ?? [];
+      assert.equal(left.availableMicroVnd + left.heldMicroVnd, limit?.availableMicroVnd);
     }
   }
 

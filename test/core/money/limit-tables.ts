@@ -11,12 +11,13 @@ export const LIMIT_TABLES: Record<string, string> = {
     wallet A                                  -> available 600 held 400 pending 0
     left A key:K                              -> available 100 held 400
     left A day                                -> available 500 held 400
-    post c1 A cost 300                        -> charged 300 off 0
+    post c1 A cost 300 within key:K,day       -> charged 300 off 0
     wallet A                                  -> available 700 held 0 pending 300
-    left A key:K                              -> available 200 held 0
-    left A day                                -> available 600 held 0
+    left A key:K                              -> available 200 held 0 pending 300
+    left A day                                -> available 600 held 0 pending 300
     acknowledge                               -> 1 acknowledged
     left A key:K                              -> available 200 held 0
+    left A day                                -> available 600 held 0
     ledger A                                  -> 700`,
 
   "a hold takes what its least limit affords or nothing of any, and a refusal names that limit": `
@@ -63,12 +64,15 @@ export const LIMIT_TABLES: Record<string, string> = {
     post c1 A cost 300 within key:K           -> charged 300 off 0
     post c1 A cost 300 within key:K           -> charged 300 off 0 duplicate
     void c1 A                                 -> ok
-    left A key:K                              -> available 200 held 0
+    left A key:K                              -> available 200 held 0 pending 300
     hold c2 A 1..150 within key:K             -> held 150
     void c2 A                                 -> ok
     void c2 A                                 -> ok
-    left A key:K                              -> available 200 held 0
-    wallet A                                  -> available 700 held 0 pending 300`,
+    left A key:K                              -> available 200 held 0 pending 300
+    wallet A                                  -> available 700 held 0 pending 300
+    acknowledge                               -> 1 acknowledged
+    acknowledge                               -> 0 acknowledged
+    left A key:K                              -> available 200 held 0`,
 
   "a limit that is not set refuses the hold, and nothing is taken of the others": `
     credit A 1000                             -> version 1
@@ -89,12 +93,12 @@ export const LIMIT_TABLES: Record<string, string> = {
     credit A 1000                             -> version 1
     limit A key:K 300                         -> true
     hold c1 A 300..300 within key:K           -> held 300
-    post c1 A cost 500                        -> charged 500 off 0
-    left A key:K                              -> available -200 held 0
+    post c1 A cost 500 within key:K           -> charged 500 off 0
+    left A key:K                              -> available -200 held 0 pending 500
     hold c2 A 0..10 within key:K              -> short -200 of key:K
     wallet A                                  -> available 500 held 0 pending 500
     limit A key:K 800                         -> true
-    left A key:K                              -> available 300 held 0`,
+    left A key:K                              -> available 300 held 0 pending 500`,
 
   "a limit that is lowered takes nothing away from calls that hold it": `
     credit A 1000                             -> version 1
@@ -104,8 +108,8 @@ export const LIMIT_TABLES: Record<string, string> = {
     left A key:K                              -> available -300 held 400
     extend c1 A 0..450                        -> held 400
     extend c1 A 101..450                      -> short -300 of key:K
-    post c1 A cost 50                         -> charged 50 off 0
-    left A key:K                              -> available 50 held 0`,
+    post c1 A cost 50 within key:K            -> charged 50 off 0
+    left A key:K                              -> available 50 held 0 pending 50`,
 
   "only news changes a limit": `
     credit A 1000                             -> version 1
@@ -130,9 +134,10 @@ export const LIMIT_TABLES: Record<string, string> = {
     limit A key:K 500                         -> true
     hold c1 A 1..400 within key:K             -> held 400
     drop-limit A key:K                        -> false
-    post c1 A cost 400                        -> charged 400 off 0
+    post c1 A cost 400 within key:K           -> charged 400 off 0
     drop-limit A key:K                        -> true
     drop-limit A key:K                        -> true
+    acknowledge                               -> 1 acknowledged
     left A key:K                              -> not set
     hold c2 A 1..400 within key:K             -> no limit key:K`,
 
@@ -167,6 +172,8 @@ export const LIMIT_TABLES: Record<string, string> = {
     open A                                    -> true
     left A key:K                              -> available 500 held 0
     post c1 A cost 100 within key:K,gone      -> charged 100 off 0
-    left A key:K                              -> available 400 held 0
-    wallet A                                  -> available 900 held 0 pending 100`,
+    left A key:K                              -> available 400 held 0 pending 100
+    wallet A                                  -> available 900 held 0 pending 100
+    acknowledge                               -> 1 acknowledged
+    left A key:K                              -> available 400 held 0`,
 };

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LimitChange } from "../../../core/contract/ledger.ts";
 import type { Wallets } from "../../../core/contract/wallets.ts";
+import { posting } from "../../support/posting.ts";
 import { until } from "../../support/until.ts";
 import { holdRequest, movement, withStores } from "./wallet-fixtures.ts";
 
@@ -75,10 +76,7 @@ test("a change is applied once for its reference, to running calls too", () =>
     await wallets.changeLimit(change("set", 200n));
     await wallets.hold(within("c1", 200));
     assert.deepEqual([await applied(wallets, raise), await applied(wallets, raise)], [true, false]);
-    assert.deepEqual(await wallets.limit("A", LIMIT), {
-      availableMicroVnd: 300,
-      heldMicroVnd: 200,
-    });
+    assert.equal(await left(wallets), "300 of 500, held 200");
     const other = { ...raise, amountMicroVnd: 301n };
     assert.equal((await wallets.changeLimit(other)).kind, "reference_conflict");
   }));
@@ -106,7 +104,7 @@ test("a change whose news the hold store does not take rejects, and is applied w
 test("what is left of a limit is known before its wallet is loaded", () =>
   withStores(async ({ wallets, ledger }) => {
     ledger.setLimit("A", LIMIT, 500);
-    assert.deepEqual(await wallets.limit("A", LIMIT), { availableMicroVnd: 500, heldMicroVnd: 0 });
+    assert.equal(await left(wallets), "500 of 500, held 0");
     assert.equal(await wallets.limit("A", "key:none"), undefined);
     assert.equal(await wallets.limit("B", LIMIT), undefined);
   }));
@@ -125,6 +123,29 @@ test("a limit that was removed is in neither store, and its name is used up", ()
     assert.equal((await wallets.hold(within("c2", 1))).kind, "unavailable");
     assert.equal((await wallets.changeLimit(change("set", 500n))).kind, "removed");
     assert.equal((await ledger.wallet("A"))?.limits, undefined);
+  }));
+
+test("reconcile shows what is left of every limit, and finds a drift of one µđ", () =>
+  withStores(async ({ wallets, holdStore, ledger }) => {
+    await wallets.credit(movement(1_000n));
+    await wallets.changeLimit(change("set", 500n));
+    for (const callId of ["c1", "c2"]) await wallets.hold(within(callId, 100));
+    const cost = { costMicroVnd: 30, limits: [LIMIT] };
+    await wallets.post(posting({ callId: "c1", accountId: "A", ...cost }));
+    const row = async () => {
+      for await (const found of wallets.reconcile()) if (found.limit !== null) return found;
+      return undefined;
+    };
+    const amounts = { availableMicroVnd: 370n, heldMicroVnd: 100n, pendingMicroVnd: 30n };
+    const expected = { accountId: "A", limit: LIMIT, ledgerSumMicroVnd: 500n, ...amounts };
+    assert.deepEqual(await row(), { ...expected, balanceMicroVnd: 500n, driftMicroVnd: 0n });
+    const entries = await holdStore.read(10, 0);
+    await ledger.commit(entries);
+    assert.equal((await row())?.driftMicroVnd, 30n);
+    holdStore.acknowledge(entries);
+    assert.equal((await row())?.driftMicroVnd, 0n);
+    holdStore.setLimit("A", { name: LIMIT, version: 9, totalMicroVnd: 501, availableMicroVnd: 0 });
+    assert.equal((await row())?.driftMicroVnd, 1n);
   }));
 
 test("a limit of an account that is not there, or with a name that is none, is not set", () =>
@@ -147,4 +168,11 @@ function change(kind: LimitChange["kind"], amountMicroVnd: bigint): LimitChange 
 async function applied(wallets: Wallets, one: LimitChange): Promise<boolean> {
   const result = await wallets.changeLimit(one);
   return result.kind === "changed" && result.applied;
+}
+
+async function left(wallets: Wallets): Promise<string | undefined> {
+  const limit = await wallets.limit("A", LIMIT);
+  return (
+    limit && `${limit.availableMicroVnd} of ${limit.totalMicroVnd}, held ${limit.heldMicroVnd}`
+  );
 }

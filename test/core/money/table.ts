@@ -224,7 +224,9 @@ export class Table {
   private async left(accountId: string, name: string): Promise<string> {
     const found = await this.store.limit(accountId, name);
     if (found === undefined) return "not set";
-    return `available ${found.availableMicroVnd} held ${found.heldMicroVnd}`;
+    const { availableMicroVnd, heldMicroVnd, pendingMicroVnd } = found;
+    const pending = pendingMicroVnd === 0 ? "" : ` pending ${pendingMicroVnd}`;
+    return `available ${availableMicroVnd} held ${heldMicroVnd}${pending}`;
   }
 
   private async wallet(accountId: string): Promise<string> {

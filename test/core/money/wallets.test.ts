@@ -160,10 +160,11 @@ test("reconcile shows the parts of every wallet", () =>
     await wallets.hold(holdRequest("c2", 50));
     const rows = [];
     for await (const row of wallets.reconcile()) rows.push(row);
-    const zero = { ledgerSumMicroVnd: 0n, balanceMicroVnd: 0n, availableMicroVnd: 0n };
+    const zero = { limit: null, ledgerSumMicroVnd: 0n, balanceMicroVnd: 0n, availableMicroVnd: 0n };
     assert.deepEqual(rows, [
       {
         accountId: "A",
+        limit: null,
         ledgerSumMicroVnd: 1_000n,
         balanceMicroVnd: 1_000n,
         availableMicroVnd: 920n,

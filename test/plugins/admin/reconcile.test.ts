@@ -28,6 +28,8 @@ describe("npm run admin -- reconcile", () => {
       drift: false,
       wallets: 2,
       drifting_wallets: 0,
+      limits: 0,
+      drifting_limits: 0,
       rows: [],
     });
     await calls;
@@ -45,7 +47,8 @@ describe("npm run admin -- reconcile", () => {
     const { code, stdout } = await reconcile();
     assert.equal(code, 1);
     const { rows, ...summary } = JSON.parse(stdout);
-    assert.deepEqual(summary, { drift: true, wallets: 2, drifting_wallets: 1 });
+    const limits = { limits: 0, drifting_limits: 0 };
+    assert.deepEqual(summary, { drift: true, wallets: 2, drifting_wallets: 1, ...limits });
     assert.equal(rows.length, 1);
     assert.equal(rows[0].account_id, customer.accountId);
     assert.equal(rows[0].drift_vnd, "0.000001");

@@ -1,11 +1,13 @@
 -- KEYS[4] outbox  KEYS[5...] what became of each call
 -- ARGV: 1 where the outbox is of this epoch, how long to remember a call from now (ms), then for each entry
--- its id, account and charge. An entry is deleted once, so it leaves `pending` once, whoever says so.
+-- its id, account (with limits as in hold.lua) and charge. An entry is deleted once, so it leaves `pending` once, whoever says so.
 for at = 5, #ARGV, 3 do
-  local account, charged = ARGV[at + 1], ARGV[at + 2]
+  local account, limits = string.match(ARGV[at + 1], '^([^|]*)(.*)$')
+  local charged = ARGV[at + 2]
   if call('XDEL', KEYS[4], ARGV[at]) == 1 then
     if ARGV[3] == '1' and charged ~= '0' then
       call('HINCRBY', wallets, account .. ':p', '-' .. charged)
+      add_to_limits(account, limits, 0, 0, 0 - tonumber(charged))
     end
   end
   call('PEXPIRE', KEYS[5 + (at - 5) / 3], ARGV[4], 'LT')

@@ -4,5 +4,5 @@ local limit = ARGV[3] .. '|' .. ARGV[4]
 if (tonumber(call('HGET', wallets, limit .. ':lh')) or 0) ~= 0 then
   return { n, 'held' }
 end
-call('HDEL', wallets, limit .. ':la', limit .. ':lh', limit .. ':lv', limit .. ':lt')
+call('HDEL', wallets, limit .. ':la', limit .. ':lh', limit .. ':lp', limit .. ':lv', limit .. ':lt')
 return { n, 'ok' }

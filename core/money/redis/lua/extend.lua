@@ -27,6 +27,6 @@ if most < total then
 end
 add(account, ':a', before - total)
 add(account, ':h', total - before)
-add_to_limits(account, limits, before - total, total - before)
+add_to_limits(account, limits, before - total, total - before, 0)
 call('HSET', holds, ARGV[3], text(total) .. ':' .. holder .. ':' .. account .. limits)
 return { n, 'held', text(total) }

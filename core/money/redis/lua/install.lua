@@ -15,7 +15,7 @@ call('HSET', wallets, account .. ':a', ARGV[4], account .. ':h', '0', account ..
   account .. ':v', ARGV[5], account .. ':c', ARGV[6])
 for at = 7, #ARGV, 4 do
   local limit = account .. '|' .. ARGV[at]
-  call('HSET', wallets, limit .. ':la', ARGV[at + 1], limit .. ':lh', '0', limit .. ':lv', ARGV[at + 2],
-    limit .. ':lt', ARGV[at + 3])
+  call('HSET', wallets, limit .. ':la', ARGV[at + 1], limit .. ':lh', '0', limit .. ':lp', '0',
+    limit .. ':lv', ARGV[at + 2], limit .. ':lt', ARGV[at + 3])
 end
 return { n, 'open' }

@@ -37,12 +37,13 @@ local function parts(hold)
   return tonumber(amount), holder, account, limits
 end
 
--- Moves amounts into `available` and `held` of every limit in `|<name>|<name>`. One that is not set (any more) has none.
-local function add_to_limits(account, limits, available, held)
+-- Moves amounts into the parts of every limit in `|<name>|<name>`. One that is not set (any more) has none.
+local function add_to_limits(account, limits, available, held, pending)
   for limit in string.gmatch(limits, '|[^|]+') do
     if call('HEXISTS', wallets, account .. limit .. ':la') == 1 then
       add(account .. limit, ':la', available)
       add(account .. limit, ':lh', held)
+      add(account .. limit, ':lp', pending)
     end
   end
 end
@@ -56,5 +57,5 @@ local function give_back(call_id)
   call('HDEL', holds, call_id)
   add(account, ':a', amount)
   add(account, ':h', 0 - amount)
-  add_to_limits(account, limits, amount, 0 - amount)
+  add_to_limits(account, limits, amount, 0 - amount, 0)
 end

@@ -24,7 +24,7 @@ end
 add(account, ':a', held - charged)
 add(account, ':h', 0 - held)
 add(account, ':p', charged)
-add_to_limits(account, limits, held - charged, 0 - held)
+add_to_limits(account, limits, held - charged, 0 - held, charged)
 local off = cost - charged
 local id = call('XADD', KEYS[4], '*', 'e', ARGV[6], 'c', text(charged), 'o', text(off))
 local place = ARGV[7] .. '|' .. owner .. '|' .. id

@@ -5,7 +5,7 @@ if call('HEXISTS', wallets, ARGV[3] .. ':a') == 0 then
 end
 local known = call('HMGET', wallets, limit .. ':la', limit .. ':lv', limit .. ':lt')
 if not known[1] then
-  call('HSET', wallets, limit .. ':la', ARGV[7], limit .. ':lh', '0', limit .. ':lv', ARGV[5], limit .. ':lt', ARGV[6])
+  call('HSET', wallets, limit .. ':la', ARGV[7], limit .. ':lh', '0', limit .. ':lp', '0', limit .. ':lv', ARGV[5], limit .. ':lt', ARGV[6])
 elseif tonumber(ARGV[5]) > tonumber(known[2]) then
   add(limit, ':la', tonumber(ARGV[6]) - tonumber(known[3]))
   call('HSET', wallets, limit .. ':lv', ARGV[5], limit .. ':lt', ARGV[6])

@@ -124,6 +124,23 @@ export function limitTests(get: () => LedgerUnderTest): void {
     assert.equal(await agreedBalance(ledger, a), 970n);
   });
 
+  test("what is left of a limit is proved by its changes and the records of its calls", async () => {
+    const { ledger, sql } = get();
+    const a = await fundedAccount(ledger, 1_000n);
+    await ledger.changeLimit(set(a, 500n));
+    await ledger.changeLimit(add(a, -100n));
+    await ledger.changeLimit(set(a, 300n, "day"));
+    await ledger.commit([
+      charge(a, 30, { limits: [NAME, "day"] }),
+      charge(a, 5, { at: AT + 400 * 86_400_000, limits: ["day"] }),
+    ]);
+    await ledger.quarantine(charge(a, 7, { limits: [NAME] }), "for a test");
+    assert.deepEqual(await sums(ledger, a), ["day 265 265 0", "key:K 370 370 7"]);
+    await sql.query("update wallet_limits set charged = charged + 1 where account_id = $1", [a]);
+    assert.deepEqual(await sums(ledger, a), ["day 265 264 0", "key:K 370 369 7"]);
+    assert.equal(await ledger.sum(a, "not there"), undefined);
+  });
+
   test("an account has at most 1,000 limits", async () => {
     const { ledger, sql } = get();
     const a = await fundedAccount(ledger, 0n);
@@ -172,4 +189,19 @@ async function left(ledger: PostgresLedger, accountId: string): Promise<string> 
       return `${name} ${availableMicroVnd}/${totalMicroVnd}`;
     })
     .join(", ");
+}
+
+/** `key:K 70 70 7`: the sum of a limit's rows, what the ledger has of it, what is in quarantine; read in three ways. */
+async function sums(ledger: PostgresLedger, accountId: string): Promise<string[]> {
+  const found: string[] = [];
+  for await (const sum of ledger.sums()) {
+    if (sum.accountId !== accountId || sum.limit === null) continue;
+    assert.deepEqual(await ledger.sum(accountId, sum.limit), sum);
+    const { entriesMicroVnd, balanceMicroVnd, quarantinedMicroVnd } = sum;
+    found.push(`${sum.limit} ${entriesMicroVnd} ${balanceMicroVnd} ${quarantinedMicroVnd}`);
+  }
+  for await (const { limit, entriesMicroVnd, balanceMicroVnd } of ledger.sums(true)) {
+    if (limit !== null) assert.equal(entriesMicroVnd, balanceMicroVnd);
+  }
+  return found;
 }

@@ -53,7 +53,8 @@ for (const [at, name] of ["one redis", "a cluster"].entries()) {
       assert.equal(world.ends.posted + world.ends.short, 500);
       const left = await world.stores[0]!.limit("A", "key:K");
       const available = 7_699 - world.ends.posted * 900;
-      assert.deepEqual(left, { availableMicroVnd: available, heldMicroVnd: 0 });
+      const none = { heldMicroVnd: 0, pendingMicroVnd: 0 };
+      assert.deepEqual(left, { totalMicroVnd: 7_699, availableMicroVnd: available, ...none });
     } finally {
       await world.dispose();
     }

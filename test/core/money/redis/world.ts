@@ -163,6 +163,14 @@ export class World {
       if (heldMicroVnd > 0 || pendingMicroVnd > 0 || total !== wallet?.balanceMicroVnd) {
         return `${accountId}: ${parts}, but the ledger has ${wallet?.balanceMicroVnd}`;
       }
+      for (const { name, availableMicroVnd: wanted } of wallet?.limits ?? []) {
+        const left = await first?.limit(accountId, name).catch(() => undefined);
+        if (left === undefined) return `${accountId}: ${name} is not set`;
+        const total = left.availableMicroVnd + left.heldMicroVnd + left.pendingMicroVnd;
+        if (left.heldMicroVnd > 0 || left.pendingMicroVnd > 0 || total !== wanted) {
+          return `${accountId}: ${JSON.stringify(left)} of ${name}, but the ledger has ${wanted}`;
+        }
+      }
     }
     return undefined;
   }

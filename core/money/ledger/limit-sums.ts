@@ -1,0 +1,62 @@
+import type { LedgerSum } from "../../contract/ledger.ts";
+import type { Sql } from "../../database/client.ts";
+import { quarantinedWithin } from "./limits.ts";
+
+const PAGE = 1_000;
+const FIRST = "00000000-0000-0000-0000-000000000000";
+
+const LAST_TOTAL = `coalesce((
+    select total_after from wallet_limit_changes changed
+    where changed.account_id = page.account_id and changed.name = page.name
+    order by id desc limit 1
+  ), 0)::bigint`;
+
+interface LimitSum extends LedgerSum {
+  readonly limit: string;
+}
+
+/**
+ * What is left of the limits that `which` selects, beside what their changes and the records of their calls leave: all
+ * from one statement, and so from one instant. The records of an account are read once, however many limits it has.
+ */
+function statement(which: string, isQuick: boolean): string {
+  const charged = isQuick ? "page.charged" : "coalesce(spent.charged, 0)";
+  const spent = `spent as materialized (
+      select record.account_id, named.name, sum(record.charged)::bigint as charged
+      from usage_records record cross join json_array_elements_text(record.limits) named (name)
+      where record.account_id in (select account_id from page) and record.limits is not null
+      group by record.account_id, named.name
+    )`;
+  return `with page as materialized (select * from wallet_limits ${which})
+    ${isQuick ? "" : `, ${spent}`}
+    select page.account_id as "accountId", page.name as "limit",
+      page.total - page.charged as "balanceMicroVnd",
+      ${LAST_TOTAL} - ${charged} as "entriesMicroVnd",
+      ${quarantinedWithin("page")} as "quarantinedMicroVnd"
+    from page ${isQuick ? "" : "left join spent using (account_id, name)"}
+    order by page.account_id, page.name`;
+}
+
+/** All limits in pages, so that neither memory nor a connection is held for long. */
+export async function* limitSums(sql: Sql, isQuick: boolean): AsyncGenerator<LedgerSum> {
+  const which = "where (account_id, name) > ($1::uuid, $2) order by account_id, name limit $3";
+  const text = statement(which, isQuick);
+  let last = { accountId: FIRST, limit: "" };
+  for (;;) {
+    const page: LimitSum[] = await sql.query(text, [last.accountId, last.limit, PAGE]);
+    yield* page;
+    const end = page.at(-1);
+    if (end === undefined || page.length < PAGE) return;
+    last = end;
+  }
+}
+
+export async function limitSum(
+  sql: Sql,
+  accountId: string,
+  limit: string,
+): Promise<LedgerSum | undefined> {
+  const text = statement("where account_id = $1 and name = $2", false);
+  const [found] = await sql.query<LedgerSum>(text, [accountId, limit]);
+  return found;
+}
