@@ -81,7 +81,7 @@ async function wholeWay(
   const committer = new Committer({ holdStore: store, ledger, log: quietLog, ...settings });
   const startedMs = performance.now();
   committer.start();
-  while (store.backlog() > 0) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  while (store.uncommittedCalls() > 0) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   const seconds = (performance.now() - startedMs) / 1_000;
   await committer.stop(1_000);
   await store.stop();

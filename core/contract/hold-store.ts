@@ -11,7 +11,7 @@ export type Awaitable<T> = T | Promise<T>;
  * call id, and none can take the available balance below zero. The embedded store answers
  * synchronously, so callers wait only where they are given a promise.
  *
- * For every wallet, at every instant: ledger balance = available + held + pending.
+ * For every wallet, at every instant: ledger balance = available + held + uncommitted.
  */
 export interface HoldStore {
   /**
@@ -86,14 +86,14 @@ export interface HoldStore {
   /** Up to `max` posted calls not yet acknowledged, oldest first; waits up to `waitMs` for one. */
   read(max: number, waitMs: number): Promise<OutboxEntry[]>;
 
-  /** Forgets entries that the ledger has committed, and takes them out of `pending`. */
+  /** Forgets entries that the ledger has committed, and takes them out of `uncommitted`. */
   acknowledge(entries: readonly OutboxEntry[]): Awaitable<void>;
 
   /** Posted calls that the ledger has not committed yet, as far as this process knows. */
-  backlog(): number;
+  uncommittedCalls(): number;
 
   /** The entry of one of them; undefined if this process has none. Searches them all. */
-  uncommitted(callId: string): OutboxEntry | undefined;
+  findUncommitted(callId: string): OutboxEntry | undefined;
 
   /** Whether a call could be charged now. */
   health(): HoldStoreHealth;
@@ -214,14 +214,14 @@ export interface LimitSnapshot {
   readonly availableMicroVnd: MicroVnd;
 }
 
-/** In the ledger is left: available + held + pending. */
+/** In the ledger is left: available + held + uncommitted. */
 export interface LimitBalances {
   readonly totalMicroVnd: MicroVnd;
   /** Below zero if the limit was lowered, or charged beyond its holds. */
   readonly availableMicroVnd: MicroVnd;
   readonly heldMicroVnd: MicroVnd;
   /** Charged but not yet committed in the ledger. */
-  readonly pendingMicroVnd: MicroVnd;
+  readonly uncommittedMicroVnd: MicroVnd;
 }
 
 export interface CreditTotal {
@@ -239,5 +239,5 @@ export interface Balances {
   readonly availableMicroVnd: MicroVnd;
   readonly heldMicroVnd: MicroVnd;
   /** Charged but not yet committed in the ledger. */
-  readonly pendingMicroVnd: MicroVnd;
+  readonly uncommittedMicroVnd: MicroVnd;
 }

@@ -59,7 +59,7 @@ export interface WalletBalances extends Balances {
 }
 
 /**
- * One wallet, or one limit beside it: ledger sum = ledger balance = available + held + pending, or the drift says by how
+ * One wallet, or one limit beside it: ledger sum = ledger balance = available + held + uncommitted, or the drift says by how
  * much not.
  */
 export interface ReconcileRow {
@@ -72,7 +72,7 @@ export interface ReconcileRow {
   readonly balanceMicroVnd: bigint;
   readonly availableMicroVnd: bigint;
   readonly heldMicroVnd: bigint;
-  readonly pendingMicroVnd: bigint;
+  readonly uncommittedMicroVnd: bigint;
   /** What the hold store has more than the ledger, else the balance more than the sum; 0 where all agree. */
   readonly driftMicroVnd: bigint;
 }

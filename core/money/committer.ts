@@ -66,7 +66,7 @@ export class Committer {
     this.stopAt = this.machine.monotonic() + limitMs;
     this.pause.wake();
     await withTimeout(this.running, limitMs, this.machine);
-    const left = this.options.holdStore.backlog();
+    const left = this.options.holdStore.uncommittedCalls();
     if (left > 0) this.options.log.warn({ calls: left }, "stopped before all calls were committed");
   }
 
@@ -133,7 +133,11 @@ export class Committer {
   private failed(error: unknown): void {
     this.failures += 1;
     this.log.warn(
-      { err: error, failures: this.failures, waiting: this.options.holdStore.backlog() },
+      {
+        err: error,
+        failures: this.failures,
+        uncommitted: this.options.holdStore.uncommittedCalls(),
+      },
       "cannot commit posted calls to the ledger; retrying",
     );
   }

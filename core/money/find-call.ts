@@ -9,7 +9,7 @@ export async function findCall(
   callId: string,
 ): Promise<FoundCall | undefined> {
   // In this order: an entry is in the ledger or in quarantine before it leaves the outbox.
-  const entry = holdStore.uncommitted(callId);
+  const entry = holdStore.findUncommitted(callId);
   const record = await ledger.call(callId);
   if (record) return { state: "recorded", record };
   const quarantined = await ledger.quarantinedCall(callId);

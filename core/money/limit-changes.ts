@@ -50,7 +50,7 @@ export class LimitChanges {
     const limit = wallet?.limits?.find((each) => each.name === name);
     if (limit === undefined) return undefined;
     const { totalMicroVnd, availableMicroVnd } = limit;
-    return { totalMicroVnd, availableMicroVnd, heldMicroVnd: 0, pendingMicroVnd: 0 };
+    return { totalMicroVnd, availableMicroVnd, heldMicroVnd: 0, uncommittedMicroVnd: 0 };
   }
 
   private async apply(accountId: string, limit: LimitSnapshot): Promise<void> {

@@ -11,7 +11,7 @@ export class Outbox {
   private head = 0;
   /** Position of the entry at `head`. */
   private headPosition: number;
-  private waiting = 0;
+  private count = 0;
 
   constructor(firstPosition: number) {
     this.headPosition = firstPosition;
@@ -19,7 +19,7 @@ export class Outbox {
 
   /** Entries not yet taken. */
   get size(): number {
-    return this.waiting;
+    return this.count;
   }
 
   /** Everything up to and including this position is taken. */
@@ -34,7 +34,7 @@ export class Outbox {
       this.entries.push(undefined);
     }
     this.entries.push(entry);
-    this.waiting += 1;
+    this.count += 1;
   }
 
   /** The oldest entries, `max` at most; they stay. */
@@ -59,7 +59,7 @@ export class Outbox {
     const entry = this.entries[index];
     if (entry === undefined) return undefined;
     this.entries[index] = undefined;
-    this.waiting -= 1;
+    this.count -= 1;
     this.advance();
     return entry;
   }

@@ -1,7 +1,7 @@
 import type { HoldStore, Posted, Posting } from "../contract/hold-store.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 
-interface Waiting {
+interface QueuedPost {
   readonly posting: Posting;
   resolve(posted: Posted | Promise<Posted>): void;
   reject(error: unknown): void;
@@ -10,7 +10,7 @@ interface Waiting {
 /** Group commit: the calls that end within one turn of the event loop are posted together, with one write. */
 export class PostGroup {
   private readonly holdStore: Pick<HoldStore, "postAll">;
-  private waiting: Waiting[] = [];
+  private queue: QueuedPost[] = [];
   private readonly onTurn = () => this.post();
 
   constructor(holdStore: Pick<HoldStore, "postAll">) {
@@ -19,17 +19,17 @@ export class PostGroup {
 
   /** As the store's `post`, at the end of this turn; rejects where the store would throw. */
   add(posting: Posting): Promise<Posted> {
-    if (this.waiting.length === 0) atEndOfTurn("post", this.onTurn);
+    if (this.queue.length === 0) atEndOfTurn("post", this.onTurn);
     return new Promise((resolve, reject) => {
-      this.waiting.push({ posting, resolve, reject });
+      this.queue.push({ posting, resolve, reject });
     });
   }
 
   private post(): void {
-    const { waiting } = this;
-    this.waiting = [];
-    const answers = this.holdStore.postAll(waiting.map(({ posting }) => posting));
-    for (const [at, { resolve, reject }] of waiting.entries()) {
+    const { queue } = this;
+    this.queue = [];
+    const answers = this.holdStore.postAll(queue.map(({ posting }) => posting));
+    for (const [at, { resolve, reject }] of queue.entries()) {
       const answer = answers[at];
       if (answer === undefined || answer instanceof Error) reject(answer);
       else resolve(answer);

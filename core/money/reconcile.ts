@@ -33,7 +33,7 @@ export async function* reconcile(
 
 /**
  * The stores cannot be read at one instant, and a call moves from one to the other: it is committed in the
- * ledger a moment before it leaves `pending`. So a reading of the hold store counts only between two equal
+ * ledger a moment before it leaves `uncommitted`. So a reading of the hold store counts only between two equal
  * readings of the ledger, and a drift only where it is there every time: a real one does not go away. No row for a
  * limit that was removed in the meantime.
  */
@@ -75,8 +75,8 @@ function compare(sum: LedgerSum, loaded: Parts | undefined): ReconcileRow {
     ? BigInt(loaded.availableMicroVnd)
     : balanceMicroVnd - quarantinedMicroVnd;
   const held = BigInt(loaded?.heldMicroVnd ?? 0);
-  const pending = BigInt(loaded?.pendingMicroVnd ?? 0);
-  const drift = available + held + pending - sum.entriesMicroVnd;
+  const uncommitted = BigInt(loaded?.uncommittedMicroVnd ?? 0);
+  const drift = available + held + uncommitted - sum.entriesMicroVnd;
   return {
     accountId: sum.accountId,
     limit: sum.limit,
@@ -84,7 +84,7 @@ function compare(sum: LedgerSum, loaded: Parts | undefined): ReconcileRow {
     balanceMicroVnd: sum.balanceMicroVnd,
     availableMicroVnd: available,
     heldMicroVnd: held,
-    pendingMicroVnd: pending,
+    uncommittedMicroVnd: uncommitted,
     driftMicroVnd: drift === 0n ? sum.balanceMicroVnd - sum.entriesMicroVnd : drift,
   };
 }

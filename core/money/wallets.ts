@@ -119,7 +119,7 @@ export class StoredWallets implements Wallets {
   async balances(accountId: string): Promise<WalletBalances | undefined> {
     const loaded = await this.holdStore.balances(accountId);
     if (loaded !== undefined) {
-      const balance = loaded.availableMicroVnd + loaded.heldMicroVnd + loaded.pendingMicroVnd;
+      const balance = loaded.availableMicroVnd + loaded.heldMicroVnd + loaded.uncommittedMicroVnd;
       return { ...loaded, balanceMicroVnd: balance };
     }
     const wallet = await this.ledger.wallet(accountId);
@@ -128,7 +128,7 @@ export class StoredWallets implements Wallets {
     return {
       availableMicroVnd: balance,
       heldMicroVnd: 0,
-      pendingMicroVnd: 0,
+      uncommittedMicroVnd: 0,
       balanceMicroVnd: balance,
     };
   }

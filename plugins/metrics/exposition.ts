@@ -101,7 +101,7 @@ function addGauges(registry: Registry, services: Services): void {
     help: "Charged calls that the ledger has not committed yet.",
     registers: [registry],
     collect() {
-      this.set(services.holdStore.backlog());
+      this.set(services.holdStore.uncommittedCalls());
     },
   });
   new Gauge({

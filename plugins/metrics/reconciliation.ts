@@ -115,7 +115,7 @@ function readable(row: ReconcileRow): object {
     balanceVnd: formatVnd(row.balanceMicroVnd),
     availableVnd: formatVnd(row.availableMicroVnd),
     heldVnd: formatVnd(row.heldMicroVnd),
-    pendingVnd: formatVnd(row.pendingMicroVnd),
+    pendingVnd: formatVnd(row.uncommittedMicroVnd),
     driftVnd: formatVnd(row.driftMicroVnd),
   };
 }

@@ -249,9 +249,9 @@ function checkHoldStore(
   for (const { account_id, balance } of wallets) {
     const wallet = redisState.wallets.get(account_id);
     if (!wallet) continue;
-    const { available, held, pending } = wallet;
-    if (available + held + pending !== balance) {
-      const parts = `available ${available} + held ${held} + pending ${pending}`;
+    const { available, held, uncommitted } = wallet;
+    if (available + held + uncommitted !== balance) {
+      const parts = `available ${available} + held ${held} + uncommitted ${uncommitted}`;
       report("redis and ledger agree", `${account_id}: ${parts}, and ${balance}`);
     }
   }

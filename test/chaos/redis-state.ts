@@ -3,8 +3,8 @@ import type { RedisServer } from "../support/redis.ts";
 
 /** What Redis holds of all wallets in their buckets' present epochs, read in one step and without the gateway's code. */
 export interface RedisState {
-  /** µđ by account: available, held and pending. */
-  readonly wallets: ReadonlyMap<string, { available: bigint; held: bigint; pending: bigint }>;
+  /** µđ by account: available, held and uncommitted. */
+  readonly wallets: ReadonlyMap<string, { available: bigint; held: bigint; uncommitted: bigint }>;
   readonly holds: readonly string[];
   /** Entries of all outboxes, those of dead gateways and earlier epochs included. */
   readonly outboxEntries: number;
@@ -39,18 +39,18 @@ return found
 
 export async function readRedisState(redis: RedisServer): Promise<RedisState> {
   const [parts, holds, entries] = arrayOf(await redis.call("EVAL", READ, "0"));
-  const wallets = new Map<string, { available: bigint; held: bigint; pending: bigint }>();
+  const wallets = new Map<string, { available: bigint; held: bigint; uncommitted: bigint }>();
   const open = new Set<string>();
   const flat = arrayOf(parts).map(String);
   for (let at = 0; at + 1 < flat.length; at += 2) {
     const [accountId = "", part] = flat[at]!.split(":");
-    const wallet = wallets.get(accountId) ?? { available: 0n, held: 0n, pending: 0n };
+    const wallet = wallets.get(accountId) ?? { available: 0n, held: 0n, uncommitted: 0n };
     if (part === "a") {
       wallet.available = BigInt(flat[at + 1]!);
       open.add(accountId);
     }
     if (part === "h") wallet.held = BigInt(flat[at + 1]!);
-    if (part === "p") wallet.pending = BigInt(flat[at + 1]!);
+    if (part === "p") wallet.uncommitted = BigInt(flat[at + 1]!);
     wallets.set(accountId, wallet);
   }
   // A movement leaves its total behind for wallets that are not open: they have none of these parts.

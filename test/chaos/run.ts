@@ -37,7 +37,7 @@ export interface ChaosResult {
   readonly calls: readonly ClientCall[];
   readonly movements: number;
   readonly looksForBelowZero: number;
-  /** From the end of all harm until no money was held or pending. */
+  /** From the end of all harm until no money was held or uncommitted. */
   readonly recoveredAfterMs: number;
   /** Logs, calls and deeds; undefined where nothing was violated. */
   readonly evidence: string | undefined;

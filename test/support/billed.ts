@@ -24,7 +24,7 @@ export async function billedCalls(
 ): Promise<Record<string, unknown>[]> {
   await committedWallet(gateway, accountId);
   let records = await usage(gateway, accountId);
-  // A call that cost nothing is never pending in a wallet, so its record may still be on its way.
+  // A call that cost nothing is never uncommitted in a wallet, so its record may still be on its way.
   await until(`${count} calls are recorded`, async () => {
     records = await usage(gateway, accountId);
     return records.length >= count;
@@ -43,7 +43,7 @@ export async function billedCall(
   return record;
 }
 
-/** Fails unless the wallet holds exactly this much, in đ, with nothing held and nothing pending. */
+/** Fails unless the wallet holds exactly this much, in đ, with nothing held and nothing uncommitted. */
 export async function assertBalance(
   gateway: AdminTarget,
   { accountId }: Customer,

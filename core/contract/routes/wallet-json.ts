@@ -5,7 +5,7 @@ interface WalletParts {
   readonly balanceMicroVnd: number | bigint;
   readonly heldMicroVnd: number | bigint;
   readonly availableMicroVnd: number | bigint;
-  readonly pendingMicroVnd: number | bigint;
+  readonly uncommittedMicroVnd: number | bigint;
 }
 
 /** A wallet as every API shows it: decimal strings in đồng. */
@@ -14,6 +14,6 @@ export function walletJson(wallet: WalletParts) {
     balance_vnd: formatVnd(wallet.balanceMicroVnd),
     held_vnd: formatVnd(wallet.heldMicroVnd),
     available_vnd: formatVnd(wallet.availableMicroVnd),
-    pending_vnd: formatVnd(wallet.pendingMicroVnd),
+    pending_vnd: formatVnd(wallet.uncommittedMicroVnd),
   };
 }

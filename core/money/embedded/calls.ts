@@ -95,24 +95,24 @@ export class EmbeddedCalls {
   postAll(postings: readonly Posting[]): (Posted | Error)[] {
     const answers: (Posted | Error)[] = [];
     let charges: Charge[] = [];
-    const keepCharges = () => {
-      for (const answer of this.keepAll(charges)) answers.push(answer);
+    const appendCharges = () => {
+      for (const answer of this.appendAll(charges)) answers.push(answer);
       charges = [];
     };
     for (const posting of postings) {
       try {
         const hold = this.holds.get(posting.callId);
         // Without a hold it may have been posted before: perhaps by one of these.
-        if (hold === undefined) keepCharges();
+        if (hold === undefined) appendCharges();
         const before = hold ? undefined : this.posted.find(posting.callId);
         if (before === undefined) charges.push(this.charge(posting, hold));
         else answers.push({ ...before, duplicate: true });
       } catch (error) {
-        keepCharges();
+        appendCharges();
         answers.push(errorOf(error));
       }
     }
-    keepCharges();
+    appendCharges();
     return answers;
   }
 
@@ -149,7 +149,7 @@ export class EmbeddedCalls {
    * Puts charges into the journal with one write, then into the outbox. Where the journal refuses, the calls are not
    * posted and their holds stand; of several calls it may still take some.
    */
-  private keepAll(charges: readonly Charge[]): (Posted | Error)[] {
+  private appendAll(charges: readonly Charge[]): (Posted | Error)[] {
     if (charges.length === 0) return [];
     let position: number;
     try {
@@ -162,7 +162,7 @@ export class EmbeddedCalls {
     return charges.map(({ posting, chargedMicroVnd, writtenOffMicroVnd, text }, at) => {
       const entryId = String(position + at);
       const entry = { entryId, posting, chargedMicroVnd, writtenOffMicroVnd, text };
-      return this.posted.keep(entry, position + at);
+      return this.posted.add(entry, position + at);
     });
   }
 }

@@ -7,7 +7,7 @@ export class Limit {
   readonly name: string;
   private available: MicroVnd;
   private held: MicroVnd = 0;
-  private pending: MicroVnd = 0;
+  private uncommitted: MicroVnd = 0;
   private version: number;
   private total: MicroVnd;
 
@@ -30,7 +30,7 @@ export class Limit {
       totalMicroVnd: this.total,
       availableMicroVnd: this.available,
       heldMicroVnd: this.held,
-      pendingMicroVnd: this.pending,
+      uncommittedMicroVnd: this.uncommitted,
     };
   }
 
@@ -53,12 +53,12 @@ export class Limit {
   charge(charged: MicroVnd, held: MicroVnd): void {
     this.available += held - charged;
     this.held -= held;
-    this.pending += charged;
+    this.uncommitted += charged;
   }
 
   /** A charge is in the ledger. */
   acknowledge(charged: MicroVnd): void {
-    this.pending -= charged;
+    this.uncommitted -= charged;
   }
 }
 

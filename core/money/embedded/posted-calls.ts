@@ -33,7 +33,7 @@ export class PostedCalls {
       decodeEntry(String(record.position), record.payload),
     );
     this.outbox = new Outbox(journal.recovered[0]?.position ?? journal.position);
-    for (const entry of entries) this.keep(entry, Number(entry.entryId));
+    for (const entry of entries) this.add(entry, Number(entry.entryId));
     this.replay = new Replay(entries);
     this.journal = journal;
     const { log } = this.options;
@@ -51,7 +51,7 @@ export class PostedCalls {
   }
 
   /** The entry of a call that the ledger does not have yet; undefined for any other. */
-  uncommitted(callId: string): OutboxEntry | undefined {
+  findUncommitted(callId: string): OutboxEntry | undefined {
     return this.outbox.find(callId);
   }
 
@@ -67,7 +67,7 @@ export class PostedCalls {
   }
 
   /** Puts an entry that the journal has at this position into the outbox. */
-  keep(entry: OutboxEntry, position: number): Posted {
+  add(entry: OutboxEntry, position: number): Posted {
     const posted: Posted = {
       chargedMicroVnd: entry.chargedMicroVnd,
       writtenOffMicroVnd: entry.writtenOffMicroVnd,
@@ -84,7 +84,7 @@ export class PostedCalls {
     return this.outbox.peek(max);
   }
 
-  /** Drops entries that are in the ledger; returns those which this process has posted, so that they are pending. */
+  /** Drops entries that are in the ledger; returns those which this process has posted, so that they are uncommitted. */
   acknowledge(entries: readonly OutboxEntry[]): OutboxEntry[] {
     const own: OutboxEntry[] = [];
     for (const { entryId } of entries) {

@@ -1,6 +1,6 @@
 import type { OutboxEntry } from "../../contract/hold-store.ts";
 
-interface Waiting {
+interface UncommittedCalls {
   entries: number;
   readonly committed: Promise<void>;
   readonly resolve: () => void;
@@ -9,19 +9,19 @@ interface Waiting {
 
 /**
  * Posted calls that a start has found in the journal. Their wallets are not open, so they are in no
- * `pending`, and the ledger may have them already or not: until each is acknowledged, a reading of
+ * `uncommitted`, and the ledger may have them already or not: until each is acknowledged, a reading of
  * their wallet would be off by them or not, and nobody could tell.
  */
 export class Replay {
-  private readonly byAccount = new Map<string, Waiting>();
+  private readonly byAccount = new Map<string, UncommittedCalls>();
   private readonly lastPosition: number;
 
   constructor(entries: readonly OutboxEntry[]) {
     for (const entry of entries) {
       const { accountId } = entry.posting;
-      const waiting = this.byAccount.get(accountId) ?? begin();
-      waiting.entries += 1;
-      this.byAccount.set(accountId, waiting);
+      const uncommitted = this.byAccount.get(accountId) ?? begin();
+      uncommitted.entries += 1;
+      this.byAccount.set(accountId, uncommitted);
     }
     this.lastPosition = Number(entries.at(-1)?.entryId ?? 0);
   }
@@ -35,24 +35,25 @@ export class Replay {
   acknowledge(entry: OutboxEntry): boolean {
     if (Number(entry.entryId) > this.lastPosition) return false;
     const { accountId } = entry.posting;
-    const waiting = this.byAccount.get(accountId);
-    if (waiting === undefined) return true;
-    waiting.entries -= 1;
-    if (waiting.entries === 0) {
+    const uncommitted = this.byAccount.get(accountId);
+    if (uncommitted === undefined) return true;
+    uncommitted.entries -= 1;
+    if (uncommitted.entries === 0) {
       this.byAccount.delete(accountId);
-      waiting.resolve();
+      uncommitted.resolve();
     }
     return true;
   }
 
   /** Ends all waiting: the store stops, and the journal keeps the rest for the next start. */
   abandon(): void {
-    for (const waiting of this.byAccount.values()) waiting.reject(new Error("the store stops"));
+    for (const uncommitted of this.byAccount.values())
+      uncommitted.reject(new Error("the store stops"));
     this.byAccount.clear();
   }
 }
 
-function begin(): Waiting {
+function begin(): UncommittedCalls {
   let resolve = () => {};
   let reject: (error: Error) => void = () => {};
   const committed = new Promise<void>((onResolve, onReject) => {

@@ -127,12 +127,12 @@ export class EmbeddedHoldStore implements HoldStore {
     }
   }
 
-  backlog(): number {
+  uncommittedCalls(): number {
     return this.posted.size;
   }
 
-  uncommitted(callId: string): OutboxEntry | undefined {
-    return this.posted.uncommitted(callId);
+  findUncommitted(callId: string): OutboxEntry | undefined {
+    return this.posted.findUncommitted(callId);
   }
 
   health(): HoldStoreHealth {

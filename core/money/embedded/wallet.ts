@@ -13,7 +13,7 @@ export interface Wallet {
   readonly accountId: string;
   availableMicroVnd: MicroVnd;
   heldMicroVnd: MicroVnd;
-  pendingMicroVnd: MicroVnd;
+  uncommittedMicroVnd: MicroVnd;
   creditVersion: number;
   creditedMicroVnd: bigint;
   /** By name; undefined for a wallet that never had one, as most. */
@@ -37,7 +37,7 @@ export function walletOf(snapshot: WalletSnapshot): Wallet {
     accountId: snapshot.accountId,
     availableMicroVnd,
     heldMicroVnd: 0,
-    pendingMicroVnd: 0,
+    uncommittedMicroVnd: 0,
     creditVersion: snapshot.creditVersion,
     creditedMicroVnd: snapshot.creditedMicroVnd,
     limits: limitsOf(snapshot.limits),
@@ -138,7 +138,7 @@ export function charge(
 ): void {
   wallet.availableMicroVnd += held - charged;
   wallet.heldMicroVnd -= held;
-  wallet.pendingMicroVnd += charged;
+  wallet.uncommittedMicroVnd += charged;
   for (const limit of limits) limit.charge(charged, held);
 }
 
@@ -148,7 +148,7 @@ export function acknowledge(
   names: readonly string[] | null,
   charged: MicroVnd,
 ): void {
-  wallet.pendingMicroVnd -= charged;
+  wallet.uncommittedMicroVnd -= charged;
   for (const limit of limitsOfPost(wallet, names)) limit.acknowledge(charged);
 }
 
@@ -166,6 +166,6 @@ export function balancesOf(wallet: Wallet): Balances {
   return {
     availableMicroVnd: wallet.availableMicroVnd,
     heldMicroVnd: wallet.heldMicroVnd,
-    pendingMicroVnd: wallet.pendingMicroVnd,
+    uncommittedMicroVnd: wallet.uncommittedMicroVnd,
   };
 }

@@ -62,7 +62,7 @@ export class EmbeddedWallets {
     const difference = isNews ? Number(creditedMicroVnd - wallet.creditedMicroVnd) : 0;
     if (wallet.availableMicroVnd + (released?.amountMicroVnd ?? 0) + difference < 0) return false;
     requireMicroVnd(
-      wallet.availableMicroVnd + wallet.heldMicroVnd + wallet.pendingMicroVnd + difference,
+      wallet.availableMicroVnd + wallet.heldMicroVnd + wallet.uncommittedMicroVnd + difference,
     );
     if (!isNews) return true;
     wallet.availableMicroVnd += difference;

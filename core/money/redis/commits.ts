@@ -19,8 +19,8 @@ interface CommitsOptions {
   readonly log: Log;
 }
 
-/** What calls of one bucket still have to do, after their post. */
-interface Backlog {
+/** What is left to do for posted calls of one bucket. */
+interface Outstanding {
   /** Posted here by this process, and not yet known to be in the ledger; by entry id, oldest first. */
   readonly uncommitted: Map<string, OutboxEntry>;
   /** In the ledger, and not yet acknowledged because Redis was away. */
@@ -35,11 +35,11 @@ interface Backlog {
 export class Commits {
   private readonly options: CommitsOptions;
   private readonly byName: ReadonlyMap<string, Bucket>;
-  private readonly backlogs: ReadonlyMap<Bucket, Backlog>;
+  private readonly outstanding: ReadonlyMap<Bucket, Outstanding>;
   /** Buckets with entries on their way to the ledger: from a reading until the next one. */
   private readonly handedOut = new Set<Bucket>();
   private next = 0;
-  private kept = 0;
+  private uncommittedCalls = 0;
   /** Ended by the next post, and by a stop. */
   private readonly pause: WakeableSleep;
   private stopped = false;
@@ -49,26 +49,26 @@ export class Commits {
     this.pause = new WakeableSleep(options.machine);
     const { buckets } = options;
     this.byName = new Map(buckets.map((bucket) => [bucket.name, bucket]));
-    this.backlogs = new Map(
+    this.outstanding = new Map(
       buckets.map((bucket) => [bucket, { uncommitted: new Map(), unacknowledged: [] }]),
     );
   }
 
   /** Calls posted by this process that wait for the ledger. */
   get size(): number {
-    return this.kept;
+    return this.uncommittedCalls;
   }
 
-  keep(bucket: Bucket, entry: OutboxEntry): void {
+  add(bucket: Bucket, entry: OutboxEntry): void {
     const { uncommitted } = this.of(bucket);
-    if (!uncommitted.has(entry.entryId)) this.kept += 1;
+    if (!uncommitted.has(entry.entryId)) this.uncommittedCalls += 1;
     uncommitted.set(entry.entryId, entry);
     this.pause.wake();
   }
 
-  /** The entry of a call of this process; undefined if it is not kept (any more). */
+  /** The entry of a call of this process; undefined if it is committed, or of another process. */
   find(callId: string): OutboxEntry | undefined {
-    for (const { uncommitted } of this.backlogs.values()) {
+    for (const { uncommitted } of this.outstanding.values()) {
       for (const entry of uncommitted.values()) if (entry.posting.callId === callId) return entry;
     }
     return undefined;
@@ -78,12 +78,12 @@ export class Commits {
     return this.of(bucket).uncommitted.size > 0;
   }
 
-  /** Gives up what is kept for a bucket, and returns it. */
+  /** Gives up the uncommitted calls of a bucket, and returns them. */
   release(bucket: Bucket): OutboxEntry[] {
     const { uncommitted } = this.of(bucket);
     const entries = [...uncommitted.values()];
     uncommitted.clear();
-    this.kept -= entries.length;
+    this.uncommittedCalls -= entries.length;
     return entries;
   }
 
@@ -98,13 +98,14 @@ export class Commits {
 
   async read(max: number, waitMs: number): Promise<OutboxEntry[]> {
     this.handedOut.clear();
-    if (waitMs > 0 && !this.stopped && this.kept < max) {
-      if (this.kept === 0) {
+    if (waitMs > 0 && !this.stopped && this.uncommittedCalls < max) {
+      if (this.uncommittedCalls === 0) {
         const entries = await this.gather(max);
         if (entries.length > 0) return entries;
         await this.pause.sleep(waitMs);
       }
-      if (this.kept > 0) await sleep(this.options.machine, Math.min(LIFETIMES.gatherMs, waitMs));
+      if (this.uncommittedCalls > 0)
+        await sleep(this.options.machine, Math.min(LIFETIMES.gatherMs, waitMs));
     }
     return this.gather(max);
   }
@@ -129,9 +130,9 @@ export class Commits {
 
   /** Acknowledges what could not be while Redis was away. */
   async acknowledgeRest(bucket: Bucket): Promise<void> {
-    const backlog = this.of(bucket);
-    const entries = backlog.unacknowledged;
-    backlog.unacknowledged = [];
+    const outstanding = this.of(bucket);
+    const entries = outstanding.unacknowledged;
+    outstanding.unacknowledged = [];
     if (entries.length > 0) await this.acknowledge(entries);
   }
 
@@ -144,8 +145,9 @@ export class Commits {
     const [bucketName = "", epoch = "", process = ""] = outbox.split("|");
     const bucket = this.byName.get(bucketName);
     if (bucket === undefined) return;
-    const backlog = this.of(bucket);
-    for (const { entryId } of entries) if (backlog.uncommitted.delete(entryId)) this.kept -= 1;
+    const outstanding = this.of(bucket);
+    for (const { entryId } of entries)
+      if (outstanding.uncommitted.delete(entryId)) this.uncommittedCalls -= 1;
     // Nothing was ever in Redis of an entry without a place there.
     if (process === "") return;
     const isCurrent = epoch === bucket.epoch;
@@ -154,7 +156,7 @@ export class Commits {
     const isOrphan = membership?.claimed.has(orphan) ?? false;
     if (!isCurrent && !isOrphan) return;
     if (bucket.state !== "ready") {
-      if (!isOrphan) backlog.unacknowledged.push(...entries);
+      if (!isOrphan) outstanding.unacknowledged.push(...entries);
       return;
     }
     try {
@@ -167,7 +169,7 @@ export class Commits {
       }
       await bucket.run("acknowledge", keys, args, asReply);
     } catch {
-      if (!isOrphan) backlog.unacknowledged.push(...entries);
+      if (!isOrphan) outstanding.unacknowledged.push(...entries);
     }
   }
 
@@ -200,10 +202,10 @@ export class Commits {
     return this.options.memberships.get(bucket)?.isFresh(this.options.machine.monotonic()) ?? false;
   }
 
-  private of(bucket: Bucket): Backlog {
-    const backlog = this.backlogs.get(bucket);
-    if (backlog === undefined) throw new Error(`bucket ${bucket.name} is not of this store`);
-    return backlog;
+  private of(bucket: Bucket): Outstanding {
+    const outstanding = this.outstanding.get(bucket);
+    if (outstanding === undefined) throw new Error(`bucket ${bucket.name} is not of this store`);
+    return outstanding;
   }
 
   private async readOrphan(

@@ -48,13 +48,13 @@ export class Posts {
     this.resender = new Resender(ledger, {
       post: (bucket, posting) => this.send(bucket, posting, encodeEntry(posting, 0, 0), asReply),
       open: (accountId) => wallets.open(accountId, () => ledger.wallet(accountId)),
-      keep: (bucket, entry) => commits.keep(bucket, entry),
+      add: (bucket, entry) => commits.add(bucket, entry),
       over: (_, callId) => holds.over(callId),
     });
   }
 
   /** Posts that are not known to be in Redis. */
-  get waiting(): number {
+  get unconfirmed(): number {
     return this.resender.size;
   }
 
@@ -81,10 +81,12 @@ export class Posts {
     if (before !== undefined) return { ...before, duplicate: true };
     const bucket = this.options.buckets.of(posting.accountId);
     const sent = { atMs: this.options.machine.monotonic(), epoch: bucket.epoch };
-    if (bucket.state !== "ready") return this.keep(bucket, posting, sent);
+    if (bucket.state !== "ready") return this.spoolPost(bucket, posting, sent);
     const text = encodeEntry(posting, 0, 0);
     const answer = (reply: Reply) => this.posted(bucket, posting, text, reply, sent);
-    return this.send(bucket, posting, text, answer).catch(() => this.keep(bucket, posting, sent));
+    return this.send(bucket, posting, text, answer).catch(() =>
+      this.spoolPost(bucket, posting, sent),
+    );
   }
 
   postAll(postings: readonly Posting[]): (Posted | Promise<Posted> | Error)[] {
@@ -131,7 +133,7 @@ export class Posts {
   private posted(bucket: Bucket, posting: Posting, text: string, reply: Reply, sent: Sent): Posted {
     const [kind, charged, writtenOff, place] = reply;
     const { callId } = posting;
-    if (kind === "unknown") return this.keep(bucket, posting, sent);
+    if (kind === "unknown") return this.spoolPost(bucket, posting, sent);
     this.options.holds.over(callId);
     const chargedMicroVnd = amountOf(charged);
     const writtenOffMicroVnd = amountOf(writtenOff);
@@ -139,7 +141,7 @@ export class Posts {
     if (!duplicate) {
       const entryId = `${bucket.name}|${textOf(place)}`;
       const entry = entryOf(entryId, posting, chargedMicroVnd, writtenOffMicroVnd, text);
-      this.options.commits.keep(bucket, entry);
+      this.options.commits.add(bucket, entry);
     }
     const posted = { chargedMicroVnd, writtenOffMicroVnd, duplicate };
     this.recent.add(callId, posted, 0, 0);
@@ -147,7 +149,7 @@ export class Posts {
   }
 
   /** Redis may have the post or not: it is on the disk before the caller hears that it is safe. */
-  private keep(bucket: Bucket, posting: Posting, sent: Sent): Posted {
+  private spoolPost(bucket: Bucket, posting: Posting, sent: Sent): Posted {
     if (this.spool === undefined) throw new Error("the hold store is not started");
     const { done } = this.spool.add(posting);
     failpoint("spool.kept");

@@ -26,7 +26,7 @@ interface ResendActions {
   post(bucket: Bucket, posting: Posting): Promise<Reply>;
   /** Opens the call's wallet; false where the ledger has no such account. */
   open(accountId: string): Promise<boolean>;
-  keep(bucket: Bucket, entry: OutboxEntry): void;
+  add(bucket: Bucket, entry: OutboxEntry): void;
   /** Redis has the post: the call's hold is no more. */
   over(bucket: Bucket, callId: string): void;
 }
@@ -113,13 +113,13 @@ export class Resender {
       const entryId = `${bucket.name}|${textOf(reply[3])}`;
       const [, charged, writtenOff] = reply;
       const entry = entryOf(entryId, posting, amountOf(charged), amountOf(writtenOff));
-      this.actions.keep(bucket, entry);
+      this.actions.add(bucket, entry);
     }
   }
 
   /** No wallet can be charged. The ledger refuses the entry too and puts it aside, where an operator sees it. */
   private unplaced(bucket: Bucket, posting: Posting): void {
     const entryId = `${bucket.name}|0||${posting.callId}`;
-    this.actions.keep(bucket, entryOf(entryId, posting, posting.costMicroVnd, 0));
+    this.actions.add(bucket, entryOf(entryId, posting, posting.costMicroVnd, 0));
   }
 }

@@ -72,28 +72,28 @@ export class Spool {
 class JournalOfPosts {
   readonly journal: Journal;
   readonly recovered: readonly Spooled[];
-  private readonly waiting: Outbox;
+  private readonly entries: Outbox;
 
   constructor(journal: Journal) {
     this.journal = journal;
-    this.waiting = new Outbox(journal.recovered[0]?.position ?? journal.position);
+    this.entries = new Outbox(journal.recovered[0]?.position ?? journal.position);
     this.recovered = journal.recovered.map(({ position, payload }) =>
-      this.keep(decodeEntry(String(position), payload), position),
+      this.track(decodeEntry(String(position), payload), position),
     );
   }
 
   add(posting: Posting): Spooled {
     const entry = entryOf("", posting, posting.costMicroVnd, 0);
-    return this.keep(entry, this.journal.append(entry.text));
+    return this.track(entry, this.journal.append(entry.text));
   }
 
-  private keep(entry: OutboxEntry, position: number): Spooled {
-    this.waiting.add(entry, position);
+  private track(entry: OutboxEntry, position: number): Spooled {
+    this.entries.add(entry, position);
     return {
       posting: entry.posting,
       done: () => {
-        this.waiting.take(position);
-        this.journal.acknowledge(this.waiting.takenThrough);
+        this.entries.take(position);
+        this.journal.acknowledge(this.entries.takenThrough);
       },
     };
   }

@@ -205,11 +205,11 @@ export class RedisHoldStore implements HoldStore {
     return this.commits.acknowledge(entries);
   }
 
-  backlog(): number {
-    return this.commits.size + this.posts.waiting;
+  uncommittedCalls(): number {
+    return this.commits.size + this.posts.unconfirmed;
   }
 
-  uncommitted(callId: string): OutboxEntry | undefined {
+  findUncommitted(callId: string): OutboxEntry | undefined {
     return this.commits.find(callId);
   }
 
@@ -227,9 +227,9 @@ export class RedisHoldStore implements HoldStore {
 
   /** Why no hold is taken now: every hold must find room for its post. */
   private refusal(openHolds: number): string | undefined {
-    const waiting = this.commits.size;
-    if (waiting >= this.outboxEntriesMax) {
-      return `${waiting} posted calls wait for the ledger, which is the most that may`;
+    const uncommitted = this.commits.size;
+    if (uncommitted >= this.outboxEntriesMax) {
+      return `${uncommitted} posted calls wait for the ledger, which is the most that may`;
     }
     return this.posts.refusal(openHolds + 1);
   }

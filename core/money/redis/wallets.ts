@@ -74,7 +74,7 @@ export class RedisWallets {
     const bucket = this.buckets.of(accountId);
     await bucket.whenReady();
     const fields = ["la", "lh", "lp", "lt"].map((part) => `${accountId}|${name}:${part}`);
-    const [available, held, pending, total] = listOf(
+    const [available, held, uncommitted, total] = listOf(
       await this.client.call("HMGET", bucket.epochKeys.wallets, ...fields),
     );
     if (typeof available !== "string") return undefined;
@@ -83,7 +83,7 @@ export class RedisWallets {
       availableMicroVnd: Number(available),
       heldMicroVnd: Number(textOf(held)),
       // A gateway of an earlier version has set the limit without this part.
-      pendingMicroVnd: typeof pending === "string" ? Number(pending) : 0,
+      uncommittedMicroVnd: typeof uncommitted === "string" ? Number(uncommitted) : 0,
     };
   }
 
@@ -143,14 +143,14 @@ export class RedisWallets {
 
   private async read(bucket: Bucket, accountId: string): Promise<Balances | undefined> {
     const fields = ["a", "h", "p"].map((part) => `${accountId}:${part}`);
-    const [available, held, pending] = listOf(
+    const [available, held, uncommitted] = listOf(
       await this.client.call("HMGET", bucket.epochKeys.wallets, ...fields),
     );
     if (typeof available !== "string") return undefined;
     return {
       availableMicroVnd: Number(available),
       heldMicroVnd: Number(textOf(held)),
-      pendingMicroVnd: Number(textOf(pending)),
+      uncommittedMicroVnd: Number(textOf(uncommitted)),
     };
   }
 }

@@ -30,9 +30,9 @@ test("posted calls reach the ledger, and stopping waits for the last", () =>
     await postCalls(stores, names(95));
     await committer.stop(5_000);
     assert.equal(ledger.charges.size, 95);
-    assert.equal(holdStore.backlog(), 0);
+    assert.equal(holdStore.uncommittedCalls(), 0);
     assert.deepEqual(committer.status, { committedCalls: 95, quarantinedCalls: 0, failing: false });
-    assert.equal(holdStore.balances("A")?.pendingMicroVnd, 0);
+    assert.equal(holdStore.balances("A")?.uncommittedMicroVnd, 0);
   }));
 
 test("while the ledger is away calls go on and wait, and the log stays short", () =>
@@ -52,7 +52,7 @@ test("while the ledger is away calls go on and wait, and the log stays short", (
     await postCalls(stores, names(30));
     for (let n = 0; n < 3; n += 1) await once(tried, "commit");
     assert.equal(committer.status.failing, true);
-    assert.equal(holdStore.backlog(), 30);
+    assert.equal(holdStore.uncommittedCalls(), 30);
     assert.ok(logged.lines.length <= 3);
     away = false;
     await committer.stop(5_000);
@@ -76,7 +76,7 @@ test("a commit whose answer was lost is committed again and charged once", () =>
     await committer.stop(5_000);
     assert.equal(ledger.calls.commit, 4);
     assert.equal((await ledger.wallet("A"))?.balanceMicroVnd, 985n);
-    assert.equal(holdStore.backlog(), 0);
+    assert.equal(holdStore.uncommittedCalls(), 0);
   }));
 
 test("a call that the ledger refuses is put aside loudly, and the others go through", () =>
@@ -125,7 +125,7 @@ test("stopping gives up at its limit, and the calls stay in the outbox", () =>
     const committer = committerOn(stores);
     committer.start();
     await committer.stop(100);
-    assert.equal(holdStore.backlog(), 3);
+    assert.equal(holdStore.uncommittedCalls(), 3);
     assert.match(JSON.stringify(logged.lines), /stopped before all calls were committed/);
   }));
 
@@ -159,6 +159,6 @@ test("reconcile finds no drift while calls run", () =>
     await committer.stop(5_000);
     for await (const row of wallets.reconcile()) {
       assert.equal(row.driftMicroVnd, 0n);
-      assert.equal(row.pendingMicroVnd, 0n);
+      assert.equal(row.uncommittedMicroVnd, 0n);
     }
   }));

@@ -22,11 +22,11 @@ const TABLES: Record<string, string> = {
   "a hold is taken, posted, committed and acknowledged": `
     credit A 1000                   -> version 1
     hold c1 A 600..800              -> held 800
-    wallet A                        -> available 200 held 800 pending 0
+    wallet A                        -> available 200 held 800 uncommitted 0
     post c1 A cost 500              -> charged 500 off 0
-    wallet A                        -> available 500 held 0 pending 500
+    wallet A                        -> available 500 held 0 uncommitted 500
     acknowledge                     -> 1 acknowledged
-    wallet A                        -> available 500 held 0 pending 0
+    wallet A                        -> available 500 held 0 uncommitted 0
     ledger A                        -> 500`,
 
   "a wallet is read from the ledger before its first hold": `
@@ -43,7 +43,7 @@ const TABLES: Record<string, string> = {
     hold c3 A 1..800                -> short 0
     void c2 A                       -> ok
     hold c3 A 201..800              -> short 200
-    wallet A                        -> available 200 held 800 pending 0`,
+    wallet A                        -> available 200 held 800 uncommitted 0`,
 
   "a hold at the price of before a credit is refused, and takes nothing": `
     credit A 1000                   -> version 1
@@ -51,7 +51,7 @@ const TABLES: Record<string, string> = {
     hold c1 A 1..400 at 1           -> held 400
     credit A 1000                   -> version 2
     hold c2 A 1..400 at 1           -> stale
-    wallet A                        -> available 1600 held 400 pending 0
+    wallet A                        -> available 1600 held 400 uncommitted 0
     hold c1 A 1..400 at 1           -> held 400
     hold c2 A 1..400 at 2           -> held 400
     hold c3 A 1..400 at 3           -> held 400
@@ -63,7 +63,7 @@ const TABLES: Record<string, string> = {
     hold c1 A 300..300              -> held 300
     hold c2 A 500..500              -> held 500
     post c1 A cost 900              -> charged 500 off 400
-    wallet A                        -> available 0 held 500 pending 500
+    wallet A                        -> available 0 held 500 uncommitted 500
     post c2 A cost 500              -> charged 500 off 0
     acknowledge                     -> 2 acknowledged
     ledger A                        -> 0`,
@@ -73,7 +73,7 @@ const TABLES: Record<string, string> = {
     hold c1 A 1..400                           -> held 400
     hold c2 A 1..100                           -> held 100
     post-together A c1:300 c2:-1 c1:300 c2:70  -> 300, RangeError, 300, 70
-    wallet A                                   -> available 630 held 0 pending 370`,
+    wallet A                                   -> available 630 held 0 uncommitted 370`,
 
   "every step may come twice": `
     credit A 1000                   -> version 1
@@ -81,23 +81,23 @@ const TABLES: Record<string, string> = {
     hold c1 A 1..400                -> held 400
     extend c1 A 1..600              -> held 600
     extend c1 A 1..600              -> held 600
-    wallet A                        -> available 400 held 600 pending 0
+    wallet A                        -> available 400 held 600 uncommitted 0
     post c1 A cost 450              -> charged 450 off 0
     post c1 A cost 450              -> charged 450 off 0 duplicate
     void c1 A                       -> ok
     void c1 A                       -> ok
-    wallet A                        -> available 550 held 0 pending 450
+    wallet A                        -> available 550 held 0 uncommitted 450
     acknowledge                     -> 1 acknowledged
     acknowledge                     -> 0 acknowledged
     post c1 A cost 450              -> charged 450 off 0 duplicate
-    wallet A                        -> available 550 held 0 pending 0
+    wallet A                        -> available 550 held 0 uncommitted 0
     ledger A                        -> 550`,
 
   "a void gives back, and a hold that is gone cannot grow": `
     credit A 1000                   -> version 1
     hold c1 A 1..400                -> held 400
     void c1 A                       -> ok
-    wallet A                        -> available 1000 held 0 pending 0
+    wallet A                        -> available 1000 held 0 uncommitted 0
     extend c1 A 1..600              -> gone
     hold c2 A 1..400                -> held 400
     post c2 A cost 1                -> charged 1 off 0
@@ -110,7 +110,7 @@ const TABLES: Record<string, string> = {
     extend c1 A 300..500            -> held 300
     extend c1 A 301..500            -> short 0
     extend c1 A 1..200              -> held 300
-    wallet A                        -> available 0 held 1000 pending 0`,
+    wallet A                        -> available 0 held 1000 uncommitted 0`,
 
   "a call that costs nothing leaves a record and no charge": `
     credit A 1000                   -> version 1
@@ -126,10 +126,10 @@ const TABLES: Record<string, string> = {
     ledger-credit A 30              -> version 2
     ledger-credit A 5               -> version 3
     tell A 3 135                    -> ok
-    wallet A                        -> available 35 held 100 pending 0
+    wallet A                        -> available 35 held 100 uncommitted 0
     tell A 2 130                    -> ok
     tell A 3 135                    -> ok
-    wallet A                        -> available 35 held 100 pending 0
+    wallet A                        -> available 35 held 100 uncommitted 0
     hold c2 A 1..100                -> held 35`,
 
   "money taken away must have been held": `
@@ -137,11 +137,11 @@ const TABLES: Record<string, string> = {
     hold c1 A 1..80                 -> held 80
     ledger-credit A -30             -> version 2
     tell A 2 70                     -> ok
-    wallet A                        -> available 20 held 80 pending 0
+    wallet A                        -> available 20 held 80 uncommitted 0
     void c1 A                       -> ok
     hold m1 A 30..30                -> held 30
     tell A 2 70 releasing m1        -> ok
-    wallet A                        -> available 70 held 0 pending 0
+    wallet A                        -> available 70 held 0 uncommitted 0
     ledger A                        -> 70`,
 
   "a movement that is no news still gives up its hold": `
@@ -151,7 +151,7 @@ const TABLES: Record<string, string> = {
     ledger-credit A 50              -> version 3
     tell A 3 120                    -> ok
     tell A 2 70 releasing m1        -> ok
-    wallet A                        -> available 120 held 0 pending 0`,
+    wallet A                        -> available 120 held 0 uncommitted 0`,
 
   "a revoked key holds nothing more, and its running calls end as they must": `
     credit A 1000                   -> version 1
@@ -173,10 +173,10 @@ const TABLES: Record<string, string> = {
   "amounts are exact up to 2^53 - 1": `
     credit A 9007199254740991                    -> version 1
     hold c1 A 1..9007199254740990                -> held 9007199254740990
-    wallet A                                     -> available 1 held 9007199254740990 pending 0
+    wallet A                                     -> available 1 held 9007199254740990 uncommitted 0
     extend c1 A 1..9007199254740991              -> held 9007199254740991
     post c1 A cost 9007199254740989              -> charged 9007199254740989 off 0
-    wallet A                                     -> available 2 held 0 pending 9007199254740989
+    wallet A                                     -> available 2 held 0 uncommitted 9007199254740989
     acknowledge                                  -> 1 acknowledged
     ledger A                                     -> 2`,
 
@@ -188,7 +188,7 @@ const TABLES: Record<string, string> = {
     hold c1 A 1..10                 -> held 10
     post c1 A cost -1               -> RangeError
     post c1 A cost 0.5              -> RangeError
-    wallet A                        -> available 990 held 10 pending 0`,
+    wallet A                        -> available 990 held 10 uncommitted 0`,
 
   "a crash loses the holds and no posted call": `
     credit A 1000                   -> version 1
@@ -199,7 +199,7 @@ const TABLES: Record<string, string> = {
     acknowledge                     -> 1 acknowledged
     hold c3 A 1..9999               -> held 700
     post c1 A cost 300              -> charged 300 off 0 duplicate
-    wallet A                        -> available 0 held 700 pending 0
+    wallet A                        -> available 0 held 700 uncommitted 0
     ledger A                        -> 700`,
 
   "a crash between commit and acknowledgement charges once": `
@@ -207,11 +207,11 @@ const TABLES: Record<string, string> = {
     hold c1 A 1..400                -> held 400
     post c1 A cost 300              -> charged 300 off 0
     commit                          -> 1 committed
-    wallet A                        -> available 700 held 0 pending 300
+    wallet A                        -> available 700 held 0 uncommitted 300
     crash                           -> ok
     acknowledge                     -> 1 acknowledged
     open A                          -> true
-    wallet A                        -> available 700 held 0 pending 0
+    wallet A                        -> available 700 held 0 uncommitted 0
     ledger A                        -> 700`,
 
   "a wallet is not read while posts of it are on their way, so that it is never off by them": `
@@ -224,7 +224,7 @@ const TABLES: Record<string, string> = {
     open-soon A                     -> waits
     acknowledge                     -> 1 acknowledged
     open A                          -> true
-    wallet A                        -> available 700 held 0 pending 0`,
+    wallet A                        -> available 700 held 0 uncommitted 0`,
 };
 
 /** Where wallets and what was posted from them outlive a crash, there is nothing to wait for after it. */

@@ -118,10 +118,10 @@ class History {
       assert.equal(wallet?.balanceMicroVnd, balance);
       const balances = await this.subject.store.balances(accountId);
       if (balances === undefined) continue;
-      assert.equal(balances.pendingMicroVnd, 0);
+      assert.equal(balances.uncommittedMicroVnd, 0);
       assert.equal(BigInt(balances.availableMicroVnd + balances.heldMicroVnd), balance);
       const left = await this.subject.store.limit(accountId, LIMIT);
-      assert.ok(left !== undefined && left.pendingMicroVnd === 0);
+      assert.ok(left !== undefined && left.uncommittedMicroVnd === 0);
       const [limit] = wallet?.limits ?? [];
       assert.equal(left.availableMicroVnd + left.heldMicroVnd, limit?.availableMicroVnd);
     }
@@ -136,9 +136,9 @@ class History {
       assert.ok(
         balances.availableMicroVnd >= 0 &&
           balances.heldMicroVnd >= 0 &&
-          balances.pendingMicroVnd >= 0,
+          balances.uncommittedMicroVnd >= 0,
       );
-      let total = balances.availableMicroVnd + balances.heldMicroVnd + balances.pendingMicroVnd;
+      let total = balances.availableMicroVnd + balances.heldMicroVnd + balances.uncommittedMicroVnd;
       // What is committed and not acknowledged has left the ledger already.
       for (const entry of uncommitted) {
         const committed = this.ledger.charges.get(entry.posting.callId);

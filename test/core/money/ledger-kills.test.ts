@@ -69,7 +69,7 @@ async function surviveKills(ledger: PostgresLedger, kill: () => Promise<void>): 
     await traffic;
   }
   await committer.stop(120_000);
-  assert.equal(holdStore.backlog(), 0);
+  assert.equal(holdStore.uncommittedCalls(), 0);
   assert.equal((await ledger.wallet(accountId))?.balanceMicroVnd, CREDIT - charged);
   for await (const row of wallets.reconcile()) assert.equal(row.driftMicroVnd, 0n);
   await holdStore.stop();

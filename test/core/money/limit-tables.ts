@@ -8,13 +8,13 @@ export const LIMIT_TABLES: Record<string, string> = {
     limit A key:K 500                         -> true
     limit A day 900                           -> true
     hold c1 A 1..400 within key:K,day         -> held 400
-    wallet A                                  -> available 600 held 400 pending 0
+    wallet A                                  -> available 600 held 400 uncommitted 0
     left A key:K                              -> available 100 held 400
     left A day                                -> available 500 held 400
     post c1 A cost 300 within key:K,day       -> charged 300 off 0
-    wallet A                                  -> available 700 held 0 pending 300
-    left A key:K                              -> available 200 held 0 pending 300
-    left A day                                -> available 600 held 0 pending 300
+    wallet A                                  -> available 700 held 0 uncommitted 300
+    left A key:K                              -> available 200 held 0 uncommitted 300
+    left A day                                -> available 600 held 0 uncommitted 300
     acknowledge                               -> 1 acknowledged
     left A key:K                              -> available 200 held 0
     left A day                                -> available 600 held 0
@@ -28,12 +28,12 @@ export const LIMIT_TABLES: Record<string, string> = {
     hold c2 A 1..400 within key:K,day         -> short 0 of day
     hold c2 A 201..400 within key:K           -> short 200 of key:K
     left A key:K                              -> available 200 held 300
-    wallet A                                  -> available 700 held 300 pending 0
+    wallet A                                  -> available 700 held 300 uncommitted 0
     hold c3 A 1..400                          -> held 400
     hold c4 A 1..400 within key:K             -> held 200
     hold c5 A 101..400                        -> short 100
     hold c5 A 101..400 within key:K           -> short 0 of key:K
-    wallet A                                  -> available 100 held 900 pending 0`,
+    wallet A                                  -> available 100 held 900 uncommitted 0`,
 
   "where the wallet has least, the refusal names the wallet": `
     credit A 100                              -> version 1
@@ -53,7 +53,7 @@ export const LIMIT_TABLES: Record<string, string> = {
     extend c1 A 1..900                        -> held 500
     extend c1 A 501..900                      -> short 0 of key:K
     left A key:K                              -> available 0 held 500
-    wallet A                                  -> available 500 held 500 pending 0`,
+    wallet A                                  -> available 500 held 500 uncommitted 0`,
 
   "a hold with limits may come twice, and so may its post and its void": `
     credit A 1000                             -> version 1
@@ -64,12 +64,12 @@ export const LIMIT_TABLES: Record<string, string> = {
     post c1 A cost 300 within key:K           -> charged 300 off 0
     post c1 A cost 300 within key:K           -> charged 300 off 0 duplicate
     void c1 A                                 -> ok
-    left A key:K                              -> available 200 held 0 pending 300
+    left A key:K                              -> available 200 held 0 uncommitted 300
     hold c2 A 1..150 within key:K             -> held 150
     void c2 A                                 -> ok
     void c2 A                                 -> ok
-    left A key:K                              -> available 200 held 0 pending 300
-    wallet A                                  -> available 700 held 0 pending 300
+    left A key:K                              -> available 200 held 0 uncommitted 300
+    wallet A                                  -> available 700 held 0 uncommitted 300
     acknowledge                               -> 1 acknowledged
     acknowledge                               -> 0 acknowledged
     left A key:K                              -> available 200 held 0`,
@@ -80,25 +80,25 @@ export const LIMIT_TABLES: Record<string, string> = {
     hold c1 A 1..400 within key:K,month       -> no limit month
     left A key:K                              -> available 500 held 0
     left A month                              -> not set
-    wallet A                                  -> available 1000 held 0 pending 0`,
+    wallet A                                  -> available 1000 held 0 uncommitted 0`,
 
   "many calls at once never hold more than a limit has": `
     credit A 100000                           -> version 1
     limit A key:K 730                         -> true
     hold-at-once 50 A 100..100 within key:K   -> 7 held, 43 short
     left A key:K                              -> available 30 held 700
-    wallet A                                  -> available 99300 held 700 pending 0`,
+    wallet A                                  -> available 99300 held 700 uncommitted 0`,
 
   "a charge above its hold takes a limit below zero, which refuses what comes after": `
     credit A 1000                             -> version 1
     limit A key:K 300                         -> true
     hold c1 A 300..300 within key:K           -> held 300
     post c1 A cost 500 within key:K           -> charged 500 off 0
-    left A key:K                              -> available -200 held 0 pending 500
+    left A key:K                              -> available -200 held 0 uncommitted 500
     hold c2 A 0..10 within key:K              -> short -200 of key:K
-    wallet A                                  -> available 500 held 0 pending 500
+    wallet A                                  -> available 500 held 0 uncommitted 500
     limit A key:K 800                         -> true
-    left A key:K                              -> available 300 held 0 pending 500`,
+    left A key:K                              -> available 300 held 0 uncommitted 500`,
 
   "a limit that is lowered takes nothing away from calls that hold it": `
     credit A 1000                             -> version 1
@@ -109,7 +109,7 @@ export const LIMIT_TABLES: Record<string, string> = {
     extend c1 A 0..450                        -> held 400
     extend c1 A 101..450                      -> short -300 of key:K
     post c1 A cost 50 within key:K            -> charged 50 off 0
-    left A key:K                              -> available 50 held 0 pending 50`,
+    left A key:K                              -> available 50 held 0 uncommitted 50`,
 
   "only news changes a limit": `
     credit A 1000                             -> version 1
@@ -172,8 +172,8 @@ export const LIMIT_TABLES: Record<string, string> = {
     open A                                    -> true
     left A key:K                              -> available 500 held 0
     post c1 A cost 100 within key:K,gone      -> charged 100 off 0
-    left A key:K                              -> available 400 held 0 pending 100
-    wallet A                                  -> available 900 held 0 pending 100
+    left A key:K                              -> available 400 held 0 uncommitted 100
+    wallet A                                  -> available 900 held 0 uncommitted 100
     acknowledge                               -> 1 acknowledged
     left A key:K                              -> available 400 held 0`,
 };

@@ -136,7 +136,7 @@ test("reconcile shows what is left of every limit, and finds a drift of one µđ
       for await (const found of wallets.reconcile()) if (found.limit !== null) return found;
       return undefined;
     };
-    const amounts = { availableMicroVnd: 370n, heldMicroVnd: 100n, pendingMicroVnd: 30n };
+    const amounts = { availableMicroVnd: 370n, heldMicroVnd: 100n, uncommittedMicroVnd: 30n };
     const expected = { accountId: "A", limit: LIMIT, ledgerSumMicroVnd: 500n, ...amounts };
     assert.deepEqual(await row(), { ...expected, balanceMicroVnd: 500n, driftMicroVnd: 0n });
     const entries = await holdStore.read(10, 0);

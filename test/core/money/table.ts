@@ -224,16 +224,16 @@ export class Table {
   private async left(accountId: string, name: string): Promise<string> {
     const found = await this.store.limit(accountId, name);
     if (found === undefined) return "not set";
-    const { availableMicroVnd, heldMicroVnd, pendingMicroVnd } = found;
-    const pending = pendingMicroVnd === 0 ? "" : ` pending ${pendingMicroVnd}`;
-    return `available ${availableMicroVnd} held ${heldMicroVnd}${pending}`;
+    const { availableMicroVnd, heldMicroVnd, uncommittedMicroVnd } = found;
+    const uncommitted = uncommittedMicroVnd === 0 ? "" : ` uncommitted ${uncommittedMicroVnd}`;
+    return `available ${availableMicroVnd} held ${heldMicroVnd}${uncommitted}`;
   }
 
   private async wallet(accountId: string): Promise<string> {
     const found = await this.store.balances(accountId);
     if (found === undefined) return "not open";
-    const { availableMicroVnd, heldMicroVnd, pendingMicroVnd } = found;
-    return `available ${availableMicroVnd} held ${heldMicroVnd} pending ${pendingMicroVnd}`;
+    const { availableMicroVnd, heldMicroVnd, uncommittedMicroVnd } = found;
+    return `available ${availableMicroVnd} held ${heldMicroVnd} uncommitted ${uncommittedMicroVnd}`;
   }
 
   private async commit(): Promise<OutboxEntry[]> {

@@ -9,11 +9,11 @@ async function commit({ holdStore, ledger }: Stores): Promise<void> {
   holdStore.acknowledge(entries);
 }
 
-/** `available held pending` of account A, in the hold store. */
+/** `available held uncommitted` of account A, in the hold store. */
 function parts({ holdStore }: Stores): string {
   const found = holdStore.balances("A");
   if (found === undefined) return "not open";
-  return `${found.availableMicroVnd} ${found.heldMicroVnd} ${found.pendingMicroVnd}`;
+  return `${found.availableMicroVnd} ${found.heldMicroVnd} ${found.uncommittedMicroVnd}`;
 }
 
 test("the first holds at once share one reading of the ledger, later ones are synchronous", () =>
@@ -51,15 +51,15 @@ test("balances come from the hold store where the wallet is open, else from the 
   withStores(async (stores) => {
     const { wallets } = stores;
     await wallets.credit(movement(1_000n));
-    const closed = { availableMicroVnd: 1_000, heldMicroVnd: 0, pendingMicroVnd: 0 };
+    const closed = { availableMicroVnd: 1_000, heldMicroVnd: 0, uncommittedMicroVnd: 0 };
     assert.deepEqual(await wallets.balances("A"), { ...closed, balanceMicroVnd: 1_000 });
     await wallets.hold(holdRequest("c1", 100));
     await wallets.post(posting({ callId: "c1", accountId: "A", costMicroVnd: 30 }));
     await wallets.hold(holdRequest("c2", 50));
-    const open = { availableMicroVnd: 920, heldMicroVnd: 50, pendingMicroVnd: 30 };
+    const open = { availableMicroVnd: 920, heldMicroVnd: 50, uncommittedMicroVnd: 30 };
     assert.deepEqual(await wallets.balances("A"), { ...open, balanceMicroVnd: 1_000 });
     await commit(stores);
-    const committed = { availableMicroVnd: 920, heldMicroVnd: 50, pendingMicroVnd: 0 };
+    const committed = { availableMicroVnd: 920, heldMicroVnd: 50, uncommittedMicroVnd: 0 };
     assert.deepEqual(await wallets.balances("A"), { ...committed, balanceMicroVnd: 970 });
   }));
 
@@ -169,10 +169,10 @@ test("reconcile shows the parts of every wallet", () =>
         balanceMicroVnd: 1_000n,
         availableMicroVnd: 920n,
         heldMicroVnd: 50n,
-        pendingMicroVnd: 30n,
+        uncommittedMicroVnd: 30n,
         driftMicroVnd: 0n,
       },
-      { accountId: "B", ...zero, heldMicroVnd: 0n, pendingMicroVnd: 0n, driftMicroVnd: 0n },
+      { accountId: "B", ...zero, heldMicroVnd: 0n, uncommittedMicroVnd: 0n, driftMicroVnd: 0n },
     ]);
   }));
 

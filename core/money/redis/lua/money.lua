@@ -38,12 +38,12 @@ local function parts(hold)
 end
 
 -- Moves amounts into the parts of every limit in `|<name>|<name>`. One that is not set (any more) has none.
-local function add_to_limits(account, limits, available, held, pending)
+local function add_to_limits(account, limits, available, held, uncommitted)
   for limit in string.gmatch(limits, '|[^|]+') do
     if call('HEXISTS', wallets, account .. limit .. ':la') == 1 then
       add(account .. limit, ':la', available)
       add(account .. limit, ':lh', held)
-      add(account .. limit, ':lp', pending)
+      add(account .. limit, ':lp', uncommitted)
     end
   end
 end

@@ -81,7 +81,7 @@ test("new calls are refused while the outbox is full, and running ones end", () 
   withStore({ outboxEntriesMax: 2 }, async (store) => {
     for (const callId of ["c1", "c2", "c3"]) assert.equal(hold(store, callId).kind, "held");
     for (const callId of ["c1", "c2", "c3"]) store.post(posting({ callId, accountId: "A" }));
-    assert.equal(store.backlog(), 3);
+    assert.equal(store.uncommittedCalls(), 3);
     const refused = hold(store, "c4");
     assert.ok(refused.kind === "unavailable");
     assert.match(refused.reason, /3 posted calls wait for the ledger/);
@@ -105,15 +105,15 @@ test("a post that the journal refuses changes nothing", () =>
     const long = "m".repeat(2_000);
     const post = posting({ callId: "c1", accountId: "A", costMicroVnd: 7, model: long });
     assert.throws(() => store.post(post), /journal .* is full/);
-    const expected = { availableMicroVnd: 999_990, heldMicroVnd: 10, pendingMicroVnd: 0 };
+    const expected = { availableMicroVnd: 999_990, heldMicroVnd: 10, uncommittedMicroVnd: 0 };
     assert.deepEqual(store.balances("A"), expected);
-    assert.equal(store.backlog(), 0);
+    assert.equal(store.uncommittedCalls(), 0);
   }));
 
 const START = 1_000_000;
 
-function balances(availableMicroVnd: number, heldMicroVnd: number, pendingMicroVnd: number) {
-  return { availableMicroVnd, heldMicroVnd, pendingMicroVnd };
+function balances(availableMicroVnd: number, heldMicroVnd: number, uncommittedMicroVnd: number) {
+  return { availableMicroVnd, heldMicroVnd, uncommittedMicroVnd };
 }
 
 function post(callId: string, costMicroVnd: number, more: { model?: string } = {}) {
@@ -184,7 +184,7 @@ test("a journal that is full takes of calls posted together what it has room for
     hold(store, "c3");
     const [refused] = store.postAll([post("c3", 1, long)]);
     assert.ok(refused instanceof Error && /full/.test(refused.message));
-    assert.equal(store.backlog(), 2);
+    assert.equal(store.uncommittedCalls(), 2);
   }));
 
 test("reading waits for a post and no longer than asked", () =>

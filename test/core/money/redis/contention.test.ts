@@ -53,14 +53,14 @@ for (const [at, name] of ["one redis", "a cluster"].entries()) {
       assert.equal(world.ends.posted + world.ends.short, 500);
       const left = await world.stores[0]!.limit("A", "key:K");
       const available = 7_699 - world.ends.posted * 900;
-      const none = { heldMicroVnd: 0, pendingMicroVnd: 0 };
+      const none = { heldMicroVnd: 0, uncommittedMicroVnd: 0 };
       assert.deepEqual(left, { totalMicroVnd: 7_699, availableMicroVnd: available, ...none });
     } finally {
       await world.dispose();
     }
   });
 
-  test(`an entry that two gateways commit leaves pending once: ${name}`, async () => {
+  test(`an entry that two gateways commit leaves uncommitted once: ${name}`, async () => {
     const world = new World({ servers: servers[at]!.servers });
     try {
       const { store } = await world.addGateway();
@@ -79,7 +79,7 @@ for (const [at, name] of ["one redis", "a cluster"].entries()) {
       assert.deepEqual(found, {
         availableMicroVnd: 65_000,
         heldMicroVnd: 0,
-        pendingMicroVnd: 0,
+        uncommittedMicroVnd: 0,
       });
     } finally {
       await world.dispose();

@@ -98,7 +98,7 @@ test("what a killed gateway held is given back, and what it posted is committed 
     );
     await own.store.acknowledge(entries);
     const found = await own.store.balances("A");
-    assert.deepEqual(found, { availableMicroVnd: 850, heldMicroVnd: 0, pendingMicroVnd: 0 });
+    assert.deepEqual(found, { availableMicroVnd: 850, heldMicroVnd: 0, uncommittedMicroVnd: 0 });
   }));
 
 test("what a killed gateway held of a limit is given back", () =>
@@ -135,10 +135,10 @@ test("a frozen gateway whose holds were voided spends no more, and is charged wh
     // Its answer may have come from the disk; what is charged in the end is what the other call has left.
     const deadline = performance.now() + TIMEOUT_MS;
     let found = await own.store.balances("A");
-    while (found?.pendingMicroVnd === 0) {
+    while (found?.uncommittedMicroVnd === 0) {
       assert.ok(performance.now() < deadline, "never posted");
       await delay(10);
       found = await own.store.balances("A");
     }
-    assert.deepEqual(found, { availableMicroVnd: 0, heldMicroVnd: 900, pendingMicroVnd: 100 });
+    assert.deepEqual(found, { availableMicroVnd: 0, heldMicroVnd: 900, uncommittedMicroVnd: 100 });
   }));

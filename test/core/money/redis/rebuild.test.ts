@@ -40,7 +40,7 @@ async function inWorld(
 }
 
 /** A limit of 500 that has nothing left. */
-const LEFT = { totalMicroVnd: 500, availableMicroVnd: 0, heldMicroVnd: 0, pendingMicroVnd: 0 };
+const LEFT = { totalMicroVnd: 500, availableMicroVnd: 0, heldMicroVnd: 0, uncommittedMicroVnd: 0 };
 const CALL = { callId: "c", accountId: "A", keyId: "K" };
 
 test("a call that runs through a wipe holds its limits again, and is charged to them", () =>
@@ -114,7 +114,7 @@ test("after an old snapshot no wallet is opened while it holds posts of a dead g
       await world.kill(y);
       // What the snapshot does not have, so that the bucket has to go on in a new epoch.
       await world.call(x.store, "A", { hold: 100, cost: 100 });
-      while (x.store.backlog() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      while (x.store.uncommittedCalls() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
       world.pause(x.store);
       await server.kill();
       await server.start();

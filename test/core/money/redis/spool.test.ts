@@ -63,7 +63,7 @@ test("while redis is away calls that run end, new ones are refused at once, and 
       const held = await store.hold({ ...request, amountMicroVnd: 1, floorMicroVnd: 1 });
       assert.equal(held.kind, "unavailable");
     }
-    assert.equal(store.backlog(), 50);
+    assert.equal(store.uncommittedCalls(), 50);
     assert.ok(lines.length <= 2, `${lines.length} lines in the log`);
     await server.start();
     await world.check();
@@ -122,7 +122,7 @@ test("a gateway takes what dead ones beside it have spooled", () =>
     await server.start();
     const { store: third } = await world.addGateway({ spoolFolder: left });
     await world.check();
-    assert.equal(third.backlog(), 0);
+    assert.equal(third.uncommittedCalls(), 0);
   }));
 
 test("a key that is revoked while redis is away is refused when it is back, though nobody tries again", () =>

@@ -146,7 +146,8 @@ export class World {
 
   private async problem(): Promise<string | undefined> {
     for (const [at, { store }] of this.gateways.entries()) {
-      if (store.backlog() > 0) return `gateway ${at} has a backlog of ${store.backlog()}`;
+      if (store.uncommittedCalls() > 0)
+        return `gateway ${at} has uncommitted calls: ${store.uncommittedCalls()}`;
     }
     for (const callId of this.posted.keys()) {
       if (!this.ledger.charges.has(callId)) return `call ${callId} is not in the ledger`;
@@ -157,17 +158,17 @@ export class World {
       const balances = await first?.balances(accountId).catch(() => "away" as const);
       if (balances === "away") return "redis is away";
       if (balances === undefined) continue;
-      const { availableMicroVnd, heldMicroVnd, pendingMicroVnd } = balances;
-      const parts = `available ${availableMicroVnd} held ${heldMicroVnd} pending ${pendingMicroVnd}`;
-      const total = BigInt(availableMicroVnd + heldMicroVnd + pendingMicroVnd);
-      if (heldMicroVnd > 0 || pendingMicroVnd > 0 || total !== wallet?.balanceMicroVnd) {
+      const { availableMicroVnd, heldMicroVnd, uncommittedMicroVnd } = balances;
+      const parts = `available ${availableMicroVnd} held ${heldMicroVnd} uncommitted ${uncommittedMicroVnd}`;
+      const total = BigInt(availableMicroVnd + heldMicroVnd + uncommittedMicroVnd);
+      if (heldMicroVnd > 0 || uncommittedMicroVnd > 0 || total !== wallet?.balanceMicroVnd) {
         return `${accountId}: ${parts}, but the ledger has ${wallet?.balanceMicroVnd}`;
       }
       for (const { name, availableMicroVnd: wanted } of wallet?.limits ?? []) {
         const left = await first?.limit(accountId, name).catch(() => undefined);
         if (left === undefined) return `${accountId}: ${name} is not set`;
-        const total = left.availableMicroVnd + left.heldMicroVnd + left.pendingMicroVnd;
-        if (left.heldMicroVnd > 0 || left.pendingMicroVnd > 0 || total !== wanted) {
+        const total = left.availableMicroVnd + left.heldMicroVnd + left.uncommittedMicroVnd;
+        if (left.heldMicroVnd > 0 || left.uncommittedMicroVnd > 0 || total !== wanted) {
           return `${accountId}: ${JSON.stringify(left)} of ${name}, but the ledger has ${wanted}`;
         }
       }

@@ -11,7 +11,7 @@ const BACKLOG = Number(process.env["BACKLOG"] ?? 10_000);
 const BATCH = 500;
 const GROWTH_BYTES_MAX = 4 * 1024 * 1024;
 
-test("the backlog of a dead gateway is committed in batches, each entry once, without growing", async () => {
+test("the outbox of a dead gateway is committed in batches, each entry once, without growing", async () => {
   const server = await startRedisServer();
   const limits = { outboxEntriesMax: BACKLOG + BATCH, times: { leaseMs: 5_000 } };
   const first = await startStore({ servers: server.url, ...limits });
@@ -27,7 +27,7 @@ test("the backlog of a dead gateway is committed in batches, each entry once, wi
     );
     await Promise.all(calls);
   }
-  assert.equal(first.store.backlog(), BACKLOG);
+  assert.equal(first.store.uncommittedCalls(), BACKLOG);
   await first.die();
   await endLeases(server.url, first.prefix);
 
@@ -50,7 +50,7 @@ test("the backlog of a dead gateway is committed in batches, each entry once, wi
   assert.deepEqual(await second.store.balances("A"), {
     availableMicroVnd: 0,
     heldMicroVnd: 0,
-    pendingMicroVnd: 0,
+    uncommittedMicroVnd: 0,
   });
   await second.dispose();
   await server.stop();
