@@ -50,18 +50,70 @@ export function boundDeclared(res: HttpResponse, length: number | undefined): vo
   if (length !== undefined && length > DISCARDED_BYTES_MAX) res.pause();
 }
 
-/** A body that is being read. */
-export interface Reading {
-  /** Nothing of it is still to be read: it has ended, or passed the limit. */
-  readonly isOver: boolean;
-  /** Keeps nothing of it from now on; its end is still told. */
-  discard(): void;
+/**
+ * A request body that is being read. What is beyond its limit is not kept.
+ *
+ * A class, not an object literal with a getter: V8 gives each such literal a hidden class of its own, in old memory,
+ * which keeps the whole call alive until the next full collection.
+ */
+export class Reading {
+  private readonly res: HttpResponse;
+  private readonly bytesMax: number;
+  private readonly onWhole: (body: Buffer) => void;
+  private readonly onTooLarge: () => void;
+  private chunks: Buffer[] | undefined = undefined;
+  private bytes = 0;
+  private kept = true;
+  private over = false;
+
+  constructor(
+    res: HttpResponse,
+    bytesMax: number,
+    onWhole: (body: Buffer) => void,
+    onTooLarge: () => void,
+  ) {
+    this.res = res;
+    this.bytesMax = bytesMax;
+    this.onWhole = onWhole;
+    this.onTooLarge = onTooLarge;
+  }
+
+  /** True if nothing of it is still to be read: it has ended, or passed the limit. */
+  get isOver(): boolean {
+    return this.over;
+  }
+
+  /** Keeps nothing of it from now on; its end is still reported. */
+  discard(): void {
+    this.kept = false;
+    this.chunks = undefined;
+  }
+
+  add(lent: ArrayBuffer, isLast: boolean): void {
+    if (this.over) return;
+    this.bytes += lent.byteLength;
+    if (this.bytes > this.bytesMax) {
+      this.over = true;
+      this.chunks = undefined;
+      if (!isLast) this.res.pause();
+      return this.onTooLarge();
+    }
+    this.over = isLast;
+    if (!this.kept) {
+      if (isLast) this.onWhole(NOTHING);
+      return;
+    }
+    const chunk = Buffer.from(lent);
+    const { chunks } = this;
+    if (isLast) this.onWhole(chunks ? Buffer.concat([...chunks, chunk], this.bytes) : chunk);
+    else if (chunks) chunks.push(Buffer.from(chunk));
+    else this.chunks = [Buffer.from(chunk)];
+  }
 }
 
 /**
- * Reads a request body and gives it to `onWhole`, or tells `onTooLarge` in the moment it passes the limit, and
- * then reads no more. What is beyond the limit is not kept. The memory may be lent by uWebSockets.js: whoever needs
- * it after `onWhole` has returned copies it, which for most calls is nobody.
+ * Reads a request body and passes it to `onWhole`, or calls `onTooLarge` once it exceeds the limit, and then reads no
+ * more. uWebSockets.js lends the memory: copy what is needed after `onWhole` has returned.
  */
 export function readBody(
   res: HttpResponse,
@@ -69,38 +121,9 @@ export function readBody(
   onWhole: (body: Buffer) => void,
   onTooLarge: () => void,
 ): Reading {
-  let chunks: Buffer[] | undefined;
-  let bytes = 0;
-  let kept = true;
-  let over = false;
-  res.onData((lent, isLast) => {
-    if (over) return;
-    bytes += lent.byteLength;
-    if (bytes > bytesMax) {
-      over = true;
-      chunks = undefined;
-      if (!isLast) res.pause();
-      return onTooLarge();
-    }
-    over = isLast;
-    if (!kept) {
-      if (isLast) onWhole(NOTHING);
-      return;
-    }
-    const chunk = Buffer.from(lent);
-    if (isLast) return onWhole(chunks ? Buffer.concat([...chunks, chunk], bytes) : chunk);
-    chunks ??= [];
-    chunks.push(Buffer.from(chunk));
-  });
-  return {
-    get isOver() {
-      return over;
-    },
-    discard() {
-      kept = false;
-      chunks = undefined;
-    },
-  };
+  const reading = new Reading(res, bytesMax, onWhole, onTooLarge);
+  res.onData((lent, isLast) => reading.add(lent, isLast));
+  return reading;
 }
 
 const NOTHING = Buffer.alloc(0);

@@ -19,7 +19,7 @@ import { type CallState, STEPS, StepOutOfOrder } from "./call-state.ts";
 const NO_LIMITS: readonly CallLimit[] = [];
 
 /** What core asks of a running exchange beyond what plugins may. */
-export interface CoreFlow extends Flow {
+interface CoreFlow extends Flow {
   /** Stops the exchange and ends the call as a bug. */
   bug(error: unknown): void;
 }
