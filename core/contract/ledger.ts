@@ -114,8 +114,11 @@ export interface LimitChange {
   readonly accountId: string;
   /** As in `LimitSnapshot`. */
   readonly name: string;
-  /** `set`: the new total. `add`: a difference, of a limit that is new from 0. */
-  readonly kind: "set" | "add";
+  /**
+   * `create`: the total of a limit that is new; changes nothing if it is there. `set`: the new total. `add`: a
+   * difference, of a limit that is new from 0.
+   */
+  readonly kind: "create" | "set" | "add";
   /** Below zero for an `add` that lowers. The total stays from 0 to 2^53 − 1 µđ. */
   readonly amountMicroVnd: bigint;
   /** Unique among the changes of all limits. */

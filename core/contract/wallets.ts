@@ -25,7 +25,7 @@ export interface Wallets {
    */
   credit(movement: Credit): Promise<CreditResult>;
   /**
-   * Sets the total of a limit beside a wallet, or adds to it; makes the limit if it is new. Committed to the ledger,
+   * Makes a limit beside a wallet, sets its total, or adds to it. Committed to the ledger,
    * then applied to the hold store, as `credit`: idempotent by `reference`, and rejects if a store is away; the same
    * change sent again completes it. Rejects with a RangeError for a name that no limit can have.
    */

@@ -82,7 +82,7 @@ export class MemoryLedger implements MoneyOfLedger {
     if (earlier !== undefined && !isSame(earlier, change)) return { kind: "reference_conflict" };
     const limit = this.limits.find((each) => each.accountId === accountId && each.name === name);
     if (this.removed.has(`${accountId}|${name}`)) return { kind: "removed" };
-    if (earlier !== undefined && limit !== undefined) {
+    if ((earlier !== undefined || kind === "create") && limit !== undefined) {
       return { kind: "changed", applied: false, limit: this.limitSnapshot(limit) };
     }
     const before = kind === "add" ? (limit?.totalMicroVnd ?? 0) : 0;

@@ -7,7 +7,7 @@ const AMOUNT_MAX = BigInt(MICRO_VND_MAX);
 /** Limits of one account: all of them are loaded with its wallet. */
 const LIMITS_MAX = 1_000;
 
-type Outcome = Exclude<LimitChangeResult["kind"], "changed"> | "changed" | "repeated";
+type Outcome = LimitChangeResult["kind"] | "repeated" | "exists";
 
 /**
  * The limits of an account as JSON, an expression of SQL: null if it has none. What calls in quarantine have taken is
@@ -32,17 +32,23 @@ export function quarantinedWithin(limit: string): string {
   )`;
 }
 
-/** One change of a limit's total, in one transaction: see `change_wallet_limit` in the migrations. */
+const CREATE = "select create_wallet_limit($1, $2, $3, $4, $5, $6) as outcome";
+const CHANGE = "select change_wallet_limit($1, $2, $7, $3, $4, $5, $6) as outcome";
+
+/** One change of a limit's total, in one transaction: see these functions in the migrations. */
 export async function changeLimit(sql: Sql, change: LimitChange): Promise<LimitChangeResult> {
   const { accountId, name, kind, amountMicroVnd, reference, reason } = change;
   if (amountMicroVnd > AMOUNT_MAX) return { kind: "out_of_range" };
   if (amountMicroVnd < -AMOUNT_MAX) return { kind: "below_zero" };
-  const [row] = await sql.query<{ outcome: Outcome }>(
-    "select change_wallet_limit($1, $2, $3, $4, $5, $6, $7) as outcome",
-    [accountId, name, kind, amountMicroVnd, reference, reason, LIMITS_MAX],
-  );
+  const parameters = [accountId, name, amountMicroVnd, reference, reason, LIMITS_MAX];
+  const [row] =
+    kind === "create"
+      ? await sql.query<{ outcome: Outcome }>(CREATE, parameters)
+      : await sql.query<{ outcome: Outcome }>(CHANGE, [...parameters, kind]);
   const outcome = row?.outcome ?? "no_account";
-  if (outcome !== "changed" && outcome !== "repeated") return { kind: outcome };
+  if (outcome !== "changed" && outcome !== "repeated" && outcome !== "exists") {
+    return { kind: outcome };
+  }
   // Read after the change was committed: it has this one, and perhaps later ones, which is as good.
   const limit = await readLimit(sql, accountId, name);
   return limit ? { kind: "changed", applied: outcome === "changed", limit } : { kind: "removed" };

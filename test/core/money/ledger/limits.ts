@@ -52,6 +52,30 @@ export function limitTests(get: () => LedgerUnderTest): void {
     assert.equal(await left(ledger, b), "");
   });
 
+  test("a limit is made once, and its first total never undoes a later one", async () => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 0n);
+    const create = { ...set(a, 70n), kind: "create" } as const;
+    const { released } = await holdUp(get(), "wallets", a);
+    const results = await Promise.all(
+      [create, { ...create, reference: newId(AT) }, create].map((one) => ledger.changeLimit(one)),
+    );
+    await released;
+    assert.deepEqual(results.map(told).sort(), [
+      "false v1 70/70",
+      "false v1 70/70",
+      "true v1 70/70",
+    ]);
+    await ledger.changeLimit(set(a, 10n));
+    assert.equal(told(await ledger.changeLimit(create)), "false v2 10/10");
+    await ledger.changeLimit(set(a, 20n, "day"));
+    const late = { ...set(a, 5n, "day"), kind: "create" } as const;
+    assert.equal(told(await ledger.changeLimit(late)), "false v1 20/20");
+    assert.equal(told(await ledger.changeLimit({ ...create, accountId: newId(AT) })), "no_account");
+    await ledger.removeLimit(a, NAME);
+    assert.equal(told(await ledger.changeLimit(create)), "removed");
+  });
+
   test("a call is charged to its wallet and to each limit that it names, once, in one transaction", async () => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 1_000n);

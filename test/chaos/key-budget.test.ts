@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { packageRoot } from "../../core/process/root.ts";
+import { admin, type Customer, createCustomer } from "../support/admin.ts";
+import { ask, bodyOf } from "../support/ask.ts";
+import { beginStream, untilServed } from "../support/outage.ts";
+import { type Production, startProduction } from "../support/production.ts";
+import { assertReconciled, microVnd, noOpenCalls, recordedCosts } from "../support/proof.ts";
+import { until } from "../support/until.ts";
+
+const PLUGIN = join(packageRoot, "dist/test/e2e/key-budget-plugin.js");
+const PATH = "/v1/chat/completions";
+/** Priced by the call, so that what it holds is what it costs. */
+const BODY = bodyOf(PATH, { output_tokens: 20 }, { model: "req/gpt-5.6-sol", stream: false });
+const PRICE_VND = 1_150;
+const CREDIT_VND = 10_000_000;
+
+/** The plugin of `key-budget-plugin.ts`, on two gateways with one Redis and one Postgres. */
+describe("a budget per key", () => {
+  let parts: Production;
+  before(async () => {
+    const plugins = [
+      ...["auth", "alias", "translate", "meter", { [PLUGIN]: { budget_vnd: 2_500 } }, "settle"],
+      ...["admin", "metrics"],
+    ];
+    parts = await startProduction({ config: { plugins } });
+  });
+  after(() => parts.close());
+  const gatewayOf = (turn: number) => parts.gateways[turn % parts.gateways.length]!;
+
+  async function call({ key }: Customer, turn: number) {
+    const response = await ask(gatewayOf(turn).url, key, PATH, BODY);
+    const text = await response.text();
+    return response.status === 200 ? "200" : `${response.status} ${JSON.parse(text).error.code}`;
+  }
+
+  async function budget({ accountId, keyId }: Customer, turn: number) {
+    const { status, body } = await admin(gatewayOf(turn), "GET", `/budgets/${accountId}/${keyId}`);
+    assert.equal(status, 200);
+    return body;
+  }
+
+  async function setBudget({ accountId, keyId }: Customer, amount_vnd: string, reference: string) {
+    const change = { amount_vnd, reference };
+    return admin(gatewayOf(0), "POST", `/budgets/${accountId}/${keyId}`, change);
+  }
+
+  it("refuses calls with its own name when it is spent, though the wallet has money", async () => {
+    const customer = await createCustomer(gatewayOf(0), { creditVnd: CREDIT_VND });
+    const path = `/accounts/${customer.accountId}/keys`;
+    const { body } = await admin(gatewayOf(0), "POST", path, { name: "another" });
+    const another = { ...customer, keyId: String(body["id"]), key: String(body["key"]) };
+    const spent = "402 key_budget_exceeded";
+    assert.deepEqual([await call(customer, 0), await call(customer, 1)], ["200", "200"]);
+    assert.deepEqual([await call(customer, 0), await call(customer, 1)], [spent, spent]);
+    assert.equal(await call(another, 1), "200");
+    // Raised once, however often it is sent, for both gateways at once.
+    for (const _ of [1, 2]) assert.equal((await setBudget(customer, "3450", "raised")).status, 200);
+    assert.deepEqual([await call(customer, 1), await call(customer, 0)], ["200", spent]);
+    const poor = await createCustomer(gatewayOf(0), { creditVnd: PRICE_VND });
+    assert.equal(await call(poor, 0), "200");
+    assert.equal(await call(poor, 1), "402 insufficient_balance");
+  });
+
+  it("serves exactly 7 of 200 calls at once on a budget for 7, through both gateways", async () => {
+    const customer = await createCustomer(gatewayOf(0), { creditVnd: CREDIT_VND });
+    // Not enough for an eighth by one µđ.
+    await setBudget(customer, `${8 * PRICE_VND - 1}.999999`, `at once ${customer.keyId}`);
+    const calls = Array.from({ length: 200 }, (_, turn) => call(customer, turn));
+    const ends = await Promise.all(calls);
+    const count = (end: string) => ends.filter((one) => one === end).length;
+    assert.deepEqual([count("200"), count("402 key_budget_exceeded")], [7, 193]);
+    for (const gateway of parts.gateways) await noOpenCalls(gateway);
+    assert.equal(await recordedCosts(gatewayOf(0), customer.accountId), micro(7 * PRICE_VND));
+    assert.equal((await budget(customer, 1))["available_vnd"], `${PRICE_VND - 1}.999999`);
+    await assertReconciled(gatewayOf(0));
+  });
+
+  it("is exact after a kill -9 and a wipe of Redis, and so is the wallet", async () => {
+    const customer = await createCustomer(gatewayOf(0), { creditVnd: CREDIT_VND });
+    await setBudget(customer, "100000", `wiped ${customer.keyId}`);
+    for (const turn of [0, 1, 0, 1]) assert.equal(await call(customer, turn), "200");
+    const streams = await Promise.all([0, 1].map((turn) => beginStream(gatewayOf(turn), customer)));
+    const calls = Array.from({ length: 40 }, (_, turn) => call(customer, turn).catch(() => "cut"));
+    await Promise.all([gatewayOf(0).kill9(), parts.redis.call("FLUSHALL")]);
+    await Promise.all(calls);
+    await streams[1]?.rest();
+    await streams[0]?.rest().catch(() => "cut");
+    await gatewayOf(0).start();
+    for (const gateway of parts.gateways) await untilServed(gateway, customer);
+    await until("all of it is committed", async () => {
+      const { held_vnd, pending_vnd } = await budget(customer, 0);
+      return held_vnd === "0" && pending_vnd === "0";
+    });
+    const costs = await recordedCosts(gatewayOf(1), customer.accountId);
+    assert.ok(costs > micro(4 * PRICE_VND));
+    const { available_vnd: left } = await budget(customer, 1);
+    assert.equal(microVnd(left), micro(100_000) - costs);
+    const { body } = await admin(gatewayOf(0), "GET", `/accounts/${customer.accountId}/wallet`);
+    assert.equal(microVnd(body["balance_vnd"]), micro(CREDIT_VND) - costs);
+    await assertReconciled(gatewayOf(1));
+  });
+});
+
+function micro(vnd: number): bigint {
+  return BigInt(vnd) * 1_000_000n;
+}
