@@ -39,7 +39,7 @@ export interface UpstreamRequest {
 
 /** A limit beside the wallet that a call counts against: the budget of a key, say. */
 export interface CallLimit {
-  /** As in `LimitSnapshot`. */
+  /** As in `LimitSnapshot`. A limit that is not there refuses the call: make it with `wallets.changeLimit` first. */
   readonly name: string;
   /** The refusal for a call that the limit does not afford, with what is left of it in µđ. */
   refusal(availableMicroVnd: MicroVnd): Refusal;

@@ -1,37 +1,18 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { committedWallet, createCustomer } from "../support/admin.ts";
+import { pathToFileURL } from "node:url";
+import { packageRoot } from "../../core/process/root.ts";
+import { admin, committedWallet, createCustomer } from "../support/admin.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { assertReconciled } from "../support/proof.ts";
 import { bodies, paths, post } from "../support/requests.ts";
-
-/** A budget for each key that asks for one: the price of two calls. A plugin in any folder can do as much. */
-const BUDGET = `
-export const requires = ["key"];
-export const sets = ["limits"];
-export default ({ wallets }) => ({
-  name: "budget",
-  async request(call) {
-    if (!call.headers["x-budget"]) return;
-    const name = "key:" + call.key.id;
-    const { accountId } = call.key;
-    const change = { accountId, name, kind: "set", amountMicroVnd: 72_000_000n, reason: null };
-    await wallets.changeLimit({ ...change, reference: "budget of " + name });
-    call.limits = [...call.limits, {
-      name,
-      refusal: (left) => ({
-        status: 402, type: "insufficient_balance", code: "key_budget_exceeded",
-        message: "The budget of this key has " + left / 1e6 + " đ left.",
-      }),
-    }];
-  },
-});
-`;
 
 /** 36 đ: 1,000 tokens at 36,000 đ a million. */
 const CALL = { input_tokens: 500, output_tokens: 500 };
+const TWO_CALLS = "72_000_000n";
 
 let gateway: TestGateway;
 let folder: string;
@@ -39,7 +20,7 @@ let folder: string;
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   const file = join(folder, "budget.mjs");
-  writeFileSync(file, BUDGET);
+  writeFileSync(file, exampleOf(readFileSync(join(packageRoot, "README.md"), "utf8")));
   const plugins = ["auth", "alias", "translate", "meter", file, "settle", "admin"];
   gateway = await startGateway({ config: { plugins } });
 });
@@ -48,20 +29,43 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-describe("a limit beside the wallet, named by a plugin", () => {
+describe("a limit beside the wallet, by the example in the README", () => {
   it("refuses a call that it does not afford with the plugin's own 402, and the wallet pays for the others", async () => {
     const customer = await createCustomer(gateway, { creditVnd: 10_000 });
-    const call = (headers: Record<string, string>) =>
-      post(gateway, paths.messages, customer, bodies.messages(CALL), headers);
+    const key = { name: "another" };
+    const { body } = await admin(gateway, "POST", `/accounts/${customer.accountId}/keys`, key);
+    const another = { ...customer, key: String(body["key"]) };
+    const call = (caller = customer) =>
+      post(gateway, paths.messages, caller, bodies.messages(CALL));
 
-    const limited = { "x-budget": "yes" };
-    assert.deepEqual([(await call(limited)).status, (await call(limited)).status], [200, 200]);
-    const refused = await call(limited);
+    assert.deepEqual([(await call()).status, (await call()).status], [200, 200]);
+    const refused = await call();
     assert.equal(refused.status, 402);
-    assert.equal(refused.json.error.message, "The budget of this key has 0 đ left.");
+    assert.equal(refused.json.error.message, "The budget of this key is spent.");
 
-    assert.equal((await call({})).status, 200);
-    const { balance } = await committedWallet(gateway, customer.accountId);
-    assert.equal(balance, "9892");
+    assert.equal((await call(another)).status, 200);
+    assert.equal((await committedWallet(gateway, customer.accountId)).balance, "9892");
+  });
+
+  it("keeps what is left of it over a kill -9", async () => {
+    const customer = await createCustomer(gateway, { creditVnd: 10_000 });
+    const call = () => post(gateway, paths.messages, customer, bodies.messages(CALL));
+    assert.equal((await call()).status, 200);
+    await gateway.kill9();
+    await gateway.start();
+    assert.deepEqual([(await call()).status, (await call()).status], [200, 402]);
+    await gateway.kill9();
+    await gateway.start();
+    assert.equal((await call()).status, 402);
+    await assertReconciled(gateway);
   });
 });
+
+/** The plugin `budget`, with a budget of two calls, and with the contract of this checkout. */
+function exampleOf(readme: string): string {
+  const [example = ""] =
+    readme.match(/(?<=```js\n)(?:(?!```)[\s\S])*name: "budget"[\s\S]*?(?=```)/) ?? [];
+  const contract = pathToFileURL(join(packageRoot, "dist/core/contract/index.js")).href;
+  assert.ok(example.includes('"tollgate/plugin"') && example.includes("100_000_000_000n"));
+  return example.replace("tollgate/plugin", contract).replace("100_000_000_000n", TWO_CALLS);
+}
