@@ -1,0 +1,53 @@
+import type { Random } from "../support/random.ts";
+
+/** What a simulated call asks for, and what its provider and its client will do. */
+export interface CallPlan {
+  readonly number: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly stream: boolean;
+  readonly maxTokens: number;
+  readonly providerStatus: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly tokensPerChunk: number;
+  readonly msPerToken: number;
+  readonly firstByteMs: number;
+  readonly reportsUsage: boolean;
+  /** The provider's connection breaks after so many tokens. */
+  readonly breaksAfterTokens: number;
+  /** The client leaves after so long. */
+  readonly leavesAfterMs: number;
+  /** The client reads slowly: it takes so long to make room for more. */
+  readonly readsAfterMs: number;
+}
+
+const OUTPUT_TOKENS_MAX = 400;
+
+/** `trouble`: share of calls that do not go well. */
+export function planCall(
+  random: Random,
+  number: string,
+  account: { readonly accountId: string; readonly keyId: string },
+  trouble: number,
+): CallPlan {
+  const stream = random.chance(0.7);
+  const outputTokens = 1 + random.below(random.chance(0.2) ? OUTPUT_TOKENS_MAX : 80);
+  const isTroubled = () => random.chance(trouble / 4);
+  return {
+    number,
+    ...account,
+    stream,
+    maxTokens: outputTokens + random.below(100),
+    providerStatus: isTroubled() ? random.pick([400, 429, 500]) : 200,
+    inputTokens: 5 + random.below(15),
+    outputTokens,
+    tokensPerChunk: 1 + random.below(24),
+    msPerToken: random.pick([0, 0.5, 2, 10, 40]),
+    firstByteMs: random.below(random.chance(0.1) ? 3_000 : 60),
+    reportsUsage: !isTroubled(),
+    breaksAfterTokens: isTroubled() ? random.below(outputTokens) : Number.POSITIVE_INFINITY,
+    leavesAfterMs: isTroubled() ? random.below(3_000) : Number.POSITIVE_INFINITY,
+    readsAfterMs: isTroubled() ? 1 + random.below(300) : 0,
+  };
+}

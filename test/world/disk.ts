@@ -1,0 +1,229 @@
+import { basename, dirname } from "node:path";
+import type { Disk } from "../../core/process/disk.ts";
+import { FolderInUse, type FolderLock } from "../../core/process/lock.ts";
+import { type Machine, sleep } from "../../core/process/machine.ts";
+import type { Random } from "../support/random.ts";
+import type { SimulatedProcess } from "./process.ts";
+
+const LOCK_RETRY_MS = 50;
+const SYNC_MS_MAX = 8;
+
+interface File {
+  bytes: Buffer;
+  length: number;
+  /** Bytes that a loss of power leaves. */
+  syncedLength: number;
+  /** Whether a loss of power leaves the name. */
+  isNameSynced: boolean;
+}
+
+/** The disk of one host. It outlives the processes that write to it. */
+export class SimulatedDisk {
+  private readonly random: Random;
+  private readonly files = new Map<string, File>();
+  private readonly holders = new Map<string, SimulatedProcess>();
+  /** Bytes that still fit; writes beyond fail with ENOSPC. */
+  freeBytes = Number.POSITIVE_INFINITY;
+  /** Syncs and writes fail with EIO. */
+  isFailing = false;
+
+  constructor(random: Random) {
+    this.random = random;
+  }
+
+  /** As one process sees it. */
+  of(process: SimulatedProcess): ProcessDisk {
+    return new ProcessDisk(this, process);
+  }
+
+  find(path: string): File | undefined {
+    return this.files.get(path);
+  }
+
+  add(path: string): File {
+    if (this.files.has(path)) throw failure("EEXIST", path);
+    if (this.freeBytes <= 0) throw failure("ENOSPC", path);
+    const file = { bytes: Buffer.alloc(4_096), length: 0, syncedLength: 0, isNameSynced: false };
+    this.files.set(path, file);
+    return file;
+  }
+
+  remove(path: string): void {
+    const file = this.files.get(path);
+    if (file === undefined) throw failure("ENOENT", path);
+    this.files.delete(path);
+    this.freeBytes += file.length;
+  }
+
+  names(folder: string): string[] {
+    return [...this.files.keys()]
+      .filter((path) => dirname(path) === folder)
+      .map((path) => basename(path));
+  }
+
+  hasFolder(folder: string): boolean {
+    return this.holders.has(folder) || this.names(folder).length > 0;
+  }
+
+  syncNames(folder: string): void {
+    for (const [path, file] of this.files) if (dirname(path) === folder) file.isNameSynced = true;
+  }
+
+  take(folder: string, process: SimulatedProcess): boolean {
+    const holder = this.holders.get(folder);
+    if (holder?.alive && holder !== process) return false;
+    this.holders.set(folder, process);
+    return true;
+  }
+
+  release(folder: string, process: SimulatedProcess): void {
+    if (this.holders.get(folder) === process) this.holders.delete(folder);
+  }
+
+  /** There is room again. */
+  empty(): void {
+    this.freeBytes = Number.POSITIVE_INFINITY;
+  }
+
+  /** Takes away what was not synced: of each file some of its last bytes, torn anywhere, or its name. */
+  losePower(): void {
+    for (const [path, file] of this.files) {
+      if (!file.isNameSynced && this.random.chance(0.5)) {
+        this.files.delete(path);
+        continue;
+      }
+      const unsynced = file.length - file.syncedLength;
+      if (unsynced > 0) file.length = file.syncedLength + this.random.below(unsynced + 1);
+      file.syncedLength = file.length;
+      file.isNameSynced = true;
+    }
+  }
+}
+
+/** The disk as a process has it: after its death nothing more is written. */
+export class ProcessDisk implements Disk {
+  private readonly disk: SimulatedDisk;
+  private readonly process: SimulatedProcess;
+  private readonly descriptors = new Map<number, { path: string; file: File }>();
+  private nextDescriptor = 3;
+
+  constructor(disk: SimulatedDisk, process: SimulatedProcess) {
+    this.disk = disk;
+    this.process = process;
+  }
+
+  async lock(folder: string, waitMs: number): Promise<FolderLock> {
+    const machine: Machine = this.process;
+    const deadlineMs = machine.monotonic() + waitMs;
+    while (!this.disk.take(folder, this.process)) {
+      if (machine.monotonic() >= deadlineMs) throw new FolderInUse(folder, "another process");
+      await sleep(machine, LOCK_RETRY_MS);
+    }
+    return {
+      release: async () => this.disk.release(folder, this.process),
+    };
+  }
+
+  exists(path: string): boolean {
+    return this.disk.find(path) !== undefined || this.disk.hasFolder(path);
+  }
+
+  list(folder: string): string[] {
+    return this.disk.names(folder);
+  }
+
+  read(path: string): Buffer {
+    const file = this.disk.find(path);
+    if (file === undefined) throw failure("ENOENT", path);
+    return Buffer.from(file.bytes.subarray(0, file.length));
+  }
+
+  remove(path: string): void {
+    this.mustLive();
+    this.disk.remove(path);
+  }
+
+  syncFolder(folder: string): void {
+    this.mustLive();
+    if (this.disk.isFailing) throw failure("EIO", folder);
+    this.disk.syncNames(folder);
+  }
+
+  create(path: string): number {
+    this.mustLive();
+    return this.describe(path, this.disk.add(path));
+  }
+
+  open(path: string): number {
+    const file = this.disk.find(path);
+    if (file === undefined) throw failure("ENOENT", path);
+    return this.describe(path, file);
+  }
+
+  write(fd: number, bytes: Uint8Array, offset: number, length: number): number {
+    this.mustLive();
+    const { path, file } = this.at(fd);
+    if (this.disk.isFailing) throw failure("EIO", path);
+    const fits = Math.min(length, Math.max(0, this.disk.freeBytes));
+    if (fits === 0 && length > 0) throw failure("ENOSPC", path);
+    if (file.bytes.length < file.length + fits) {
+      const grown = Buffer.alloc(2 * (file.length + fits));
+      grown.set(file.bytes.subarray(0, file.length));
+      file.bytes = grown;
+    }
+    file.bytes.set(bytes.subarray(offset, offset + fits), file.length);
+    file.length += fits;
+    this.disk.freeBytes -= fits;
+    return fits;
+  }
+
+  truncate(fd: number, length: number): void {
+    this.mustLive();
+    const { path, file } = this.at(fd);
+    if (this.disk.isFailing) throw failure("EIO", path);
+    this.disk.freeBytes += file.length - length;
+    file.length = length;
+    file.syncedLength = Math.min(file.syncedLength, length);
+  }
+
+  sync(fd: number): void {
+    this.mustLive();
+    const { path, file } = this.at(fd);
+    if (this.disk.isFailing) throw failure("EIO", path);
+    file.syncedLength = file.length;
+  }
+
+  syncSoon(fd: number, done: (error: Error | null) => void): void {
+    const { path, file } = this.at(fd);
+    this.process.receive(1 + (fd % SYNC_MS_MAX), "synced", () => {
+      if (this.disk.isFailing) return done(failure("EIO", path));
+      file.syncedLength = file.length;
+      done(null);
+    });
+  }
+
+  close(fd: number): void {
+    this.at(fd);
+    this.descriptors.delete(fd);
+  }
+
+  private describe(path: string, file: File): number {
+    this.nextDescriptor += 1;
+    this.descriptors.set(this.nextDescriptor, { path, file });
+    return this.nextDescriptor;
+  }
+
+  private at(fd: number): { path: string; file: File } {
+    const open = this.descriptors.get(fd);
+    if (open === undefined) throw failure("EBADF", `descriptor ${fd}`);
+    return open;
+  }
+
+  private mustLive(): void {
+    if (!this.process.alive) throw new Error(`${this.process.name} is dead`);
+  }
+}
+
+function failure(code: string, path: string): Error {
+  return Object.assign(new Error(`${code}: ${path}`), { code });
+}

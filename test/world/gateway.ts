@@ -1,0 +1,205 @@
+import type { CallerKey } from "../../core/contract/accounts.ts";
+import type { Model } from "../../core/contract/catalogue.ts";
+import type { Limits } from "../../core/contract/config.ts";
+import { endpoints } from "../../core/contract/endpoint.ts";
+import type { HoldStore } from "../../core/contract/hold-store.ts";
+import type { Plugin } from "../../core/contract/plugin.ts";
+import { Router } from "../../core/contract/routes/router.ts";
+import type { Services } from "../../core/contract/services.ts";
+import { unchangedRequest } from "../../core/contract/upstream-request.ts";
+import type { HttpCall } from "../../core/http/http-call.ts";
+import { OpenCalls } from "../../core/http/in-flight.ts";
+import { Incoming } from "../../core/http/incoming.ts";
+import { Pipeline } from "../../core/http/pipeline.ts";
+import type { Runtime } from "../../core/http/runtime.ts";
+import { Drainer as Committer } from "../../core/money/committer.ts";
+import { StoredWallets } from "../../core/money/wallets.ts";
+import type { Log } from "../../core/process/log.ts";
+import { wires } from "../../core/wire/index.ts";
+import meter from "../../plugins/meter/index.ts";
+import settle from "../../plugins/settle/index.ts";
+import type { SimulatedClient } from "./client.ts";
+import type { LedgerServer } from "./ledger-server.ts";
+import type { SimulatedProcess } from "./process.ts";
+import type { SimulatedProvider } from "./provider.ts";
+import { SimulatedUpstreams } from "./upstreams.ts";
+
+const LIMITS: Limits = {
+  bodyBytesMax: 1_000_000,
+  headerBytesMax: 65_536,
+  replyBytesMax: 10_000_000,
+  callsMax: 10_000,
+  callMs: 600_000,
+  connectMs: 10_000,
+  idleMs: 600_000,
+  drainMs: 10_000,
+};
+/** Bounded by more tokens than any plan of a call reports. */
+const PROMPT = "hello ".repeat(20);
+const STOP_COMMITTING_MS = 10_000;
+const STOP_POLL_MS = 50;
+/** µđ for a token. */
+export const TOKEN_MICRO_VND = 50_000;
+export const SLICE_TOKENS = 16;
+
+export const MODEL: Model = Object.freeze({
+  id: "sim",
+  price: { unit: "mtok", vnd: TOKEN_MICRO_VND, microVnd: TOKEN_MICRO_VND },
+  channel: "standard",
+  contextWindow: 4_096,
+  maxOutputTokens: 2_000,
+  labels: new Set<never>(),
+  standard: "chat",
+  routes: [{ upstream: "main", model: "sim", weight: 1, priority: 1, profile: {} }],
+  catalogueVersion: "sim",
+} as unknown as Model);
+
+interface GatewayOptions {
+  readonly process: SimulatedProcess;
+  readonly ledger: LedgerServer;
+  readonly holdStore: (log: Log) => HoldStore;
+  readonly provider: SimulatedProvider;
+  readonly whenExhausted: "cut" | "finish";
+  readonly log: Log;
+}
+
+/** The real code of a gateway from the request to the ledger, on a simulated machine: booted as `core/boot` does. */
+export class SimulatedGateway {
+  readonly process: SimulatedProcess;
+  readonly holdStore: HoldStore;
+  readonly wallets: StoredWallets;
+  private readonly committer: Committer;
+  private readonly runtime: Runtime;
+  private readonly openCalls = new OpenCalls();
+  private isListening = false;
+  private readonly ledgerOfProcess: ReturnType<LedgerServer["for"]>;
+
+  constructor(options: GatewayOptions) {
+    const { process, log } = options;
+    const ledger = options.ledger.for(process);
+    this.process = process;
+    this.ledgerOfProcess = ledger;
+    const holdStore = options.holdStore(log);
+    this.holdStore = holdStore;
+    const machine = process;
+    const stores = { holdStore, ledger, machine };
+    this.committer = new Committer({ ...stores, log, batchEntries: 20, lingerMs: 250 });
+    this.wallets = new StoredWallets(stores);
+    const services = {
+      wallets: this.wallets,
+      keys: { refused: async () => undefined, renew: async (key: CallerKey) => key },
+      clock: machine,
+      config: { headers: { prefix: "x-" }, listen: { host: "127.0.0.1", port: 1 } },
+      log,
+      ledger,
+      wires,
+      openCalls: this.openCalls,
+    } as unknown as Services;
+    const pipeline = new Pipeline([
+      knownCaller,
+      meter(services, { hold: { ...FACTORS, ascii_bytes_per_token: 3 }, estimate: FACTORS }),
+      settle(services, {
+        slice_tokens: SLICE_TOKENS,
+        when_exhausted: options.whenExhausted,
+        when_client_leaves: "cancel",
+        topup_address: undefined,
+      }),
+    ]);
+    const upstreams = new SimulatedUpstreams(options.provider, LIMITS, machine);
+    const router = new Router();
+    const required = ["key", "model", "upstream", "usage", "hold"] as const;
+    this.runtime = { pipeline, router, upstreams, clock: machine, log, limits: LIMITS, required };
+  }
+
+  get listening(): boolean {
+    return this.isListening && this.process.alive;
+  }
+
+  get callsInFlight(): number {
+    return this.openCalls.size;
+  }
+
+  async start(): Promise<void> {
+    await this.ledgerOfProcess.start();
+    this.committer.start();
+    await this.holdStore.start();
+    await this.wallets.start();
+    this.isListening = true;
+  }
+
+  /** Takes a request as the server does. */
+  serve(client: SimulatedClient): void {
+    const body = Buffer.from(JSON.stringify(bodyOf(client)));
+    const endpoint = endpoints.find(({ protocol }) => protocol === "chat");
+    if (!endpoint) throw new Error("there is no chat endpoint");
+    const over = (call: HttpCall) => this.openCalls.delete(call);
+    const headers = {
+      "content-length": String(body.length),
+      "x-sim-account": client.plan.accountId,
+      "x-sim-key": client.plan.keyId,
+    };
+    const incoming = new Incoming(
+      client.response(body),
+      this.runtime,
+      endpoint,
+      headers,
+      client.callId,
+      over,
+    );
+    this.openCalls.add(incoming.call);
+    incoming.start();
+  }
+
+  /** SIGTERM: lets calls finish for a while, then stops as `core/boot` does. */
+  async stop(): Promise<void> {
+    this.isListening = false;
+    const { process } = this;
+    const deadlineMs = process.monotonic() + LIMITS.drainMs;
+    while (this.openCalls.size > 0 && process.monotonic() < deadlineMs) {
+      await new Promise<void>((resolve) => process.after(STOP_POLL_MS, resolve));
+    }
+    await this.committer.stop(STOP_COMMITTING_MS);
+    await this.holdStore.stop();
+  }
+
+  /** kill -9. */
+  kill(): void {
+    this.process.kill();
+  }
+}
+
+const FACTORS = {
+  ascii_bytes_per_token: 4.2,
+  other_bytes_per_token: 2.4,
+  image_tokens: 1200,
+  document_bytes_per_token: 40,
+  density_share: 0.4,
+};
+
+/** In place of `auth`, `alias` and `translate`, which move no money. */
+const knownCaller: Plugin = {
+  name: "known-caller",
+  request(call) {
+    const key = {
+      id: call.headers["x-sim-key"] ?? "",
+      accountId: call.headers["x-sim-account"] ?? "",
+      creditVersion: Number.MAX_SAFE_INTEGER,
+      discountBps: 0,
+      discounts: [],
+    };
+    call.key = key as unknown as CallerKey;
+    call.model = MODEL;
+    call.upstream = unchangedRequest(call);
+    return undefined;
+  },
+};
+
+function bodyOf({ plan }: SimulatedClient) {
+  return {
+    model: MODEL.id,
+    user: plan.number,
+    messages: [{ role: "user", content: PROMPT }],
+    stream: plan.stream,
+    max_tokens: plan.maxTokens,
+  };
+}

@@ -1,0 +1,101 @@
+import type { HoldStore } from "../../core/contract/hold-store.ts";
+import type { Log } from "../../core/process/log.ts";
+import type { Random } from "../support/random.ts";
+import { SimulatedDisk } from "./disk.ts";
+import { SimulatedGateway } from "./gateway.ts";
+import type { LedgerServer } from "./ledger-server.ts";
+import { type LoopStopped, SimulatedProcess } from "./process.ts";
+import type { SimulatedProvider } from "./provider.ts";
+import type { Scheduler } from "./scheduler.ts";
+
+interface HostOptions {
+  readonly name: string;
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly ledger: LedgerServer;
+  readonly holdStoreOf: (process: SimulatedProcess, log: Log) => HoldStore;
+  readonly providerOf: (process: SimulatedProcess) => SimulatedProvider;
+  readonly whenExhausted: "cut" | "finish";
+  readonly log: Log;
+  readonly onStopped: (error: LoopStopped) => void;
+}
+
+/** A start that was refused is tried again after this. */
+const RESTART_MS = 500;
+
+/** A machine with its disk, and the gateway that runs on it: one process after the other. */
+export class Host {
+  readonly name: string;
+  readonly disk: SimulatedDisk;
+  private readonly options: HostOptions;
+  private current: SimulatedGateway | undefined;
+  private starts = 0;
+  private isWanted = false;
+
+  constructor(options: HostOptions) {
+    this.name = options.name;
+    this.options = options;
+    this.disk = new SimulatedDisk(options.random);
+  }
+
+  /** The gateway that runs here now, whether it takes calls or not. */
+  get gateway(): SimulatedGateway | undefined {
+    return this.current?.process.alive ? this.current : undefined;
+  }
+
+  start(): void {
+    this.isWanted = true;
+    if (this.gateway) return;
+    const { scheduler, random, onStopped, ledger, log, whenExhausted } = this.options;
+    this.starts += 1;
+    const name = `${this.name}.${this.starts}`;
+    const process = new SimulatedProcess({ name, scheduler, random, onStopped });
+    process.attach(this.disk.of(process));
+    const gateway = new SimulatedGateway({
+      process,
+      ledger,
+      log,
+      whenExhausted,
+      holdStore: (own) => this.options.holdStoreOf(process, own),
+      provider: this.options.providerOf(process),
+    });
+    this.current = gateway;
+    gateway.start().catch((error: unknown) => {
+      if (!process.alive) return;
+      scheduler.trace(`${name} did not start: ${String(error)}`);
+      log.error({ err: error }, "a gateway did not start");
+      gateway.kill();
+      this.startLater(RESTART_MS);
+    });
+  }
+
+  startLater(ms: number): void {
+    this.isWanted = true;
+    this.options.scheduler.after(ms, `${this.name} starts`, () => {
+      if (this.isWanted) this.start();
+    });
+  }
+
+  kill(): void {
+    this.gateway?.kill();
+  }
+
+  /** SIGTERM; the next process starts when this one has ended. */
+  restart(): void {
+    const { gateway } = this;
+    if (!gateway) return this.startLater(0);
+    gateway.stop().then(
+      () => {
+        if (!gateway.process.alive) return;
+        gateway.kill();
+        this.startLater(RESTART_MS);
+      },
+      (error: unknown) => {
+        if (!gateway.process.alive) return;
+        this.options.scheduler.trace(`${this.name} did not stop: ${String(error)}`);
+        gateway.kill();
+        this.startLater(RESTART_MS);
+      },
+    );
+  }
+}

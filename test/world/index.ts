@@ -1,0 +1,56 @@
+import { parseArgs } from "node:util";
+import { simulate } from "./simulate.ts";
+import { describePlan, planWorld, type StoreKind } from "./world-plan.ts";
+
+/**
+ * `npm run simulate -- --seeds 1000 [--from 1] [--store redis] [--calls 300]`, or `--seed 7 --trace`. Prints each seed
+ * that ends in a violation, and exits 1 if there is one.
+ */
+const { values } = parseArgs({
+  options: {
+    seeds: { type: "string", default: "100" },
+    from: { type: "string", default: "1" },
+    seed: { type: "string" },
+    store: { type: "string" },
+    calls: { type: "string" },
+    trace: { type: "boolean", default: false },
+    hash: { type: "boolean", default: false },
+  },
+});
+
+const STORES: readonly StoreKind[] = ["embedded", "redis"];
+const SHOWN_MAX = 8;
+
+async function main(): Promise<void> {
+  const first = Number(values.seed ?? values.from);
+  const count = values.seed === undefined ? Number(values.seeds) : 1;
+  const store = STORES.find((kind) => kind === values.store);
+  const calls = values.calls === undefined ? undefined : Number(values.calls);
+  const startedMs = performance.now();
+  const total = { failed: 0, calls: 0, charged: 0, turns: 0, simulatedMs: 0 };
+  for (let seed = first; seed < first + count; seed += 1) {
+    const plan = planWorld(seed, { store, calls });
+    const onTrace = values.trace ? (line: string) => console.log(line) : undefined;
+    const result = await simulate(plan, { onTrace });
+    total.calls += Object.values(result.calls).reduce((sum, each) => sum + each, 0);
+    total.charged += result.charged;
+    total.turns += result.turns;
+    total.simulatedMs += result.simulatedMs;
+    if (values.hash || values.seed !== undefined) console.log(`seed ${seed}: ${result.hash}`);
+    if (result.violations.length === 0) continue;
+    total.failed += 1;
+    console.log(`\nseed ${seed}: ${describePlan(plan)}`);
+    for (const violation of result.violations.slice(0, SHOWN_MAX)) console.log(`  ${violation}`);
+    const more = result.violations.length - SHOWN_MAX;
+    if (more > 0) console.log(`  … and ${more} more`);
+  }
+  const seconds = (performance.now() - startedMs) / 1_000;
+  console.log(
+    `\n${count} seeds in ${seconds.toFixed(1)} s (${(count / seconds).toFixed(1)} a second): ` +
+      `${total.calls} calls, ${total.charged} charged, ${total.turns} turns, ` +
+      `${(total.simulatedMs / 3_600_000).toFixed(2)} simulated hours, ${total.failed} seeds with violations`,
+  );
+  process.exitCode = total.failed > 0 ? 1 : 0;
+}
+
+await main();

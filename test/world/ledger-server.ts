@@ -1,0 +1,128 @@
+import type { OutboxEntry, WalletSnapshot } from "../../core/contract/hold-store.ts";
+import type { Credit, CreditResult, Ledger, LedgerSum } from "../../core/contract/ledger.ts";
+import type { Random } from "../support/random.ts";
+import { LedgerBooks } from "./ledger.ts";
+import type { SimulatedProcess } from "./process.ts";
+import type { Scheduler } from "./scheduler.ts";
+
+const LATENCY_MS_MAX = 4;
+const SLOW_MS_MAX = 1_500;
+/** As the client of the database: after this it gives a connection up that owes a reply. */
+const REPLY_TIMEOUT_MS = 5_000;
+
+/** The server of the ledger, and the network before it. */
+export class LedgerServer {
+  readonly books = new LedgerBooks();
+  private readonly scheduler: Scheduler;
+  private readonly random: Random;
+  /** `refuses`: no connection. `hangs`: requests go nowhere. */
+  state: "up" | "refuses" | "hangs" = "up";
+  isSlow = false;
+  /** Share of requests whose connection breaks after they were carried out. */
+  lostReplies = 0;
+
+  constructor(scheduler: Scheduler, random: Random) {
+    this.scheduler = scheduler;
+    this.random = random;
+  }
+
+  /** The ledger as a gateway sees it. */
+  for(process: SimulatedProcess): Ledger {
+    return new LedgerClient(this, process) as unknown as Ledger;
+  }
+
+  /** Carries `work` out as one transaction and brings its result back, or an error, to the process that asked. */
+  request<T>(process: SimulatedProcess, name: string, work: (books: LedgerBooks) => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (!process.alive) return;
+      const fail = (ms: number, reason: string) =>
+        process.receive(ms, `ledger ${name} failed`, () => reject(new Error(reason)));
+      const there = this.latencyMs();
+      if (this.state === "refuses") return fail(there, "connect ECONNREFUSED");
+      if (this.state === "hangs") return fail(REPLY_TIMEOUT_MS, "the ledger does not answer");
+      this.scheduler.after(there, `ledger ${name}`, () => {
+        if (this.state !== "up") return fail(1, "the connection was closed");
+        let done: () => void;
+        try {
+          const result = work(this.books);
+          done = () => resolve(result);
+        } catch (error) {
+          done = () => reject(error);
+        }
+        if (this.random.chance(this.lostReplies)) return fail(1, "the connection was closed");
+        process.receive(this.latencyMs(), `ledger ${name} done`, done);
+      });
+    });
+  }
+
+  private latencyMs(): number {
+    return this.random.fraction() * (this.isSlow ? SLOW_MS_MAX : LATENCY_MS_MAX);
+  }
+}
+
+/** What moves money; the rest is for people who look. */
+type MoneyOfLedger = Pick<
+  Ledger,
+  | ("start" | "stop" | "ping" | "settle" | "quarantine" | "quarantined" | "hasCall")
+  | ("credit" | "credited" | "wallet" | "sum" | "sums")
+>;
+
+class LedgerClient implements MoneyOfLedger {
+  private readonly server: LedgerServer;
+  private readonly process: SimulatedProcess;
+
+  constructor(server: LedgerServer, process: SimulatedProcess) {
+    this.server = server;
+    this.process = process;
+  }
+
+  async start(): Promise<void> {}
+  async stop(): Promise<void> {}
+
+  ping(): Promise<void> {
+    return this.ask("ping", () => {});
+  }
+
+  settle(entries: readonly OutboxEntry[]): Promise<void> {
+    return this.ask("settle", (books) => books.settle(entries));
+  }
+
+  quarantine(entry: OutboxEntry, reason: string): Promise<void> {
+    return this.ask("quarantine", (books) => books.park(entry, reason));
+  }
+
+  quarantined(): Promise<number> {
+    return this.ask("quarantined", (books) => books.quarantine.size);
+  }
+
+  hasCall({ callId }: { readonly callId: string }): Promise<boolean> {
+    return this.ask("hasCall", (books) => books.hasCall(callId));
+  }
+
+  credit(movement: Credit): Promise<CreditResult> {
+    return this.ask("credit", (books) => books.credit(movement));
+  }
+
+  credited(movement: Credit): Promise<CreditResult | undefined> {
+    return this.ask("credited", (books) => books.credited(movement));
+  }
+
+  wallet(accountId: string): Promise<WalletSnapshot | undefined> {
+    return this.ask("wallet", (books) => books.wallet(accountId));
+  }
+
+  sum(accountId: string): Promise<LedgerSum | undefined> {
+    return this.ask("sum", (books) => books.sum(accountId));
+  }
+
+  async *sums(): AsyncGenerator<LedgerSum> {
+    for (const accountId of this.server.books.wallets.keys()) {
+      const sum = await this.sum(accountId);
+      if (sum) yield sum;
+    }
+  }
+
+  private ask<T>(name: string, work: (books: LedgerBooks) => T): Promise<T> {
+    return this.server.request(this.process, name, work);
+  }
+}

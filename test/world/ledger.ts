@@ -1,0 +1,126 @@
+import type { OutboxEntry, WalletSnapshot } from "../../core/contract/hold-store.ts";
+import {
+  type Credit,
+  type CreditResult,
+  EntryRefused,
+  type LedgerSum,
+} from "../../core/contract/ledger.ts";
+
+interface Wallet {
+  balance: bigint;
+  credited: bigint;
+  creditVersion: number;
+}
+
+const AT_MIN = Date.UTC(2020, 0);
+
+/**
+ * What the ledger's database does with money, as strictly as its SQL: each method is one transaction. `core/money/ledger`
+ * has a conformance suite of its own, on a real Postgres.
+ */
+export class LedgerBooks {
+  /** By call id: the entry that was committed first. */
+  readonly charges = new Map<string, OutboxEntry>();
+  readonly quarantine = new Map<string, { readonly entry: OutboxEntry; readonly reason: string }>();
+  readonly wallets = new Map<string, Wallet>();
+  private readonly movements = new Map<string, Credit>();
+
+  addAccount(accountId: string): void {
+    this.wallets.set(accountId, { balance: 0n, credited: 0n, creditVersion: 0 });
+  }
+
+  settle(entries: readonly OutboxEntry[]): void {
+    const seen = new Set<string>();
+    const fresh = entries.filter(({ posting: { callId } }) => {
+      if (seen.has(callId) || this.hasCall(callId)) return false;
+      seen.add(callId);
+      return true;
+    });
+    const after = new Map<string, bigint>();
+    for (const { posting, chargedMicroVnd } of fresh) {
+      const { accountId } = posting;
+      if (!(posting.at >= AT_MIN)) throw new EntryRefused("no time");
+      const balance = after.get(accountId) ?? this.wallets.get(accountId)?.balance;
+      if (balance === undefined) throw new EntryRefused(`no account ${accountId}`);
+      const left = balance - BigInt(chargedMicroVnd);
+      if (left < 0n) throw new EntryRefused(`${accountId} is below zero`);
+      after.set(accountId, left);
+    }
+    for (const [accountId, balance] of after) this.walletOf(accountId).balance = balance;
+    for (const entry of fresh) this.charges.set(entry.posting.callId, entry);
+  }
+
+  park(entry: OutboxEntry, reason: string): void {
+    const { callId } = entry.posting;
+    if (!this.hasCall(callId)) this.quarantine.set(callId, { entry, reason });
+  }
+
+  hasCall(callId: string): boolean {
+    return this.charges.has(callId) || this.quarantine.has(callId);
+  }
+
+  credit(movement: Credit): CreditResult {
+    const earlier = this.credited(movement);
+    if (earlier !== undefined) return earlier;
+    const wallet = this.wallets.get(movement.accountId);
+    if (wallet === undefined) return { kind: "no_account" };
+    if (wallet.balance + movement.amountMicroVnd < 0n) return { kind: "below_zero" };
+    this.movements.set(movement.reference, movement);
+    wallet.balance += movement.amountMicroVnd;
+    wallet.credited += movement.amountMicroVnd;
+    wallet.creditVersion += 1;
+    return { kind: "credited", applied: true, wallet: this.snapshot(movement.accountId, wallet) };
+  }
+
+  credited(movement: Credit): CreditResult | undefined {
+    const earlier = this.movements.get(movement.reference);
+    const wallet = this.wallets.get(movement.accountId);
+    if (earlier === undefined || wallet === undefined) return undefined;
+    const isSame =
+      earlier.accountId === movement.accountId &&
+      earlier.amountMicroVnd === movement.amountMicroVnd;
+    if (!isSame) return { kind: "reference_conflict" };
+    return { kind: "credited", applied: false, wallet: this.snapshot(movement.accountId, wallet) };
+  }
+
+  wallet(accountId: string): WalletSnapshot | undefined {
+    const wallet = this.wallets.get(accountId);
+    if (wallet === undefined) return undefined;
+    const balance = wallet.balance - this.parkedMicroVnd(accountId);
+    return this.snapshot(accountId, { ...wallet, balance });
+  }
+
+  sum(accountId: string): LedgerSum | undefined {
+    const wallet = this.wallets.get(accountId);
+    if (wallet === undefined) return undefined;
+    let entriesMicroVnd = wallet.credited;
+    for (const { posting, chargedMicroVnd } of this.charges.values()) {
+      if (posting.accountId === accountId) entriesMicroVnd -= BigInt(chargedMicroVnd);
+    }
+    const quarantinedMicroVnd = this.parkedMicroVnd(accountId);
+    return { accountId, entriesMicroVnd, balanceMicroVnd: wallet.balance, quarantinedMicroVnd };
+  }
+
+  private parkedMicroVnd(accountId: string): bigint {
+    let sum = 0n;
+    for (const { entry } of this.quarantine.values()) {
+      if (entry.posting.accountId === accountId) sum += BigInt(entry.chargedMicroVnd);
+    }
+    return sum;
+  }
+
+  private walletOf(accountId: string): Wallet {
+    const wallet = this.wallets.get(accountId);
+    if (wallet === undefined) throw new Error(`no account ${accountId}`);
+    return wallet;
+  }
+
+  private snapshot(accountId: string, wallet: Wallet): WalletSnapshot {
+    return {
+      accountId,
+      balanceMicroVnd: wallet.balance,
+      creditVersion: wallet.creditVersion,
+      creditedMicroVnd: wallet.credited,
+    };
+  }
+}

@@ -1,0 +1,174 @@
+import type { Machine, Timer } from "../../core/process/machine.ts";
+import type { Random } from "../support/random.ts";
+import type { ProcessDisk } from "./disk.ts";
+import type { Scheduler } from "./scheduler.ts";
+
+/** 2026-01-01: what the clocks of a world begin with. */
+const EPOCH_MS = 1_767_225_600_000;
+/** A timer fires so late, at most. */
+const TIMER_JITTER_MS = 2;
+/** Looks at the clock within one turn: more than any sound code takes. */
+const LOOKS_MAX = 100_000;
+
+/** A loop of promises looks at the clock again and again, and lets no timer and no socket be served. */
+export class LoopStopped extends Error {
+  constructor(name: string) {
+    super(`the event loop of ${name} stops: its promises wait for nothing`);
+    this.name = "LoopStopped";
+  }
+}
+
+interface ProcessOptions {
+  readonly name: string;
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly onStopped: (error: LoopStopped) => void;
+}
+
+/**
+ * One process of a gateway: a `Machine` that can be killed, which drops every callback that it still waits for, and
+ * frozen, which puts them off.
+ */
+export class SimulatedProcess implements Machine {
+  readonly name: string;
+  private readonly scheduler: Scheduler;
+  private readonly random: Random;
+  private readonly onStopped: (error: LoopStopped) => void;
+  private attached: ProcessDisk | undefined;
+  private isDead = false;
+  private isFrozen = false;
+  private frozenFromMs = Number.NEGATIVE_INFINITY;
+  private readonly putOff: (() => void)[] = [];
+  private readonly mourners: (() => void)[] = [];
+  private looks = 0;
+  private looksAtTurn = 0;
+  /** How far its wall clock is from the world's. */
+  clockErrorMs = 0;
+
+  constructor({ name, scheduler, random, onStopped }: ProcessOptions) {
+    this.name = name;
+    this.scheduler = scheduler;
+    this.random = random;
+    this.onStopped = onStopped;
+  }
+
+  get alive(): boolean {
+    return !this.isDead;
+  }
+
+  get frozen(): boolean {
+    return this.isFrozen;
+  }
+
+  get disk(): ProcessDisk {
+    if (this.attached === undefined) throw new Error(`${this.name} has no disk`);
+    return this.attached;
+  }
+
+  attach(disk: ProcessDisk): void {
+    this.attached = disk;
+  }
+
+  now(): number {
+    this.look();
+    return Math.floor(EPOCH_MS + this.scheduler.nowMs + this.clockErrorMs);
+  }
+
+  monotonic(): number {
+    this.look();
+    return this.scheduler.nowMs;
+  }
+
+  uuid(): string {
+    const digits = this.random.bytes(16).toString("hex");
+    const parts = [digits.slice(0, 8), digits.slice(8, 12), digits.slice(12, 16)];
+    return [...parts, digits.slice(16, 20), digits.slice(20)].join("-");
+  }
+
+  after(ms: number, work: () => void): Timer {
+    const jitterMs = this.random.fraction() * TIMER_JITTER_MS;
+    const scheduled = this.scheduler.after(Math.max(1, ms) + jitterMs, `${this.name} timer`, () =>
+      this.serve(() => {
+        if (!isClosed) work();
+      }),
+    );
+    let isClosed = false;
+    return {
+      close() {
+        isClosed = true;
+        scheduled.cancel();
+      },
+      unref() {},
+    };
+  }
+
+  every(ms: number, work: () => void): Timer {
+    let timer = this.after(ms, again);
+    const next = () => {
+      timer = this.after(ms, again);
+    };
+    function again() {
+      next();
+      work();
+    }
+    return {
+      close: () => timer.close(),
+      unref() {},
+    };
+  }
+
+  /** Something from outside arrives after `ms`: a packet, the end of a write. */
+  receive(ms: number, label: string, work: () => void): void {
+    this.scheduler.after(ms, `${this.name} ${label}`, () => this.serve(work));
+  }
+
+  kill(): void {
+    if (this.isDead) return;
+    this.isDead = true;
+    this.putOff.length = 0;
+    for (const hear of this.mourners.splice(0)) hear();
+  }
+
+  /** Calls `hear` when the kernel closes what the process had open. */
+  onDeath(hear: () => void): void {
+    if (this.isDead) hear();
+    else this.mourners.push(hear);
+  }
+
+  freeze(): void {
+    this.isFrozen = true;
+    this.frozenFromMs = this.scheduler.nowMs;
+  }
+
+  /** Since when it has done nothing but run: before that it was frozen, perhaps for long. */
+  ranSince(atMs: number): boolean {
+    return !this.isFrozen && this.frozenFromMs < atMs;
+  }
+
+  thaw(): void {
+    this.isFrozen = false;
+    for (const work of this.putOff.splice(0)) {
+      this.scheduler.after(0, `${this.name} thawed`, () => this.serve(work));
+    }
+  }
+
+  private serve(work: () => void): void {
+    if (this.isDead) return;
+    if (this.isFrozen) this.putOff.push(work);
+    else work();
+  }
+
+  private look(): void {
+    if (this.isDead) throw new Error(`${this.name} is dead`);
+    if (this.looksAtTurn !== this.scheduler.turns) {
+      this.looksAtTurn = this.scheduler.turns;
+      this.looks = 0;
+    }
+    this.looks += 1;
+    if (this.looks < LOOKS_MAX) return;
+    const stopped = new LoopStopped(this.name);
+    this.kill();
+    this.onStopped(stopped);
+    throw stopped;
+  }
+}

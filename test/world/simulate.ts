@@ -1,0 +1,52 @@
+import type { Log } from "../../core/process/log.ts";
+import { World, type WorldResult } from "./world.ts";
+import type { WorldPlan } from "./world-plan.ts";
+
+const quiet = () => {};
+/** Logs are for people; a world has a trace. */
+const silentLog = {
+  debug: quiet,
+  info: quiet,
+  warn: quiet,
+  error: quiet,
+  isLevelEnabled: () => false,
+} as unknown as Log;
+
+interface SimulateOptions {
+  readonly onTrace?: ((line: string) => void) | undefined;
+  readonly log?: Log | undefined;
+}
+
+/** Runs one world to its end. A promise that nobody waits for and that rejects is a violation like any other. */
+export async function simulate(
+  plan: WorldPlan,
+  { onTrace, log = silentLog }: SimulateOptions = {},
+): Promise<WorldResult> {
+  const world = new World(plan, { onTrace, log });
+  const unhandled = (error: unknown) => {
+    if (String(error).includes("is dead")) return;
+    world.judge.violated(`unhandled rejection: ${describe(error)}`);
+  };
+  process.on("unhandledRejection", unhandled);
+  process.on("uncaughtException", unhandled);
+  try {
+    return await world.run();
+  } catch (error) {
+    const { scheduler, judge } = world;
+    return {
+      violations: [describe(error)],
+      hash: scheduler.hash,
+      turns: scheduler.turns,
+      simulatedMs: scheduler.nowMs,
+      calls: judge.counts,
+      charged: 0,
+    };
+  } finally {
+    process.off("unhandledRejection", unhandled);
+    process.off("uncaughtException", unhandled);
+  }
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,37 @@
+import type { Dispatcher } from "undici";
+import type { Limits } from "../../core/contract/config.ts";
+import type { Clock } from "../../core/process/clock.ts";
+import { httpJson } from "../../core/upstream/kinds/http-json.ts";
+import type { LoadedUpstream } from "../../core/upstream/kinds/kind.ts";
+import { ConnectedUpstreams, HttpUpstream } from "../../core/upstream/upstreams.ts";
+import type { SimulatedProvider } from "./provider.ts";
+
+const NAME = "main";
+
+/** One upstream, whose connections are simulated. */
+export class SimulatedUpstreams extends ConnectedUpstreams {
+  private readonly upstream: HttpUpstream;
+
+  constructor(provider: SimulatedProvider, limits: Limits, clock: Clock) {
+    super({ limits, upstreams: {} }, clock);
+    const settings = {
+      protocols: { chat: "https://provider.example/v1" },
+      keys: ["k"],
+      headers: {},
+    };
+    const config = {
+      protocols: new Set(["chat"]),
+      createAdapter: () => httpJson.create(settings),
+    } as unknown as LoadedUpstream;
+    const dispatcher = provider as unknown as Dispatcher;
+    this.upstream = new HttpUpstream(NAME, config, dispatcher, limits.connectMs, clock);
+  }
+
+  override get(name: string): HttpUpstream | undefined {
+    return name === NAME ? this.upstream : undefined;
+  }
+
+  override *all(): Generator<HttpUpstream> {
+    yield this.upstream;
+  }
+}

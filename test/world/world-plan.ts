@@ -1,0 +1,99 @@
+import { Random } from "../support/random.ts";
+
+export type StoreKind = "embedded" | "redis";
+
+/** Faults of every world. */
+const EVERYWHERE = [
+  "kill",
+  "sigterm",
+  "freeze",
+  "powerLoss",
+  "diskFull",
+  "ledgerAway",
+  "ledgerSlow",
+  "ledgerLosesReplies",
+  "clockJump",
+] as const;
+
+/** Faults of worlds with a Redis. */
+const REDIS = [
+  "redisKill",
+  "redisWipe",
+  "redisOldSnapshot",
+  "redisFreeze",
+  "redisCut",
+  "redisLosesReplies",
+  "redisFull",
+  "redisReadOnly",
+  "redisClock",
+] as const;
+
+export const FAULTS = [...EVERYWHERE, ...REDIS] as const;
+export type FaultName = (typeof FAULTS)[number];
+
+/** What one seed stands for: a swarm, in which each world has some of the faults and not others. */
+export interface WorldPlan {
+  readonly seed: number;
+  readonly store: StoreKind;
+  readonly gateways: number;
+  readonly buckets: number;
+  readonly accounts: number;
+  readonly calls: number;
+  readonly loadMs: number;
+  readonly movements: number;
+  /** Tokens that a wallet begins with, at most. */
+  readonly walletTokens: number;
+  readonly whenExhausted: "cut" | "finish";
+  /** Share of calls that do not go well by themselves. */
+  readonly trouble: number;
+  readonly outboxEntriesMax: number;
+  /** Mean time between two faults of a kind; a fault that is missing never happens. */
+  readonly faults: ReadonlyMap<FaultName, number>;
+}
+
+interface PlanWishes {
+  readonly store?: StoreKind | undefined;
+  readonly calls?: number | undefined;
+}
+
+export function planWorld(seed: number, wishes: PlanWishes = {}): WorldPlan {
+  const random = new Random(Math.imul(seed, 0x9e3779b1) ^ 0x5bd1e995);
+  const store = wishes.store ?? "embedded";
+  const loadMs = 10_000 + random.below(40_000);
+  const isCalm = random.chance(0.05);
+  const share = 0.15 + 0.5 * random.fraction();
+  const faults = new Map<FaultName, number>();
+  const names: readonly FaultName[] = store === "embedded" ? EVERYWHERE : FAULTS;
+  for (const name of names) {
+    const isOn = random.chance(share);
+    const everyMs = 1_500 + random.below(30_000);
+    if (isOn && !isCalm) faults.set(name, everyMs);
+  }
+  return {
+    seed,
+    store,
+    gateways: store === "embedded" ? 1 : 1 + random.below(3),
+    buckets: 1 + random.below(3),
+    accounts: 1 + random.below(6),
+    calls: wishes.calls ?? 200 + random.below(200),
+    loadMs,
+    movements: random.below(24),
+    walletTokens: random.pick([200, 2_000, 20_000]),
+    whenExhausted: random.chance(0.8) ? "cut" : "finish",
+    trouble: random.pick([0, 0.1, 0.4]),
+    outboxEntriesMax: random.pick([30, 100_000]),
+    faults,
+  };
+}
+
+/** For people: `redis, 3 gateways, 312 calls in 31 s, faults: kill ledgerAway`. */
+export function describePlan(plan: WorldPlan): string {
+  const faults = [...plan.faults].map(
+    ([name, everyMs]) => `${name} ${(everyMs / 1_000).toFixed(1)}s`,
+  );
+  return (
+    `${plan.store}, ${plan.gateways} gateways, ${plan.buckets} buckets, ${plan.accounts} accounts, ` +
+    `${plan.calls} calls in ${(plan.loadMs / 1_000).toFixed(1)} s, ` +
+    `faults: ${faults.join(", ") || "none"}`
+  );
+}

@@ -1,0 +1,185 @@
+import type { Balances, HoldStore } from "../../core/contract/hold-store.ts";
+import { EmbeddedHoldStore } from "../../core/money/embedded/store.ts";
+import type { Log } from "../../core/process/log.ts";
+import { Random } from "../support/random.ts";
+import type { CallPlan } from "./call-plan.ts";
+import { faults, heal } from "./faults.ts";
+import { type SimulatedGateway, TOKEN_MICRO_VND } from "./gateway.ts";
+import { Host } from "./host.ts";
+import { Judge } from "./judge.ts";
+import { LedgerServer } from "./ledger-server.ts";
+import { Load } from "./load.ts";
+import { Probe } from "./probe.ts";
+import type { SimulatedProcess } from "./process.ts";
+import { SimulatedProvider } from "./provider.ts";
+import { Scheduler } from "./scheduler.ts";
+import type { WorldPlan } from "./world-plan.ts";
+
+/** Between two looks of the judge. */
+const LOOK_MS = 500;
+/** Everything drains within this once all faults are over. */
+const DRAIN_MS_MAX = 120_000;
+
+export interface WorldResult {
+  readonly violations: readonly string[];
+  readonly hash: string;
+  readonly turns: number;
+  readonly simulatedMs: number;
+  readonly calls: Record<string, number>;
+  readonly charged: number;
+}
+
+interface WorldOptions {
+  readonly onTrace?: ((line: string) => void) | undefined;
+  readonly log: Log;
+}
+
+/** One run of one plan. */
+export class World {
+  readonly plan: WorldPlan;
+  readonly scheduler: Scheduler;
+  readonly ledger: LedgerServer;
+  readonly hosts: Host[] = [];
+  readonly accounts: string[] = [];
+  readonly callPlans = new Map<string, CallPlan>();
+  readonly judge: Judge;
+  private readonly random: Random;
+  private readonly ids: Random;
+  private readonly log: Log;
+  private readonly tokensServed = new Map<string, number>();
+  private isHealed = false;
+
+  constructor(plan: WorldPlan, { onTrace, log }: WorldOptions) {
+    this.plan = plan;
+    this.log = log;
+    this.random = new Random(plan.seed);
+    this.ids = this.fork();
+    this.scheduler = new Scheduler(this.fork(), onTrace);
+    this.ledger = new LedgerServer(this.scheduler, this.fork());
+    this.judge = new Judge(this);
+    for (let at = 1; at <= plan.gateways; at += 1) this.hosts.push(this.newHost(`g${at}`));
+    for (let at = 1; at <= plan.accounts; at += 1) this.addAccount(`a${at}`);
+  }
+
+  /** The gateways that run. */
+  get gateways(): SimulatedGateway[] {
+    return this.hosts.flatMap(({ gateway }) => gateway ?? []);
+  }
+
+  async run(): Promise<WorldResult> {
+    const { plan, scheduler } = this;
+    const load = new Load(this, this.fork());
+    const probe = new Probe(this, load);
+    for (const host of this.hosts) host.start();
+    load.begin();
+    this.planFaults();
+    scheduler.after(plan.loadMs, "heal", () => {
+      this.isHealed = true;
+      heal(this);
+      probe.begin();
+    });
+    let violations: string[] = [];
+    let isOver = false;
+    const look = () => {
+      if (!this.isHealed) return void scheduler.after(LOOK_MS, "look", look);
+      violations = [...this.judge.problems(), ...probe.problems()];
+      const isLate = scheduler.nowMs > plan.loadMs + DRAIN_MS_MAX;
+      isOver = violations.length === 0 || isLate || this.judge.broken.length > 0;
+      if (!isOver) scheduler.after(LOOK_MS, "look", look);
+    };
+    scheduler.after(LOOK_MS, "look", look);
+    await scheduler.run(() => isOver);
+    for (const host of this.hosts) host.kill();
+    return {
+      violations,
+      hash: scheduler.hash,
+      turns: scheduler.turns,
+      simulatedMs: scheduler.nowMs,
+      calls: this.judge.counts,
+      charged: this.ledger.books.charges.size,
+    };
+  }
+
+  /** A fault happens: part of the trace. */
+  note(what: string): void {
+    this.scheduler.trace(`fault: ${what}`);
+  }
+
+  newId(): string {
+    const digits = this.ids.bytes(16).toString("hex");
+    return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-7${digits.slice(13, 16)}-8${digits.slice(17, 20)}-${digits.slice(20)}`;
+  }
+
+  fork(): Random {
+    return new Random(this.random.below(2 ** 32));
+  }
+
+  /** Tokens of output that the provider had for a call. */
+  servedTokens({ number, outputTokens }: CallPlan): number {
+    return this.tokensServed.get(number) ?? outputTokens;
+  }
+
+  /** Of a wallet in the hold store; undefined if it is not loaded. */
+  balancesOf(accountId: string): Balances | undefined {
+    const [first] = this.gateways;
+    const store = first?.holdStore;
+    return store instanceof EmbeddedHoldStore ? store.balances(accountId) : undefined;
+  }
+
+  private newHost(name: string): Host {
+    const { scheduler, ledger, log } = this;
+    return new Host({
+      name,
+      scheduler,
+      random: this.fork(),
+      ledger,
+      holdStoreOf: (process, own) => this.newHoldStore(process, own),
+      providerOf: (process) =>
+        new SimulatedProvider(this.callPlans, process, (number, tokens) =>
+          this.tokensServed.set(number, tokens),
+        ),
+      whenExhausted: this.plan.whenExhausted,
+      log,
+      onStopped: (error) => this.judge.violated(error.message),
+    });
+  }
+
+  private newHoldStore(process: SimulatedProcess, log: Log): HoldStore {
+    const { outboxEntriesMax } = this.plan;
+    const journal = {
+      folder: "/data/journal",
+      bytesMax: 1_000_000,
+      segmentBytes: 8_000,
+      sync: false,
+    };
+    return new EmbeddedHoldStore({
+      journal: { ...journal, log, machine: process },
+      outboxEntriesMax,
+    });
+  }
+
+  private addAccount(accountId: string): void {
+    const { books } = this.ledger;
+    books.addAccount(accountId);
+    this.accounts.push(accountId);
+    const tokens = 1 + this.random.below(this.plan.walletTokens);
+    const amountMicroVnd = BigInt(tokens * TOKEN_MICRO_VND);
+    const reference = `first of ${accountId}`;
+    books.credit({ accountId, amountMicroVnd, reference, kind: "topup", reason: null });
+  }
+
+  private planFaults(): void {
+    for (const [name, everyMs] of this.plan.faults) {
+      const random = this.fork();
+      const again = () => {
+        const ms = everyMs * (0.5 + random.fraction());
+        this.scheduler.after(ms, `fault ${name}`, () => {
+          if (this.isHealed) return;
+          faults[name]?.(this, random);
+          again();
+        });
+      };
+      again();
+    }
+  }
+}
