@@ -58,10 +58,11 @@ export function recoverJournal(disk: Disk, folder: string, log: Log): RecoveredJ
       continue;
     }
     const contents = readSegment(disk, path);
+    const isNewest = name === names.at(-1);
     if (contents.soundBytes < contents.fileBytes) {
-      if (name !== names.at(-1)) throw new DamagedSegment(path, contents);
+      if (!isNewest) throw new DamagedSegment(path, contents);
       cutTornEnd(disk, path, contents, log);
-    }
+    } else if (isNewest) syncFile(disk, path);
     const first = contents.records[0];
     const last = contents.records.at(-1);
     if (first === undefined || last === undefined) {
@@ -80,6 +81,19 @@ export function recoverJournal(disk: Disk, folder: string, log: Log): RecoveredJ
 
 function isSegment(name: string): boolean {
   return name.endsWith(EXTENSION) || name.endsWith(SET_ASIDE);
+}
+
+/**
+ * A killed process may have left its last segment in the page cache only. It is not the newest any more once this one
+ * begins another, and a loss of power that tore it then would look like damage.
+ */
+function syncFile(disk: Disk, path: string): void {
+  const fd = disk.open(path);
+  try {
+    disk.sync(fd);
+  } finally {
+    disk.close(fd);
+  }
 }
 
 function cutTornEnd(disk: Disk, path: string, contents: SegmentContents, log: Log): void {
