@@ -76,16 +76,16 @@ export class Extender implements Sink {
 
   private extend(): void {
     const { held, call } = this;
-    const total = Math.min(
-      Math.max(held.outputTokens, call.deliveredTokens) + this.settings.sliceTokens,
-      held.outputTokensMax,
-    );
+    const covered = Math.max(held.outputTokens, call.deliveredTokens);
+    const total = Math.min(covered + this.settings.sliceTokens, held.outputTokensMax);
+    // Less than what was delivered would leave the stream beyond its hold, and it would go on.
+    const floor = Math.min(covered + 1, total);
     failpoint("extend.before");
     const result = this.wallets.extend({
       callId: call.id,
       accountId: call.key?.accountId ?? "",
       totalMicroVnd: priceOf(held.baseUnits + total, held.tariff),
-      floorMicroVnd: priceOf(held.baseUnits + held.outputTokens + 1, held.tariff),
+      floorMicroVnd: priceOf(held.baseUnits + floor, held.tariff),
     });
     if (!(result instanceof Promise)) return this.decide(result);
     this.pending = true;

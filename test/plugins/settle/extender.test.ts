@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { ExtendRequest, ExtendResult } from "../../../core/contract/hold-store.ts";
+import {
+  type Call,
+  type Held,
+  refuse,
+  ServerEvent,
+  type Sink,
+  type Wallets,
+} from "../../../core/contract/index.ts";
+import { Extender } from "../../../plugins/settle/extender.ts";
+
+const TARIFF = { unit: "mtok", microVnd: 1, discountBps: 0, discounts: null, catalogueVersion: "" };
+const CHUNK_TOKENS = 30;
+
+/** A stream of chunks of 30 tokens that holds 16 ahead, and whose wallet has `available` left. */
+class Stream {
+  readonly held = { tariff: TARIFF, baseUnits: 0, outputTokens: 16, outputTokensMax: 500 } as Held;
+  readonly flow = { pauses: 0, resumes: 0, cuts: 0 };
+  private readonly call: Call;
+  private readonly extender: Extender;
+
+  constructor(extend: (request: ExtendRequest) => ExtendResult | Promise<ExtendResult>) {
+    const { flow, held } = this;
+    const call = {
+      id: "c",
+      held,
+      deliveredTokens: 0,
+      flow: {
+        pause: () => flow.pauses++,
+        resume: () => flow.resumes++,
+        cut: () => flow.cuts++,
+      },
+    };
+    this.call = call as unknown as Call;
+    const client: Sink = {
+      head() {},
+      event: () => {
+        call.deliveredTokens += CHUNK_TOKENS;
+      },
+      data() {},
+      end() {},
+    };
+    const onShort = () => refuse.insufficientBalance("no money");
+    this.extender = new Extender(this.call, client, held, { extend } as unknown as Wallets, {
+      sliceTokens: 16,
+      onShort,
+    });
+  }
+
+  chunk(): void {
+    this.extender.event(new ServerEvent(Buffer.from("data: x\n\n")));
+  }
+}
+
+/** A wallet that gets a token back now and then, as others give theirs back. */
+function dribbling(): (request: ExtendRequest) => ExtendResult {
+  let held = 16;
+  return ({ totalMicroVnd, floorMicroVnd }) => {
+    const most = Math.min(totalMicroVnd, held + 1);
+    if (most < floorMicroVnd) return { kind: "short", limit: "wallet", availableMicroVnd: 1 };
+    held = most;
+    return { kind: "held", amountMicroVnd: most };
+  };
+}
+
+describe("a stream that outruns its hold", () => {
+  it("is cut if its wallet affords less than what was delivered, though it affords a little", () => {
+    const stream = new Stream(dribbling());
+    stream.chunk();
+    assert.equal(stream.flow.cuts, 1);
+  });
+
+  it("waits for an extension that is under way, and goes on once it is there", async () => {
+    let decide: (result: ExtendResult) => void = () => {};
+    const stream = new Stream(() => new Promise((resolve) => (decide = resolve)));
+    stream.chunk();
+    stream.chunk();
+    assert.deepEqual(stream.flow, { pauses: 1, resumes: 0, cuts: 0 });
+    decide({ kind: "held", amountMicroVnd: 100 });
+    await new Promise(setImmediate);
+    assert.deepEqual(stream.flow, { pauses: 1, resumes: 1, cuts: 0 });
+  });
+
+  it("is cut where it waits if the extension is refused", async () => {
+    const stream = new Stream(async () => ({ kind: "gone" }));
+    stream.chunk();
+    await new Promise(setImmediate);
+    assert.equal(stream.flow.cuts, 1);
+  });
+});
