@@ -18,6 +18,11 @@ export interface Wallets {
   hold(request: HoldRequest): Awaitable<WalletHold>;
   extend(request: ExtendRequest): Awaitable<ExtendResult>;
   post(posting: Posting): Awaitable<Posted>;
+  /**
+   * For a post that was rejected, of a call whose reply has reached its client: keeps it in memory and posts it again
+   * until a store has it. Its hold stays until then.
+   */
+  postLater(posting: Posting): void;
   void(callId: string, accountId: string): Awaitable<void>;
   /**
    * Commits a movement to the ledger, then makes it spendable. Rejects if a store is away; whatever had happened by

@@ -1,5 +1,5 @@
 import type { HoldStore } from "../contract/hold-store.ts";
-import type { Ledger } from "../contract/ledger.ts";
+import type { Credit, CreditResult, Ledger } from "../contract/ledger.ts";
 import { type Machine, sleep } from "../process/machine.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 
@@ -27,6 +27,27 @@ export class LateMovements {
     for (let isTold = false; !isTold; ) {
       await sleep(this.machine, LIFETIMES.applyRetryMs, { unref: true });
       isTold = await this.tellNow(accountId, releasedCallId);
+    }
+    this.untold.delete(what);
+  }
+
+  /** Commits a movement again, whose commit is in doubt, until the ledger says what became of it. Never rejects. */
+  async complete(
+    movement: Credit,
+    finish: (result: CreditResult) => Promise<CreditResult>,
+  ): Promise<void> {
+    const what = `movement ${movement.reference}`;
+    if (this.untold.has(what)) return;
+    this.untold.add(what);
+    for (let isDone = false; !isDone; ) {
+      await sleep(this.machine, LIFETIMES.applyRetryMs, { unref: true });
+      isDone = await this.ledger
+        .credit(movement)
+        .then(finish)
+        .then(
+          () => true,
+          () => false,
+        );
     }
     this.untold.delete(what);
   }

@@ -25,6 +25,7 @@ import { type Machine, sleep, systemMachine } from "../process/machine.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { findCall } from "./find-call.ts";
 import { LateMovements } from "./late-movements.ts";
+import { LatePosts } from "./late-posts.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import { LimitChanges } from "./limit-changes.ts";
 import { PostGroup } from "./post-group.ts";
@@ -48,6 +49,7 @@ export class StoredWallets implements Wallets {
   /** The last movement of each account that has one under way, so that the next waits for it. */
   private readonly movements = new Map<string, Promise<unknown>>();
   private readonly late: LateMovements;
+  private readonly latePosts: LatePosts;
   private readonly limits: LimitChanges;
 
   constructor({ holdStore, ledger, machine = systemMachine }: WalletsOptions) {
@@ -58,6 +60,7 @@ export class StoredWallets implements Wallets {
     const late = new LateMovements(holdStore, ledger, machine);
     const open = (accountId: string) => this.open(accountId);
     this.late = late;
+    this.latePosts = new LatePosts(holdStore, machine);
     this.limits = new LimitChanges({ holdStore, ledger, machine, late, open });
   }
 
@@ -87,6 +90,10 @@ export class StoredWallets implements Wallets {
 
   post(posting: Posting): Awaitable<Posted> {
     return this.group.add(posting);
+  }
+
+  postLater(posting: Posting): void {
+    this.latePosts.add(posting);
   }
 
   void(callId: string, accountId: string): Awaitable<void> {
@@ -238,7 +245,11 @@ export class StoredWallets implements Wallets {
       throw new Error(held.kind === "unavailable" ? held.reason : "the movement's hold is refused");
     }
     failpoint("take.held");
-    return this.finish(await this.ledger.credit(movement), movement.accountId, callId);
+    const finish = (result: CreditResult) => this.finish(result, movement.accountId, callId);
+    const committed = this.ledger.credit(movement);
+    // A commit in doubt is completed later, so that its hold does not stay for ever.
+    committed.catch(() => this.late.complete(movement, finish));
+    return finish(await committed);
   }
 
   private async finish(

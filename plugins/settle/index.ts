@@ -208,8 +208,17 @@ export default function settle(
       }
       const charge = chargeOf(call, held.tariff);
       failpoint("post.before");
-      const posted = wallets.post(postingOf(call, charge, clock.monotonic()));
-      return posted instanceof Promise ? posted.then(show) : show(posted);
+      const { accountId } = call.key;
+      const posting = postingOf(call, charge, clock.monotonic());
+      const posted = wallets.post(posting);
+      return posted instanceof Promise ? posted.then(show, notKept) : show(posted);
+
+      /** No store could keep the post. What has left is charged later; a reply that is withheld costs nothing. */
+      async function notKept(error: unknown): Promise<never> {
+        if (call.delivered && !call.replyBody) wallets.postLater(posting);
+        else await wallets.void(call.id, accountId);
+        throw error;
+      }
 
       function show(result: Posted): undefined {
         failpoint("post.after");

@@ -3,10 +3,13 @@ import type { Disk } from "../../process/disk.ts";
 import type { FolderLock } from "../../process/lock.ts";
 import type { Log } from "../../process/log.ts";
 import { type Machine, systemMachine, type Timer } from "../../process/machine.ts";
+import { errorOf } from "../../process/thrown.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import { recoverJournal, type SegmentFile, segmentName } from "./recovery.ts";
 import { type JournalRecord, LINE_FRAME_BYTES, writeLine } from "./segment.ts";
 
+/** After a write that failed, calls are refused for so long; then one may find out whether there is room again. */
+const WRITE_RETRY_MS = 1_000;
 const SEGMENT_BYTES = 8 * 1024 * 1024;
 const RECORD_BYTES_MAX = 64 * 1024;
 /** Bytes of one write, at most. */
@@ -58,6 +61,8 @@ export class Journal {
   private syncing = false;
   /** Set for good where the disk failed: what was written before cannot be vouched for any more. */
   private failure: Error | undefined;
+  /** The last write that failed, of a disk that may be full; undefined once one has succeeded. */
+  private refused: { readonly error: Error; readonly atMs: number } | undefined;
   /** Records that were not acknowledged when the journal was last open, oldest first. */
   readonly recovered: readonly JournalRecord[];
 
@@ -101,6 +106,9 @@ export class Journal {
   /** Why a record of this size could not be appended; undefined where it can. */
   refusal(bytes: number): string | undefined {
     if (this.failure !== undefined) return this.failure.message;
+    if (this.refused && this.options.machine.monotonic() < this.refused.atMs + WRITE_RETRY_MS) {
+      return this.refused.error.message;
+    }
     return this.bytes + bytes > this.options.bytesMax ? this.fullMessage() : undefined;
   }
 
@@ -117,20 +125,17 @@ export class Journal {
   /** Keeps lines of text and returns the position of the first; throws where it cannot, and then keeps none of them. */
   appendAll(payloads: readonly string[]): number {
     if (this.failure !== undefined) throw this.failure;
-    if (this.fileBytes >= this.options.segmentBytes) this.finishSegment();
-    if (this.fd === -1) this.startSegment();
-    const first = this.nextPosition;
-    const before = this.fileBytes;
     try {
-      this.writeAll(payloads, first);
-      if (this.options.sync) this.sync();
-    } catch (error) {
-      this.cutTo(before);
+      const first = this.keepAll(payloads);
+      this.refused = undefined;
+      return first;
+    } catch (thrown) {
+      const error = errorOf(thrown);
+      if (!(error instanceof JournalFull)) {
+        this.refused = { error, atMs: this.options.machine.monotonic() };
+      }
       throw error;
     }
-    this.dirty = !this.options.sync;
-    this.nextPosition = first + payloads.length;
-    return first;
   }
 
   /** Everything up to and including this position is safe elsewhere: deletes the segments that end there. */
@@ -153,6 +158,23 @@ export class Journal {
     this.failure ??= new Error(`the journal in ${this.options.folder} is closed`);
     this.acknowledge(this.acknowledged);
     await this.lock.release();
+  }
+
+  private keepAll(payloads: readonly string[]): number {
+    if (this.fileBytes >= this.options.segmentBytes) this.finishSegment();
+    if (this.fd === -1) this.startSegment();
+    const first = this.nextPosition;
+    const before = this.fileBytes;
+    try {
+      this.writeAll(payloads, first);
+      if (this.options.sync) this.sync();
+    } catch (error) {
+      this.cutTo(before);
+      throw error;
+    }
+    this.dirty = !this.options.sync;
+    this.nextPosition = first + payloads.length;
+    return first;
   }
 
   private fullMessage(): string {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { posting } from "../../support/posting.ts";
+import { until } from "../../support/until.ts";
 import { holdRequest, movement, type Stores, withStores } from "./wallet-fixtures.ts";
 
 async function commit({ holdStore, ledger }: Stores): Promise<void> {
@@ -189,4 +190,29 @@ test("reconcile finds a drift of one µđ, in either store", () =>
     for await (const row of wallets.reconcile()) assert.equal(row.driftMicroVnd, 1n);
     await ledger.credit(movement(2n));
     for await (const row of wallets.reconcile()) assert.equal(row.driftMicroVnd, -1n);
+  }));
+
+test("a post that the disk had no room for is charged once there is room, and its hold stays until then", async () => {
+  await withStores(async ({ holdStore, wallets }) => {
+    await wallets.credit(movement(1_000n));
+    await wallets.hold(holdRequest("late", 400));
+    wallets.postLater(posting({ callId: "late", accountId: "A", costMicroVnd: 300 }));
+    assert.equal(holdStore.balances("A")?.heldMicroVnd, 400);
+    await until("it is charged", () => holdStore.balances("A")?.pendingMicroVnd === 300);
+    assert.equal(holdStore.balances("A")?.heldMicroVnd, 0);
+  });
+});
+
+test("money that is taken away with a commit in doubt is not held for ever, though nobody asks again", () =>
+  withStores(async (stores) => {
+    const { ledger, wallets } = stores;
+    await wallets.credit(movement(1_000n));
+    await wallets.hold(holdRequest("open", 1));
+    let failures = 1;
+    ledger.before = async (operation) => {
+      if (operation === "credit" && failures-- > 0) throw new Error("the connection was closed");
+    };
+    await assert.rejects(wallets.credit(movement(-300n)));
+    assert.equal(parts(stores), "699 301 0");
+    await until("the movement is complete", () => parts(stores) === "699 1 0");
   }));
