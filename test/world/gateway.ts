@@ -12,7 +12,7 @@ import { OpenCalls } from "../../core/http/in-flight.ts";
 import { Incoming } from "../../core/http/incoming.ts";
 import { Pipeline } from "../../core/http/pipeline.ts";
 import type { Runtime } from "../../core/http/runtime.ts";
-import { Drainer as Committer } from "../../core/money/committer.ts";
+import { Committer } from "../../core/money/committer.ts";
 import { StoredWallets } from "../../core/money/wallets.ts";
 import type { Log } from "../../core/process/log.ts";
 import { wires } from "../../core/wire/index.ts";

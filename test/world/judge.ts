@@ -58,8 +58,8 @@ export class Judge {
       if (problem) problems.push(problem);
     }
     for (const { name, gateway } of this.world.hosts) {
-      const backlog = gateway?.holdStore.backlog() ?? 0;
-      if (backlog > 0) problems.push(`${name} has a backlog of ${backlog}`);
+      const backlog = gateway?.holdStore.uncommittedCalls() ?? 0;
+      if (backlog > 0) problems.push(`${name} has ${backlog} uncommitted calls`);
     }
     for (const accountId of this.world.accounts) problems.push(...this.walletProblems(accountId));
     return problems;
@@ -136,10 +136,11 @@ export class Judge {
     }
     const balances = this.world.balancesOf(accountId);
     if (balances === undefined) return problems;
-    const { availableMicroVnd, heldMicroVnd, pendingMicroVnd } = balances;
+    const { availableMicroVnd, heldMicroVnd, uncommittedMicroVnd } = balances;
     if (heldMicroVnd !== 0) problems.push(`${accountId}: ${heldMicroVnd} held by no call`);
-    if (pendingMicroVnd !== 0) problems.push(`${accountId}: ${pendingMicroVnd} pending`);
-    const total = BigInt(availableMicroVnd + heldMicroVnd + pendingMicroVnd);
+    if (uncommittedMicroVnd !== 0)
+      problems.push(`${accountId}: ${uncommittedMicroVnd} uncommitted`);
+    const total = BigInt(availableMicroVnd + heldMicroVnd + uncommittedMicroVnd);
     const expected = sum.balanceMicroVnd - sum.quarantinedMicroVnd;
     if (total !== expected) {
       problems.push(`${accountId}: ${total} in the hold store, ${expected} in the ledger`);

@@ -63,7 +63,7 @@ export class LedgerServer {
 /** What moves money; the rest is for people who look. */
 type MoneyOfLedger = Pick<
   Ledger,
-  | ("start" | "stop" | "ping" | "settle" | "quarantine" | "quarantined" | "hasCall")
+  | ("start" | "stop" | "ping" | "commit" | "quarantine" | "quarantined" | "hasCall")
   | ("credit" | "credited" | "wallet" | "sum" | "sums")
 >;
 
@@ -83,8 +83,8 @@ class LedgerClient implements MoneyOfLedger {
     return this.ask("ping", () => {});
   }
 
-  settle(entries: readonly OutboxEntry[]): Promise<void> {
-    return this.ask("settle", (books) => books.settle(entries));
+  commit(entries: readonly OutboxEntry[]): Promise<void> {
+    return this.ask("commit", (books) => books.commit(entries));
   }
 
   quarantine(entry: OutboxEntry, reason: string): Promise<void> {

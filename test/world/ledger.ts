@@ -29,7 +29,7 @@ export class LedgerBooks {
     this.wallets.set(accountId, { balance: 0n, credited: 0n, creditVersion: 0 });
   }
 
-  settle(entries: readonly OutboxEntry[]): void {
+  commit(entries: readonly OutboxEntry[]): void {
     const seen = new Set<string>();
     const fresh = entries.filter(({ posting: { callId } }) => {
       if (seen.has(callId) || this.hasCall(callId)) return false;
@@ -98,7 +98,13 @@ export class LedgerBooks {
       if (posting.accountId === accountId) entriesMicroVnd -= BigInt(chargedMicroVnd);
     }
     const quarantinedMicroVnd = this.parkedMicroVnd(accountId);
-    return { accountId, entriesMicroVnd, balanceMicroVnd: wallet.balance, quarantinedMicroVnd };
+    return {
+      accountId,
+      limit: null,
+      entriesMicroVnd,
+      balanceMicroVnd: wallet.balance,
+      quarantinedMicroVnd,
+    };
   }
 
   private parkedMicroVnd(accountId: string): bigint {

@@ -198,7 +198,7 @@ test("a post that the disk had no room for is charged once there is room, and it
     await wallets.hold(holdRequest("late", 400));
     wallets.postLater(posting({ callId: "late", accountId: "A", costMicroVnd: 300 }));
     assert.equal(holdStore.balances("A")?.heldMicroVnd, 400);
-    await until("it is charged", () => holdStore.balances("A")?.pendingMicroVnd === 300);
+    await until("it is charged", () => holdStore.balances("A")?.uncommittedMicroVnd === 300);
     assert.equal(holdStore.balances("A")?.heldMicroVnd, 0);
   });
 });
