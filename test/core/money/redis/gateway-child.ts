@@ -45,7 +45,7 @@ async function step(
         floorMicroVnd: microVnd,
       });
     default:
-      return store.post(posting({ callId, accountId: "A", costMicroVnd: microVnd }));
+      return store.post(posting({ callId, accountId: "A", costMicroVnd: microVnd, limits }));
   }
 }
 

@@ -105,12 +105,19 @@ test("what a killed gateway held of a limit is given back", () =>
   withChild(async (own, child) => {
     await child.ask("hold c1 300 key:K");
     await child.ask("hold c2 200");
-    const held = { availableMicroVnd: 300, heldMicroVnd: 300 };
-    assert.deepEqual(await own.store.limit("A", "key:K"), held);
+    await child.ask("hold c3 100 key:K");
+    await child.ask("post c3 70 key:K");
+    const parts = { totalMicroVnd: 600, availableMicroVnd: 230, heldMicroVnd: 300 };
+    const limit = () => own.store.limit("A", "key:K");
+    assert.deepEqual(await limit(), { ...parts, uncommittedMicroVnd: 70 });
     await child.kill();
     await untilHeld(own, 0);
-    const free = { availableMicroVnd: 600, heldMicroVnd: 0 };
-    assert.deepEqual(await own.store.limit("A", "key:K"), free);
+    const free = { totalMicroVnd: 600, availableMicroVnd: 530, heldMicroVnd: 0 };
+    assert.deepEqual(await limit(), { ...free, uncommittedMicroVnd: 70 });
+    // What it had posted is committed by the gateway that lives.
+    const entries = await own.store.read(10, TIMEOUT_MS);
+    await own.store.acknowledge(entries);
+    assert.deepEqual(await limit(), { ...free, uncommittedMicroVnd: 0 });
   }));
 
 test("a live gateway keeps its hold far beyond the length of a lease", () =>
