@@ -72,7 +72,7 @@ export async function openStore(
   const balanceMicroVnd = wealth(calls);
   const wallet = { creditVersion: 1, creditedMicroVnd: balanceMicroVnd, balanceMicroVnd };
   for (const accountId of accountIds)
-    await store.open(accountId, async () => ({ accountId, ...wallet }));
+    await store.load(accountId, async () => ({ accountId, ...wallet }));
   return { store, client };
 }
 

@@ -40,25 +40,25 @@ export interface HoldStore {
   void(callId: string, accountId: string): Awaitable<void>;
 
   /**
-   * Installs the wallet that `read` brings from the ledger, unless there is one already. The store
+   * Loads the wallet that `read` brings from the ledger, unless there is one already. The store
    * calls `read`, and not before every post of this account that it still knows has reached the
    * ledger: a reading taken earlier may or may not contain them. False where the ledger has no such account.
    */
-  open(accountId: string, read: () => Promise<WalletSnapshot | undefined>): Promise<boolean>;
+  load(accountId: string, read: () => Promise<WalletSnapshot | undefined>): Promise<boolean>;
 
   /**
    * Makes ledger movements other than calls (top-ups, adjustments) spendable. Idempotent and free
    * of order: only the difference between `creditedMicroVnd` and the total known before is applied,
-   * and only where `creditVersion` is newer. A wallet that is not open is left alone, since opening reads
-   * it; a wallet that is being opened gets the movement where the reading had missed it. A movement that
+   * and only where `creditVersion` is newer. A wallet that is not loaded is left alone, since a load reads
+   * it; a wallet that is being loaded gets the movement if the reading had missed it. A movement that
    * would take `available` below zero changes nothing: what it takes away must come as its own hold.
    */
   credit(movement: CreditTotal): Awaitable<void>;
 
   /**
-   * Sets a limit beside a wallet that is open, or changes its total. Idempotent and free of order: a limit that is
+   * Sets a limit beside a wallet that is loaded, or changes its total. Idempotent and free of order: a limit that is
    * known changes by the difference of the totals, if `version` is newer. Returns false, and changes nothing, if
-   * the wallet is not open: open it, then set the limit again.
+   * the wallet is not loaded: load it, then set the limit again.
    */
   setLimit(accountId: string, limit: LimitSnapshot): Awaitable<boolean>;
 
@@ -71,11 +71,11 @@ export interface HoldStore {
   /** The parts of a limit, read in one step; undefined if it is not set. */
   limit(accountId: string, name: string): Awaitable<LimitBalances | undefined>;
 
-  /** The three parts of a wallet, read in one step; undefined where it is not open. */
+  /** The three parts of a wallet, read in one step; undefined if it is not loaded. */
   balances(accountId: string): Awaitable<Balances | undefined>;
 
-  /** The accounts of all open wallets, in pages; one may come twice. */
-  openWallets(): AsyncIterable<readonly string[]>;
+  /** The accounts of all loaded wallets, in pages; one may come twice. */
+  loadedWallets(): AsyncIterable<readonly string[]>;
 
   /** From now on every hold with this key is refused, in every process. */
   revoke(keyId: string): Awaitable<void>;
@@ -142,9 +142,9 @@ export type HoldResult =
   | { readonly kind: "stale" }
   /** The post of this call could not be kept: the outbox or the journal is full, or the store is away. */
   | { readonly kind: "unavailable"; readonly reason: string }
-  /** The wallet is not open here: read it from the ledger, `open` it, ask again. */
+  /** The wallet is not loaded: `load` it, ask again. */
   | { readonly kind: "unknown" }
-  /** The wallet is open, and this limit is not set beside it: read it, `setLimit`, ask again. */
+  /** The wallet is loaded, and this limit is not set beside it: read it, `setLimit`, ask again. */
   | { readonly kind: "no_limit"; readonly limit: string };
 
 export interface ExtendRequest {

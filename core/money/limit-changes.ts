@@ -12,7 +12,7 @@ interface LimitChangesOptions {
   readonly machine: Machine;
   readonly late: LateMovements;
   /** Loads a wallet into the hold store; false if the ledger has none. */
-  readonly open: (accountId: string) => Promise<boolean>;
+  readonly loadWallet: (accountId: string) => Promise<boolean>;
 }
 
 /** Changes of limits beside wallets: committed to the ledger first, then applied to the hold store. */
@@ -67,10 +67,10 @@ export class LimitChanges {
   }
 
   private async set(accountId: string, limit: LimitSnapshot): Promise<void> {
-    const { holdStore, open } = this.options;
+    const { holdStore, loadWallet } = this.options;
     // A wallet that is being loaded may have been read before this change: it must be there, then it gets the change.
     while (!(await holdStore.setLimit(accountId, limit))) {
-      if (!(await open(accountId))) return;
+      if (!(await loadWallet(accountId))) return;
     }
   }
 }

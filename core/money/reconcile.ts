@@ -68,7 +68,7 @@ function balancesOf(
   return limit === null ? holdStore.balances(accountId) : holdStore.limit(accountId, limit);
 }
 
-/** A wallet or a limit that is not open has in the hold store what it would be opened with. */
+/** A wallet or a limit that is not loaded has in the hold store what it would be loaded with. */
 function compare(sum: LedgerSum, loaded: Parts | undefined): ReconcileRow {
   const { balanceMicroVnd, quarantinedMicroVnd } = sum;
   const available = loaded

@@ -31,7 +31,7 @@ import { LimitChanges } from "./limit-changes.ts";
 import { PostGroup } from "./post-group.ts";
 import { reconcile } from "./reconcile.ts";
 
-const OPEN_ATTEMPTS = 3;
+const LOAD_ATTEMPTS = 3;
 const CATCH_UP_ATTEMPTS = LIFETIMES.catchUpMs / LIFETIMES.catchUpRetryMs;
 
 interface WalletsOptions {
@@ -58,13 +58,13 @@ export class StoredWallets implements Wallets {
     this.machine = machine;
     this.group = new PostGroup(holdStore);
     const late = new LateMovements(holdStore, ledger, machine);
-    const open = (accountId: string) => this.open(accountId);
+    const loadWallet = (accountId: string) => this.loadWallet(accountId);
     this.late = late;
     this.latePosts = new LatePosts(holdStore, machine);
-    this.limits = new LimitChanges({ holdStore, ledger, machine, late, open });
+    this.limits = new LimitChanges({ holdStore, ledger, machine, late, loadWallet });
   }
 
-  /** Brings open wallets up to movements that were committed when a process died before telling the hold store. */
+  /** Brings loaded wallets up to movements that were committed when a process died before telling the hold store. */
   async start(): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -77,7 +77,7 @@ export class StoredWallets implements Wallets {
     }
   }
 
-  /** As the hold store's; reads the wallet from the ledger first where it is not open. */
+  /** As the hold store's; reads the wallet from the ledger first if it is not loaded. */
   hold(request: HoldRequest): Awaitable<WalletHold> {
     const held = this.holdStore.hold(request);
     if (held instanceof Promise) return held.then((result) => this.loaded(request, result));
@@ -122,7 +122,7 @@ export class StoredWallets implements Wallets {
     return this.limits.left(accountId, name);
   }
 
-  /** The parts of a wallet: of the hold store where it is open, else as the ledger has it; undefined without account. */
+  /** The parts of a wallet: of the hold store if it is loaded, else as the ledger has it; undefined without account. */
   async balances(accountId: string): Promise<WalletBalances | undefined> {
     const loaded = await this.holdStore.balances(accountId);
     if (loaded !== undefined) {
@@ -150,7 +150,7 @@ export class StoredWallets implements Wallets {
   }
 
   private async catchUp(): Promise<void> {
-    for await (const page of this.holdStore.openWallets()) {
+    for await (const page of this.holdStore.loadedWallets()) {
       await Promise.all(
         page.map(async (accountId) => {
           const wallet = await this.ledger.wallet(accountId);
@@ -173,10 +173,10 @@ export class StoredWallets implements Wallets {
     const deadlineMs = this.machine.monotonic() + LIFETIMES.loadTimeoutMs;
     let unknown = first;
     try {
-      for (let attempt = 0; attempt < OPEN_ATTEMPTS; attempt += 1) {
+      for (let attempt = 0; attempt < LOAD_ATTEMPTS; attempt += 1) {
         const leftMs = deadlineMs - this.machine.monotonic();
         const loaded = await withTimeout(
-          this.load(request.accountId, unknown),
+          this.loadMissing(request.accountId, unknown),
           leftMs,
           this.machine,
         );
@@ -192,9 +192,9 @@ export class StoredWallets implements Wallets {
     return unavailable(`it was not read within ${LIFETIMES.loadTimeoutMs} ms`);
   }
 
-  private async load(accountId: string, unknown: Unloaded): Promise<"loaded" | WalletHold> {
+  private async loadMissing(accountId: string, unknown: Unloaded): Promise<"loaded" | WalletHold> {
     if (unknown.kind === "unknown") {
-      return (await this.open(accountId)) ? "loaded" : { kind: "no_account" };
+      return (await this.loadWallet(accountId)) ? "loaded" : { kind: "no_account" };
     }
     // The process that stored this limit died before it set it here, or did not reach the hold store.
     const wallet = await this.ledger.wallet(accountId);
@@ -206,8 +206,8 @@ export class StoredWallets implements Wallets {
     return "loaded";
   }
 
-  private open(accountId: string): Promise<boolean> {
-    return this.holdStore.open(accountId, () => this.ledger.wallet(accountId));
+  private loadWallet(accountId: string): Promise<boolean> {
+    return this.holdStore.load(accountId, () => this.ledger.wallet(accountId));
   }
 
   private async add(movement: Credit): Promise<CreditResult> {
@@ -224,7 +224,7 @@ export class StoredWallets implements Wallets {
    * Money that is taken away is held first: the ledger's balance still counts what running calls hold and
    * what has not arrived there, so the ledger alone would let it be spent twice. Where the commit is in
    * doubt the hold stays, so that nothing is overspent, until the movement is sent again or the wallet
-   * is opened anew.
+   * is loaded again.
    */
   private async takeAway(movement: Credit): Promise<CreditResult> {
     const callId = `movement:${movement.reference}`;
@@ -295,5 +295,5 @@ type Unloaded = Extract<HoldResult, { kind: "unknown" | "no_limit" }>;
 
 function unavailable(cause: unknown): WalletHold {
   const why = cause instanceof Error ? cause.message : String(cause);
-  return { kind: "unavailable", reason: `the wallet cannot be opened: ${why}` };
+  return { kind: "unavailable", reason: `the wallet cannot be loaded: ${why}` };
 }

@@ -35,12 +35,12 @@ export const FAILPOINTS = [
   "spool.offered",
   // A wallet is read from the ledger into the hold store.
   "wallet.read",
-  "wallet.installed",
+  "wallet.loaded",
   // A bucket of Redis goes on in a new epoch.
   "bucket.declared",
   "bucket.joined",
   "bucket.offered",
-  "bucket.opened",
+  "bucket.loadable",
   // The end of another process's leases.
   "lease.reaped",
   "lease.claimed",

@@ -118,7 +118,7 @@ const DRIVES: Partial<
   "hold.before": call,
   "hold.after": call,
   "wallet.read": call,
-  "wallet.installed": call,
+  "wallet.loaded": call,
   "post.before": call,
   "post.after": call,
   "commit.read": call,
@@ -346,7 +346,7 @@ describe("a gateway that dies between two steps of money", { concurrency: 2 }, (
   it("leaves a bucket that it was about to open, or to begin anew, to the next start", async () => {
     const redis = await startRedisServer();
     await diesAtStart("bucket.joined", options(redis.url));
-    await diesAtStart("bucket.opened", options(redis.url));
+    await diesAtStart("bucket.loadable", options(redis.url));
     const armed = await ArmedGateway.start("bucket.declared", options(redis.url));
     const customer = await customerOf();
     await call(armed.gateway, await customerOf());
@@ -400,7 +400,7 @@ describe("a gateway that dies between two steps of money", { concurrency: 2 }, (
       "bucket.declared",
       "bucket.joined",
       "bucket.offered",
-      "bucket.opened",
+      "bucket.loadable",
       "lease.reaped",
       "lease.claimed",
       "lease.finished",

@@ -53,7 +53,7 @@ export async function readRedisState(redis: RedisServer): Promise<RedisState> {
     if (part === "p") wallet.uncommitted = BigInt(flat[at + 1]!);
     wallets.set(accountId, wallet);
   }
-  // A movement leaves its total behind for wallets that are not open: they have none of these parts.
+  // A movement leaves its total behind for wallets that are not loaded: they have none of these parts.
   for (const accountId of wallets.keys()) {
     if (!open.has(accountId)) wallets.delete(accountId);
   }

@@ -8,7 +8,7 @@ interface UncommittedCalls {
 }
 
 /**
- * Posted calls that a start has found in the journal. Their wallets are not open, so they are in no
+ * Posted calls that a start has found in the journal. Their wallets are not loaded, so they are in no
  * `uncommitted`, and the ledger may have them already or not: until each is acknowledged, a reading of
  * their wallet would be off by them or not, and nobody could tell.
  */

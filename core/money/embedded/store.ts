@@ -31,7 +31,7 @@ const REVOKED: HoldResult = { kind: "revoked" };
 /**
  * The hold store of a single process: wallets and holds in memory, posted calls in a journal. A kill -9
  * loses the holds, which is what it should do, and no posted call. Every answer is synchronous but
- * `open` and `read`.
+ * `load` and `read`.
  */
 export class EmbeddedHoldStore implements HoldStore {
   private readonly wallets: EmbeddedWallets;
@@ -76,8 +76,8 @@ export class EmbeddedHoldStore implements HoldStore {
     this.calls.void(callId);
   }
 
-  open(accountId: string, read: () => Promise<WalletSnapshot | undefined>): Promise<boolean> {
-    return this.wallets.open(accountId, read);
+  load(accountId: string, read: () => Promise<WalletSnapshot | undefined>): Promise<boolean> {
+    return this.wallets.load(accountId, read);
   }
 
   credit(movement: CreditTotal): void {
@@ -104,7 +104,7 @@ export class EmbeddedHoldStore implements HoldStore {
     return this.wallets.balances(accountId);
   }
 
-  async *openWallets(): AsyncGenerator<string[]> {
+  async *loadedWallets(): AsyncGenerator<string[]> {
     yield this.wallets.ids();
   }
 

@@ -8,7 +8,7 @@ import {
 } from "../../contract/hold-store.ts";
 import { Limit, limitsOf } from "./limit.ts";
 
-/** A wallet that is open in the embedded hold store. Each function below is one step of money in it. */
+/** A wallet that is loaded into the embedded hold store. Each function below is one step of money in it. */
 export interface Wallet {
   readonly accountId: string;
   availableMicroVnd: MicroVnd;

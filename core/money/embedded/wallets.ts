@@ -11,7 +11,7 @@ import { balancesOf, type Hold, setLimit, type Wallet, walletOf } from "./wallet
 
 type ReadWallet = () => Promise<WalletSnapshot | undefined>;
 
-interface Opening {
+interface Load {
   done: Promise<boolean>;
   /** A movement that came while the wallet was being read, and may be newer than the reading. */
   credit: CreditTotal | undefined;
@@ -20,7 +20,7 @@ interface Opening {
 /** The wallets in memory: loaded from the ledger, credited, limited, read. What calls do with them is in `calls.ts`. */
 export class EmbeddedWallets {
   private readonly wallets = new Map<string, Wallet>();
-  private readonly opening = new Map<string, Opening>();
+  private readonly loading = new Map<string, Load>();
   private readonly whenCommitted: (accountId: string) => Promise<void>;
 
   /** `whenCommitted` resolves once no post of the account, of before this start, is on its way to the ledger. */
@@ -36,16 +36,14 @@ export class EmbeddedWallets {
     return [...this.wallets.keys()];
   }
 
-  open(accountId: string, read: ReadWallet): Promise<boolean> {
+  load(accountId: string, read: ReadWallet): Promise<boolean> {
     if (this.wallets.has(accountId)) return Promise.resolve(true);
-    const running = this.opening.get(accountId);
+    const running = this.loading.get(accountId);
     if (running !== undefined) return running.done;
-    const opening: Opening = { done: Promise.resolve(false), credit: undefined };
-    this.opening.set(accountId, opening);
-    opening.done = this.install(accountId, read, opening).finally(() =>
-      this.opening.delete(accountId),
-    );
-    return opening.done;
+    const load: Load = { done: Promise.resolve(false), credit: undefined };
+    this.loading.set(accountId, load);
+    load.done = this.loadNow(accountId, read, load).finally(() => this.loading.delete(accountId));
+    return load.done;
   }
 
   /** Applies a movement. False if it must wait, and so must `released`, the hold that set its money aside. */
@@ -53,9 +51,8 @@ export class EmbeddedWallets {
     const { accountId, creditVersion, creditedMicroVnd } = movement;
     const wallet = this.wallets.get(accountId);
     if (wallet === undefined) {
-      const opening = this.opening.get(accountId);
-      if (opening && creditVersion > (opening.credit?.creditVersion ?? 0))
-        opening.credit = movement;
+      const load = this.loading.get(accountId);
+      if (load && creditVersion > (load.credit?.creditVersion ?? 0)) load.credit = movement;
       return false;
     }
     const isNews = creditVersion > wallet.creditVersion;
@@ -94,16 +91,16 @@ export class EmbeddedWallets {
     return this.wallets.get(accountId)?.limits?.get(name)?.balances;
   }
 
-  private async install(accountId: string, read: ReadWallet, opening: Opening): Promise<boolean> {
-    // No call can be posted for a wallet that is not open, so once the replayed ones are in the ledger,
+  private async loadNow(accountId: string, read: ReadWallet, load: Load): Promise<boolean> {
+    // No call can be posted for a wallet that is not loaded, so once the replayed ones are in the ledger,
     // a reading that begins now has them all, and nothing else is on its way.
     await this.whenCommitted(accountId);
     const snapshot = await read();
     if (snapshot === undefined) return false;
     failpoint("wallet.read");
     this.wallets.set(accountId, walletOf(snapshot));
-    if (opening.credit !== undefined) this.credit(opening.credit, undefined);
-    failpoint("wallet.installed");
+    if (load.credit !== undefined) this.credit(load.credit, undefined);
+    failpoint("wallet.loaded");
     return true;
   }
 }

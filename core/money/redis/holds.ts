@@ -18,12 +18,12 @@ interface HoldsOptions {
   readonly wallets: RedisWallets;
   /** Reads a wallet from the ledger. */
   readonly readWallet: (accountId: string) => Promise<WalletSnapshot | undefined>;
-  /** Why no hold is taken now, with so many that run already. */
-  readonly refusal: (openHolds: number) => string | undefined;
+  /** Why no hold is taken now, with so many taken already. */
+  readonly refusal: (holds: number) => string | undefined;
 }
 
 /** A hold of a call that runs in this process. */
-interface OpenHold {
+interface OwnHold {
   readonly bucket: Bucket;
   readonly keyId: string;
   readonly limits: readonly string[] | undefined;
@@ -34,7 +34,7 @@ interface OpenHold {
 /** Money set aside for the calls that run in this process. */
 export class Holds {
   private readonly options: HoldsOptions;
-  private readonly open = new Map<string, OpenHold>();
+  private readonly own = new Map<string, OwnHold>();
 
   constructor(options: HoldsOptions) {
     this.options = options;
@@ -47,15 +47,15 @@ export class Holds {
     const bucket = this.options.buckets.of(accountId);
     if (bucket.state === "joining") return { kind: "unknown" };
     if (bucket.state === "away") return { kind: "unavailable", reason: "redis is away" };
-    const reason = this.options.refusal(this.open.size);
+    const reason = this.options.refusal(this.own.size);
     if (reason !== undefined) return { kind: "unavailable", reason };
-    const known = this.open.get(callId);
+    const known = this.own.get(callId);
     const { epoch } = bucket;
-    if (known === undefined) this.open.set(callId, { bucket, keyId, limits, epoch });
+    if (known === undefined) this.own.set(callId, { bucket, keyId, limits, epoch });
     else known.epoch = epoch;
     return this.send(bucket, request).catch((error: unknown) => {
       // Whether it was taken nobody knows; a later audit gives back what no call here holds.
-      this.open.delete(callId);
+      this.own.delete(callId);
       return isJoining(error) ? { kind: "unknown" } : unavailable(error);
     });
   }
@@ -66,7 +66,7 @@ export class Holds {
     const bucket = this.options.buckets.of(request.accountId);
     return bucket.asMember(async () => {
       // Looked up at each attempt: the hold may go while the bucket is joined again.
-      const hold = this.open.get(request.callId);
+      const hold = this.own.get(request.callId);
       if (hold === undefined) return { kind: "gone" };
       if (hold.epoch !== bucket.epoch) return this.holdAgain(request, hold);
       const { callId, totalMicroVnd, floorMicroVnd } = request;
@@ -81,7 +81,7 @@ export class Holds {
   }
 
   async void(callId: string, accountId: string): Promise<void> {
-    this.open.delete(callId);
+    this.own.delete(callId);
     const bucket = this.options.buckets.of(accountId);
     // Where this fails, an audit gives the hold back.
     if (bucket.state === "ready") await bucket.run("void", [], [callId], asReply).catch(() => {});
@@ -89,19 +89,19 @@ export class Holds {
 
   /** The call holds nothing any more: it was posted, or its movement is done. */
   over(callId: string): void {
-    this.open.delete(callId);
+    this.own.delete(callId);
   }
 
   /** The leases of this process have ended: all its holds in the bucket are gone. */
   lapse(bucket: Bucket): void {
-    for (const [callId, hold] of this.open) {
-      if (hold.bucket === bucket) this.open.delete(callId);
+    for (const [callId, hold] of this.own) {
+      if (hold.bucket === bucket) this.own.delete(callId);
     }
   }
 
   /** Gives back holds in the name of this process that none of its calls has; `held` are all of them. */
   async audit(bucket: Bucket, held: readonly string[]): Promise<void> {
-    const lost = held.filter((callId) => !this.open.has(callId));
+    const lost = held.filter((callId) => !this.own.has(callId));
     await Promise.all(lost.map((callId) => bucket.run("void", [], [callId], asReply)));
   }
 
@@ -115,18 +115,18 @@ export class Holds {
     const args = [callId, accountId, keyId, ...amounts, holder, version, limits];
     return bucket.run("hold", [bucket.keys.revoked], args, (reply) => {
       const result = readHold(reply);
-      if (result.kind !== "held") this.open.delete(callId);
+      if (result.kind !== "held") this.own.delete(callId);
       return result;
     });
   }
 
   /** Redis has lost the hold of a call that runs: the call goes on where its wallet affords it anew. */
-  private async holdAgain(extension: ExtendRequest, hold: OpenHold): Promise<ExtendResult> {
+  private async holdAgain(extension: ExtendRequest, hold: OwnHold): Promise<ExtendResult> {
     const { callId, accountId, totalMicroVnd, floorMicroVnd } = extension;
     const { bucket, keyId, limits } = hold;
     const amounts = { amountMicroVnd: totalMicroVnd, floorMicroVnd };
     const { wallets, readWallet } = this.options;
-    await wallets.open(accountId, () => readWallet(accountId));
+    await wallets.load(accountId, () => readWallet(accountId));
     const request = { callId, accountId, keyId, ...amounts, ...(limits && { limits }) };
     const result = await this.send(bucket, request);
     if (result.kind === "held") hold.epoch = bucket.epoch;

@@ -7,7 +7,7 @@ export interface EpochKeys {
   readonly wallets: string;
   readonly holds: string;
   /** Exists once wallets may be loaded. */
-  readonly open: string;
+  readonly acceptsLoads: string;
   /** The outbox of this process. */
   readonly outbox: string;
 }
@@ -43,7 +43,7 @@ export class BucketKeys {
       members: `${under}procs`,
       wallets: `${under}w`,
       holds: `${under}holds`,
-      open: `${under}open`,
+      acceptsLoads: `${under}open`,
       outbox: this.outbox(epoch, process),
     };
   }

@@ -20,7 +20,7 @@ export interface MembershipEvents {
   failed(bucket: Bucket, error: unknown, wasReady: boolean): void;
   /** Redis has lost something of this bucket, and it goes on in a new epoch. */
   moved(bucket: Bucket): void;
-  /** Wallets of the new epoch were opened without the posts that this process still keeps. */
+  /** Wallets of the new epoch were loaded without the posts that this process still keeps. */
   leftBehind(bucket: Bucket): void;
   /** The leases of this process have ended while it slept: its holds are gone. */
   expelled(bucket: Bucket): void;
@@ -47,7 +47,7 @@ interface MembershipOptions {
 
 /**
  * Keeps this process a member of one bucket: shows that it lives, notices what Redis has lost, ends the
- * leases of the dead, and lets wallets be opened in a new epoch once everyone has committed what the old one owed.
+ * leases of the dead, and lets wallets be loaded in a new epoch once every member has committed its posts of the old one.
  */
 export class Membership {
   /** What all others see of it. */
@@ -159,7 +159,7 @@ export class Membership {
     }
     this.freshAtMs = nowMs;
     if (!events.hasUncommitted(bucket)) return this.join(view);
-    if (!view.open || events.isCommitting(bucket)) return LIFETIMES.joiningRoundMs;
+    if (!view.acceptsLoads || events.isCommitting(bucket)) return LIFETIMES.joiningRoundMs;
     events.leftBehind(bucket);
     failpoint("bucket.offered");
     return 0;
@@ -200,7 +200,7 @@ export class Membership {
     }
     const silent = peers.silent(view, session.process, nowMs);
     const givenUp = peers.meet(view, nowMs);
-    if (session.isFenced && view.open && (silent.length > 0 || givenUp)) {
+    if (session.isFenced && view.acceptsLoads && (silent.length > 0 || givenUp)) {
       return this.distrust(view, silent);
     }
     for (const member of silent) await this.reap(member);
@@ -213,11 +213,11 @@ export class Membership {
     } else if (readiness.state !== "ready") {
       await session.run("noop", [], [], asReply);
     }
-    const open = view.open || (await this.open());
-    const isNews = readiness.state !== "ready" || readiness.acceptsLoads !== open;
-    readiness.set("ready", open);
+    const allowLoads = view.acceptsLoads || (await this.acceptsLoads());
+    const isNews = readiness.state !== "ready" || readiness.acceptsLoads !== allowLoads;
+    readiness.set("ready", allowLoads);
     this.options.events.tended(this.bucket);
-    return open && !isNews ? heartbeatMs : Math.min(LIFETIMES.joiningRoundMs, heartbeatMs);
+    return allowLoads && !isNews ? heartbeatMs : Math.min(LIFETIMES.joiningRoundMs, heartbeatMs);
   }
 
   /**
@@ -255,13 +255,13 @@ export class Membership {
     }
   }
 
-  private async open(): Promise<boolean> {
+  private async acceptsLoads(): Promise<boolean> {
     if (this.peers.isAwaited) return false;
     const { graceMs } = this.options.times;
     const ageMs = this.isWitness ? Math.min(graceMs, LIFETIMES.witnessGraceMs) : graceMs;
-    const isOpen = (await this.ask("open", this.session.epoch, String(ageMs))) === 1;
-    if (isOpen) failpoint("bucket.opened");
-    return isOpen;
+    const isAllowed = (await this.ask("allow-loads", this.session.epoch, String(ageMs))) === 1;
+    if (isAllowed) failpoint("bucket.loadable");
+    return isAllowed;
   }
 
   private ask(operation: MembersOperation, ...args: string[]): Promise<unknown> {

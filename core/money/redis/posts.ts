@@ -47,7 +47,7 @@ export class Posts {
     const { ledger, wallets, commits, holds } = options;
     this.resender = new Resender(ledger, {
       post: (bucket, posting) => this.send(bucket, posting, encodeEntry(posting, 0, 0), asReply),
-      open: (accountId) => wallets.open(accountId, () => ledger.wallet(accountId)),
+      load: (accountId) => wallets.load(accountId, () => ledger.wallet(accountId)),
       add: (bucket, entry) => commits.add(bucket, entry),
       over: (_, callId) => holds.over(callId),
     });

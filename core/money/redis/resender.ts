@@ -24,8 +24,8 @@ interface UnconfirmedPost {
 
 interface ResendActions {
   post(bucket: Bucket, posting: Posting): Promise<Reply>;
-  /** Opens the call's wallet; false where the ledger has no such account. */
-  open(accountId: string): Promise<boolean>;
+  /** Loads the call's wallet; false if the ledger has no such account. */
+  load(accountId: string): Promise<boolean>;
   add(bucket: Bucket, entry: OutboxEntry): void;
   /** Redis has the post: the call's hold is no more. */
   over(bucket: Bucket, callId: string): void;
@@ -102,10 +102,10 @@ export class Resender {
       throw new Error("the bucket has moved on since the ledger was asked");
     let reply = await this.actions.post(bucket, posting);
     if (reply[0] === "unknown") {
-      if (!(await this.actions.open(posting.accountId))) return this.unplaced(bucket, posting);
+      if (!(await this.actions.load(posting.accountId))) return this.unplaced(bucket, posting);
       reply = await this.actions.post(bucket, posting);
     }
-    if (reply[0] === "unknown") throw new Error("the wallet was closed again");
+    if (reply[0] === "unknown") throw new Error("the wallet was dropped again");
     this.actions.over(bucket, posting.callId);
     // An earlier attempt may have come through unheard: then the entry is there, and nobody commits it yet.
     const isMine = textOf(reply[3]).startsWith(`${bucket.epoch}|${bucket.process}|`);

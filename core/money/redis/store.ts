@@ -99,7 +99,7 @@ export class RedisHoldStore implements HoldStore {
       buckets,
       wallets: this.wallets,
       readWallet: (accountId) => ledger.wallet(accountId),
-      refusal: (openHolds) => this.refusal(openHolds),
+      refusal: (holds) => this.refusal(holds),
     });
     const { wallets, holds, commits } = this;
     this.posts = new Posts({ buckets, wallets, holds, commits, spool, ledger, machine, log });
@@ -160,8 +160,8 @@ export class RedisHoldStore implements HoldStore {
     return this.holds.void(callId, accountId);
   }
 
-  open(accountId: string, read: () => Promise<WalletSnapshot | undefined>): Promise<boolean> {
-    return this.wallets.open(accountId, read);
+  load(accountId: string, read: () => Promise<WalletSnapshot | undefined>): Promise<boolean> {
+    return this.wallets.load(accountId, read);
   }
 
   async credit(movement: CreditTotal): Promise<void> {
@@ -185,7 +185,7 @@ export class RedisHoldStore implements HoldStore {
     return this.wallets.balances(accountId);
   }
 
-  openWallets(): AsyncGenerator<string[]> {
+  loadedWallets(): AsyncGenerator<string[]> {
     return this.wallets.all();
   }
 
@@ -226,12 +226,12 @@ export class RedisHoldStore implements HoldStore {
   }
 
   /** Why no hold is taken now: every hold must find room for its post. */
-  private refusal(openHolds: number): string | undefined {
+  private refusal(holds: number): string | undefined {
     const uncommitted = this.commits.size;
     if (uncommitted >= this.outboxEntriesMax) {
       return `${uncommitted} posted calls wait for the ledger, which is the most that may`;
     }
-    return this.posts.refusal(openHolds + 1);
+    return this.posts.refusal(holds + 1);
   }
 
   private hurry(): void {

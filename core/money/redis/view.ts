@@ -9,8 +9,8 @@ export interface BucketView {
   readonly mine: number;
   /** Its leases have ended because it was silent. */
   readonly reaped: boolean;
-  /** Wallets may be opened. */
-  readonly open: boolean;
+  /** Wallets may be loaded. */
+  readonly acceptsLoads: boolean;
   readonly members: readonly Member[];
   /** Heartbeats of processes that commit posts of earlier epochs before they join. */
   readonly joining: ReadonlyMap<string, string>;
@@ -26,13 +26,13 @@ interface Member {
 }
 
 export function readView(reply: unknown): BucketView {
-  const [epoch, ageMs, mine, reaped, open, members, joining, orphans] = listOf(reply);
+  const [epoch, ageMs, mine, reaped, acceptsLoads, members, joining, orphans] = listOf(reply);
   return {
     epoch: textOf(epoch),
     ageMs: numberOf(ageMs),
     mine: numberOf(mine),
     reaped: reaped === 1,
-    open: open === 1,
+    acceptsLoads: acceptsLoads === 1,
     members: listOf(members).map((member) => {
       const [process, beat, verified] = listOf(member);
       return { process: textOf(process), beat: textOf(beat), verified: verified === "1" };

@@ -14,28 +14,28 @@ import type { Bucket } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 import { asReply, isJoining } from "./session.ts";
 
-const OPEN_ATTEMPTS = 3;
+const LOAD_ATTEMPTS = 3;
 /** Fields, of which each wallet has five, and five more for each limit. */
 const PAGE = "1000";
 
-/** The wallets in Redis: opened from the ledger, credited, read. */
+/** The wallets in Redis: loaded from the ledger, credited, read. */
 export class RedisWallets {
   private readonly client: RedisCommands;
   private readonly buckets: BucketMap;
-  private readonly opening = new Map<string, Promise<boolean>>();
+  private readonly loading = new Map<string, Promise<boolean>>();
 
   constructor(client: RedisCommands, buckets: BucketMap) {
     this.client = client;
     this.buckets = buckets;
   }
 
-  /** As the hold store's; calls that need one wallet at once share its opening. */
-  open(accountId: string, read: () => Promise<WalletSnapshot | undefined>): Promise<boolean> {
-    const running = this.opening.get(accountId);
+  /** As the hold store's; calls that need one wallet at once share its load. */
+  load(accountId: string, read: () => Promise<WalletSnapshot | undefined>): Promise<boolean> {
+    const running = this.loading.get(accountId);
     if (running !== undefined) return running;
-    const opening = this.install(accountId, read).finally(() => this.opening.delete(accountId));
-    this.opening.set(accountId, opening);
-    return opening;
+    const load = this.loadNow(accountId, read).finally(() => this.loading.delete(accountId));
+    this.loading.set(accountId, load);
+    return load;
   }
 
   async credit(movement: CreditTotal): Promise<void> {
@@ -93,7 +93,7 @@ export class RedisWallets {
     return this.read(bucket, accountId);
   }
 
-  /** The ids of accounts whose wallets are open, page by page. */
+  /** The ids of accounts whose wallets are loaded, page by page. */
   async *all(): AsyncGenerator<string[]> {
     for (const bucket of this.buckets.all) {
       await bucket.whenReady();
@@ -108,7 +108,7 @@ export class RedisWallets {
     }
   }
 
-  private async install(
+  private async loadNow(
     accountId: string,
     read: () => Promise<WalletSnapshot | undefined>,
   ): Promise<boolean> {
@@ -116,7 +116,7 @@ export class RedisWallets {
     for (let attempt = 1; ; attempt += 1) {
       await bucket.whenLoadable();
       if ((await this.read(bucket, accountId)) !== undefined) return true;
-      // Whatever other processes still keep is in the ledger, or this bucket would not be open; and no call
+      // Whatever other processes still keep is in the ledger, or this bucket would not accept loads; and no call
       // can be posted for a wallet that is not. So a reading that begins now has all of them.
       const snapshot = await read();
       if (snapshot === undefined) return false;
@@ -131,13 +131,13 @@ export class RedisWallets {
           const { name, version, totalMicroVnd, availableMicroVnd } = limit;
           args.push(name, ...[availableMicroVnd, version, totalMicroVnd].map(String));
         }
-        const [kind] = await bucket.run("install", [bucket.epochKeys.open], args, asReply);
-        failpoint("wallet.installed");
-        if (kind === "open") return true;
+        const [kind] = await bucket.run("load", [bucket.epochKeys.acceptsLoads], args, asReply);
+        failpoint("wallet.loaded");
+        if (kind === "loaded") return true;
       } catch (error) {
         if (!isJoining(error)) throw error;
       }
-      if (attempt >= OPEN_ATTEMPTS) throw new Error(`the wallet of ${accountId} changes too fast`);
+      if (attempt >= LOAD_ATTEMPTS) throw new Error(`the wallet of ${accountId} changes too fast`);
     }
   }
 

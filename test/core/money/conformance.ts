@@ -32,9 +32,9 @@ const TABLES: Record<string, string> = {
   "a wallet is read from the ledger before its first hold": `
     credit A 1000                   -> version 1
     bare-hold c1 A 1..10            -> unknown
-    open A                          -> true
+    load A                          -> true
     bare-hold c1 A 1..10            -> held 10
-    open B                          -> false`,
+    load B                          -> false`,
 
   "a hold takes what there is, and no less than its floor": `
     credit A 1000                   -> version 1
@@ -47,7 +47,7 @@ const TABLES: Record<string, string> = {
 
   "a hold at the price of before a credit is refused, and takes nothing": `
     credit A 1000                   -> version 1
-    open A                          -> true
+    load A                          -> true
     hold c1 A 1..400 at 1           -> held 400
     credit A 1000                   -> version 2
     hold c2 A 1..400 at 1           -> stale
@@ -210,7 +210,7 @@ const TABLES: Record<string, string> = {
     wallet A                        -> available 700 held 0 uncommitted 300
     crash                           -> ok
     acknowledge                     -> 1 acknowledged
-    open A                          -> true
+    load A                          -> true
     wallet A                        -> available 700 held 0 uncommitted 0
     ledger A                        -> 700`,
 
@@ -219,11 +219,11 @@ const TABLES: Record<string, string> = {
     hold c1 A 1..400                -> held 400
     post c1 A cost 300              -> charged 300 off 0
     crash                           -> ok
-    open-soon A                     -> waits
+    load-soon A                     -> waits
     commit                          -> 1 committed
-    open-soon A                     -> waits
+    load-soon A                     -> waits
     acknowledge                     -> 1 acknowledged
-    open A                          -> true
+    load A                          -> true
     wallet A                        -> available 700 held 0 uncommitted 0`,
 };
 

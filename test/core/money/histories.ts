@@ -179,7 +179,7 @@ class History {
     const callId = this.callId(call);
     if (this.charged.has(callId)) return;
     const accountId = accountOf(call);
-    await this.subject.store.open(accountId, () => this.ledger.wallet(accountId));
+    await this.subject.store.load(accountId, () => this.ledger.wallet(accountId));
     const floorMicroVnd = amountMicroVnd >> 1;
     const amounts = { amountMicroVnd, floorMicroVnd };
     const request = { callId, accountId, keyId: "K", ...amounts, ...limitsOf(call) };

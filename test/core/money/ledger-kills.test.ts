@@ -43,7 +43,7 @@ async function surviveKills(ledger: PostgresLedger, kill: () => Promise<void>): 
   };
   // A ledger that is killed, or busy for a second, while it tells of the wallet has the first call refused.
   const first = newId(clock.now());
-  await until("the wallet is open", async () => {
+  await until("the wallet is loaded", async () => {
     return (await wallets.hold(requestOf(first))).kind === "held";
   });
   await wallets.void(first, accountId);

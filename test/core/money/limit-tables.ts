@@ -122,11 +122,11 @@ export const LIMIT_TABLES: Record<string, string> = {
     tell-limit A key:K 3 700 700              -> true
     left A key:K                              -> available 300 held 400`,
 
-  "a limit is loaded with its wallet, and set only beside one that is open": `
+  "a limit is loaded with its wallet, and set only beside one that is loaded": `
     credit A 1000                             -> version 1
     bare-limit A key:K 500                    -> false
     left A key:K                              -> not set
-    open A                                    -> true
+    load A                                    -> true
     left A key:K                              -> available 500 held 0`,
 
   "a limit is dropped when no call holds any of it": `
@@ -169,7 +169,7 @@ export const LIMIT_TABLES: Record<string, string> = {
     hold c1 A 1..400 within key:K             -> held 400
     crash                                     -> ok
     acknowledge                               -> 0 acknowledged
-    open A                                    -> true
+    load A                                    -> true
     left A key:K                              -> available 500 held 0
     post c1 A cost 100 within key:K,gone      -> charged 100 off 0
     left A key:K                              -> available 400 held 0 uncommitted 100

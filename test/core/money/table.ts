@@ -55,7 +55,7 @@ export class Table {
       case "tell":
         return this.tell(first, Number(second), BigInt(third), rest[4] ?? null);
       case "hold":
-        await this.open(second);
+        await this.load(second);
         return this.hold(first, second, third, pairsOf(rest.slice(3)));
       case "bare-hold":
         return this.hold(first, second, third, pairsOf(rest.slice(3)));
@@ -76,12 +76,12 @@ export class Table {
       case "restore":
         await this.store.restore(first);
         return "ok";
-      case "open":
-        return String(await this.open(first));
-      case "open-soon":
-        return this.openSoon(first);
+      case "load":
+        return String(await this.load(first));
+      case "load-soon":
+        return this.loadSoon(first);
       case "limit":
-        await this.open(first);
+        await this.load(first);
         return String(await this.setLimit(first, second, Number(third)));
       case "bare-limit":
         return String(await this.setLimit(first, second, Number(third)));
@@ -114,13 +114,13 @@ export class Table {
     }
   }
 
-  private open(accountId: string): Promise<boolean> {
-    return this.store.open(accountId, () => this.ledger.wallet(accountId));
+  private load(accountId: string): Promise<boolean> {
+    return this.store.load(accountId, () => this.ledger.wallet(accountId));
   }
 
-  private async openSoon(accountId: string): Promise<string> {
+  private async loadSoon(accountId: string): Promise<string> {
     const later = new Promise<string>((resolve) => setTimeout(resolve, NOT_YET_MS, "waits"));
-    return Promise.race([this.open(accountId).then(String), later]);
+    return Promise.race([this.load(accountId).then(String), later]);
   }
 
   private async credit(accountId: string, amount: bigint, tell: boolean): Promise<string> {
@@ -166,7 +166,7 @@ export class Table {
 
   /** Calls `m1`, `m2`, … in one turn of the event loop. */
   private async holdAtOnce(count: number, accountId: string, range: string, pairs: Pairs) {
-    await this.open(accountId);
+    await this.load(accountId);
     const calls = Array.from({ length: count }, (_, at) => `m${at + 1}`);
     const results = await Promise.all(
       calls.map((callId) => this.hold(callId, accountId, range, pairs)),
@@ -231,7 +231,7 @@ export class Table {
 
   private async wallet(accountId: string): Promise<string> {
     const found = await this.store.balances(accountId);
-    if (found === undefined) return "not open";
+    if (found === undefined) return "not loaded";
     const { availableMicroVnd, heldMicroVnd, uncommittedMicroVnd } = found;
     return `available ${availableMicroVnd} held ${heldMicroVnd} uncommitted ${uncommittedMicroVnd}`;
   }

@@ -13,7 +13,7 @@ async function commit({ holdStore, ledger }: Stores): Promise<void> {
 /** `available held uncommitted` of account A, in the hold store. */
 function parts({ holdStore }: Stores): string {
   const found = holdStore.balances("A");
-  if (found === undefined) return "not open";
+  if (found === undefined) return "not loaded";
   return `${found.availableMicroVnd} ${found.heldMicroVnd} ${found.uncommittedMicroVnd}`;
 }
 
@@ -48,7 +48,7 @@ test("a ledger that is away or slow refuses a first hold within a second or so",
     assert.equal(holdStore.balances("A"), undefined);
   }));
 
-test("balances come from the hold store where the wallet is open, else from the ledger", () =>
+test("balances come from the hold store if the wallet is loaded, else from the ledger", () =>
   withStores(async (stores) => {
     const { wallets } = stores;
     await wallets.credit(movement(1_000n));
@@ -57,8 +57,8 @@ test("balances come from the hold store where the wallet is open, else from the 
     await wallets.hold(holdRequest("c1", 100));
     await wallets.post(posting({ callId: "c1", accountId: "A", costMicroVnd: 30 }));
     await wallets.hold(holdRequest("c2", 50));
-    const open = { availableMicroVnd: 920, heldMicroVnd: 50, uncommittedMicroVnd: 30 };
-    assert.deepEqual(await wallets.balances("A"), { ...open, balanceMicroVnd: 1_000 });
+    const loaded = { availableMicroVnd: 920, heldMicroVnd: 50, uncommittedMicroVnd: 30 };
+    assert.deepEqual(await wallets.balances("A"), { ...loaded, balanceMicroVnd: 1_000 });
     await commit(stores);
     const committed = { availableMicroVnd: 920, heldMicroVnd: 50, uncommittedMicroVnd: 0 };
     assert.deepEqual(await wallets.balances("A"), { ...committed, balanceMicroVnd: 970 });

@@ -4,7 +4,7 @@ local most = tonumber(ARGV[7])
 local known = call('HMGET', wallets, account .. ':a', account .. ':h', account .. ':p', account .. ':v', account .. ':c')
 local is_news = version > (tonumber(known[4]) or -1)
 if not known[1] then
-  -- Whoever is opening the wallet now may have read the ledger before this movement: it will read again.
+  -- A process that is loading the wallet now may have read the ledger before this movement: it reads again.
   if is_news then
     call('HSET', wallets, account .. ':v', ARGV[4], account .. ':c', credited)
   end

@@ -23,7 +23,7 @@ for (;;) {
   store.acknowledge(entries);
 }
 const money = 1_000_000_000n;
-await store.open("A", async () => ({
+await store.load("A", async () => ({
   accountId: "A",
   balanceMicroVnd: money,
   creditVersion: 1,

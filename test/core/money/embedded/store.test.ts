@@ -54,7 +54,7 @@ async function withStore(
   const folder = temporaryFolder();
   const store = await start(folder, limits);
   try {
-    await store.open("A", async () => ({
+    await store.load("A", async () => ({
       accountId: "A",
       balanceMicroVnd: 1_000_000n,
       creditVersion: 1,
@@ -197,7 +197,7 @@ test("reading waits for a post and no longer than asked", () =>
 
 test("a credit that comes while a wallet is read is not lost", () =>
   withStore({}, async (store) => {
-    const opening = store.open("B", async () => {
+    const load = store.load("B", async () => {
       store.credit({
         accountId: "B",
         creditVersion: 2,
@@ -206,18 +206,18 @@ test("a credit that comes while a wallet is read is not lost", () =>
       });
       return { accountId: "B", balanceMicroVnd: 100n, creditVersion: 1, creditedMicroVnd: 100n };
     });
-    assert.equal(await opening, true);
+    assert.equal(await load, true);
     assert.equal(store.balances("B")?.availableMicroVnd, 150);
   }));
 
-test("calls opened at once share one reading of the wallet", () =>
+test("loads at once share one reading of the wallet", () =>
   withStore({}, async (store) => {
     let readings = 0;
     const read = async () => {
       readings += 1;
       return { accountId: "B", balanceMicroVnd: 5n, creditVersion: 1, creditedMicroVnd: 5n };
     };
-    await Promise.all([store.open("B", read), store.open("B", read), store.open("B", read)]);
-    await store.open("B", read);
+    await Promise.all([store.load("B", read), store.load("B", read), store.load("B", read)]);
+    await store.load("B", read);
     assert.equal(readings, 1);
   }));

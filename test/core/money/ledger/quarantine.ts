@@ -22,7 +22,7 @@ export function quarantineTests(get: () => LedgerUnderTest): void {
     assert.equal(await ledger.quarantined(), before + 1);
   });
 
-  test("a wallet that is opened does not have what a call in quarantine has taken", async () => {
+  test("a wallet that is loaded does not have what a call in quarantine has taken", async () => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
     await ledger.quarantine(charge(a, 30), "for a test");

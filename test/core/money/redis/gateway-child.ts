@@ -31,8 +31,8 @@ async function step(
   limits: readonly string[],
 ): Promise<unknown> {
   switch (verb) {
-    case "open":
-      return store.open("A", async () => snapshot("A"));
+    case "load":
+      return store.load("A", async () => snapshot("A"));
     case "hold": {
       const amounts = { amountMicroVnd: microVnd, floorMicroVnd: microVnd };
       return store.hold({ callId, accountId: "A", keyId: "K", ...amounts, limits });

@@ -64,7 +64,7 @@ async function withChild(body: (own: TestStore, child: Child) => Promise<void>):
   const child = new Child(own.prefix);
   try {
     assert.equal(await child.line(), "ready");
-    assert.equal(await own.store.open("A", async () => WALLET), true);
+    assert.equal(await own.store.load("A", async () => WALLET), true);
     await body(own, child);
   } finally {
     await child.kill();

@@ -15,7 +15,7 @@ test("the outbox of a dead gateway is committed in batches, each entry once, wit
   const server = await startRedisServer();
   const limits = { outboxEntriesMax: BACKLOG + BATCH, times: { leaseMs: 5_000 } };
   const first = await startStore({ servers: server.url, ...limits });
-  await first.store.open("A", async () => ({
+  await first.store.load("A", async () => ({
     accountId: "A",
     balanceMicroVnd: BigInt(BACKLOG),
     creditVersion: 1,

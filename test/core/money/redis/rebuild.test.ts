@@ -47,7 +47,7 @@ test("a call that runs through a wipe holds its limits again, and is charged to 
   inWorld(async ({ world, server, x }) => {
     world.ledger.setLimit("A", "key:K", 500);
     const limits = ["key:K"];
-    await open(world, x);
+    await load(world, x);
     const hold = { ...CALL, amountMicroVnd: 200, floorMicroVnd: 200, limits };
     assert.equal((await x.store.hold(hold)).kind, "held");
     await server.call("FLUSHALL");
@@ -66,7 +66,7 @@ test("a post that was spooled through a wipe is charged to its limits", () =>
   inWorld(async ({ world, server, x, y, proxy }) => {
     world.ledger.setLimit("A", "key:K", 500);
     const limits = ["key:K"];
-    await open(world, y);
+    await load(world, y);
     const hold = { ...CALL, amountMicroVnd: 200, floorMicroVnd: 200, limits };
     assert.equal((await y.store.hold(hold)).kind, "held");
     proxy.cut();
@@ -75,13 +75,13 @@ test("a post that was spooled through a wipe is charged to its limits", () =>
     await server.call("FLUSHALL");
     proxy.restore();
     await world.check();
-    await open(world, x);
+    await load(world, x);
     const left = await x.store.limit("A", "key:K");
     assert.deepEqual(left, { ...LEFT, availableMicroVnd: 350 });
   }));
 
-function open(world: World, { store }: TestStore): Promise<boolean> {
-  return store.open("A", () => world.ledger.wallet("A"));
+function load(world: World, { store }: TestStore): Promise<boolean> {
+  return store.load("A", () => world.ledger.wallet("A"));
 }
 
 async function openSoon(
@@ -90,22 +90,22 @@ async function openSoon(
   waitMs: number = NOT_YET_MS,
 ): Promise<string> {
   const later = new Promise<string>((resolve) => setTimeout(resolve, waitMs, "waits"));
-  return Promise.race([open(world, gateway).then(String), later]);
+  return Promise.race([load(world, gateway).then(String), later]);
 }
 
-test("after a wipe no wallet is opened while another gateway keeps posts of it", () =>
+test("after a wipe no wallet is loaded while another gateway keeps posts of it", () =>
   inWorld(async ({ world, server, x, y }) => {
     world.pause(y.store);
     await world.call(y.store, "A");
     await server.call("FLUSHALL");
     assert.equal(await openSoon(world, x), "waits");
     world.resume(y.store);
-    assert.equal(await open(world, x), true);
+    assert.equal(await load(world, x), true);
     assert.equal((await x.store.balances("A"))?.availableMicroVnd, 300);
     await world.check();
   }));
 
-test("after an old snapshot no wallet is opened while it holds posts of a dead gateway", () =>
+test("after an old snapshot no wallet is loaded while it holds posts of a dead gateway", () =>
   inWorld(
     async ({ world, server, x, y }) => {
       world.pause(y.store);
@@ -121,7 +121,7 @@ test("after an old snapshot no wallet is opened while it holds posts of a dead g
       // Until long after the dead one was given up.
       assert.equal(await openSoon(world, x, 3 * SHORT_LEASE_MS), "waits");
       world.resume(x.store);
-      assert.equal(await open(world, x), true);
+      assert.equal(await load(world, x), true);
       assert.equal((await x.store.balances("A"))?.availableMicroVnd, 400);
       await world.check();
     },
@@ -131,7 +131,7 @@ test("after an old snapshot no wallet is opened while it holds posts of a dead g
 test("a post that came through unheard is charged once, though another gateway committed it and Redis was wiped", () =>
   inWorld(
     async ({ world, server, x, y, proxy }) => {
-      await open(world, y);
+      await load(world, y);
       const money = { amountMicroVnd: 700, floorMicroVnd: 700 };
       await y.store.hold({ callId: "c", accountId: "A", keyId: "K", ...money });
       server.signal("SIGSTOP");
@@ -142,7 +142,7 @@ test("a post that came through unheard is charged once, though another gateway c
       server.signal("SIGCONT");
       while (!world.ledger.charges.has("c")) await new Promise((done) => setTimeout(done, 5));
       await server.call("FLUSHALL");
-      assert.equal(await open(world, x), true);
+      assert.equal(await load(world, x), true);
       assert.equal((await x.store.balances("A"))?.availableMicroVnd, 300);
       proxy.restore();
       await world.check();
@@ -180,9 +180,9 @@ test("money that an old snapshot brings back is not spent again before its spend
     const kind = await askForSpentMoney(parts, (sinceMs) => {
       if (sinceMs > 10 * NOT_YET_MS) parts.proxy.restore();
     });
-    // The wallet is read from the ledger when it is opened the next time.
+    // The wallet is read from the ledger when it is loaded the next time.
     assert.equal(kind, "unknown");
-    await open(parts.world, parts.x);
+    await load(parts.world, parts.x);
     assert.equal((await parts.x.store.balances("A"))?.availableMicroVnd, 0);
     await parts.world.check();
   }));
@@ -192,7 +192,7 @@ test("money that an old snapshot brings back is not spent again where its spende
     async (parts) => {
       const kind = await askForSpentMoney(parts, () => {});
       assert.equal(kind, "unknown");
-      await open(parts.world, parts.x);
+      await load(parts.world, parts.x);
       assert.equal((await parts.x.store.balances("A"))?.availableMicroVnd, 0);
       parts.proxy.restore();
       await parts.world.check();

@@ -27,7 +27,7 @@ async function inWorld(body: (world: World, server: RedisServer) => Promise<void
 }
 
 async function hold(world: World, store: RedisHoldStore, callId: string) {
-  await store.open("A", () => world.ledger.wallet("A"));
+  await store.load("A", () => world.ledger.wallet("A"));
   const amounts = { amountMicroVnd: 100, floorMicroVnd: 100 };
   return store.hold({ callId, accountId: "A", keyId: "K", ...amounts });
 }
@@ -133,7 +133,7 @@ test("a key that is revoked while redis is away is refused when it is back, thou
     await server.kill();
     await assert.rejects(store.revoke("K"));
     await server.start();
-    // Whoever asks for a hold meanwhile is told that Redis is away, or that its wallet is not open.
+    // Whoever asks for a hold meanwhile is told that Redis is away, or that its wallet is not loaded.
     const deadline = performance.now() + REFUSED_LATE_MS;
     let kind = "";
     for (let n = 2; kind !== "revoked"; n += 1) {

@@ -86,7 +86,7 @@ export class World {
     const request = { callId, accountId, keyId: "K", ...amounts, limits };
     let held = await store.hold(request);
     for (let attempt = 0; held.kind === "unknown" && attempt < 3; attempt += 1) {
-      await store.open(accountId, () => this.ledger.wallet(accountId));
+      await store.load(accountId, () => this.ledger.wallet(accountId));
       held = await store.hold(request);
     }
     if (held.kind === "short") return "short";

@@ -1,4 +1,4 @@
--- ARGV: epoch, youngest age at which wallets may be opened (ms). Allows it once nobody is on its way here with
+-- ARGV: epoch, youngest age at which wallets may be loaded (ms). Allows it once nobody is on its way here with
 -- posts of earlier epochs, and no outbox of an earlier epoch is left. 1 where it is allowed.
 if epoch ~= ARGV[3] or call('HEXISTS', key('procs'), me) == 0 then
   return 0

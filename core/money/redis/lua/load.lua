@@ -1,8 +1,8 @@
--- KEYS[4] whether wallets of this epoch may be opened  ARGV: account, balance, version, total of all movements, then
+-- KEYS[4] whether wallets of this epoch may be loaded  ARGV: account, balance, version, total of all movements, then
 -- for each limit its name, what is available of it, version, total
 local account = ARGV[3]
 if call('HEXISTS', wallets, account .. ':a') == 1 then
-  return { n, 'open' }
+  return { n, 'loaded' }
 end
 if call('EXISTS', KEYS[4]) == 0 then
   return { n, 'closed' }
@@ -18,4 +18,4 @@ for at = 7, #ARGV, 4 do
   call('HSET', wallets, limit .. ':la', ARGV[at + 1], limit .. ':lh', '0', limit .. ':lp', '0',
     limit .. ':lv', ARGV[at + 2], limit .. ':lt', ARGV[at + 3])
 end
-return { n, 'open' }
+return { n, 'loaded' }
