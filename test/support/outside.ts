@@ -23,14 +23,14 @@ export class OutsideFolder {
   }
 }
 
-/** The block of the README in this language that holds a text. */
+/** The block of the plugins' README in this language that holds a text. */
 export function readmeBlock(language: string, holds: string): string {
-  const readme = readFileSync(join(packageRoot, "README.md"), "utf8");
+  const readme = readFileSync(join(packageRoot, "plugins", "README.md"), "utf8");
   const blocks = readme.matchAll(/^```(\w+)\n(.*?)^```$/gms);
   for (const [, name, text = ""] of blocks) {
     if (name === language && text.includes(holds)) return text;
   }
-  assert.fail(`README.md has no ${language} with ${holds}`);
+  assert.fail(`plugins/README.md has no ${language} with ${holds}`);
 }
 
 /** What the compiler says of a folder's tsconfig.json; empty if it is content. */
