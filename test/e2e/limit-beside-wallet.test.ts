@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -7,6 +7,7 @@ import { pathToFileURL } from "node:url";
 import { packageRoot } from "../../core/process/root.ts";
 import { admin, committedWallet, createCustomer } from "../support/admin.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { readmeBlock } from "../support/outside.ts";
 import { assertReconciled } from "../support/proof.ts";
 import { bodies, paths, post } from "../support/requests.ts";
 
@@ -20,7 +21,7 @@ let folder: string;
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   const file = join(folder, "budget.mjs");
-  writeFileSync(file, exampleOf(readFileSync(join(packageRoot, "README.md"), "utf8")));
+  writeFileSync(file, example());
   const plugins = ["auth", "alias", "translate", "meter", file, "settle", "admin"];
   gateway = await startGateway({ config: { plugins } });
 });
@@ -29,7 +30,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-describe("a limit beside the wallet, by the example in the README", () => {
+describe("a limit beside the wallet, by the example in the plugins' README", () => {
   it("refuses a call that it does not afford with the plugin's own 402, and the wallet pays for the others", async () => {
     const customer = await createCustomer(gateway, { creditVnd: 10_000 });
     const key = { name: "another" };
@@ -62,10 +63,9 @@ describe("a limit beside the wallet, by the example in the README", () => {
 });
 
 /** The plugin `budget`, with a budget of two calls, and with the contract of this checkout. */
-function exampleOf(readme: string): string {
-  const [example = ""] =
-    readme.match(/(?<=```js\n)(?:(?!```)[\s\S])*name: "budget"[\s\S]*?(?=```)/) ?? [];
+function example(): string {
+  const text = readmeBlock("js", 'name: "budget"');
   const contract = pathToFileURL(join(packageRoot, "dist/core/contract/index.js")).href;
-  assert.ok(example.includes('"tollgate/plugin"') && example.includes("100_000_000_000n"));
-  return example.replace("tollgate/plugin", contract).replace("100_000_000_000n", TWO_CALLS);
+  assert.ok(text.includes('"tollgate/plugin"') && text.includes("100_000_000_000n"));
+  return text.replace("tollgate/plugin", contract).replace("100_000_000_000n", TWO_CALLS);
 }
