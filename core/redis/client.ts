@@ -1,7 +1,7 @@
 import { Cluster, Redis } from "ioredis";
 import { backoffMs } from "../process/backoff.ts";
 import { Batch } from "./batch.ts";
-import { Silence } from "./reply-timeout.ts";
+import { ReplyTimeout } from "./reply-timeout.ts";
 import type { Script } from "./script.ts";
 
 const CONNECT_TIMEOUT_MS = 1_000;
@@ -37,14 +37,14 @@ export class RedisClient implements RedisCommands {
   private readonly client: Redis | Cluster;
   /** For one Redis; a cluster has the pipelines of ioredis, which know where each slot is. */
   private readonly batch: Batch | undefined;
-  private readonly silence: Silence | undefined;
+  private readonly replyTimeout: ReplyTimeout | undefined;
 
   /** `servers`: the URL of one Redis, or of some nodes of a cluster. */
   constructor(servers: string | readonly string[], timeoutMs: number) {
     this.client = connect(servers, timeoutMs);
     if (this.client instanceof Redis) {
       this.batch = new Batch(this.client);
-      this.silence = new Silence(this.client, timeoutMs);
+      this.replyTimeout = new ReplyTimeout(this.client, timeoutMs);
     }
     // Every command that fails says so to its caller; without a listener the process would end.
     this.client.on("error", () => {});
@@ -57,7 +57,7 @@ export class RedisClient implements RedisCommands {
   }
 
   disconnect(): void {
-    this.silence?.stop();
+    this.replyTimeout?.stop();
     this.client.disconnect();
   }
 

@@ -8,7 +8,7 @@ const TICKS = 9;
  * run before its sockets are read, and a Redis that answered long ago would be taken for dead. One timer for all
  * commands under way, where a timer each costs 1.5 µs.
  */
-export class Silence {
+export class ReplyTimeout {
   private readonly redis: Redis;
   private readonly timer: NodeJS.Timeout;
   private stream: Redis["stream"] | undefined;

@@ -8,7 +8,7 @@ import {
 } from "../../core/contract/index.ts";
 import { CredentialStore } from "./credentials.ts";
 import type { Mail, Mailer } from "./mail/mailer.ts";
-import type { Letter } from "./mail/texts.ts";
+import type { MailTemplate } from "./mail/texts.ts";
 import type { Language, Options } from "./options.ts";
 import { fromElsewhere } from "./own-page.ts";
 import { Passwords } from "./passwords.ts";
@@ -83,7 +83,10 @@ export class Desk {
   ): Promise<Mail> {
     const page = kind === "verify" ? "verify" : "reset";
     const token = await this.credentials.issue(account.accountId, page);
-    const letter: Letter = { kind, link: `${this.publicUrl}/dashboard/${page}#token=${token}` };
+    const letter: MailTemplate = {
+      kind,
+      link: `${this.publicUrl}/dashboard/${page}#token=${token}`,
+    };
     return { to: account.email, language, letter };
   }
 }

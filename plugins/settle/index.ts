@@ -33,7 +33,7 @@ import {
 } from "../../core/contract/index.ts";
 import { fixedUnits, outputTokensMax } from "./bounds.ts";
 import { addCallRoute } from "./call-route.ts";
-import { Extender } from "./extender.ts";
+import { HoldExtender } from "./hold-extender.ts";
 import { limitNames, postingOf } from "./posting.ts";
 
 export const requires: readonly Field[] = ["key", "model", "upstream", "usage"];
@@ -191,7 +191,7 @@ export default function settle(
           ? new PricedHead(call, client, held, prefix)
           : client;
       }
-      return new Extender(call, client, held, wallets, {
+      return new HoldExtender(call, client, held, wallets, {
         sliceTokens: settings.slice_tokens,
         onShort: endless ? undefined : (short) => notCovered(call, short),
       });

@@ -14,9 +14,9 @@ import {
   type Verdict,
   v,
 } from "../../core/contract/index.ts";
-import { CrossSink } from "./cross-sink.ts";
 import { imageEditForm } from "./image-edit.ts";
-import { Silences } from "./silences.ts";
+import { KeepAlivePings } from "./keep-alive-pings.ts";
+import { TranslatingSink } from "./translating-sink.ts";
 import { Translation } from "./translation.ts";
 
 const IMAGE_BYTES_MAX = 20 * 1_048_576;
@@ -41,7 +41,7 @@ export default function translate(
   });
   const { prefix } = services.config.headers;
   const translations = new WeakMap<Call, Translation>();
-  const silences = new Silences();
+  const pings = new KeepAlivePings();
 
   function served(model: Model, protocol: Protocol): boolean {
     return model.routes.some((route) => services.upstreams.get(route.upstream)?.speaks(protocol));
@@ -107,15 +107,15 @@ export default function translate(
       const translation = translations.get(call);
       if (!translation) return client;
       const onReply = () => sayDropped(call, translation);
-      const sink = new CrossSink(call, client, translation, services.clock, onReply);
-      if (call.stream) silences.watch(sink);
+      const sink = new TranslatingSink(call, client, translation, services.clock, onReply);
+      if (call.stream) pings.watch(sink);
       return sink;
     },
 
-    start: async () => silences.start(),
+    start: async () => pings.start(),
 
     async stop() {
-      silences.stop();
+      pings.stop();
       await fetcher.close();
     },
   };

@@ -1,16 +1,16 @@
 import { isObject, type Log, TIMED_OUT, withTimeout } from "../../../core/contract/index.ts";
 import type { Language } from "../options.ts";
-import { type Letter, mailText } from "./texts.ts";
+import { type MailTemplate, mailText } from "./texts.ts";
 import type { Transport } from "./transport.ts";
 
 export interface Mail {
   readonly to: string;
   readonly language: Language;
-  readonly letter: Letter;
+  readonly letter: MailTemplate;
 }
 
 /** Finds out whether there is a mail to send, and which. */
-type Errand = () => Promise<Mail | undefined>;
+type MailJob = () => Promise<Mail | undefined>;
 
 const WAITING_MAX = 1000;
 const AT_ONCE = 2;
@@ -41,7 +41,7 @@ export class Mailer {
   }
 
   /** False where too many errands wait already. */
-  take(errand: Errand): boolean {
+  take(errand: MailJob): boolean {
     if (this.isFull) return false;
     this.enqueue(() => this.run(errand));
     return true;
@@ -77,7 +77,7 @@ export class Mailer {
     }
   }
 
-  private async run(errand: Errand): Promise<void> {
+  private async run(errand: MailJob): Promise<void> {
     let mail: Mail | undefined;
     try {
       mail = await errand();

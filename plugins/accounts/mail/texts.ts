@@ -1,7 +1,7 @@
 import type { Language } from "../options.ts";
 
 /** What a mail is about. Those with a link say so in `link`. */
-export type Letter =
+export type MailTemplate =
   | { readonly kind: "verify"; readonly link: string }
   | { readonly kind: "taken"; readonly link: string }
   | { readonly kind: "reset"; readonly link: string }
@@ -19,7 +19,7 @@ interface Wording {
 }
 
 /** The mail in both languages, the reader's own first. */
-export function mailText(letter: Letter, language: Language): MailText {
+export function mailText(letter: MailTemplate, language: Language): MailText {
   const own = WORDINGS[letter.kind][language];
   const other = WORDINGS[letter.kind][language === "vi" ? "en" : "vi"];
   const link = "link" in letter ? letter.link : undefined;
@@ -31,7 +31,7 @@ function paragraphs({ paragraphs: [first = "", ...rest] }: Wording, link: string
   return [first, ...(link === undefined ? [] : [link]), ...rest];
 }
 
-const WORDINGS: Readonly<Record<Letter["kind"], Readonly<Record<Language, Wording>>>> = {
+const WORDINGS: Readonly<Record<MailTemplate["kind"], Readonly<Record<Language, Wording>>>> = {
   verify: {
     vi: {
       subject: "Xác minh địa chỉ e-mail",

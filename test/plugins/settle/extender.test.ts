@@ -9,7 +9,7 @@ import {
   type Sink,
   type Wallets,
 } from "../../../core/contract/index.ts";
-import { Extender } from "../../../plugins/settle/extender.ts";
+import { HoldExtender } from "../../../plugins/settle/hold-extender.ts";
 
 const TARIFF = { unit: "mtok", microVnd: 1, discountBps: 0, discounts: null, catalogueVersion: "" };
 const CHUNK_TOKENS = 30;
@@ -19,7 +19,7 @@ class Stream {
   readonly held = { tariff: TARIFF, baseUnits: 0, outputTokens: 16, outputTokensMax: 500 } as Held;
   readonly flow = { pauses: 0, resumes: 0, cuts: 0 };
   private readonly call: Call;
-  private readonly extender: Extender;
+  private readonly extender: HoldExtender;
 
   constructor(extend: (request: ExtendRequest) => ExtendResult | Promise<ExtendResult>) {
     const { flow, held } = this;
@@ -43,7 +43,7 @@ class Stream {
       end() {},
     };
     const onShort = () => refuse.insufficientBalance("no money");
-    this.extender = new Extender(this.call, client, held, { extend } as unknown as Wallets, {
+    this.extender = new HoldExtender(this.call, client, held, { extend } as unknown as Wallets, {
       sliceTokens: 16,
       onShort,
     });

@@ -8,8 +8,8 @@ import { refuse } from "../../../core/contract/refusal.ts";
 import { ServerEvent } from "../../../core/sse/reader.ts";
 import { wires } from "../../../core/wire/index.ts";
 import { ChatToMessagesStream } from "../../../plugins/translate/chat-to-messages/stream.ts";
-import { CrossSink } from "../../../plugins/translate/cross-sink.ts";
 import { messagesContext } from "../../../plugins/translate/messages-to-chat/request.ts";
+import { TranslatingSink } from "../../../plugins/translate/translating-sink.ts";
 import { newCall } from "../../support/call.ts";
 
 const [endpoint] = endpoints;
@@ -29,7 +29,7 @@ function open() {
   const seen = { status: 0, text: "", cuts: 0, outcome: undefined as Outcome | undefined };
   let replies = 0;
   const context = messagesContext({ model: "m" }, chatProfile({}));
-  const sink: CrossSink = new CrossSink(
+  const sink: TranslatingSink = new TranslatingSink(
     call,
     {
       head: (status) => {

@@ -1,11 +1,11 @@
-import type { CrossSink } from "./cross-sink.ts";
+import type { TranslatingSink } from "./translating-sink.ts";
 
 const SILENT_MS = 15_000;
 const LOOK_MS = 5_000;
 
 /** Sends pings into translated streams whose upstream is silent; one timer for all of them. */
-export class Silences {
-  private readonly sinks = new Set<CrossSink>();
+export class KeepAlivePings {
+  private readonly sinks = new Set<TranslatingSink>();
   private timer: NodeJS.Timeout | undefined = undefined;
 
   start(): void {
@@ -17,7 +17,7 @@ export class Silences {
     clearInterval(this.timer);
   }
 
-  watch(sink: CrossSink): void {
+  watch(sink: TranslatingSink): void {
     this.sinks.add(sink);
   }
 

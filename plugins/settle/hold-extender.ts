@@ -23,7 +23,7 @@ interface ExtenderSettings {
  * Extends the hold of a stream in the background while its output flows, one slice ahead. A stream that
  * reaches the end of its hold while the answer is pending waits; one that cannot be extended is cut there.
  */
-export class Extender implements Sink {
+export class HoldExtender implements Sink {
   private readonly call: Call;
   private readonly client: Sink;
   private readonly held: Held;

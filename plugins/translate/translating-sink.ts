@@ -25,7 +25,7 @@ const KINDS = {
 } as const;
 
 /** Brings an upstream's reply to a client that speaks the other protocol: streams, whole replies and errors. */
-export class CrossSink implements Sink, ClientStream {
+export class TranslatingSink implements Sink, ClientStream {
   private readonly call: Call;
   private readonly client: Sink;
   private readonly translation: Pick<Translation, "reply" | "error" | "stream">;

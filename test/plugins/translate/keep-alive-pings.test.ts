@@ -9,10 +9,10 @@ import { ServerEvent } from "../../../core/sse/reader.ts";
 import { wires } from "../../../core/wire/index.ts";
 import { chatToMessagesRequest } from "../../../plugins/translate/chat-to-messages/request.ts";
 import { ChatToMessagesStream } from "../../../plugins/translate/chat-to-messages/stream.ts";
-import { CrossSink } from "../../../plugins/translate/cross-sink.ts";
+import { KeepAlivePings } from "../../../plugins/translate/keep-alive-pings.ts";
 import { messagesToChatRequest } from "../../../plugins/translate/messages-to-chat/request.ts";
 import { MessagesToChatStream } from "../../../plugins/translate/messages-to-chat/stream.ts";
-import { Silences } from "../../../plugins/translate/silences.ts";
+import { TranslatingSink } from "../../../plugins/translate/translating-sink.ts";
 import { newCall } from "../../support/call.ts";
 
 const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
@@ -55,7 +55,7 @@ function open(protocol: "messages" | "chat", clock: { ms: number }) {
   const translation = {
     reply: () => ({ status: 200, body: {} }),
     error: () => ({ status: 500, body: {} }),
-    stream(out: CrossSink) {
+    stream(out: TranslatingSink) {
       if (protocol === "messages") {
         const made = messagesToChatRequest(request, chatProfile({}));
         assert.ok(made.ok);
@@ -67,7 +67,7 @@ function open(protocol: "messages" | "chat", clock: { ms: number }) {
     },
   };
   const time = { now: () => clock.ms, monotonic: () => clock.ms };
-  const sink = new CrossSink(call, client, translation, time, () => {});
+  const sink = new TranslatingSink(call, client, translation, time, () => {});
   const send = (...events: readonly object[]) => {
     for (const event of events) {
       sink.event(new ServerEvent(Buffer.from(`data: ${JSON.stringify(event)}\n\n`)));
@@ -92,8 +92,8 @@ describe("a translated stream whose upstream is silent", () => {
   });
   afterEach(() => mock.timers.reset());
 
-  function watching(...sinks: CrossSink[]): Silences {
-    const silences = new Silences();
+  function watching(...sinks: TranslatingSink[]): KeepAlivePings {
+    const silences = new KeepAlivePings();
     silences.start();
     for (const sink of sinks) silences.watch(sink);
     return silences;
