@@ -9,8 +9,8 @@ import { packageRoot } from "./process/root.ts";
 import { isWorker, superviseWorkers, whenOrphaned } from "./process/supervisor.ts";
 
 /**
- * `npm start -- --config FILE`: runs the gateway in the foreground until SIGTERM; SIGHUP reloads. With
- * `listen.workers` above 1 it is run by as many processes, and this one watches over them.
+ * `npm start -- --config FILE`: runs the gateway in the foreground until SIGTERM; SIGHUP reloads the config.
+ * If `listen.workers` is above 1, this process only starts and supervises the workers.
  */
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { config: { type: "string", short: "c" } } });
@@ -31,7 +31,7 @@ async function main(): Promise<void> {
     process.exit(code);
   }
 
-  // uWebSockets.js reads its limit on request heads when it is loaded, so that comes after this.
+  // uWebSockets.js reads this limit when it is imported, so `boot.ts` is imported after it.
   process.env["UWS_HTTP_MAX_HEADERS_SIZE"] = String(config.limits.headerBytesMax);
   const { boot } = await import("./boot/boot.ts");
   const log = createLog(config.log.level);
@@ -42,22 +42,22 @@ async function main(): Promise<void> {
   const stop = async (signal: string) => {
     if (stopping) return;
     stopping = true;
-    log.info({ signal }, "stopping: open calls may finish");
+    log.info({ signal }, "stopping; calls in flight may finish");
     try {
       await gateway.stop();
     } catch (error) {
-      log.error({ err: error }, "cannot stop in order; ending all the same");
+      log.error({ err: error }, "cannot stop cleanly; exiting with 1");
       process.exit(1);
     }
     process.exit(0);
   };
   process.on("SIGTERM", (signal) => void stop(signal));
   process.on("SIGINT", (signal) => void stop(signal));
-  if (isWorker()) whenOrphaned(() => void stop("the supervisor has died"));
+  if (isWorker()) whenOrphaned(() => void stop("the supervisor died"));
   process.on("SIGHUP", async () => {
     const next = await loadConfig(file, process.env);
     if (!next.ok) {
-      log.error({ problems: next.problems }, "the new config is refused; the old one goes on");
+      log.error({ problems: next.problems }, "the new config is invalid; keeping the old one");
       return;
     }
     try {
@@ -67,7 +67,7 @@ async function main(): Promise<void> {
       if (restart.length === 0) log.info(fields, "reloaded");
       else log.warn(fields, `reloaded; these need a restart: ${restart.join(", ")}`);
     } catch (error) {
-      log.error({ err: error }, "the new config cannot be used; the old one goes on");
+      log.error({ err: error }, "cannot apply the new config; keeping the old one");
     }
   });
   process.on("unhandledRejection", (error) => log.error({ err: error }, "unhandled rejection"));

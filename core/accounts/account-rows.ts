@@ -4,7 +4,7 @@ import type { Database } from "../contract/database.ts";
 export const SELECT_ACCOUNT = `
   select id, email, status, discount_bps as "discountBps", created_at as "createdAt" from accounts`;
 
-/** An account and its empty wallet in one statement, so that no account is without one. */
+/** Creates an account and its empty wallet in one statement, so that no account lacks a wallet. */
 export async function createAccount(
   database: Database,
   account: { readonly id: string; readonly email: string },
@@ -37,7 +37,7 @@ export async function accountByEmail(
   return found;
 }
 
-/** The ids of its active keys; undefined if there is no such account. */
+/** Sets the status. Returns the ids of the account's active keys; undefined if there is no such account. */
 export async function setAccountStatus(
   database: Database,
   id: string,
@@ -52,7 +52,7 @@ export async function setAccountStatus(
   return keys.map((key) => key.id);
 }
 
-/** False if there is no such account. */
+/** Sets the discount in basis points. Returns false if there is no such account. */
 export async function setAccountDiscount(
   database: Database,
   id: string,
@@ -63,8 +63,8 @@ export async function setAccountDiscount(
 }
 
 /**
- * Accounts that changed within so long, or a key of which did. By the database's clock alone: see the triggers in
- * the migrations.
+ * Returns the accounts of which a row or a key changed in the last `withinMs`. Uses only the database's clock: see
+ * the triggers in the migrations.
  */
 export async function changedAccounts(database: Database, withinMs: number): Promise<string[]> {
   const rows = await database.query<{ id: string }>(

@@ -9,8 +9,8 @@ import { isId } from "../process/id.ts";
 import { SELECT_ACCOUNT } from "./account-rows.ts";
 
 /**
- * Accounts, oldest first: ids are made in the order of time. With a query those that have it in their e-mail
- * address, or as their id, or as the id or the beginning of one of their keys.
+ * Returns accounts, oldest first (ids sort by time). A query matches part of the e-mail address, the account id, a
+ * key's id, or the beginning of a key.
  */
 export function searchAccounts(
   database: Database,

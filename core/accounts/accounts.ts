@@ -21,13 +21,13 @@ import { searchAccounts } from "./account-search.ts";
 import { keyNames, keysOf, latestKeysOf, setKeyLimit } from "./key-records.ts";
 import { keysSealedByOthers, resealKey, sealedKeyOf } from "./sealed-keys.ts";
 
-/** What this process knows of the keys of accounts. */
+/** The keys that this process has cached. */
 export interface KnownKeys {
-  /** Drops what is cached of an account's keys, so that the next call reads them again. */
+  /** Drops an account's cached keys, so that the next call reads them again. */
   forgetAccount(accountId: string): void;
 }
 
-/** Accounts and their keys in the database; drops what is cached of those that change. */
+/** Accounts and their keys in the database. A change drops the account's cached keys. */
 export class StoredAccounts implements Accounts {
   private readonly database: Database;
   private readonly known: KnownKeys;

@@ -15,11 +15,11 @@ interface AccountsRoom {
   readonly accounts: Accounts;
   readonly keys: Keys;
   readonly operatorActions: OperatorActions;
-  /** Started by its user, and only if other processes share the database. */
+  /** Not started here: `boot` starts it if other processes share the database. */
   readonly keyChanges: KeyChanges;
 }
 
-/** The door of this room: accounts, their keys, what operators did. All SQL of these tables is beside this file. */
+/** Opens accounts, their keys and the audit trail. This folder has all SQL of their tables. */
 export function openAccounts(
   database: Database,
   holdStore: HoldStore,

@@ -5,15 +5,15 @@ import { ThrottledLog } from "../process/throttled-log.ts";
 import type { KnownKeys } from "./accounts.ts";
 
 const PAUSE_MS = 1_000;
-/** A change counts from its statement, but can be seen only from its commit, which comes a little later. */
+/** A change is dated by its statement but visible only after its commit, so each poll looks back this much further. */
 const COMMIT_MS_MAX = 5_000;
 
-/** The accounts that changed within so long, or a key of which did. */
+/** Returns the accounts of which a row or a key changed in the last `withinMs`. */
 type ChangedAccounts = (withinMs: number) => Promise<string[]>;
 
 /**
- * Looks every second for accounts and keys that another process has changed (suspended, revoked, another discount
- * or limit) and has this one forget what it knew of them. For ledgers that several processes share.
+ * Polls every second for accounts and keys that another process has changed (status, discount or limit) and drops
+ * them from this process's cache. Needed only if several processes share the ledger.
  */
 export class KeyChanges {
   private readonly task: PeriodicTask;
@@ -47,8 +47,8 @@ export class KeyChanges {
       for (const accountId of accounts) this.known.forgetAccount(accountId);
       this.lookedAtMs = nowMs;
     } catch (error) {
-      // Known keys stay good while the ledger is away; what changed meanwhile is found when it is back.
-      this.log.warn({ err: error }, "cannot poll key changes; known keys stay as they are");
+      // `lookedAtMs` stays, so the next successful poll finds what changed during the outage.
+      this.log.warn({ err: error }, "cannot poll key changes; keeping cached keys");
     }
     return PAUSE_MS;
   }

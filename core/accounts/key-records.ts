@@ -4,7 +4,7 @@ import type { Database } from "../contract/database.ts";
 const COLUMNS = `id, name, prefix, status, requests_per_minute as "requestsPerMinute",
   created_at as "createdAt", revoked_at as "revokedAt", sealed is not null as "isSealed"`;
 
-/** All keys of an account, oldest first. */
+/** Returns all keys of an account, oldest first. */
 export function keysOf(database: Database, accountId: string): Promise<AccountKey[]> {
   return database.query(
     `select ${COLUMNS} from api_keys where account_id = $1 order by created_at, id`,
@@ -12,7 +12,7 @@ export function keysOf(database: Database, accountId: string): Promise<AccountKe
   );
 }
 
-/** The active keys, then the latest revoked ones, of which an account can have any number. */
+/** Returns all active keys, then the latest `revokedMax` revoked ones: an account can have any number of those. */
 export function latestKeysOf(
   database: Database,
   accountId: string,
@@ -32,7 +32,7 @@ export function latestKeysOf(
   );
 }
 
-/** Those of the keys that exist. */
+/** Returns names by key id; leaves out keys that do not exist. */
 export async function keyNames(
   database: Pick<Database, "query">,
   keyIds: readonly string[],
@@ -44,7 +44,7 @@ export async function keyNames(
   return new Map(keys.map(({ id, name }) => [id, name]));
 }
 
-/** The account of the key; undefined if there is no such key. */
+/** Sets a key's own limit; null removes it. Returns the key's account; undefined if there is no such key. */
 export async function setKeyLimit(
   database: Database,
   keyId: string,

@@ -2,9 +2,9 @@ import type { KeyRecord, NewKey } from "../contract/accounts.ts";
 import type { Database } from "../contract/database.ts";
 import { isId } from "../process/id.ts";
 
-/** Keys as authentication reads and changes them. */
+/** The SQL of keys that authentication needs. */
 export interface KeyRows {
-  /** Refuses beyond the account's limit of active keys, exactly, under any concurrency. */
+  /** Returns `too_many_keys` at the account's limit of active keys, exactly, at any concurrency. */
   create(key: NewKey): Promise<"created" | "no_account" | "too_many_keys">;
   byHash(hash: Buffer): Promise<KeyRecord | undefined>;
   /** Idempotent; undefined if there is no such key. */
@@ -20,7 +20,7 @@ export function keyRowsOf(database: Database): KeyRows {
   return {
     async create(key) {
       if (!isId(key.accountId)) return "no_account";
-      // The limit is exact, however many are made at once: see `create_api_key` in the migrations.
+      // A function in the database, so that the limit is exact: see `create_api_key` in the migrations.
       const [row] = await database.query<{ outcome: Awaited<ReturnType<KeyRows["create"]>> }>(
         "select create_api_key($1, $2, $3, $4, $5, $6, $7, $8) as outcome",
         [

@@ -18,19 +18,19 @@ import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import type { KnownKeys } from "./accounts.ts";
 import type { KeyRows } from "./key-rows.ts";
 
-/** A key of the ledger is read again after this long, in the background. */
+/** A cached key is read again after this time, in the background. */
 const FRESH_MS = 30_000;
-/** Known keys outlive an outage of the ledger by this much; revocation does not depend on it. */
+/** A cached key is used this long while the ledger is down. Revocation does not depend on it. */
 const STALE_MS = 3_600_000;
-/** Strings that are no key are remembered briefly, so that guessing does not load the ledger. */
+/** Unknown keys are cached briefly, so that guessing does not load the ledger. */
 const UNKNOWN_MS = 5_000;
-/** A call does not wait longer than this for its key; one that comes later finds what was read. */
+/** A call waits at most this long for its key. The read goes on, so a later call finds its result. */
 const READ_TIMEOUT_MS = 1_000;
 const CACHE_ENTRIES_MAX = 100_000;
 
 const KEY_RANDOM_BYTES = 30;
 
-/** What plugins know of keys: how to seal them, and which discounts their accounts have earned. */
+/** What plugins provide for keys: the sealer, and the discounts that accounts have earned. */
 export interface KeySlots {
   readonly keySealer: Pick<Slots["keySealer"], "current">;
   readonly discounts: Pick<Slots["discounts"], "all">;
@@ -42,13 +42,13 @@ interface Cached {
   reading: Promise<CallerKey | undefined> | undefined;
 }
 
-/** API keys: made, looked up by their SHA-256, revoked at once. */
+/** Creates API keys, looks them up by their SHA-256, revokes them in every process. */
 export class CachedKeys implements Keys, KnownKeys {
   private readonly rows: KeyRows;
   private readonly holdStore: HoldStore;
   private readonly clock: Clock;
   private readonly log: ThrottledLog;
-  /** By the SHA-256 of the key, in hexadecimal. What was not asked for the longest is evicted. */
+  /** By the SHA-256 of the key, in hexadecimal. */
   private readonly cache = new LRUCache<string, Cached>({ max: CACHE_ENTRIES_MAX });
   private readonly slots: KeySlots;
 
@@ -61,8 +61,8 @@ export class CachedKeys implements Keys, KnownKeys {
   }
 
   /**
-   * The record of a key, revoked ones included; undefined where there is none. Answers at once for keys
-   * seen lately. Rejects where the ledger is away and the key is not known here.
+   * Returns the record of a key, even if it is revoked; undefined if there is none. Returns synchronously if the key
+   * is cached. Rejects if the key is not cached and the ledger is down or takes longer than 1 s.
    */
   find(secret: string): CallerKey | undefined | Promise<CallerKey | undefined> {
     const name = hash("sha256", secret, "hex");
@@ -92,19 +92,19 @@ export class CachedKeys implements Keys, KnownKeys {
     return result === "created" ? { kind: "created", id, key: secret, prefix } : { kind: result };
   }
 
-  /** From the moment this resolves the key is refused everywhere. False where there is no such key. */
+  /** Once this resolves, every process refuses the key. Resolves with false if there is no such key. */
   async revoke(keyId: string): Promise<boolean> {
     const key = await this.rows.revoke(keyId);
     if (!key) return false;
-    // First what cannot fail: while the hold store is away, this process at least knows.
+    // First the step that cannot fail: if the hold store is down, at least this process refuses the key.
     this.cache.delete(key.hash.toString("hex"));
     await this.holdStore.revoke(keyId);
     return true;
   }
 
   /**
-   * Why the hold store has refused a key: its record as the ledger has it now. A key that is good after all, since
-   * its account was suspended by one process and taken back by another, is good everywhere from now on.
+   * Reads a key that the hold store has refused from the ledger again. If key and account are active there (one
+   * process suspended the account, another lifted it), restores the key in the hold store.
    */
   async refused(key: KeyRecord): Promise<CallerKey | undefined> {
     const name = key.hash.toString("hex");
@@ -116,25 +116,25 @@ export class CachedKeys implements Keys, KnownKeys {
   }
 
   /**
-   * The key as it is after a credit that came since it was read: read from the ledger again. Where that does
-   * not answer within a second the key is as it was, since a call is worth more than its discount.
+   * Reads the key again after a credit, which may have earned a discount. Returns the key unchanged if the ledger
+   * fails or takes longer than 1 s: serving the call matters more than its discount.
    */
   async renew(key: CallerKey): Promise<CallerKey> {
     const reading = this.readSince(key).catch((error: unknown) => {
-      this.log.warn({ err: error }, "a key could not be read after a credit");
+      this.log.warn({ err: error }, "cannot read a key after a credit; using its old discount");
       return key;
     });
     const now = await withTimeout(reading, READ_TIMEOUT_MS);
     return now === TIMED_OUT ? key : now;
   }
 
-  /** Forgets what is known of an account's keys: its discount or status has changed. */
+  /** Drops an account's cached keys: its discount or status has changed. */
   forgetAccount(accountId: string): void {
     const names: string[] = [];
     for (const [name, cached] of this.cache.entries()) {
       if (cached.key?.accountId === accountId) names.push(name);
     }
-    // Afterwards: the cache does not say what becomes of an iteration during which entries go.
+    // In a second loop: lru-cache does not define what deleting during an iteration does.
     for (const name of names) this.cache.delete(name);
   }
 
@@ -151,19 +151,19 @@ export class CachedKeys implements Keys, KnownKeys {
   private async readSoon(name: string, cached: Cached): Promise<CallerKey | undefined> {
     const key = await withTimeout(this.read(name, cached), READ_TIMEOUT_MS);
     if (key !== TIMED_OUT) return key;
-    throw new Error(`the ledger did not answer within ${READ_TIMEOUT_MS} ms`);
+    throw new Error(`the ledger did not reply within ${READ_TIMEOUT_MS} ms`);
   }
 
   private async readSince(before: CallerKey): Promise<CallerKey> {
     const name = before.hash.toString("hex");
     const cached = this.cache.get(name) ?? this.remember(name);
     let now = await this.read(name, cached);
-    // A reading that was under way may have missed the credit; one that begins now has not.
+    // `read` may have joined a query that began before the credit. A second one begins after it.
     if (now?.creditVersion === before.creditVersion) now = await this.read(name, cached);
     return now ?? before;
   }
 
-  /** The credits are counted before the discounts are looked up, so these are never the older ones. */
+  /** Reads the credit version first, so that the discounts are never older than it. */
   private async readKey(name: string): Promise<CallerKey | undefined> {
     const key = await this.rows.byHash(Buffer.from(name, "hex"));
     if (key === undefined) return undefined;
@@ -172,7 +172,7 @@ export class CachedKeys implements Keys, KnownKeys {
     return Object.assign(key, { discounts: earned.flat() });
   }
 
-  /** Concurrent calls with one key share one reading. */
+  /** Concurrent calls with one key share one query. */
   private read(name: string, cached: Cached): Promise<CallerKey | undefined> {
     cached.reading ??= this.readKey(name).then(
       (key) => {
@@ -193,9 +193,9 @@ export class CachedKeys implements Keys, KnownKeys {
   private refresh(name: string, cached: Cached): void {
     if (cached.reading) return;
     this.read(name, cached).catch((error: unknown) => {
-      // The key stays good; the next call past a fresh period asks again.
+      // Keep the key; try again after another `FRESH_MS`.
       cached.readAtMs += FRESH_MS;
-      this.log.warn({ err: error }, "a key could not be read again from the ledger");
+      this.log.warn({ err: error }, "cannot refresh a key from the ledger; using the cached one");
     });
   }
 }

@@ -6,7 +6,7 @@ import type {
   OperatorActions,
 } from "../contract/operator-actions.ts";
 
-/** The audit trail: what operators changed, in rows that nobody can change. */
+/** The audit trail of operator actions. The database refuses to change its rows, except to add a result. */
 export class AuditTrail implements OperatorActions {
   private readonly database: Database;
 
@@ -14,7 +14,7 @@ export class AuditTrail implements OperatorActions {
     this.database = database;
   }
 
-  /** Notes an action before it is done; rejects where it cannot be noted, and so must not be done. */
+  /** Records an action before it is done. If this rejects, the action must not be done. */
   async begin(action: NewAction): Promise<bigint> {
     const { operator, remoteAddress, accountId, details } = action;
     const [row] = await this.database.query<{ id: bigint }>(
@@ -22,11 +22,11 @@ export class AuditTrail implements OperatorActions {
       values ($1, $2, $3, $4, $5) returning id`,
       [operator, remoteAddress, action.action, accountId, JSON.stringify(details)],
     );
-    if (!row) throw new Error("the database has not kept an action");
+    if (!row) throw new Error("the database did not record an operator action");
     return row.id;
   }
 
-  /** Completes it with what was answered. */
+  /** Adds the status of the reply to the action. */
   async end(id: bigint, status: number): Promise<void> {
     await this.database.query("update operator_actions set status = $2 where id = $1", [
       id,

@@ -6,7 +6,7 @@ const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
 const SELECT = `
   select id as "keyId", account_id as "accountId", sealed, sealed_by as "sealedBy" from api_keys`;
 
-/** The sealed text of a key, if the account has such a key. */
+/** Returns a key with its ciphertext; "unsealed" if it has none; undefined if the account has no such key. */
 export async function sealedKeyOf(
   database: Database,
   accountId: string,
@@ -20,7 +20,7 @@ export async function sealedKeyOf(
   return sealed && sealedBy ? { keyId, accountId, sealed, sealedBy } : "unsealed";
 }
 
-/** A batch of the keys that another master key has sealed, in the order of their ids. */
+/** Returns up to 200 keys that another master key has sealed, with ids above `after`, by id. */
 export function keysSealedByOthers(
   database: Database,
   masterKey: string,
@@ -32,7 +32,7 @@ export function keysSealedByOthers(
   ]);
 }
 
-/** False if another process has sealed it in between: that one's text stays. */
+/** Replaces a ciphertext. Returns false, and keeps the stored one, if another process has replaced it first. */
 export async function resealKey(
   database: Database,
   keyId: string,

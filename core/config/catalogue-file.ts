@@ -13,7 +13,7 @@ import {
 } from "../contract/options.ts";
 import { profile } from "../contract/profile.ts";
 
-/** Above any honest price, and low enough that every cost stays an exact integer of µđ. */
+/** Above any real price, and low enough that every cost is a safe integer of µđ. */
 const PRICE_VND_MAX = 10_000_000;
 
 const STANDARDS = ["messages", "chat", "images", "speech"] as const satisfies readonly Standard[];
@@ -30,7 +30,7 @@ const route = mapping({
     "The model's name at the upstream.",
   ),
   weight: v.optional(described(whole(1, 1000), "Share among routes of the same priority."), 1),
-  priority: v.optional(described(whole(0, 1000), "Lower ones are tried first."), 0),
+  priority: v.optional(described(whole(0, 1000), "Lower priorities are tried first."), 0),
   profile: v.optional(
     described(refusingLists(profile), "Overrides keys of the upstream's profile."),
     {},
@@ -40,19 +40,19 @@ const route = mapping({
 export const entry = {
   id: described(
     matching(/^[A-Za-z0-9][\w.:@-]*(?:\/[A-Za-z0-9][\w.:@-]*)*$/, "a model id without spaces"),
-    "The public id: only those priced per call begin with req/, only the AWS channel with svc/.",
+    "Public id. Only ids priced per call begin with req/, only ids on the AWS channel with svc/.",
   ),
   price_vnd_per_mtok: v.optional(described(price, "đ per 1,000,000 input and output tokens.")),
-  price_vnd_per_call: v.optional(described(price, "đ per call; of an image model, per image.")),
-  channel: v.optional(described(oneOf(CHANNELS), "Where it is served from."), "standard"),
-  context_window: v.optional(described(tokens, "Tokens in and out together.")),
-  max_output_tokens: v.optional(described(tokens, "Tokens of the largest answer.")),
+  price_vnd_per_call: v.optional(described(price, "đ per call; for image models, per image.")),
+  channel: v.optional(described(oneOf(CHANNELS), "Channel that serves the model."), "standard"),
+  context_window: v.optional(described(tokens, "Most input and output tokens together.")),
+  max_output_tokens: v.optional(described(tokens, "Most output tokens of one reply.")),
   labels: v.optional(
-    described(v.array(oneOf(LABELS), `a list of ${LABELS.join(", ")}`), "What it can do."),
+    described(v.array(oneOf(LABELS), `a list of ${LABELS.join(", ")}`), "What the model can do."),
     [],
   ),
-  standard: described(oneOf(STANDARDS), "The protocol it speaks of itself."),
-  routes: described(some(route, "a list of at least one route"), "Where it is served."),
+  standard: described(oneOf(STANDARDS), "The model's native protocol."),
+  routes: described(some(route, "a list of at least one route"), "Upstreams that serve the model."),
 };
 
 const bounds = v.pipe(
@@ -71,19 +71,22 @@ export const idPrefix = mapping({
   aws: v.optional(described(text("an id prefix"), "Ids of models on the AWS channel."), "svc/"),
 });
 
-/** The catalogue file as it is written. */
+/** Schema of the catalogue file. */
 export const catalogueFile = mapping({
   price_range: v.optional(
-    described(priceRange, "Prices outside of it are slips, and refused."),
+    described(priceRange, "Prices outside this range are refused as typing errors."),
     {},
   ),
-  id_prefix: v.optional(described(idPrefix, "How ids tell what a model is."), {}),
+  id_prefix: v.optional(
+    described(idPrefix, "Id prefixes that show how a model is priced and served."),
+    {},
+  ),
   models: some(mapping(entry), "a list of at least one model"),
 });
 
 type Entry = v.InferOutput<ReturnType<typeof mapping<typeof entry>>>;
 
-/** The entry as calls read it. */
+/** Converts an entry to the model that calls use. */
 export function toModel(entry: Entry, catalogueVersion: string): Model {
   return Object.freeze({
     id: entry.id,

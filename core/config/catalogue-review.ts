@@ -7,13 +7,13 @@ import type { Path, Problems } from "./problem.ts";
 import { attempt, validate } from "./validate.ts";
 import type { Source } from "./yaml.ts";
 
-/** 32 bits: enough to tell the catalogues of one operator apart, in every row of a large table. */
+/** 32 bits tell the catalogues of one operator apart, and stay small in every usage record. */
 const VERSION_CHARACTERS = 8;
 
-/** The protocols of every upstream by its name; undefined where they are themselves at fault. */
+/** The protocols of each upstream, by its name; undefined if the upstream's own settings are invalid. */
 export type UpstreamProtocols = ReadonlyMap<string, ReadonlySet<string> | undefined>;
 
-/** Builds the catalogue of a file; it may only be used where `problems` got none. */
+/** Builds the catalogue of a file. Use the result only if no problems were added. */
 export function readCatalogue(
   source: Source,
   upstreams: UpstreamProtocols,
@@ -26,15 +26,15 @@ export function readCatalogue(
   return new Catalogue(file.models.map((model) => toModel(model, version)));
 }
 
-/** A short hash of all entries, so that usage records can say which catalogue their price comes from. */
+/** Returns a short hash of all entries, so that a usage record can name the catalogue that its price comes from. */
 function versionOf(models: readonly object[]): string {
   const hash = createHash("sha256").update(JSON.stringify(models)).digest("hex");
   return hash.slice(0, VERSION_CHARACTERS);
 }
 
 /**
- * What no schema can say: that ids differ, prices are in range, and upstreams exist. It reads every part of
- * an entry by itself, so that one fault does not hide the next.
+ * Checks what the schema cannot: that ids differ, prices are in range, and upstreams exist. Reads each part of an
+ * entry separately, so that one error does not hide the next.
  */
 class Review {
   private readonly source: Source;
@@ -73,9 +73,9 @@ class Review {
     if (id === undefined) return;
     const first = this.firstIndex.get(id);
     if (first === undefined) this.firstIndex.set(id, index);
-    else this.report([...at, "id"], `expected an id of its own, got that of models[${first}]`);
+    else this.report([...at, "id"], `expected a unique id, got that of models[${first}]`);
 
-    // A caller reads the price and the channel off the id, so it must not promise what is not there.
+    // Callers read pricing and channel from the id's prefix, so a wrong prefix would mislead them.
     const { per_call, aws } = this.prefix;
     if (id.startsWith(per_call) && parts.perMtok !== undefined) {
       this.report(
@@ -154,7 +154,7 @@ class Review {
 
 type Parts = ReturnType<typeof partsOf>;
 
-/** The parts of an entry that are right in themselves; the others are undefined. */
+/** Returns the parts of an entry, each undefined if it is invalid. */
 function partsOf(given: Readonly<Record<string, unknown>>) {
   return {
     given,

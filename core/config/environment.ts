@@ -1,18 +1,18 @@
-/** The environment by variable name, as `process.env` has it. */
+/** Environment variables by name, in the shape of `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 interface Expansion {
-  /** The text with every variable put in; the text as written where `faults` is not empty. */
+  /** The text with its variables replaced; the text as written if there are `faults`. */
   readonly text: string;
-  /** What is wrong, in words; variables by name, never by value. */
+  /** Error messages. They name variables and never contain values. */
   readonly faults: readonly string[];
 }
 
 const VARIABLE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{/g;
 
 /**
- * Puts variables into a text: `${NAME}` must be set and not empty, `${NAME:-text}` falls back to the text,
- * and `$${` stands for a plain `${`.
+ * Replaces the variables in a text. `${NAME}` must be set and not empty, `${NAME:-text}` falls back to the text,
+ * and `$${` becomes `${`.
  */
 export function expand(written: string, environment: Environment): Expansion {
   const faults: string[] = [];
@@ -25,7 +25,7 @@ export function expand(written: string, environment: Environment): Expansion {
     const value = environment[name];
     if (value !== undefined && value !== "") return value;
     if (fallback !== undefined) return fallback;
-    // An empty variable is a slip as often as a missing one, and an empty secret is worse than none.
+    // Empty counts as missing: it is the same mistake, and an empty secret is worse than none.
     faults.push(`environment variable ${name} is ${value === undefined ? "not set" : "empty"}`);
     return match;
   });

@@ -10,8 +10,8 @@ import { gatewayFile } from "./schema.ts";
 import { upstreamsForEditors } from "./upstream-schema.ts";
 
 /**
- * The JSON schema that editors check and complete the YAML files by, from the definitions that the gateway
- * itself checks them by. One file serves both: what has `models` is a catalogue.
+ * Builds the JSON schema that editors use to check and complete the YAML files, from the definitions that the
+ * gateway itself uses. One schema serves both files: a file with `models` is a catalogue.
  */
 export async function configJsonSchema(): Promise<JsonObject> {
   const gateway = convert(gatewayFile(upstreamsForEditors(upstreamKinds)), "throw");
@@ -33,7 +33,7 @@ export async function configJsonSchema(): Promise<JsonObject> {
   };
 }
 
-/** Plugins that come with the gateway by name, with their options; others by any name. */
+/** Schema of an entry of `plugins`: a built-in plugin with its options, or any other name. */
 async function pluginItems(): Promise<JsonObject> {
   const names: string[] = [];
   const options: JsonObject = {};
@@ -41,7 +41,7 @@ async function pluginItems(): Promise<JsonObject> {
     const module = entry.isDirectory() ? await importBuiltIn(entry.name) : undefined;
     if (!module) continue;
     names.push(entry.name);
-    // What JSON schema cannot say of a plugin's options is left to the gateway.
+    // JSON schema cannot express every check of a plugin's options; the gateway runs the rest.
     options[entry.name] = module.options ? convert(module.options, "ignore") : { type: "null" };
   }
   return {
@@ -67,7 +67,7 @@ function convert(schema: v.GenericSchema, errorMode: "throw" | "ignore"): JsonOb
   return isObject(result) ? result : {};
 }
 
-/** Lets an environment variable stand for every number, choice and text of a certain form. */
+/** Allows an environment variable for each number, choice and text with a pattern. */
 function orVariable(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(orVariable);
   if (!isObject(node)) return node;

@@ -19,7 +19,7 @@ import { readYaml, type Source } from "./yaml.ts";
 export type { Environment } from "./environment.ts";
 export { formatProblems } from "./problem.ts";
 
-/** The config as the gateway starts with it. Plugins see its `Config`, which has no keys of providers. */
+/** The checked config. Plugins see only its `Config` part, which has no provider keys. */
 export interface GatewayConfig extends Config {
   readonly upstreams: Readonly<Record<string, LoadedUpstream>>;
 }
@@ -29,8 +29,8 @@ type LoadedConfig =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * Reads the config file, its catalogue and its plugins, and checks all of them before it answers, so that
- * an operator sees every fault at once. Never throws, and never tells the value of a variable.
+ * Reads and checks the config file, its catalogue and its plugins. Reports all errors at once; never throws, and
+ * never prints a variable's value.
  */
 export async function loadConfig(
   file: string,
@@ -119,7 +119,7 @@ function toConfig(
     upstreams: Object.fromEntries(
       Object.entries(upstreams).map(([name, { connections, ...upstream }]) => [
         name,
-        // A call has at most one connection, so more than `calls_max` are never needed.
+        // A call uses at most one connection, so `calls_max` is enough.
         { ...upstream, connections: connections ?? limits.calls_max },
       ]),
     ),

@@ -1,17 +1,17 @@
 import nodeModule from "node:module";
 
-/** What a plugin imports the contract by, wherever it lives. */
+/** The specifier by which plugins import the contract. */
 const SPECIFIER = "tollgate/plugin";
 const CONTRACT = new URL("../contract/index.js", import.meta.url).href;
 
 let isOffered = false;
 
 /**
- * Lets plugins outside of this package import `tollgate/plugin` without a node_modules folder near them. They always
- * get the copy that runs, even if an installed package has another version.
+ * Lets plugins outside this package import `tollgate/plugin` without a node_modules folder. They always get the
+ * running copy, even if another version is installed.
  *
- * Node 22.15 and later resolve it in this thread, which costs nothing. Older ones start a thread for it: 65 ms and
- * 12 MB, so a gateway with its own plugins alone never calls this.
+ * Node 22.15 and later resolve it in this thread, at no cost. Earlier versions start a thread (65 ms, 12 MB), so
+ * call this only for plugins that are not built in.
  */
 export function offerContract(): void {
   if (isOffered) return;

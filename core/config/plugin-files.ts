@@ -5,10 +5,10 @@ import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { isObject, parseJson } from "../process/json.ts";
 
-/** The folder of the plugins that come with the gateway: one folder each, named like the plugin. */
+/** The folder of the built-in plugins. Each has a subfolder with its name. */
 export const BUILT_IN = new URL("../../plugins/", import.meta.url);
 
-/** The name of a plugin that comes with the gateway, whichever path leads to its module; undefined for others. */
+/** Returns the name of a built-in plugin, whichever path leads to its module; undefined for other plugins. */
 export function builtInName(url: string): string | undefined {
   const folder = dirname(fileURLToPath(url));
   const isBuiltIn = dirname(folder) === realpathSync(fileURLToPath(BUILT_IN));
@@ -18,8 +18,8 @@ export function builtInName(url: string): string | undefined {
 const CODE = /\.[cm]?[jt]s$/;
 
 /**
- * Changes whenever the code of a plugin does: its module, and if that is the `index` of a folder, all code in there
- * but that of its packages.
+ * Returns a hash of a plugin's code: of its module, or if that is an `index` file, of all code in its folder except
+ * `node_modules`.
  */
 export function fingerprint(url: string): string {
   const file = fileURLToPath(url);
@@ -40,7 +40,7 @@ function codeIn(folder: string): string[] {
     .sort();
 }
 
-/** Where the module of a plugin stands, as a URL without links in it; undefined if there is none. */
+/** Returns the file URL of a plugin's module, symbolic links resolved; undefined if there is none. */
 export function locate(name: string, folder: string): string | undefined {
   const url = find(name, folder);
   return url === undefined ? undefined : pathToFileURL(realpathSync(fileURLToPath(url))).href;
@@ -76,8 +76,8 @@ function locatePackage(name: string, folder: string): string | undefined {
 }
 
 /**
- * The main module of a package as `import` finds it. Node resolves for a module elsewhere only as `require`
- * does, which misses packages that export to `import` alone.
+ * Returns the main module of a package as `import` would find it. For another folder Node offers only the resolution
+ * of `require`, which misses packages with only an `import` condition.
  */
 function entryOf(manifest: unknown): string | undefined {
   if (!isObject(manifest)) return undefined;

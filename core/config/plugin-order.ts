@@ -2,11 +2,11 @@ import type { Field } from "../contract/plugin.ts";
 import type { PlacedPlugin } from "./plugins.ts";
 import type { Path } from "./problem.ts";
 
-/** Two plugins of which `first` must stand before `second`, and why. */
+/** `first` must come before `second` in the list of plugins. */
 interface Pair {
   readonly first: PlacedPlugin;
   readonly second: PlacedPlugin;
-  /** The field that `first` sets and `second` requires or takes; undefined if `second` asks for it by name. */
+  /** The field that `first` sets and `second` requires or takes; undefined if `second` names `first` in `after`. */
   readonly field: Field | undefined;
 }
 
@@ -16,8 +16,8 @@ interface Misplaced {
 }
 
 /**
- * The plugins that stand in a wrong place, with the right order in words. Blames the plugin that several others
- * need before them, and otherwise the one that stands before what it needs.
+ * Returns a message for each misplaced plugin, with the right order. Reports the plugin that several others need
+ * before them; if only one does, reports that one.
  */
 export function misplaced(placed: readonly PlacedPlugin[]): Misplaced[] {
   const pairs = pairsOf(placed);
@@ -28,7 +28,7 @@ export function misplaced(placed: readonly PlacedPlugin[]): Misplaced[] {
   const sorted = inOrder(placed, pairs);
   const advice = sorted
     ? orderOf(sorted.map(nameOf))
-    : "no order is right, since what they state contradicts itself";
+    : "no order is possible, because the plugins require each other";
 
   const found: Misplaced[] = [];
   const late = [...new Set(wrong.map(({ first }) => first))].filter(
@@ -48,7 +48,7 @@ export function misplaced(placed: readonly PlacedPlugin[]): Misplaced[] {
   return found;
 }
 
-/** The order in words. */
+/** Returns the order as part of an error message. */
 export function orderOf(names: readonly string[]): string {
   return `the right order is ${names.join(", ")}`;
 }
@@ -70,7 +70,7 @@ function pairsOf(placed: readonly PlacedPlugin[]): Pair[] {
       for (const field of [...requiredOf(second, placed), ...takes]) {
         const { module } = first.loaded;
         if (!module.sets?.includes(field)) continue;
-        // Two plugins that each put another value in a field's place may stand in either order.
+        // Two plugins that both replace the value of a field may come in either order.
         if (sets.includes(field) && module.requires?.includes(field)) continue;
         pairs.push({ first, second, field });
       }
@@ -79,7 +79,7 @@ function pairsOf(placed: readonly PlacedPlugin[]): Pair[] {
   return pairs;
 }
 
-/** What a plugin requires; with `upstream` also `model`, which core needs if no plugin sets `upstream`. */
+/** Returns what a plugin requires. `upstream` implies `model` if no plugin sets `upstream`: core derives it. */
 function requiredOf({ loaded }: PlacedPlugin, placed: readonly PlacedPlugin[]): readonly Field[] {
   const { requires = [] } = loaded.module;
   if (!requires.includes("upstream") || requires.includes("model")) return requires;
@@ -87,7 +87,7 @@ function requiredOf({ loaded }: PlacedPlugin, placed: readonly PlacedPlugin[]): 
   return translated ? requires : [...requires, "model"];
 }
 
-/** The plugins that some pair names, each directly behind what must stand before it; undefined if no order is right. */
+/** Sorts the plugins that occur in a pair, each directly after what it needs; undefined if there is no such order. */
 function inOrder(
   placed: readonly PlacedPlugin[],
   pairs: readonly Pair[],

@@ -9,7 +9,7 @@ import { listen, unbilled as unbilledKey } from "./schema.ts";
 import { attempt } from "./validate.ts";
 import type { Source } from "./yaml.ts";
 
-/** Which of the gateway's own plugins sets a field or provides a slot: what a message proposes to add. */
+/** The built-in plugin that sets a field or provides a slot. Error messages propose to add it. */
 const USUAL: Readonly<Record<Field | SlotName, string>> = {
   key: "auth",
   model: "alias",
@@ -25,13 +25,13 @@ const USUAL: Readonly<Record<Field | SlotName, string>> = {
   discounts: "topup",
 };
 
-/** What must be known of a call to charge it. Core itself sets `model` and `upstream` if no plugin does. */
+/** The fields that charging needs. Core itself sets `model` and `upstream` if no plugin does. */
 const BILLING: readonly Field[] = ["key", "usage", "hold"];
 const USUAL_ORDER = ["auth", "rate-limit", "alias", "translate", "meter", "settle"];
 
 /**
- * Checks the list of plugins as a whole: that each stands behind what it needs, and that all of them together charge
- * for calls. `isWhole`: every plugin of the list could be loaded; otherwise what is missing may be among the others.
+ * Checks the list of plugins as a whole: each comes after what it needs, and together they charge for calls.
+ * `isWhole` is false if a plugin could not be loaded; then missing plugins are not reported.
  */
 export function reviewPlugins(
   placed: readonly PlacedPlugin[],
@@ -63,16 +63,17 @@ export function reviewPlugins(
     for (const slot of uses) if (!provides(slot)) lacking.push(USUAL[slot]);
     if (lacking.length === 0) continue;
     const names = [...new Set(lacking)].join(", ");
-    problems.add(source, at, `expected ${names} in the list of plugins as well: it needs that`);
+    problems.add(source, at, `expected ${names} in the list of plugins too; this plugin needs it`);
   }
 
   if (objectOf(written["admin"])?.["token"] != null && !provides("guards.operator")) {
-    const message = "expected the plugin admin, which alone asks for a token: add it, or take out";
-    problems.add(source, ["admin", "token"], `${message} the token`);
+    const message =
+      "expected the plugin admin, which checks this token; add it, or delete the token";
+    problems.add(source, ["admin", "token"], message);
   }
 }
 
-/** Why calls cannot be served unbilled with these plugins. */
+/** Returns why calls cannot be served unbilled with these plugins; undefined if they can. */
 function unbilledFault(
   placed: readonly PlacedPlugin[],
   knowsCallers: boolean,
@@ -80,12 +81,12 @@ function unbilledFault(
 ): string | undefined {
   const charging = placed.find(({ loaded }) => loaded.module.sets?.includes("hold"));
   if (charging) {
-    return `expected no plugin that charges, got ${charging.loaded.name}: take out one of the two`;
+    return `expected no plugin that charges, got ${charging.loaded.name}; delete one of the two`;
   }
   if (knowsCallers || host === undefined || isLoopback(host)) return undefined;
   return (
-    "expected auth in the list of plugins, or a loopback address as listen.host: without both, " +
-    "everyone who reaches this address uses your upstream keys"
+    "expected auth in the list of plugins, or a loopback address as listen.host; without both, " +
+    "everyone who can reach this address can use your upstream keys"
   );
 }
 
@@ -93,8 +94,8 @@ function toAdd(missing: readonly string[], placed: readonly PlacedPlugin[]): str
   const names = new Set([...missing, ...placed.map(({ loaded }) => loaded.name)]);
   const order = orderOf(USUAL_ORDER.filter((name) => names.has(name)));
   return (
-    `expected ${missing.join(", ")} as well, without which calls cannot be charged: ` +
+    `expected ${missing.join(", ")} too, which charging needs; ` +
     `add ${missing.map((name) => `"- ${name}"`).join(", ")} (${order}), ` +
-    "or say unbilled: true at the top level to serve calls free of charge"
+    "or set unbilled: true at the top level to serve calls free of charge"
   );
 }

@@ -14,14 +14,14 @@ import type { Source } from "./yaml.ts";
 
 export type ImportPlugin = (url: string) => Promise<unknown>;
 
-/** A plugin and where the config names it. */
+/** A plugin and its place in the config. */
 export interface PlacedPlugin {
   readonly loaded: LoadedPlugin;
-  /** With its name, also if it has no options. */
+  /** Ends with the plugin's name, even if the config gives it no options. */
   readonly at: Path;
 }
 
-/** Loads the plugins of a config in their order; what is wrong with the others is in `problems`. */
+/** Loads the plugins of a config, in order. Leaves out those that fail, and adds the reasons to `problems`. */
 export async function loadPlugins(
   entries: readonly unknown[],
   source: Source,
@@ -29,7 +29,7 @@ export async function loadPlugins(
   importPlugin: ImportPlugin = (url) => import(url),
 ): Promise<PlacedPlugin[]> {
   const placed: PlacedPlugin[] = [];
-  /** Where each stands, by its name and by the address of its module. */
+  /** Index in the list, by name and by module URL. */
   const indexes = new Map<string, number>();
   for (const [index, given] of entries.entries()) {
     const entry = attempt(pluginEntry, given);
@@ -62,7 +62,7 @@ export async function loadPlugins(
   return placed;
 }
 
-/** Checks what plugins say of their options in a config whose other parts are right. */
+/** Runs each plugin's `review` of its options against the whole config. */
 export function reviewOptions(
   placed: readonly PlacedPlugin[],
   config: Config,
@@ -71,7 +71,7 @@ export function reviewOptions(
 ): void {
   for (const { loaded, at } of placed) {
     const { module, options } = loaded;
-    // Undefined although there is a schema: the options are at fault themselves.
+    // With a schema, undefined options are invalid and already reported.
     if (!module.review || (module.options && options === undefined)) continue;
     for (const { path, message, quoted } of module.review(options, config)) {
       const place = [...at, ...path];
@@ -88,7 +88,7 @@ function notFound(name: string): string {
   );
 }
 
-/** A plugin that comes with the gateway; undefined where there is none of that name. Rejects where it is broken. */
+/** Imports a built-in plugin; undefined if there is none of that name. Rejects if the module throws. */
 export async function importBuiltIn(name: string): Promise<PluginModule | undefined> {
   const url = new URL(`${name}/index.js`, BUILT_IN);
   if (!existsSync(url)) return undefined;
@@ -107,7 +107,7 @@ async function load(
     problems.add(
       source,
       at,
-      "expected a module in JavaScript: this Node does not run TypeScript; " +
+      "expected a JavaScript module, since this Node does not run TypeScript; " +
         "compile the plugin with tsc and name the .js file, or use Node 22.18 or later",
     );
     return undefined;
@@ -119,7 +119,7 @@ async function load(
       const fault = faultOf(module);
       if (fault === undefined) return module;
       problems.add(source, at, fault);
-    } else problems.add(source, at, "expected a module whose default export makes a plugin");
+    } else problems.add(source, at, "expected a module whose default export creates a plugin");
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     problems.add(source, at, `expected a module that can be loaded: ${reason}`);
@@ -127,7 +127,7 @@ async function load(
   return undefined;
 }
 
-/** What the module of a plugin may state, and the words for it; undefined: any names. */
+/** The lists that a plugin module may export, and the words allowed in each; undefined allows any. */
 const STATEMENTS = {
   after: undefined,
   requires: FIELDS,
@@ -159,11 +159,11 @@ function readOptions(
 ): unknown {
   const options = given ?? undefined;
   if (module.options) return validate(module.options, options ?? {}, source, at, problems);
-  if (options !== undefined) problems.add(source, at, "expected no options: the plugin takes none");
+  if (options !== undefined) problems.add(source, at, "expected no options; this plugin has none");
   return undefined;
 }
 
-/** Node 22.18 and later take the types out of a module when they load it. */
+/** Node 22.18 and later strip the types when they load a module. */
 const runsTypeScript = "typescript" in process.features && Boolean(process.features.typescript);
 
 function isTypeScript(url: string): boolean {

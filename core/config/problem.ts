@@ -1,25 +1,25 @@
-/** One thing that is wrong in a file, for the eyes of the operator. Never holds a secret. */
+/** One error in a file, for the operator. Never contains a secret. */
 export interface Problem {
-  /** As the operator wrote it, so that it can be opened from where the gateway was started. */
+  /** The path as the operator gave it, so that it can be opened from the working directory. */
   readonly file: string;
-  /** From 1; undefined where the file as a whole is at fault. */
+  /** From 1; undefined if the file as a whole is at fault. */
   readonly line: number | undefined;
-  /** `upstreams.main.keys[0]`; empty where the file as a whole is at fault. */
+  /** For example `upstreams.main.keys[0]`; empty if the file as a whole is at fault. */
   readonly path: string;
   readonly message: string;
 }
 
 export type Path = readonly (string | number)[];
 
-/** A place in a file that a problem can point to. */
+/** A file that can look up the line of a path. */
 export interface Located {
   readonly file: string;
   lineOf(path: Path): number | undefined;
 }
 
 /**
- * Everything that was found wrong so far. A place keeps its first problem only: the later ones mostly
- * follow from it, as a missing variable leaves a value that is no URL either.
+ * The problems found so far. Keeps only the first one for each place, since later ones mostly follow from it: a missing
+ * variable also leaves an invalid URL.
  */
 export class Problems {
   private readonly byPlace = new Map<string, Problem>();
@@ -36,7 +36,7 @@ export class Problems {
     return this.byPlace.size > 0;
   }
 
-  /** In the order of the files and their lines. */
+  /** Returns the problems by file and line. */
   list(): Problem[] {
     const files = [...new Set([...this.byPlace.values()].map((problem) => problem.file))];
     return [...this.byPlace.values()].sort(
@@ -48,7 +48,7 @@ export class Problems {
   }
 }
 
-/** `["plugins", 2, "rate-limit"]` -> `plugins[2].rate-limit`. */
+/** Formats `["plugins", 2, "rate-limit"]` as `plugins[2].rate-limit`. */
 export function formatPath(path: Path): string {
   let text = "";
   for (const step of path) {
@@ -59,7 +59,7 @@ export function formatPath(path: Path): string {
   return text;
 }
 
-/** The problems as an operator reads them at start: one a line, `file:line path: message`. */
+/** Formats problems for the terminal, one per line: `file:line path: message`. */
 export function formatProblems(problems: readonly Problem[]): string {
   const count = problems.length === 1 ? "1 error" : `${problems.length} errors`;
   const lines = problems.map(({ file, line, path, message }) => {

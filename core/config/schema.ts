@@ -11,15 +11,18 @@ import {
   whole,
 } from "../contract/options.ts";
 
-/** The config file as it is written. Descriptions end up in the JSON schema, for editors. */
+/** Schema of the config file. Descriptions end up in the JSON schema, for editors. */
 
 export const listen = v.optional(
   mapping({
     host: v.optional(
-      described(text("an address or host name"), "Address to listen on; 0.0.0.0 for all of them."),
+      described(
+        text("an address or host name"),
+        "Address to listen on; 0.0.0.0 for all addresses.",
+      ),
       "127.0.0.1",
     ),
-    port: v.optional(described(whole(0, 65_535), "Port to listen on; 0 takes a free one."), 8080),
+    port: v.optional(described(whole(0, 65_535), "Port to listen on; 0 for any free port."), 8080),
     workers: v.optional(
       described(
         whole(1, 256),
@@ -36,7 +39,7 @@ const admin = v.optional(
     token: v.optional(
       described(
         matching(/^[\x21-\x7e]+$/, "a token without spaces"),
-        "What the admin commands authenticate with. Left out: a random one in the data folder.",
+        "Token of the admin commands. Default: a random one, kept in the data folder.",
       ),
     ),
   }),
@@ -59,21 +62,21 @@ export const stores = v.optional(
           ],
           HOT,
         ),
-        "Balances, holds and outbox: embedded, one Redis, or some nodes of a Redis Cluster.",
+        "Store of balances, holds and outbox: embedded, one Redis, or nodes of a Redis Cluster.",
       ),
       "embedded",
     ),
     ledger: v.optional(
       described(
         v.union([v.literal("embedded"), url(["postgres", "postgresql"], LEDGER)], LEDGER),
-        "The durable ledger: embedded, or Postgres.",
+        "Store of the durable ledger: embedded, or Postgres.",
       ),
       "embedded",
     ),
     data: v.optional(
       described(
         text("a folder"),
-        "Folder of embedded stores, spool and admin token; relative to the working directory.",
+        "Folder for embedded stores, spool and admin token; relative to the working directory.",
       ),
       "./data",
     ),
@@ -86,23 +89,26 @@ export const limits = v.optional(
     body_mb: v.optional(described(whole(1, 1024), "Largest request body, in MB."), 20),
     header_kb: v.optional(described(whole(4, 256), "Largest request head, in KB."), 16),
     reply_mb: v.optional(
-      described(whole(1, 1024), "Largest unstreamed reply that is kept in memory, in MB."),
+      described(whole(1, 1024), "Largest unstreamed reply, in MB. Does not limit streams."),
       64,
     ),
-    calls_max: v.optional(described(whole(1, 1_000_000), "Open calls a process."), 20_000),
-    call_seconds: v.optional(described(whole(1, 86_400), "Longest call."), 900),
+    calls_max: v.optional(
+      described(whole(1, 1_000_000), "Most calls in flight per process."),
+      20_000,
+    ),
+    call_seconds: v.optional(described(whole(1, 86_400), "Longest call, in seconds."), 900),
     connect_seconds: v.optional(
-      described(whole(1, 600), "Longest wait for a connection to an upstream."),
+      described(whole(1, 600), "Longest wait for a connection to an upstream, in seconds."),
       10,
     ),
     idle_seconds: v.optional(
       described(
         whole(1, 86_400),
-        "Longest silence of an upstream in the middle of a call. Default: call_seconds.",
+        "Longest pause of an upstream within a call, in seconds. Default: call_seconds.",
       ),
     ),
     drain_seconds: v.optional(
-      described(whole(0, 86_400), "How long running calls may go on after SIGTERM."),
+      described(whole(0, 86_400), "Longest time for calls to finish after SIGTERM, in seconds."),
       60,
     ),
   }),
@@ -112,7 +118,10 @@ export const limits = v.optional(
 const log = v.optional(
   mapping({
     level: v.optional(
-      described(oneOf(["trace", "debug", "info", "warn", "error", "silent"]), "What is logged."),
+      described(
+        oneOf(["trace", "debug", "info", "warn", "error", "silent"]),
+        "Lowest level that is logged.",
+      ),
       "info",
     ),
   }),
@@ -127,7 +136,7 @@ const headers = v.optional(
           /^[a-z][a-z0-9-]{0,30}-$/,
           "lower-case letters, digits and dashes that end in a dash",
         ),
-        "Begin of the names of the gateway's own response headers.",
+        "Prefix of the gateway's own response headers.",
       ),
       "x-svc-",
     ),
@@ -137,7 +146,7 @@ const headers = v.optional(
 
 export const catalogue = described(
   text("the path of a catalogue file"),
-  "The catalogue file, relative to this file.",
+  "Path of the catalogue file, relative to this file.",
 );
 
 const ONE_PLUGIN = "the name of a plugin, or one name with its options";
@@ -158,18 +167,18 @@ export const pluginEntry = v.union(
 
 const plugins = described(
   some(pluginEntry, "a list of at least one plugin"),
-  "In the order in which they see a call. A name, a path that begins with . or /, or a package.",
+  "Plugins, in the order in which they see a call. Each is a name, a path that begins with . or /, or a package.",
 );
 
 export const unbilled = v.optional(
   described(
     v.boolean("true or false"),
-    "Serve calls without meter and settle: nothing is held or charged. For load benchmarks and private use.",
+    "Serves calls without meter and settle; nothing is held or charged. For load benchmarks and private use.",
   ),
   false,
 );
 
-/** The whole file; `upstreams` is made of the kinds of upstream that there are. */
+/** Schema of the whole file. `upstreams` depends on the kinds of upstream. */
 export function gatewayFile<const T extends v.GenericSchema>(upstreams: T) {
   return mapping({
     listen,

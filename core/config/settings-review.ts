@@ -3,7 +3,7 @@ import { limits, listen, stores } from "./schema.ts";
 import { attempt } from "./validate.ts";
 import type { Source } from "./yaml.ts";
 
-/** Checks the settings that depend on one another, each where its parts are right in themselves. */
+/** Checks settings that depend on each other. Skips those that are invalid by themselves. */
 export function reviewSettings(
   written: Readonly<Record<string, unknown>>,
   source: Source,
@@ -19,8 +19,8 @@ export function reviewSettings(
     problems.add(
       source,
       ["listen", "workers"],
-      "expected 1, since an embedded store belongs to one process; for more workers " +
-        `give ${embedded.join(" and ")} a URL`,
+      "expected 1, since only one process can use an embedded store; for more workers, " +
+        `set ${embedded.join(" and ")} to a URL`,
     );
   }
 

@@ -7,18 +7,21 @@ import type { UpstreamKinds } from "../upstream/kinds/index.ts";
 import type { LoadedUpstream, UpstreamKind } from "../upstream/kinds/kind.ts";
 import { attempt } from "./validate.ts";
 
-/** An upstream that is checked; without `connections` the default of the whole config counts. */
+/** A checked upstream. Without `connections`, `limits.calls_max` applies. */
 type Checked = Omit<LoadedUpstream, "connections"> & { readonly connections: number | undefined };
 
-/** What every upstream has, whatever its kind. */
+/** The settings that all kinds of upstream share. */
 const common = {
-  profile: v.optional(described(refusingLists(profile), "What the provider's dialect can do."), {}),
+  profile: v.optional(
+    described(refusingLists(profile), "What the provider's dialect supports."),
+    {},
+  ),
   connections: v.optional(
-    described(whole(1, 1_000_000), "Most connections at a time. Default: limits.calls_max."),
+    described(whole(1, 1_000_000), "Most connections at once. Default: limits.calls_max."),
   ),
 };
 
-/** The upstreams of the config file by name, each checked by the kind that it names. */
+/** Schema of `upstreams`: by name, each checked by the kind that it names. */
 export function upstreamsSchema(kinds: UpstreamKinds) {
   const byName = new Map<unknown, v.GenericSchema<unknown, Checked>>(
     kinds.map((kind) => [kind.name, upstreamOf(kind, kinds)]),
@@ -27,12 +30,12 @@ export function upstreamsSchema(kinds: UpstreamKinds) {
   return byUpstreamName(v.lazy((given) => byName.get(kindNameOf(given, kinds)) ?? none));
 }
 
-/** The same for editors, which choose among all kinds. */
+/** The same schema for editors, as a union of all kinds. */
 export function upstreamsForEditors(kinds: UpstreamKinds) {
   return byUpstreamName(v.union(kinds.map((kind) => upstreamOf(kind, kinds))));
 }
 
-/** The protocols of an upstream as it is written, faults and all; undefined if it does not say. */
+/** Returns the protocols of an unchecked upstream, ignoring invalid settings; undefined if they cannot be known. */
 export function protocolsWritten(
   upstream: unknown,
   kinds: UpstreamKinds,
@@ -73,11 +76,11 @@ function upstreamOf(kind: UpstreamKind, kinds: UpstreamKinds): v.GenericSchema<u
 }
 
 function kindKey(kind: UpstreamKind, kinds: UpstreamKinds) {
-  const key = described(oneOf([kind.name]), "How the gateway speaks to the provider.");
+  const key = described(oneOf([kind.name]), "How the gateway talks to the provider.");
   return kind === kinds[0] ? v.optional(key, kind.name) : key;
 }
 
-/** Finds fault with the kind alone: which other keys are right depends on it. */
+/** Reports only the kind, because the kind decides which other keys are valid. */
 function unknownKind(kinds: UpstreamKinds): v.GenericSchema<unknown, Checked> {
   const expected = `one of ${kinds.map(({ name }) => name).join(", ")}`;
   return v.pipe(

@@ -6,8 +6,8 @@ import type { Source } from "./yaml.ts";
 type Issue = v.BaseIssue<unknown>;
 
 /**
- * Checks the part of a file at `path`. Answers what the schema makes of it, or undefined with every fault in
- * `problems`; a message says what is expected and what kind of thing is there, never its value.
+ * Checks the part of a file at `path`. Returns the schema's output, or undefined with each error in `problems`. A
+ * message names what is expected and the type of what was found, never its value.
  */
 export function validate<const T extends v.GenericSchema>(
   schema: T,
@@ -21,7 +21,7 @@ export function validate<const T extends v.GenericSchema>(
     const result = v.safeParse(schema, rest, { message: expectation });
     if (result.success) return rest === value ? result.output : undefined;
     for (const issue of result.issues) report(issue, value, source, path, problems);
-    // Valibot stops at the first unknown key of a mapping; without it, it finds the next.
+    // Valibot reports only the first unknown key of a mapping. Remove it and check again to find the next.
     const unknown = result.issues.filter(isUnknownKey);
     if (unknown.length === 0) return undefined;
     rest = structuredClone(rest);
@@ -29,7 +29,7 @@ export function validate<const T extends v.GenericSchema>(
   }
 }
 
-/** The same without the telling: for checks across parts, some of which may be wrong. */
+/** Checks a value without reporting: returns undefined if it is invalid. For checks across parts of a file. */
 export function attempt<const T extends v.GenericSchema>(
   schema: T,
   value: unknown,
@@ -40,7 +40,7 @@ export function attempt<const T extends v.GenericSchema>(
 
 function report(issue: Issue, value: unknown, source: Source, path: Path, problems: Problems) {
   const at = pathOf(issue);
-  // In JavaScript a list is an object too, and Valibot looks for the keys of a mapping in it.
+  // A list is an object too in JavaScript, so Valibot looks for the keys of a mapping in it.
   const list = issue.path?.findIndex(
     ({ type, input }) => type === "object" && Array.isArray(input),
   );
@@ -58,7 +58,7 @@ function sentence(issue: Issue, value: unknown): string {
   return `expected ${issue.message}, got ${kindOf(value, issue)}`;
 }
 
-/** What is there, in words that give nothing away. */
+/** Describes a value without revealing it. */
 function kindOf(value: unknown, issue: Issue): string {
   if (value === undefined || value === null) return "nothing";
   if (value === "") return "empty text";
@@ -78,7 +78,7 @@ function kindOf(value: unknown, issue: Issue): string {
 
 const NOT_OF_TEXT = new Set(["number", "boolean", "array", "object", "strict_object", "record"]);
 
-/** What is expected where a schema does not say it in words of its own, as a plugin's may not. */
+/** Returns what is expected, for schemas of plugins that have no message of their own. */
 function expectation(issue: Issue): string {
   if (isUnknownKey(issue)) return "";
   if (issue.expected === "never") return "nothing here";
@@ -117,7 +117,7 @@ function pathOf(issue: Issue): Path {
   return (issue.path ?? []).map(({ key }) => (typeof key === "number" ? key : String(key)));
 }
 
-/** What is there instead: the value, or the name where a name is at fault. */
+/** Returns the invalid part: the value, or the key if the key is invalid. */
 function faultOf(issue: Issue, value: unknown): unknown {
   const there = valueAt(value, pathOf(issue));
   const last = issue.path?.at(-1);

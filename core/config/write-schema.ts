@@ -1,4 +1,4 @@
-/** Writes `config/schema.json`: run it after a change of what the config files may hold. */
+/** Writes `config/schema.json`. Run it after changing a config schema. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { packageRoot } from "../process/root.ts";

@@ -17,19 +17,19 @@ import {
 import { type Environment, expand } from "./environment.ts";
 import { formatPath, type Located, type Path, type Problems } from "./problem.ts";
 
-/** A YAML file with its variables put in, and where everything in it stands. */
+/** A YAML file with its variables replaced, and the line of each value. */
 export interface Source extends Located {
   readonly value: unknown;
-  /** A scalar as the file writes it, before variables are put in: safe to repeat in a message. */
+  /** Returns a scalar as written in the file, before variables are replaced: safe to quote in a message. */
   writtenAt(path: Path): string;
 }
 
-/** Aliases can repeat and nest a small text into a huge value; no honest file comes near these. */
+/** Aliases can expand a small file into a huge value. Real files stay far below these limits. */
 const DEPTH_MAX = 32;
 const NODES_MAX = 200_000;
-const TOO_MUCH = "expected less YAML, or less deeply nested";
+const TOO_MUCH = "expected a smaller file, or less nesting";
 
-/** Reads a file; answers undefined, with the reasons in `problems`, where there is nothing to check. */
+/** Reads a file. Returns undefined, with the reasons in `problems`, if it cannot be read or parsed. */
 export async function readYaml(
   file: string,
   environment: Environment,
@@ -63,7 +63,7 @@ function parseYaml(
   return reading.isTooMuch ? undefined : reading;
 }
 
-/** Turns the nodes of a document into plain values and keeps where each of them stood. */
+/** Converts the nodes of a document to plain values and keeps the line of each. */
 class Reading implements Source {
   readonly file: string;
   readonly value: unknown;
@@ -91,7 +91,7 @@ class Reading implements Source {
     this.value = this.read(document.contents, []);
   }
 
-  /** The line of the place itself, or else of the nearest one around it. */
+  /** Returns the line of the value, or else of the nearest one around it. */
   lineOf(path: Path): number | undefined {
     for (let length = path.length; length >= 0; length--) {
       const offset = this.offsets.get(formatPath(path.slice(0, length)));
@@ -144,7 +144,7 @@ class Reading implements Source {
     if (typeof node.value !== "string" || !node.value.includes("${")) return node.value;
     const { text, faults } = expand(node.value, this.environment);
     if (faults.length > 0) this.problems.add(this, path, faults.join("; "));
-    // As everywhere in YAML, quotes make text; without them `${PORT}` can be a number.
+    // As elsewhere in YAML, a quoted value is text; an unquoted `${PORT}` can be a number.
     return node.type === Scalar.PLAIN ? plainValue(text) : text;
   }
 
@@ -155,8 +155,8 @@ class Reading implements Source {
 }
 
 /**
- * The node that each alias stands for: the last one before it with its anchor. The library's own `resolve` walks
- * the whole document for every alias, which took a fifth of a gateway's start.
+ * Returns the node of each alias: the last one before it with its anchor. The library's `resolve` walks the whole
+ * document for each alias, which took a fifth of a gateway's start.
  */
 function anchoredIn(document: Document.Parsed): Map<Alias, Node> {
   const latest = new Map<string, Node>();
@@ -180,9 +180,9 @@ function plainValue(text: string): string | number | boolean {
 const NOT_LATIN1 = /[^\0-\xff]/;
 
 /**
- * The same text in memory of its own, a byte a character where that is enough. One letter of Vietnamese in a file
- * gives two to every character of it, and to whatever is cut from it; one name of a model in a record, a log line or a
- * request body then makes all of that wide, and each copy of it slow.
+ * Copies a text, with one byte per character if its characters allow it. V8 stores a whole file in two bytes per
+ * character if one letter needs them, and every substring of it too. A single such model name then makes each
+ * record, log line and request body that contains it two bytes wide, and slow to copy.
  */
 function compact(text: string): string {
   return NOT_LATIN1.test(text) ? text : Buffer.from(text, "latin1").toString("latin1");
@@ -192,18 +192,18 @@ function placedAt(file: string, line: number | undefined): Located {
   return { file, lineOf: () => line };
 }
 
-/** The library's own messages quote the text around a fault, which may be a key, so they are not used. */
+/** Replaces the library's messages, which quote the text around an error: it may be a provider key. */
 function wording(code: ErrorCode): string {
   switch (code) {
     case "DUPLICATE_KEY":
-      return "every key once in a mapping";
+      return "each key of a mapping once";
     case "BAD_INDENT":
     case "TAB_AS_INDENT":
       return "YAML indented with the same spaces throughout";
     case "MULTIPLE_DOCS":
       return "one YAML document";
     case "TAG_RESOLVE_FAILED":
-      return "YAML without tags of its own";
+      return "YAML without custom tags";
     default:
       return `well-formed YAML (${code.toLowerCase().replaceAll("_", " ")})`;
   }

@@ -2,7 +2,7 @@
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number;
-  /** Milliseconds of a clock that never goes back; only differences mean anything. */
+  /** Milliseconds of a clock that never goes back. Only differences have a meaning. */
   monotonic(): number;
 }
 

@@ -13,26 +13,26 @@ import {
 } from "node:fs";
 import { type FolderLock, lockFolder } from "./lock.ts";
 
-/** The files that journals are made of. Each method throws as its counterpart of `node:fs` does. */
+/** File access of the journals. Each method throws what its counterpart in `node:fs` throws. */
 export interface Disk {
-  /** As `lockFolder`. */
+  /** See `lockFolder`. */
   lock(folder: string, waitMs: number): Promise<FolderLock>;
   exists(path: string): boolean;
-  /** Names in a folder, in no order. */
+  /** Returns the names in a folder, unordered. */
   list(folder: string): string[];
   read(path: string): Buffer;
   remove(path: string): void;
-  /** Makes the names in a folder survive a loss of power. */
+  /** Makes created and removed names survive a power loss. */
   syncFolder(folder: string): void;
-  /** A new file to append to, with mode 600. */
+  /** Creates a file to append to, with mode 600. Returns its descriptor. */
   create(path: string): number;
-  /** An existing file, to be cut. */
+  /** Opens an existing file, to truncate it. Returns its descriptor. */
   open(path: string): number;
-  /** Appends up to `length` bytes, and returns how many. */
+  /** Appends up to `length` bytes. Returns how many it wrote. */
   write(fd: number, bytes: Uint8Array, offset: number, length: number): number;
   truncate(fd: number, length: number): void;
   sync(fd: number): void;
-  /** Syncs in the background. */
+  /** Syncs in the background, then calls `done`. */
   syncSoon(fd: number, done: (error: Error | null) => void): void;
   close(fd: number): void;
 }

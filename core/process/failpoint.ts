@@ -1,11 +1,11 @@
 import type { LineLog } from "./log.ts";
 
 /**
- * Every place where a crash can fall between two steps of money. Each has a test that stops there: see
- * `test/chaos/failpoints.test.ts`, and for those of top-ups `test/plugins/topup/crashes.test.ts`.
+ * The points between two steps of money at which a crash matters. Each has a test that kills a process there: see
+ * `test/chaos/failpoints.test.ts`, and for top-ups `test/plugins/topup/crashes.test.ts`.
  */
 export const FAILPOINTS = [
-  // A call: around each of its steps. What comes after `post.after` is the last byte of the reply.
+  // Before and after each step of a call. The last byte of the reply leaves after `post.after`.
   "hold.before",
   "hold.after",
   "extend.before",
@@ -14,34 +14,34 @@ export const FAILPOINTS = [
   "post.after",
   "void.before",
   "void.after",
-  // The way of a posted call from the outbox to the ledger.
+  // Between the outbox and the ledger.
   "commit.read",
   "commit.committed",
   "commit.acknowledged",
-  // Movements other than calls: in the ledger, and not yet spendable; held, and not yet taken away.
+  // A credit or debit of an operator: held, committed to the ledger, applied to the hold store.
   "credit.committed",
   "credit.told",
   "take.held",
   "take.committed",
   "take.told",
-  // A bank transfer: told; recorded as somebody's; credited, and not marked so; marked, and not answered.
+  // A bank transfer: received; recorded with its account; credited; marked as credited, before the reply.
   "topup.told",
   "topup.recorded",
   "topup.credited",
   "topup.marked",
-  // Posts of calls that ended while Redis was away: on the disk; in Redis again, and still on the disk.
+  // Posts of calls that ended while Redis was down: written to the spool; replayed; in Redis, and still in the spool.
   "spool.kept",
   "spool.replaying",
   "spool.offered",
-  // A wallet is read from the ledger into the hold store.
+  // A wallet is loaded from the ledger into the hold store.
   "wallet.read",
   "wallet.loaded",
-  // A bucket of Redis goes on in a new epoch.
+  // A Redis bucket starts a new epoch.
   "bucket.declared",
   "bucket.joined",
   "bucket.offered",
   "bucket.loadable",
-  // The end of another process's leases.
+  // The leases of another process expire.
   "lease.reaped",
   "lease.claimed",
   "lease.finished",
@@ -53,13 +53,13 @@ const VARIABLE = "TOLLGATE_FAILPOINT";
 
 interface Armed {
   readonly name: Failpoint;
-  /** How often it is reached before the process dies there. */
+  /** How many more times the point is passed before the process dies there. */
   passes: number;
 }
 
 const armed = parse(process.env[VARIABLE]);
 
-/** Kills this process as a crash would where the environment names this point; does nothing otherwise. */
+/** Kills this process with SIGKILL if the environment names this point; otherwise does nothing. */
 export const failpoint: (name: Failpoint) => void = armed
   ? (name) => {
       if (name !== armed.name) return;
@@ -68,20 +68,20 @@ export const failpoint: (name: Failpoint) => void = armed
     }
   : () => {};
 
-/** Says that this process will kill itself, which nobody should find out by seeing it happen. */
+/** Logs that a failpoint is armed, so that the kill does not come as a surprise. */
 export function announceFailpoint(log: LineLog): void {
   if (armed === undefined) return;
-  log.warn({ failpoint: armed.name }, `${VARIABLE} is set: this process will kill itself there`);
+  log.warn({ failpoint: armed.name }, `${VARIABLE} is set; this process will kill itself there`);
   log.flush();
 }
 
-/** `post.after`, or `post.after:3` for the third time that it is reached. Throws for anything else. */
+/** Parses `post.after`, or `post.after:3` for the third time the point is reached. Throws for any other text. */
 function parse(text: string | undefined): Armed | undefined {
   if (text === undefined || text === "") return undefined;
   const [wanted, count = "1"] = text.split(":");
   const name = FAILPOINTS.find((point) => point === wanted);
   if (name === undefined || !/^[1-9]\d{0,8}$/.test(count)) {
-    throw new Error(`${VARIABLE}: ${text} is no failpoint; there are ${FAILPOINTS.join(", ")}`);
+    throw new Error(`${VARIABLE}: ${text} is not a failpoint; use ${FAILPOINTS.join(", ")}`);
   }
   return { name, passes: Number(count) - 1 };
 }

@@ -1,18 +1,18 @@
 import { randomBytes } from "node:crypto";
 
 const POOL_BYTES = 8_192;
-/** Hexadecimal digits of randomness in one id: 74 bits, the last two of them in the variant's digit. */
+/** Random hexadecimal digits in one id: 18 digits of 4 bits, and 2 bits in the variant digit, are 74 bits. */
 const DIGITS = 19;
 
-/** Random digits, made many at a time: hexadecimal text is what an id needs, and making it costs the most. */
+/** Random hexadecimal text, generated for 862 ids at a time: the conversion is most of the cost of an id. */
 let pool = "";
 let poolOffset = 0;
 let lastMs = -1;
 let lastTime = "";
 
 /**
- * A UUID of version 7 (RFC 9562): 48 bits of Unix milliseconds, then 74 random bits.
- * Ordered by time, so that the primary keys of a busy table stay at the right edge of the index.
+ * Returns a new UUID of version 7 (RFC 9562): 48 bits of Unix milliseconds, then 74 random bits. Ids sort by
+ * time, so inserts into a busy table stay at the right edge of its primary key index.
  */
 export function newId(now: number): string {
   if (poolOffset + DIGITS > pool.length) {
@@ -30,12 +30,12 @@ export function newId(now: number): string {
   return `${lastTime}${pool.slice(at + 1, at + 4)}-${variant}${pool.slice(at + 4, at + 7)}-${pool.slice(at + 7, at + DIGITS)}`;
 }
 
-/** True for text that can be an id: Postgres rejects the whole statement for any other. Ids have lower case only. */
+/** Returns true if `text` is a lower-case UUID. Postgres rejects a whole statement for any other text. */
 export function isId(text: string): boolean {
   return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 }
 
-/** The milliseconds since the Unix epoch that an id was made at. */
+/** Returns when an id was created, in milliseconds since the Unix epoch. */
 export function idTime(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }

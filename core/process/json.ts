@@ -1,26 +1,26 @@
-/** A JSON object from outside: its values are narrowed by the guards below before they are used. */
+/** A JSON object from outside. Narrow its values with the guards below before using them. */
 export type JsonObject = Record<string, unknown>;
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The array itself, or an empty one where the value is something else. */
+/** Returns the array, or an empty one if the value is not an array. */
 export function arrayOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The object itself, or undefined where the value is something else. */
+/** Returns the object, or undefined if the value is not a JSON object. */
 export function objectOf(value: unknown): JsonObject | undefined {
   return isObject(value) ? value : undefined;
 }
 
-/** A whole number of 0 or more that counts something, or undefined. */
+/** Returns the number if it is a safe integer of at least 0, or else undefined. */
 export function countOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
-/** The value of a JSON text, or undefined where it is not JSON. Never throws. */
+/** Parses JSON. Returns undefined instead of throwing if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -30,8 +30,8 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * Deepest nesting of lists and objects that the gateway takes. Deeper JSON than any client writes; it would
- * overflow the stack of what walks or writes it by recursion. Requests are checked once, before they are parsed.
+ * Deepest nesting of lists and objects in a request. Clients stay far below it; recursive code would overflow the
+ * stack on deeper JSON. Checked once per request, before the body is parsed.
  */
 export const JSON_LEVELS_MAX = 200;
 
@@ -39,9 +39,9 @@ const QUOTE = 34;
 const BACKSLASH = 92;
 
 /**
- * Whether a JSON text nests its lists and objects deeper than `levels`, found without parsing it: 20 MB of
- * opening brackets take V8's parser 1.4 GB. Steps over strings, which most texts consist of, by searches for
- * their ends; of a text that is no JSON it may say anything.
+ * Returns true if a JSON text nests lists and objects deeper than `levels`. Does not parse: 20 MB of opening
+ * brackets cost V8's parser 1.4 GB. Skips strings by searching for their end quote, since most of a request is
+ * strings. The result has no meaning if the text is not JSON.
  */
 export function nestsDeeperThan(levels: number, text: Buffer): boolean {
   let depth = 0;
@@ -57,7 +57,7 @@ export function nestsDeeperThan(levels: number, text: Buffer): boolean {
   return false;
 }
 
-/** Where the quote stands that ends the string whose text begins at `from`; -1 where there is none. */
+/** Returns the index of the quote that ends the string whose text begins at `from`, or -1. */
 function endOfString(text: Buffer, from: number): number {
   let quote = text.indexOf(QUOTE, from);
   while (quote !== -1) {

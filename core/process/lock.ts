@@ -5,31 +5,29 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** A socket's path must fit into 104 bytes on macOS and 108 on Linux, its closing zero included. */
+/** A socket path may have 104 bytes on macOS and 108 on Linux, including the closing zero. */
 const SOCKET_PATH_BYTES_MAX = 100;
 const RETRY_MS = 50;
 const ANSWER_TIMEOUT_MS = 500;
-/** Longer than two processes can be apart that remove the same dead lock at the same moment. */
+/** Wait before checking who won: another process may just have removed this socket as the stale one. */
 const CONTEST_MS = 20;
 
 export interface FolderLock {
   release(): Promise<void>;
 }
 
-/** The folder is used by another process that is alive. */
+/** Another process that is alive uses the folder. */
 export class FolderInUse extends Error {
   constructor(folder: string, holder: string) {
-    super(
-      `${folder} is in use by ${holder}: stop that one first, or give this one a folder of its own`,
-    );
+    super(`${folder} is in use by ${holder}; stop it first, or give this process another folder`);
     this.name = "FolderInUse";
   }
 }
 
 /**
- * Takes a folder for this process alone, creating it with mode 700. The lock is a listening unix
- * socket, because the kernel closes it however the process ends: a lock left by a kill -9 refuses
- * connections and is taken over. Waits up to `waitMs` for the holder to go, then throws FolderInUse.
+ * Locks a folder for this process; creates it with mode 700 if it is missing. The lock is a listening unix socket,
+ * because the kernel closes it however the process ends. The socket that a kill -9 leaves behind refuses
+ * connections, so it is taken over. Waits up to `waitMs` for the holder to exit, then throws FolderInUse.
  */
 export async function lockFolder(folder: string, waitMs: number): Promise<FolderLock> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -41,7 +39,8 @@ export async function lockFolder(folder: string, waitMs: number): Promise<Folder
     if (server) {
       await delay(CONTEST_MS);
       if ((await ask(path)) === token) return { release: () => close(server) };
-      // Closing it would remove the winner's socket file. Nobody can reach this one: it is left to the exit.
+      // Another process won. Closing this server would remove the winner's socket file, so it stays open,
+      // unreachable, until this process exits.
     }
     const inode = inodeOf(path);
     const holder = await ask(path);
@@ -51,14 +50,14 @@ export async function lockFolder(folder: string, waitMs: number): Promise<Folder
   }
 }
 
-/** `<folder>/<name>`, or a path of fixed length in the temporary folder where that is too long for a socket. */
+/** Returns `<folder>/<name>`, or a hashed path in the temporary folder if that is too long for a socket. */
 export function shortSocketPath(folder: string, name: string): string {
   const path = join(folder, name);
   if (Buffer.byteLength(path) <= SOCKET_PATH_BYTES_MAX) return path;
   return join(tmpdir(), `tollgate-${createHash("sha256").update(path).digest("hex").slice(0, 24)}`);
 }
 
-/** A server that tells everyone who holds the lock; undefined where the path is taken. */
+/** Starts a server that sends the holder's token to each client. Returns undefined if the path is taken. */
 function listen(path: string, token: string): Promise<Server | undefined> {
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => {
@@ -76,7 +75,7 @@ function listen(path: string, token: string): Promise<Server | undefined> {
   });
 }
 
-/** The holder's token; "" where it does not answer (it may be stopped); undefined where nobody listens. */
+/** Returns the holder's token, "" if it does not reply (it may be suspended), or undefined if no process listens. */
 function ask(path: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     let answer = "";
@@ -119,7 +118,7 @@ function unlink(path: string): void {
   try {
     unlinkSync(path);
   } catch (error) {
-    // Another process may have taken the dead lock away first; the next attempt tells who holds it now.
+    // Another process may have removed the stale lock first; the next attempt finds the new holder.
     if (inodeOf(path) !== undefined) throw error;
   }
 }

@@ -1,26 +1,25 @@
 import { type Logger, pino } from "pino";
 
-/** The part of a logger that the gateway uses: an object of fields, then a sentence. */
+/** The part of a logger that the gateway uses. Each method takes an object of fields, then a message. */
 export type Log = Pick<Logger, "debug" | "info" | "warn" | "error" | "isLevelEnabled">;
 
 export interface LineLog extends Log {
-  /** Writes one line of JSON that is ready made, with its line feed. */
+  /** Writes one finished line of JSON, including its line feed. */
   line(json: string): void;
   setLevel(level: string): void;
-  /** Writes out at once what is gathered, for a process that may not live for another quarter of a second. */
+  /** Writes buffered lines now, for a process that may end within the next 250 ms. */
   flush(): void;
 }
 
 const GATHERED_BYTES = 65_536;
-/** No line is longer; what is beyond it is cut. */
+/** Longer lines are cut. */
 const LINE_BYTES_MAX = 16_384;
 const FLUSH_MS = 250;
 
 /**
- * Logs as JSON lines on stdout, gathered for up to a quarter of a second. Lines are copied into one buffer at
- * once: kept as strings they are ropes of dozens of small objects, which outlive the call and were the largest
- * part of what the garbage collector had to move. Secrets have no place in any field: keys, prompts and
- * replies are never passed to it.
+ * Logs JSON lines to stdout, buffered for up to 250 ms. Copies each line into one buffer at once: as strings, lines
+ * are ropes of dozens of small objects that outlive the call, and were most of what the garbage collector moved.
+ * Never pass keys, prompts or replies in any field.
  */
 export function createLog(level: string): LineLog {
   const gathered = Buffer.allocUnsafe(GATHERED_BYTES);

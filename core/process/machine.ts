@@ -2,16 +2,16 @@ import { randomUUID } from "node:crypto";
 import { type Clock, systemClock } from "./clock.ts";
 import { type Disk, systemDisk } from "./disk.ts";
 
-/** A timer that is set. A `NodeJS.Timeout` is one. */
+/** A running timer, such as a `NodeJS.Timeout`. */
 export interface Timer {
   close(): unknown;
-  /** The process may end while the timer runs. */
+  /** Lets the process end while the timer runs. */
   unref(): unknown;
 }
 
 /**
- * What code takes from the machine that it runs on: time, timers, random ids, files. `core/money` gets all of it
- * passed in, so that a simulation can own it: see `test/world/README.md`.
+ * What code takes from its machine: time, timers, random ids, files. `core/money` gets it as a parameter, so that a
+ * simulation can replace it: see `test/world/README.md`.
  */
 export interface Machine extends Clock {
   /** Calls `work` once, after `ms`. */
@@ -31,7 +31,7 @@ export const systemMachine: Machine = {
   disk: systemDisk,
 };
 
-/** Resolves after `ms`. `unref`: the process may end before. */
+/** Resolves after `ms`. With `unref`, the process may end before that. */
 export function sleep(machine: Machine, ms: number, { unref = false } = {}): Promise<void> {
   return new Promise((resolve) => {
     const timer = machine.after(ms, resolve);

@@ -18,12 +18,12 @@ export class PeriodicTask {
     this.running ??= this.run();
   }
 
-  /** Starts the next run now if the task waits for it. */
+  /** Starts the next run now if none is running. */
   hurry(): void {
     this.pause.wake();
   }
 
-  /** Resolves when the current run has ended; there is no other after it. */
+  /** Resolves when the current run has ended. No run starts after it. */
   async stop(): Promise<void> {
     this.stopping = true;
     this.pause.wake();

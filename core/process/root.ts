@@ -1,4 +1,4 @@
 import { fileURLToPath } from "node:url";
 
-/** Folder of the package, with a trailing slash: code runs from `dist/core/process/`, SQL is read from the sources. */
+/** The package folder, with a trailing slash. Code runs from `dist/core/process/`; SQL is read from the sources. */
 export const packageRoot: string = fileURLToPath(new URL("../../../", import.meta.url));

@@ -3,20 +3,20 @@ import { chmod, link, mkdir, readFile, rename, rm, writeFile } from "node:fs/pro
 import { dirname } from "node:path";
 
 const RANDOM_BYTES = 32;
-/** What fits into a header, and is too long to be guessed. */
+/** Fits into a header, and is too long to guess. */
 export const USABLE_SECRET = /^[\x21-\x7e]{16,512}$/;
 
 export interface SecretKind {
   create(): string;
   isUsable(secret: string): boolean;
-  /** What to do about a file that holds no usable secret. */
+  /** What the operator can do about a file without a usable secret. */
   readonly advice: string;
 }
 
 const TOKEN: SecretKind = {
   create: () => randomBytes(RANDOM_BYTES).toString("base64url"),
   isUsable: (secret) => USABLE_SECRET.test(secret),
-  advice: "delete it, and the next start makes a new one",
+  advice: "delete it, and the next start creates a new one",
 };
 
 /**
@@ -26,7 +26,7 @@ const TOKEN: SecretKind = {
 export async function secretFile(file: string, kind: SecretKind = TOKEN): Promise<string> {
   const own = await writeOwn(file, kind.create());
   try {
-    // A link is there whole or not at all, and never replaces what another process has made.
+    // `link` is atomic and never replaces a file that another process has created.
     await link(own, file);
   } catch (error) {
     if (!hasCode(error, "EEXIST")) throw error;
@@ -36,7 +36,7 @@ export async function secretFile(file: string, kind: SecretKind = TOKEN): Promis
   await chmod(file, 0o600);
   const secret = (await readFile(file, "utf8")).trim();
   if (kind.isUsable(secret)) return secret;
-  throw new Error(`${file} holds no usable secret: ${kind.advice}`);
+  throw new Error(`${file} has no usable secret; ${kind.advice}`);
 }
 
 /** Returns the secret in a file; undefined if there is no file. */
@@ -49,12 +49,12 @@ export async function readSecret(file: string): Promise<string | undefined> {
   }
 }
 
-/** Puts a secret into a file that only its owner can read; replaces the old file whole. */
+/** Writes a secret to a file that only its owner can read; replaces an old file atomically. */
 export async function replaceSecret(file: string, secret: string): Promise<void> {
   await rename(await writeOwn(file, secret), file);
 }
 
-/** Writes the secret beside the file, under a name that no other call uses: one of this process may run as well. */
+/** Writes the secret beside the file, under a random name: this process may run the same function twice at once. */
 async function writeOwn(file: string, secret: string): Promise<string> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const own = `${file}.${randomBytes(8).toString("hex")}`;

@@ -10,17 +10,17 @@ interface ClusterOptions {
   readonly log: Log;
 }
 
-/** A worker that ends this soon after the start shows a fault of the config or of a store: the rest stops too. */
+/** If a worker fails this soon after the start, the config or a store is at fault, so all workers stop. */
 const START_MS = 10_000;
 const RESTART_MS_MIN = 200;
 const RESTART_MS_MAX = 5_000;
-/** A worker that has lived this long is restarted at once, as after a first crash. */
+/** A crash after this time counts as the first one, so the restart delay starts again at its minimum. */
 const SOUND_MS = 30_000;
 
 /**
- * Runs the gateway in several processes that share its port, and resolves with the exit code when all have
- * ended. One that dies is started again; SIGTERM, SIGINT and SIGHUP go to all. Workers notice when
- * this process is gone (`whenOrphaned`), so a kill -9 of it leaves nobody behind.
+ * Runs the gateway in several processes that share its port. Resolves with the exit code when all have ended.
+ * Restarts a worker that dies; passes SIGTERM, SIGINT and SIGHUP to all. Workers notice when this process dies
+ * (`whenOrphaned`), so a kill -9 of it leaves no worker running.
  */
 export function superviseWorkers(options: ClusterOptions): Promise<number> {
   const { log } = options;
@@ -36,7 +36,9 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
       const child = fork(options.script, options.args);
       const bornMs = performance.now();
       running.set(worker, child);
-      child.once("error", (error) => log.error({ err: error, worker }, "a worker has failed"));
+      child.once("error", (error) =>
+        log.error({ err: error, worker }, "cannot start or signal a worker"),
+      );
       child.once("exit", (code, signal) => {
         running.delete(worker);
         ended(worker, code, signal, performance.now() - bornMs);
@@ -54,7 +56,7 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
         return finishWhenEmpty();
       }
       if (code !== null && code !== 0 && performance.now() - startedMs < START_MS) {
-        log.error({ worker, code }, "a worker cannot start: stopping");
+        log.error({ worker, code }, "a worker cannot start; stopping");
         exitCode = 1;
         stop("SIGTERM");
         return finishWhenEmpty();
@@ -62,7 +64,7 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
       const failed = aliveMs > SOUND_MS ? 1 : (failures.get(worker) ?? 0) + 1;
       failures.set(worker, failed);
       const delayMs = backoffMs(failed, RESTART_MS_MIN, RESTART_MS_MAX);
-      log.error({ worker, code, signal, delayMs }, "a worker has ended; it is started again");
+      log.error({ worker, code, signal, delayMs }, "a worker died; restarting it");
       restarts.push(setTimeout(() => start(worker), delayMs));
     }
 
@@ -90,12 +92,12 @@ export function superviseWorkers(options: ClusterOptions): Promise<number> {
   });
 }
 
-/** Whether this process is a worker of a supervisor. */
+/** Returns true if this process is a worker of a supervisor. */
 export function isWorker(): boolean {
   return process.send !== undefined;
 }
 
-/** Calls back when the supervisor of this worker has died. */
+/** Calls `callback` once the supervisor of this worker has died. */
 export function whenOrphaned(callback: () => void): void {
   process.once("disconnect", callback);
 }

@@ -9,8 +9,8 @@ interface ThrottleOptions {
 }
 
 /**
- * Throttles lines that an outage would repeat at every call or every second: the first at once, then at most one per
- * message and 10 s, with the number of lines left out. A store that is down must not fill the disk.
+ * Throttles lines that an outage would repeat for every call. Logs the first at once, then at most one per message
+ * and 10 s, with the number of lines left out. A store that is down must not fill the disk.
  */
 export class ThrottledLog {
   private readonly log: Log;
@@ -24,7 +24,7 @@ export class ThrottledLog {
     this.nowMs = nowMs;
   }
 
-  /** `message` must be one of a few: lines with the same message are throttled together. */
+  /** `message` must be a constant: lines are throttled by message, and each message is kept in memory. */
   warn(fields: object, message: string): void {
     const suppressed = this.suppressedBefore(message);
     if (suppressed !== undefined) this.log.warn({ ...fields, ...suppressed }, message);
@@ -35,7 +35,7 @@ export class ThrottledLog {
     if (suppressed !== undefined) this.log.info({ ...fields, ...suppressed }, message);
   }
 
-  /** The number of lines left out since the last one, if there is any; undefined if this one is left out too. */
+  /** Returns the number of lines left out since the last one, if any; undefined if this line is left out too. */
   private suppressedBefore(message: string): { suppressed?: number } | undefined {
     const nowMs = this.nowMs();
     const before = this.lines.get(message);

@@ -1,11 +1,11 @@
 import { type Machine, systemMachine, type Timer } from "./machine.ts";
 
-/** What `withTimeout` returns if the time is over before the work. */
+/** Returned by `withTimeout` if the timeout fires before the work settles. */
 export const TIMED_OUT = Symbol("timed out");
 
 /**
- * Returns what `work` resolves with, or `TIMED_OUT` after `limitMs`; rejects if `work` rejects in time. The work goes
- * on after a timeout, and a late rejection is ignored. The timer never outlives the call.
+ * Returns what `work` resolves with, or `TIMED_OUT` after `limitMs`. Rejects if `work` rejects in time. A timeout does
+ * not stop the work; a later rejection is ignored. The timer never outlives the call.
  */
 export async function withTimeout<T>(
   work: Promise<T>,

@@ -22,7 +22,7 @@ export class WakeableSleep {
     });
   }
 
-  /** Does nothing outside of a sleep: cheap enough to call at every post. */
+  /** Ends the current sleep, if there is one. Cheap enough to call at every post. */
   wake(): void {
     this.finish?.();
   }

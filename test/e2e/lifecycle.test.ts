@@ -131,7 +131,7 @@ describe("SIGTERM with the data folder gone", () => {
     try {
       rmSync(gateway.data, { recursive: true, force: true });
       assert.equal(await gateway.stop(), 1);
-      assert.match(gateway.logs, /cannot stop in order; ending all the same/);
+      assert.match(gateway.logs, /cannot stop cleanly; exiting with 1/);
     } finally {
       await gateway.close();
     }
@@ -191,7 +191,7 @@ describe("SIGHUP", () => {
   ] as const) {
     it(`with a config ${name} changes nothing, and says so in the log`, async () => {
       const { key } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
-      const lines = () => gateway.logs.match(/"level":50,.*the old one goes on/g)?.length ?? 0;
+      const lines = () => gateway.logs.match(/"level":50,.*keeping the old one/g)?.length ?? 0;
       const before = lines();
       spoil();
       gateway.signal("SIGHUP");
@@ -223,7 +223,7 @@ describe("a start", () => {
     writeFileSync(second, text.replace(`port: ${gateway.port}`, "port: 0"));
     const { code, output } = await runMain(second);
     assert.equal(code, 1);
-    assert.match(output, /is in use by .*: stop that one first/);
+    assert.match(output, /is in use by .*; stop it first/);
     assert.ok(output.includes(gateway.data), output);
     assert.doesNotMatch(output, /\n\s+at /, "a message, not a stack");
 

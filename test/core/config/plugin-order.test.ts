@@ -101,49 +101,49 @@ const wrong: readonly Row[] = [
     "plugins that each ask to stand behind the other",
     `auth\nmeter\nsettle\n./behind.js\n./ahead.js`,
     [
-      'gateway.yaml:10 plugins[3]["./behind.js"]: expected ./behind.js after ./ahead.js; no order is right, since what they state contradicts itself',
+      'gateway.yaml:10 plugins[3]["./behind.js"]: expected ./behind.js after ./ahead.js; no order is possible, because the plugins require each other',
     ],
   ],
   [
     "no auth",
     `rate-limit\n${ALIAS}\ntranslate\nmeter\nsettle`,
     [
-      `gateway.yaml:6 plugins: expected auth as well, without which calls cannot be charged: add "- auth" (${RIGHT}), or say unbilled: true at the top level to serve calls free of charge`,
+      `gateway.yaml:6 plugins: expected auth too, which charging needs; add "- auth" (${RIGHT}), or set unbilled: true at the top level to serve calls free of charge`,
     ],
   ],
   [
     "no meter",
     `auth\n${ALIAS}\ntranslate\nsettle`,
     [
-      `gateway.yaml:6 plugins: expected meter as well, without which calls cannot be charged: add "- meter" (the right order is auth, alias, translate, meter, settle), or say unbilled: true at the top level to serve calls free of charge`,
+      `gateway.yaml:6 plugins: expected meter too, which charging needs; add "- meter" (the right order is auth, alias, translate, meter, settle), or set unbilled: true at the top level to serve calls free of charge`,
     ],
   ],
   [
     "no meter and no settle",
     `auth\nalias: { families: { m: chat-a } }`,
     [
-      `gateway.yaml:6 plugins: expected meter, settle as well, without which calls cannot be charged: add "- meter", "- settle" (the right order is auth, alias, meter, settle), or say unbilled: true at the top level to serve calls free of charge`,
+      `gateway.yaml:6 plugins: expected meter, settle too, which charging needs; add "- meter", "- settle" (the right order is auth, alias, meter, settle), or set unbilled: true at the top level to serve calls free of charge`,
     ],
   ],
   [
     "dashboard without accounts",
     `auth\nmeter\nsettle\nadmin\ndashboard`,
     [
-      "gateway.yaml:11 plugins[4].dashboard: expected accounts in the list of plugins as well: it needs that",
+      "gateway.yaml:11 plugins[4].dashboard: expected accounts in the list of plugins too; this plugin needs it",
     ],
   ],
   [
     "topup without accounts",
     `auth\nmeter\nsettle\ntopup: { bank: { bin: "970422", name: B, account_number: "12345678", account_name: A } }`,
     [
-      "gateway.yaml:10 plugins[3].topup: expected accounts in the list of plugins as well: it needs that",
+      "gateway.yaml:10 plugins[3].topup: expected accounts in the list of plugins too; this plugin needs it",
     ],
   ],
   [
     "a token and no admin",
     `auth\nmeter\nsettle`,
     [
-      "gateway.yaml:2 admin.token: expected the plugin admin, which alone asks for a token: add it, or take out the token",
+      "gateway.yaml:2 admin.token: expected the plugin admin, which checks this token; add it, or delete the token",
     ],
     { token: true },
   ],
@@ -167,16 +167,14 @@ const wrong: readonly Row[] = [
   [
     "unbilled beside a plugin that charges",
     `auth\nmeter\nsettle`,
-    [
-      "gateway.yaml:3 unbilled: expected no plugin that charges, got settle: take out one of the two",
-    ],
+    ["gateway.yaml:3 unbilled: expected no plugin that charges, got settle; delete one of the two"],
     { unbilled: true },
   ],
   [
     "unbilled and without auth on a public address",
     `translate`,
     [
-      "gateway.yaml:3 unbilled: expected auth in the list of plugins, or a loopback address as listen.host: without both, everyone who reaches this address uses your upstream keys",
+      "gateway.yaml:3 unbilled: expected auth in the list of plugins, or a loopback address as listen.host; without both, everyone who can reach this address can use your upstream keys",
     ],
     { unbilled: true, host: "0.0.0.0" },
   ],
@@ -184,7 +182,7 @@ const wrong: readonly Row[] = [
     "unbilled, and a plugin that needs the caller's key",
     `rate-limit`,
     [
-      "gateway.yaml:7 plugins[0].rate-limit: expected auth in the list of plugins as well: it needs that",
+      "gateway.yaml:7 plugins[0].rate-limit: expected auth in the list of plugins too; this plugin needs it",
     ],
     { unbilled: true },
   ],

@@ -83,7 +83,7 @@ describe("a plugin is found", () => {
       const [told = ""] = await refused(t, files);
       assert.match(
         told,
-        /JavaScript: this Node does not run TypeScript; compile .* with tsc .*22\.18/,
+        /JavaScript module, since this Node does not run TypeScript; compile .* with tsc .*22\.18/,
       );
     }
   });
@@ -123,7 +123,7 @@ describe("a plugin is refused", () => {
       "  - ./nothing.js\n",
       `${place}[0]: expected a built-in plugin, a path that begins with ./, ../ or /, or an installed package; found none named ./nothing.js`,
     ],
-    ["  - ./none.js\n", `${place}[0]: expected a module whose default export makes a plugin`],
+    ["  - ./none.js\n", `${place}[0]: expected a module whose default export creates a plugin`],
     ["  - ./throws.js\n", `${place}[0]: expected a module that can be loaded: not today`],
     [
       "  - ./plain.js\n  - ./plain.js\n",
@@ -131,7 +131,7 @@ describe("a plugin is refused", () => {
     ],
     [
       "  - ./plain.js: { a: 1 }\n",
-      `${place}[0]["./plain.js"]: expected no options: the plugin takes none`,
+      `${place}[0]["./plain.js"]: expected no options; this plugin has none`,
     ],
     [
       "  - {}\n",

@@ -177,7 +177,7 @@ catalogue:`,
   [
     `workers: 1`,
     `workers: 2`,
-    `gateway.yaml:1 listen.workers: expected 1, since an embedded store belongs to one process; for more workers give stores.hot and stores.ledger a URL`,
+    `gateway.yaml:1 listen.workers: expected 1, since only one process can use an embedded store; for more workers, set stores.hot and stores.ledger to a URL`,
   ],
 ];
 
@@ -210,7 +210,7 @@ const variables: readonly Row[] = [
 ];
 
 const yaml: readonly Row[] = [
-  [`log:`, `log: { level: warn }\nlog:`, `gateway.yaml:6: expected every key once in a mapping`],
+  [`log:`, `log: { level: warn }\nlog:`, `gateway.yaml:6: expected each key of a mapping once`],
   [
     `host: 127.0.0.1`,
     `host: "a" b`,
@@ -221,11 +221,7 @@ const yaml: readonly Row[] = [
     `log: *nowhere`,
     `gateway.yaml:5 log: expected an alias of an anchor before it`,
   ],
-  [
-    `log: { level: info }`,
-    `log: !secret x`,
-    `gateway.yaml:5: expected YAML without tags of its own`,
-  ],
+  [`log: { level: info }`, `log: !secret x`, `gateway.yaml:5: expected YAML without custom tags`],
   [`log: { level: info }`, `---\nlog: {}`, `gateway.yaml:5: expected one YAML document`],
 ];
 
@@ -248,7 +244,7 @@ const models: readonly Row[] = [
   [
     `- id: req/plain\n    price_vnd_per_call: 500`,
     `- id: plain\n    price_vnd_per_mtok: 2000`,
-    `catalogue.yaml:10 models[1].id: expected an id of its own, got that of models[0]`,
+    `catalogue.yaml:10 models[1].id: expected a unique id, got that of models[0]`,
   ],
   [
     `[reasoning, streaming]`,
@@ -389,7 +385,7 @@ describe("a text that is no YAML is refused", () => {
   test("and so is an alias of itself", async (t) => {
     const text = swap(GATEWAY, "log: { level: info }", "log: &log { level: *log }");
     assert.deepEqual(await refused(t, { "gateway.yaml": text }), [
-      "gateway.yaml:5 log: expected less YAML, or less deeply nested",
+      "gateway.yaml:5 log: expected a smaller file, or less nesting",
     ]);
   });
 });
@@ -435,11 +431,11 @@ plugins: [./plugin.js: { a: 1 }, ./missing.js]
       `gateway.yaml:3 stores.hot: expected embedded, a redis:// or rediss:// URL, or a list of them for a cluster, got other text`,
       `gateway.yaml:5 upstreams.main.keys[0]: environment variable MAIN_KEY is not set`,
       `gateway.yaml:5 upstreams.main.tls: unknown key; expected kind, protocols, keys, headers, profile, connections`,
-      `gateway.yaml:7 plugins[0]["./plugin.js"]: expected no options: the plugin takes none`,
+      `gateway.yaml:7 plugins[0]["./plugin.js"]: expected no options; this plugin has none`,
       `gateway.yaml:7 plugins[1]: expected a built-in plugin, a path that begins with ./, ../ or /, or an installed package; found none named ./missing.js`,
       `catalogue.yaml:3 models[0].price_vnd_per_mtok: expected a price from 1500 to 55000 đ (price_range.vnd_per_mtok), got a smaller number`,
       `catalogue.yaml:9 models[0].routes[0].upstream: expected an upstream of the config (main), got nowhere`,
-      `catalogue.yaml:10 models[1].id: expected an id of its own, got that of models[0]`,
+      `catalogue.yaml:10 models[1].id: expected a unique id, got that of models[0]`,
     ]);
   });
 

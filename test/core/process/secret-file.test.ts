@@ -21,9 +21,9 @@ test("a secret is made once, and is the same for all who ask at once", async () 
 test("a damaged file is kept, and its error says what to do", async () => {
   const file = join(folder, "damaged");
   writeFileSync(file, "short\n");
-  await assert.rejects(secretFile(file), /damaged holds no usable secret: delete it/);
+  await assert.rejects(secretFile(file), /damaged has no usable secret; delete it/);
   const key = { create: () => "x", isUsable: () => false, advice: "restore it" };
-  await assert.rejects(secretFile(file, key), /damaged holds no usable secret: restore it/);
+  await assert.rejects(secretFile(file, key), /damaged has no usable secret; restore it/);
   assert.equal(await readSecret(file), "short");
 });
 

@@ -77,7 +77,7 @@ describe("admin API: who may enter", () => {
     const before = readFileSync(file, "utf8");
     await gateway.stop();
     writeFileSync(file, "short\n");
-    await assert.rejects(gateway.start(), /holds no usable secret: delete it/);
+    await assert.rejects(gateway.start(), /has no usable secret; delete it/);
     writeFileSync(file, before);
     await gateway.start();
   });

@@ -161,7 +161,7 @@ describe("a plugin's commands", () => {
     const before = gateway.logs.length;
     gateway.signal("SIGHUP");
     await until("the reload is refused", () =>
-      /adds the command .{0,4}account list.*the old one goes on/.test(gateway.logs.slice(before)),
+      /adds the command .{0,4}account list.*keeping the old one/.test(gateway.logs.slice(before)),
     );
     assert.equal((await run("team", "list", "--limit", "1")).code, 0);
     await gateway.stop();

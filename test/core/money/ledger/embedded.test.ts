@@ -57,7 +57,7 @@ test("nobody else can read the database or open its socket", () => {
 
 test("a second gateway on the folder is refused, and the first goes on", async () => {
   const [, second] = open(folder, 100);
-  await assert.rejects(second.start(), /is in use by process \d+: stop that one first/);
+  await assert.rejects(second.start(), /is in use by process \d+; stop it first/);
   await second.stop();
   await ledger.ping(5_000);
 });
