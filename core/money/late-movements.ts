@@ -4,14 +4,14 @@ import { type Machine, sleep } from "../process/machine.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 
 /**
- * Movements and limits that the ledger has, and the hold store could not be told of. Tells it when it is back, so that who has
- * paid in the meantime can spend it, though nobody asks again.
+ * Retries what the hold store could not take: movements and limits that are committed to the ledger and not yet applied.
+ * So a payment made during an outage becomes spendable by itself.
  */
 export class LateMovements {
   private readonly holdStore: HoldStore;
   private readonly ledger: Ledger;
   private readonly machine: Machine;
-  private readonly untold = new Set<string>();
+  private readonly unapplied = new Set<string>();
 
   constructor(holdStore: HoldStore, ledger: Ledger, machine: Machine) {
     this.holdStore = holdStore;
@@ -19,26 +19,26 @@ export class LateMovements {
     this.machine = machine;
   }
 
-  /** Tells the hold store what the ledger has of a wallet, again and again until it is heard. Never rejects. */
-  async tell(accountId: string, releasedCallId: string | null): Promise<void> {
+  /** Applies the ledger's state of a wallet to the hold store; retries until that succeeds. Never rejects. */
+  async apply(accountId: string, releasedCallId: string | null): Promise<void> {
     const what = `${accountId} ${releasedCallId}`;
-    if (this.untold.has(what)) return;
-    this.untold.add(what);
-    for (let isTold = false; !isTold; ) {
+    if (this.unapplied.has(what)) return;
+    this.unapplied.add(what);
+    for (let isApplied = false; !isApplied; ) {
       await sleep(this.machine, LIFETIMES.applyRetryMs, { unref: true });
-      isTold = await this.tellNow(accountId, releasedCallId);
+      isApplied = await this.applyNow(accountId, releasedCallId);
     }
-    this.untold.delete(what);
+    this.unapplied.delete(what);
   }
 
-  /** Commits a movement again, whose commit is in doubt, until the ledger says what became of it. Never rejects. */
+  /** Repeats a commit with unknown outcome until the ledger replies, then calls `finish`. Never rejects. */
   async complete(
     movement: Credit,
     finish: (result: CreditResult) => Promise<CreditResult>,
   ): Promise<void> {
     const what = `movement ${movement.reference}`;
-    if (this.untold.has(what)) return;
-    this.untold.add(what);
+    if (this.unapplied.has(what)) return;
+    this.unapplied.add(what);
     for (let isDone = false; !isDone; ) {
       await sleep(this.machine, LIFETIMES.applyRetryMs, { unref: true });
       isDone = await this.ledger
@@ -49,16 +49,16 @@ export class LateMovements {
           () => false,
         );
     }
-    this.untold.delete(what);
+    this.unapplied.delete(what);
   }
 
-  private async tellNow(accountId: string, releasedCallId: string | null): Promise<boolean> {
+  private async applyNow(accountId: string, releasedCallId: string | null): Promise<boolean> {
     try {
       const wallet = await this.ledger.wallet(accountId);
       if (wallet === undefined) return true;
       const { creditVersion, creditedMicroVnd } = wallet;
       await this.holdStore.credit({ accountId, creditVersion, creditedMicroVnd, releasedCallId });
-      // False for a wallet that is not loaded: it is loaded with its limits.
+      // Returns false for a wallet that is not loaded. Its load brings the limits too.
       for (const limit of wallet.limits ?? []) await this.holdStore.setLimit(accountId, limit);
       return true;
     } catch {

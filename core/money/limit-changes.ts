@@ -59,10 +59,10 @@ export class LimitChanges {
       const set = withTimeout(this.set(accountId, limit), LIFETIMES.loadTimeoutMs, machine);
       if ((await set) !== TIMED_OUT) return;
     } catch (error) {
-      void late.tell(accountId, null);
+      void late.apply(accountId, null);
       throw error;
     }
-    void late.tell(accountId, null);
+    void late.apply(accountId, null);
     throw new Error("a limit is committed, and will be applied when its wallet can be loaded");
   }
 

@@ -155,7 +155,7 @@ export class StoredWallets implements Wallets {
         page.map(async (accountId) => {
           const wallet = await this.ledger.wallet(accountId);
           if (wallet === undefined) return;
-          await this.tellHoldStore(wallet, null);
+          await this.applyToHoldStore(wallet, null);
           for (const limit of wallet.limits ?? []) await this.holdStore.setLimit(accountId, limit);
         }),
       );
@@ -214,8 +214,8 @@ export class StoredWallets implements Wallets {
     const result = await this.ledger.credit(movement);
     if (result.kind === "credited") {
       failpoint("credit.committed");
-      await this.tellHoldStore(result.wallet, null);
-      failpoint("credit.told");
+      await this.applyToHoldStore(result.wallet, null);
+      failpoint("credit.applied");
     }
     return result;
   }
@@ -259,13 +259,13 @@ export class StoredWallets implements Wallets {
   ): Promise<CreditResult> {
     if (result.kind === "credited") {
       failpoint("take.committed");
-      await this.tellHoldStore(result.wallet, callId);
-      failpoint("take.told");
+      await this.applyToHoldStore(result.wallet, callId);
+      failpoint("take.applied");
     } else await this.holdStore.void(callId, accountId);
     return result;
   }
 
-  private async tellHoldStore(
+  private async applyToHoldStore(
     wallet: WalletSnapshot,
     releasedCallId: string | null,
   ): Promise<void> {
@@ -273,7 +273,7 @@ export class StoredWallets implements Wallets {
     try {
       await this.holdStore.credit({ accountId, creditVersion, creditedMicroVnd, releasedCallId });
     } catch (error) {
-      void this.late.tell(accountId, releasedCallId);
+      void this.late.apply(accountId, releasedCallId);
       throw error;
     }
   }

@@ -20,12 +20,12 @@ export const FAILPOINTS = [
   "commit.acknowledged",
   // A credit or debit of an operator: held, committed to the ledger, applied to the hold store.
   "credit.committed",
-  "credit.told",
+  "credit.applied",
   "take.held",
   "take.committed",
-  "take.told",
+  "take.applied",
   // A bank transfer: received; recorded with its account; credited; marked as credited, before the reply.
-  "topup.told",
+  "topup.notified",
   "topup.recorded",
   "topup.credited",
   "topup.marked",

@@ -46,7 +46,7 @@ export function webhookRoute(
         return refused;
       }
       const told = readNotification(request.body);
-      failpoint("topup.told");
+      failpoint("topup.notified");
       const recorded = await record(told, request.body);
       if (isRefusal(recorded)) return recorded;
       failpoint("topup.recorded");

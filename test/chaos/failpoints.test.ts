@@ -131,10 +131,10 @@ const DRIVES: Partial<
   "void.before": refuse,
   "void.after": refuse,
   "credit.committed": (gateway, customer) => move(gateway, customer, 50),
-  "credit.told": (gateway, customer) => move(gateway, customer, 50),
+  "credit.applied": (gateway, customer) => move(gateway, customer, 50),
   "take.held": (gateway, customer) => move(gateway, customer, -50),
   "take.committed": (gateway, customer) => move(gateway, customer, -50),
-  "take.told": (gateway, customer) => move(gateway, customer, -50),
+  "take.applied": (gateway, customer) => move(gateway, customer, -50),
 };
 
 async function refuse(gateway: TestGateway, customer: Customer): Promise<Partial<Claim>> {

@@ -255,7 +255,7 @@ export class RedisHoldStore implements HoldStore {
       },
       joined: async (bucket) => {
         this.commits.forgetUnacknowledged(bucket);
-        await this.revocations.tellAll(bucket);
+        await this.revocations.applyAll(bucket);
       },
       reaped: (_, process, voidedHolds) => this.outageLog.reaped(process, voidedHolds),
       tended: (bucket) => this.tended(bucket),
@@ -267,7 +267,7 @@ export class RedisHoldStore implements HoldStore {
   private tended(bucket: Bucket): void {
     this.outageLog.isBack(bucket.name);
     if ((this.memberships.get(bucket)?.claimed.size ?? 0) > 0) this.commits.rouse();
-    this.revocations.tellRest(bucket).catch(() => {});
+    this.revocations.applyMissed(bucket).catch(() => {});
     if (!bucket.isReady) return;
     this.commits.acknowledgeRest(bucket).catch(() => {});
     void this.posts.resendAll(bucket);

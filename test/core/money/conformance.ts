@@ -125,10 +125,10 @@ const TABLES: Record<string, string> = {
     hold c2 A 1..100                -> short 0
     ledger-credit A 30              -> version 2
     ledger-credit A 5               -> version 3
-    tell A 3 135                    -> ok
+    apply A 3 135                   -> ok
     wallet A                        -> available 35 held 100 uncommitted 0
-    tell A 2 130                    -> ok
-    tell A 3 135                    -> ok
+    apply A 2 130                   -> ok
+    apply A 3 135                   -> ok
     wallet A                        -> available 35 held 100 uncommitted 0
     hold c2 A 1..100                -> held 35`,
 
@@ -136,11 +136,11 @@ const TABLES: Record<string, string> = {
     credit A 100                    -> version 1
     hold c1 A 1..80                 -> held 80
     ledger-credit A -30             -> version 2
-    tell A 2 70                     -> ok
+    apply A 2 70                    -> ok
     wallet A                        -> available 20 held 80 uncommitted 0
     void c1 A                       -> ok
     hold m1 A 30..30                -> held 30
-    tell A 2 70 releasing m1        -> ok
+    apply A 2 70 releasing m1       -> ok
     wallet A                        -> available 70 held 0 uncommitted 0
     ledger A                        -> 70`,
 
@@ -149,8 +149,8 @@ const TABLES: Record<string, string> = {
     hold m1 A 30..30                -> held 30
     ledger-credit A -30             -> version 2
     ledger-credit A 50              -> version 3
-    tell A 3 120                    -> ok
-    tell A 2 70 releasing m1        -> ok
+    apply A 3 120                   -> ok
+    apply A 2 70 releasing m1       -> ok
     wallet A                        -> available 120 held 0 uncommitted 0`,
 
   "a revoked key holds nothing more, and its running calls end as they must": `

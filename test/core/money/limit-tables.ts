@@ -116,10 +116,10 @@ export const LIMIT_TABLES: Record<string, string> = {
     limit A key:K 500                         -> true
     hold c1 A 1..400 within key:K             -> held 400
     limit A key:K 600                         -> true
-    tell-limit A key:K 1 500 500              -> true
-    tell-limit A key:K 2 600 600              -> true
+    apply-limit A key:K 1 500 500             -> true
+    apply-limit A key:K 2 600 600             -> true
     left A key:K                              -> available 200 held 400
-    tell-limit A key:K 3 700 700              -> true
+    apply-limit A key:K 3 700 700             -> true
     left A key:K                              -> available 300 held 400`,
 
   "a limit is loaded with its wallet, and set only beside one that is loaded": `

@@ -52,8 +52,8 @@ export class Table {
         return this.credit(first, BigInt(second), true);
       case "ledger-credit":
         return this.credit(first, BigInt(second), false);
-      case "tell":
-        return this.tell(first, Number(second), BigInt(third), rest[4] ?? null);
+      case "apply":
+        return this.apply(first, Number(second), BigInt(third), rest[4] ?? null);
       case "hold":
         await this.load(second);
         return this.hold(first, second, third, pairsOf(rest.slice(3)));
@@ -87,8 +87,8 @@ export class Table {
         return String(await this.setLimit(first, second, Number(third)));
       case "ledger-limit":
         return `version ${this.ledger.setLimit(first, second, Number(third)).version}`;
-      case "tell-limit":
-        return this.tellLimit(first, second, Number(third), Number(fourth), Number(rest[4]));
+      case "apply-limit":
+        return this.applyLimit(first, second, Number(third), Number(fourth), Number(rest[4]));
       case "drop-limit":
         return String(await this.store.dropLimit(first, second));
       case "left":
@@ -123,18 +123,18 @@ export class Table {
     return Promise.race([this.load(accountId).then(String), later]);
   }
 
-  private async credit(accountId: string, amount: bigint, tell: boolean): Promise<string> {
+  private async credit(accountId: string, amount: bigint, apply: boolean): Promise<string> {
     const reference = `r${Math.random()}`;
     const kind = amount < 0n ? "adjustment" : "topup";
     const movement = { accountId, amountMicroVnd: amount, reference, kind, reason: null } as const;
     const result = await this.ledger.credit(movement);
     if (result.kind !== "credited") return result.kind;
     const { creditVersion, creditedMicroVnd } = result.wallet;
-    if (tell) await this.tell(accountId, creditVersion, creditedMicroVnd, null);
+    if (apply) await this.apply(accountId, creditVersion, creditedMicroVnd, null);
     return `version ${creditVersion}`;
   }
 
-  private async tell(
+  private async apply(
     accountId: string,
     creditVersion: number,
     creditedMicroVnd: bigint,
@@ -210,7 +210,7 @@ export class Table {
     return this.store.setLimit(accountId, this.ledger.setLimit(accountId, name, total));
   }
 
-  private async tellLimit(
+  private async applyLimit(
     accountId: string,
     name: string,
     version: number,

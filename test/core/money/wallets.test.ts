@@ -81,7 +81,7 @@ test("a credit is spendable when it is answered, and once", () =>
     assert.equal(parts(stores), "570 0 0");
   }));
 
-test("a credit that was committed and not told is told when it is sent again", () =>
+test("a credit that was committed and not applied is applied when it is sent again", () =>
   withStores(async (stores) => {
     const { wallets, ledger } = stores;
     await wallets.hold(holdRequest("c0", 0));
@@ -94,7 +94,7 @@ test("a credit that was committed and not told is told when it is sent again", (
     assert.equal(parts(stores), "500 0 0");
   }));
 
-test("a credit that was committed and not told is told at the next start", () =>
+test("a credit that was committed and not applied is applied at the next start", () =>
   withStores(async (stores) => {
     const { wallets, ledger } = stores;
     await wallets.hold(holdRequest("c0", 0));

@@ -52,10 +52,10 @@ describe("top-ups in two gateways on one Redis and one Postgres", () => {
 
   /** Where a gateway is killed between two steps, and whether the bank's word was kept by then. */
   const STEPS: readonly (readonly [Failpoint, isKept: boolean])[] = [
-    ["topup.told", false],
+    ["topup.notified", false],
     ["topup.recorded", true],
     ["credit.committed", true],
-    ["credit.told", true],
+    ["credit.applied", true],
     ["topup.credited", true],
     ["topup.marked", true],
   ];
