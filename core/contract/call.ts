@@ -62,14 +62,14 @@ export type Outcome =
   /** The client left. */
   | { readonly kind: "gone" }
   /**
-   * The upstream failed after it was asked. `truncated`: its body ended cleanly but too early. `told`: its own
+   * The upstream failed after it was asked. `truncated`: its body ended cleanly but too early. `errorSent`: its own
    * error event went out to the client already.
    */
   | {
       readonly kind: "broken";
       readonly refusal: Refusal;
       readonly truncated: boolean;
-      readonly told: boolean;
+      readonly errorSent: boolean;
     }
   /** The upstream answered with an error status, or could not be reached. */
   | { readonly kind: "refused" };

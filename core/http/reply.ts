@@ -120,7 +120,7 @@ export class Reply implements Sink {
 
   /** Ends the call with a refusal of the gateway's own, or with a bug's 500. */
   refuse(refusal: Refusal): void {
-    this.close("refused", { kind: "broken", refusal, truncated: false, told: false });
+    this.close("refused", { kind: "broken", refusal, truncated: false, errorSent: false });
   }
 
   /** Ends the call of a client that has left before anything was sent to it. */
@@ -156,7 +156,7 @@ export class Reply implements Sink {
     this.log.error({ err: error, call_id: this.call.id }, "a call could not be charged");
     const refusal = refuse.unavailable("The call could not be charged, so its reply was withheld.");
     if (!this.client.headSent) this.call.status = refusal.status;
-    this.finish({ kind: "broken", refusal, truncated: false, told: false });
+    this.finish({ kind: "broken", refusal, truncated: false, errorSent: false });
   }
 
   private finish(outcome: Outcome): void {
@@ -191,7 +191,7 @@ const joined = (pieces: readonly Uint8Array[]): Uint8Array =>
 /** The error a client is owed, undefined where the reply stands as it is. */
 function failureOf(outcome: Outcome): Refusal | undefined {
   if (outcome.kind === "exhausted") return outcome.refusal;
-  return outcome.kind === "broken" && !outcome.told ? outcome.refusal : undefined;
+  return outcome.kind === "broken" && !outcome.errorSent ? outcome.refusal : undefined;
 }
 
 function tooLarge(bytesMax: number): Outcome {

@@ -80,7 +80,7 @@ export class Server {
     await this.idle(limitMs);
     for (const call of this.openCalls) {
       const refusal = refuse.unavailable("The gateway is shutting down.");
-      call.flow?.cut({ kind: "broken", refusal, truncated: false, told: false });
+      call.flow?.cut({ kind: "broken", refusal, truncated: false, errorSent: false });
     }
     // What they have delivered is charged before they hear of their end.
     await this.idle(CUT_MS);
@@ -195,7 +195,7 @@ export class Server {
       const seconds = Math.round(limits.callMs / 1000);
       const message = `The call took longer than the limit of ${seconds} seconds.`;
       const refusal = refuse.timedOut(message);
-      call.flow?.cut({ kind: "broken", refusal, truncated: false, told: false });
+      call.flow?.cut({ kind: "broken", refusal, truncated: false, errorSent: false });
     }
   }
 }

@@ -13,11 +13,11 @@ export function refusedUnreadably(status: number, retryAfter: string | undefined
   const message = `The upstream provider refused the call with HTTP ${status}.`;
   const headers = retryAfter === undefined ? [] : ["retry-after", retryAfter];
   const refusal = refuse.as(status, type, message, { headers });
-  return { kind: "broken", refusal, truncated: false, told: false };
+  return { kind: "broken", refusal, truncated: false, errorSent: false };
 }
 
 /** The upstream cannot be reached, or failed after it was asked. */
 export function broken(message: string): Outcome & { kind: "broken" } {
   const refusal = refuse.upstreamFailed(message);
-  return { kind: "broken", refusal, truncated: false, told: false };
+  return { kind: "broken", refusal, truncated: false, errorSent: false };
 }

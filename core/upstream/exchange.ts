@@ -38,7 +38,7 @@ export class Exchange implements AttemptListener, Flow {
   private status = 0;
   private reader: ReplyDecoder | undefined = undefined;
   /** The upstream's own error event has gone through. */
-  private told = false;
+  private errorSent = false;
   private over = false;
   /** The last two events: where a stream ends without a terminal event, they say whether it was whole. */
   private last: ServerEvent | undefined = undefined;
@@ -126,11 +126,11 @@ export class Exchange implements AttemptListener, Flow {
     if (this.over) return;
     if (this.status >= 400) return this.finish(REFUSED);
     if (!this.reader) return this.finish(COMPLETE);
-    const whole = !this.told && (this.mayEndAt(this.last) || this.mayEndAt(this.beforeLast));
+    const whole = !this.errorSent && (this.mayEndAt(this.last) || this.mayEndAt(this.beforeLast));
     if (whole) return this.finish(COMPLETE);
     this.attempt?.upstream.breaker.fail("a stream ended before completion");
     const outcome = broken("Upstream stream ended before completion");
-    this.finish({ ...outcome, truncated: true, told: this.told });
+    this.finish({ ...outcome, truncated: true, errorSent: this.errorSent });
   }
 
   failed(error: Error): void {
@@ -140,7 +140,7 @@ export class Exchange implements AttemptListener, Flow {
     this.log.debug({ call_id: this.call.id, upstream: upstream?.name, code }, "upstream failed");
     if (this.status !== 0) {
       const outcome = broken("The connection to the upstream broke.");
-      return this.finish({ ...outcome, told: this.told });
+      return this.finish({ ...outcome, errorSent: this.errorSent });
     }
     if (code === "UND_ERR_SOCKET") this.dispatch.allowResend();
     this.start();
@@ -184,7 +184,7 @@ export class Exchange implements AttemptListener, Flow {
     this.beforeLast = this.last;
     this.last = event;
     const kind = kindOf(event, this.wire);
-    if (kind === "error") this.told = true;
+    if (kind === "error") this.errorSent = true;
     this.sink.event(event);
     if (kind === "terminal" && !this.over) {
       this.attempt?.leave();

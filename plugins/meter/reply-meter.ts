@@ -80,5 +80,5 @@ const NOT_A_REPLY: Outcome = {
     "The upstream provider answered with something that is no reply. Nothing was charged.",
   ),
   truncated: false,
-  told: false,
+  errorSent: false,
 };

@@ -119,13 +119,13 @@ export class TranslatingSink implements Sink, ClientStream {
     }
     if (outcome.kind !== "complete" && !(outcome.kind === "broken" && outcome.truncated)) {
       // The gateway's own error follows, in the client's protocol, unless the upstream's was translated.
-      return outcome.kind === "broken" ? { ...outcome, told: this.closed === "error" } : outcome;
+      return outcome.kind === "broken" ? { ...outcome, errorSent: this.closed === "error" } : outcome;
     }
     if (outcome.kind === "complete" && !this.translator) return EMPTY;
     // The translator knows whether what came is a whole answer.
     this.translator?.end("eof");
     if (this.closed === "terminal") return COMPLETE;
-    if (outcome.kind === "broken") return { ...outcome, told: this.closed === "error" };
+    if (outcome.kind === "broken") return { ...outcome, errorSent: this.closed === "error" };
     return this.closed === "error" ? UNTRANSLATABLE : outcome;
   }
 
@@ -147,7 +147,7 @@ const EMPTY: Outcome = {
     "The upstream provider sent an empty answer. Nothing was charged.",
   ),
   truncated: false,
-  told: false,
+  errorSent: false,
 };
 
 /** The translator could make no whole answer of what came, and has said so. */
@@ -155,5 +155,5 @@ const UNTRANSLATABLE: Outcome = {
   kind: "broken",
   refusal: { status: 502, type: "api_error", message: "", param: null, code: null, headers: [] },
   truncated: true,
-  told: true,
+  errorSent: true,
 };

@@ -11,7 +11,7 @@ const BROKEN: Outcome = {
   kind: "broken",
   refusal: refuse.upstreamFailed("broken"),
   truncated: false,
-  told: false,
+  errorSent: false,
 };
 const EVENT = new ServerEvent(Buffer.from("data: x\n\n"));
 

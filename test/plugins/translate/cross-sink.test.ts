@@ -19,7 +19,7 @@ const BROKEN = {
   kind: "broken",
   refusal: refuse.upstreamFailed("Upstream stream ended before completion"),
   truncated: true,
-  told: false,
+  errorSent: false,
 } as const;
 
 /** A stream of a Chat upstream on its way to a Messages client, and what became of it. */
@@ -78,7 +78,7 @@ describe("a translated stream", () => {
     send("<html>");
     assert.equal(seen.cuts, 1);
     assert.equal(seen.text.split("event: error").length, 2);
-    assert.ok(seen.outcome?.kind === "broken" && seen.outcome.told);
+    assert.ok(seen.outcome?.kind === "broken" && seen.outcome.errorSent);
     assert.ok(!seen.text.includes("message_stop"));
   });
 
@@ -88,7 +88,7 @@ describe("a translated stream", () => {
     assert.equal(seen.cuts, 1);
     assert.equal(seen.status, 529);
     assert.equal(JSON.parse(seen.text).error.type, "overloaded_error");
-    assert.ok(seen.outcome?.kind === "broken" && seen.outcome.told);
+    assert.ok(seen.outcome?.kind === "broken" && seen.outcome.errorSent);
   });
 
   it("is whole where the upstream's body ends behind the reason to stop, without its last event", () => {
@@ -104,7 +104,7 @@ describe("a translated stream", () => {
     const { sink, seen, send } = open();
     send(CHUNK);
     sink.end(BROKEN);
-    assert.deepEqual(seen.outcome, { ...BROKEN, told: true });
+    assert.deepEqual(seen.outcome, { ...BROKEN, errorSent: true });
     assert.match(seen.text, /event: error\n.*ended before completion/);
   });
 
