@@ -10,7 +10,7 @@ import { logCall } from "../http/call-log.ts";
 import { requiredFields, withDefaultSteps } from "../http/default-steps.ts";
 import { addHealthRoutes } from "../http/health.ts";
 import type { HttpCall } from "../http/http-call.ts";
-import { OpenCalls } from "../http/in-flight.ts";
+import { HttpCallsInFlight } from "../http/in-flight.ts";
 import { addModelRoutes } from "../http/models.ts";
 import { Pipeline } from "../http/pipeline.ts";
 import type { Runtime } from "../http/runtime.ts";
@@ -70,7 +70,7 @@ export async function boot(
   const { accounts, keys, operatorActions, keyChanges } = opened;
   // An embedded ledger belongs to this process alone.
   if (config.stores.ledger !== "embedded") keyChanges.start();
-  let openCalls = new OpenCalls();
+  let callsInFlight = new HttpCallsInFlight();
   let running: readonly Running[] = [];
 
   const servicesOf = (slots: Slots): Services => ({
@@ -84,8 +84,8 @@ export async function boot(
     get upstreams() {
       return upstreams;
     },
-    get openCalls() {
-      return openCalls;
+    get callsInFlight() {
+      return callsInFlight;
     },
     get commands() {
       return running.flatMap(({ plugin }) =>
@@ -114,7 +114,7 @@ export async function boot(
   running = await runner.start(config, []);
   runner.serve();
   const server = new Server(runtimeOf(running), (call) => logCall(call, clock, log));
-  openCalls = server.openCalls;
+  callsInFlight = server.callsInFlight;
 
   function runtimeOf(plugins: readonly Running[]): Runtime {
     const router = new Router();
@@ -158,7 +158,7 @@ export async function boot(
     for (const entry of made) await runner.listening(entry, address);
     const stopped = before.running.filter((entry) => !running.includes(entry));
     // Calls that began under the old config go on with its plugins and its connections.
-    const old = [...server.openCalls];
+    const old = [...server.callsInFlight];
     void whenOver(old, server, clock).then(async () => {
       await runner.stop(stopped);
       await before.upstreams.close();
@@ -204,7 +204,7 @@ const POLL_MS = 1000;
 
 async function whenOver(calls: readonly HttpCall[], server: Server, clock: Clock): Promise<void> {
   const deadline = clock.monotonic() + server.runtime.limits.callMs + 10 * POLL_MS;
-  while (calls.some((call) => server.openCalls.has(call)) && clock.monotonic() < deadline) {
+  while (calls.some((call) => server.callsInFlight.has(call)) && clock.monotonic() < deadline) {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS).unref());
   }
 }

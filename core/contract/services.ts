@@ -51,7 +51,7 @@ export interface Services extends Slots {
   /** What plugins add to the operator's command line; all of it once `routes` runs. */
   readonly commands: readonly PluginCommand[];
   /** Calls in flight at this moment. */
-  readonly openCalls: CallsInFlight;
+  readonly callsInFlight: CallsInFlight;
   /** The facts of each protocol. */
   readonly wires: Readonly<Record<Protocol, Wire>>;
   /** Fetches images that a request names by address: from public ones only, unless `anyAddress` is set. */

@@ -70,8 +70,8 @@ export class HttpCall implements Call {
   private current: CallState = "admitting";
   /** How many plugins, in the order of the config, the call has reached: those it must close. */
   entered = 0;
-  /** Its place among the open calls; -1 if it has none. */
-  slot = -1;
+  /** Its index in `HttpCallsInFlight`; -1 if it is not in there. */
+  inFlightAt = -1;
   /** When it ended, on the monotonic clock; 0 before. */
   endedMs = 0;
 

@@ -2,11 +2,12 @@ import type { CallsInFlight } from "../contract/services.ts";
 import type { HttpCall } from "./http-call.ts";
 
 /**
- * The calls that are open. An array in which the last call takes the place of one that ends, not a Set: a Set
- * leaves behind a chain of outgrown tables that still point at calls, and the garbage collector then moves
- * every call of the past second around, 4 KB each, before it may forget it.
+ * The calls of this process that have not ended: an array, in which the last call moves to the index of one that ends.
+ *
+ * Not a Set: a Set that grows leaves old tables behind, which still point at calls. The garbage collector then copies
+ * every call of the past second, 4 KB each, before it can free it.
  */
-export class OpenCalls implements CallsInFlight {
+export class HttpCallsInFlight implements CallsInFlight {
   private readonly calls: HttpCall[] = [];
 
   get size(): number {
@@ -18,11 +19,11 @@ export class OpenCalls implements CallsInFlight {
   }
 
   has(call: HttpCall): boolean {
-    return this.calls[call.slot] === call;
+    return this.calls[call.inFlightAt] === call;
   }
 
   add(call: HttpCall): void {
-    call.slot = this.calls.length;
+    call.inFlightAt = this.calls.length;
     this.calls.push(call);
   }
 
@@ -30,13 +31,13 @@ export class OpenCalls implements CallsInFlight {
     if (!this.has(call)) return;
     const last = this.calls.pop();
     if (last !== undefined && last !== call) {
-      this.calls[call.slot] = last;
-      last.slot = call.slot;
+      this.calls[call.inFlightAt] = last;
+      last.inFlightAt = call.inFlightAt;
     }
-    call.slot = -1;
+    call.inFlightAt = -1;
   }
 
-  /** In no order; a call may end while it is visited. */
+  /** In no order. Iterates over a copy, so a call may end during the loop. */
   [Symbol.iterator](): Iterator<HttpCall> {
     return [...this.calls][Symbol.iterator]();
   }

@@ -15,7 +15,7 @@ import { ambiguousLength, boundDeclared, declaredLength, isChunked, readBody } f
 import { EndedCalls } from "./ended-calls.ts";
 import { headersOf, notServed, refuseAndCut, sendRefusal, wireOf } from "./errors.ts";
 import { isEnded } from "./http-call.ts";
-import { OpenCalls } from "./in-flight.ts";
+import { HttpCallsInFlight } from "./in-flight.ts";
 import { Incoming } from "./incoming.ts";
 import type { OnOver } from "./pipeline.ts";
 import { requestHead, servePlain } from "./plain.ts";
@@ -31,7 +31,7 @@ const EXCLUSIVE_PORT = 1;
 export class Server {
   /** Replaced by a reload; calls that are open keep the one they began with. */
   runtime: Runtime;
-  readonly openCalls = new OpenCalls();
+  readonly callsInFlight = new HttpCallsInFlight();
   private readonly ended: EndedCalls;
   private readonly onCallOver: OnOver;
   private readonly app = App();
@@ -46,9 +46,9 @@ export class Server {
     this.ended = new EndedCalls(onEnded, runtime.log);
     this.onCallOver = (call, pipeline) => {
       call.endedMs = runtime.clock.monotonic();
-      this.openCalls.delete(call);
+      this.callsInFlight.delete(call);
       if (isEnded(call)) this.ended.add(call, pipeline);
-      if (this.openCalls.size === 0) this.onIdle?.();
+      if (this.callsInFlight.size === 0) this.onIdle?.();
     };
     this.app.any("/*", (res, req) => this.serve(res, req));
   }
@@ -78,7 +78,7 @@ export class Server {
     if (this.listening) us_listen_socket_close(this.listening);
     this.listening = undefined;
     await this.idle(limitMs);
-    for (const call of this.openCalls) {
+    for (const call of this.callsInFlight) {
       const refusal = refuse.unavailable("The gateway is shutting down.");
       call.flow?.cut({ kind: "broken", refusal, truncated: false, errorSent: false });
     }
@@ -95,7 +95,7 @@ export class Server {
 
   /** Resolves when no call is open, or after `limitMs`. */
   private async idle(limitMs: number): Promise<void> {
-    if (this.openCalls.size === 0) return;
+    if (this.callsInFlight.size === 0) return;
     const idle = new Promise<void>((resolve) => {
       this.onIdle = resolve;
     });
@@ -132,7 +132,7 @@ export class Server {
           this.onCallOver,
           headOnly,
         );
-        this.openCalls.add(incoming.call);
+        this.callsInFlight.add(incoming.call);
         return incoming.answer(head, route.bodyBytesMax, route.handler);
       }
       default: {
@@ -175,14 +175,14 @@ export class Server {
     const { runtime } = this;
     const refusal = this.draining
       ? refuse.unavailable("The gateway is shutting down; another process takes new calls.")
-      : this.openCalls.size >= runtime.limits.callsMax
+      : this.callsInFlight.size >= runtime.limits.callsMax
         ? refuse.unavailable(
-            "The gateway has as many open calls as it can take; try again shortly.",
+            "The gateway has as many calls in flight as it can take; try again shortly.",
           )
         : undefined;
     if (refusal) return this.refuse(res, "POST", headers, endpoint.path, refusal, id);
     const incoming = new Incoming(res, runtime, endpoint, headers, id, this.onCallOver);
-    this.openCalls.add(incoming.call);
+    this.callsInFlight.add(incoming.call);
     incoming.start();
   }
 
@@ -190,7 +190,7 @@ export class Server {
   private sweep(): void {
     const { clock, limits } = this.runtime;
     const before = clock.monotonic() - limits.callMs;
-    for (const call of this.openCalls) {
+    for (const call of this.callsInFlight) {
       if (call.startedMs > before) continue;
       const seconds = Math.round(limits.callMs / 1000);
       const message = `The call took longer than the limit of ${seconds} seconds.`;

@@ -93,7 +93,7 @@ function addGauges(registry: Registry, services: Services): void {
     help: "Calls that are open now.",
     registers: [registry],
     collect() {
-      this.set(services.openCalls.size);
+      this.set(services.callsInFlight.size);
     },
   });
   new Gauge({

@@ -49,7 +49,7 @@ export function addCallRoute(router: Router, services: Services): void {
       // What the ledger has refused is for the operator to mend: to the customer it is not recorded yet.
       return done(explainedCall({ ...found, state: "pending" }, "api"), 202, RETRY_HEADERS);
     }
-    if (accountId !== undefined && services.openCalls.accountOf(callId) === accountId) {
+    if (accountId !== undefined && services.callsInFlight.accountOf(callId) === accountId) {
       return done({ call_id: callId, state: "pending" }, 202, RETRY_HEADERS);
     }
     const isRecent = Math.abs(clock.now() - idTime(callId)) < RECENT_MS;

@@ -119,7 +119,9 @@ export class TranslatingSink implements Sink, ClientStream {
     }
     if (outcome.kind !== "complete" && !(outcome.kind === "broken" && outcome.truncated)) {
       // The gateway's own error follows, in the client's protocol, unless the upstream's was translated.
-      return outcome.kind === "broken" ? { ...outcome, errorSent: this.closed === "error" } : outcome;
+      return outcome.kind === "broken"
+        ? { ...outcome, errorSent: this.closed === "error" }
+        : outcome;
     }
     if (outcome.kind === "complete" && !this.translator) return EMPTY;
     // The translator knows whether what came is a whole answer.

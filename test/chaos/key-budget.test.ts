@@ -6,7 +6,7 @@ import { admin, type Customer, createCustomer } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
 import { beginStream, untilServed } from "../support/outage.ts";
 import { type Production, startProduction } from "../support/production.ts";
-import { assertReconciled, microVnd, noOpenCalls, recordedCosts } from "../support/proof.ts";
+import { assertReconciled, microVnd, noCallsInFlight, recordedCosts } from "../support/proof.ts";
 import { until } from "../support/until.ts";
 
 const PLUGIN = join(packageRoot, "dist/test/e2e/key-budget-plugin.js");
@@ -71,7 +71,7 @@ describe("a budget per key", () => {
     const ends = await Promise.all(calls);
     const count = (end: string) => ends.filter((one) => one === end).length;
     assert.deepEqual([count("200"), count("402 key_budget_exceeded")], [7, 193]);
-    for (const gateway of parts.gateways) await noOpenCalls(gateway);
+    for (const gateway of parts.gateways) await noCallsInFlight(gateway);
     assert.equal(await recordedCosts(gatewayOf(0), customer.accountId), micro(7 * PRICE_VND));
     assert.equal((await budget(customer, 1))["available_vnd"], `${PRICE_VND - 1}.999999`);
     await assertReconciled(gatewayOf(0));

@@ -5,7 +5,13 @@ import { admin, createCustomer } from "../support/admin.ts";
 import { ask, bodyOf, MESSAGES_MODEL } from "../support/ask.ts";
 import { callOnce, knownCustomer } from "../support/outage.ts";
 import { type Production, startProduction } from "../support/production.ts";
-import { assertReconciled, microVnd, noOpenCalls, recordedCosts, spent } from "../support/proof.ts";
+import {
+  assertReconciled,
+  microVnd,
+  noCallsInFlight,
+  recordedCosts,
+  spent,
+} from "../support/proof.ts";
 
 const AFFORDED = 7;
 const CALLS = 500;
@@ -44,7 +50,7 @@ describe("two gateway processes on one Redis and one Postgres", () => {
       );
       const count = (status: number) => statuses.filter((one) => one === status).length;
       assert.deepEqual([count(200), count(402)], [AFFORDED, CALLS - AFFORDED]);
-      for (const gateway of parts.gateways) await noOpenCalls(gateway);
+      for (const gateway of parts.gateways) await noCallsInFlight(gateway);
       const cost = CALL_PRICE_MICRO_VND * BigInt(AFFORDED);
       for (const gateway of parts.gateways) {
         assert.equal(await spent(gateway, accountId, creditVnd), cost);

@@ -6,7 +6,7 @@ import { after, before, describe, it } from "node:test";
 import { createCustomer, wallet } from "../support/admin.ts";
 import { bodyOf } from "../support/ask.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { assertReconciled, noOpenCalls, openCalls, spent } from "../support/proof.ts";
+import { assertReconciled, callsInFlight, noCallsInFlight, spent } from "../support/proof.ts";
 import { RawClient, rawPost } from "../support/raw-client.ts";
 import { until } from "../support/until.ts";
 
@@ -111,7 +111,7 @@ describe("a plugin with a bug", () => {
         if (stream && status === 200) assert.match(body.toString(), /event: error/);
         else assert.equal(status, 500);
         assert.doesNotMatch(body.toString(), /message_stop|a bug in a plugin|forged/);
-        await noOpenCalls(gateway);
+        await noCallsInFlight(gateway);
         assert.equal((await wallet(gateway, accountId)).held, "0");
         assert.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
         const [use, when] = bug.split(" ");
@@ -133,7 +133,7 @@ describe("a plugin with a bug", () => {
       assert.equal(status, 200);
       assert.match(body.toString(), stream ? /message_stop/ : /"usage"/);
       assert.doesNotMatch(body.toString(), /forged/);
-      await noOpenCalls(gateway);
+      await noCallsInFlight(gateway);
       assert.ok((await spent(gateway, accountId, CREDIT_VND)) > 0n);
       await logs(new RegExp(`called ${stream ? "event" : "data"} .* after end.*"state":"ended"`));
     });
@@ -145,9 +145,9 @@ describe("a plugin with a bug", () => {
       const asked = (await gateway.simulator.stats())[PATH]?.["calls"] ?? 0;
       const client = await RawClient.open(gateway.port);
       await client.send(rawPost(PATH, key, bodyOf(PATH), { "x-bug": `${stage}-waits` }));
-      await until("the call is open", async () => (await openCalls(gateway)) === 1);
+      await until("the call is open", async () => (await callsInFlight(gateway)) === 1);
       client.reset();
-      await noOpenCalls(gateway);
+      await noCallsInFlight(gateway);
       assert.equal((await wallet(gateway, accountId)).held, "0");
       assert.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
       assert.equal((await gateway.simulator.stats())[PATH]?.["calls"] ?? 0, asked);

@@ -11,7 +11,13 @@ import {
   SPEECH_MODEL,
 } from "../support/ask.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { assertReconciled, microVnd, noOpenCalls, recordedCosts, spent } from "../support/proof.ts";
+import {
+  assertReconciled,
+  microVnd,
+  noCallsInFlight,
+  recordedCosts,
+  spent,
+} from "../support/proof.ts";
 
 const CALLS = 200;
 const AFFORDED = 3;
@@ -183,7 +189,7 @@ describe("200 calls at once on a wallet with money for 3", () => {
   });
 
   it("leave no call open, no money held and both stores in agreement", async () => {
-    await noOpenCalls(gateway);
+    await noCallsInFlight(gateway);
     const stats = await gateway.simulator.stats();
     for (const [path, { open }] of Object.entries(stats)) assert.equal(open, 0, path);
     await assertReconciled(gateway);

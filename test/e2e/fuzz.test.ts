@@ -10,7 +10,7 @@ import {
   assertReconciled,
   memoryMb,
   microVnd,
-  noOpenCalls,
+  noCallsInFlight,
   spent,
 } from "../support/proof.ts";
 import { Random } from "../support/random.ts";
@@ -138,7 +138,7 @@ describe("10,000 hostile requests", () => {
   });
 
   it("leave no call open and nothing held", async () => {
-    await noOpenCalls(gateway);
+    await noCallsInFlight(gateway);
     assert.equal((await committedWallet(gateway, customer.accountId)).held, "0");
     assert.equal((await committedWallet(gateway, victim.accountId)).held, "0");
     await assertReconciled(gateway);

@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { type Customer, createCustomer, wallet } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { assertReconciled, noOpenCalls, openCalls } from "../support/proof.ts";
+import { assertReconciled, callsInFlight, noCallsInFlight } from "../support/proof.ts";
 import { RawClient, rawPost } from "../support/raw-client.ts";
 
 const MB = 1_048_576;
@@ -152,13 +152,13 @@ describe("a request body", () => {
   }
 
   it("that is cut off charges nothing and leaves no call open", async () => {
-    const open = await openCalls(gateway);
+    const open = await callsInFlight(gateway);
     for (const leave of ["destroy", "reset"] as const) {
       const client = await RawClient.open(gateway.port);
       await client.send(rawPost(PATH, customer.key, '{"model":', { "content-length": "5000" }));
-      while ((await openCalls(gateway)) === open) {}
+      while ((await callsInFlight(gateway)) === open) {}
       client[leave]();
-      await noOpenCalls(gateway);
+      await noCallsInFlight(gateway);
     }
   });
 });
@@ -199,7 +199,7 @@ describe("an endless request body", { concurrency: true }, () => {
 
 describe("requests of all these kinds", () => {
   it("leave nothing held and both stores in agreement", async () => {
-    await noOpenCalls(gateway);
+    await noCallsInFlight(gateway);
     assert.equal((await wallet(gateway, customer.accountId)).held, "0");
     await assertReconciled(gateway);
   });

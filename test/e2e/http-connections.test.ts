@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { committedWallet, createCustomer, usage, wallet } from "../support/admin.ts";
 import { bodyOf } from "../support/ask.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { assertReconciled, noOpenCalls, openCalls, spent } from "../support/proof.ts";
+import { assertReconciled, callsInFlight, noCallsInFlight, spent } from "../support/proof.ts";
 import { RawClient, rawPost } from "../support/raw-client.ts";
 import { until } from "../support/until.ts";
 
@@ -77,7 +77,7 @@ describe("a connection", () => {
     await client.send(rawPost(PATH, key, bodyOf(PATH)));
     await client.closed;
     assert.equal(client.pending.toString(), "");
-    await noOpenCalls(gateway);
+    await noCallsInFlight(gateway);
     assert.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
     await until(
       "the upstream is left",
@@ -91,7 +91,7 @@ describe("a connection", () => {
     const call = rawPost(PATH, key, bodyOf(PATH));
     await client.send(Buffer.concat([call, call]));
     await client.closed;
-    await noOpenCalls(gateway);
+    await noCallsInFlight(gateway);
     assert.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
   });
 
@@ -103,7 +103,7 @@ describe("a connection", () => {
     await until("the upstream is asked", async () => (await upstreamTally()).open === 1);
     client.socket.end();
     await client.closed;
-    await noOpenCalls(gateway);
+    await noCallsInFlight(gateway);
     assert.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
     await until(
       "the upstream is left",
@@ -164,9 +164,9 @@ describe("a client that leaves", () => {
     await client.send(
       rawPost(PATH, key, body.slice(0, -1), { "content-length": `${body.length}` }),
     );
-    await until("the call is open", async () => (await openCalls(gateway)) === 1);
+    await until("the call is open", async () => (await callsInFlight(gateway)) === 1);
     client.reset();
-    await noOpenCalls(gateway);
+    await noCallsInFlight(gateway);
     assert.equal((await upstreamTally()).calls, calls);
     assert.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
     assert.deepEqual(await usage(gateway, accountId), []);
@@ -180,7 +180,7 @@ describe("a client that leaves", () => {
       await client.send(rawPost(PATH, key, bodyOf(PATH, { hang: true }, { stream })));
       await until("the upstream is asked", async () => (await upstreamTally()).open === 1);
       client.destroy();
-      await noOpenCalls(gateway);
+      await noCallsInFlight(gateway);
       await until("it is left", async () => (await upstreamTally()).aborted === aborted + 1);
       assert.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
     });
@@ -200,7 +200,7 @@ describe("a client that leaves", () => {
       await client.send(rawPost(PATH, key, bodyOf(PATH, directive, { stream: true })));
       await client.sees("content_block_delta");
       client[how]();
-      await noOpenCalls(gateway);
+      await noCallsInFlight(gateway);
       await until("it is left", async () => (await upstreamTally()).aborted === aborted + 1);
       const { held } = await committedWallet(gateway, accountId);
       assert.equal(held, "0");
@@ -228,7 +228,7 @@ describe("a client that leaves", () => {
       if (at % 3 === 0) client.reset();
       else client.destroy();
     }
-    await noOpenCalls(gateway);
+    await noCallsInFlight(gateway);
     await until("no upstream is open", async () => (await upstreamTally()).open === 0);
     await assertReconciled(gateway);
   });

@@ -5,7 +5,7 @@ import { type Customer, createCustomer } from "../support/admin.ts";
 import { bodyOf, type CallPath } from "../support/ask.ts";
 import { type Download, download } from "../support/download.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { assertReconciled, noOpenCalls } from "../support/proof.ts";
+import { assertReconciled, noCallsInFlight } from "../support/proof.ts";
 
 /** More than a minute, though timers of sockets may count in steps of four seconds. */
 const SILENCE_MS = 66_000;
@@ -18,7 +18,7 @@ describe("a stream that is silent", { concurrency: true }, () => {
     customer = await createCustomer(gateway, { creditVnd: 1_000 });
   });
   after(async () => {
-    await noOpenCalls(gateway);
+    await noCallsInFlight(gateway);
     await assertReconciled(gateway);
     await gateway.close();
   });

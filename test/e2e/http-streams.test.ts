@@ -6,7 +6,7 @@ import { createCustomer, usage } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
 import { type Download, download } from "../support/download.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { assertReconciled, noOpenCalls, spent } from "../support/proof.ts";
+import { assertReconciled, noCallsInFlight, spent } from "../support/proof.ts";
 import { until } from "../support/until.ts";
 
 const CREDIT_VND = 1_000_000;
@@ -41,7 +41,7 @@ before(async () => {
   ({ key } = await createCustomer(gateway, { creditVnd: CREDIT_VND }));
 });
 after(async () => {
-  await noOpenCalls(gateway);
+  await noCallsInFlight(gateway);
   await assertReconciled(gateway);
   await gateway.close();
 });

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { committedWallet, createCustomer, usage } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { allUsage, assertReconciled, microVnd, noOpenCalls } from "../support/proof.ts";
+import { allUsage, assertReconciled, microVnd, noCallsInFlight } from "../support/proof.ts";
 import { Random } from "../support/random.ts";
 import { until } from "../support/until.ts";
 
@@ -70,7 +70,7 @@ describe("a gateway that is killed again and again while it serves", () => {
       await Promise.all(load);
       await gateway.start();
     }
-    await noOpenCalls(gateway);
+    await noCallsInFlight(gateway);
     const { balance, held } = await committedWallet(gateway, accountId);
     assert.equal(held, "0");
 

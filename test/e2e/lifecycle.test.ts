@@ -11,7 +11,7 @@ import { committedWallet, createCustomer, credit, usage, wallet } from "../suppo
 import { ask, bodyOf } from "../support/ask.ts";
 import { download, post, read } from "../support/download.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { assertReconciled, noOpenCalls, openCalls, spent } from "../support/proof.ts";
+import { assertReconciled, callsInFlight, noCallsInFlight, spent } from "../support/proof.ts";
 import { RawClient, rawPost } from "../support/raw-client.ts";
 import { startTestSimulator, type TestSimulator } from "../support/simulator.ts";
 import { until } from "../support/until.ts";
@@ -71,7 +71,7 @@ describe("SIGTERM", () => {
     const url = gateway.url + PATH;
     const stream = await post(url, bodyOf(PATH, LASTING, { stream: true }), headers);
     const answer = download(url, bodyOf(PATH, { ...LASTING, delay_ms: 1_000 }), headers);
-    await until("both calls are open", async () => (await openCalls(gateway)) === 2);
+    await until("both calls are open", async () => (await callsInFlight(gateway)) === 2);
 
     const stopped = gateway.stop();
     await until("new connections are refused", () => refusesConnections(gateway.port));
@@ -110,7 +110,7 @@ describe("SIGTERM", () => {
     const body = bodyOf(PATH, endless, { stream: true });
     const stream = await post(gateway.url + PATH, body, { "x-api-key": key });
     const reading = read(stream, { keep: true });
-    await until("it is open", async () => (await openCalls(gateway)) === 1);
+    await until("it is open", async () => (await callsInFlight(gateway)) === 1);
     assert.equal(await gateway.stop(), 0);
     const text = (await reading).body.toString();
     assert.match(text, /event: error\ndata: .*service_unavailable/);
@@ -161,7 +161,7 @@ describe("SIGHUP", () => {
     const tokens = { input_tokens: 100, output_tokens: 50 };
     const running = ask(gateway.url, key, PATH, bodyOf(PATH, { ...tokens, delay_ms: 3_000 }));
     const stream = ask(gateway.url, key, PATH, bodyOf(PATH, LASTING, { stream: true }));
-    await until("both are open", async () => (await openCalls(gateway)) === 2);
+    await until("both are open", async () => (await callsInFlight(gateway)) === 2);
 
     reprice(36_000, 20_000);
     gateway.signal("SIGHUP");
@@ -176,7 +176,7 @@ describe("SIGHUP", () => {
     assert.equal(before.headers.get("x-svc-cost-vnd"), LASTING_VND);
     await before.text();
     assert.match(await (await stream).text(), /message_stop/);
-    await noOpenCalls(gateway);
+    await noCallsInFlight(gateway);
     assert.equal(await spent(gateway, accountId, CREDIT_VND), 13_800_000n);
     reprice(20_000, 36_000);
   });

@@ -7,7 +7,7 @@ import { type Customer, createCustomer } from "../support/admin.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { withLedger } from "../support/ledger-sql.ts";
 import { type PostgresServer, startPostgresServer } from "../support/postgres-server.ts";
-import { noOpenCalls } from "../support/proof.ts";
+import { noCallsInFlight } from "../support/proof.ts";
 import { type RedisServer, startRedisServer } from "../support/redis.ts";
 import { asking, bodies, openStream, paths, post } from "../support/requests.ts";
 import { until } from "../support/until.ts";
@@ -160,7 +160,7 @@ async function leave(gateway: TestGateway, caller: Customer): Promise<void> {
   });
   await stream.until((text) => text.includes("content_block_delta"));
   stream.leave();
-  await noOpenCalls(gateway);
+  await noCallsInFlight(gateway);
 }
 
 const AT_THE_MOST = { config: { log: { level: "trace" } } };

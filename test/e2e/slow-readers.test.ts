@@ -6,7 +6,7 @@ import { type Customer, createCustomer } from "../support/admin.ts";
 import { bodyOf, type CallPath, MESSAGES_MODEL } from "../support/ask.ts";
 import { type Download, download, type Pace, post, read } from "../support/download.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { assertReconciled, memoryMb, noOpenCalls } from "../support/proof.ts";
+import { assertReconciled, memoryMb, noCallsInFlight } from "../support/proof.ts";
 import { until } from "../support/until.ts";
 
 const MEMORY_MB_MAX = 150;
@@ -171,7 +171,7 @@ describe("a client that reads slowly", () => {
     const response = await post(`${gateway.url}/v1/messages`, body, { "x-api-key": customer.key });
     await standstill("/v1/messages");
     response.destroy();
-    await noOpenCalls(gateway);
+    await noCallsInFlight(gateway);
     await until("the upstream is cancelled", async () => {
       return (await gateway.simulator.stats())["/v1/messages"]?.["open"] === 0;
     });

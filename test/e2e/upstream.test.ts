@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { createCustomer, usage } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
 import type { TestGateway } from "../support/gateway.ts";
-import { allUsage, assertReconciled, noOpenCalls, spent } from "../support/proof.ts";
+import { allUsage, assertReconciled, noCallsInFlight, spent } from "../support/proof.ts";
 import {
   PRICE_VND_PER_MTOK,
   startRoutedGateway,
@@ -75,7 +75,7 @@ before(async () => {
   gateway = await startRoutedGateway(simulator, MODELS, { idle_seconds: 2, connect_seconds: 2 });
 });
 after(async () => {
-  await noOpenCalls(gateway);
+  await noCallsInFlight(gateway);
   await assertReconciled(gateway);
   await gateway.close();
   await simulator.stop();

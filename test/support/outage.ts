@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Customer, createCustomer } from "./admin.ts";
 import { ask, bodyOf, CHAT_MODEL, MESSAGES_MODEL } from "./ask.ts";
 import type { TestGateway } from "./gateway.ts";
-import { allUsage, assertReconciled, microVnd, noOpenCalls, spent } from "./proof.ts";
+import { allUsage, assertReconciled, microVnd, noCallsInFlight, spent } from "./proof.ts";
 import { bodies, type OpenCall, openStream, paths } from "./requests.ts";
 import { until } from "./until.ts";
 
@@ -113,7 +113,7 @@ export async function assertCharged(
   { accountId }: Customer,
   { microVnd: expected, calls }: { microVnd: bigint; calls: number },
 ): Promise<void> {
-  await noOpenCalls(gateway);
+  await noCallsInFlight(gateway);
   assert.equal(await spent(gateway, accountId, CREDIT_VND), expected);
   const records = await allUsage(gateway, accountId);
   const costs = records.map((record) => microVnd(record["cost_vnd"]));

@@ -34,13 +34,13 @@ export async function assertReconciled(gateway: TestGateway): Promise<void> {
 }
 
 /** The calls that the gateway has open, by its own count, without the one that asks. */
-export async function openCalls(gateway: Pick<TestGateway, "url">): Promise<number> {
+export async function callsInFlight(gateway: Pick<TestGateway, "url">): Promise<number> {
   const text = await (await fetch(`${gateway.url}/metrics`)).text();
   return Number(/^tollgate_open_calls(?:\{[^}]*\})? (\d+)/m.exec(text)?.[1] ?? Number.NaN);
 }
 
-export async function noOpenCalls(gateway: Pick<TestGateway, "url">): Promise<void> {
-  await until("no call is open", async () => (await openCalls(gateway)) === 0);
+export async function noCallsInFlight(gateway: Pick<TestGateway, "url">): Promise<void> {
+  await until("no call is open", async () => (await callsInFlight(gateway)) === 0);
 }
 
 /** What has been taken from a wallet that got `creditVnd` and on which no call is open any more. */

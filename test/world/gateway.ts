@@ -8,7 +8,7 @@ import { Router } from "../../core/contract/routes/router.ts";
 import type { Services } from "../../core/contract/services.ts";
 import { unchangedRequest } from "../../core/contract/upstream-request.ts";
 import type { HttpCall } from "../../core/http/http-call.ts";
-import { OpenCalls } from "../../core/http/in-flight.ts";
+import { HttpCallsInFlight } from "../../core/http/in-flight.ts";
 import { Incoming } from "../../core/http/incoming.ts";
 import { Pipeline } from "../../core/http/pipeline.ts";
 import type { Runtime } from "../../core/http/runtime.ts";
@@ -70,7 +70,7 @@ export class SimulatedGateway {
   readonly wallets: StoredWallets;
   private readonly committer: Committer;
   private readonly runtime: Runtime;
-  private readonly openCalls = new OpenCalls();
+  private readonly inFlight = new HttpCallsInFlight();
   private isListening = false;
   private readonly ledgerOfProcess: ReturnType<LedgerServer["for"]>;
 
@@ -93,7 +93,7 @@ export class SimulatedGateway {
       log,
       ledger,
       wires,
-      openCalls: this.openCalls,
+      callsInFlight: this.inFlight,
     } as unknown as Services;
     const pipeline = new Pipeline([
       knownCaller,
@@ -116,7 +116,7 @@ export class SimulatedGateway {
   }
 
   get callsInFlight(): number {
-    return this.openCalls.size;
+    return this.inFlight.size;
   }
 
   async start(): Promise<void> {
@@ -132,7 +132,7 @@ export class SimulatedGateway {
     const body = Buffer.from(JSON.stringify(bodyOf(client)));
     const endpoint = endpoints.find(({ protocol }) => protocol === "chat");
     if (!endpoint) throw new Error("there is no chat endpoint");
-    const over = (call: HttpCall) => this.openCalls.delete(call);
+    const over = (call: HttpCall) => this.inFlight.delete(call);
     const headers = {
       "content-length": String(body.length),
       "x-sim-account": client.plan.accountId,
@@ -146,7 +146,7 @@ export class SimulatedGateway {
       client.callId,
       over,
     );
-    this.openCalls.add(incoming.call);
+    this.inFlight.add(incoming.call);
     incoming.start();
   }
 
@@ -155,7 +155,7 @@ export class SimulatedGateway {
     this.isListening = false;
     const { process } = this;
     const deadlineMs = process.monotonic() + LIMITS.drainMs;
-    while (this.openCalls.size > 0 && process.monotonic() < deadlineMs) {
+    while (this.inFlight.size > 0 && process.monotonic() < deadlineMs) {
       await new Promise<void>((resolve) => process.after(STOP_POLL_MS, resolve));
     }
     await this.committer.stop(STOP_COMMITTING_MS);

@@ -158,7 +158,7 @@ describe("a call", () => {
           const run = new Run(stage, way, moment);
           const client = await send(run);
           await until("it is over", () => run.seen.some((entry) => entry.startsWith("ended")));
-          await until("nothing is open", () => bare.server.openCalls.size === 0);
+          await until("nothing is open", () => bare.server.callsInFlight.size === 0);
           const response = moment === "never" ? await client.response() : undefined;
           client.destroy();
           assert.equal(run.count("close"), 1, String(run.seen));

@@ -10,7 +10,7 @@ import {
   PRICE_VND_PER_MTOK,
   startGatewayOfKinds,
 } from "../../support/gateway-of-kinds.ts";
-import { noOpenCalls } from "../../support/proof.ts";
+import { noCallsInFlight } from "../../support/proof.ts";
 import { type Answer, eventsOf, openStream, paths, post, send } from "../../support/requests.ts";
 import { until } from "../../support/until.ts";
 import { type SignedProvider, startSignedProvider, USED } from "./kinds/signed-provider.ts";
@@ -167,7 +167,7 @@ describe("credentials that have to be waited for", () => {
 
   /** Stops the gateway, which must have sent nothing to the provider, and logged none of its secrets. */
   async function finish(): Promise<void> {
-    await noOpenCalls(gateway);
+    await noCallsInFlight(gateway);
     await gateway.close();
     await tokens.stop();
     assert.deepEqual([provider.requests.length, provider.refused], [0, 0], "nothing went upstream");
@@ -221,10 +221,10 @@ describe("credentials that have to be waited for", () => {
       await until("a token is waited for", () => tokens.asked === 1);
       call.leave();
       // With `drain` the call is open until its token is there.
-      if (leaving === "cancel") await noOpenCalls(gateway);
+      if (leaving === "cancel") await noCallsInFlight(gateway);
       else await until("the gateway knows", () => gateway.calls.some(({ gone }) => gone));
       tokens.release();
-      await noOpenCalls(gateway);
+      await noCallsInFlight(gateway);
       await assertNotCharged(gateway, customer);
       assert.equal(second.requests.length, before);
       await finish();
