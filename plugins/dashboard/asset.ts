@@ -2,20 +2,26 @@ import { createHash } from "node:crypto";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import type { PlainRequest, PlainResponse } from "../../core/contract/index.ts";
 
-/** Something public that is sent as it stands. */
+/** A public file, sent unchanged to every client. */
 export interface Asset {
   readonly type: string;
   readonly cacheControl: string;
   readonly etag: string;
   readonly plain: Buffer;
-  /** Compressed once for all, by who asks first: a start or a reload that compressed everything held up calls. */
+  /**
+   * Compressed on the first request that accepts it. Compressing every file at start or reload
+   * delayed calls.
+   */
   gzip: Buffer | undefined;
   brotli: Buffer | undefined;
 }
 
-/** Below this a compressed reply is no smaller on the wire. */
+/** A smaller body does not shrink on the wire when compressed. */
 const WORTHWHILE_BYTES = 400;
-/** All files: 87 KB in 23 ms. The most, 11, takes 450 ms for 80 KB, and 9 with a larger window 340 ms for no gain. */
+/**
+ * All files take 23 ms and 87 KB. Quality 11 takes 450 ms for 80 KB; 9 with a larger window 340 ms
+ * for no gain.
+ */
 const BROTLI_QUALITY = 9;
 const BROTLI_WINDOW_BITS = 16;
 
@@ -31,7 +37,10 @@ export function hashOf(...contents: readonly (string | Buffer)[]): string {
   return hash.digest("base64url").slice(0, 16);
 }
 
-/** The asset in the best form that the client takes, or 304 where it has it already. */
+/**
+ * Returns the asset in the best encoding that the client accepts, or 304 if the client has this
+ * version.
+ */
 export function respond(
   asset: Asset,
   request: PlainRequest,

@@ -6,7 +6,7 @@ import { hashOf } from "./asset.ts";
 
 /** A file that browsers load. */
 export interface BrowserFile {
-  /** Its path below the folder of all of them: `pages/keys.js`. */
+  /** Path below the assets folder: `pages/keys.js`. */
   readonly name: string;
   readonly type: string;
   readonly content: string;
@@ -18,10 +18,10 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: "image/svg+xml",
 };
 
-/** Scripts as the compiler made them, styles and pictures as they were written, and the charts' library. */
+/** Returns the compiled scripts, the styles and pictures, and the chart library, sorted by name. */
 export function browserFiles(): BrowserFile[] {
   const scripts = fileURLToPath(new URL("./browser/", import.meta.url));
-  // The code runs from dist, the rest is read from the sources.
+  // tsc copies no styles or pictures to dist, so they are read from the sources.
   const others = fileURLToPath(new URL("../../../plugins/dashboard/public/", import.meta.url));
   return [
     ...filesBelow(scripts, /\.js$/),
@@ -30,7 +30,10 @@ export function browserFiles(): BrowserFile[] {
   ].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** One hash for all: scripts name one another by relative paths, which no change of one file must break. */
+/**
+ * One hash for all files: scripts import each other by relative paths, so they must change folder
+ * together.
+ */
 export function hashOfFiles(files: readonly BrowserFile[]): string {
   return hashOf(...files.flatMap(({ name, content }) => [name, "\n", content, "\n"]));
 }
@@ -44,7 +47,7 @@ function filesBelow(folder: string, wanted: RegExp): BrowserFile[] {
     });
 }
 
-/** Its smallest build sets a global variable; as a module it exports it instead. */
+/** uPlot's smallest build sets a global variable; an appended `export` makes it a module. */
 function chartFiles(): BrowserFile[] {
   const require = createRequire(import.meta.url);
   const main = require.resolve("uplot");

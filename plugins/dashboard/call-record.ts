@@ -1,12 +1,12 @@
 import { type CustomerRecord, type Services, usageJson } from "../../core/contract/index.ts";
 
-/** One call as its customer sees it. */
+/** A call as its customer sees it. */
 export type CallRecord = CustomerRecord & {
-  /** Null if there is no such key. */
+  /** Null if the key does not exist. */
   readonly keyName: string | null;
 };
 
-/** The records with the names of their keys. */
+/** Adds the names of their keys to the records. */
 export async function withKeyNames(
   { accounts }: Pick<Services, "accounts">,
   records: readonly CustomerRecord[],
@@ -15,7 +15,7 @@ export async function withKeyNames(
   return records.map((record) => ({ ...record, keyName: names.get(record.keyId) ?? null }));
 }
 
-/** The JSON of a call in the API. */
+/** Returns a call as the API sends it. */
 export function recordJson(record: CallRecord): object {
   return { ...usageJson(record, "api"), key_name: record.keyName };
 }

@@ -7,12 +7,15 @@ import type {
 } from "../../core/contract/index.ts";
 import { type Asset, respond, textAsset } from "./asset.ts";
 
-/** `GET /account/v1/catalogue`: the models with prices and limits, for anybody: prices are no secret. */
+/**
+ * `GET /account/v1/catalogue`: the models with prices and limits. Needs no session, because prices
+ * are public.
+ */
 export function catalogueHandler(
   services: Services,
   popular: readonly string[],
 ): (request: PlainRequest) => PlainResponse {
-  // A reload of the config replaces the catalogue.
+  // A config reload replaces the catalogue, so the reply is cached per catalogue.
   const made = new WeakMap<Catalogue, Asset>();
   return (request) => {
     const { catalogue } = services;

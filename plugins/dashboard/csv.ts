@@ -1,7 +1,7 @@
 import { fieldsIn, formatVnd } from "../../core/contract/index.ts";
 import type { CallRecord } from "./call-record.ts";
 
-/** How a file is written: what marks decimals, and so what may stand between fields. */
+/** The decimal mark of a file. With `comma`, semicolons separate the fields. */
 export type Decimal = "point" | "comma";
 
 interface Column {
@@ -11,11 +11,11 @@ interface Column {
 
 interface Style {
   readonly separator: string;
-  /** Writes the decimals of a number. */
+  /** Writes the decimal mark of this style. */
   number(text: string): string;
 }
 
-/** Fields that a spreadsheet gets in another form, or with something beside them. */
+/** Fields of a record that become other columns than their JSON name and value. */
 const ownColumns: Partial<Record<keyof CallRecord, readonly Column[]>> = {
   at: [
     { name: "time_utc", text: ({ at }) => at.toISOString() },
@@ -47,7 +47,7 @@ const ownColumns: Partial<Record<keyof CallRecord, readonly Column[]>> = {
   ],
 };
 
-/** The columns of the export, in order, with what each holds explained by the text `column.NAME` of the pages. */
+/** The columns of the export, in order. The page text `column.NAME` explains each. */
 const columns: readonly Column[] = fieldsIn("csv").flatMap(({ name, json }) => {
   const field = name as keyof CallRecord;
   return (
@@ -57,9 +57,9 @@ const columns: readonly Column[] = fieldsIn("csv").flatMap(({ name, json }) => {
 
 export const csvColumns: readonly string[] = columns.map(({ name }) => name);
 
-/** Excel takes a file for UTF-8 only where this stands in front. */
+/** Excel reads a file as UTF-8 only if it starts with this. */
 const BYTE_ORDER_MARK = "\ufeff";
-/** RFC 4180 ends lines so, and so does Excel. */
+/** RFC 4180 and Excel end lines with CRLF. */
 const LINE_END = "\r\n";
 const VIETNAM_MS = 7 * 3_600_000;
 
@@ -69,12 +69,12 @@ const COMMA: Style = {
   number: (text) => text.replace(".", ","),
 };
 
-/** What stands in front of the rows. */
+/** Returns the byte order mark and the header line. */
 export function csvHead(decimal: Decimal): string {
   return BYTE_ORDER_MARK + csvColumns.join(separatorOf(decimal)) + LINE_END;
 }
 
-/** One call as one line. */
+/** Returns a call as one CSV line. */
 export function csvRow(record: CallRecord, decimal: Decimal): string {
   const style = decimal === "comma" ? COMMA : POINT;
   return columns.map((column) => column.text(record, style)).join(style.separator) + LINE_END;
@@ -88,8 +88,9 @@ function fieldText(value: CallRecord[keyof CallRecord], { separator, number }: S
 }
 
 /**
- * Text as a field. A spreadsheet would run what begins with =, +, -, @, a tab or a carriage return as a formula,
- * and names of keys and models come from whoever called: an apostrophe in front makes it text again.
+ * Returns `text` as a CSV field. Callers choose the names of keys and models, and a spreadsheet
+ * runs a text that begins with =, +, -, @, a tab or a carriage return as a formula. An apostrophe
+ * in front prevents this.
  */
 export function csvText(text: string, separator: string): string {
   const inert = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;

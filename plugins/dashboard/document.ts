@@ -1,28 +1,27 @@
+import { text as english } from "./browser/text-en.ts";
+import { text as vietnamese } from "./browser/text-vi.ts";
 import type { BrowserFile } from "./browser-files.ts";
 
-/** The first is for those who have not chosen. */
+/** The first language and the first theme are the defaults. */
 export const languages = ["vi", "en"] as const;
 export const themes = ["auto", "light", "dark"] as const;
 
 interface DocumentParts {
   readonly serviceName: string;
-  /** Where its files are: `/dashboard/assets/HASH`. */
+  /** URL path of the files: `/dashboard/assets/HASH`. */
   readonly folder: string;
   readonly files: readonly BrowserFile[];
   readonly language: (typeof languages)[number];
   readonly theme: (typeof themes)[number];
 }
 
-const NO_SCRIPT = {
-  vi: "Trang này cần JavaScript. Hãy bật JavaScript trong trình duyệt rồi tải lại trang.",
-  en: "This page needs JavaScript. Switch it on in your browser and load the page again.",
-};
+const TEXTS = { vi: vietnamese, en: english };
 
-/** The one document of the dashboard. It holds nothing of any customer's. */
+/** Returns the HTML document, the same for every page. It holds no customer data. */
 export function documentFor(parts: DocumentParts): string {
   const { folder, files, language, theme } = parts;
   const name = escaped(parts.serviceName);
-  // All that every page needs is asked for at once, and not one import after the other.
+  // The browser preloads these scripts in parallel instead of finding each one through an import.
   const preloads = importedBy(["main.js", `text-${language}.js`], files).map(
     (name) => `<link rel="modulepreload" href="${folder}/${name}">`,
   );
@@ -40,13 +39,13 @@ ${preloads.join("\n")}
 </head>
 <body>
 <div id="app"></div>
-<noscript><p class="notice">${NO_SCRIPT[language]}</p></noscript>
+<noscript><p class="notice">${escaped(TEXTS[language].noscript)}</p></noscript>
 </body>
 </html>
 `;
 }
 
-/** These scripts and all that they import, however far away. */
+/** Returns these scripts and all their imports, direct and indirect. */
 function importedBy(names: readonly string[], files: readonly BrowserFile[]): string[] {
   const found = new Set(names);
   for (const name of found) {

@@ -15,9 +15,9 @@ import { exportRoute } from "./usage-export.ts";
 export const uses: readonly SlotName[] = ["guards.customer"];
 
 export const options = v.strictObject({
-  /** What the pages call the service. */
+  /** Name of the service on the pages. */
   service_name: v.optional(text("a name"), "Tollgate"),
-  /** Models that pages name first, where the catalogue has them. */
+  /** Ids of models that the pages list first. Ids that the catalogue lacks are skipped. */
   popular_models: v.optional(v.array(text("the id of a model"), "a list of model ids"), [
     "claude-opus-5-5",
     "claude-sonnet-5-5",
@@ -26,11 +26,14 @@ export const options = v.strictObject({
     "gemini-3.5-flash",
     "deepseek-v4-flash",
   ]),
-  /** CSV files that one account may be downloading at a time. */
+  /** CSV exports that one account may download at the same time. */
   exports_per_account_max: v.optional(whole(1, 100), 2),
 });
 
-/** Serves the customers' pages under `/dashboard`, and what they show of usage and models; takes no part in calls. */
+/**
+ * Serves the customer pages under `/dashboard` and their API for usage and models. Takes no part in
+ * model calls.
+ */
 export default function dashboard(
   services: Services,
   settings: v.InferOutput<typeof options>,

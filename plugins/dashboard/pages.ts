@@ -4,13 +4,13 @@ import { type Asset, respond, textAsset } from "./asset.ts";
 import { type BrowserFile, browserFiles, hashOfFiles } from "./browser-files.ts";
 import { documentFor, languages, themes } from "./document.ts";
 
-/** Pages by their path below `/dashboard/`; `top-up/…` shows one order. */
+/** The paths of the pages below `/dashboard/`; `top-up/…` shows one order. */
 const PATHS =
   /^(?:|sign-in|sign-up|verify|forgot|reset|usage|keys|top-up|top-up\/[0-9a-f-]{36}|models|chat|how-to|account)$/;
 
 /**
- * Nothing but this gateway's own files runs, and no text becomes markup: whatever a model answers, it stays
- * text. Pictures may come from memory: a QR code, an attachment before it is sent.
+ * Runs only scripts of this gateway, and never turns text, such as a model's reply, into markup.
+ * Allows `data:` and `blob:` images for QR codes and for attachments that are not sent yet.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -36,19 +36,19 @@ const PAGE_HEADERS = [
   "camera=(), microphone=(), geolocation=(), payment=()",
 ];
 
-/** The name of a file holds the hash of all of them, so it never changes. */
-const FOR_EVER = "public, max-age=31536000, immutable";
+/** The URL of a file contains the hash of all files, so its content never changes. */
+const CACHE_IMMUTABLE = "public, max-age=31536000, immutable";
 
 /**
- * Serves the dashboard: one document for all pages, and the files it loads. All of it is public and the same
- * for everybody; what is a customer's own comes through the API. Read once, when it is made.
+ * Serves the HTML document and the files that it loads. Both are public and the same for every
+ * visitor; customer data comes through the API. Reads the files once, when the handler is made.
  */
 export function pagesHandler(serviceName: string): (request: PlainRequest) => PlainResponse {
   const files = browserFiles();
   const folder = `assets/${hashOfFiles(files)}`;
   const assets = new Map<string, Asset>();
   for (const { name, type, content } of files) {
-    assets.set(`${folder}/${name}`, textAsset(type, content, FOR_EVER));
+    assets.set(`${folder}/${name}`, textAsset(type, content, CACHE_IMMUTABLE));
   }
   const documents = documentsFor(serviceName, `/dashboard/${folder}`, files);
 
@@ -63,7 +63,7 @@ export function pagesHandler(serviceName: string): (request: PlainRequest) => Pl
   };
 }
 
-/** A document for each language and theme, chosen by what the browser remembers of both. */
+/** Makes a document per language and theme, and chooses one by the cookies of the request. */
 function documentsFor(
   serviceName: string,
   folder: string,
@@ -86,7 +86,7 @@ function documentsFor(
   };
 }
 
-/** The value of a cookie if it is one of the options; else the first of them. */
+/** Returns the value of a cookie if it is one of the options, otherwise the first option. */
 function choice<const T extends readonly [string, ...string[]]>(
   value: string | undefined,
   options: T,

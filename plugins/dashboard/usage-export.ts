@@ -13,12 +13,16 @@ import { withKeyNames } from "./call-record.ts";
 import { csvHead, csvRow, type Decimal } from "./csv.ts";
 import { exportInput } from "./usage-input.ts";
 
-/** Records of one statement: some 300 KB of CSV, and few enough that the embedded database serves others too. */
+/**
+ * Records per SQL statement, about 300 KB of CSV. More would block other users of the embedded
+ * database.
+ */
 const PAGE = 1000;
 
 /**
- * `GET /account/v1/usage.csv`: the calls that pass the filter, newest first, as a file. Read page by page, as
- * fast as the client takes them: a million records need no more memory than a thousand.
+ * `GET /account/v1/usage.csv`: the calls that match the filter as a CSV file, newest first. Reads a
+ * page at a time, as fast as the client downloads, so a million records need no more memory than a
+ * thousand.
  */
 export function exportRoute(services: Services, exportsPerAccountMax: number): CustomerRoute {
   const open = new Map<string, number>();
@@ -50,7 +54,10 @@ export function exportRoute(services: Services, exportsPerAccountMax: number): C
   };
 }
 
-/** Counts an export from its first read to its end: a reply whose client has left already is never read. */
+/**
+ * Counts an export from its first read. If the client left before that, the reply is never read or
+ * counted.
+ */
 async function* counted(
   open: Map<string, number>,
   accountId: string,
@@ -86,7 +93,7 @@ async function* rows(
 
 function tooMany(max: number): Refusal {
   return refuse.rateLimited(
-    `There are ${max} exports of this account under way: wait for one of them to end.`,
+    `This account has ${max} exports in progress. Wait for one to finish.`,
     { code: "too_many_exports", headers: ["retry-after", "10"] },
   );
 }

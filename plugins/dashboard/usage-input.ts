@@ -14,7 +14,10 @@ const MOMENT = "a day (2026-11-21, in Vietnam) or a time (2026-11-21T08:30:00Z)"
 const DAY_FORM = /^\d{4}-\d\d-\d\d$/;
 const TIME_FORM = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d)$/;
 
-/** A day stands for its first moment, or, as the end of a period, for the moment after its last. */
+/**
+ * Parses a time or a day in Vietnam. A day means its start or, as the end of a period, the start of
+ * the next day.
+ */
 function moment(isEnd: boolean) {
   return v.pipe(
     v.string(MOMENT),
@@ -31,13 +34,13 @@ const KEY = "the id of a key";
 const STATUS = "ok, failed, or a status from 100 to 599";
 const MODEL = "the id of a model";
 const LIMIT = `a whole number from 1 to ${PAGE_MAX}`;
-const BEFORE = "the time and the call id of a record, with a comma between them";
+const BEFORE = "the time and the call id of a record, separated by a comma";
 
 const period = { from: v.optional(moment(false)), to: v.optional(moment(true)) };
 
 const choice = {
   ...period,
-  // No NUL: the database would refuse the whole statement.
+  // Excludes control characters: Postgres refuses a statement that contains NUL.
   model: v.optional(v.pipe(v.string(MODEL), v.regex(/^\P{C}{1,200}$/u, MODEL))),
   key: v.optional(v.pipe(v.string(KEY), v.check(isId, KEY))),
 };
@@ -78,7 +81,7 @@ export const usagePage = v.strictObject({
 });
 
 const DIMENSIONS = ["day", "model", "key"] as const satisfies readonly UsageDimension[];
-const BY = `one or more of ${DIMENSIONS.join(", ")}, with commas between them`;
+const BY = `one or more of ${DIMENSIONS.join(", ")}, separated by commas`;
 
 export const summaryInput = v.strictObject({
   ...choice,
@@ -89,9 +92,12 @@ export const summaryInput = v.strictObject({
   ),
 });
 
-/** What a CSV file is to hold, and how its numbers are written. */
+/** The filter of a CSV export and its number format. */
 export const exportInput = v.strictObject({
   ...filter,
-  /** `comma`: 1,5 and semicolons between the fields, as Excel expects where the comma is the decimal mark. */
+  /**
+   * `comma` writes 1,5 and separates fields by semicolons, as Excel expects in locales such as
+   * Vietnamese.
+   */
   decimal: v.optional(v.picklist(["point", "comma"], "point or comma"), "point"),
 });

@@ -12,7 +12,7 @@ import {
 import { recordJson, withKeyNames } from "./call-record.ts";
 import { summaryInput, usagePage } from "./usage-input.ts";
 
-/** What a customer has called and what it cost: pages of records, sums, and single calls. */
+/** Routes for a customer's usage: pages of records, sums, and single calls. */
 export function usageRoutes({ accounts, usage }: Services): CustomerRoute[] {
   return [
     {
@@ -48,13 +48,13 @@ export function usageRoutes({ accounts, usage }: Services): CustomerRoute[] {
         const id = params["id"] ?? "";
         const found = isId(id) ? await usage.call(accountId, id) : undefined;
         if (found) return done((await withKeyNames({ accounts }, [found])).map(recordJson)[0]);
-        return refuse.notFound("There is no such call of yours, or it has not been recorded yet.");
+        return refuse.notFound("Your account has no such call, or it is not recorded yet.");
       },
     },
   ];
 }
 
-/** With the dimensions that were asked for. */
+/** Returns a sum with only the dimensions that the query asked for. */
 function sumJson({ day, model, key, ...sum }: UsageSum): object {
   return {
     ...(day !== undefined && { day }),

@@ -1,6 +1,6 @@
 import type { Language } from "../options.ts";
 
-/** What a mail is about. Those with a link say so in `link`. */
+/** The kinds of mail, with the link that the mail carries. */
 export type MailTemplate =
   | { readonly kind: "verify"; readonly link: string }
   | { readonly kind: "taken"; readonly link: string }
@@ -14,11 +14,11 @@ export interface MailText {
 
 interface Wording {
   readonly subject: string;
-  /** A paragraph each; the link follows the first. */
+  /** The link stands after the first paragraph. */
   readonly paragraphs: readonly string[];
 }
 
-/** The mail in both languages, the reader's own first. */
+/** Returns the mail in both languages; `language`, the reader's, comes first. */
 export function mailText(letter: MailTemplate, language: Language): MailText {
   const own = WORDINGS[letter.kind][language];
   const other = WORDINGS[letter.kind][language === "vi" ? "en" : "vi"];
@@ -34,17 +34,17 @@ function paragraphs({ paragraphs: [first = "", ...rest] }: Wording, link: string
 const WORDINGS: Readonly<Record<MailTemplate["kind"], Readonly<Record<Language, Wording>>>> = {
   verify: {
     vi: {
-      subject: "Xác minh địa chỉ e-mail",
+      subject: "Xác minh địa chỉ email",
       paragraphs: [
-        "Cảm ơn bạn đã đăng ký. Hãy mở liên kết này trong vòng 48 giờ để xác minh địa chỉ e-mail:",
-        "Sau đó bạn có thể tạo khóa API. Nếu bạn không đăng ký, hãy bỏ qua thư này và đừng mở liên kết.",
+        "Cảm ơn bạn đã đăng ký. Hãy mở liên kết này trong vòng 48 giờ để xác minh địa chỉ email:",
+        "Sau đó bạn có thể tạo khóa API. Nếu bạn không đăng ký, hãy bỏ qua email này và đừng mở liên kết.",
       ],
     },
     en: {
-      subject: "Verify your e-mail address",
+      subject: "Verify your email address",
       paragraphs: [
-        "Thank you for signing up. Open this link within 48 hours to verify your e-mail address:",
-        "After that you can create API keys. If you did not sign up, ignore this mail and leave the link alone.",
+        "Thank you for signing up. Open this link within 48 hours to verify your email address:",
+        "After that you can create API keys. If you did not sign up, ignore this email and do not open the link.",
       ],
     },
   },
@@ -52,15 +52,15 @@ const WORDINGS: Readonly<Record<MailTemplate["kind"], Readonly<Record<Language, 
     vi: {
       subject: "Bạn đã có tài khoản",
       paragraphs: [
-        "Có người vừa đăng ký bằng địa chỉ e-mail này, nhưng địa chỉ đã có tài khoản. Nếu đó là bạn, hãy đăng nhập; nếu quên mật khẩu, liên kết này cho phép đặt mật khẩu mới trong vòng 1 giờ:",
-        "Nếu không phải bạn, hãy bỏ qua thư này: tài khoản không có gì thay đổi.",
+        "Có người vừa đăng ký bằng địa chỉ email này, nhưng địa chỉ đã có tài khoản. Nếu đó là bạn, hãy đăng nhập. Nếu bạn quên mật khẩu, hãy mở liên kết này trong vòng 1 giờ để đặt mật khẩu mới:",
+        "Nếu không phải bạn, hãy bỏ qua email này. Tài khoản của bạn không có gì thay đổi.",
       ],
     },
     en: {
       subject: "You already have an account",
       paragraphs: [
-        "Somebody has just signed up with this e-mail address, which already has an account. If it was you, sign in; if you have forgotten the password, this link lets you set a new one within 1 hour:",
-        "If it was not you, ignore this mail: nothing about the account has changed.",
+        "Someone tried to sign up with this email address, which already has an account. If it was you, sign in. If you forgot your password, open this link within 1 hour to set a new one:",
+        "If it was not you, ignore this email. Nothing about your account has changed.",
       ],
     },
   },
@@ -69,14 +69,14 @@ const WORDINGS: Readonly<Record<MailTemplate["kind"], Readonly<Record<Language, 
       subject: "Đặt lại mật khẩu",
       paragraphs: [
         "Hãy mở liên kết này trong vòng 1 giờ để đặt mật khẩu mới:",
-        "Đặt mật khẩu mới sẽ đăng xuất mọi thiết bị. Nếu bạn không yêu cầu, hãy bỏ qua thư này: mật khẩu cũ vẫn dùng được.",
+        "Khi đặt mật khẩu mới, bạn sẽ bị đăng xuất khỏi mọi thiết bị. Nếu bạn không yêu cầu, hãy bỏ qua email này: mật khẩu cũ vẫn dùng được.",
       ],
     },
     en: {
       subject: "Reset your password",
       paragraphs: [
         "Open this link within 1 hour to set a new password:",
-        "A new password signs out every device. If you did not ask for this, ignore this mail: the old password goes on working.",
+        "A new password signs you out on every device. If you did not ask for this, ignore this email: your old password still works.",
       ],
     },
   },
@@ -91,8 +91,8 @@ const WORDINGS: Readonly<Record<MailTemplate["kind"], Readonly<Record<Language, 
     en: {
       subject: "Your password was changed",
       paragraphs: [
-        "The password of your account has just been changed, and other devices were signed out.",
-        "If it was not you, reset the password at once and look through your API keys.",
+        "The password of your account has just been changed, and your other devices have been signed out.",
+        "If it was not you, reset your password immediately and check your API keys.",
       ],
     },
   },

@@ -1,25 +1,25 @@
 import { el } from "./dom.ts";
 
-/** What changes without a change of focus is said by screen readers from here. */
+/** Screen readers read out changes of this element without a change of focus. */
 const polite = el("div", { class: "hidden", role: "status", "aria-live": "polite" });
 const toasts = el("div", { class: "toasts" });
 const TOAST_MS = 4000;
 
-/** Puts the places for announcements into the page; once. */
+/** Adds the announcement elements to the page. Call once. */
 export function mountAnnouncements(): void {
   document.body.append(polite, toasts);
 }
 
-/** Says something to those who do not see it. */
+/** Makes screen readers read out `text`. */
 export function announce(text: string): void {
-  // The same text twice in a row would not be said again.
+  // Without the reset, a screen reader skips a text that equals the one before.
   polite.textContent = "";
   requestAnimationFrame(() => {
     polite.textContent = text;
   });
 }
 
-/** Says something to everybody, for a moment. */
+/** Shows `text` for 4 seconds and announces it to screen readers. */
 export function toast(text: string): void {
   const note = el("div", { class: "toast" }, text);
   toasts.append(note);

@@ -1,6 +1,6 @@
 const BASE = "/account/v1";
 
-/** What the API refused, by its machine-readable code, or that it could not be reached (status 0). */
+/** A refusal of the API with its machine-readable code. Status 0: the gateway is unreachable. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string | null;
@@ -18,12 +18,12 @@ export class ApiError extends Error {
 let csrfToken = "";
 let onSignedOut = () => {};
 
-/** Every request that changes something shows this, to prove that it comes from here. */
+/** Sets the token that every changing request sends to prove that it comes from these pages. */
 export function setCsrfToken(token: string): void {
   csrfToken = token;
 }
 
-/** Called when the session turns out to have ended. */
+/** Sets the listener for the end of the session, called when a request gets 401. */
 export function whenSignedOut(listener: () => void): void {
   onSignedOut = listener;
 }
@@ -42,7 +42,7 @@ export function remove(path: string) {
   return send<unknown>("DELETE", path);
 }
 
-/** The address of something that the browser itself is to load. */
+/** Returns the URL of a file that the browser downloads by itself. */
 export function addressOf(path: string, query: Record<string, string>): string {
   return `${BASE}${path}?${new URLSearchParams(query)}`;
 }
@@ -66,12 +66,12 @@ async function send<Answer>(method: string, path: string, body?: object): Promis
   }
   if (response.ok) return answer as Answer;
   const error = errorOf(response, answer);
-  // A wrong password is no session that has ended: those who sign in have none.
+  // On these paths 401 means a wrong password or no session yet, not that a session ended.
   if (error.status === 401 && !/^\/(?:sign-in|me|password\/change)\b/.test(path)) onSignedOut();
   throw error;
 }
 
-/** The refusal in an answer, in the form that all endpoints but Messages have. */
+/** Reads the refusal from a reply body of any endpoint except Messages, which has another shape. */
 export function errorOf(response: Response, answer: unknown): ApiError {
   const { error } = (answer ?? {}) as { error?: { code?: string | null; message?: string } };
   const retryAfter = Number.parseInt(response.headers.get("retry-after") ?? "", 10);

@@ -1,6 +1,6 @@
 import { type Child, el } from "./dom.ts";
 
-/** The frame of the pages around signing in. */
+/** The frame of the pages for sign-in, sign-up and passwords. */
 export function authCard(title: string, lead: Child, ...content: Child[]): HTMLElement {
   return el(
     "div",
@@ -15,7 +15,10 @@ export function authCard(title: string, lead: Child, ...content: Child[]): HTMLE
   );
 }
 
-/** The token of a mail's link. It stands in the fragment, which no server sees, and leaves the address here. */
+/**
+ * Takes the token of a mail link out of the address. It is in the fragment, which browsers send to
+ * no server.
+ */
 export function takeToken(): string {
   const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
   if (location.hash !== "") history.replaceState(null, "", location.pathname);

@@ -3,7 +3,7 @@ import { el } from "./dom.ts";
 import { dateTimeExact, number, seconds, vnd } from "./format.ts";
 import { t, textIfAny } from "./text.ts";
 
-/** By these the style sheet arranges the cells where columns do not fit. */
+/** Class names for the cells. The style sheet uses them when the columns do not fit the screen. */
 const CLASSES = [
   "at",
   "model",
@@ -15,7 +15,9 @@ const CLASSES = [
   "status",
 ] as const;
 
-/** Calls, newest first. On a phone each row stands as a block, with the names of its values beside them. */
+/**
+ * A table of calls. On a phone each row becomes a block with its column names next to the values.
+ */
 export function callTable(calls: readonly CallRecord[]): HTMLElement {
   const columns = [
     t("calls.time"),
@@ -61,7 +63,7 @@ export function callTable(calls: readonly CallRecord[]): HTMLElement {
   );
 }
 
-/** The exact cost, and the price and the discount that it comes from: `50.25 đ · 36,000 đ / 1M tokens · −7%`. */
+/** Returns the exact cost with its price and discount: `50.25 đ · 36,000 đ / 1M tokens · −7%`. */
 function costParts({ cost_vnd, unit, unit_price_vnd, discount_bps }: CallRecord): string {
   const parts = [`${cost_vnd} đ`];
   if (unit !== null && unit_price_vnd !== null) {

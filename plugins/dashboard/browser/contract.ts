@@ -1,6 +1,6 @@
 import type { UsageJson } from "../../../core/contract/index.ts";
 
-/** What the customers' API answers, as far as these pages read it. Amounts are decimal strings of đ. */
+/** Fields of the customer API's replies that these pages read. Amounts are decimal strings of đ. */
 
 export interface Account {
   readonly id: string;
@@ -118,7 +118,7 @@ export interface Model {
 
 export interface Catalogue {
   readonly models: readonly Model[];
-  /** Models to name first. */
+  /** Ids of the models to list first. */
   readonly popular: readonly string[];
 }
 

@@ -5,7 +5,7 @@ import { t } from "./text.ts";
 
 const DONE_MS = 1800;
 
-/** A button that copies; `what` names it for screen readers: "Copy the key". */
+/** A copy button. `what` is its name for screen readers: "Copy key laptop". */
 export function copyButton(
   what: string,
   content: () => string | Promise<string>,
@@ -32,7 +32,9 @@ async function copy(text: string): Promise<void> {
   }
 }
 
-/** Browsers offer the clipboard over https only; a gateway in a local network is often without. */
+/**
+ * Browsers offer the clipboard API over https only, and a gateway in a local network is often http.
+ */
 function copyBySelection(text: string): void {
   const area = el("textarea", { class: "hidden", readonly: true });
   area.value = text;

@@ -7,7 +7,10 @@ const WIDTH = 560;
 const HEIGHT = 96;
 const GAP = 6;
 
-/** The cost of each of the last days as a bar; screen readers get the sum, and the usage page has the table. */
+/**
+ * A bar for the cost of each of the last days. Screen readers get the sum; the usage page has a
+ * table.
+ */
 export function dayBars(days: number, sums: readonly Sum[]): HTMLElement {
   const all = Array.from({ length: days }, (_, at) => {
     const day = dayBefore(days - 1 - at);

@@ -1,7 +1,10 @@
 import { type Child, el, newId } from "./dom.ts";
 import { t } from "./text.ts";
 
-/** Opens a dialog; the browser keeps the focus in it, closes it at Escape and returns the focus. */
+/**
+ * Opens a modal dialog. The browser keeps the focus in it, closes it on Escape and restores the
+ * focus.
+ */
 export function openDialog(title: string, ...content: Child[]): HTMLDialogElement {
   const id = newId("dialog");
   const dialog = el("dialog", { "aria-labelledby": id }, el("h2", { id }, title), ...content);
@@ -11,7 +14,7 @@ export function openDialog(title: string, ...content: Child[]): HTMLDialogElemen
   return dialog;
 }
 
-/** Asks before something that cannot be undone. */
+/** Asks for confirmation. Resolves to true if the customer chooses `action`. */
 export function confirmed(title: string, text: string, action: string): Promise<boolean> {
   return new Promise((resolve) => {
     const close = (answer: string) => dialog.close(answer);

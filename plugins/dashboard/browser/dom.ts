@@ -4,8 +4,9 @@ type Attribute = string | number | boolean | null | undefined | Listener;
 export type Attributes = Readonly<Record<string, Attribute>>;
 
 /**
- * Makes an element. An attribute that is a function listens (`onclick`); one that is true is there, and one
- * that is false, null or undefined is not. Text stays text: nothing here reads markup.
+ * Makes an element. A function attribute (`onclick`) becomes a listener, `true` an attribute
+ * without a value; `false`, null and undefined are left out. Strings become text nodes, never
+ * markup.
  */
 export function el<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
@@ -20,7 +21,7 @@ export function el<Tag extends keyof HTMLElementTagNameMap>(
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** The same for drawings. */
+/** Makes an SVG element, like `el`. */
 export function svg(tag: string, attributes: Attributes = {}, ...children: Child[]): SVGElement {
   const element = document.createElementNS(SVG, tag);
   setAttributes(element, attributes);
@@ -28,7 +29,7 @@ export function svg(tag: string, attributes: Attributes = {}, ...children: Child
   return element;
 }
 
-/** Puts other children in place of those that an element has. */
+/** Replaces the children of an element. */
 export function fill(element: Element, ...children: Child[]): void {
   element.replaceChildren();
   append(element, children);
@@ -58,7 +59,7 @@ function isList(child: Child): child is readonly Child[] {
 
 let ids = 0;
 
-/** An id that no other element of the page has. */
+/** Returns an element id that is unique in the page. */
 export function newId(name: string): string {
   ids += 1;
   return `${name}-${ids}`;

@@ -1,7 +1,7 @@
 import { ApiError } from "./api.ts";
 import { t, textIfAny } from "./text.ts";
 
-/** What to tell people of something that failed: by its code, else by its status. */
+/** Returns the text for an error: by its code, otherwise by its status. */
 export function failureText(error: unknown): string {
   if (!(error instanceof ApiError)) {
     console.error(error);

@@ -7,7 +7,7 @@ export interface Field {
   readonly input: HTMLInputElement;
 }
 
-/** An input with its label, and a hint where there is one. */
+/** An input with its label and an optional hint. */
 export function field(label: string, attributes: Attributes, hint?: Child): Field {
   const id = newId("field");
   const hintId = hint === undefined ? undefined : `${id}-hint`;
@@ -22,7 +22,7 @@ export function field(label: string, attributes: Attributes, hint?: Child): Fiel
   return { element, input };
 }
 
-/** A choice with its label. */
+/** A select with its label. */
 export function choice(
   label: string,
   options: readonly (readonly [value: string, text: string])[],
@@ -41,7 +41,8 @@ export function choice(
 }
 
 /**
- * A form that sends itself by `submit`: its button is busy meanwhile, and a failure is said above it in words.
+ * A form that runs `submit`. Until it settles the button is busy, and an error is shown above the
+ * button.
  */
 export function form(
   submitText: string,
@@ -67,7 +68,7 @@ export function form(
   return element;
 }
 
-/** A message that stays: good news, bad news, or something to know. */
+/** A message that stays on the page: a success, an error or a remark. */
 export function notice(kind: "good" | "bad" | "info", ...content: Child[]): HTMLElement {
   const sign = icon(kind === "good" ? "check" : "alert");
   return el("div", { class: `notice ${kind}` }, sign, el("div", {}, content));

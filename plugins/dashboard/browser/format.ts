@@ -1,10 +1,12 @@
 import { currentLanguage } from "./text.ts";
 
-/** UTC+7, in summer too. */
+/** UTC+7, without daylight saving time. */
 const VIETNAM_MS = 7 * 3_600_000;
 const formats = new Map<string, Intl.NumberFormat>();
 
-/** An amount of đ. Small ones keep decimals that say something; the exact text is for `title`. */
+/**
+ * Formats an amount of đ, rounded; small amounts keep decimals. Show the exact amount in `title`.
+ */
 export function vnd(amount: string | number): string {
   return `${vndNumber(amount)} đ`;
 }
@@ -16,7 +18,7 @@ export function vndNumber(amount: string | number): string {
   return size >= 1 ? number(value, 2, 2) : number(value, 4, 2);
 }
 
-/** A number with at most so many decimals, and at least so many. */
+/** Formats a number with `decimalsMin` to `decimals` decimals. */
 export function number(value: number, decimals = 0, decimalsMin = 0): string {
   const options = { maximumFractionDigits: decimals, minimumFractionDigits: decimalsMin };
   return formatter(`n${decimals} ${decimalsMin}`, () => {
@@ -24,14 +26,14 @@ export function number(value: number, decimals = 0, decimalsMin = 0): string {
   }).format(value);
 }
 
-/** 1.2 M, 35 K: where the size counts and not the last digit. */
+/** Formats a number as `1.2M` or `35K`. */
 export function compact(value: number): string {
   return formatter("compact", () => {
     return new Intl.NumberFormat(locale(), { notation: "compact", maximumFractionDigits: 1 });
   }).format(value);
 }
 
-/** 1.2 million. */
+/** Formats a number as `1.2 million`. */
 export function inWords(value: number): string {
   return formatter("words", () => {
     return new Intl.NumberFormat(locale(), {
@@ -42,24 +44,24 @@ export function inWords(value: number): string {
   }).format(value);
 }
 
-/** A limit in tokens as developers write it: 128K, 1.05M. */
+/** Formats a token limit as developers write it: `128K`, `1.05M`. */
 export function tokenLimit(tokens: number): string {
   if (tokens >= 1e6) return `${number(tokens / 1e6, 2)}M`;
   return tokens >= 1000 ? `${number(tokens / 1000, 1)}K` : number(tokens);
 }
 
-/** 150 bps: 1.5%. */
+/** Formats basis points: 150 is `1.5%`. */
 export function percent(bps: number): string {
   return `${number(bps / 100, 2)}%`;
 }
 
-/** 21/11/2026 08:30, in Vietnam, where the day comes first in both languages. */
+/** Formats a time as `21/11/2026 08:30` in Vietnam time. The day comes first in both languages. */
 export function dateTime(iso: string): string {
   const { day, month, year, time } = inVietnam(iso);
   return `${day}/${month}/${year} ${time.slice(0, 5)}`;
 }
 
-/** 21/11 08:30:59 */
+/** Formats a time as `21/11 08:30:59` in Vietnam time. */
 export function dateTimeExact(iso: string): string {
   const { day, month, time } = inVietnam(iso);
   return `${day}/${month} ${time}`;
@@ -70,18 +72,18 @@ export function date(iso: string): string {
   return `${day}/${month}/${year}`;
 }
 
-/** 21/11 of `2026-11-21`. */
+/** Formats the day `2026-11-21` as `21/11`. */
 export function dayShort(day: string): string {
   const [, month, date] = day.split("-");
   return `${date}/${month}`;
 }
 
-/** The day in Vietnam, so many days before now: `2026-11-21`. */
+/** Returns the day in Vietnam `days` days before `now`: `2026-11-21`. */
 export function dayBefore(days: number, now = Date.now()): string {
   return new Date(now + VIETNAM_MS - days * 86_400_000).toISOString().slice(0, 10);
 }
 
-/** How long ago, in words: "3 minutes ago". */
+/** Formats the time since `iso`: "3 minutes ago". */
 export function ago(iso: string): string {
   const seconds = (Date.parse(iso) - Date.now()) / 1000;
   const format = new Intl.RelativeTimeFormat(locale(), { numeric: "auto" });
@@ -111,7 +113,7 @@ function inVietnam(iso: string) {
   return { year, month, day, time: time.slice(0, 8) };
 }
 
-/** Making one takes longer than a thousand uses of it. */
+/** Caches formatters: making one takes longer than a thousand uses of it. */
 function formatter(name: string, make: () => Intl.NumberFormat): Intl.NumberFormat {
   const key = `${locale()} ${name}`;
   const known = formats.get(key);

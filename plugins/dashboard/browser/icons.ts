@@ -1,6 +1,6 @@
 import { svg } from "./dom.ts";
 
-/** Drawn on a grid of 24, with round strokes of 1.75. */
+/** Paths on a 24 × 24 grid; the style sheet draws them with round strokes of 1.75. */
 const PATHS = {
   overview: ["M4 13h6V4H4z", "M14 20h6v-9h-6z", "M14 4v3h6V4z", "M4 20h6v-3H4z"],
   usage: ["M4 20h16", "M7 16v-5", "M12 16V6", "M17 16v-8"],
@@ -50,7 +50,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** A picture beside words that say the same: hidden from screen readers. */
+/** An icon beside a text of the same meaning, so it is hidden from screen readers. */
 export function icon(name: IconName): SVGElement {
   return svg(
     "svg",
@@ -59,7 +59,7 @@ export function icon(name: IconName): SVGElement {
   );
 }
 
-/** The sign of the service: a gate. */
+/** The logo of the service, a gate. */
 export function mark(): SVGElement {
   return svg(
     "svg",

@@ -9,7 +9,7 @@ import { forgetAccount, loadAccount } from "./session.ts";
 import { showShell } from "./shell.ts";
 import { speak } from "./text.ts";
 
-/** Every page; those with an icon are in the menu, in this order. */
+/** All pages. The menu shows those with an icon, in this order. */
 const routes: readonly Route[] = [
   {
     path: "",
@@ -53,14 +53,14 @@ const routes: readonly Route[] = [
   {
     path: "/models",
     title: "nav.models",
-    entry: "anybody",
+    entry: "public",
     icon: "models",
     load: () => import("./pages/models.ts"),
   },
   {
     path: "/how-to",
     title: "nav.howto",
-    entry: "anybody",
+    entry: "public",
     icon: "howto",
     load: () => import("./pages/how-to.ts"),
   },
@@ -86,24 +86,24 @@ const routes: readonly Route[] = [
   {
     path: "/forgot",
     title: "forgot.title",
-    entry: "anybody",
+    entry: "public",
     load: () => import("./pages/forgot.ts"),
   },
   {
     path: "/reset",
     title: "reset.title",
-    entry: "anybody",
+    entry: "public",
     load: () => import("./pages/reset.ts"),
   },
   {
     path: "/verify",
     title: "verify.title",
-    entry: "anybody",
+    entry: "public",
     load: () => import("./pages/verify.ts"),
   },
 ];
 
-/** Learns the language and who is signed in, then shows the page of the address. */
+/** Loads the texts and the account, then shows the page of the address. */
 async function start(): Promise<void> {
   const language = document.documentElement.lang === "en" ? "en" : "vi";
   await speak(language);

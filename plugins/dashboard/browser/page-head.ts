@@ -1,6 +1,6 @@
 import { type Child, el } from "./dom.ts";
 
-/** The top of a page: its name, a sentence on it, and what one can do there first. */
+/** The top of a page: its title, a lead sentence and its main actions. */
 export function pageHead(title: string, lead: Child, ...actions: Child[]): HTMLElement {
   return el(
     "div",
@@ -10,12 +10,12 @@ export function pageHead(title: string, lead: Child, ...actions: Child[]): HTMLE
   );
 }
 
-/** A part of a page, under a heading of its own. */
+/** A section of a page with its own heading. */
 export function card(title: Child, ...content: Child[]): HTMLElement {
   return el("section", { class: "card" }, title !== null && el("h2", {}, title), content);
 }
 
-/** Shown while an answer is on its way. */
+/** A status line for the time until a reply arrives. */
 export function waiting(text: string): HTMLElement {
   return el("p", { class: "waiting", role: "status" }, text);
 }

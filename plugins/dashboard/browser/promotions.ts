@@ -4,7 +4,7 @@ import { percent, vnd } from "./format.ts";
 import { icon } from "./icons.ts";
 import { t } from "./text.ts";
 
-/** Both discounts, and how far the customer is from each. */
+/** Both discounts with the customer's progress towards each. */
 export function promotionList({ lifetime, daily, discount_bps }: Promotions): HTMLElement {
   return el(
     "div",

@@ -6,7 +6,7 @@ import { BASE, findRoute, type Place, type Route } from "./routes.ts";
 import { currentAccount } from "./session.ts";
 import { t } from "./text.ts";
 
-/** Puts what surrounds every page into the document, and returns the element for the page itself. */
+/** Renders the header and the menu, and returns the element for the page. */
 type Frame = (current: Route | undefined) => HTMLElement;
 
 let routes: readonly Route[] = [];
@@ -15,8 +15,8 @@ let leaving = new AbortController();
 let pagesShown = 0;
 
 /**
- * Follows the links of the pages without loading the document again, and shows the page of the address.
- * The table of pages and the frame are handed in: both lead back to this file, and no file may import in a ring.
+ * Shows the page of the address, and follows links between pages without a reload of the document.
+ * Takes the routes and the frame as parameters, because importing them here would be circular.
  */
 export function startRouter(table: readonly Route[], around: Frame): void {
   routes = table;
@@ -25,7 +25,7 @@ export function startRouter(table: readonly Route[], around: Frame): void {
     const link = event.target instanceof Element ? event.target.closest("a") : null;
     if (!link || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
     const isOurs = link.origin === location.origin && link.pathname.startsWith(BASE);
-    // A link within the page goes where links go.
+    // The browser handles links to other sites, to new windows and within the page.
     if (!isOurs || link.target !== "" || link.getAttribute("href")?.startsWith("#")) return;
     event.preventDefault();
     go(link.pathname + link.search);
@@ -34,20 +34,20 @@ export function startRouter(table: readonly Route[], around: Frame): void {
   void show();
 }
 
-/** Goes to a page; `replace` leaves no way back to the one before. */
+/** Goes to a page. `replace` overwrites the current entry of the browser history. */
 export function go(address: string, { replace = false } = {}): void {
   if (replace) history.replaceState(null, "", address);
   else history.pushState(null, "", address);
   void show();
 }
 
-/** Shows the page of the address once more: in another language, or to somebody else. */
+/** Renders the page of the address, also again after a change of language or account. */
 export async function show(): Promise<void> {
   leaving.abort();
   leaving = new AbortController();
   const { signal: left } = leaving;
   const found = findRoute(routes, location.pathname);
-  const { entry = "anybody" } = found?.route ?? {};
+  const { entry = "public" } = found?.route ?? {};
   const account = currentAccount();
   if (entry === "session" && !account) {
     const next = location.pathname + location.search;
@@ -66,8 +66,8 @@ export async function show(): Promise<void> {
     if (!left.aborted) fill(root, notice("bad", failureText(error)));
   }
   if (left.aborted) return;
-  // Who does not see the page hears that there is a new one, and goes on reading from its beginning.
-  // The first page is read from the top of the document, as any other is.
+  // A screen reader announces the new page and continues at its start. It reads the first page by
+  // itself.
   const isUnfocused = document.activeElement === document.body || document.activeElement === null;
   pagesShown += 1;
   if (isUnfocused && pagesShown > 1) {
@@ -76,7 +76,10 @@ export async function show(): Promise<void> {
   announce(title);
 }
 
-/** Where somebody wanted to go before signing in: a page of these only. */
+/**
+ * Returns the page that the visitor asked for before sign-in. Ignores addresses outside of these
+ * pages.
+ */
 export function nextAddress(): string {
   const next = new URLSearchParams(location.search).get("next") ?? BASE;
   const target = new URL(next, location.origin);
@@ -89,7 +92,8 @@ async function render({ route }: NonNullable<ReturnType<typeof findRoute>>, plac
   try {
     page = await route.load();
   } catch (error) {
-    // After an update of the gateway the files of the former one are gone: its document names the new ones.
+    // After an update of the gateway the old files are gone. A reload gets the document that names
+    // the new ones.
     if (sessionStorage.getItem("reloaded") === location.pathname) throw error;
     sessionStorage.setItem("reloaded", location.pathname);
     location.reload();

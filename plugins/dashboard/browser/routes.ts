@@ -1,16 +1,16 @@
 import type { IconName } from "./icons.ts";
 import type { Text } from "./text-en.ts";
 
-/** What a page gets: where to put itself, and how to learn that it has been left. */
+/** The root element of a page, and the signal that aborts when the customer leaves the page. */
 export interface Place {
   readonly root: HTMLElement;
-  /** The part of the path below the page's own: the id of an order. */
+  /** The rest of the path below the path of the page, such as the id of an order. */
   readonly rest: string;
   readonly left: AbortSignal;
 }
 
 interface PageModule {
-  /** Fills the root. What it shows later, it shows only while it has not been left. */
+  /** Fills the root. Later changes must stop once `left` aborts. */
   render(place: Place): void | Promise<void>;
 }
 
@@ -18,17 +18,17 @@ export interface Route {
   /** Below `/dashboard`. */
   readonly path: string;
   readonly title: Text;
-  /** `session`: for who is signed in; `visitor`: for who is not; `anybody`. */
-  readonly entry: "session" | "visitor" | "anybody";
+  /** Who may open the page: `session` needs a signed-in customer, `visitor` a signed-out one. */
+  readonly entry: "session" | "visitor" | "public";
   readonly icon?: IconName;
-  /** Its place in the bar at the bottom of a phone, where there is room for four. */
+  /** Shows the page in the bottom bar of a phone, which has room for four. */
   readonly inBar?: boolean;
   load(): Promise<PageModule>;
 }
 
 export const BASE = "/dashboard";
 
-/** The route of a path, and the rest of the path below it. */
+/** Returns the route of a path and the rest of the path below it. */
 export function findRoute(
   routes: readonly Route[],
   pathname: string,

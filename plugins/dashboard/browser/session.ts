@@ -2,17 +2,23 @@ import { ApiError, get, post, setCsrfToken } from "./api.ts";
 import type { Account } from "./contract.ts";
 import { currentLanguage, rememberLanguage, speak } from "./text.ts";
 
-/** Set where somebody is signed in, so that a visitor's page need not ask and be refused. */
+/**
+ * Set in local storage while a customer is signed in, so that a visitor's page skips a request that
+ * gets 401.
+ */
 const SIGNED_IN = "tollgate-signed-in";
 
 let account: Account | undefined;
 
-/** Who is signed in, as far as is known. */
+/** Returns the signed-in account as of the last reply of the API, undefined if there is none. */
 export function currentAccount(): Account | undefined {
   return account;
 }
 
-/** Asks who is signed in. Rejects where nobody can tell. */
+/**
+ * Loads the signed-in account, undefined if there is none. Rejects if the API is unreachable or
+ * fails.
+ */
 export async function loadAccount(): Promise<Account | undefined> {
   if (localStorage.getItem(SIGNED_IN) === null) return undefined;
   try {
@@ -24,7 +30,7 @@ export async function loadAccount(): Promise<Account | undefined> {
   return account;
 }
 
-/** Rejects with what was wrong about the address or the password. */
+/** Signs in. Rejects with an `ApiError` that says why the API refused. */
 export async function signIn(email: string, password: string): Promise<void> {
   const body = { email, password };
   const answer = await post<{ account: Account; csrf_token: string }>("/sign-in", body);
@@ -41,12 +47,12 @@ async function entered(found: Account): Promise<void> {
   account = found;
   setCsrfToken(found.csrf_token);
   localStorage.setItem(SIGNED_IN, "yes");
-  // The account's language counts wherever its owner signs in.
+  // The language of the account overrides that of the browser.
   if (found.language !== currentLanguage()) await speak(found.language);
   rememberLanguage(found.language);
 }
 
-/** Changes the language here and, for whoever is signed in, in the account. */
+/** Changes the language of the pages and, for a signed-in customer, of the account. */
 export async function chooseLanguage(language: "vi" | "en"): Promise<void> {
   rememberLanguage(language);
   await speak(language);

@@ -8,7 +8,7 @@ import { chooseLanguage, currentAccount, forgetAccount } from "./session.ts";
 import { currentLanguage, t } from "./text.ts";
 import { currentTheme, setTheme, themes } from "./theme.ts";
 
-/** Puts what surrounds every page into the document; returns the element for the page itself. */
+/** Renders the header and the menus into the document, and returns the element for the page. */
 export function showShell(routes: readonly Route[], current: Route | undefined): HTMLElement {
   const main = el("main", { id: "main", tabindex: -1 });
   const app = document.getElementById("app");
@@ -35,7 +35,7 @@ function sidebar(routes: readonly Route[], current: Route | undefined): HTMLElem
   );
 }
 
-/** On a phone: who one is with, and what one has. */
+/** The top bar of a phone: the logo and the preferences. */
 function topBar(): HTMLElement {
   return el("div", { class: "topbar" }, brand(), preferences());
 }
@@ -82,9 +82,9 @@ function openMore(routes: readonly Route[], current: Route | undefined): void {
   });
 }
 
-/** For who is not signed in: what may be read without. */
+/** The header for visitors, with the public pages. */
 function header(routes: readonly Route[], current: Route | undefined): HTMLElement {
-  const open = routes.filter((route) => route.icon && route.entry === "anybody");
+  const open = routes.filter((route) => route.icon && route.entry === "public");
   return el(
     "header",
     { class: "header" },

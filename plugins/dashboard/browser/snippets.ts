@@ -3,7 +3,7 @@ import { t } from "./text.ts";
 interface Snippet {
   readonly id: string;
   readonly name: string;
-  /** What this client is to be given as its base address. */
+  /** The base URL to set in this client. */
   readonly address: string;
   readonly code: string;
   readonly note?: string;
@@ -13,8 +13,8 @@ const KEY = "<API_KEY>";
 const HELLO = "Xin chào!";
 
 /**
- * How to call from common clients. Those that speak Messages add `/v1` themselves and take the address as it is;
- * those that speak Chat Completions expect it in the address.
+ * Code and settings for common clients. Clients for the Messages API append `/v1` to the base URL;
+ * those for Chat Completions expect `/v1` in it.
  */
 export function snippets(base: string, model: string): Snippet[] {
   const v1 = `${base}/v1`;

@@ -1,9 +1,12 @@
 import { account } from "./text-en-account.ts";
 import { calls } from "./text-en-calls.ts";
 
-/** Everything that the pages say, in English. */
+/** All texts of the pages in English. */
 export const text = { ...account, ...calls };
 
 export type Text = keyof typeof text;
-/** The keys of the English text: the compiler finds what another language lacks, a test what it has too much. */
+/**
+ * Has the keys of the English texts. The compiler finds a missing key in another language, a test
+ * an extra one.
+ */
 export type Dictionary = Readonly<Record<Text, string>>;

@@ -2,5 +2,5 @@ import type { Dictionary } from "./text-en.ts";
 import { account } from "./text-vi-account.ts";
 import { calls } from "./text-vi-calls.ts";
 
-/** Everything that the pages say, in Vietnamese. */
+/** All texts of the pages in Vietnamese. */
 export const text: Dictionary = { ...account, ...calls };

@@ -10,7 +10,10 @@ export function currentTheme(): Theme {
   return themes.find((theme) => theme === given) ?? "auto";
 }
 
-/** The server knows the choice by a cookie, so that no page flashes in the other colours first. */
+/**
+ * Stores the theme in a cookie, so that the server sends the document in it and no page flashes in
+ * other colours.
+ */
 export function setTheme(theme: Theme): void {
   document.documentElement.dataset["theme"] = theme;
   // biome-ignore lint/suspicious/noDocumentCookie: the cookie store is not there without https
@@ -18,7 +21,10 @@ export function setTheme(theme: Theme): void {
   for (const listener of listeners) listener();
 }
 
-/** Calls back when the colours change; answers how to end that. For what is drawn and not styled. */
+/**
+ * Calls `listener` when the colours change, for canvas drawings. Returns a function that removes
+ * the listener.
+ */
 export function whenColoursChange(listener: () => void): () => void {
   const system = matchMedia("(prefers-color-scheme: dark)");
   system.addEventListener("change", listener);

@@ -132,7 +132,7 @@ describe("the chat in a browser", () => {
       { name: "dot.png", mimeType: "image/png", buffer: PNG },
       { name: "notes.pdf", mimeType: "application/pdf", buffer: PNG },
     ]);
-    await page.getByText("Chỉ đọc được ảnh PNG").first().waitFor();
+    await page.getByText("Chỉ hỗ trợ ảnh PNG").first().waitFor();
     await page.getByRole("img", { name: "dot.png" }).waitFor();
     await say(page, prompt({ echo: true }));
     const answer = page.locator(".turn.assistant .markdown");

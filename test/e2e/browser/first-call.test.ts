@@ -21,10 +21,10 @@ describe("a customer in a browser", () => {
     await page.getByLabel("Email").fill(email);
     await page.getByLabel("Mật khẩu").fill(PASSWORD);
     await page.getByRole("button", { name: "Tạo tài khoản" }).click();
-    await page.getByText(`Chúng tôi đã gửi thư tới ${email}`).waitFor();
+    await page.getByText(`Chúng tôi đã gửi email tới ${email}`).waitFor();
 
     // Before the address is confirmed nobody gets in, and the mail can be asked for again.
-    await page.getByRole("button", { name: "Gửi lại thư" }).click();
+    await page.getByRole("button", { name: "Gửi lại email" }).click();
     await stage.mailServer.mailsTo(email, 2);
     await page.getByRole("link", { name: "Đăng nhập" }).click();
     await page.getByLabel("Email").fill(email);
@@ -91,14 +91,14 @@ describe("a customer in a browser", () => {
     await page.keyboard.type(PASSWORD);
     await page.keyboard.press("Enter");
     // Where they wanted to go in the first place.
-    await page.getByRole("heading", { name: "Sử dụng" }).waitFor();
+    await page.getByRole("heading", { name: "Mức sử dụng" }).waitFor();
     assert.ok(page.url().endsWith("/dashboard/usage"));
 
     await page.reload();
-    await page.getByRole("heading", { name: "Sử dụng" }).waitFor();
+    await page.getByRole("heading", { name: "Mức sử dụng" }).waitFor();
     await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
     await page.keyboard.press("Tab");
-    const skip = page.getByRole("link", { name: "Tới nội dung chính" });
+    const skip = page.getByRole("link", { name: "Chuyển đến nội dung chính" });
     assert.ok(await skip.evaluate((link) => link === document.activeElement));
     const outline = await skip.evaluate((link) => getComputedStyle(link).outlineStyle);
     assert.equal(outline, "solid", "who uses the keyboard sees where they are");
@@ -116,14 +116,14 @@ describe("a customer in a browser", () => {
     await page.getByRole("link", { name: "Quên mật khẩu?" }).click();
     await page.getByLabel("Email").fill(session.email);
     await page.getByRole("button", { name: "Gửi liên kết" }).click();
-    await page.getByText("thư đang được gửi tới đó").waitFor();
+    await page.getByText("chúng tôi đã gửi liên kết tới đó").waitFor();
     const mails = await stage.mailServer.mailsTo(session.email, 2);
     const link = /https?:\/\/\S+\/dashboard\/reset#token=[\w-]+/.exec(mails[1]?.text ?? "")?.[0];
     assert.ok(link, mails[1]?.text);
     await page.goto(link);
     await page.getByLabel("Mật khẩu mới").fill("another long password");
     await page.getByRole("button", { name: "Đặt mật khẩu" }).click();
-    await page.getByText("Mật khẩu mới đã được đặt").waitFor();
+    await page.getByText("Đã đổi mật khẩu").waitFor();
     assert.equal((await session.get("/me")).status, 401);
     assert.equal((await session.signIn(session.email, "another long password")).status, 200);
   });
@@ -143,7 +143,7 @@ describe("a customer in a browser", () => {
     }
     await page.getByText("10/10").waitFor();
     await make("one too many");
-    await page.getByText("Bạn đã có đủ 10 khóa đang dùng").waitFor();
+    await page.getByText("Bạn đã có 10 khóa đang dùng").waitFor();
     await page.keyboard.press("Escape");
 
     await page.reload();

@@ -86,8 +86,8 @@ describe("a top-up in a browser", () => {
     assert.equal((await session.get("/top-ups")).body.data.length, 0);
     await amount.fill("50000");
     await page.getByRole("button", { name: "Tạo mã QR" }).click();
-    await page.getByRole("button", { name: "Hủy lần nạp này" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Hủy lần nạp này" }).click();
-    await page.getByText("Lần nạp này đã bị hủy.").first().waitFor();
+    await page.getByRole("button", { name: "Hủy yêu cầu nạp tiền" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Hủy yêu cầu nạp tiền" }).click();
+    await page.getByText("Yêu cầu nạp tiền này đã bị hủy.").first().waitFor();
   });
 });

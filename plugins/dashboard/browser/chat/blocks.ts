@@ -1,4 +1,4 @@
-/** A piece of Markdown that stands for itself, with the text that it was read from. */
+/** A block of Markdown with its source text. */
 export type Block = { readonly source: string } & (
   | { readonly kind: "heading"; readonly level: number; readonly text: string }
   | { readonly kind: "code"; readonly language: string; readonly text: string }
@@ -26,8 +26,8 @@ const TABLE_LINE = /^\s*\|?(?:\s*:?-+:?\s*\|)+\s*:?-*:?\s*\|?\s*$/;
 const QUOTE = /^ {0,3}> ?/;
 
 /**
- * Cuts Markdown into blocks: the part of it that models write. Made for text that still grows: a code block without
- * its end is a code block, and all blocks but the last stay what they are.
+ * Parses the subset of Markdown that models write into blocks. Works on text that still grows: a
+ * code block without its closing fence is a code block, and more text changes only the last block.
  */
 export function blocksOf(markdown: string): Block[] {
   const lines = markdown.split("\n");
@@ -51,7 +51,7 @@ export function blocksOf(markdown: string): Block[] {
 type WithoutSource<One> = One extends Block ? Omit<One, "source"> : never;
 interface Read {
   readonly block: WithoutSource<Block>;
-  /** How many lines it takes. */
+  /** Number of lines that the block takes. */
   readonly lines: number;
 }
 
@@ -88,7 +88,7 @@ function cellsOf(line: string): string[] {
   return inner.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
 }
 
-/** A quote, a list or a paragraph: as many lines as belong to it. */
+/** Reads a quote, a list or a paragraph with all its lines. */
 function readRun(lines: readonly string[], start: number): Read {
   const first = lines[start] ?? "";
   if (QUOTE.test(first)) {
@@ -112,7 +112,7 @@ function readRun(lines: readonly string[], start: number): Read {
   };
 }
 
-/** Items with whatever is indented under them, which is Markdown again. */
+/** Reads list items. The lines indented below an item belong to it and are Markdown again. */
 function readList(lines: readonly string[], start: number, ordered: boolean): Read {
   const items: string[][] = [];
   const outer = ITEM.exec(lines[start] ?? "")?.[1]?.length ?? 0;
@@ -120,12 +120,12 @@ function readList(lines: readonly string[], start: number, ordered: boolean): Re
   for (; at < lines.length; at += 1) {
     const line = lines[at] ?? "";
     const [, indent = "", sign = "", text = ""] = ITEM.exec(line) ?? [];
-    // An item that stands further in is of a list within the item.
+    // An item that is indented further belongs to a nested list.
     if (sign !== "" && indent.length < outer + 2 && !RULE.test(line)) {
       if (/\d/.test(sign) !== ordered) break;
       items.push([text]);
     } else if (line.trim() === "") {
-      // A list goes on behind an empty line where what follows is an item or indented.
+      // A list continues after an empty line if the next line is an item or is indented.
       const follows = lines[at + 1] ?? "";
       if (!/^(?: {2,}|\t)\S/.test(follows) && !ITEM.test(follows)) break;
       items.at(-1)?.push("");

@@ -1,10 +1,10 @@
 import { get, post } from "../api.ts";
 import type { Key, NewKey } from "../contract.ts";
 
-/** The key that this page makes for itself, where the customer has none that can be shown again. */
+/** Name of the key that the chat creates if the customer has no key that it can show again. */
 const OWN_NAME = "Dashboard chat";
 
-/** The keys that the chat can call with: active ones whose text the gateway still has. */
+/** Returns the active keys whose text the gateway can still show. */
 export async function usableKeys(): Promise<Key[]> {
   const { data } = await get<{ data: Key[] }>("/keys");
   const usable = data.filter((key) => key.status === "active" && key.recoverable);
@@ -17,7 +17,7 @@ export async function makeOwnKey(): Promise<NewKey> {
 
 const texts = new Map<string, string>();
 
-/** The text of a key; kept in the memory of this page, and nowhere else. */
+/** Returns the text of a key. Caches it in memory only. */
 export async function keyText(id: string): Promise<string> {
   const known = texts.get(id);
   if (known !== undefined) return known;

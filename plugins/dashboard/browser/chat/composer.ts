@@ -7,12 +7,14 @@ import type { Turn } from "./stream.ts";
 interface Composer {
   readonly element: HTMLElement;
   focus(): void;
-  /** While an answer comes, its button stops it. */
+  /** While busy, the send button stops the reply. */
   setBusy(busy: boolean): void;
   allowImages(allowed: boolean): void;
 }
 
-/** Where the customer writes. Enter sends, shift and Enter begins a line; pictures are pasted or dropped as well. */
+/**
+ * The message input. Enter sends, Shift+Enter starts a new line. Takes pasted and dropped images.
+ */
 export function composer(actions: { send: (turn: Turn) => void; stop: () => void }): Composer {
   const attachments = new Attachments();
   const text = el("textarea", {
@@ -63,7 +65,7 @@ export function composer(actions: { send: (turn: Turn) => void; stop: () => void
   });
   text.addEventListener("input", grow);
   text.addEventListener("keydown", (event) => {
-    // Enter that ends a word of an input method is not meant for us.
+    // Enter also confirms a word in an input method, as for Vietnamese; that one must not send.
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
     send();

@@ -5,11 +5,11 @@ import { t } from "../text.ts";
 import type { ChatImage } from "./stream.ts";
 
 const TYPES = ["image/png", "image/jpeg", "image/webp", "image/gif"];
-/** Base64 adds a third, and a request may have 20 MB. */
+/** Base64 adds a third, and a request may be at most 20 MB. */
 const ALL_BYTES_MAX = 12 * 1024 * 1024;
 const COUNT_MAX = 8;
 
-/** The pictures that go with the next message: chosen, pasted or dropped. */
+/** The images of the next message: chosen, pasted or dropped. */
 export class Attachments {
   readonly element: HTMLElement = el("ul", {
     class: "attachments",
@@ -41,7 +41,7 @@ export class Attachments {
     this.show();
   }
 
-  /** Hands over what is attached and begins anew. */
+  /** Returns the attached images and clears them. */
   take(): ChatImage[] {
     const taken = this.images.map(({ name, dataUrl }) => ({ name, dataUrl }));
     this.clear();

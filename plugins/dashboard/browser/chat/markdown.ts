@@ -3,12 +3,12 @@ import { type Child, el } from "../dom.ts";
 import { t } from "../text.ts";
 import { type Block, blocksOf } from "./blocks.ts";
 
-/** Quotes and lists hold Markdown again; deeper than this it is shown as it is written. */
+/** Quotes and lists contain Markdown again. Below this depth it is shown as plain text. */
 const DEPTH_MAX = 6;
 
 /**
- * Shows Markdown that grows. Every block becomes elements with text in them, never markup from a text, and blocks
- * that have not changed stay as they are: an answer of any length costs its last block at a time.
+ * Renders Markdown that grows. Makes elements with text nodes, never markup from text. Keeps the
+ * elements of unchanged blocks, so an update of a long reply renders only its last block.
  */
 export class MarkdownView {
   readonly element: HTMLElement = el("div", { class: "markdown" });
@@ -74,7 +74,7 @@ function blockElement(block: Block, depth: number): HTMLElement {
   }
 }
 
-/** Below the headings of the page. */
+/** Starts at h3, below the headings of the page. */
 function heading(level: number, content: Child): HTMLElement {
   if (level === 1) return el("h3", {}, content);
   return level === 2 ? el("h4", {}, content) : el("h5", {}, content);
@@ -99,7 +99,7 @@ function nested(text: string, depth: number): Child {
   return blocksOf(text).map((block) => blockElement(block, depth + 1));
 }
 
-/** An item of one paragraph is written without one. */
+/** Renders a list item. Leaves out the `<p>` of its first paragraph. */
 function listItem(text: string, depth: number): Child {
   const [first, ...rest] = blocksOf(text);
   if (depth >= DEPTH_MAX || !first) return text;
@@ -110,7 +110,7 @@ function listItem(text: string, depth: number): Child {
 const INLINE =
   /(?<code>(`+)(?:[^`]|(?!\2)`)+?\2(?!`))|(?<strong>\*\*(?=\S)[^\n]+?\S?\*\*|__(?=\S)[^\n]+?__)|(?<em>\*(?=[^\s*])[^*\n]+\*|(?<!\w)_(?=[^\s_])[^_\n]+_(?!\w))|(?<del>~~[^~\n]+~~)|(?<link>!?\[[^\]\n]*\]\([^\s()]*(?:\([^\s()]*\)[^\s()]*)*\))|(?<bare>https?:\/\/[^\s<>"')\]]+[^\s<>"')\].,;:!?])|(?<escape>\\[\\`*_{}[\]()#+.!|~-])|(?<br> {2,}\n|\n)/;
 
-/** Text with its emphasis, code and links as elements. */
+/** Renders emphasis, code, links and line breaks within a text. */
 function inline(text: string): Child[] {
   const made: Child[] = [];
   let rest = text;
@@ -140,7 +140,10 @@ function inlineElement(source: string, kind: Readonly<Record<string, string | un
   return link(address, text === "" ? address : text);
 }
 
-/** Leads to the web and nowhere else. A picture is a link too: loading it would tell its server who reads. */
+/**
+ * Renders http and https links only. Images become links too, since loading one would reveal the
+ * reader.
+ */
 function link(address: string, text: string): Child {
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) return text;
   return el("a", { href: address, target: "_blank", rel: "noopener noreferrer nofollow" }, text);

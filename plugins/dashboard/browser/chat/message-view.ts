@@ -10,10 +10,10 @@ import { t } from "../text.ts";
 import { MarkdownView } from "./markdown.ts";
 import type { Turn } from "./stream.ts";
 
-/** A call is recorded a moment after its end. */
+/** Delays between requests for the cost: a call is recorded shortly after its end. */
 const COST_POLLS_MS = [150, 250, 400, 600, 1000, 1500, 2000, 3000, 5000, 8000];
 
-/** What the customer said. */
+/** A message of the customer. */
 export function questionView({ text, images }: Turn): HTMLElement {
   return el(
     "article",
@@ -28,7 +28,7 @@ export function questionView({ text, images }: Turn): HTMLElement {
   );
 }
 
-/** What a model says, while it says it and after. */
+/** The reply of a model, during and after its stream. */
 export class AnswerView {
   readonly element: HTMLElement;
   text = "";
@@ -59,7 +59,7 @@ export class AnswerView {
 
   addText(delta: string): void {
     this.text += delta;
-    // Deltas come faster than a screen shows them.
+    // Deltas arrive faster than the screen refreshes, so draw once per frame.
     this.frame ||= requestAnimationFrame(() => this.draw());
   }
 
@@ -73,7 +73,7 @@ export class AnswerView {
     this.body.show(this.text);
   }
 
-  /** Nothing more will come; `note` says why, where it was cut short. */
+  /** Ends the reply. `note` says why, if it was cut short. */
   end(note?: Child): void {
     cancelAnimationFrame(this.frame);
     this.draw();
@@ -86,7 +86,7 @@ export class AnswerView {
     );
   }
 
-  /** Says what went wrong, and where to go about it. */
+  /** Shows an error, and a link to the page that helps with it. */
   fail(error: unknown): void {
     const status = error instanceof ApiError ? error.status : 0;
     const link =
@@ -98,7 +98,10 @@ export class AnswerView {
     fill(this.problem, notice("bad", el("p", {}, failureText(error)), link));
   }
 
-  /** Shows what the call has cost, as soon as that is recorded. */
+  /**
+   * Shows the cost of the call once it is recorded. Gives up after about 22 s and links to the
+   * usage page.
+   */
   async showCost(callId: string, left: AbortSignal): Promise<void> {
     const cost = el("span", { class: "cost", role: "status" }, t("chat.cost.waiting"));
     this.foot.prepend(cost);
@@ -111,7 +114,7 @@ export class AnswerView {
         fill(cost, el("strong", {}, vnd(call.cost_vnd)), ` · ${detail(call)}`);
         return;
       } catch {
-        // Not yet.
+        // Not recorded yet.
       }
     }
     fill(cost, el("a", { href: `${BASE}/usage` }, t("chat.cost.later")));

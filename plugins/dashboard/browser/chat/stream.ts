@@ -11,8 +11,8 @@ export interface Turn {
   readonly images: readonly ChatImage[];
 }
 
-interface Heard {
-  /** The id of the call, known from the head of its reply on. */
+interface ReplyListener {
+  /** Called with the id of the call once the headers of the reply arrive. */
   callId(id: string): void;
   text(delta: string): void;
   thinking(delta: string): void;
@@ -32,7 +32,10 @@ interface Chunk {
   }[];
 }
 
-/** Status of an error that arrives inside a stream, by its type: its head was 200 already. */
+/**
+ * The status that an error of this type would have had, for errors inside a stream that began with
+ * 200.
+ */
 const STATUS_BY_TYPE: Readonly<Record<string, number>> = {
   insufficient_balance: 402,
   rate_limit_error: 429,
@@ -40,14 +43,14 @@ const STATUS_BY_TYPE: Readonly<Record<string, number>> = {
 };
 
 /**
- * Asks a model with the customer's own key and hears its answer as it comes. Resolves at its end; rejects with
- * what was refused, and with an AbortError where it was stopped.
+ * Calls a model with the customer's own key and streams the reply to `listener`. Resolves at the
+ * end of the reply. Rejects with an `ApiError`, or with an AbortError if `signal` aborts.
  */
 export async function askModel(
   key: string,
   model: string,
   turns: readonly Turn[],
-  heard: Heard,
+  listener: ReplyListener,
   signal: AbortSignal,
 ): Promise<void> {
   const response = await fetch("/v1/chat/completions", {
@@ -59,7 +62,7 @@ export async function askModel(
   }).catch((error: unknown) => {
     throw isAbort(error) ? error : new ApiError(0, null, "unreachable", null);
   });
-  heard.callId(response.headers.get("x-request-id") ?? "");
+  listener.callId(response.headers.get("x-request-id") ?? "");
   if (!response.ok) throw errorOf(response, await response.json().catch(() => ({})));
   for await (const data of events(response)) {
     if (data === "[DONE]") return;
@@ -69,8 +72,8 @@ export async function askModel(
       throw new ApiError(STATUS_BY_TYPE[type] ?? 502, code, message, null);
     }
     const delta = chunk.choices?.[0]?.delta;
-    if (delta?.reasoning_content) heard.thinking(delta.reasoning_content);
-    if (delta?.content) heard.text(delta.content);
+    if (delta?.reasoning_content) listener.thinking(delta.reasoning_content);
+    if (delta?.content) listener.text(delta.content);
   }
 }
 
@@ -84,7 +87,7 @@ function messageOf({ role, text, images }: Turn): object {
   return { role, content: text === "" ? parts : [{ type: "text", text }, ...parts] };
 }
 
-/** The data of each event of a stream. Comments and names of events carry nothing here. */
+/** Yields the data of each event of a stream. Skips comments and event names. */
 async function* events(response: Response): AsyncGenerator<string> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   if (!reader) return;

@@ -42,7 +42,7 @@ export async function render({ root, left }: Place): Promise<void> {
 
 function about(): HTMLElement {
   const account = currentAccount();
-  if (!account) throw new Error("nobody is signed in");
+  if (!account) throw new Error("the account page needs a signed-in customer");
   const pairs = [
     [t("email"), account.email],
     [t("account.verified"), account.email_verified ? t("yes") : t("no")],
@@ -175,7 +175,7 @@ const BROWSERS = [
 ] as const;
 const SYSTEMS = ["Android", "iPhone", "iPad", "Windows", "Mac OS", "Linux"] as const;
 
-/** "Chrome, Android": enough to recognise one's own by. */
+/** Returns browser and system, such as "Chrome, Android", so that customers recognise their own. */
 function browserName(userAgent: string | null): string {
   const agent = userAgent ?? "";
   const browser = BROWSERS.find(([sign]) => agent.includes(sign))?.[1];

@@ -33,7 +33,7 @@ export async function render(place: Place): Promise<void> {
   );
 }
 
-/** The page is the conversation: nothing of it is stored, here or at the gateway. */
+/** Keeps the conversation in memory only: neither the browser nor the gateway stores it. */
 function conversation({ root, left }: Place, catalogue: Catalogue, keys: readonly Key[]): void {
   const models = chatModels(catalogue);
   const model = choice(
@@ -130,7 +130,7 @@ function conversation({ root, left }: Place, catalogue: Catalogue, keys: readonl
   }
 }
 
-/** Scrolls along while the reader is at the end, and lets who reads further up read. */
+/** Scrolls along if the end of the reply is in view. Stays put if the reader has scrolled up. */
 function follow(element: HTMLElement): void {
   const { bottom } = element.getBoundingClientRect();
   if (bottom - innerHeight < 240) element.scrollIntoView({ block: "end" });

@@ -9,7 +9,7 @@ import type { Place } from "../routes.ts";
 import { t } from "../text.ts";
 import type { Text } from "../text-en.ts";
 
-/** How the list is cut: each takes some of the models. */
+/** Filters of the list by price unit and channel. */
 const KINDS = {
   all: () => true,
   token: (model: Model) => model.price_unit === "mtok" && model.channel === "standard",
@@ -143,7 +143,7 @@ function priceCell(model: Model): HTMLElement {
   );
 }
 
-/** What one pays, in words: "36.000 đ / 1M token". */
+/** Formats a price with its unit: "36.000 đ / 1 triệu token". */
 export function priceText({ price_unit, price_vnd }: Model): string {
   const price = number(price_vnd);
   if (price_unit === "mtok") return t("price.mtok", { price });

@@ -12,7 +12,7 @@ export function render({ root }: Place): void {
   const password = newPassword(t("password.new"));
   const submit = async () => {
     await post("/password/reset", { token, password: password.input.value });
-    // It has ended every session, this one too.
+    // The reset ended every session, including this one.
     forgetAccount();
     fill(
       root,

@@ -37,7 +37,7 @@ export function render({ root }: Place): void {
   );
 }
 
-/** A password to be: of ten characters at least, of any kind. */
+/** The field for a new password: at least ten characters of any kind. */
 export function newPassword(label = t("password")): Field {
   return field(
     label,
@@ -53,7 +53,10 @@ export function newPassword(label = t("password")): Field {
   );
 }
 
-/** The same for an address that has an account already: nobody learns here who has one. */
+/**
+ * Shows the same page if the address already has an account, so that the page does not reveal which
+ * do.
+ */
 function sent(email: string): HTMLElement {
   const resend = async () => {
     try {

@@ -24,7 +24,7 @@ export async function render({ root }: Place): Promise<void> {
       ),
     );
   }
-  // Whoever is signed in here may create keys from now on.
+  // Reloads the account of a signed-in customer, whose `email_verified` is now true.
   await loadAccount();
   const next = currentAccount() ? `${BASE}/keys` : `${BASE}/sign-in?next=${BASE}/keys`;
   fill(

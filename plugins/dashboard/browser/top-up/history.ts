@@ -7,7 +7,7 @@ import { t, textIfAny } from "../text.ts";
 
 const PAGE = "20";
 
-/** The orders of the customer, newest first, and more of them at the press of a button. */
+/** The customer's orders, newest first, with a button that loads more. */
 export async function orderHistory(left: AbortSignal): Promise<HTMLElement> {
   const first = await get<Page<TopUp>>("/top-ups", { limit: PAGE });
   if (first.data.length === 0) return el("p", { class: "empty" }, t("topup.none"));

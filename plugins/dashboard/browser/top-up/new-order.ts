@@ -70,7 +70,7 @@ function amountForm(settings: TopUpSettings): HTMLElement {
     }),
   );
   input.addEventListener("input", mark);
-  // Thousands are set apart when the field is left: while typing, the caret would jump.
+  // Formats the number when the field loses focus; while typing, the caret would jump.
   input.addEventListener("change", () => {
     if (amountOf(input.value) > 0) setAmount(amountOf(input.value));
   });
@@ -92,7 +92,7 @@ function amountForm(settings: TopUpSettings): HTMLElement {
   );
 }
 
-/** Digits count; whatever people set between thousands does not. */
+/** Reads an amount from its digits. Ignores thousands separators. */
 function amountOf(text: string): number {
   return Number(text.replace(/\D/g, "").slice(0, 15));
 }

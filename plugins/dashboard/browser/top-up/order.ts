@@ -13,14 +13,14 @@ import { BASE, type Place } from "../routes.ts";
 import { t } from "../text.ts";
 import { orderBadge } from "./history.ts";
 
-/** Asked often at first, while people hold the phone in their hand, then less and less. */
+/** Polls often at first, while the customer makes the transfer, then less and less. */
 const POLL_MS_MIN = 2_000;
 const POLL_MS_MAX = 15_000;
 const POLL_GROWTH = 1.15;
-/** Nothing more is awaited; a transfer may still come for one that is expired, or paid in part. */
+/** Polling ends at these. An expired or underpaid order may still get a transfer. */
 const FINAL: readonly string[] = ["paid", "overpaid", "cancelled"];
 
-/** One order: how to pay it, until it is paid, which the page notices by itself. */
+/** Shows how to pay an order, and polls until it is paid. */
 export async function renderOrder({ root, rest, left }: Place): Promise<void> {
   fill(root, waiting(t("loading")));
   let order = await get<TopUp>(`/top-ups/${encodeURIComponent(rest)}`);
@@ -65,13 +65,15 @@ export async function renderOrder({ root, rest, left }: Place): Promise<void> {
         await show();
         announce(statusText(order));
       } catch {
-        // A phone that lost its network for a moment asks again.
+        // Retry: a phone may lose its network for a moment.
       }
     }
   }
 }
 
-/** Ends after the pause, or as soon as the page is looked at again, or left. */
+/**
+ * Resolves after the pause, or as soon as the page becomes visible again or the customer leaves it.
+ */
 function next(pauseMs: number, left: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -117,7 +119,7 @@ function payment(order: TopUp, cancel: () => void): HTMLElement {
     alt: t("topup.qr.alt"),
     width: 264,
     height: 264,
-    // As a picture it can run nothing, whatever it holds.
+    // The browser runs no script of an SVG in an <img>.
     src: `data:image/svg+xml,${encodeURIComponent(order.qr_svg ?? "")}`,
   });
   const amount = String(order.amount_vnd);

@@ -13,7 +13,9 @@ const MEASURES = ["cost", "calls", "tokens"] as const;
 const GROUPS = ["model", "key"] as const;
 type Measure = (typeof MEASURES)[number];
 
-/** Cost, calls or tokens of each day, by model or key: as a drawing, and in a table for who cannot see it. */
+/**
+ * Cost, calls or tokens per day, by model or key: as a chart, and as a table for screen readers.
+ */
 export function usageCharts(
   keys: readonly Key[],
   left: AbortSignal,
@@ -152,7 +154,7 @@ function dataTable(
   );
 }
 
-/** A choice of few, all of them in sight. */
+/** A radio group shown as a segmented control. The first option is chosen. */
 function segments<const Option extends string>(
   label: string,
   options: readonly [Option, ...Option[]],

@@ -6,16 +6,19 @@ import { whenColoursChange } from "../theme.ts";
 import type { Stack } from "./stack.ts";
 
 const HEIGHT = 260;
-/** So many colours are there for layers in the style sheet. */
+/** Number of layer colours in the style sheet. */
 const COLOURS = 6;
 
 interface Words {
-  /** A value in full, and as short as an axis needs it. */
+  /** `show` formats a value in full, `short` for an axis. */
   readonly show: (value: number) => string;
   readonly short: (value: number) => string;
 }
 
-/** Draws a stack as bars, and in the legend the values of the day under the pointer, until the signal ends it. */
+/**
+ * Draws a stack as bars. The legend shows the values of the day under the pointer. Ends when
+ * `ended` aborts.
+ */
 export async function drawStack(
   place: HTMLElement,
   legend: HTMLElement,
@@ -79,15 +82,15 @@ export async function drawStack(
     plot?.setSize({ width: Math.max(place.clientWidth, 200), height: HEIGHT });
   });
   sizes.observe(place);
-  const deaf = whenColoursChange(draw);
+  const stopListening = whenColoursChange(draw);
   ended.addEventListener("abort", () => {
     sizes.disconnect();
-    deaf();
+    stopListening();
     plot?.destroy();
   });
 }
 
-/** The tallest layer is drawn first, and each smaller one over it. */
+/** Adds up the layers. The tallest is drawn first, and each smaller one over it. */
 function layersOf({ days, series }: Stack): { data: uPlot.AlignedData; series: number[] } {
   const layers: number[][] = [];
   const below = days.map(() => 0);
@@ -125,7 +128,7 @@ function showLegend(
   );
 }
 
-/** The library is loaded where there is something to draw, and its styles with it. */
+/** Loads the chart library and its styles on first use. */
 async function loadPlot(): Promise<typeof uPlot> {
   const folder = new URL("../vendor/", import.meta.url);
   const style = new URL("uplot.css", folder).pathname;

@@ -6,7 +6,7 @@ import { icon } from "../icons.ts";
 import { currentLanguage, t, textsOf } from "../text.ts";
 import type { Filter } from "./filters.ts";
 
-/** The button that opens the choice of a file, and what its columns mean. */
+/** The export button, which opens a dialog, and the explanation of the CSV columns. */
 export function exportButton(filter: () => Filter): {
   button: HTMLElement;
   explanation: HTMLElement;

@@ -4,7 +4,7 @@ import { choice, field } from "../form.ts";
 import { dayBefore } from "../format.ts";
 import { t } from "../text.ts";
 
-/** What the API is asked for; empty text asks for all. */
+/** Query parameters for the API. An empty string means all. */
 export interface Filter {
   readonly from: string;
   readonly to: string;
@@ -16,7 +16,7 @@ export interface Filter {
 const PERIODS = ["1", "7", "30", "90", "365"] as const;
 const PERIOD_DEFAULT = "30";
 
-/** Period, model, key and status; `changed` is told of every change. */
+/** The filter form: period, model, key and status. Calls `changed` on every change. */
 export function filterBar(
   models: readonly Model[],
   keys: readonly Key[],

@@ -1,14 +1,14 @@
 import type { Sum } from "../contract.ts";
 import { dayBefore } from "../format.ts";
 
-/** Values by day for each of a few names: one layer of a stack each. */
+/** Values per day and name; each name is a layer of the chart. */
 export interface Stack {
   readonly days: readonly string[];
-  /** The largest first; what is small is summed up in the last. */
+  /** Largest total first. If there are too many, the last sums up the small ones. */
   readonly series: readonly { readonly name: string; readonly values: readonly number[] }[];
 }
 
-/** More layers than this nobody can tell apart. */
+/** Readers cannot tell more layers apart. */
 const SERIES_MAX = 6;
 const DAY_MS = 86_400_000;
 const DAYS_MAX = 3_660;
@@ -41,7 +41,7 @@ export function stackOf(
   return { days, series: [...all.slice(0, SERIES_MAX - 1), { name: others, values }] };
 }
 
-/** Every day of the period: one without a call is a gap in the chart, not missing from it. */
+/** Returns every day of the period. A day without calls keeps its place in the chart. */
 function daysOf(
   sums: readonly Sum[],
   { from, to }: { readonly from: string; readonly to: string },

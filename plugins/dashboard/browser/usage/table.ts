@@ -11,8 +11,8 @@ import type { Filter } from "./filters.ts";
 const PAGE = "25";
 
 /**
- * The calls that pass a filter, a page at a time. Pages are asked for by the last record of the one before, so
- * the thousandth is as quick as the first; the ones already seen are remembered by where they began.
+ * The calls that match a filter, page by page. Requests a page by the last record of the one
+ * before, so page 1000 is as fast as page 1. Keeps the start of each page for the way back.
  */
 export function usageTable(left: AbortSignal): {
   element: HTMLElement;
@@ -21,15 +21,15 @@ export function usageTable(left: AbortSignal): {
   const rows = el("div", { "aria-busy": false });
   const newer = el("button", { type: "button" }, t("usage.newer"));
   const older = el("button", { type: "button" }, t("usage.older"));
-  const where = el("span", { class: "hint" });
+  const position = el("span", { class: "hint" });
   const element = el(
     "div",
     {},
     rows,
-    el("div", { class: "row center pager" }, newer, where, older),
+    el("div", { class: "row center pager" }, newer, position, older),
   );
   let filter: Filter | undefined;
-  /** Where each page up to this one began; the first begins at the newest call. */
+  /** The `before` cursor of each page up to this one. The first is empty: the newest call. */
   let starts: string[] = [""];
   let next: string | null = null;
   let asked = 0;
@@ -59,8 +59,8 @@ export function usageTable(left: AbortSignal): {
       next = page.next;
       const isEmpty = page.data.length === 0;
       fill(rows, isEmpty ? el("p", { class: "empty" }, t("usage.none")) : callTable(page.data));
-      where.textContent = isEmpty ? "" : t("usage.page", { page: starts.length });
-      announce(where.textContent);
+      position.textContent = isEmpty ? "" : t("usage.page", { page: starts.length });
+      announce(position.textContent);
     } catch (error) {
       if (left.aborted || mine !== asked) return;
       fill(rows, notice("bad", failureText(error)));
