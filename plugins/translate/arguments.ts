@@ -5,12 +5,12 @@ import {
   parseJson,
 } from "../../core/contract/index.ts";
 
-/** Arguments of a call that cannot be read travel under this key: the tool itself then refuses them. */
+/** Holds arguments that are not a JSON object, so that the tool itself refuses them. */
 const RAW = "_raw_arguments";
 
 /**
- * The arguments of a Chat tool call as the input of a Messages one. Arguments that are no JSON object are
- * wrapped, never replaced by `{}`: an agent would run the tool with nothing.
+ * Converts the arguments of a Chat tool call to the input of a Messages one. Wraps arguments that
+ * are not a JSON object; replaced by `{}`, they would make an agent run the tool without arguments.
  */
 export function inputOf(args: unknown): JsonObject {
   if (args === undefined || args === null) return {};
@@ -21,7 +21,7 @@ export function inputOf(args: unknown): JsonObject {
   return isObject(parsed) && isShallow(parsed) ? parsed : { [RAW]: text };
 }
 
-/** The same for a model's answer, where some servers encode the arguments twice. */
+/** Like `inputOf`, for a model's reply: some servers encode the arguments as JSON twice. */
 export function answeredInputOf(args: unknown): JsonObject {
   if (typeof args === "string" && args.trimStart().startsWith('"')) {
     const once = parseJson(args);
@@ -31,12 +31,15 @@ export function answeredInputOf(args: unknown): JsonObject {
   return inputOf(args);
 }
 
-/** The input of a Messages tool call as the arguments of a Chat one: compact, keys in their order. */
+/**
+ * Converts the input of a Messages tool call to the arguments of a Chat one: compact JSON, keys in
+ * order.
+ */
 export function argumentsOf(input: unknown): string {
   return isObject(input) && isShallow(input) ? JSON.stringify(input) : "{}";
 }
 
-/** What a streamed delta says of a call's arguments: text as it is, anything else written out once. */
+/** Returns the arguments text of a streamed delta; a value that is not a string becomes JSON. */
 export function argumentsText(args: unknown): string {
   return args === undefined || args === null ? "" : textOf(args);
 }
@@ -47,8 +50,8 @@ function textOf(value: unknown): string {
 }
 
 /**
- * Whether a value can be written out by recursion; walks it without. For what core has not checked: an upstream's
- * answers, and JSON that is the text of a string.
+ * Returns true if a value is shallow enough for recursion. Uses none itself. Needed for values that
+ * core has not checked: upstream replies, and JSON inside of a string.
  */
 function isShallow(value: unknown): boolean {
   let level: unknown[] = [value];
@@ -74,8 +77,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * Follows a JSON object that comes in pieces and knows when its last brace has come, looking at each
- * character once and keeping none.
+ * Finds the end of a JSON object that arrives in pieces. Reads each character once and stores none.
  */
 export class ObjectScanner {
   private depth = 0;
@@ -83,7 +85,7 @@ export class ObjectScanner {
   private escaped = false;
   private state: "before" | "inside" | "complete" | "other" = "before";
 
-  /** One whole JSON object has been seen. */
+  /** True after one whole JSON object. */
   get complete(): boolean {
     return this.state === "complete";
   }
@@ -94,7 +96,7 @@ export class ObjectScanner {
       if (this.state === "inside") this.step(char);
       else if (isSpace(char)) continue;
       else if (this.state === "before" && char === OPEN_BRACE) this.begin();
-      // Text before or behind the object: these arguments are not one object.
+      // There is text before or after the object, so the arguments are not one object.
       else this.state = "other";
       if (this.state === "other") return;
     }
@@ -125,7 +127,7 @@ function isSpace(char: number): boolean {
   return char === 0x20 || char === 0x0a || char === 0x0d || char === 0x09;
 }
 
-/** Whether text is nothing but white space. */
+/** Returns true if `text` is empty or all white space. */
 export function isBlank(text: string): boolean {
   return text.trim() === "";
 }

@@ -1,13 +1,13 @@
 import { isObject, type JsonObject, parseJson } from "../../core/contract/index.ts";
 import type { ChatError, MessagesError } from "./types.ts";
 
-/** A whole answer: the status and the body in the protocol of the client. */
+/** A whole reply: the status and the body in the client's protocol. */
 export interface Reply<Body> {
   readonly status: number;
   readonly body: Body;
 }
 
-/** What went wrong, in the gateway's own words; a `Refusal` is one. */
+/** An error of the gateway itself; a `Refusal` is one. */
 export interface Failure {
   readonly status: number;
   readonly type: string;
@@ -19,9 +19,9 @@ export interface Failure {
 export const TRUNCATED = "Upstream stream ended before completion";
 export const MALFORMED = "Upstream sent malformed data";
 export const UNREADABLE = "Upstream sent an unreadable response";
-export const OVERSIZED = "Upstream sent more out of order than can be kept";
+export const OVERSIZED = "Upstream sent too much data out of order";
 
-/** An error of a Chat upstream as a Messages client knows it. `body` is JSON, text, or parsed already. */
+/** Translates an error of a Chat upstream for a Messages client. `body` is text or parsed JSON. */
 export function chatErrorToMessages(status: number, body: unknown): Reply<MessagesError> {
   const found = parsed(body);
   const error = isObject(found) && isObject(found["error"]) ? found["error"] : undefined;
@@ -29,8 +29,8 @@ export function chatErrorToMessages(status: number, body: unknown): Reply<Messag
 }
 
 /**
- * A Chat error inside a 200: an unstreamed body, or an event of a stream. Its own numeric code, where it
- * has one, stands in for the status.
+ * Translates a Chat error inside a 200: a whole body, or an event of a stream. Uses the error's
+ * numeric code as the status if it has one, otherwise 502.
  */
 export function chatErrorIn200(body: JsonObject): Reply<MessagesError> {
   const error = isObject(body["error"]) ? body["error"] : body;
@@ -43,7 +43,7 @@ export function chatErrorIn200(body: JsonObject): Reply<MessagesError> {
     : reply;
 }
 
-/** An error of a Messages upstream as a Chat client knows it. */
+/** Translates an error of a Messages upstream for a Chat client. */
 export function messagesErrorToChat(status: number, body: unknown): Reply<ChatError> {
   const found = parsed(body);
   const error = isObject(found) && isObject(found["error"]) ? found["error"] : undefined;
@@ -72,7 +72,7 @@ export function messagesErrorToChat(status: number, body: unknown): Reply<ChatEr
     case "api_error":
       return chatError(Math.max(status, 500), "server_error", message, null);
     default: {
-      // A success cannot carry an error, so there the upstream is at fault.
+      // An error in a reply with a success status is the upstream's fault.
       const known = status >= 400 ? status : 502;
       const type = known >= 500 ? "server_error" : "invalid_request_error";
       return chatError(known, type, message, null);
@@ -80,7 +80,7 @@ export function messagesErrorToChat(status: number, body: unknown): Reply<ChatEr
   }
 }
 
-/** A failure of the gateway's own in each protocol. */
+/** Writes an error of the gateway itself in the Messages protocol. */
 export function messagesFailure(failure: Failure): Reply<MessagesError> {
   return messagesError(failure.status, failure.type, failure.message);
 }
@@ -90,7 +90,7 @@ export function chatFailure(failure: Failure): Reply<ChatError> {
   return { status, body: { error: { message, type, param, code } } };
 }
 
-/** An upstream that broke the protocol, as each client is told. */
+/** Reports a protocol violation of the upstream to a Messages client. */
 export function brokenForMessages(message: string): Reply<MessagesError> {
   return messagesError(502, "api_error", message);
 }
@@ -106,7 +106,7 @@ function describeChatError(
 ): Reply<MessagesError> {
   const code = error?.["code"];
   if (isContextOverflow(status, code, message)) {
-    // Agents shorten their conversation on these words and on no others.
+    // Agents shorten their conversation only if the message starts with these words.
     const prefix = "prompt is too long: ";
     const text = message.startsWith(prefix) ? message : prefix + message;
     return messagesError(400, "invalid_request_error", text);
@@ -118,7 +118,7 @@ function describeChatError(
   return messagesError(answered, type, message);
 }
 
-/** The status and type a Messages client sees; the upstream's own type string is never trusted. */
+/** Returns the status and type for a Messages client. Ignores the upstream's own type string. */
 function messagesStatus(status: number): [number, string] {
   switch (status) {
     case 400:
@@ -159,7 +159,7 @@ function messagesStatus(status: number): [number, string] {
 function isContextOverflow(status: number, code: unknown, message: string): boolean {
   if (code === "context_length_exceeded" || code === "model_max_prompt_tokens_exceeded")
     return true;
-  // A limit on how much may be sent a minute speaks of the context window too, and passes by waiting.
+  // Rate limits mention the context window too, but a retry helps there.
   if (status === 429 || (status >= 401 && status <= 403)) return false;
   return /maximum context length|context window/i.test(message);
 }
@@ -183,7 +183,9 @@ function chatError(
   return { status, body: { error: { message, type, param: null, code } } };
 }
 
-/** The upstream's words, wherever it put them. A page of HTML is nobody's words. */
+/**
+ * Finds the upstream's error message in any of its known places. Ignores bodies that are not JSON.
+ */
 function messageOf(body: unknown): string | undefined {
   if (!isObject(body)) return undefined;
   const error = body["error"];
@@ -191,7 +193,7 @@ function messageOf(body: unknown): string | undefined {
   return [inner, body["message"], detailOf(body["detail"])].find(isText);
 }
 
-/** FastAPI puts a list of complaints here. */
+/** FastAPI puts a list of errors in `detail`. */
 function detailOf(detail: unknown): unknown {
   if (!Array.isArray(detail)) return detail;
   return detail

@@ -2,7 +2,7 @@ import { createHash, randomInt } from "node:crypto";
 
 const ALPHANUMERICS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** Text of `length` characters out of `[0-9A-Za-z]`. Tests give their own, so that output repeats. */
+/** Returns `length` characters of `[0-9A-Za-z]`. Tests pass their own for repeatable output. */
 export type RandomText = (length: number) => string;
 
 export const randomText: RandomText = (length) => {
@@ -15,31 +15,35 @@ const MESSAGES_ID = /^[a-zA-Z0-9_-]+$/;
 const ENCODED_ID = /^tgw1_[0-9A-Za-z]{6}_([A-Za-z0-9_-]+)$/;
 
 /**
- * A tool call id of a Chat upstream as a Messages client may have it. Messages takes a narrow set of
- * characters, and some Chat models break unless their own id comes back unchanged, so an odd id is encoded
- * in a way that `toChatToolId` undoes. Six random characters keep ids apart that a server uses every turn.
+ * Converts a tool call id of a Chat upstream for a Messages client. Messages allows few characters,
+ * and some Chat models need their own id back unchanged. So other ids are encoded, and
+ * `toChatToolId` decodes them. Six random characters make ids unique that a server reuses in every
+ * turn.
  */
 export function toMessagesToolId(raw: unknown, random: RandomText): string {
   if (typeof raw !== "string" || raw === "") return `toolu_${random(24)}`;
   return MESSAGES_ID.test(raw) ? raw : encodeToolId(raw, random(6));
 }
 
-/** A tool call id of a Messages client as the Chat upstream knows or accepts it. */
+/**
+ * Converts a tool call id of a Messages client for a Chat upstream; decodes and, if too long,
+ * hashes it.
+ */
 export function toChatToolId(id: string, charsMax: number | null): string {
-  // An encoding of nothing is no encoding of ours.
+  // `toMessagesToolId` never encodes an empty id, so keep such an id as it is.
   const raw = decodeToolId(id) || id;
   if (charsMax === null || raw.length <= charsMax) return raw;
   return `call_${sha256Hex(raw).slice(0, 32)}`;
 }
 
 /**
- * The ids of one Chat request's history on their way to a Messages upstream, which wants each id to name
- * one call in the whole conversation. Servers that count calls anew each turn use an id again and again.
+ * Converts the tool call ids of a Chat request's history for a Messages upstream, which requires
+ * unique ids in a conversation. Some servers restart their ids in every turn.
  */
 export class HistoryToolIds {
   private readonly uses = new Map<string, number>();
 
-  /** A new assistant message calls by this id. Answers the id to send; later results resolve to it. */
+  /** Returns the id to send for a new call with the id `raw`. */
   use(raw: string): string {
     const reuse = this.uses.get(raw) ?? -1;
     this.uses.set(raw, reuse + 1);
@@ -52,14 +56,14 @@ export class HistoryToolIds {
   }
 }
 
-/** The id of a Messages response, made from the id of the Chat response. */
+/** Makes the id of a Messages response from the id of the Chat response. */
 export function toMessageId(raw: unknown, random: RandomText): string {
   if (typeof raw !== "string" || raw === "") return `msg_${random(24)}`;
   const cleaned = raw.replace(/^chatcmpl-/, "").replace(/[^a-zA-Z0-9_-]/g, "_");
   return cleaned.startsWith("msg_") ? cleaned : `msg_${cleaned}`;
 }
 
-/** The id of a Chat response, made from the id of the Messages response. */
+/** Makes the id of a Chat response from the id of the Messages response. */
 export function toCompletionId(raw: unknown, random: RandomText): string {
   return `chatcmpl-${typeof raw === "string" && raw !== "" ? raw : random(24)}`;
 }

@@ -8,15 +8,15 @@ import {
   refuse,
 } from "../../core/contract/index.ts";
 
-/** The names under which the reference image may come. */
+/** Fields that clients use for the reference image. */
 const IMAGE_FIELDS = ["image", "image_url", "reference_image", "ref_image"] as const;
 const IMAGES_MAX = 16;
 const DATA_URL = /^data:[^,]*;base64,/i;
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 
 /**
- * The form that image upstreams take, from whichever form the client chose: multipart as it came, or JSON
- * with the image as data URL, as plain base64, or as an address, which is fetched here.
+ * Makes the multipart form for image upstreams. Takes a client's multipart form, or JSON with the
+ * image as data URL, plain base64 or URL. Downloads images from URLs.
  */
 export async function imageEditForm(
   call: Call,
@@ -41,7 +41,7 @@ export async function imageEditForm(
     for (const source of Array.isArray(value) ? value : [value]) {
       if (images >= IMAGES_MAX)
         return refuse.badRequest(`${name}: at most ${IMAGES_MAX} images`, name);
-      const image = typeof source === "string" ? await load(source, fetcher) : "a text is required";
+      const image = typeof source === "string" ? await load(source, fetcher) : "must be a string";
       if (typeof image === "string") return refuse.badRequest(`${name}: ${image}`, name);
       const extension = image.type.slice("image/".length);
       const filename = `image-${images}.${extension}`;
@@ -50,7 +50,7 @@ export async function imageEditForm(
     }
   }
   if (images === 0) return refuse.badRequest("image: a reference image is required", "image");
-  // Several images go under the name that marks a list.
+  // The upstream expects several images under the list name.
   const field = images > 1 ? "image[]" : "image";
   const form = parts.map((part) => (part.name === "image" ? { ...part, name: field } : part));
   return call.form ? form : [...form, ...textFields(call)];
@@ -64,13 +64,13 @@ async function load(source: string, fetcher: ImageFetcher): Promise<FetchedImage
   if (/^https?:\/\//i.test(source)) return fetcher.fetch(source);
   const prefix = DATA_URL.exec(source)?.[0] ?? "";
   const base64 = source.slice(prefix.length).replace(/\s/g, "");
-  if (!BASE64.test(base64)) return "must be a data URL, base64 or an http(s) address";
+  if (!BASE64.test(base64)) return "must be a data URL, base64 or an http(s) URL";
   const data = Buffer.from(base64, "base64");
   const type = imageType(data);
   return type === undefined ? "must be PNG, JPEG, WebP or GIF" : { data, type };
 }
 
-/** The other fields of a JSON body, as a form writes them. */
+/** Converts the other fields of a JSON body to form fields. */
 function textFields(call: Call): FormPart[] {
   const fields: FormPart[] = [];
   for (const [name, value] of Object.entries(call.body)) {

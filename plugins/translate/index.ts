@@ -22,7 +22,7 @@ import { Translation } from "./translation.ts";
 const IMAGE_BYTES_MAX = 20 * 1_048_576;
 
 export const options = v.strictObject({
-  /** Whether images named by address may be fetched from private networks too; for tests and closed sites. */
+  /** Allows downloads of images from private networks. For tests and closed networks. */
   fetch_private_images: v.optional(v.boolean("true or false"), false),
 });
 
@@ -30,7 +30,9 @@ export const requires: readonly Field[] = ["model"];
 export const sets: readonly Field[] = ["upstream"];
 export const reads: readonly ConfigKey[] = ["headers"];
 
-/** Asks each model in the protocol it speaks: unchanged where the client speaks it too, else translated both ways. */
+/**
+ * Translates requests and replies between Messages and Chat Completions if client and model differ.
+ */
 export default function translate(
   services: Services,
   settings: v.InferOutput<typeof options>,
@@ -43,15 +45,15 @@ export default function translate(
   const translations = new WeakMap<Call, Translation>();
   const pings = new KeepAlivePings();
 
-  function served(model: Model, protocol: Protocol): boolean {
+  function isServed(model: Model, protocol: Protocol): boolean {
     return model.routes.some((route) => services.upstreams.get(route.upstream)?.speaks(protocol));
   }
 
-  function cross(call: Call, model: Model): Verdict {
+  function translateRequest(call: Call, model: Model): Verdict {
     const translation = new Translation(call, model, services);
     const made = translation.first();
     if (!made) {
-      const message = `model: ${model.id} is not served here at the moment`;
+      const message = `model: no provider serves ${model.id} at the moment`;
       return refuse.upstreamFailed(message, { param: "model" });
     }
     if (!made.ok) {
@@ -72,8 +74,8 @@ export default function translate(
     return undefined;
   }
 
-  /** Says what was left out for the route that replies. Headers of one protocol mean nothing to the other. */
-  function sayDropped(call: Call, translation: Translation): void {
+  /** Names the dropped fields in a header. Headers of the client's protocol are dropped too. */
+  function reportDropped(call: Call, translation: Translation): void {
     const left = FORWARDED_HEADERS[call.endpoint.protocol].filter((name) => name in call.headers);
     const dropped = [...translation.dropped, ...left];
     if (dropped.length === 0) return;
@@ -94,11 +96,11 @@ export default function translate(
           return undefined;
         });
       }
-      if (protocol === "responses" && !served(model, protocol)) {
+      if (protocol === "responses" && !isServed(model, protocol)) {
         return servedElsewhere(model, "/v1/responses", "/v1/chat/completions");
       }
       const isChat = protocol === "messages" || protocol === "chat";
-      if (isChat && model.standard !== protocol) return cross(call, model);
+      if (isChat && model.standard !== protocol) return translateRequest(call, model);
       call.upstream = unchangedRequest(call);
       return undefined;
     },
@@ -106,7 +108,7 @@ export default function translate(
     stream(call, client) {
       const translation = translations.get(call);
       if (!translation) return client;
-      const onReply = () => sayDropped(call, translation);
+      const onReply = () => reportDropped(call, translation);
       const sink = new TranslatingSink(call, client, translation, services.clock, onReply);
       if (call.stream) pings.watch(sink);
       return sink;

@@ -3,7 +3,7 @@ import type { TranslatingSink } from "./translating-sink.ts";
 const SILENT_MS = 15_000;
 const LOOK_MS = 5_000;
 
-/** Sends pings into translated streams whose upstream is silent; one timer for all of them. */
+/** Sends pings into translated streams whose upstream is silent. One timer serves all streams. */
 export class KeepAlivePings {
   private readonly sinks = new Set<TranslatingSink>();
   private timer: NodeJS.Timeout | undefined = undefined;

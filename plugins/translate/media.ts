@@ -1,16 +1,19 @@
-/** The parts of a data URL. `data` is base64. */
+/** A parsed data URL. `data` is base64. */
 interface DataUrl {
-  /** Lower case, without parameters; `image/jpg` is written `image/jpeg`. */
+  /** Lower case, without parameters; `image/jpg` becomes `image/jpeg`. */
   readonly mediaType: string;
   readonly data: string;
 }
 
-/** No honest media type is longer, and a hostile one would be split into millions of parameters. */
+/**
+ * Longer than any real media type. Stops a hostile one from being split into millions of
+ * parameters.
+ */
 const HEAD_CHARS_MAX = 4096;
 
 /**
- * Reads a data URL without a regular expression over its data, which may be 20 MB. Undefined where the text
- * is none.
+ * Parses a data URL, without a regular expression over its data of up to 20 MB. Returns undefined
+ * if `url` is not a data URL.
  */
 export function parseDataUrl(url: string): DataUrl | undefined {
   if (url.slice(0, 5).toLowerCase() !== "data:") return undefined;
@@ -26,12 +29,12 @@ export function parseDataUrl(url: string): DataUrl | undefined {
   };
 }
 
-/** The text that base64 data stands for. */
+/** Decodes base64 data to text. */
 export function decodeText(data: string): string {
   return Buffer.from(data, "base64").toString("utf8");
 }
 
-/** Base64 itself may be percent-encoded inside of a URL. */
+/** Undoes percent-encoding: base64 in a URL may have it. */
 function unescaped(data: string): string {
   return data.includes("%") ? percentDecode(data).toString("latin1") : data;
 }
@@ -65,7 +68,7 @@ function hexDigit(byte: number | undefined): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x61 + 10 : -1;
 }
 
-/** Whether an address on the web names a PDF by its path; query and fragment say nothing about it. */
+/** Returns true if the path of a URL ends in `.pdf`. Ignores query and fragment. */
 export function isPdfAddress(url: string): boolean {
   const end = url.search(/[?#]/);
   return (end === -1 ? url : url.slice(0, end)).toLowerCase().endsWith(".pdf");

@@ -1,22 +1,25 @@
 import { isObject, type JsonObject } from "../../core/contract/index.ts";
 
-/** Why a request cannot be translated; the gateway answers it with a 400 in the client's protocol. */
+/** Why a request cannot be translated. The gateway replies with a 400 in the client's protocol. */
 interface Reject {
   readonly message: string;
   /** The top-level field at fault. */
   readonly param: string | null;
-  /** `unsupported_parameter` where the target cannot express it, null where the request itself is wrong. */
+  /**
+   * `unsupported_parameter` if the target protocol cannot express it, null if the request itself is
+   * wrong.
+   */
   readonly code: "unsupported_parameter" | null;
 }
 
-/** A request as the upstream gets it, or the reason why it cannot have it. */
+/** The translated request, or why it cannot be translated. */
 export type Translated<Body, Context> =
   | {
       readonly ok: true;
       readonly body: Body;
-      /** Names of client fields that were left out because they are only hints. */
+      /** Names of client fields that were dropped because they are only hints. */
       readonly dropped: readonly string[];
-      /** What the way back needs to know. */
+      /** Facts about the request that the translation of the reply needs. */
       readonly context: Context;
     }
   | { readonly ok: false; readonly reject: Reject };
@@ -25,25 +28,30 @@ const DROPPED_NAMES_MAX = 32;
 const HEADER_SAFE = /^[A-Za-z0-9_.-]{1,64}$/;
 
 /**
- * What is noted while a request is translated: the first reason to reject it, and the fields left out. The
- * functions that translate the parts go on after a rejection and give back something harmless; one look at
- * the end of the translation then does for all of them.
+ * Collects the first reason to reject a request, and the dropped fields. Functions that translate a
+ * part continue after a rejection and return a harmless value, so only the end of the translation
+ * has to check `rejected`.
  */
 export class Notes {
   rejected: Reject | undefined = undefined;
   private readonly names = new Set<string>();
 
-  /** The request is wrong in the client's own protocol. `path` is where, such as `messages[2].content`. */
+  /**
+   * Rejects a request that is wrong in the client's own protocol. `path` is like
+   * `messages[2].content`.
+   */
   invalid(path: string, why: string): void {
     this.reject(path, why, null);
   }
 
-  /** The request is right, but the upstream's protocol has nothing that means the same. */
+  /** Rejects a valid request that the upstream's protocol cannot express. */
   unsupported(path: string, why: string): void {
     this.reject(path, why, "unsupported_parameter");
   }
 
-  /** Leaves a hint out. The name may come from the client, so only harmless ones reach a header. */
+  /**
+   * Drops a hint. Its name may come from the client, so unsafe names are kept out of the header.
+   */
   drop(name: string): void {
     if (this.names.size < DROPPED_NAMES_MAX && HEADER_SAFE.test(name)) this.names.add(name);
   }
@@ -52,7 +60,7 @@ export class Notes {
     return [...this.names];
   }
 
-  /** An optional string; null counts as absent. */
+  /** Reads an optional string; null counts as absent. */
   string(object: JsonObject, key: string, path: string): string | undefined {
     const value = object[key];
     if (value === undefined || value === null) return undefined;
@@ -61,7 +69,7 @@ export class Notes {
     return undefined;
   }
 
-  /** A string that has to be there and must not be empty. */
+  /** Reads a required string that must not be empty. */
   requiredString(object: JsonObject, key: string, path: string): string {
     const value = object[key];
     if (typeof value === "string" && value !== "") return value;
@@ -69,7 +77,7 @@ export class Notes {
     return "";
   }
 
-  /** An optional number; JSON has no infinities, but a parser makes one of 1e999. */
+  /** Reads an optional number. Rejects infinity, which JSON.parse makes of 1e999. */
   number(object: JsonObject, key: string, path: string): number | undefined {
     const value = object[key];
     if (value === undefined || value === null) return undefined;
@@ -100,7 +108,7 @@ export class Notes {
     return this.element(value, path);
   }
 
-  /** A value that must be an object. */
+  /** Reads a value that must be an object. */
   element(value: unknown, path: string): JsonObject | undefined {
     if (!isObject(value)) {
       this.invalid(path, "must be an object");

@@ -1,6 +1,9 @@
 import { isObject, type JsonObject, objectOf } from "../../core/contract/index.ts";
 
-/** Keywords that hold one schema, or several under names or in a list. Data such as `enum` is none of them. */
+/**
+ * Keywords whose value is a schema or a list of schemas. Keywords with data, such as `enum`, are
+ * not listed.
+ */
 const SCHEMA_KEYWORDS = [
   "items",
   "prefixItems",
@@ -26,13 +29,13 @@ const NAMED_SCHEMA_KEYWORDS = [
   "definitions",
 ];
 
-/** A tool's parameters as both sides demand them: an object schema that says so. Nothing else changes. */
+/** Adds the `type: "object"` and `properties` that Chat servers require of tool parameters. */
 export function asParameters(schema: JsonObject | undefined): JsonObject {
   const typed = withObjectType(schema ?? {});
   return isObject(typed["properties"]) ? typed : { ...typed, properties: {} };
 }
 
-/** The same, for a target that does not ask for `properties`. */
+/** Adds `type: "object"` if the schema has no type. */
 export function withObjectType(schema: JsonObject): JsonObject {
   return schema["type"] === undefined || schema["type"] === null
     ? { ...schema, type: "object" }
@@ -40,8 +43,8 @@ export function withObjectType(schema: JsonObject): JsonObject {
 }
 
 /**
- * Whether a strict server takes the schema as it stands: every object in it is closed and requires all its
- * properties. A schema is never rewritten to get there, since that makes optional fields required.
+ * Returns true if a server accepts the schema in strict mode: every object is closed and requires
+ * all its properties. Never rewrite a schema to fit, because that makes optional fields required.
  */
 export function isStrictReady(schema: unknown): boolean {
   if (!isObject(schema)) return true;
@@ -54,7 +57,9 @@ export function isStrictReady(schema: unknown): boolean {
   return subschemas(schema).every(isStrictReady);
 }
 
-/** A copy in which every object schema that does not say otherwise takes no further properties. */
+/**
+ * Returns a copy with `additionalProperties: false` in every object schema that does not set it.
+ */
 export function closeObjects(schema: JsonObject): JsonObject {
   const closed = new Map(Object.entries(schema));
   for (const keyword of SCHEMA_KEYWORDS) {

@@ -15,7 +15,7 @@ import type { Translation } from "./translation.ts";
 const JSON_TYPE = ["content-type", "application/json"];
 const EVENT_STREAM_TYPE = ["content-type", "text/event-stream; charset=utf-8"];
 
-/** What a piece of the client's stream is to those who pass it on: classified here, once. */
+/** The kind of server event for each mark of the client's stream. */
 const KINDS = {
   event: "data",
   comment: "data",
@@ -24,7 +24,7 @@ const KINDS = {
   error: "error",
 } as const;
 
-/** Brings an upstream's reply to a client that speaks the other protocol: streams, whole replies and errors. */
+/** Translates an upstream's reply into the client's protocol: streams, whole replies and errors. */
 export class TranslatingSink implements Sink, ClientStream {
   private readonly call: Call;
   private readonly client: Sink;
@@ -36,12 +36,12 @@ export class TranslatingSink implements Sink, ClientStream {
   private readonly chunks: Uint8Array[] = [];
   private translator: StreamTranslator | undefined = undefined;
   private begun = false;
-  /** How the client's stream ended, where the translator has ended it. */
+  /** How the translator ended the client's stream, undefined until it does. */
   private closed: "terminal" | "error" | undefined = undefined;
   private ended = false;
   private wroteAtMs = 0;
 
-  /** `onReply` hears when an upstream has replied: no other route will be asked any more. */
+  /** Calls `onReply` at the reply of an upstream, after which no other route is tried. */
   constructor(
     call: Call,
     client: Sink,
@@ -57,7 +57,9 @@ export class TranslatingSink implements Sink, ClientStream {
     this.wroteAtMs = clock.monotonic();
   }
 
-  /** A bug of another plugin ends a call without a word to its sinks. */
+  /**
+   * Also checks the call, because a plugin that throws ends it without calling `end` on its sinks.
+   */
   get isOver(): boolean {
     return this.ended || this.call.outcome !== undefined;
   }
@@ -71,7 +73,7 @@ export class TranslatingSink implements Sink, ClientStream {
   event(event: ServerEvent): void {
     this.translator ??= this.translation.stream(this);
     this.translator?.event(event);
-    // What cannot be delivered need not be produced, nor paid for.
+    // Cut the upstream: output that cannot be delivered must not be generated or charged.
     if (this.closed === "error" && !this.ended) this.call.flow?.cut(UNTRANSLATABLE);
   }
 
@@ -99,7 +101,7 @@ export class TranslatingSink implements Sink, ClientStream {
     this.answer({ status, body }, []);
   }
 
-  /** Keeps a connection open whose upstream has been silent for `silentMs`. */
+  /** Sends a ping if nothing was written for `silentMs`, so that the connection stays open. */
   ping(silentMs: number): void {
     if (!this.begun || this.clock.monotonic() - this.wroteAtMs < silentMs) return;
     this.translator?.ping();
@@ -118,13 +120,14 @@ export class TranslatingSink implements Sink, ClientStream {
       return outcome;
     }
     if (outcome.kind !== "complete" && !(outcome.kind === "broken" && outcome.truncated)) {
-      // The gateway's own error follows, in the client's protocol, unless the upstream's was translated.
+      // The gateway adds its own error in the client's protocol unless an upstream error was
+      // translated.
       return outcome.kind === "broken"
         ? { ...outcome, errorSent: this.closed === "error" }
         : outcome;
     }
     if (outcome.kind === "complete" && !this.translator) return EMPTY;
-    // The translator knows whether what came is a whole answer.
+    // The translator decides whether the reply is complete.
     this.translator?.end("eof");
     if (this.closed === "terminal") return COMPLETE;
     if (outcome.kind === "broken") return { ...outcome, errorSent: this.closed === "error" };
@@ -142,17 +145,15 @@ export class TranslatingSink implements Sink, ClientStream {
   }
 }
 
-/** The upstream has promised a stream or an object, and sent nothing. */
+/** The upstream replied with status 200 and an empty body. */
 const EMPTY: Outcome = {
   kind: "broken",
-  refusal: refuse.upstreamFailed(
-    "The upstream provider sent an empty answer. Nothing was charged.",
-  ),
+  refusal: refuse.upstreamFailed("The upstream provider sent an empty reply. Nothing was charged."),
   truncated: false,
   errorSent: false,
 };
 
-/** The translator could make no whole answer of what came, and has said so. */
+/** The reply could not be translated, and the translator has sent the client an error. */
 const UNTRANSLATABLE: Outcome = {
   kind: "broken",
   refusal: { status: 502, type: "api_error", message: "", param: null, code: null, headers: [] },

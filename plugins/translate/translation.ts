@@ -19,7 +19,7 @@ import { MessagesToChatStream } from "./messages-to-chat/stream.ts";
 import type { Translated } from "./notes.ts";
 import type { ClientStream, StreamTranslator } from "./stream.ts";
 
-/** What a request became, and which way: the way back must know. */
+/** The direction of a translated request and the context for the translation of its reply. */
 type Made = { readonly dropped: readonly string[] } & (
   | { readonly to: "chat"; readonly context: MessagesContext }
   | { readonly to: "messages"; readonly context: ChatContext }
@@ -28,8 +28,9 @@ type Made = { readonly dropped: readonly string[] } & (
 type Result = Translated<JsonObject, unknown>;
 
 /**
- * The translation of one call, both ways. Routes of a model may speak different dialects, so the request is
- * made anew for a route whose profile differs, and the way back follows the route that was asked last.
+ * Translates the request and the reply of one call. Routes of a model may speak different dialects,
+ * so the request is translated again for each route, and the reply according to the route that was
+ * tried last.
  */
 export class Translation {
   readonly to: "messages" | "chat";
@@ -37,20 +38,21 @@ export class Translation {
   private readonly body: JsonObject;
   private readonly services: Services;
   private made: Made | undefined = undefined;
-  /** The latest result and its route: each route is asked for more than once, and a body may be large. */
+  /** Cache of the latest result: it is needed more than once per route, and a body may be large. */
   private latest: { readonly route: Route; readonly made: Result } | undefined = undefined;
 
   constructor(call: Call, model: Model, services: Services) {
     this.to = call.endpoint.protocol === "messages" ? "chat" : "messages";
     this.model = model;
-    // The model's name is put into bodies on their way out, never into the client's own.
+    // A copy, because the exchange sets the model name in the body, and must not change the
+    // client's.
     this.body = { ...call.body };
     this.services = services;
   }
 
   /**
-   * The request for the best route that can express it, or else why the best route cannot; undefined where no
-   * route speaks the protocol.
+   * Returns the request for the best route that can express it, otherwise why the best route
+   * cannot. Returns undefined if no route speaks the protocol.
    */
   first(): Result | undefined {
     const routes = this.model.routes.filter((route) =>
@@ -70,7 +72,9 @@ export class Translation {
     return made.ok ? made.body : undefined;
   }
 
-  /** Client fields that were left out for the route that was asked last, because they are only hints. */
+  /**
+   * Client fields that were dropped for the route that was tried last, because they are only hints.
+   */
   get dropped(): readonly string[] {
     return this.made?.dropped ?? [];
   }
@@ -82,7 +86,7 @@ export class Translation {
     return this.error(502, undefined);
   }
 
-  /** An error reply; `body` as it came, JSON or not. */
+  /** Translates an error reply. `body` is the raw text, JSON or not. */
   error(status: number, body: unknown): Reply<object> {
     return this.to === "chat"
       ? chatErrorToMessages(status, body)

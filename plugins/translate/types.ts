@@ -3,12 +3,12 @@ import type OpenAI from "openai";
 import type { EffortLevel, JsonObject } from "../../core/contract/index.ts";
 
 /*
- * The bodies that translations give out, in the words of the official clients' declarations, plus the
- * extensions that servers of both kinds have agreed on: reasoning, thinking blocks and cache marks. What
- * comes in is untrusted and has no type until a guard has seen it.
+ * Types of the bodies that translations produce, based on the official clients' declarations. They
+ * add common extensions of servers: reasoning, thinking blocks and cache marks. Incoming bodies are
+ * `unknown` until checked.
  */
 
-/** A cache mark travels as the client wrote it. */
+/** A cache mark is passed on unchanged. */
 export type Marked = { cache_control?: JsonObject };
 
 /* Chat Completions, as sent to an upstream. */
@@ -79,9 +79,9 @@ export type MessagesToolResult = {
   tool_use_id: string;
   content?: string | MessagesContent[];
 } & Marked;
-/** What a user may show: the blocks that a tool may give back, too. */
+/** Blocks that are allowed in user messages and in tool results. */
 export type MessagesContent = MessagesText | MessagesImage | MessagesDocument;
-/** Signed or sealed thinking goes back exactly as it came. */
+/** Signed or redacted thinking must go back to the upstream unchanged. */
 export type MessagesThinking =
   | Pick<Anthropic.ThinkingBlockParam, "type" | "thinking" | "signature">
   | Pick<Anthropic.RedactedThinkingBlockParam, "type" | "data">;
@@ -116,7 +116,7 @@ export type MessagesRequest = {
   service_tier?: "auto" | "standard_only";
 };
 
-/* Messages, as answered to a client. */
+/* Messages, as sent to a client. */
 
 export type MessagesUsage = Pick<Anthropic.Usage, "input_tokens" | "output_tokens"> & {
   cache_creation_input_tokens: number;
@@ -142,7 +142,7 @@ export type MessagesAnswer = {
   usage: MessagesUsage;
 } & MessagesStop;
 
-/** The events of a Messages stream, with the fields that a translated one has. */
+/** The events of a Messages stream, with the fields that a translation sets. */
 export type MessagesEvent =
   | { type: "message_start"; message: MessagesAnswer }
   | { type: "content_block_start"; index: number; content_block: AnswerBlock }
@@ -163,7 +163,7 @@ export type MessagesError = {
   request_id?: string;
 };
 
-/* Chat Completions, as answered to a client. */
+/* Chat Completions, as sent to a client. */
 
 export type ChatUsage = {
   prompt_tokens: number;
@@ -192,7 +192,7 @@ export type ChatAnswer = {
   usage: ChatUsage;
 };
 
-/** One piece of a streamed tool call; a custom call's shape is not in the published declarations yet. */
+/** A delta of a streamed tool call. The published declarations do not have custom calls yet. */
 export type ToolCallDelta =
   | OpenAI.Chat.ChatCompletionChunk.Choice.Delta.ToolCall
   | { index: number; id: string; type: "custom"; custom: { name: string; input: string } }

@@ -2,8 +2,9 @@ import { isObject, type JsonObject, objectOf } from "../../core/contract/index.t
 import type { ChatUsage, MessagesUsage } from "./types.ts";
 
 /**
- * Usage of a Chat answer in Messages terms. Chat counts cached tokens into the prompt, Messages does not,
- * and some servers leave reasoning out of the completion: then only the total has it. No usage is zeros.
+ * Converts the usage of a Chat reply to Messages. Chat counts cached tokens in the prompt, Messages
+ * does not. Some servers count reasoning only in the total, not in the completion. Without usage,
+ * all counts are 0.
  */
 export function toMessagesUsage(usage: unknown): MessagesUsage {
   const given = objectOf(usage) ?? {};
@@ -36,8 +37,8 @@ export function toMessagesUsage(usage: unknown): MessagesUsage {
 }
 
 /**
- * Usage of a Messages answer in Chat terms. A stream reports it in pieces, each cumulative: feed them in
- * order, and a later number replaces an earlier one. A null says nothing and replaces nothing.
+ * Converts the usage of a Messages reply to Chat. A stream reports cumulative usage several times:
+ * add the reports in order. A later number replaces an earlier one; null replaces nothing.
  */
 export class MessagesUsageSum {
   private input = 0;

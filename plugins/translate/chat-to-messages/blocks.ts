@@ -6,22 +6,26 @@ import type { AnswerBlock, MessagesEvent } from "../types.ts";
 import type { StreamedCall } from "./calls.ts";
 import type { Thought } from "./parts.ts";
 
-/** What waits until the open call is whole: neighbouring texts are one item, and so are thoughts. */
+/**
+ * An item that waits until the open call is whole. Consecutive texts share an item, and so do
+ * thoughts.
+ */
 type Queued = { texts: string[] } | { thoughts: Thought[] } | { call: StreamedCall };
 
-/** The block that is being written; Messages knows only one at a time. */
+/** The open block. Messages allows only one at a time. */
 type Open = "none" | "text" | "thinking" | StreamedCall;
 
 const THOUGHT_CHARS_MAX = 1024 * 1024;
 
 /**
- * Writes the blocks of a Messages stream in order. Chat may mix text and several calls as it likes; here the
- * first call streams as it comes, and what belongs behind it waits in a queue until its JSON is whole.
+ * Writes the blocks of a Messages stream in order. Chat may mix the deltas of texts and several
+ * calls. Streams the first call and queues everything after it until the JSON of that call is
+ * whole.
  */
 export class BlockWriter {
-  /** At least one tool call was written. */
+  /** True if at least one tool call was written. */
   called = false;
-  /** More was queued than is kept. */
+  /** True if more than `WAITING_CHARS_MAX` was queued. */
   overfull = false;
   private readonly write: (event: MessagesEvent) => void;
   private readonly names: ToolNames;
@@ -34,12 +38,12 @@ export class BlockWriter {
   private unsignedChars = 0;
   private argumentsWritten = false;
   private queue: Queued[] = [];
-  /** Where the queue goes on; what is before it is written. */
+  /** Index of the first queued item that is not written. */
   private queueHead = 0;
   private waitingChars = 0;
-  /** White space behind a call, which is text only if more text follows. */
-  private held: string[] = [];
-  private behindCall = false;
+  /** White space after a call, which is sent only if more text follows. */
+  private blanks: string[] = [];
+  private afterCall = false;
 
   constructor(write: (event: MessagesEvent) => void, names: ToolNames, random: RandomText) {
     this.write = write;
@@ -49,14 +53,14 @@ export class BlockWriter {
 
   text(piece: string): void {
     if (piece === "") return;
-    if (this.behindCall && isBlank(piece)) {
-      this.held.push(piece);
+    if (this.afterCall && isBlank(piece)) {
+      this.blanks.push(piece);
       this.count(piece.length);
       return;
     }
-    const text = this.held.length > 0 ? this.held.join("") + piece : piece;
-    this.held = [];
-    this.behindCall = false;
+    const text = this.blanks.length > 0 ? this.blanks.join("") + piece : piece;
+    this.blanks = [];
+    this.afterCall = false;
     if (!this.blocked) {
       this.writeText(text);
       return;
@@ -68,7 +72,7 @@ export class BlockWriter {
   }
 
   thought(thought: Thought): void {
-    this.behindCall = false;
+    this.afterCall = false;
     if (!this.blocked) {
       this.writeThought(thought);
       return;
@@ -83,13 +87,16 @@ export class BlockWriter {
     else this.queue.push({ thoughts: [thought] });
   }
 
-  /** More arguments of a call, and the start of its block as soon as it can start. */
+  /** Adds arguments to a call, and starts its block as soon as the call is ready. */
   call(call: StreamedCall, args: string): void {
     if (args !== "") this.arguments(call, args);
     if (call.state === "waiting" && call.ready) this.begin(call);
   }
 
-  /** The stream is whole: writes all that still waits, calls that never got an id included. */
+  /**
+   * Writes everything that still waits, including calls that never got an id. Call when the stream
+   * is whole.
+   */
   finish(waiting: readonly StreamedCall[]): void {
     for (const item of this.queue.slice(this.queueHead)) this.writeQueued(item);
     this.queue = [];
@@ -102,7 +109,8 @@ export class BlockWriter {
   }
 
   private arguments(call: StreamedCall, args: string): void {
-    // Behind a whole object only white space makes sense; anything else says the whole again.
+    // After a whole object only white space is valid. Some servers send the whole object again:
+    // ignore it.
     if (call.state === "closed" || (call.scanner.complete && !isBlank(args))) return;
     call.hasArguments = true;
     call.scanner.push(args);
@@ -116,8 +124,8 @@ export class BlockWriter {
   }
 
   private begin(call: StreamedCall): void {
-    this.held = [];
-    this.behindCall = true;
+    this.blanks = [];
+    this.afterCall = true;
     if (this.blocked) {
       call.state = "queued";
       this.queue.push({ call });
@@ -126,7 +134,10 @@ export class BlockWriter {
     }
   }
 
-  /** Writes the queue up to the first call that is not whole; that one stays open and streams on. */
+  /**
+   * Writes the queue up to the first call that is not whole, which stays open and continues to
+   * stream.
+   */
   private writeQueue(): void {
     let item = this.queue[this.queueHead];
     while (item !== undefined && !this.blocked) {
@@ -159,14 +170,14 @@ export class BlockWriter {
     }
     const { thinking, signature } = thought;
     if (this.open === "thinking" && this.signature !== "") {
-      // A signature ends its block. Said once more it is no news.
+      // A signature ends its block. Ignore a repeated one.
       if (thinking === "" && signature === this.signature) return;
       this.close();
     }
     if (this.open !== "thinking") {
       this.start("thinking", { type: "thinking", thinking: "", signature: "" });
     }
-    // Some servers say the whole thought once more when they sign it.
+    // Some servers repeat the whole thought together with its signature.
     const repeats = signature !== "" && this.unsigned.join("") === thinking;
     if (thinking !== "" && !repeats) this.delta({ type: "thinking_delta", thinking });
     if (signature === "") {
@@ -177,7 +188,7 @@ export class BlockWriter {
     this.signature = signature;
   }
 
-  /** Keeps a thought to know its repeat by; one that grows too long is not kept, nor compared. */
+  /** Keeps a thought to detect a repeat of it. Drops one that exceeds `THOUGHT_CHARS_MAX`. */
   private rememberThought(thinking: string): void {
     this.unsigned.push(thinking);
     this.unsignedChars += thinking.length;
@@ -217,7 +228,7 @@ export class BlockWriter {
   private close(): void {
     if (this.open === "none") return;
     if (typeof this.open === "object") {
-      // Clients of the real service see one empty delta for a tool without parameters.
+      // The real service sends one empty delta for a call without arguments.
       if (!this.argumentsWritten) this.writeArguments("");
       this.open.state = "closed";
     }

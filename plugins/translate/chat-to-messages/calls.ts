@@ -1,16 +1,16 @@
 import { ObjectScanner } from "../arguments.ts";
 
-/** A tool call of a Chat stream while it comes in. */
+/** A tool call of a Chat stream that is still arriving. */
 export class StreamedCall {
   readonly index: number | undefined;
   /** The upstream's own id, empty until it is known. */
   id: string;
   /** Empty until it is known. */
   name = "";
-  /** Where its block is: not begun, in the queue, being written, or written. */
+  /** State of its block: not started, in the queue, being written, or written. */
   state: "waiting" | "queued" | "open" | "closed" = "waiting";
   readonly scanner = new ObjectScanner();
-  /** Arguments that came before the block could be written. */
+  /** Arguments that arrived before the block could start. */
   pending: string[] = [];
   hasArguments = false;
 
@@ -19,24 +19,26 @@ export class StreamedCall {
     this.id = id;
   }
 
-  /** A block cannot begin without a name; an id may still be made up, but only once there is no waiting. */
+  /**
+   * True if the block can start. It needs a name; a missing id is made up once arguments arrive.
+   */
   get ready(): boolean {
     return this.name !== "" && (this.id !== "" || this.hasArguments);
   }
 }
 
-/** More calls than any model makes in one answer; each costs memory until the stream ends. */
+/** More calls than any model makes in one reply. Each uses memory until the stream ends. */
 const CALLS_MAX = 16_384;
 
-/** Tells which call a delta belongs to. */
+/** Finds the call that a delta belongs to. */
 export class StreamedCalls {
   private readonly calls: StreamedCall[] = [];
   private readonly byIndex = new Map<number, StreamedCall>();
   private readonly byId = new Map<string, StreamedCall>();
 
   /**
-   * The call that a delta with this `index`, `id` and `name` belongs to, the latter two empty where it has
-   * none; a new call if need be. Undefined when there are too many.
+   * Returns the call that a delta belongs to, or a new call. `id` and `name` are empty if the delta
+   * has none. Returns undefined above `CALLS_MAX`.
    */
   find(index: unknown, id: string, name: string): StreamedCall | undefined {
     const known = typeof index === "number" ? this.atIndex(index, id) : this.withoutIndex(id, name);
@@ -48,17 +50,17 @@ export class StreamedCalls {
     return call;
   }
 
-  /** The one call of the form that knew no ids and no indexes. */
+  /** Returns the only call of the legacy `function_call` form, which has no ids and indexes. */
   legacy(): StreamedCall | undefined {
     return this.find(-1, "", "");
   }
 
-  /** Calls that have a name but had to wait for more, in the order they came. */
+  /** Returns the calls with a name whose block has not started, in order of arrival. */
   waiting(): StreamedCall[] {
     return this.calls.filter((call) => call.state === "waiting" && call.name !== "");
   }
 
-  /** Servers that give every call the index 0 tell them apart by id. */
+  /** Some servers give every call the index 0, so a different id means another call. */
   private atIndex(index: number, id: string): StreamedCall | undefined {
     const current = this.byIndex.get(index);
     if (current === undefined || id === "" || current.id === "" || current.id === id) {
@@ -71,7 +73,7 @@ export class StreamedCalls {
   private withoutIndex(id: string, name: string): StreamedCall | undefined {
     if (id !== "") return this.byId.get(id);
     const latest = this.calls.at(-1);
-    // Servers without ids send each call whole: a name behind a whole call can only begin the next one.
+    // Servers without ids send each call whole, so a name after a whole call starts the next one.
     return name !== "" && latest?.scanner.complete ? undefined : latest;
   }
 

@@ -4,7 +4,7 @@ import { decodeText, isPdfAddress, isWebAddress, parseDataUrl } from "../media.t
 import type { MessagesContent, MessagesText } from "../types.ts";
 import { mark, type Scope } from "./scope.ts";
 
-/** The content of a user or tool message as blocks, blank texts left out. */
+/** Converts the content of a user or tool message to blocks. Leaves out blank texts. */
 export function userBlocks(content: unknown, path: string, scope: Scope): MessagesContent[] {
   if (content === undefined || content === null) return [];
   if (typeof content === "string") return textBlocks(content);
@@ -19,7 +19,7 @@ export function userBlocks(content: unknown, path: string, scope: Scope): Messag
   });
 }
 
-/** The texts of a system or assistant message; a refusal is text of the assistant. */
+/** Converts the texts of a system or assistant message to blocks. A refusal is text too. */
 export function textOnlyBlocks(
   content: unknown,
   types: readonly string[],
@@ -38,7 +38,7 @@ export function textOnlyBlocks(
     if (!part) return [];
     const type = types.find((known) => known === part["type"]);
     if (type === undefined) {
-      scope.notes.unsupported(`${where}.type`, "only text can stand here");
+      scope.notes.unsupported(`${where}.type`, "must be a text part");
       return [];
     }
     const text = scope.notes.string(part, type, `${where}.${type}`) ?? "";
@@ -46,7 +46,7 @@ export function textOnlyBlocks(
   });
 }
 
-/** A text as a block, or none: the upstream refuses texts of white space only. */
+/** Converts a text to a block. Returns none for a blank text, which the upstream refuses. */
 export function textBlocks(text: string): MessagesText[] {
   return isBlank(text) ? [] : [{ type: "text", text }];
 }
@@ -82,7 +82,7 @@ function imageBlocks(url: string, path: string, scope: Scope): MessagesContent[]
   }
   const found = parseDataUrl(url);
   if (!found) {
-    scope.notes.unsupported(path, "must be a data URL or an address on the web");
+    scope.notes.unsupported(path, "must be a data URL or an http(s) URL");
     return [];
   }
   const { mediaType, data } = found;
@@ -103,7 +103,7 @@ function fileBlocks(file: JsonObject, path: string, scope: Scope): MessagesConte
     scope.notes.unsupported(path, "only files with file_data can be translated");
     return [];
   }
-  // Without a data URL around it, the data is taken for the one kind of file that Chat has always known.
+  // Plain base64 is taken as a PDF, the first file type that Chat supported.
   const found = parseDataUrl(given) ?? { mediaType: "application/pdf", data: given };
   const title = scope.notes.string(file, "filename", `${path}.filename`);
   return documentBlocks(found.mediaType, found.data, `${path}.file_data`, scope).map((block) =>

@@ -6,8 +6,8 @@ import { isThinking } from "./thinking.ts";
 import { declaredTools, STRUCTURED_OUTPUT } from "./tools.ts";
 
 /**
- * Whether a tool has to stand for the wanted format of the answer. Not where the client forces a call of
- * its own: then the call is the answer, and the format says nothing about calls.
+ * Returns true if a tool has to replace the wanted reply format. False if the client forces a call
+ * of its own: then the call is the reply, and the format does not apply to calls.
  */
 export function formatAsTool(body: JsonObject, profile: MessagesProfile): boolean {
   const format = objectOf(body["response_format"]);
@@ -15,7 +15,7 @@ export function formatAsTool(body: JsonObject, profile: MessagesProfile): boolea
   return !forcesCall(body);
 }
 
-/** Puts the wanted format of the answer into the request. */
+/** Adds the wanted reply format to the request. */
 export function addFormat(
   body: JsonObject,
   request: MessagesRequest,
@@ -58,7 +58,8 @@ function addSchema(
     return;
   }
   if (scope.profile.structured_outputs === "native") {
-    // Only keys that are missing are added: the upstream demands closed objects, not required fields.
+    // Only closes objects, which the upstream requires. It does not require all fields to be
+    // required.
     const closed = { type: "json_schema", schema: closeObjects(schema) } as const;
     request.output_config = { ...request.output_config, format: closed };
     return;
@@ -68,7 +69,7 @@ function addSchema(
     return;
   }
   if (declaredTools(body).includes(STRUCTURED_OUTPUT)) {
-    notes.unsupported("response_format", `a tool called ${STRUCTURED_OUTPUT} stands in its way`);
+    notes.unsupported("response_format", `conflicts with the tool named ${STRUCTURED_OUTPUT}`);
   }
   const tool: MessagesTool = { name: STRUCTURED_OUTPUT, input_schema: withObjectType(schema) };
   const description = notes.string(given, "description", `${path}.description`);
@@ -76,7 +77,7 @@ function addSchema(
   request.tools = [...(request.tools ?? []), tool];
   const one = request.tool_choice && "disable_parallel_tool_use" in request.tool_choice;
   const flag = one ? { disable_parallel_tool_use: true } : {};
-  // A model that thinks cannot be forced to call.
+  // The upstream refuses a forced call together with thinking.
   request.tool_choice = isThinking(request)
     ? { type: "auto", ...flag }
     : { type: "tool", name: STRUCTURED_OUTPUT, ...flag };

@@ -13,24 +13,24 @@ import { textBlocks, textOnlyBlocks, userBlocks } from "./content.ts";
 import { isGiven, mark, markOf, type Scope, withoutNulls } from "./scope.ts";
 
 /**
- * Reads the messages of a Chat request one after the other and gives out turns that alternate. System
- * messages become entries of their own, which `place` puts where the upstream takes them.
+ * Converts the messages of a Chat request to alternating turns. System messages become separate
+ * entries, which `arrange` moves to positions that the upstream accepts.
  */
 export class History {
   readonly turns: MessagesTurn[] = [];
-  /** System texts in front of the conversation. */
+  /** System texts before the conversation. */
   readonly head: MessagesText[] = [];
-  /** Names of the tools that were called, as the upstream gets them. */
+  /** Names of the called tools, as sent to the upstream. */
   readonly calledNames = new Set<string>();
-  /** A message that is not a system message has been seen, whether or not it said anything. */
+  /** True after the first message that is not a system message, even if it is empty. */
   hasConversation = false;
-  /** Thinking that the upstream can verify came back with some message. */
+  /** True if a message has thinking with a signature, which the upstream can verify. */
   hasSignedThinking = false;
   private readonly scope: Scope;
   private readonly ids = new HistoryToolIds();
-  /** Calls not answered yet, by the client's id. */
+  /** Upstream ids of the calls without a result, by the client's id. */
   private readonly open = new Map<string, string>();
-  /** The call of the legacy form that waits for its function message. */
+  /** Client id of the legacy function call that has no function message yet. */
   private legacy: string | undefined = undefined;
 
   constructor(scope: Scope) {
@@ -62,7 +62,7 @@ export class History {
         this.addAnswer(this.takeLegacy(path), message, path);
         return;
       default:
-        this.scope.notes.invalid(`${path}.role`, "is not a role of this protocol");
+        this.scope.notes.invalid(`${path}.role`, "is not a valid role");
     }
   }
 
@@ -111,7 +111,7 @@ export class History {
     this.push("assistant", blocks);
   }
 
-  /** Only what is signed can be verified upstream; the rest of the reasoning cannot go back. */
+  /** Returns the signed thinking of a message. The upstream refuses unsigned thinking. */
   private thinking(message: JsonObject, path: string): MessagesThinking[] {
     const given = this.scope.notes.array(message, "thinking_blocks", `${path}.thinking_blocks`);
     const kept = (given ?? []).flatMap((item, at) => {
@@ -129,7 +129,7 @@ export class History {
     const call = notes.element(item, path);
     if (!call) return undefined;
     const id = notes.requiredString(call, "id", `${path}.id`);
-    if (ownIds.has(id)) notes.invalid(`${path}.id`, "is the id of two calls");
+    if (ownIds.has(id)) notes.invalid(`${path}.id`, "is used by two calls");
     ownIds.add(id);
     if (call["type"] === "custom") {
       const custom = notes.element(call["custom"], `${path}.custom`);
@@ -162,7 +162,7 @@ export class History {
     const raw = this.scope.notes.requiredString(message, "tool_call_id", where);
     const id = this.open.get(raw);
     if (id === undefined) {
-      const why = "answers no open tool call of the assistant message before it";
+      const why = "matches no open tool call of the previous assistant message";
       this.scope.notes.invalid(where, `${raw.slice(0, 128)} ${why}`);
     }
     this.open.delete(raw);
@@ -173,7 +173,7 @@ export class History {
     const raw = this.legacy;
     const id = raw === undefined ? undefined : this.open.get(raw);
     if (raw === undefined || id === undefined) {
-      this.scope.notes.invalid(path, "answers no function call of the assistant message before it");
+      this.scope.notes.invalid(path, "matches no function call of the previous assistant message");
       return undefined;
     }
     this.legacy = undefined;
@@ -192,7 +192,7 @@ export class History {
       result.content = blocks;
     }
     const cached = markOf(message, path, this.scope);
-    // The upstream refuses marks inside of a result: they belong on the result itself.
+    // The upstream accepts cache marks on a result, but not inside of it.
     for (const block of blocks) {
       if (block.cache_control) result.cache_control = block.cache_control;
       delete block.cache_control;
@@ -204,19 +204,19 @@ export class History {
   private requireAnswers(): void {
     if (this.open.size === 0) return;
     const ids = [...this.open.keys()].slice(0, 8).map((id) => id.slice(0, 128));
-    const why = "these tool calls have no tool message that answers them";
+    const why = "these tool calls have no tool message with their result";
     this.scope.notes.invalid("messages", `${why}: ${ids.join(", ")}`);
     this.open.clear();
   }
 
-  /** A mark on a whole message goes to the last of its blocks. */
+  /** Moves the cache mark of a message to its last block. */
   private marked(blocks: readonly MessagesBlock[], message: JsonObject, path: string): void {
     const last = blocks.at(-1);
     if (!last || last.type === "thinking" || last.type === "redacted_thinking") return;
     mark(last, message, path, this.scope);
   }
 
-  /** Neighbouring turns of one role become one; a turn without blocks is none. */
+  /** Appends a turn. Merges it with a previous turn of the same role; ignores an empty turn. */
   private push(role: MessagesTurn["role"], content: MessagesBlock[]): void {
     if (content.length === 0) return;
     const last = this.turns.at(-1);

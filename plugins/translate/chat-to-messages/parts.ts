@@ -4,8 +4,8 @@ import type { AnswerBlock, MessagesStop } from "../types.ts";
 export type Thought = Extract<AnswerBlock, { type: "thinking" | "redacted_thinking" }>;
 
 /**
- * The reasoning in a Chat message or delta. Servers name it differently and some under several names at
- * once, so the first name that holds anything counts and the others are copies.
+ * Returns the reasoning in a Chat message or delta. Servers use different fields, some several with
+ * the same content, so only the first field that is not empty counts.
  */
 export function thoughtsOf(message: JsonObject): Thought[] {
   const blocks = arrayOf(message["thinking_blocks"]).flatMap(thoughtOf);
@@ -18,7 +18,7 @@ export function thoughtsOf(message: JsonObject): Thought[] {
   return typeof thinking === "string" ? [{ type: "thinking", thinking, signature: "" }] : [];
 }
 
-/** The text in a Chat message or delta, which some servers send in parts. */
+/** Returns the text of a Chat message or delta. Some servers send it in parts. */
 export function textOf(content: unknown): string {
   if (typeof content === "string") return content;
   return arrayOf(content)
@@ -34,29 +34,32 @@ export function stringOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** The one choice that is read: a Messages answer has no place for others. */
+/** Returns the choice with index 0. A Messages reply has no place for more. */
 export function firstChoice(choices: unknown): JsonObject | undefined {
   return arrayOf(choices)
     .filter(isObject)
     .find((choice) => (choice["index"] ?? 0) === 0);
 }
 
-/** What a call in a Chat message or delta says of its function. Custom calls are never asked for. */
+/**
+ * Returns name and arguments of a call in a Chat message or delta. Requests never declare custom
+ * tools.
+ */
 export function functionOf(call: JsonObject): { name: string; args: unknown } {
   const called = objectOf(call["function"]) ?? {};
   return { name: stringOf(called["name"]), args: called["arguments"] };
 }
 
-/** How a Chat answer ended, as far as its end decides why it stopped. */
+/** The facts about a Chat reply that determine its stop reason. */
 interface Ending {
   readonly finishReason: string;
   readonly called: boolean;
   readonly refusal: string;
-  /** The stop sequence that the server says it met. */
+  /** The stop sequence that the server reports. */
   readonly matched: string;
 }
 
-/** Whether the upstream says by its finish reason that it failed. */
+/** Returns true if the finish reason means that the upstream failed. */
 export function isFailure(finishReason: unknown): boolean {
   return (
     finishReason === "error" ||
@@ -86,7 +89,7 @@ function reasonOf({ finishReason, called, refusal, matched }: Ending): MessagesS
     case "content_filter":
       return { stop_reason: "refusal", stop_sequence: null };
   }
-  // A call that was made is to be run, whatever else the server says of its end.
+  // The client must run a call, whatever finish reason the server gives.
   if (called) return { stop_reason: "tool_use", stop_sequence: null };
   if (refusal !== "") return { stop_reason: "refusal", stop_sequence: null };
   if (matched !== "") return { stop_reason: "stop_sequence", stop_sequence: matched };

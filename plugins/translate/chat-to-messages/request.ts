@@ -16,16 +16,16 @@ import { addThinking, isThinking } from "./thinking.ts";
 import { addStubs, addTools, customTools, declaredTools } from "./tools.ts";
 import { arrange } from "./turns.ts";
 
-/** What the answer to a Chat client needs to know of its request. */
+/** Facts about a Chat request that the translation of its reply needs. */
 export interface ChatContext {
-  /** The model the client asked for; answers name it, whatever served them. */
+  /** The model name that the client sent. The reply repeats it. */
   readonly model: string;
   readonly toolNames: ToolNames;
-  /** Tools the client declared as custom, by its own names: their calls go back as custom calls. */
+  /** The client's names of its custom tools. Their calls are translated back to custom calls. */
   readonly customTools: ReadonlySet<string>;
-  /** The client wants a chunk with the usage at the end of its stream. */
+  /** True if the client wants a chunk with usage at the end of its stream. */
   readonly includeUsage: boolean;
-  /** A tool stands for the answer's format: its input is the answer. */
+  /** True if a tool replaces the reply format. The input of its call is the reply. */
   readonly formatIsTool: boolean;
 }
 
@@ -61,7 +61,7 @@ const TRANSLATED = new Set([
 
 const USER_CHARS_MAX = 256;
 
-/** What an answer needs of a request, read without checking the rest of it. */
+/** Reads the context from a request, without validating the rest of it. */
 export function chatContext(body: unknown, profile: MessagesProfile): ChatContext {
   const request = objectOf(body) ?? {};
   const model = request["model"];
@@ -76,7 +76,9 @@ export function chatContext(body: unknown, profile: MessagesProfile): ChatContex
   };
 }
 
-/** Translates the request of a Chat client for a Messages upstream. Takes any JSON, never throws. */
+/**
+ * Translates the request of a Chat client for a Messages upstream. Takes any JSON, never throws.
+ */
 export function chatToMessagesRequest(
   body: unknown,
   profile: MessagesProfile,
@@ -120,7 +122,7 @@ function fill(
   if (stream !== undefined) request.stream = stream;
 }
 
-/** What the client relies on and the upstream cannot give: better no answer than a wrong one. */
+/** Rejects fields that the client relies on and the upstream cannot honour. */
 function refuseContracts(body: JsonObject, notes: Notes): void {
   const n = notes.number(body, "n", "n");
   if (n !== undefined && n > 1) notes.unsupported("n", "this model gives one choice");
@@ -136,11 +138,14 @@ function refuseContracts(body: JsonObject, notes: Notes): void {
   }
   if (isGiven(body["audio"])) notes.unsupported("audio", "this model gives no audio");
   if (isGiven(body["web_search_options"])) {
-    notes.unsupported("web_search_options", "this model has no web search here");
+    notes.unsupported("web_search_options", "web search is not available for this model");
   }
 }
 
-/** Answers whether the client gave a cap. Its absence means no cap in Chat, so the default is generous. */
+/**
+ * Returns true if the client set a limit. In Chat, no field means no limit, so the default is
+ * generous.
+ */
 function addMaxTokens(body: JsonObject, request: MessagesRequest, scope: Scope): boolean {
   const { notes, profile } = scope;
   const name = isGiven(body["max_completion_tokens"]) ? "max_completion_tokens" : "max_tokens";
@@ -169,11 +174,11 @@ function addConversation(request: MessagesRequest, history: History, scope: Scop
   const { turns, hoisted } = arrange(history.turns, scope.profile);
   const system: MessagesText[] = [...history.head, ...hoisted];
   if (!history.hasConversation && system.length > 0) {
-    // Messages wants a turn, and what the system said is all there is.
+    // Messages requires a turn, so the system text becomes a user turn.
     request.messages = [{ role: "user", content: system }];
     return;
   }
-  if (turns.length === 0) scope.notes.invalid("messages", "have nothing to say");
+  if (turns.length === 0) scope.notes.invalid("messages", "have no content");
   request.messages = turns;
   if (system.length > 0) request.system = system;
 }
@@ -184,7 +189,7 @@ function addStops(body: JsonObject, request: MessagesRequest, notes: Notes): voi
   const stops: string[] = [];
   for (const item of Array.isArray(given) ? given : [given]) {
     if (typeof item !== "string") notes.invalid("stop", "must be a string or an array of strings");
-    // The upstream refuses stops of white space only.
+    // The upstream refuses blank stop sequences.
     else if (item.trim() !== "") stops.push(item);
   }
   if (stops.length > 0) request.stop_sequences = stops;

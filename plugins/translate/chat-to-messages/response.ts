@@ -16,7 +16,9 @@ import {
   thoughtsOf,
 } from "./parts.ts";
 
-/** Translates a whole answer of a Chat Completions upstream, of status 200, for a Messages client. */
+/**
+ * Translates a whole reply of a Chat Completions upstream, with status 200, for a Messages client.
+ */
 export function chatToMessagesResponse(
   body: unknown,
   context: MessagesContext,
@@ -61,7 +63,7 @@ function callsOf(
   if (legacy) given.push({ function: legacy });
   return given.flatMap((call) => {
     const { name, args } = functionOf(call);
-    // What names no tool calls none.
+    // Ignore a call without a tool name.
     if (name === "") return [];
     const use: MessagesToolUse = {
       type: "tool_use",

@@ -2,10 +2,10 @@ import type { JsonObject } from "../../../core/contract/index.ts";
 import type { MessagesRequest } from "../types.ts";
 import type { Scope } from "./scope.ts";
 
-/** A thinking model takes no `top_p` below this. */
+/** With thinking, the upstream refuses a smaller `top_p`. */
 const THINKING_TOP_P_MIN = 0.95;
 
-/** Puts in as much of the sampling as the model takes; what it does not take is only a hint. */
+/** Adds the sampling parameters that the model accepts. Drops the others, which are only hints. */
 export function addSampling(
   body: JsonObject,
   request: MessagesRequest,
@@ -19,7 +19,7 @@ export function addSampling(
     top_p: notes.number(body, "top_p", "top_p"),
     top_k: notes.number(body, "top_k", "top_k"),
   };
-  // Clamped, not scaled: 1 is the default on both sides, and scaling would change ordinary requests.
+  // Clamps instead of scaling: 1 is the default in both protocols, and scaling would change it.
   const temperature = given.temperature && Math.min(1, Math.max(0, given.temperature));
   const sampling = {
     temperature: none || thinks ? undefined : temperature,
@@ -28,7 +28,7 @@ export function addSampling(
   };
   const { top_p: topP } = sampling;
   if (profile.sampling === "one" && sampling.temperature !== undefined && topP !== undefined) {
-    // A temperature at its default says nothing, so then the client meant the other one.
+    // If the temperature has its default, the client meant `top_p`.
     const meant = sampling.temperature === 1 && topP < 1 ? "temperature" : "top_p";
     sampling[meant] = undefined;
   }

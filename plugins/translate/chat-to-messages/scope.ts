@@ -3,14 +3,14 @@ import type { ToolNames } from "../names.ts";
 import type { Notes } from "../notes.ts";
 import type { Marked } from "../types.ts";
 
-/** What the parts of one request share while it is translated. */
+/** Shared by all functions that translate one request. */
 export interface Scope {
   readonly profile: MessagesProfile;
   readonly notes: Notes;
   readonly names: ToolNames;
 }
 
-/** Takes the cache mark of `from`, in either of its forms, over to `to`. */
+/** Copies the cache mark of `from`, in either of its forms, to `to`. */
 export function mark<T extends Marked>(to: T, from: JsonObject, path: string, scope: Scope): T {
   const found = markOf(from, path, scope);
   if (found) to.cache_control = found;
@@ -24,12 +24,12 @@ export function markOf(from: JsonObject, path: string, scope: Scope): JsonObject
   return breakpoint === undefined || breakpoint === null ? undefined : { type: "ephemeral" };
 }
 
-/** A null counts as absent everywhere in a Chat request. */
+/** Returns true if a value is present. Null counts as absent everywhere in a Chat request. */
 export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-/** A copy of an object that travels on as the client wrote it, but for its nulls. It must not be deep. */
+/** Returns a copy without nulls. Recursive: the object must not be deep. */
 export function withoutNulls(object: JsonObject): JsonObject {
   const kept = Object.entries(object).filter(([, value]) => isGiven(value));
   return Object.fromEntries(kept.map(([key, value]) => [key, cleaned(value)]));

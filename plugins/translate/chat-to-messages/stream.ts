@@ -35,10 +35,10 @@ import {
   thoughtsOf,
 } from "./parts.ts";
 
-/** An explanation goes into the last event once more; no refusal needs a page. */
+/** Bound for the refusal text, which is repeated in the last event. */
 const REFUSAL_CHARS_MAX = 16_384;
 
-/** Turns the stream of a Chat Completions upstream into that of a Messages client. */
+/** Translates the stream of a Chat Completions upstream for a Messages client. */
 export class ChatToMessagesStream implements StreamTranslator {
   private readonly context: MessagesContext;
   private readonly client: ClientStream;
@@ -50,7 +50,7 @@ export class ChatToMessagesStream implements StreamTranslator {
   private finishReason = "";
   private matched = "";
   private refusal = "";
-  /** The newest report counts; they are never added up, since some servers send one with every chunk. */
+  /** The latest report. Reports are not added up: some servers send the total with every chunk. */
   private usage: unknown = undefined;
 
   constructor(context: MessagesContext, client: ClientStream, random: RandomText = randomText) {
@@ -73,7 +73,7 @@ export class ChatToMessagesStream implements StreamTranslator {
     } else if (isObject(chunk)) {
       this.chunk(chunk);
     } else if (chunk === undefined && (event.type === undefined || event.type === "message")) {
-      // A named event is some server's own affair; only an ordinary one has to be a chunk.
+      // Named events are server extensions. Only an event without a name must be a chunk.
       this.fail(brokenForMessages(MALFORMED));
     }
   }
@@ -99,13 +99,13 @@ export class ChatToMessagesStream implements StreamTranslator {
     const reason = stringOf(choice["finish_reason"]);
     if (this.finishReason === "" && isFailure(reason)) {
       const message = `Upstream ended with finish reason "${reason}"`;
-      // What the failing chunk still says is not an answer; what was said before it stays said.
+      // Ignores the content of the failing chunk. Earlier chunks have been sent.
       this.fail(choice["error"] ? chatErrorIn200(choice) : brokenForMessages(message));
       return;
     }
     if (!this.started) this.start(chunk["id"]);
     this.delta(objectOf(choice["delta"]) ?? {});
-    // The reason is only remembered: usage usually comes behind it.
+    // Only stores the reason, because usage usually follows it.
     this.finishReason ||= reason;
     this.matched ||= matchedStop(choice);
     if (this.blocks.overfull) this.fail(brokenForMessages(OVERSIZED));
@@ -147,7 +147,7 @@ export class ChatToMessagesStream implements StreamTranslator {
       this.blocks.overfull = true;
       return;
     }
-    // The name may come again with every delta.
+    // Some servers repeat the name in every delta.
     call.name ||= name;
     this.blocks.call(call, argumentsText(args));
   }
@@ -181,7 +181,7 @@ export class ChatToMessagesStream implements StreamTranslator {
   }
 }
 
-/** Deltas are nearly all of a stream: with their outer part as a template they cost less than half. */
+/** Most events are deltas. A template for their outer part halves the cost of JSON.stringify. */
 function json(event: MessagesEvent): string {
   if (event.type !== "content_block_delta") return JSON.stringify(event);
   const { type, index, delta } = event;

@@ -8,7 +8,7 @@ import {
 import type { MessagesRequest } from "../types.ts";
 import { isGiven, type Scope, withoutNulls } from "./scope.ts";
 
-/** Thinking budgets for effort levels, in tokens, for models that are asked by budget. */
+/** Thinking budgets in tokens per effort level, for models that take a budget. */
 const BUDGETS: Readonly<Record<EffortLevel, number>> = {
   minimal: 1024,
   low: 2048,
@@ -20,17 +20,17 @@ const BUDGETS: Readonly<Record<EffortLevel, number>> = {
 const BUDGET_MIN = 1024;
 const THINKING_TYPES = ["enabled", "disabled", "adaptive", "between_tools"];
 
-/** What the rest of the request says about whether the model can think in this turn. */
+/** Facts of the request that decide whether the model can think in this turn. */
 interface Circumstances {
-  /** The client set the output cap itself. */
+  /** True if the client set the output limit itself. */
   readonly hasMaxTokens: boolean;
-  /** The conversation ends in answers to calls, and nothing in it carries thinking that can be verified. */
+  /** True if the conversation ends in tool results and has no signed thinking. */
   readonly continuesUnsigned: boolean;
 }
 
 /**
- * Puts into the request how much the model is to think. May raise a default `max_tokens`, so that the
- * answer keeps its room beside the thinking.
+ * Adds thinking or effort to the request. May raise a default `max_tokens`, so that the reply keeps
+ * its room beside the thinking.
  */
 export function addThinking(
   body: JsonObject,
@@ -55,7 +55,7 @@ export function addThinking(
     request.thinking = { type: "disabled" };
   } else if (profile.thinking === "adaptive") {
     request.output_config = { effort: clampEffort(effort, profile.effort_levels) };
-    // Newer models keep their thoughts back unless asked, and the client did ask for reasoning.
+    // Newer models omit their thoughts by default, and the client asked for reasoning.
     if (mayThink(request)) request.thinking = { type: "adaptive", display: "summarized" };
   } else if (mayThink(request) && !circumstances.continuesUnsigned) {
     addBudget(BUDGETS[effort], request, circumstances.hasMaxTokens, profile);
@@ -64,13 +64,16 @@ export function addThinking(
   if (!asked) scope.notes.drop("reasoning_effort");
 }
 
-/** Whether thinking is switched on, which takes sampling away. */
+/** Returns true if thinking is on. The upstream then refuses sampling parameters. */
 export function isThinking(request: MessagesRequest): boolean {
   const type = request.thinking?.["type"];
   return type === "enabled" || type === "adaptive";
 }
 
-/** A forced call and thinking exclude each other upstream; the forced call is what the client relies on. */
+/**
+ * Returns false for a forced call, which the upstream refuses together with thinking. The call is
+ * more important.
+ */
 function mayThink(request: MessagesRequest): boolean {
   const choice = request.tool_choice?.type;
   return choice !== "any" && choice !== "tool";
@@ -85,7 +88,7 @@ function addGiven(
   const { profile, notes } = scope;
   const type = given["type"];
   if (!THINKING_TYPES.some((known) => known === type)) {
-    notes.invalid("thinking.type", "is not a kind of thinking");
+    notes.invalid("thinking.type", "is not a known type of thinking");
   }
   const thinks = type === "enabled" || type === "adaptive";
   const unsigned = profile.thinking === "budget" && circumstances.continuesUnsigned;
@@ -115,7 +118,7 @@ function addBudget(
     ? request.max_tokens
     : capped(wanted + profile.default_max_tokens, profile);
   const budget = Math.min(wanted, maxTokens - 1);
-  // Too little room to think in is a certain refusal upstream.
+  // The upstream refuses a budget below the minimum.
   if (budget < BUDGET_MIN) return;
   request.max_tokens = maxTokens;
   request.thinking = { type: "enabled", budget_tokens: budget };
@@ -130,6 +133,6 @@ function effortOf(body: JsonObject, scope: Scope): EffortLevel | "none" | undefi
   if (!isGiven(given)) return undefined;
   if (given === "none") return "none";
   const level = EFFORT_LEVELS.find((known) => known === given);
-  if (level === undefined) scope.notes.invalid("reasoning_effort", "is not a level of effort");
+  if (level === undefined) scope.notes.invalid("reasoning_effort", "is not a known effort level");
   return level;
 }

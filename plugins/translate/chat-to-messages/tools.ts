@@ -4,12 +4,11 @@ import { withObjectType } from "../schema.ts";
 import type { MessagesRequest, MessagesTool } from "../types.ts";
 import { isGiven, mark, type Scope } from "./scope.ts";
 
-/** The tool that stands for a wanted answer format on models that have no formats of their own. */
+/** Name of the tool that replaces the reply format for models without structured outputs. */
 export const STRUCTURED_OUTPUT = "structured_output";
 
 /**
- * The names of tools the client declared as custom, in the client's own words. Never fails, whatever the
- * request holds.
+ * Returns the client's names of its custom tools. Never throws, for any request.
  */
 export function customTools(body: JsonObject): ReadonlySet<string> {
   const names = arrayOf(body["tools"]).flatMap((tool) => {
@@ -19,7 +18,7 @@ export function customTools(body: JsonObject): ReadonlySet<string> {
   return new Set(names);
 }
 
-/** The names of all tools the client declared. */
+/** Returns the names of all tools that the client declared. */
 export function declaredTools(body: JsonObject): string[] {
   const functions = arrayOf(body["functions"]).map(objectOf);
   const tools = arrayOf(body["tools"])
@@ -31,7 +30,7 @@ export function declaredTools(body: JsonObject): string[] {
   });
 }
 
-/** Puts tools and the choice among them into the request, in the older words of Chat too. */
+/** Adds tools and tool choice to the request. Reads the legacy `functions` fields too. */
 export function addTools(body: JsonObject, request: MessagesRequest, scope: Scope): void {
   let tools = declared(body, scope);
   if (tools.length === 0) return;
@@ -40,14 +39,17 @@ export function addTools(body: JsonObject, request: MessagesRequest, scope: Scop
   request.tools = tools;
   const parallel = scope.notes.boolean(body, "parallel_tool_calls", "parallel_tool_calls");
   if (parallel === false && choice?.type !== "none") {
-    // The flag has no home of its own; `auto` is what the absence of a choice means.
+    // The flag is part of the choice, and `auto` is the default choice.
     request.tool_choice = { ...(choice ?? { type: "auto" }), disable_parallel_tool_use: true };
   } else if (choice) {
     request.tool_choice = choice;
   }
 }
 
-/** The upstream refuses calls in the history of a request without tools, so it gets stubs no one may call. */
+/**
+ * Declares the tools that the history calls, if the request has none: the upstream requires it.
+ * Forbids calls.
+ */
 export function addStubs(names: ReadonlySet<string>, request: MessagesRequest): void {
   if (request.tools !== undefined || names.size === 0) return;
   request.tools = [...names].map((name) => ({
@@ -100,7 +102,7 @@ function functionTool(definition: JsonObject, path: string, scope: Scope): Messa
   return tool;
 }
 
-/** A custom tool takes any text; a Messages tool takes an object, so the text becomes its one property. */
+/** Converts a custom tool, whose input is a text, to a Messages tool with one text property. */
 function customTool(custom: JsonObject, path: string, scope: Scope): MessagesTool {
   const { notes } = scope;
   const tool: MessagesTool = {
@@ -142,7 +144,7 @@ function chosen(body: JsonObject, tools: readonly MessagesTool[], scope: Scope):
   if (given?.["type"] === "allowed_tools") return allowedOf(given, tools, scope);
   const name = given && namedBy(given, path === "function_call");
   if (name === undefined) {
-    scope.notes.invalid(path, "is not a choice of this protocol");
+    scope.notes.invalid(path, "is not a valid tool choice");
     return [undefined, undefined];
   }
   const translated = scope.names.forMessages(name);
@@ -171,7 +173,10 @@ function allowedOf(choice: JsonObject, tools: readonly MessagesTool[], scope: Sc
   return [{ type: mode === "required" ? "any" : "auto" }, allowed];
 }
 
-/** The tool that a choice names; in the older form, and in lists, the name may stand alone. */
+/**
+ * Returns the tool name of a choice. `bare` also allows the name at the top, as in legacy and list
+ * forms.
+ */
 function namedBy(choice: JsonObject, bare: boolean): string | undefined {
   const named = objectOf(choice["function"]) ?? objectOf(choice["custom"]);
   const name = (named ?? (bare ? choice : {}))["name"];

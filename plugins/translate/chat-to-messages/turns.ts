@@ -1,15 +1,15 @@
 import type { MessagesProfile } from "../../../core/contract/index.ts";
 import type { MessagesBlock, MessagesText, MessagesTurn } from "../types.ts";
 
-/** Turns that a Messages upstream takes, and the system texts that had to leave them. */
+/** Turns that a Messages upstream accepts, and the system texts that were taken out of them. */
 interface Arranged {
   readonly turns: MessagesTurn[];
   readonly hoisted: MessagesText[];
 }
 
 /**
- * Arranges the entries of a conversation as a Messages upstream wants them: the user begins, user and
- * assistant alternate, and a system entry stands only where the model accepts one.
+ * Arranges a conversation as a Messages upstream requires: the user begins, user and assistant
+ * alternate, and system entries are only at positions that the model accepts.
  */
 export function arrange(entries: readonly MessagesTurn[], profile: MessagesProfile): Arranged {
   const turns: MessagesTurn[] = [];
@@ -20,12 +20,15 @@ export function arrange(entries: readonly MessagesTurn[], profile: MessagesProfi
     else for (const block of entry.content) if (block.type === "text") hoisted.push(block);
   }
   const first = turns[0];
-  if (first?.role === "assistant") turns.unshift(said("."));
+  if (first?.role === "assistant") turns.unshift(userTurn("."));
   endTurn(turns, profile);
   return { turns, hoisted };
 }
 
-/** A system entry may stand at the end or before an answer, and must not hide two turns of one role. */
+/**
+ * Returns true if a system entry may stay: at the end or before a reply, not between turns of one
+ * role.
+ */
 function staysInPlace(
   before: MessagesTurn | undefined,
   after: MessagesTurn | undefined,
@@ -36,15 +39,15 @@ function staysInPlace(
   return before.role === "assistant" && after === undefined && profile.prefill;
 }
 
-/** A last turn of the assistant is what the model goes on from, if it can. */
+/** Prepares a last turn of the assistant, which the model continues if it supports prefill. */
 function endTurn(turns: MessagesTurn[], profile: MessagesProfile): void {
   const last = turns.findLast((turn) => turn.role !== "system");
   if (last?.role !== "assistant") return;
   const text = last.content.at(-1);
-  // The upstream refuses white space at the very end. A blank text never gets this far.
+  // The upstream refuses white space at the end. Blank texts were removed before.
   if (text?.type === "text") text.text = text.text.trimEnd();
-  // To drop the turn would take a real answer out of the conversation, so the user says the least there is.
-  if (!profile.prefill) turns.push(said("Continue."));
+  // Dropping the turn would remove a real reply from the conversation, so add a minimal user turn.
+  if (!profile.prefill) turns.push(userTurn("Continue."));
 }
 
 function append(turns: MessagesTurn[], turn: MessagesTurn): void {
@@ -53,7 +56,7 @@ function append(turns: MessagesTurn[], turn: MessagesTurn): void {
   else for (const block of turn.content) last.content.push(block);
 }
 
-function said(text: string): MessagesTurn {
+function userTurn(text: string): MessagesTurn {
   const content: MessagesBlock[] = [{ type: "text", text }];
   return { role: "user", content };
 }

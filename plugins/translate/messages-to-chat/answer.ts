@@ -3,12 +3,15 @@ import type { ChatContext } from "../chat-to-messages/request.ts";
 import { STRUCTURED_OUTPUT } from "../chat-to-messages/tools.ts";
 import type { FinishReason } from "../types.ts";
 
-/** Whether a call is the answer itself, because a tool stands for the wanted format. */
+/** Returns true if a call is the reply itself, because a tool replaces the wanted format. */
 export function isFormatCall(name: unknown, context: ChatContext): boolean {
   return context.formatIsTool && name === STRUCTURED_OUTPUT;
 }
 
-/** The reason a Chat client is told. `called`: the answer holds a call that the client is to run. */
+/**
+ * Returns the finish reason for a Chat client. `called`: the reply has a call that the client must
+ * run.
+ */
 export function finishReasonOf(stopReason: string, called: boolean): FinishReason {
   switch (stopReason) {
     case "max_tokens":
@@ -21,19 +24,19 @@ export function finishReasonOf(stopReason: string, called: boolean): FinishReaso
   }
 }
 
-/** What the model says of its refusal, if it refused and says anything. */
+/** Returns the model's explanation of a refusal, null if there is none. */
 export function explanationOf(stopReason: string, stopDetails: unknown): string | null {
   const explanation = objectOf(stopDetails)?.["explanation"];
   return stopReason === "refusal" && typeof explanation === "string" ? explanation : null;
 }
 
-/** The free text of a custom tool's call; where it cannot be found, all there is. */
+/** Returns the text input of a custom tool's call; if there is none, the whole input as JSON. */
 export function customInputOf(input: JsonObject): string {
   const text = input["input"];
   return typeof text === "string" ? text : JSON.stringify(input);
 }
 
-/** The same out of arguments that came as a stream and may be cut. */
+/** Like `customInputOf`, for arguments from a stream, which may be cut off. */
 export function customInputOfText(args: string): string {
   const input = parseJson(args);
   return isObject(input) && typeof input["input"] === "string" ? input["input"] : args;

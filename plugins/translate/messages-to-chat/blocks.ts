@@ -5,13 +5,13 @@ import { WAITING_CHARS_MAX } from "../stream.ts";
 import type { ChatDelta, ToolCallDelta } from "../types.ts";
 import { customInputOfText, isFormatCall } from "./answer.ts";
 
-/** What a block of the upstream is to the client. What its own side ran is nothing. */
+/** What a block becomes for the client. Blocks of server tools are hidden. */
 type Kind = "text" | "thinking" | "call" | "custom" | "format" | "hidden";
 
-/** A block that is open. Only what the client must have in one piece is kept. */
+/** An open block. Keeps only text that the client must get in one piece. */
 class Block {
   readonly kind: Kind;
-  /** The place of a call among the calls of the answer. */
+  /** Index of a call among the calls of the reply, -1 for other blocks. */
   readonly call: number;
   readonly input: unknown;
   signature = "";
@@ -25,11 +25,11 @@ class Block {
   }
 }
 
-/** Turns the blocks of a Messages stream into deltas. Blocks are told apart by their index alone. */
+/** Converts the blocks of a Messages stream to deltas. The index alone identifies a block. */
 export class BlockReader {
-  /** How many calls the client has been given to run. */
+  /** Number of calls that the client has to run. */
   calls = 0;
-  /** One block holds more than is kept. */
+  /** True if the open blocks keep more than `WAITING_CHARS_MAX`. */
   overfull = false;
   private readonly context: ChatContext;
   private readonly write: (delta: ChatDelta) => void;
@@ -70,7 +70,7 @@ export class BlockReader {
     const block = this.open.get(index);
     switch (delta["type"]) {
       case "text_delta":
-        // A text without a start is text all the same; one inside of a hidden block stays hidden.
+        // Accepts text without a block start. Hides text inside of a hidden block.
         if (block === undefined || block.kind === "text") this.text(delta["text"]);
         return;
       case "thinking_delta":
@@ -98,14 +98,14 @@ export class BlockReader {
       const input = args === "{}" ? "" : customInputOfText(args);
       this.write({ tool_calls: [{ index: block.call, custom: { input } }] });
     } else if (!block.hasArguments) {
-      // No argument has come by way of deltas: the start of the block said it all.
+      // Without argument deltas, the start of the block has the whole input.
       if (block.kind === "format") this.write({ content: argumentsOf(block.input) });
       else if (block.kind === "call") this.write(argumentsDelta(block, argumentsOf(block.input)));
     }
     for (const piece of block.kept) this.keptChars -= piece.length;
   }
 
-  /** The message is over: ends the blocks that the upstream did not end itself. */
+  /** Closes the blocks that the upstream left open at the end of the message. */
   finish(): void {
     for (const index of [...this.open.keys()]) this.stop(index);
   }

@@ -2,8 +2,7 @@ import { encodeEvent } from "../../../core/contract/index.ts";
 import type { ChatDelta, ChatError, ChatUsage, FinishReason } from "../types.ts";
 
 /**
- * Writes the chunks of one Chat stream. They all begin and end alike, so the part that never changes is
- * written out once.
+ * Writes the chunks of one Chat stream. Encodes the constant start and end of a chunk once.
  */
 export class ChunkWriter {
   private readonly head: string;
@@ -13,7 +12,7 @@ export class ChunkWriter {
   constructor(id: string, created: number, model: string, includeUsage: boolean) {
     const head = { id, object: "chat.completion.chunk", created, model };
     this.head = `${JSON.stringify(head).slice(0, -1)},"choices":[`;
-    // A client that asked for usage gets the key in every chunk, null in all but the last.
+    // A client that asked for usage gets the field in every chunk, null in all but the last.
     this.tail = includeUsage ? `],"usage":null}` : "]}";
     this.includeUsage = includeUsage;
   }
@@ -26,7 +25,9 @@ export class ChunkWriter {
     return this.choice("{}", `"${reason}"`);
   }
 
-  /** The chunk with the usage, which has no choice; nothing for a client that did not ask. */
+  /**
+   * Returns the chunk with usage, which has no choices; empty if the client did not ask for usage.
+   */
   usage(usage: ChatUsage): string {
     if (!this.includeUsage) return "";
     return encodeEvent(undefined, `${this.head}],"usage":${JSON.stringify(usage)}}`);
@@ -38,7 +39,7 @@ export class ChunkWriter {
   }
 }
 
-/** The end of every Chat stream that came whole. */
+/** The last event of every complete Chat stream. */
 export const DONE = encodeEvent(undefined, "[DONE]");
 
 export function errorChunk(error: ChatError): string {

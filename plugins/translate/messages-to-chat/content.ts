@@ -3,7 +3,7 @@ import { toChatToolId } from "../ids.ts";
 import type { ChatPart, ChatText, ChatToolResult } from "../types.ts";
 import { mark, type Scope } from "./scope.ts";
 
-/** The content of a user turn without its tool results: a string, or the blocks translated one by one. */
+/** Translates the blocks of a user turn, without its tool results. */
 export function userParts(content: readonly unknown[], path: string, scope: Scope): ChatPart[] {
   const parts: ChatPart[] = [];
   for (const [at, item] of content.entries()) {
@@ -15,7 +15,10 @@ export function userParts(content: readonly unknown[], path: string, scope: Scop
   return parts;
 }
 
-/** What a user message says: a plain string where it is one unmarked text block, else its parts. */
+/**
+ * Returns the content of a user message: a string for a single text without a cache mark, otherwise
+ * parts.
+ */
 export function asContent(parts: ChatPart[], blocks: readonly unknown[]): string | ChatPart[] {
   const said = blocks
     .filter(isObject)
@@ -25,7 +28,7 @@ export function asContent(parts: ChatPart[], blocks: readonly unknown[]): string
   return lone && only?.type === "text" && only.cache_control === undefined ? only.text : parts;
 }
 
-/** A tool's result: the message that answers the call, and the media that message cannot hold. */
+/** The result of a tool: its message, and the media that a tool message cannot hold. */
 interface ToolAnswer {
   readonly message: ChatToolResult;
   readonly attachments: readonly ChatPart[];
@@ -148,7 +151,7 @@ function flattened(content: unknown, path: string, scope: Scope): ChatPart[] {
     const block = scope.notes.element(item, where);
     if (!block) return [];
     if (block["type"] === "text" || block["type"] === "image") return partsOf(block, where, scope);
-    // Documents hold no documents, which also keeps this from going deeper.
+    // Documents cannot contain documents, which also bounds the recursion.
     scope.notes.invalid(`${where}.type`, 'must be "text" or "image"');
     return [];
   });
@@ -163,7 +166,7 @@ function innerTexts(block: JsonObject, path: string, scope: Scope): string[] {
   });
 }
 
-/** The text of a block that has one. */
+/** Returns the text of a block as a part. */
 export function textPart(block: JsonObject, path: string, scope: Scope): ChatText {
   return { type: "text", text: scope.notes.string(block, "text", `${path}.text`) ?? "" };
 }
@@ -184,7 +187,7 @@ function refuseSource(source: JsonObject, path: string, scope: Scope): ChatPart[
   return [];
 }
 
-/** A type as the client wrote it, short enough for a message. */
+/** Returns the client's type, cut for an error message. */
 function nameOf(type: unknown): string {
   return typeof type === "string" ? `"${type.slice(0, 64)}"` : "this type";
 }

@@ -9,8 +9,8 @@ import type { ChatRequest } from "../types.ts";
 import type { Scope } from "./scope.ts";
 
 /**
- * Asks for as much effort as the client's effort or thinking budget means. Thinking itself is no field of
- * Chat, and switching it off is not asked for either: most models refuse the word for it.
+ * Adds the reasoning effort that matches the client's effort or thinking budget. Chat has no field
+ * for thinking. Does not switch thinking off, because most models refuse the value for that.
  */
 export function addEffort(body: JsonObject, request: ChatRequest, scope: Scope): void {
   const { notes, profile } = scope;
@@ -26,7 +26,7 @@ function effortOf(config: JsonObject | undefined, notes: Notes): EffortLevel | u
   const given = config?.["effort"];
   if (given === undefined || given === null) return undefined;
   const level = EFFORT_LEVELS.find((known) => known === given);
-  if (level === undefined) notes.invalid("output_config.effort", "is not a level of effort");
+  if (level === undefined) notes.invalid("output_config.effort", "is not a known effort level");
   return level;
 }
 

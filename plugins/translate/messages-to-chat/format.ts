@@ -3,7 +3,7 @@ import { isStrictReady } from "../schema.ts";
 import type { ChatRequest } from "../types.ts";
 import type { Scope } from "./scope.ts";
 
-/** Asks for the answer's format, whichever of its two fields the client used. */
+/** Adds the wanted reply format, from either of the two fields for it. */
 export function addFormat(body: JsonObject, request: ChatRequest, scope: Scope): void {
   const { notes } = scope;
   const current = objectOf(body["output_config"])?.["format"];

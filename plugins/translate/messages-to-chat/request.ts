@@ -15,14 +15,16 @@ import { asSystemContent, systemTexts } from "./system.ts";
 import { addTools, declaredNames } from "./tools.ts";
 import { Turns } from "./turns.ts";
 
-/** What the answer to a Messages client needs to know of its request. */
+/** Facts about a Messages request that the translation of its reply needs. */
 export interface MessagesContext {
-  /** The model the client asked for; answers name it, whatever served them. */
+  /** The model name that the client sent. The reply repeats it. */
   readonly model: string;
   readonly toolNames: ToolNames;
 }
 
-/** Fields that are translated below. Everything else is dropped: Chat servers refuse what they do not know. */
+/**
+ * Fields that are translated. All others are dropped, because Chat servers refuse unknown fields.
+ */
 const TRANSLATED = new Set([
   "model",
   "max_tokens",
@@ -42,12 +44,12 @@ const TRANSLATED = new Set([
   "service_tier",
 ]);
 
-/** Fields whose meaning cannot be given: a place to run, a server to ask, a country to stay in. */
+/** Fields that cannot be honoured: region of inference, container, MCP servers. */
 const CONTRACTS = ["inference_geo", "container", "mcp_servers"];
 
 const USER_CHARS_MAX = 64;
 
-/** What an answer needs of a request, read without checking the rest of it. */
+/** Reads the context from a request, without validating the rest of it. */
 export function messagesContext(body: unknown, profile: ChatProfile): MessagesContext {
   const request = objectOf(body) ?? {};
   const model = request["model"];
@@ -57,7 +59,10 @@ export function messagesContext(body: unknown, profile: ChatProfile): MessagesCo
   };
 }
 
-/** Translates the request of a Messages client for a Chat Completions upstream. Takes any JSON, never throws. */
+/**
+ * Translates the request of a Messages client for a Chat Completions upstream. Takes any JSON,
+ * never throws.
+ */
 export function messagesToChatRequest(
   body: unknown,
   profile: ChatProfile,
@@ -97,7 +102,7 @@ function fill(request: ChatRequest, body: JsonObject, scope: Scope): void {
   else if (tier !== undefined) notes.drop("service_tier");
   const stream = notes.boolean(body, "stream", "stream");
   if (stream !== undefined) request.stream = stream;
-  // Without this a Chat stream tells no usage, and the client's protocol always does.
+  // Chat streams report usage only with this option; Messages streams always do.
   if (stream) request.stream_options = { include_usage: true };
 }
 
@@ -113,7 +118,7 @@ function conversation(body: JsonObject, scope: Scope): ChatMessage[] {
   turns.end();
   const system = body["system"] ?? "";
   const head: ChatText[] = [...systemTexts(system, "system", scope), ...turns.hoisted];
-  if (turns.messages.length === 0) notes.invalid("messages", "have nothing to say");
+  if (turns.messages.length === 0) notes.invalid("messages", "have no content");
   if (head.length === 0) return turns.messages;
   const marked = profile.cache_control === "keep" && typeof system !== "string";
   return [{ role: "system", content: asSystemContent(head, marked) }, ...turns.messages];
@@ -163,6 +168,6 @@ function addUser(body: JsonObject, request: ChatRequest, scope: Scope): void {
   const metadata = scope.notes.object(body, "metadata", "metadata");
   const id = metadata && scope.notes.string(metadata, "user_id", "metadata.user_id");
   if (!id) return;
-  // Hashing keeps a long id stable for its user and as long as the field allows.
+  // A hash of a long id is stable per user and fits the field.
   request.user = id.length <= USER_CHARS_MAX ? id : sha256Hex(id);
 }

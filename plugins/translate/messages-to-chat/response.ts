@@ -10,8 +10,8 @@ import { customInputOf, explanationOf, finishReasonOf, isFormatCall } from "./an
 type Annotations = NonNullable<ChatAnswerMessage["annotations"]>;
 
 /**
- * Translates a whole answer of a Messages upstream, of status 200, for a Chat client. `nowMs` is when it was
- * created, milliseconds since the Unix epoch.
+ * Translates a whole reply of a Messages upstream, with status 200, for a Chat client. `nowMs` is
+ * its creation time in milliseconds since the Unix epoch.
  */
 export function messagesToChatResponse(
   body: unknown,
@@ -66,7 +66,7 @@ function messageOf(blocks: readonly JsonObject[], context: ChatContext): ChatAns
       }
       case "thinking":
         if (typeof block["thinking"] === "string") reasoning += block["thinking"];
-        // A client may only send back what the upstream can verify.
+        // The upstream accepts only signed thinking back, so only that is passed on.
         if (block["signature"]) thoughts.push(block);
         break;
       case "redacted_thinking":
@@ -86,7 +86,7 @@ function messageOf(blocks: readonly JsonObject[], context: ChatContext): ChatAns
   if (reasoning !== "") message.reasoning_content = reasoning;
   if (thoughts.length > 0) message.thinking_blocks = thoughts;
   if (calls.length > 0) message.tool_calls = calls;
-  // Where the format's call is the content, the cited text is not there to be pointed at.
+  // If the call of the format tool is the content, the cited text is not part of it.
   if (annotations.length > 0 && format === undefined) message.annotations = annotations;
   return message;
 }

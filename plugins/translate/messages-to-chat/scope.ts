@@ -3,14 +3,14 @@ import type { ToolNames } from "../names.ts";
 import type { Notes } from "../notes.ts";
 import type { Marked } from "../types.ts";
 
-/** What the parts of one request share while it is translated. */
+/** Shared by all functions that translate one request. */
 export interface Scope {
   readonly profile: ChatProfile;
   readonly notes: Notes;
   readonly names: ToolNames;
 }
 
-/** Takes the cache mark of `from` over to `to`, where the upstream knows such marks. */
+/** Copies the cache mark of `from` to `to` if the upstream supports cache marks. */
 export function mark<T extends Marked>(to: T, from: JsonObject, path: string, scope: Scope): T {
   if (from["cache_control"] === undefined || from["cache_control"] === null) return to;
   if (scope.profile.cache_control === "drop") {

@@ -24,7 +24,7 @@ import { explanationOf, finishReasonOf } from "./answer.ts";
 import { BlockReader } from "./blocks.ts";
 import { ChunkWriter, DONE, errorChunk } from "./chunks.ts";
 
-/** Turns the stream of a Messages upstream into that of a Chat client. */
+/** Translates the stream of a Messages upstream for a Chat client. */
 export class MessagesToChatStream implements StreamTranslator {
   private readonly context: ChatContext;
   private readonly client: ClientStream;
@@ -32,13 +32,13 @@ export class MessagesToChatStream implements StreamTranslator {
   private readonly created: number;
   private readonly blocks: BlockReader;
   private readonly usage = new MessagesUsageSum();
-  /** Undefined until the first chunk, so that an early failure can still be the whole answer. */
+  /** Undefined until the first chunk. Until then an error can be the whole reply. */
   private chunks: ChunkWriter | undefined = undefined;
   private over = false;
   private stopReason = "";
   private stopDetails: unknown = undefined;
 
-  /** `nowMs` is when the answer was created, milliseconds since the Unix epoch. */
+  /** `nowMs`: creation time of the reply in milliseconds since the Unix epoch. */
   constructor(
     context: ChatContext,
     client: ClientStream,
@@ -116,7 +116,7 @@ export class MessagesToChatStream implements StreamTranslator {
   private messageDelta(data: JsonObject): void {
     this.usage.add(data["usage"]);
     const delta = objectOf(data["delta"]) ?? {};
-    // A later event without a reason takes nothing back.
+    // A later event without a reason keeps the earlier one.
     if (typeof delta["stop_reason"] === "string") this.stopReason = delta["stop_reason"];
     if (isObject(delta["stop_details"])) this.stopDetails = delta["stop_details"];
   }
@@ -145,13 +145,13 @@ export class MessagesToChatStream implements StreamTranslator {
   }
 
   private write(delta: ChatDelta): void {
-    // Some servers leave out the start of the message; the client's stream has one all the same.
+    // Some servers omit message_start, but the client's stream needs a first chunk.
     if (!this.chunks) this.start({});
     if (this.chunks) this.client.write(this.chunks.delta(delta), "event");
   }
 }
 
-/** Whether an event of this name has to be one of the protocol. Others are some server's own affair. */
+/** Returns true if an event of this name must follow the protocol. Others are server extensions. */
 function isOurs(type: string | undefined): boolean {
   return type === undefined || /^(message|content_block|error|ping)/.test(type);
 }

@@ -3,10 +3,13 @@ import type { ChatText } from "../types.ts";
 import { textPart } from "./content.ts";
 import { mark, type Scope } from "./scope.ts";
 
-/** A line that some clients put into the system prompt, with a number that changes from call to call. */
+/**
+ * Some clients put this line into the system prompt. It changes with every call, which defeats
+ * caching.
+ */
 const TELEMETRY_LINE = "x-anthropic-billing-header:";
 
-/** The texts of a system prompt or entry, without telemetry and without blank ones. */
+/** Returns the texts of a system prompt or entry, without telemetry and blank texts. */
 export function systemTexts(content: unknown, path: string, scope: Scope): ChatText[] {
   if (typeof content === "string") return cleaned({ type: "text", text: content });
   if (!Array.isArray(content)) {
@@ -25,7 +28,7 @@ export function systemTexts(content: unknown, path: string, scope: Scope): ChatT
   });
 }
 
-/** System texts are documents of their own: a blank line parts them, where marks do not keep them apart. */
+/** Returns the texts as parts if cache marks need them, otherwise joined by blank lines. */
 export function asSystemContent(texts: ChatText[], marked: boolean): string | ChatText[] {
   return marked ? texts : texts.map((part) => part.text).join("\n\n");
 }

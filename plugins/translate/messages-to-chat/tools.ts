@@ -4,7 +4,10 @@ import { asParameters, isStrictReady } from "../schema.ts";
 import type { ChatRequest, ChatTool, ChatToolChoice } from "../types.ts";
 import { mark, type Scope } from "./scope.ts";
 
-/** The names a request declares, as the way back needs them. Never fails, whatever the request holds. */
+/**
+ * Returns the tool names of a request for the translation of the reply. Never throws, for any
+ * request.
+ */
 export function declaredNames(body: JsonObject, charsMax: number): ToolNames {
   const names = new ToolNames();
   const tools = body["tools"];
@@ -15,7 +18,7 @@ export function declaredNames(body: JsonObject, charsMax: number): ToolNames {
   return names;
 }
 
-/** Puts tools and the choice among them into the request; without tools there is no choice. */
+/** Adds tools and tool choice to the request. Without tools there is no choice. */
 export function addTools(body: JsonObject, request: ChatRequest, scope: Scope): void {
   const given = scope.notes.array(body, "tools", "tools") ?? [];
   const tools = given.flatMap((item, at) => translateTool(item, `tools[${at}]`, scope));

@@ -7,18 +7,17 @@ import type { Scope } from "./scope.ts";
 import { asSystemContent, systemTexts } from "./system.ts";
 
 /**
- * Translates the turns of a Messages conversation one after the other.
+ * Translates the turns of a Messages conversation.
  *
- * Chat wants every tool call answered by tool messages that follow it directly. So what stands between two
- * assistant turns is gathered first: its tool results go in front, and only then the system entries and
- * user messages, in their order.
+ * Chat requires the tool messages of a call directly after it. So everything between two assistant
+ * turns is collected first. Tool results go first, then system entries and user messages in order.
  */
 export class Turns {
   readonly messages: ChatMessage[] = [];
-  /** System texts that belong to the head of the conversation. */
+  /** System texts that move to the start of the conversation. */
   readonly hoisted: ChatText[] = [];
   private readonly scope: Scope;
-  /** Calls of the last assistant turn that no result has answered yet. */
+  /** Ids of the calls of the last assistant turn that have no result yet. */
   private readonly open = new Set<string>();
   private results: ChatMessage[] = [];
   private rest: ChatMessage[] = [];
@@ -69,7 +68,7 @@ export class Turns {
     const ids = Array.from(this.open, (id) => id.slice(0, 128));
     this.scope.notes.invalid(
       "messages",
-      `these tool_use ids have no tool_result in the turn after them: ${ids.slice(0, 8).join(", ")}`,
+      `these tool_use ids have no tool_result in the next turn: ${ids.slice(0, 8).join(", ")}`,
     );
     this.open.clear();
   }
@@ -105,7 +104,7 @@ export class Turns {
   private answer(block: JsonObject, path: string): void {
     const id = block["tool_use_id"];
     if (typeof id !== "string" || this.open.delete(id)) return;
-    const why = "answers no open tool_use of the assistant turn before it";
+    const why = "matches no open tool_use of the previous assistant turn";
     this.scope.notes.invalid(`${path}.tool_use_id`, `${id.slice(0, 128)} ${why}`);
   }
 
@@ -129,7 +128,7 @@ export class Turns {
     const turn = this.assistantTurn(message["content"], `${path}.content`);
     if (turn === undefined) return;
     const last = this.messages.at(-1);
-    // Only here do neighbouring turns become one: no text may come between a call and its answer.
+    // Merges turns only here, because no text may come between a call and its result.
     if (answersPending && last?.role === "assistant") join(last, turn);
     else this.messages.push(turn);
   }
@@ -176,7 +175,7 @@ export class Turns {
     const id = notes.requiredString(block, "id", `${path}.id`);
     const name = notes.requiredString(block, "name", `${path}.name`);
     const input = notes.object(block, "input", `${path}.input`);
-    if (this.open.has(id)) notes.invalid(`${path}.id`, "is the id of two calls");
+    if (this.open.has(id)) notes.invalid(`${path}.id`, "is used by two calls");
     this.open.add(id);
     return {
       id: toChatToolId(id, profile.tool_id_max),
@@ -189,7 +188,7 @@ export class Turns {
   }
 }
 
-/** What the model's own side ran, or thought in secret: no Chat upstream has a place for it. */
+/** Returns true for blocks of server tools and redacted thinking, which Chat cannot express. */
 function isServerBlock(type: unknown): boolean {
   return (
     type === "redacted_thinking" ||

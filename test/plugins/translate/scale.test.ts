@@ -102,7 +102,7 @@ describe("what has to wait", () => {
     const piece = { choices: [{ delta: { content: "x".repeat(1024 * 1024) } }] };
     for (let sent = 0; sent <= WAITING_CHARS_MAX; sent += 1024 * 1024) send(stream, [piece]);
     assert.equal(recorder.written.at(-1)?.mark, "error");
-    assert.match(recorder.written.at(-1)?.text ?? "", /more out of order than can be kept/);
+    assert.match(recorder.written.at(-1)?.text ?? "", /too much data out of order/);
   });
 
   test("may be thousands of calls at once", () => {
