@@ -32,14 +32,14 @@ export const FAILPOINTS = [
   // Posts of calls that ended while Redis was down: written to the spool; replayed; in Redis, and still in the spool.
   "spool.kept",
   "spool.replaying",
-  "spool.offered",
+  "spool.resent",
   // A wallet is loaded from the ledger into the hold store.
   "wallet.read",
   "wallet.loaded",
   // A Redis bucket starts a new epoch.
   "bucket.declared",
   "bucket.joined",
-  "bucket.offered",
+  "bucket.requeued",
   "bucket.loadable",
   // The leases of another process expire.
   "lease.reaped",

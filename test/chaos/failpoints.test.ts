@@ -301,10 +301,10 @@ describe("a gateway that dies between two steps of money", { concurrency: 2 }, (
     await next.kill9();
     await redis.start();
     await diesAtStart("spool.replaying", options(redis.url, { data }));
-    await diesAtStart("spool.offered", options(redis.url, { data }));
+    await diesAtStart("spool.resent", options(redis.url, { data }));
     await next.start();
     await prove(next, { what: "spool.kept", customer: first, creditVnd: CREDIT_VND, ...cut });
-    await prove(next, { what: "spool.offered", customer: second, creditVnd: CREDIT_VND, ...whole });
+    await prove(next, { what: "spool.resent", customer: second, creditVnd: CREDIT_VND, ...whole });
     await assertReconciled(next);
     await assertNoHolds(redis);
     await next.close();
@@ -370,7 +370,7 @@ describe("a gateway that dies between two steps of money", { concurrency: 2 }, (
     const redis = await startRedisServer();
     const way = await startTcpProxy(postgres.port);
     const cutOff = postgres.url.replace(String(postgres.port), String(way.port));
-    const armed = await ArmedGateway.start("bucket.offered", options(redis.url, {}, cutOff));
+    const armed = await ArmedGateway.start("bucket.requeued", options(redis.url, {}, cutOff));
     const other = await startGateway(options(redis.url));
     const customer = await customerOf();
     const done = await callWhile(armed.gateway, customer, () => way.cut());
@@ -396,10 +396,10 @@ describe("a gateway that dies between two steps of money", { concurrency: 2 }, (
     const elsewhere: readonly Failpoint[] = [
       "spool.kept",
       "spool.replaying",
-      "spool.offered",
+      "spool.resent",
       "bucket.declared",
       "bucket.joined",
-      "bucket.offered",
+      "bucket.requeued",
       "bucket.loadable",
       "lease.reaped",
       "lease.claimed",

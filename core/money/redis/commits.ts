@@ -88,7 +88,7 @@ export class Commits {
   }
 
   /** There may be something to read: the outbox of a dead process. */
-  rouse(): void {
+  wake(): void {
     this.pause.wake();
   }
 

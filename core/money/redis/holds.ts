@@ -88,12 +88,12 @@ export class Holds {
   }
 
   /** The call holds nothing any more: it was posted, or its movement is done. */
-  over(callId: string): void {
+  forget(callId: string): void {
     this.own.delete(callId);
   }
 
   /** The leases of this process have ended: all its holds in the bucket are gone. */
-  lapse(bucket: Bucket): void {
+  expireAll(bucket: Bucket): void {
     for (const [callId, hold] of this.own) {
       if (hold.bucket === bucket) this.own.delete(callId);
     }

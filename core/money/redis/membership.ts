@@ -21,7 +21,7 @@ export interface MembershipEvents {
   /** Redis has lost something of this bucket, and it goes on in a new epoch. */
   moved(bucket: Bucket): void;
   /** Wallets of the new epoch were loaded without the posts that this process still keeps. */
-  leftBehind(bucket: Bucket): void;
+  mustResend(bucket: Bucket): void;
   /** The leases of this process have ended while it slept: its holds are gone. */
   expelled(bucket: Bucket): void;
   /** This process is a member of a new epoch, and its operations pass once it is ready. */
@@ -29,7 +29,7 @@ export interface MembershipEvents {
   /** Another process was silent, and what it held was given back. */
   reaped(bucket: Bucket, process: string, voidedHolds: number): void;
   /** Everything is in order: the moment for work that had to wait. */
-  tended(bucket: Bucket): void;
+  maintained(bucket: Bucket): void;
   /** Posts of this process are not in the ledger yet, as far as it knows. */
   hasUncommitted(bucket: Bucket): boolean;
   /** Entries of this bucket are on their way to the ledger at this moment. */
@@ -113,8 +113,8 @@ export class Membership {
   }
 
   /** The calls that Redis holds money for in the name of this process. */
-  async held(): Promise<string[]> {
-    const reply = await this.ask("mine");
+  async heldCalls(): Promise<string[]> {
+    const reply = await this.ask("held-calls");
     return Array.isArray(reply) ? reply.map(textOf) : [];
   }
 
@@ -133,7 +133,7 @@ export class Membership {
     const view = readView(await this.ask("look", epoch, String(seen), this.moving ? "1" : "0"));
     switch (judge(session.epoch, seen, view)) {
       case "member":
-        return this.tend(view, nowMs);
+        return this.maintain(view, nowMs);
       case "new":
         return this.join(view);
       case "lost":
@@ -160,8 +160,8 @@ export class Membership {
     this.freshAtMs = nowMs;
     if (!events.hasUncommitted(bucket)) return this.join(view);
     if (!view.acceptsLoads || events.isCommitting(bucket)) return LIFETIMES.joiningRoundMs;
-    events.leftBehind(bucket);
-    failpoint("bucket.offered");
+    events.mustResend(bucket);
+    failpoint("bucket.requeued");
     return 0;
   }
 
@@ -189,7 +189,7 @@ export class Membership {
     return 0;
   }
 
-  private async tend(view: BucketView, nowMs: number): Promise<number> {
+  private async maintain(view: BucketView, nowMs: number): Promise<number> {
     const { session, peers, readiness } = this;
     const { heartbeatMs } = this.options.times;
     this.moving = false;
@@ -199,13 +199,13 @@ export class Membership {
       peers.awaitAll();
     }
     const silent = peers.silent(view, session.process, nowMs);
-    const givenUp = peers.meet(view, nowMs);
+    const givenUp = peers.updateAwaited(view, nowMs);
     if (session.isFenced && view.acceptsLoads && (silent.length > 0 || givenUp)) {
-      return this.distrust(view, silent);
+      return this.abandonEpoch(view, silent);
     }
     for (const member of silent) await this.reap(member);
     await this.claimOrphans(view);
-    peers.note(view, session.process);
+    peers.rememberMembers(view, session.process);
     if (session.isFenced) {
       if (peers.isAwaited || view.members.some((member) => !member.verified))
         return LIFETIMES.joiningRoundMs;
@@ -216,7 +216,7 @@ export class Membership {
     const allowLoads = view.acceptsLoads || (await this.acceptsLoads());
     const isNews = readiness.state !== "ready" || readiness.acceptsLoads !== allowLoads;
     readiness.set("ready", allowLoads);
-    this.options.events.tended(this.bucket);
+    this.options.events.maintained(this.bucket);
     return allowLoads && !isNews ? heartbeatMs : Math.min(LIFETIMES.joiningRoundMs, heartbeatMs);
   }
 
@@ -224,7 +224,7 @@ export class Membership {
    * Redis has restarted, and a member that could tell whether it has lost something does not come back. What was
    * committed is in the ledger: wallets are read from there again, and what Redis says now is not spent.
    */
-  private distrust(view: BucketView, silent: readonly SilentMember[]): Promise<number> {
+  private abandonEpoch(view: BucketView, silent: readonly SilentMember[]): Promise<number> {
     for (const { process } of silent) this.peers.giveUp(process);
     return this.declare(view.epoch, view.epoch);
   }
@@ -278,6 +278,6 @@ function judge(epoch: string, operationsSeen: number, view: BucketView): Judgeme
   if (view.epoch === "" || Number(view.epoch) > Number(epoch)) return "moved";
   // An older epoch is back, or this one with less in it: an old snapshot was restored.
   if (Number(view.epoch) < Number(epoch)) return "lost";
-  if (view.mine >= 0) return view.mine >= operationsSeen ? "member" : "lost";
+  if (view.operations >= 0) return view.operations >= operationsSeen ? "member" : "lost";
   return view.reaped ? "reaped" : "lost";
 }

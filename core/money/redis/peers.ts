@@ -45,7 +45,7 @@ export class Peers {
   }
 
   /** Awaits no longer who is here again, and who has been silent for long enough. True if one of these was given up. */
-  meet(view: BucketView, nowMs: number): boolean {
+  updateAwaited(view: BucketView, nowMs: number): boolean {
     let givenUp = false;
     const here = new Set(view.members.map((member) => member.process));
     for (const process of this.awaited) {
@@ -71,7 +71,7 @@ export class Peers {
   }
 
   /** Notes the members of a view, for the day when they are gone. */
-  note(view: BucketView, self: string): void {
+  rememberMembers(view: BucketView, self: string): void {
     this.known = new Set(
       view.members.map((member) => member.process).filter((process) => process !== self),
     );

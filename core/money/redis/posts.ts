@@ -49,7 +49,7 @@ export class Posts {
       post: (bucket, posting) => this.send(bucket, posting, encodeEntry(posting, 0, 0), asReply),
       load: (accountId) => wallets.load(accountId, () => ledger.wallet(accountId)),
       add: (bucket, entry) => commits.add(bucket, entry),
-      over: (_, callId) => holds.over(callId),
+      forgetHold: (_, callId) => holds.forget(callId),
     });
   }
 
@@ -134,7 +134,7 @@ export class Posts {
     const [kind, charged, writtenOff, place] = reply;
     const { callId } = posting;
     if (kind === "unknown") return this.spoolPost(bucket, posting, sent);
-    this.options.holds.over(callId);
+    this.options.holds.forget(callId);
     const chargedMicroVnd = amountOf(charged);
     const writtenOffMicroVnd = amountOf(writtenOff);
     const duplicate = kind !== "posted";

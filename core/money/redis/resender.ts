@@ -28,7 +28,7 @@ interface ResendActions {
   load(accountId: string): Promise<boolean>;
   add(bucket: Bucket, entry: OutboxEntry): void;
   /** Redis has the post: the call's hold is no more. */
-  over(bucket: Bucket, callId: string): void;
+  forgetHold(bucket: Bucket, callId: string): void;
 }
 
 /**
@@ -78,7 +78,7 @@ export class Resender {
     try {
       for (const post of queue) {
         await this.resend(bucket, post, nowMs);
-        failpoint("spool.offered");
+        failpoint("spool.resent");
         post.done();
         this.byCall.delete(post.posting.callId);
         taken += 1;
@@ -102,11 +102,12 @@ export class Resender {
       throw new Error("the bucket has moved on since the ledger was asked");
     let reply = await this.actions.post(bucket, posting);
     if (reply[0] === "unknown") {
-      if (!(await this.actions.load(posting.accountId))) return this.unplaced(bucket, posting);
+      if (!(await this.actions.load(posting.accountId)))
+        return this.addUnchargeable(bucket, posting);
       reply = await this.actions.post(bucket, posting);
     }
     if (reply[0] === "unknown") throw new Error("the wallet was dropped again");
-    this.actions.over(bucket, posting.callId);
+    this.actions.forgetHold(bucket, posting.callId);
     // An earlier attempt may have come through unheard: then the entry is there, and nobody commits it yet.
     const isMine = textOf(reply[3]).startsWith(`${bucket.epoch}|${bucket.process}|`);
     if (reply[0] === "posted" || isMine) {
@@ -118,7 +119,7 @@ export class Resender {
   }
 
   /** No wallet can be charged. The ledger refuses the entry too and puts it aside, where an operator sees it. */
-  private unplaced(bucket: Bucket, posting: Posting): void {
+  private addUnchargeable(bucket: Bucket, posting: Posting): void {
     const entryId = `${bucket.name}|0||${posting.callId}`;
     this.actions.add(bucket, entryOf(entryId, posting, posting.costMicroVnd, 0));
   }

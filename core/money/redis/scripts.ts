@@ -20,7 +20,7 @@ const MEMBERS = [
   "allow-loads",
   "claim",
   "finish",
-  "mine",
+  "held-calls",
 ] as const;
 
 /** `noop` counts as an operation and does nothing. */

@@ -66,7 +66,7 @@ export class RedisHoldStore implements HoldStore {
   private readonly buckets: readonly Bucket[];
   private readonly memberships = new Map<Bucket, Membership>();
   private readonly rounds: readonly PeriodicTask[];
-  private readonly tendings = new Map<Bucket, number>();
+  private readonly maintainedRounds = new Map<Bucket, number>();
   private readonly outageLog: OutageLog;
   private readonly revocations: Revocations;
   private readonly commits: Commits;
@@ -166,7 +166,7 @@ export class RedisHoldStore implements HoldStore {
 
   async credit(movement: CreditTotal): Promise<void> {
     await this.wallets.credit(movement);
-    if (movement.releasedCallId !== null) this.holds.over(movement.releasedCallId);
+    if (movement.releasedCallId !== null) this.holds.forget(movement.releasedCallId);
   }
 
   setLimit(accountId: string, limit: LimitSnapshot): Promise<boolean> {
@@ -247,37 +247,37 @@ export class RedisHoldStore implements HoldStore {
         if (wasReady) this.hurry();
       },
       moved: () => this.outageLog.moved(),
-      leftBehind: (bucket) => this.posts.resendUncommitted(bucket),
+      mustResend: (bucket) => this.posts.resendUncommitted(bucket),
       expelled: (bucket) => {
         this.outageLog.expelled();
         this.posts.resendUncommitted(bucket);
-        this.holds.lapse(bucket);
+        this.holds.expireAll(bucket);
       },
       joined: async (bucket) => {
         this.commits.forgetUnacknowledged(bucket);
         await this.revocations.applyAll(bucket);
       },
       reaped: (_, process, voidedHolds) => this.outageLog.reaped(process, voidedHolds),
-      tended: (bucket) => this.tended(bucket),
+      maintained: (bucket) => this.maintained(bucket),
       hasUncommitted: (bucket) => this.commits.hasUncommitted(bucket),
       isCommitting: (bucket) => this.commits.isCommitting(bucket),
     };
   }
 
-  private tended(bucket: Bucket): void {
+  private maintained(bucket: Bucket): void {
     this.outageLog.isBack(bucket.name);
-    if ((this.memberships.get(bucket)?.claimed.size ?? 0) > 0) this.commits.rouse();
+    if ((this.memberships.get(bucket)?.claimed.size ?? 0) > 0) this.commits.wake();
     this.revocations.applyMissed(bucket).catch(() => {});
     if (!bucket.isReady) return;
     this.commits.acknowledgeRest(bucket).catch(() => {});
     void this.posts.resendAll(bucket);
-    const round = this.tendings.get(bucket) ?? 0;
-    this.tendings.set(bucket, round + 1);
+    const round = this.maintainedRounds.get(bucket) ?? 0;
+    this.maintainedRounds.set(bucket, round + 1);
     if (round % AUDIT_EVERY_ROUNDS === 0) this.audit(bucket).catch(() => {});
   }
 
   private async audit(bucket: Bucket): Promise<void> {
-    const held = await this.memberships.get(bucket)?.held();
+    const held = await this.memberships.get(bucket)?.heldCalls();
     if (held !== undefined) await this.holds.audit(bucket, held);
   }
 }

@@ -6,7 +6,7 @@ export interface BucketView {
   readonly epoch: string;
   readonly ageMs: number;
   /** Operations that this process has done in this epoch; -1 where it is no member. */
-  readonly mine: number;
+  readonly operations: number;
   /** Its leases have ended because it was silent. */
   readonly reaped: boolean;
   /** Wallets may be loaded. */
@@ -26,11 +26,11 @@ interface Member {
 }
 
 export function readView(reply: unknown): BucketView {
-  const [epoch, ageMs, mine, reaped, acceptsLoads, members, joining, orphans] = listOf(reply);
+  const [epoch, ageMs, operations, reaped, acceptsLoads, members, joining, orphans] = listOf(reply);
   return {
     epoch: textOf(epoch),
     ageMs: numberOf(ageMs),
-    mine: numberOf(mine),
+    operations: numberOf(operations),
     reaped: reaped === 1,
     acceptsLoads: acceptsLoads === 1,
     members: listOf(members).map((member) => {

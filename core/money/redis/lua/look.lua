@@ -1,8 +1,8 @@
 -- Shows that this process lives, and answers all that it must know about the bucket.
 -- ARGV: epoch it knows ('0' for none), operations it was told of, 1 where it is on its way into this epoch
 local run = server()
-local mine = tonumber(call('HGET', key('procs'), me) or '-1')
-if mine >= 0 and ARGV[3] == epoch and mine >= tonumber(ARGV[4]) then
+local operations = tonumber(call('HGET', key('procs'), me) or '-1')
+if operations >= 0 and ARGV[3] == epoch and operations >= tonumber(ARGV[4]) then
   call('HINCRBY', key('beats'), me, '1')
   call('HSET', key('verified'), me, run)
 elseif ARGV[5] == '1' and epoch ~= '' then
@@ -17,7 +17,7 @@ end
 return {
   epoch,
   now() - (tonumber(epoch) or 0),
-  mine,
+  operations,
   call('SISMEMBER', key('reaped'), me),
   call('EXISTS', key('open')),
   procs,
