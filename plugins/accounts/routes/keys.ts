@@ -58,9 +58,12 @@ export function keyRoutes(desk: Desk): CustomerRoute[] {
         const record = isId(id) ? await accounts.sealedKey(accountId, id) : undefined;
         if (record === undefined) return noSuchKey();
         if (record === "unsealed") return notRecoverable();
-        const key = sealer.open(record);
+        const key = sealer.unseal(record);
         if (key !== undefined) return done({ key });
-        log.error({ key_id: id, master_key: record.sealedBy }, "a sealed key cannot be opened");
+        log.error(
+          { key_id: id, master_key: record.sealedBy },
+          "cannot unseal an API key; the customer sees that it cannot be shown",
+        );
         return notRecoverable();
       },
     },

@@ -6,15 +6,15 @@ import type { MasterKeyOptions } from "../options.ts";
 const FILE = "master-key";
 const KEY_BYTES = 32;
 
-/** A key that keys are sealed by. */
+/** A key that seals API keys. */
 export interface MasterKey {
   readonly id: string;
   readonly key: Buffer;
 }
 
 /**
- * The master keys of the options, in their order; without any, one in the data folder if the ledger is there
- * too. Beside a ledger that gateways share there is none: what one sealed, the others could not open.
+ * Returns the master keys of the options, in their order. Without any, returns one from the data folder if the ledger is
+ * embedded. With a shared ledger it returns none: other gateways could not unseal what this one sealed.
  */
 export async function masterKeysOf(
   { ledger, data }: Config["stores"],

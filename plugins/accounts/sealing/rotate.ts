@@ -2,9 +2,9 @@ import type { Accounts, Log } from "../../../core/contract/index.ts";
 import type { Sealer } from "./sealer.ts";
 
 /**
- * Seals every key anew that an older master key sealed, so that the older one can be taken out of the config.
- * Any number of processes may do so at once: what another has sealed meanwhile stays. Meanwhile every key can
- * be opened, so nobody waits for it. Never rejects: what it leaves, the next start does.
+ * Seals every key again that an older master key sealed, so that the operator can remove the older one from the config.
+ * Several processes may do this at once: a key that another process has already sealed again is skipped. Keys can be
+ * unsealed throughout. Never rejects: the next start seals what is left.
  */
 export async function rotate(
   accounts: Accounts,
@@ -17,7 +17,10 @@ export async function rotate(
   try {
     await sealAll(accounts, sealer, newest, log, stop);
   } catch (error) {
-    log.error({ err: error }, "keys could not be sealed by the newest master key");
+    log.error(
+      { err: error },
+      "cannot seal keys by the newest master key; the next start tries again",
+    );
   }
 }
 
@@ -34,7 +37,7 @@ async function sealAll(
   while (!stop.aborted) {
     const batch = await accounts.keysSealedByOthers(newest, after);
     for (const record of batch) {
-      const secret = sealer.open(record);
+      const secret = sealer.unseal(record);
       if (secret === undefined) {
         lost += 1;
         continue;
@@ -49,5 +52,9 @@ async function sealAll(
   }
   if (sealed > 0)
     log.info({ keys: sealed, master_key: newest }, "sealed keys by the newest master key");
-  if (lost > 0) log.warn({ keys: lost }, "keys are sealed by master keys that are not there");
+  if (lost > 0)
+    log.warn(
+      { keys: lost },
+      "cannot unseal keys whose master key is not in the config; they cannot be shown",
+    );
 }

@@ -7,25 +7,25 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Encrypts keys by AES-256-GCM as nonce, tag, ciphertext. The additional data names the key, its account and
- * the master key, so that a ciphertext that was moved to another record does not open.
+ * Encrypts API keys with AES-256-GCM, as nonce, tag, ciphertext. The additional data names the key, its account and
+ * the master key, so a ciphertext that was copied to another record cannot be unsealed.
  */
 export class Sealer implements KeySealer {
   private masterKeys: readonly MasterKey[] = [];
 
-  /** The first of them seals from now on; all open. */
+  /** The first master key seals from now on; all of them unseal. */
   use(masterKeys: readonly MasterKey[]): void {
     this.masterKeys = masterKeys;
   }
 
-  /** The name of the master key that seals; undefined where there is none. */
+  /** The id of the master key that seals; undefined if there is none. */
   get newest(): string | undefined {
     return this.masterKeys[0]?.id;
   }
 
   seal(keyId: string, accountId: string, secret: string): SealedKey {
     const [master] = this.masterKeys;
-    if (!master) throw new Error("there is no master key to seal by");
+    if (!master) throw new Error("no master key to seal with; set one in the options of accounts");
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(ALGORITHM, master.key, nonce, { authTagLength: TAG_BYTES });
     cipher.setAAD(binding(keyId, accountId, master.id));
@@ -33,8 +33,8 @@ export class Sealer implements KeySealer {
     return { sealed: Buffer.concat([nonce, cipher.getAuthTag(), text]), sealedBy: master.id };
   }
 
-  /** The key; undefined where the record was tampered with, or its master key is not there. */
-  open({ keyId, accountId, sealed, sealedBy }: SealedKeyRecord): string | undefined {
+  /** Decrypts a key. Returns undefined if its record was tampered with, or its master key is not in the config. */
+  unseal({ keyId, accountId, sealed, sealedBy }: SealedKeyRecord): string | undefined {
     const master = this.masterKeys.find(({ id }) => id === sealedBy);
     if (!master || sealed.length < NONCE_BYTES + TAG_BYTES) return undefined;
     const nonce = sealed.subarray(0, NONCE_BYTES);
