@@ -1,17 +1,17 @@
 import { hash } from "node:crypto";
 import type { Ask } from "./ask.ts";
 import type { Directive } from "./directive.ts";
-import { say } from "./say.ts";
+import { outputText } from "./output-text.ts";
 import { countTokens, cutToTokens, fillerBlocks, pieces } from "./text.ts";
 
 export interface ToolCall {
   readonly name: string;
-  /** 24 characters for ids made here, or the whole id the directive gave. */
+  /** The id from the directive. Undefined if the protocol makes one. */
   readonly id: string | undefined;
   readonly arguments: string;
 }
 
-/** Every number is a total: input holds cache and images, output holds reasoning. */
+/** Token counts. Input includes cache and images, output includes reasoning. */
 export interface Usage {
   readonly input: number;
   readonly cacheRead: number;
@@ -21,14 +21,14 @@ export interface Usage {
   readonly reasoning: number;
 }
 
-/** Why the output ended; each protocol has its own words for it. */
+/** Why the output ended. Each protocol has its own name for it. */
 export type Ending = "stop" | "length" | "tools" | "refusal" | "stop_sequence";
 
-/** What the simulated model says, before any protocol has shaped it. */
+/** A reply of the simulated model, independent of the protocol. */
 export interface Answer {
   readonly ask: Ask;
   readonly directive: Directive;
-  /** 24 hex digits: the same for the same request. */
+  /** 24 hex digits, the same for equal requests. */
   readonly id: string;
   readonly thinking: string;
   readonly text: string;
@@ -40,28 +40,28 @@ export interface Answer {
   readonly usage: Usage;
 }
 
-/** Every answer was made at this second, so that the same request gives the same bytes. */
+/** Creation time of every reply, in seconds. Constant, so that equal requests get equal bytes. */
 export const createdAt = 1_750_000_000;
 
 const tokensPerImageMade = 1_000;
 
-/** What the simulator knows of a request beside its fields. */
-interface Arrival {
+/** Facts about a request beside its fields. */
+interface RequestContext {
   readonly bytes: Uint8Array;
-  /** Up to 24 hex digits that make the ids of equal requests differ; empty by default. */
+  /** Up to 24 hex digits that make the ids of equal requests differ, empty by default. */
   readonly salt: string;
-  /** The request as JSON, where the directive asks for it back. */
+  /** The request as JSON if the directive asks for an echo. */
   readonly echo: string | undefined;
 }
 
-/** Answers a request as its directive asks. */
-export function makeAnswer(ask: Ask, directive: Directive, arrival: Arrival): Answer {
-  const id = hash("sha256", arrival.bytes, "hex").slice(0, 24 - arrival.salt.length) + arrival.salt;
+/** Makes the reply that the directive asks for. */
+export function makeAnswer(ask: Ask, directive: Directive, context: RequestContext): Answer {
+  const id = hash("sha256", context.bytes, "hex").slice(0, 24 - context.salt.length) + context.salt;
   const limit = directive.ignore_max_tokens === true ? undefined : ask.maxTokens;
   const thinking = cutToTokens(directive.thinking ?? "", limit);
   const thought = directive.reasoning_tokens ?? countTokens(thinking);
-  const said = say(ask, directive, {
-    echo: arrival.echo,
+  const said = outputText(ask, directive, {
+    echo: context.echo,
     seed: Number.parseInt(id.slice(0, 8), 16),
     thought,
     room: limit === undefined ? undefined : Math.max(0, limit - thought),
@@ -84,7 +84,7 @@ export function makeAnswer(ask: Ask, directive: Directive, arrival: Arrival): An
   };
 }
 
-/** The text in the deltas of a stream. */
+/** Yields the text deltas of a stream. */
 export function* textDeltas({ directive, text }: Answer): Generator<string> {
   const giant = directive.giant_event_bytes ?? 0;
   if (giant > 0) yield text.slice(0, giant);
@@ -92,7 +92,7 @@ export function* textDeltas({ directive, text }: Answer): Generator<string> {
   else yield* pieces(text.slice(giant), directive.deltas);
 }
 
-/** The arguments of a tool call in the deltas of a stream; at least one, as real providers send. */
+/** Returns the argument deltas of a tool call. At least one, as real providers send. */
 export function argumentDeltas(answer: Answer, tool: ToolCall): string[] {
   const cut = pieces(tool.arguments, answer.directive.argument_deltas ?? 3);
   return cut.length > 0 ? cut : [""];

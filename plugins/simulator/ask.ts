@@ -1,41 +1,41 @@
-/** A JSON object nobody has looked into yet. */
+/** A JSON object with unchecked fields. */
 export type JsonObject = { readonly [key: string]: unknown };
 
-/** What the simulator needs to know of a request, whatever protocol it came in. */
+/** A parsed request of any protocol. */
 export interface Ask {
   readonly model: string;
   readonly stream: boolean;
-  /** The text after the last assistant turn: where a directive may stand. */
+  /** The text after the last assistant turn. May contain a directive. */
   readonly prompt: string;
   readonly inputTokens: number;
-  /** The part of `inputTokens` that images cost. */
+  /** The part of `inputTokens` that is for images. */
   readonly imageTokens: number;
   readonly maxTokens: number | undefined;
-  /** Texts at which the output stops. */
+  /** Stop sequences. */
   readonly stops: readonly string[];
-  /** Choices of a chat call, else 1. */
+  /** `n` of a chat call, otherwise 1. */
   readonly choices: number;
-  /** Images an image call wants, else 0. */
+  /** Number of images of an image call, otherwise 0. */
   readonly images: number;
   /** Chat: `stream_options.include_usage`. */
   readonly includeUsage: boolean;
   readonly body: JsonObject;
 }
 
-/** Why a request is wrong, as a real provider would say it with a 400. */
+/** Why a request is invalid, in the words of a real provider. Sent with a 400. */
 export interface Problem {
   readonly problem: string;
   readonly param: string | null;
 }
 
-/** Tokens an image costs as input, whatever its size. */
+/** Input tokens per image of any size. */
 export const tokensPerImageRead = 256;
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The JSON object in a body, undefined for anything else. */
+/** Parses a body. Returns undefined if it is not a JSON object. */
 export function readJson(bytes: Buffer): JsonObject | undefined {
   try {
     const json: unknown = JSON.parse(bytes.toString());
@@ -66,7 +66,7 @@ export function strings(value: unknown): string[] {
   return list.filter((item): item is string => typeof item === "string" && item !== "");
 }
 
-/** What a conversation says and costs. */
+/** The prompt of a conversation and its token counts. */
 interface Reading {
   readonly prompt: string;
   readonly inputTokens: number;
@@ -74,8 +74,8 @@ interface Reading {
 }
 
 /**
- * Reads the turns of any of the three chat protocols. Input is one token per 4 bytes of text (system,
- * turns, and the tools as JSON) and 256 per image, rounded up once.
+ * Reads the turns of any of the three chat protocols. Counts one input token per 4 bytes of text
+ * (system, turns, and the tools as JSON), rounded up once, and 256 per image.
  */
 export function readTurns(turns: readonly unknown[], system: unknown, tools: unknown): Reading {
   let bytes = Buffer.byteLength(textOf(system));
@@ -89,7 +89,7 @@ export function readTurns(turns: readonly unknown[], system: unknown, tools: unk
   return { prompt: lastTurn(turns), inputTokens: Math.ceil(bytes / 4) + imageTokens, imageTokens };
 }
 
-/** The user's and the tools' text after the last assistant turn; a trailing prefill is passed over. */
+/** Returns the text of users and tools after the last assistant turn. Skips a trailing prefill. */
 function lastTurn(turns: readonly unknown[]): string {
   let end = turns.length;
   while (end > 0 && isAssistant(turns[end - 1])) end--;
@@ -110,7 +110,7 @@ function isAssistant(turn: unknown): boolean {
   return turn["type"] === "function_call" || turn["type"] === "reasoning";
 }
 
-/** Every text in a content value: a string, a list of parts, a part, a tool's result. */
+/** Joins all texts of a content value: a string, a list of parts, a part or a tool result. */
 function textOf(content: unknown): string {
   if (typeof content === "string") return content;
   if (Array.isArray(content)) return content.map(textOf).join("");

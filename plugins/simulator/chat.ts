@@ -13,7 +13,7 @@ import { openaiError } from "./openai-error.ts";
 import { eventStream, type Protocol } from "./protocol.ts";
 import { pieces } from "./text.ts";
 
-/** OpenAI's Chat Completions protocol, as the `openai` package declares it. */
+/** OpenAI's Chat Completions protocol. Source: the declarations of the `openai` package. */
 export const chat: Protocol = {
   path: "/v1/chat/completions",
   idHeader: "x-request-id",
@@ -124,7 +124,7 @@ function* events(answer: Answer): Generator<string> {
   yield "data: [DONE]\n\n";
 }
 
-/** The deltas of one choice as JSON, in the order real providers send them. */
+/** Yields the deltas of one choice as JSON, in the order of real providers. */
 function* deltas(answer: Answer): Generator<string> {
   yield '{"role":"assistant","content":"","refusal":null}';
   const reasoning = JSON.stringify(reasoningField(answer));
@@ -137,7 +137,7 @@ function* deltas(answer: Answer): Generator<string> {
   for (const piece of pieces(answer.textAfter)) yield `{"content":${JSON.stringify(piece)}}`;
 }
 
-/** Each call opens with its id and name and no arguments; then the arguments come in pieces. */
+/** Returns the deltas of the tool calls: first id and name, then pieces of the arguments. */
 function toolDeltas(answer: Answer): string[] {
   const calls = answer.tools.map((tool, index) => {
     const id = toolId(answer, index);
@@ -174,7 +174,7 @@ function reasoningField({ directive }: Answer): string {
   return directive.reasoning_field ?? "reasoning_content";
 }
 
-/** This protocol's `prompt_tokens` holds what the cache read and wrote. */
+/** `prompt_tokens` of this protocol includes cache reads and writes. */
 function usageOf({ usage }: Answer): JsonObject {
   return {
     prompt_tokens: usage.input,

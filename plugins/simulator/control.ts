@@ -6,17 +6,17 @@ import { messages } from "./messages.ts";
 import { readBody } from "./read-request.ts";
 import { type Failures, Tally } from "./tally.ts";
 
-/** What is not tallied has no usage either. */
+/** For control calls, which are not tallied. */
 const noUsage = { input: 0, cacheRead: 0, cacheWrite: 0, image: 0, output: 0, reasoning: 0 };
 const json = ["content-type", "application/json"];
 
 /**
- * What the simulator serves beside model calls:
+ * Routes beside model calls:
  *   GET  /healthz      `ok`
- *   GET  /v1/models    the names that are directives
+ *   GET  /v1/models    the model names that are directives
  *   POST /v1/messages/count_tokens
- *   GET  /_sim/stats   a tally for each endpoint, see `Tally`
- *   POST /_sim/reset   tallies and failure keys start anew
+ *   GET  /_sim/stats   a tally per endpoint, see `Tally`
+ *   POST /_sim/reset   resets tallies and failure keys
  */
 export function serveControl(
   app: TemplatedApp,
@@ -59,7 +59,7 @@ const modelList = JSON.stringify({
   })),
 });
 
-/** A body that cannot be read counts 0. */
+/** An invalid body has 0 tokens. */
 function countTokens(bytes: Buffer): Buffer {
   const ask = messages.read({ ...readJson(bytes), max_tokens: 1 });
   return Buffer.from(JSON.stringify({ input_tokens: isProblem(ask) ? 0 : ask.inputTokens }));

@@ -1,70 +1,75 @@
 import { v } from "../../core/contract/index.ts";
 
 /**
- * A directive is how a test asks the simulated provider for a behaviour.
+ * A test uses a directive to request a behaviour of the simulated provider.
  *
- * Where it is written, the later winning field by field:
+ * Places for a directive. For each field, the later place wins:
  *   1. the upstream model's name     sim-echo, sim-hang, sim-status-429, sim-tokens-500
  *   2. the API key of the call       `sim:{"status":503}`, so that one upstream of two can fail
  *   3. the header x-sim              `x-sim: {"delay_ms":100}`, for direct calls
- *   4. the text after the last       `[[sim {"output_tokens":50}]]` in a message, prompt or input; it
- *      assistant turn                passes through any gateway, because it is content
+ *   4. the text after the last       `[[sim {"output_tokens":50}]]` in a message, prompt or input;
+ *      assistant turn                any gateway forwards it, because it is content
  *
- * Answer
- *   text                 the output text, the revised prompt of an image; without it a sentence made from
- *                        the prompt
- *   output_tokens        without text: so many tokens of filler, at most a million are written; with
- *                        text, tools or a refusal: only the number reported
- *   ignore_max_tokens    do not cut text and thinking to the caller's limit (tool calls never are)
+ * Reply
+ *   text                 the output text, or the revised prompt of an image (default: a sentence
+ *                        that quotes the prompt)
+ *   output_tokens        without text: tokens of filler, at most a million are written; with text,
+ *                        tools or a refusal: only the number in usage
+ *   ignore_max_tokens    do not cut text and thinking to the caller's limit (tool calls are never
+ *                        cut)
  *   deltas               text deltas in a stream (default: one per 4 characters)
  *   thinking             thinking text: a thinking block, `reasoning_content`, a reasoning item
- *   signature            its signature (Messages), its encrypted content (Responses)
+ *   signature            signature (Messages) or encrypted content (Responses) of the thinking
  *   redacted_thinking    data of a redacted thinking block (Messages)
  *   reasoning_field      name of the Chat field: "reasoning_content" (default) or "reasoning"
- *   tools                [{ name, arguments: object or raw string, id }], in parallel when several
+ *   tools                [{ name, arguments: object or raw string, id }], several are parallel
  *   argument_deltas      deltas per tool call's arguments (default 3)
- *   interleave           deltas of parallel tool calls take turns (Chat streams)
+ *   interleave           alternate the deltas of parallel tool calls (Chat streams)
  *   text_after           text after the tool calls
  *   refusal              refusal text in the protocol's own form
- *   stop, stop_sequence  stop_reason / finish_reason / incomplete reason sent as given
- *   giant_event_bytes    one more text delta of this size, in front
- *   total_bytes          text of this size, whatever the limit; streams make it as the client reads
- *   echo                 the output text is JSON of the request as it arrived: method, path, headers, body
- *   unique_ids           ids differ from call to call (default: same request, same bytes)
- *   images               number of images returned, whatever `n` asked
+ *   stop, stop_sequence  stop_reason / finish_reason / incomplete reason, sent unchanged
+ *   giant_event_bytes    an extra text delta of this size at the start
+ *   total_bytes          text of this size, beyond any limit; streams generate it while the client
+ *                        reads
+ *   echo                 the output text is the request as JSON: method, path, headers, body
+ *   unique_ids           ids differ per call (default: equal requests get equal bytes)
+ *   images               number of images returned, regardless of `n`
  *   image_bytes          size of each image (default: a small real PNG)
- *   image_url            answer URLs, not base64
+ *   image_url            return URLs instead of base64
  *   audio_bytes          size of the speech (default 4,180)
  *   audio_type           its content type (default: by `response_format`)
- * Usage (default: 1 token per 4 bytes of text, 256 per image read, 1,000 per image made)
- *   input_tokens         all input, cache reads and writes and images included
+ * Usage (default: 1 token per 4 bytes of text, 256 per input image, 1,000 per generated image)
+ *   input_tokens         all input, including cache reads, cache writes and images
  *   cache_read_tokens, cache_write_tokens, reasoning_tokens, image_tokens      parts of the above
- *   usage                "normal"; "missing"; "zero"; "every_chunk" and "with_finish" (Chat streams);
- *                        "late" (Messages streams: 0 input in message_start, the truth in message_delta)
+ *   usage                "normal"; "missing"; "zero"; "every_chunk" and "with_finish" (Chat
+ *                        streams); "late" (Messages streams: 0 input in message_start, the real
+ *                        number in message_delta)
  * Time
  *   delay_ms             before the first byte
- *   event_delay_ms       between writes of a stream; 0 writes each event in a packet of its own
- *   silent_ms            one silence in a stream, after `silent_after_events` events (default 1)
- *   hang                 never answer
- * Faults (`*_after_events` counts from the start, or from the end when negative: -1 is before the last)
- *   status               answer this 4xx or 5xx
+ *   event_delay_ms       between writes of a stream; 0 writes each event in its own packet
+ *   silent_ms            one pause in a stream, after `silent_after_events` events (default 1)
+ *   hang                 never reply
+ * Faults (`*_after_events` counts from the start; negative from the end: -1 is before the last)
+ *   status               reply with this 4xx or 5xx
  *   retry_after          its retry-after header, seconds or a date
- *   error                { type, message, code, param } of the error, here and in the stream
- *   body, content_type   the error's raw body, such as a proxy's HTML page
- *   error_after_events   an error event, then a clean end; error_event "failed" sends response.failed
- *   cut_after_events     destroy the socket mid stream, at 0 inside the response's head; unstreamed:
- *                        after half of the body
- *   end_after_events     end cleanly without what was to follow
- *   reset                destroy the socket before any byte
- *   fail_times, key      the faults (and hang) strike only the first calls seen with this key
- *   when_model           the faults (and hang) strike only where the upstream model has this name
+ *   error                { type, message, code, param } of the error, also inside streams
+ *   body, content_type   raw body of the error, such as a proxy's HTML page
+ *   error_after_events   an error event, then a clean end; error_event "failed" sends
+ *                        response.failed
+ *   cut_after_events     destroy the socket mid stream, at 0 inside the response's head; for an
+ *                        unstreamed call, after half of the body
+ *   end_after_events     end cleanly without the remaining events
+ *   reset                destroy the socket before the first byte
+ *   fail_times, key      apply faults (and hang) only to the first calls with this key
+ *   when_model           apply faults (and hang) only if the upstream model has this name
  * Wire
  *   headers              extra response headers
- *   comments             an SSE comment before every nth event, in turn alone and inside the event
+ *   comments             an SSE comment before every nth event, alternately alone and inside the
+ *                        event
  *   pings                the protocol's ping before every nth event
  *   eol                  "\n" (default), "\r\n" or "\r"
- *   split_bytes          the stream cut anew into packets of this size
- *   coalesce             as many events as fit in one write of 14 KB
+ *   split_bytes          split the stream into packets of this size, regardless of events
+ *   coalesce             combine events into writes of up to 14 KB
  */
 
 const count = (max: number) => v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(max));
@@ -150,13 +155,13 @@ const directiveSchema = v.strictObject({
   coalesce: v.optional(v.boolean()),
 });
 
-/** One behaviour asked of the simulator; the table above says what each field does. */
+/** A requested behaviour of the simulator. The table above explains each field. */
 export type Directive = v.InferOutput<typeof directiveSchema>;
 
-/** Checks one directive. Answers it, or a sentence that names the wrong field. */
+/** Validates a directive. Returns it, or an error message that names the wrong field. */
 export function parseDirective(json: unknown): Directive | string {
   const result = v.safeParse(directiveSchema, json);
   if (result.success) return result.output;
   const issue = result.issues[0];
-  return `The simulator's directive is wrong at ${v.getDotPath(issue) ?? "its root"}: ${issue.message}`;
+  return `The simulator's directive is invalid at ${v.getDotPath(issue) ?? "its root"}: ${issue.message}`;
 }

@@ -3,18 +3,18 @@ import { type Directive, parseDirective } from "./directive.ts";
 const opening = "[[sim ";
 const keyPrefix = "sim:";
 
-/** The places of one call that may hold a directive, the later winning field by field. */
+/** The places of one call that may hold a directive. For each field, the later place wins. */
 export interface DirectivePlaces {
   readonly model: string;
   /** The API key as sent, without `Bearer `. */
   readonly key: string;
-  /** The value of the x-sim header, empty when absent. */
+  /** The value of the x-sim header, empty if absent. */
   readonly header: string;
   /** The text after the last assistant turn. */
   readonly prompt: string;
 }
 
-/** Reads every directive of a call into one. Answers a sentence when one of them is wrong. */
+/** Merges all directives of a call. Returns an error message if one of them is invalid. */
 export function findDirective(places: DirectivePlaces): Directive | string {
   let found: Directive = {};
   for (const json of written(places)) {
@@ -29,7 +29,7 @@ export function findDirective(places: DirectivePlaces): Directive | string {
   return found;
 }
 
-/** The prompt without its markers, so that the default answer does not quote them. */
+/** Removes the markers from a prompt, so that the default reply does not quote them. */
 export function withoutMarkers(prompt: string): string {
   let rest = prompt;
   for (let at = rest.indexOf(opening); at >= 0; at = rest.indexOf(opening)) {
@@ -63,8 +63,8 @@ function byModel(model: string): unknown {
 }
 
 /**
- * A marker ends at the first `]]` that leaves readable JSON before it: nested arrays and strings may
- * hold `]]` as well.
+ * Finds the end of a marker: the first `]]` with valid JSON before it. Nested arrays and strings
+ * may contain `]]` too.
  */
 function markerEnd(text: string, start: number): { json: unknown; after: number } | undefined {
   const from = start + opening.length;

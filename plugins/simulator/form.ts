@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import type { JsonObject } from "./ask.ts";
 
 /**
- * Reads a multipart body as the JSON it stands for. A file becomes `{filename, type, bytes, sha256}`,
- * so that an echo shows what arrived without repeating it; a repeated name or `name[]` becomes a list.
+ * Converts a multipart body to JSON. A file becomes `{filename, type, bytes, sha256}`, so that an
+ * echo identifies it without repeating it. A repeated name or `name[]` becomes a list.
  */
 export function readForm(body: Uint8Array, contentType: string): JsonObject | undefined {
   const parts = getParts(body, contentType);

@@ -12,10 +12,10 @@ import { makePng } from "./png.ts";
 import { eventStream, type Protocol } from "./protocol.ts";
 import { countTokens } from "./text.ts";
 
-/** OpenAI's image generation, as the `openai` package declares it. */
+/** OpenAI's image generation. Source: the declarations of the `openai` package. */
 export const imageGenerations: Protocol = imageProtocol("generations");
 
-/** OpenAI's image editing: multipart as OpenAI's clients send it, or JSON with `image`. */
+/** OpenAI's image editing. Takes multipart, as OpenAI's clients send it, or JSON with `image`. */
 export const imageEdits: Protocol = imageProtocol("edits");
 
 const sidePixelsMax = 4_096;
@@ -42,7 +42,7 @@ function read(body: JsonObject, kind: "generations" | "edits"): Ask | Problem {
   if (kind === "edits" && image === undefined) {
     return problem("Missing required parameter: 'image'.", "image");
   }
-  // A form has no numbers, only text.
+  // Form fields are text, so convert.
   const images = n === undefined || n === null ? 1 : Number(n);
   if (!Number.isInteger(images) || images < 1 || images > 10) {
     return problem("Invalid 'n': expected an integer between 1 and 10.", "n");
@@ -74,13 +74,18 @@ function whole(answer: Answer): string {
       ? { url: `https://images.simulator.invalid/${id}-${index}.png`, revised_prompt }
       : { b64_json: picture, revised_prompt },
   );
-  return JSON.stringify({ created: createdAt, ...look(ask), data, usage: usageOf(answer) });
+  return JSON.stringify({
+    created: createdAt,
+    ...imageSettings(ask),
+    data,
+    usage: usageOf(answer),
+  });
 }
 
-/** A streamed call makes one image, after as many sketches as `partial_images` asked. */
+/** Yields the events of a stream: up to 3 `partial_images`, then one image. */
 function* events(answer: Answer, name: string): Generator<string> {
   const b64_json = base64Image(answer);
-  const fields = { b64_json, created_at: createdAt, ...look(answer.ask) };
+  const fields = { b64_json, created_at: createdAt, ...imageSettings(answer.ask) };
   const sketches = Math.min(Number(answer.ask.body["partial_images"] ?? 0), 3);
   for (let partial_image_index = 0; partial_image_index < sketches; partial_image_index++) {
     const type = `${name}.partial_image`;
@@ -89,7 +94,7 @@ function* events(answer: Answer, name: string): Generator<string> {
   yield frame({ type: `${name}.completed`, ...fields, usage: usageOf(answer) });
 }
 
-/** The picture is a PNG whatever format was asked; `image_bytes` pads it behind its end. */
+/** Returns a PNG, whatever the requested format. `image_bytes` pads it after its end. */
 function base64Image({ directive, ask, id }: Answer): string {
   const [, width, height] = /^(\d{1,4})x(\d{1,4})$/.exec(textOr(ask.body["size"], "")) ?? [];
   const colour = Number.parseInt(id.slice(0, 6), 16);
@@ -103,7 +108,7 @@ function side(pixels: string | undefined): number {
   return Math.min(Math.max(Number(pixels ?? 1_024), 1), sidePixelsMax);
 }
 
-function look({ body }: Ask): JsonObject {
+function imageSettings({ body }: Ask): JsonObject {
   return {
     background: "opaque",
     output_format: textOr(body["output_format"], "png"),

@@ -1,4 +1,7 @@
-/** Runs the simulated provider beside the gateway, so that the default configuration can answer. */
+/**
+ * Runs the simulated provider beside the gateway, so that the default configuration needs no real
+ * one.
+ */
 import { Worker } from "node:worker_threads";
 import { allowPublic, type Fault, type Plugin, publicHost, v } from "../../core/contract/index.ts";
 import type { WorkerOptions, WorkerReport } from "./worker.ts";
@@ -14,7 +17,9 @@ export function review({ host, allow_public }: v.InferOutput<typeof options>): r
   return publicHost(host, allow_public, ["host"], "it serves everyone, without a key");
 }
 
-/** Makes the plugin: `start` resolves when the simulator listens, `stop` when its thread has ended. */
+/**
+ * Makes the plugin. `start` resolves once the simulator listens, `stop` once its thread has ended.
+ */
 export default function simulator(_services: unknown, given: unknown): Plugin {
   const address = v.parse(options, given);
   let worker: Worker | undefined;
@@ -34,7 +39,7 @@ export default function simulator(_services: unknown, given: unknown): Plugin {
 }
 
 function startWorker(address: WorkerOptions): Promise<Worker> {
-  // The compiler rewrites imports, not URLs: at run time the file ends in .js.
+  // The compiler rewrites import paths, but not URLs. At run time the file is a .js file.
   const worker = new Worker(new URL("./worker.js", import.meta.url), { workerData: address });
   return new Promise((resolve, reject) => {
     worker.once("error", reject);
@@ -48,7 +53,7 @@ function startWorker(address: WorkerOptions): Promise<Worker> {
 function advice({ port }: WorkerOptions): string {
   const other = port === 65_535 ? port - 1 : port + 1;
   return (
-    `Set another one in the configuration, under plugins: "- simulator: { port: ${other} }", ` +
-    "and the same port in the upstreams that use the simulator; or stop what listens there."
+    `Set another port in the configuration, under plugins: "- simulator: { port: ${other} }", ` +
+    "and the same port in the upstreams that use the simulator. Or stop the process on that port."
   );
 }

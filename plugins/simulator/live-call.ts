@@ -4,10 +4,10 @@ import { corkedBytesMax, type Packet } from "./packets.ts";
 import type { Plan, Script } from "./plan.ts";
 import type { Tally } from "./tally.ts";
 
-/** What HTTP adds to a write: its length in hexadecimal and two line ends. */
+/** Bytes that chunked encoding adds to a write: its length in hexadecimal and two line ends. */
 const chunkFrameBytes = 8;
 
-/** One call being answered: knows whether the client is still there, and holds its timer. */
+/** An open call. Tracks whether the client is connected, and owns the call's timer. */
 export class LiveCall {
   readonly #res: HttpResponse;
   readonly #tally: Tally;
@@ -27,7 +27,7 @@ export class LiveCall {
     return this.#over;
   }
 
-  /** Answers a whole body; with its usage when it is a success. */
+  /** Sends a whole body. `usage` marks a success and is added to the tally. */
   whole(status: string, headers: readonly string[], body: Uint8Array, usage?: Usage): void {
     this.#tally.bytes += body.length;
     this.#res.cork(() => {
@@ -39,7 +39,7 @@ export class LiveCall {
     });
   }
 
-  /** Announces a whole body, sends half of it and destroys the socket. */
+  /** Announces the length of a whole body, sends half of it and destroys the socket. */
   half(status: string, headers: readonly string[], body: Uint8Array): void {
     const sent = body.subarray(0, body.length >> 1);
     this.#tally.bytes += sent.length;
@@ -50,7 +50,7 @@ export class LiveCall {
     this.after(0, () => this.destroy());
   }
 
-  /** Streams a script, `paceMs` apart where given, at the client's speed. */
+  /** Streams a script at the client's speed, with the delays of the directive. */
   stream(plan: Plan, script: Script): void {
     const { event_delay_ms, split_bytes, silent_ms = 0 } = plan.answer.directive;
     const res = this.#res;
@@ -98,7 +98,9 @@ export class LiveCall {
     });
   }
 
-  /** Runs `then` after `ms`, or in the next turn of the loop, unless the call is over by then. */
+  /**
+   * Runs `then` after `ms`; 0 means the next turn of the event loop. Skips it if the call is over.
+   */
   after(ms: number, then: () => void): void {
     if (this.#over) return;
     if (ms === 0) {
@@ -110,7 +112,7 @@ export class LiveCall {
     }
   }
 
-  /** Destroys the socket, as a provider that crashes. */
+  /** Destroys the socket, like a provider that crashes. */
   destroy(): void {
     if (this.#over) return;
     this.#close("cut");
@@ -148,7 +150,7 @@ export class LiveCall {
 
   #finish(plan: Plan, script: Script): void {
     if (script.outcome === "cut") {
-      // The cork must flush first, or what was written is destroyed with the socket.
+      // Lets the cork flush first; otherwise its data is lost with the socket.
       this.after(0, () => this.destroy());
     } else {
       this.#res.end();

@@ -1,4 +1,4 @@
-/** `npm run simulator -- --port P [--host H]`: the simulated provider alone. */
+/** `npm run simulator -- --port P [--host H]`: runs the simulated provider alone. */
 import { parseArgs } from "node:util";
 import { startSimulator } from "./server.ts";
 
@@ -26,6 +26,6 @@ try {
   process.on("SIGINT", stop);
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
-  console.error("Choose another one with --port.");
+  console.error("Choose another port with --port.");
   process.exit(1);
 }

@@ -2,16 +2,18 @@ import { type Answer, argumentDeltas, textDeltas } from "./answer.ts";
 import type { JsonObject } from "./ask.ts";
 import { pieces } from "./text.ts";
 
-/** One content block of a message: as it opens, how it fills. */
+/** One content block of a message: its start and its deltas. */
 interface Block {
   readonly start: JsonObject;
   /** The fields of `start` that the deltas fill. */
   readonly filled: JsonObject;
-  /** The deltas as JSON. */
+  /** Returns the deltas as JSON. */
   deltas(): Iterable<string>;
 }
 
-/** The blocks of a message: thinking, text, refusal, tool calls, then the text after them. */
+/**
+ * Returns the blocks of a message: thinking, text, refusal, tool calls, then the text after them.
+ */
 export function blocks(answer: Answer): Block[] {
   const { directive, thinking, text, textAfter, refusal, tools, id } = answer;
   const list: Block[] = [];
@@ -63,7 +65,9 @@ function inputDelta(piece: string): string {
   return `{"type":"input_json_delta","partial_json":${JSON.stringify(piece)}}`;
 }
 
-/** Arguments that are no JSON stay a string: an unstreamed answer has no other place for them. */
+/**
+ * Parses arguments. Keeps invalid JSON as a string: an unstreamed reply has no other place for it.
+ */
 function readArguments(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

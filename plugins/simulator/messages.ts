@@ -12,7 +12,7 @@ import {
 import { blocks } from "./message-blocks.ts";
 import { errorDetail, eventStream, type Protocol } from "./protocol.ts";
 
-/** Anthropic's Messages protocol, as `@anthropic-ai/sdk` declares it. */
+/** Anthropic's Messages protocol. Source: the declarations of `@anthropic-ai/sdk`. */
 export const messages: Protocol = {
   path: "/v1/messages",
   idHeader: "request-id",
@@ -115,7 +115,7 @@ function* events(answer: Answer): Generator<string> {
   yield frame("message_stop", { type: "message_stop" });
 }
 
-/** The message, which has no stop reason yet when a stream opens. */
+/** Returns the message object. At the start of a stream `stop_reason` is null. */
 function messageOf(
   answer: Answer,
   content: readonly JsonObject[],
@@ -149,7 +149,7 @@ function stopDetails({ directive, ending, refusal }: Answer): JsonObject | null 
   return { type: "refusal", category: "general_harms", explanation: refusal };
 }
 
-/** This protocol's `input_tokens` leaves out what the cache read and wrote. */
+/** `input_tokens` of this protocol excludes cache reads and writes. */
 function inputUsage({ usage }: Answer) {
   return {
     input_tokens: Math.max(0, usage.input - usage.cacheRead - usage.cacheWrite),

@@ -17,7 +17,7 @@ const codesByStatus: Readonly<Record<number, string>> = {
   429: "rate_limit_exceeded",
 };
 
-/** What OpenAI's endpoints say of an error. */
+/** The fields of an error of OpenAI's endpoints. */
 export function openaiErrorDetail(status: number, directive: Directive): ErrorDetail {
   const detail = errorDetail(directive, typesByStatus, status);
   const code = directive.error === undefined ? (codesByStatus[status] ?? null) : detail.code;

@@ -3,23 +3,26 @@ import type { Directive } from "./directive.ts";
 import type { Protocol } from "./protocol.ts";
 
 /**
- * The most that may be written under one cork. uWebSockets.js 20.0.8 gathers 16 KB there; a write that
- * does not fit makes it flush, and when that flush meets a full socket the write itself is lost, which
- * the reader sees as a malformed chunk. Small corks also cost less: past the 16 KB an event takes four
- * system calls, 8.5 µs in place of 0.4 µs.
+ * Limit for writes under one cork. uWebSockets.js 20.0.8 buffers 16 KB per cork. A write that does
+ * not fit makes it flush. If the socket is full then, the write is lost, and the reader sees a
+ * malformed chunk. Small corks are also faster: above 16 KB an event takes four system calls, 8.5
+ * µs instead of 0.4 µs.
  */
 export const corkedBytesMax = 14_000;
 
-/** One write of a stream. An empty string stands for the directive's one silence. */
+/** One write of a stream. An empty string is the pause `silent_ms` of the directive. */
 export type Packet = string | Uint8Array;
 
-/** Where a stream stops short of its end, and how. */
+/** How a stream fails, and after how many events. */
 interface StreamFault {
   readonly kind: "cut" | "end" | "error";
   readonly after: number;
 }
 
-/** The fault a directive asks for; of several the first to strike. Counts from the end need one pass. */
+/**
+ * Returns the earliest stream fault of a directive. A negative count needs one pass over the
+ * events.
+ */
 export function streamFault(protocol: Protocol, answer: Answer): StreamFault | undefined {
   const { cut_after_events, end_after_events, error_after_events } = answer.directive;
   const asked = [
@@ -38,7 +41,7 @@ export function streamFault(protocol: Protocol, answer: Answer): StreamFault | u
   return first;
 }
 
-/** The stream as it goes on the wire: its events, their faults, comments and pings, cut into packets. */
+/** Yields the stream as it is sent: events with faults, comments and pings, split into packets. */
 export function* packets(
   protocol: Protocol,
   answer: Answer,
@@ -46,18 +49,18 @@ export function* packets(
 ): Generator<Packet> {
   const { directive } = answer;
   let stream: Iterable<Packet> = protocol.events(answer);
-  if (fault !== undefined) stream = stopped(stream, fault, protocol, answer);
-  if (isDressed(directive)) stream = dressed(stream, directive, protocol.ping);
+  if (fault !== undefined) stream = withFault(stream, fault, protocol, answer);
+  if (isDecorated(directive)) stream = decorated(stream, directive, protocol.ping);
   if (directive.coalesce === true) yield* recut(stream, corkedBytesMax);
   else if (directive.split_bytes !== undefined) {
     yield* recut(stream, Math.min(directive.split_bytes, corkedBytesMax));
-  } else yield* fitted(stream);
+  } else yield* splitLarge(stream);
 }
 
-/** Cuts what is too large for one write; a giant event becomes several. */
-function* fitted(stream: Iterable<Packet>): Generator<Packet> {
+/** Splits packets that are too large for one write. */
+function* splitLarge(stream: Iterable<Packet>): Generator<Packet> {
   for (const packet of stream) {
-    // A character of UTF-16 takes at most three bytes of UTF-8.
+    // A UTF-16 code unit needs at most three bytes of UTF-8.
     if (packet.length * 3 <= corkedBytesMax) yield packet;
     else {
       const bytes = Buffer.from(packet);
@@ -68,7 +71,7 @@ function* fitted(stream: Iterable<Packet>): Generator<Packet> {
   }
 }
 
-function* stopped(
+function* withFault(
   events: Iterable<Packet>,
   fault: StreamFault,
   protocol: Protocol,
@@ -84,7 +87,7 @@ function* stopped(
   if (fault.kind === "error") yield protocol.errorEvent(answer, sent);
 }
 
-function isDressed({ comments, pings, eol, silent_ms }: Directive): boolean {
+function isDecorated({ comments, pings, eol, silent_ms }: Directive): boolean {
   return (
     comments !== undefined ||
     pings !== undefined ||
@@ -93,7 +96,7 @@ function isDressed({ comments, pings, eol, silent_ms }: Directive): boolean {
   );
 }
 
-function* dressed(
+function* decorated(
   events: Iterable<Packet>,
   { comments, pings, eol, silent_ms, silent_after_events = 1 }: Directive,
   ping: string,
@@ -117,7 +120,7 @@ function* dressed(
   }
 }
 
-/** Cuts a stream anew into packets of `size` bytes; a silence sends what is waiting first. */
+/** Splits a stream into packets of `size` bytes. A pause first sends the buffered bytes. */
 function* recut(stream: Iterable<Packet>, size: number): Generator<Packet> {
   let waiting: Buffer[] = [];
   let length = 0;

@@ -3,20 +3,22 @@ import type { Directive } from "./directive.ts";
 import { type Packet, packets, streamFault } from "./packets.ts";
 import type { Protocol } from "./protocol.ts";
 
-/** Above this size a stream is made anew for each call instead of being kept. */
+/** A larger stream is generated for each call instead of being cached. */
 const keptBytesMax = 65_536;
 
 /**
- * What a call will be answered. It depends on the request alone, so equal requests share one plan and
- * its bytes: encoding an answer of 16 tokens anew would cost more than sending it.
+ * The prepared reply to a request. Equal requests share a plan and its bytes: encoding a reply of
+ * 16 tokens costs more than sending it.
  */
 export class Plan {
   readonly protocol: Protocol;
   readonly answer: Answer;
   readonly streamed: boolean;
-  /** No directive asks for time, faults or headers: the bytes can go at once. */
+  /**
+   * True if the directive has no delays or faults, so that the whole body can be sent immediately.
+   */
   readonly plain: boolean;
-  /** Name and value in turn. */
+  /** Names and values alternate. */
   readonly headers: readonly string[];
   #whole: Uint8Array | undefined;
   #sound: Script | undefined;
@@ -32,13 +34,13 @@ export class Plan {
     this.headers = ["content-type", type, protocol.idHeader, `req_${answer.id}`, ...extra];
   }
 
-  /** The body of a call that is not streamed. */
+  /** Returns the body of an unstreamed call. */
   whole(): Uint8Array {
     this.#whole ??= Buffer.from(this.protocol.whole(this.answer));
     return this.#whole;
   }
 
-  /** The writes of a streamed call and how it closes; `faulty` says whether the faults strike. */
+  /** Returns the writes of a streamed call and how it ends. `faulty` includes the faults. */
   script(faulty: boolean): Script {
     if (faulty) {
       this.#faulty ??= this.#makeScript(true);
@@ -57,10 +59,10 @@ export class Plan {
   }
 }
 
-/** How a stream goes: what is written, then how it ends. */
+/** The writes of a stream and how it ends. */
 export interface Script {
   readonly packets: Iterable<Packet>;
-  /** "cut" destroys the socket; "failed" ends cleanly, though not with the whole answer. */
+  /** "cut" destroys the socket; "failed" ends cleanly, but with an incomplete reply. */
   readonly outcome: "complete" | "failed" | "cut";
 }
 

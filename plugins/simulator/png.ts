@@ -1,15 +1,15 @@
 import { deflateSync } from "node:zlib";
 
 /**
- * A real image of one colour, so that a page can show it. Two colours of one bit a pixel: 1024 × 1024
- * are 131 KB before and some 200 bytes after compression.
+ * Makes a valid image of one colour, so that a page can show it. Uses one bit per pixel: 1024 ×
+ * 1024 pixels are 131 KB before compression and about 200 bytes after it.
  */
 export function makePng(width: number, height: number, colour: number): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
-  header[8] = 1; // bits a pixel
-  header[9] = 3; // colours come from the palette
+  header[8] = 1; // bits per pixel
+  header[9] = 3; // palette colours
   const palette = Buffer.alloc(6);
   palette.writeUIntBE(colour & 0xffffff, 0, 3);
   const rows = Buffer.alloc((Math.ceil(width / 8) + 1) * height);
@@ -31,7 +31,7 @@ function chunk(type: string, data: Buffer): Buffer {
   return whole;
 }
 
-/** zlib.crc32 came with Node 20.15; the project runs from 20.12. */
+/** The project supports Node 20.12, and zlib.crc32 needs 20.15. */
 function crc32(bytes: Buffer): number {
   let crc = 0xffffffff;
   for (const byte of bytes) {

@@ -2,7 +2,7 @@ import type { Answer } from "./answer.ts";
 import type { Ask, JsonObject, Problem } from "./ask.ts";
 import type { Directive } from "./directive.ts";
 
-/** An error as a directive words it, with what the status implies filled in. */
+/** The error of a directive, with defaults for its status. */
 export interface ErrorDetail {
   readonly type: string;
   readonly message: string;
@@ -10,30 +10,36 @@ export interface ErrorDetail {
   readonly param: string | null;
 }
 
-/** One upstream protocol: how its requests are read and its answers written. */
+/** An upstream protocol: reads its requests and writes its replies. */
 export interface Protocol {
   readonly path: string;
-  /** The response header that carries the provider's own request id. */
+  /** Name of the response header with the provider's request id. */
   readonly idHeader: string;
-  /** Checks a request as strictly as the real provider does where a mistranslation would show. */
+  /**
+   * Parses a request. As strict as the real provider for errors that a wrong translation would
+   * cause.
+   */
   read(body: JsonObject): Ask | Problem;
-  /** The whole answer of a call that is not streamed. */
+  /** Returns the body of an unstreamed call. */
   whole(answer: Answer): string;
-  /** The events of a streamed call, each with its closing blank line; bytes where it is no event stream. */
+  /**
+   * Returns the events of a streamed call, each with its final blank line; bytes if it is not an
+   * event stream.
+   */
   events(answer: Answer): Iterable<string | Uint8Array>;
-  /** Answers of this protocol are written as `events` even when nobody asked for a stream. */
+  /** True if replies are written as `events` even if the request does not ask for a stream. */
   readonly alwaysStreams: boolean;
   streamType(answer: Answer): string;
   error(status: number, directive: Directive, id: string): string;
-  /** An error event after `sent` events of a stream. */
+  /** Returns an error event after `sent` events of a stream. */
   errorEvent(answer: Answer, sent: number): string;
-  /** What this provider sends to keep a quiet stream alive. */
+  /** Event or comment that keeps a silent stream open. */
   readonly ping: string;
 }
 
 export const eventStream = "text/event-stream; charset=utf-8";
 
-/** The words for an error: the directive's own, else those of `byStatus`. */
+/** Returns the error of a directive. Its type defaults to that of the status in `byStatus`. */
 export function errorDetail(
   directive: Directive,
   byStatus: Readonly<Record<number, string>>,

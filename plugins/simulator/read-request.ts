@@ -1,15 +1,15 @@
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
 import type { LiveCall } from "./live-call.ts";
 
-/** The head of a request, kept because uWebSockets.js forgets it before the body has come. */
+/** The head of a request. Copied, because uWebSockets.js frees it before the body arrives. */
 export interface Head {
   readonly method: string;
-  /** With the query. */
+  /** Includes the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Above the gateway's own 20 MB, so that what passes the gateway passes here. */
+/** Above the gateway's limit of 20 MB, so that the gateway's limit applies first. */
 const bodyBytesMax = 64 << 20;
 
 export function readHead(req: HttpRequest): Head {
@@ -17,15 +17,15 @@ export function readHead(req: HttpRequest): Head {
   req.forEach((name, value) => {
     headers[name] = value;
   });
-  // Undefined where the address has no question mark.
+  // Undefined if the URL has no question mark.
   const query: string | undefined = req.getQuery();
   const path = query ? `${req.getUrl()}?${query}` : req.getUrl();
   return { method: req.getMethod().toUpperCase(), path, headers };
 }
 
 /**
- * Hands over the body when it is whole. Most bodies come in one piece, which is lent until `then`
- * returns and needs no copy; one that is too large costs its sender the connection.
+ * Calls `then` with the whole body. A body of one chunk, the usual case, is not copied and is valid
+ * only until `then` returns. A body above 64 MB closes the connection.
  */
 export function readBody(res: HttpResponse, call: LiveCall, then: (body: Buffer) => void): void {
   const earlier: Buffer[] = [];

@@ -13,11 +13,11 @@ import type { Failures } from "./tally.ts";
 const cachedBodyBytesMax = 8_192;
 const cachedPlansMax = 2_048;
 
-/** Answers the calls of one protocol. */
+/** Replies to the calls of one protocol. */
 export class Responder {
   readonly #protocol: Protocol;
   readonly #failures: Failures;
-  /** Plans by the bytes of the request, for requests whose head has no part in the answer. */
+  /** Plans by the bytes of the body, for requests whose reply does not depend on the headers. */
   readonly #plans = new Map<string, Plan>();
   readonly #seen = new Uint32Array(4_096);
   #calls = 0;
@@ -48,8 +48,8 @@ export class Responder {
   }
 
   /**
-   * Whether this request was seen lately. A plan is kept at the second sight only: keeping what never
-   * comes again costs more time in the garbage collector than making it did.
+   * Returns true if this request was seen recently. Caches a plan only then: caching one that is
+   * never used again costs more time in the garbage collector than making it.
    */
   #isRepeated({ answer }: Plan): boolean {
     const print = Number.parseInt(answer.id.slice(0, 8), 16);
@@ -80,7 +80,7 @@ export class Responder {
   }
 
   #begin(call: LiveCall, plan: Plan): void {
-    const faulty = this.#strikes(plan);
+    const faulty = this.#isFaulty(plan);
     const delayMs = plan.answer.directive.delay_ms ?? 0;
     if (delayMs === 0) this.#go(call, plan, faulty);
     else call.after(delayMs, () => this.#go(call, plan, faulty));
@@ -98,11 +98,11 @@ export class Responder {
     } else call.whole("200 OK", plan.headers, plan.whole(), usage);
   }
 
-  /** Whether the faults of the directive strike this call. */
-  #strikes({ answer: { directive, ask } }: Plan): boolean {
+  /** Returns true if the faults of the directive apply to this call. */
+  #isFaulty({ answer: { directive, ask } }: Plan): boolean {
     if (directive.when_model !== undefined && directive.when_model !== ask.model) return false;
     if (directive.fail_times === undefined) return hasFault(directive);
-    return this.#failures.strikes(directive.key ?? "", directive.fail_times);
+    return this.#failures.isAmongFirst(directive.key ?? "", directive.fail_times);
   }
 
   #fail(call: LiveCall, directive: Directive, status: number, id: string): void {
@@ -120,7 +120,7 @@ export class Responder {
   }
 }
 
-/** A request whose answer no header can change. */
+/** Returns true if no header can change the reply. */
 function isCacheable({ headers }: Head, body: Buffer): boolean {
   return (
     body.length <= cachedBodyBytesMax &&
@@ -134,7 +134,7 @@ function keyOf(headers: Readonly<Record<string, string>>): string {
   return headers["x-api-key"] ?? headers["authorization"]?.replace(/^Bearer /i, "") ?? "";
 }
 
-/** A plan that depends on the request's body alone. */
+/** Returns true if the reply depends on the request's body alone. */
 function isRepeatable(directive: Directive): boolean {
   return directive.echo !== true && directive.unique_ids !== true;
 }

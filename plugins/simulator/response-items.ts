@@ -2,21 +2,21 @@ import { type Answer, argumentDeltas, type ToolCall, textDeltas } from "./answer
 import type { JsonObject } from "./ask.ts";
 import { pieces } from "./text.ts";
 
-/** One event inside an output item, before its place and number are added. */
+/** One event of an output item, before its indexes and sequence number are added. */
 interface Step {
   readonly type: string;
   readonly fields: JsonObject;
   readonly delta?: string;
 }
 
-/** One item of a response's output: as it is announced, how it fills, as it ends. */
+/** One output item: its announcement, the events that fill it, and its final form. */
 interface OutputItem {
   readonly opening: JsonObject;
   readonly finished: JsonObject;
   steps(): Iterable<Step>;
 }
 
-/** The output of a response: reasoning, text, refusal, function calls, then the text after them. */
+/** Returns the output items: reasoning, text, refusal, function calls, then the text after them. */
 export function outputItems(answer: Answer): OutputItem[] {
   const { id, thinking, text, refusal, tools, textAfter } = answer;
   const items: OutputItem[] = [];

@@ -12,7 +12,7 @@ import { openaiError, openaiErrorDetail } from "./openai-error.ts";
 import { eventStream, type Protocol } from "./protocol.ts";
 import { outputItems } from "./response-items.ts";
 
-/** OpenAI's Responses protocol, as the `openai` package declares it. */
+/** OpenAI's Responses protocol. Source: the declarations of the `openai` package. */
 export const responses: Protocol = {
   path: "/v1/responses",
   idHeader: "x-request-id",
@@ -26,7 +26,7 @@ export const responses: Protocol = {
   ping: ": ping\n\n",
 };
 
-/** Why an answer is incomplete; the other endings complete it. */
+/** Why a reply is incomplete. Other endings complete it. */
 const incompleteReasons: Readonly<Partial<Record<Ending, string>>> = {
   length: "max_output_tokens",
 };
@@ -71,7 +71,7 @@ function* events(answer: Answer): Generator<string> {
   yield frame(`response.${String(final["status"])}`, { response: final }, sequence++);
 }
 
-/** The whole response; a directive's `stop` makes it incomplete for that reason. */
+/** Returns the final response object. A directive's `stop` makes it incomplete for that reason. */
 function finalResponse(answer: Answer): JsonObject {
   const { directive } = answer;
   const reason = directive.stop ?? incompleteReasons[answer.ending];

@@ -13,9 +13,9 @@ import { Failures, Tally } from "./tally.ts";
 
 /** A running simulator. */
 export interface Simulator {
-  /** The port it listens on, the real one when 0 was asked. */
+  /** The port it listens on. If 0 was requested, the assigned port. */
   readonly port: number;
-  /** Stops listening and destroys what is open. */
+  /** Stops listening and destroys open connections. */
   close(): void;
 }
 
@@ -29,8 +29,8 @@ const protocols: readonly Protocol[] = [
 ];
 
 /**
- * Starts a simulated provider in this thread; `directive.ts` says what can be asked of it.
- * Rejects with a sentence for the user when the address is not free.
+ * Starts a simulated provider in this thread. `directive.ts` lists its behaviours. Rejects with a
+ * message for the user if it cannot listen on the address.
  */
 export function startSimulator({ host, port }: { host: string; port: number }): Promise<Simulator> {
   const app = App();
@@ -50,7 +50,7 @@ export function startSimulator({ host, port }: { host: string; port: number }): 
   return new Promise((resolve, reject) => {
     app.listen(host, port, (socket) => {
       if (socket === false) {
-        reject(new Error(`The simulator cannot listen on ${host}:${port}: the port is taken.`));
+        reject(new Error(`The simulator cannot listen on ${host}:${port}: the port is in use.`));
         return;
       }
       resolve({ port: us_socket_local_port(socket), close: () => app.close() });

@@ -4,12 +4,15 @@ import { openaiError } from "./openai-error.ts";
 import { eventStream, type Protocol } from "./protocol.ts";
 import { countTokens } from "./text.ts";
 
-/** OpenAI's text to speech: audio bytes, or events of base64 audio with `stream_format: "sse"`. */
+/**
+ * OpenAI's text to speech. Sends audio bytes, or events with base64 audio for `stream_format:
+ * "sse"`.
+ */
 export const speech: Protocol = {
   path: "/v1/audio/speech",
   idHeader: "x-request-id",
   read,
-  // Audio always goes out in pieces, as the real service sends it.
+  // The real service always sends audio in pieces.
   whole: () => "",
   alwaysStreams: true,
   events: (answer) => (asEvents(answer.ask) ? events(answer) : audio(answer)),
@@ -32,10 +35,10 @@ const contentTypes: ReadonlyMap<string, string> = new Map([
   ["pcm", "audio/pcm"],
 ]);
 
-/** One silent frame of MPEG-1 layer 3, 128 kbit/s at 44.1 kHz: 26 ms. */
+/** A silent frame of 26 ms: MPEG-1 layer 3, 128 kbit/s, 44.1 kHz. */
 const silentFrame = Buffer.concat([Buffer.from("fffb9064", "hex")], 418);
 
-/** Ten frames a write. */
+/** Ten frames per write. */
 const pieceBytes = silentFrame.length * 10;
 const silence = Buffer.alloc(pieceBytes, silentFrame);
 
@@ -59,7 +62,7 @@ function read(body: JsonObject): Ask | Problem {
   };
 }
 
-/** An echo is sent in place of the audio; other formats than mp3 get the same bytes. */
+/** Yields the audio, or the echo instead. All formats get the same mp3 bytes. */
 function* audio({ directive, text }: Answer): Generator<Uint8Array> {
   if (directive.echo === true) {
     yield Buffer.from(text);

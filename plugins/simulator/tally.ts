@@ -1,19 +1,19 @@
-/** What one endpoint of the simulator has seen; the ground truth for tests of a gateway. */
+/** Counts of one endpoint of the simulator. Tests compare the gateway's records with them. */
 export class Tally {
   calls = 0;
   open = 0;
   open_max = 0;
-  /** Answered in full. */
+  /** Calls with a complete reply. */
   completed = 0;
-  /** Answered with a 4xx or 5xx, an error event, or a clean end too early. */
+  /** Calls that ended with a 4xx or 5xx, an error event, or a clean end too early. */
   failed = 0;
-  /** Destroyed by the simulator, as a directive asked. */
+  /** Calls whose socket the simulator destroyed, as their directive asked. */
   cut = 0;
-  /** Given up by the client. */
+  /** Calls that the client aborted. */
   aborted = 0;
   writes = 0;
   bytes = 0;
-  /** Sums of the usage in the answers that were completed. */
+  /** Total usage of the completed calls. */
   input_tokens = 0;
   output_tokens = 0;
 
@@ -23,21 +23,21 @@ export class Tally {
     if (this.open > this.open_max) this.open_max = this.open;
   }
 
-  /** Starts anew; calls still open stay counted as open. */
+  /** Resets all counts except that of open calls. */
   reset(): void {
     const { open } = this;
     Object.assign(this, new Tally(), { open, open_max: open });
   }
 }
 
-/** How often each failure key was seen, for directives that fail the first calls only. */
+/** Counts the calls per failure key, for directives that fail only the first calls. */
 export class Failures {
   readonly #seen = new Map<string, number>();
 
-  /** Counts a call with this key; true while it is one of the first `times`. */
-  strikes(key: string, times: number): boolean {
+  /** Counts a call with this key. Returns true for the first `times` calls. */
+  isAmongFirst(key: string, times: number): boolean {
     const seen = this.#seen.get(key) ?? 0;
-    // A hundred thousand keys are more than any test uses; beyond, old ones must not fill the memory.
+    // More keys than any test uses. Bounds the memory.
     if (seen === 0 && this.#seen.size >= 100_000) this.#seen.clear();
     this.#seen.set(key, seen + 1);
     return seen < times;

@@ -1,4 +1,4 @@
-/** Sixty-four words of exactly four bytes, so that a token of filler is a word. */
+/** 64 words of exactly four bytes, so that a token of filler is one word. */
 const words = (
   "the and sea toll road gate coin pays each call that runs here slow fast then more less " +
   "near away from with into over when ends sand rain wind moon star tree leaf salt fish boat " +
@@ -10,12 +10,12 @@ const words = (
 
 const fillerBlock = "toll gate by the sea, ".repeat(186);
 
-/** The simulator's tokenizer: one token is four bytes of UTF-8, begun ones count. */
+/** The simulator's tokenizer: one token per four bytes of UTF-8, rounded up. */
 export function countTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / 4);
 }
 
-/** Exactly `tokens` tokens of ASCII; the same seed gives the same words. */
+/** Returns exactly `tokens` tokens of ASCII. The same seed gives the same words. */
 export function fillerText(seed: number, tokens: number): string {
   const chosen = new Array<string>(tokens);
   let state = seed >>> 0;
@@ -26,14 +26,14 @@ export function fillerText(seed: number, tokens: number): string {
   return chosen.join("");
 }
 
-/** Text of `bytes` bytes in blocks of 4 KB, made as it is read, so that 16 GB take no memory. */
+/** Yields `bytes` bytes of text in blocks of 4 KB, so that 16 GB need no memory. */
 export function* fillerBlocks(bytes: number): Generator<string> {
   let left = bytes;
   for (; left >= fillerBlock.length; left -= fillerBlock.length) yield fillerBlock;
   if (left > 0) yield fillerBlock.slice(0, left);
 }
 
-/** The text up to so many tokens, cut between characters; all of it where there is no limit. */
+/** Cuts a text to `tokens` tokens, between characters. Undefined means no limit. */
 export function cutToTokens(text: string, tokens: number | undefined): string {
   if (tokens === undefined) return text;
   const limit = tokens * 4;
@@ -44,7 +44,10 @@ export function cutToTokens(text: string, tokens: number | undefined): string {
   return bytes.toString("utf8", 0, end);
 }
 
-/** The text in `parts` pieces, or in pieces of four characters; never splits a surrogate pair. */
+/**
+ * Splits a text into `parts` pieces, or into pieces of four characters. Never splits a surrogate
+ * pair.
+ */
 export function pieces(text: string, parts?: number): string[] {
   const step = parts === undefined ? 4 : Math.max(1, Math.ceil(text.length / parts));
   const cut: string[] = [];

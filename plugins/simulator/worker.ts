@@ -1,11 +1,11 @@
-/** Runs a simulator in a thread of its own, so that it does not take the gateway's time. */
+/** Runs a simulator in its own thread, so that it does not block the gateway's event loop. */
 import { parentPort, workerData } from "node:worker_threads";
 import { startSimulator } from "./server.ts";
 
-/** What the thread tells once: that it listens, or why it does not. */
+/** The only message of the thread: the port it listens on, or why it cannot listen. */
 export type WorkerReport = { readonly port: number } | { readonly error: string };
 
-/** What the thread is given. */
+/** `workerData` of the thread. */
 export interface WorkerOptions {
   readonly host: string;
   readonly port: number;

@@ -30,7 +30,7 @@ describe("the simulator as a plugin", () => {
     }
   });
 
-  it("says what to change when the port is taken", async () => {
+  it("says what to change when the port is in use", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     const address = server.address();
@@ -38,7 +38,7 @@ describe("the simulator as a plugin", () => {
     const plugin = makePlugin(undefined, { port });
     await assert.rejects(
       async () => plugin.start?.(),
-      /port is taken.*- simulator: \{ port: \d+ \}/,
+      /port is in use.*- simulator: \{ port: \d+ \}/,
     );
     await plugin.stop?.();
     server.close();

@@ -3,39 +3,39 @@ import type { Directive } from "./directive.ts";
 import { withoutMarkers } from "./find-directive.ts";
 import { countTokens, cutToTokens, fillerBlocks, fillerText } from "./text.ts";
 
-/** Longer texts are not kept whole: a stream of 200 MB must not take 200 MB. */
+/** Longer texts are not kept whole, so that a stream of 200 MB does not need 200 MB. */
 const keptBytes = 65_536;
 
-/** More is reported, not written; `total_bytes` is there for more text. */
+/** More tokens are only reported. Use `total_bytes` for more text. */
 const fillerTokensMax = 1_000_000;
 
-/** The text of an answer and how it came to its end. */
-interface Said {
+/** The text of a reply and how it ended. */
+interface OutputText {
   readonly text: string;
   readonly tokens: number;
-  /** The caller's limit cut the text. */
+  /** True if the caller's limit cut the text. */
   readonly cut: boolean;
-  /** The limit does not apply to this text. */
+  /** True if the limit does not apply to this text. */
   readonly unlimited: boolean;
-  /** The caller's stop sequence that ended it. */
+  /** The caller's stop sequence that ended the text. */
   readonly stop: string | undefined;
 }
 
-/** What decides about the text beside the request and its directive. */
-interface Given {
-  /** Sent as the text, whatever the limit. */
+/** What the text depends on beside the request and its directive. */
+interface TextOptions {
+  /** Used as the text, regardless of the limit. */
   readonly echo: string | undefined;
   /** Equal seeds give equal words. */
   readonly seed: number;
-  /** Tokens already spent on thinking. */
+  /** Tokens used for thinking. */
   readonly thought: number;
   /** Tokens left of the caller's limit. */
   readonly room: number | undefined;
 }
 
-/** The text itself, cut to the caller's limit and at the caller's stop sequences. */
-export function say(ask: Ask, directive: Directive, given: Given): Said {
-  const { echo, room } = given;
+/** Makes the output text, cut to the caller's limit and at the caller's stop sequences. */
+export function outputText(ask: Ask, directive: Directive, options: TextOptions): OutputText {
+  const { echo, room } = options;
   const uncut = { cut: false, unlimited: true, stop: undefined };
   if (echo !== undefined) return { ...uncut, text: echo, tokens: countTokens(echo) };
   if (directive.total_bytes !== undefined) {
@@ -44,7 +44,7 @@ export function say(ask: Ask, directive: Directive, given: Given): Said {
     return { ...uncut, text, tokens: Math.ceil(directive.total_bytes / 4) };
   }
   const giant = "x".repeat(directive.giant_event_bytes ?? 0);
-  const full = giant + (directive.text ?? ownText(ask, directive, given));
+  const full = giant + (directive.text ?? defaultText(ask, directive, options));
   const text = cutToTokens(full, room);
   const stop = ask.stops
     .map((sequence) => ({ sequence, at: text.indexOf(sequence) }))
@@ -59,7 +59,7 @@ export function say(ask: Ask, directive: Directive, given: Given): Said {
   return { text, tokens: countTokens(text), cut, unlimited: false, stop: undefined };
 }
 
-function ownText(ask: Ask, directive: Directive, { seed, thought, room }: Given): string {
+function defaultText(ask: Ask, directive: Directive, { seed, thought, room }: TextOptions): string {
   if (directive.tools !== undefined || directive.refusal !== undefined) return "";
   if (directive.output_tokens !== undefined) {
     const wanted = Math.max(0, directive.output_tokens - thought);
