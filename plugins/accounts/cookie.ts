@@ -1,16 +1,16 @@
 import { parseCookie, stringifySetCookie } from "cookie";
 
 const NAME = "tollgate_session";
-/** A token of ours, and nothing else. */
+/** The form of a session token. */
 const TOKEN = /^[\w-]{43}$/;
 
-/** The session's token in a `cookie` header; the first of several, as browsers send the most specific first. */
+/** Returns the session token of a `cookie` header. Of several, the first: browsers send the most specific first. */
 export function tokenIn(header: string | undefined): string | undefined {
   const value = parseCookie(header ?? "")[NAME] ?? "";
   return TOKEN.test(value) ? value : undefined;
 }
 
-/** A `set-cookie` that scripts cannot read and that no other site's request carries. */
+/** Returns a `set-cookie` header. Scripts cannot read the cookie, and browsers send it only from our own pages. */
 export function cookieOf(token: string, maxAgeS: number, isSecure: boolean): string {
   return stringifySetCookie({
     name: NAME,

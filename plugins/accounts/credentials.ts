@@ -4,16 +4,16 @@ import { hashOf, newToken } from "./secret.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** What a link in a mail is good for, and how long. */
+/** How long the link in a mail is valid, by its purpose. */
 const VALID_MS = { verify: 48 * HOUR_MS, reset: HOUR_MS };
 type Purpose = keyof typeof VALID_MS;
 
-/** An account as signing in needs it. */
+/** What sign-in needs to know of an account. */
 export interface Credentials {
   readonly accountId: string;
   readonly email: string;
   readonly status: "active" | "suspended";
-  /** Null where an operator made the account and its owner has set no password yet. */
+  /** Null if an operator created the account and its owner has not set a password yet. */
   readonly passwordHash: string | null;
   readonly isEmailVerified: boolean;
   readonly language: Language | null;
@@ -23,10 +23,10 @@ export interface Credentials {
 
 type Row = Pick<Credentials, "passwordHash" | "isEmailVerified" | "language">;
 
-/** The id of no account. */
+/** No account has this id. */
 const NONE = "00000000-0000-0000-0000-000000000000";
 
-/** Passwords and tokens of mails, as the database keeps them. */
+/** Stores password hashes, and the hashes of the tokens in mails. */
 export class CredentialStore {
   private readonly accounts: Accounts;
   private readonly database: Database;
@@ -46,7 +46,7 @@ export class CredentialStore {
     return this.of(await this.accounts.find(accountId));
   }
 
-  /** The first password of a new account, whose address nobody has proved yet. */
+  /** Stores the password of a new account whose address is not verified yet. */
   async add(accountId: string, passwordHash: string, language: Language): Promise<void> {
     await this.database.query(
       `insert into account_credentials (account_id, password_hash, language, changed_at)
@@ -55,7 +55,7 @@ export class CredentialStore {
     );
   }
 
-  /** Sets the password of an account whose address needs no proof. */
+  /** Sets the password of an account and marks its address as verified. */
   async put(accountId: string, passwordHash: string): Promise<void> {
     await this.database.query(
       `insert into account_credentials (account_id, password_hash, verified_at, changed_at)
@@ -72,7 +72,7 @@ export class CredentialStore {
     );
   }
 
-  /** A token for a link in a mail. */
+  /** Creates the token for a link in a mail, and stores its hash. */
   async issue(accountId: string, purpose: Purpose): Promise<string> {
     const token = newToken();
     const expiresAt = new Date(this.clock.now() + VALID_MS[purpose]);
@@ -84,7 +84,7 @@ export class CredentialStore {
     return token;
   }
 
-  /** Marks the address as verified; again, too, so that a link may be opened twice. False: no such token. */
+  /** Marks the address as verified. Opening the link twice is allowed. Returns false if there is no such token. */
   async verify(token: string): Promise<boolean> {
     const verified = await this.database.query(
       `update account_credentials credentials
@@ -98,7 +98,7 @@ export class CredentialStore {
     return verified.length > 0;
   }
 
-  /** Whether a password may be set by this token: worth a look before the work of hashing one. */
+  /** Returns true if the token allows setting a password. Checked first, because hashing is expensive. */
   async isResetToken(token: string): Promise<boolean> {
     const found = await this.database.query(
       `select from account_tokens
@@ -108,7 +108,7 @@ export class CredentialStore {
     return found.length > 0;
   }
 
-  /** Whose password was set; undefined where the token is none, or was used meanwhile. */
+  /** Sets a password by token. Returns the account id; undefined if the token is invalid or already used. */
   async reset(token: string, passwordHash: string): Promise<string | undefined> {
     const [row] = await this.database.query<{ owner: string | null }>(
       "select reset_password($1, $2, $3) as owner",
@@ -117,7 +117,7 @@ export class CredentialStore {
     return row?.owner ?? undefined;
   }
 
-  /** False where the password was changed meanwhile. Every session but this one ends. */
+  /** Changes the password and ends all other sessions. Returns false if it has changed since it was checked. */
   async change(
     accountId: string,
     checkedHash: string,
@@ -131,13 +131,13 @@ export class CredentialStore {
     return row?.changed ?? false;
   }
 
-  /** Forgets tokens that are good for nothing any more, and attempts that no longer count. */
+  /** Deletes expired tokens, and attempts that no longer count. */
   async sweep(): Promise<void> {
     await this.database.query("delete from account_tokens where expires_at <= $1", [this.now()]);
     await this.database.query("delete from account_throttles where arrival <= $1", [this.now()]);
   }
 
-  /** Reads even if there is no account, so that the time it takes does not show whether there is one. */
+  /** Queries even without an account, so that the response time does not reveal whether one exists. */
   private async of(account: Account | undefined): Promise<Credentials | undefined> {
     const [row] = await this.database.query<Row>(
       `select password_hash as "passwordHash", verified_at is not null as "isEmailVerified", language

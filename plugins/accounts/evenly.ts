@@ -3,8 +3,8 @@ import { setTimeout as delay } from "node:timers/promises";
 const STEP_MS = 250;
 
 /**
- * Answers at the next full quarter of a second since the work began, so that a few milliseconds more or less
- * in the database tell nothing.
+ * Runs `work` and resolves at a multiple of 250 ms after its start, so that the response time does not reveal what the
+ * database found.
  */
 export async function evenly<T>(work: () => Promise<T>): Promise<T> {
   const startedMs = performance.now();

@@ -6,7 +6,7 @@ import {
   type Services,
   type SlotName,
 } from "../../core/contract/index.ts";
-import { Desk } from "./desk.ts";
+import { AccountContext } from "./account-context.ts";
 import { Mailer } from "./mail/mailer.ts";
 import { printingTransport, smtpTransport } from "./mail/transport.ts";
 import { type Options, options } from "./options.ts";
@@ -28,57 +28,57 @@ const PREFIX = "/account/v1";
 const SWEEP_MS = 600_000;
 
 /**
- * Serves customers under `/account/v1`: sign-up, sessions, passwords and keys of their own; takes no part in
- * calls. Provides the gate by which other plugins know who is signed in.
+ * Serves customers under `/account/v1`: sign-up, sessions, passwords and API keys. Provides the customer guard, with
+ * which other plugins know who is signed in. Takes no part in calls.
  */
 export default function accounts(services: Services, settings: Options): Plugin {
   const { log } = services;
   const transport = settings.smtp ? smtpTransport(settings.smtp) : printingTransport();
   const mailer = new Mailer(transport, log);
   const sealer = new Sealer();
-  const desk = new Desk(services, settings, mailer, sealer);
+  const context = new AccountContext(services, settings, mailer, sealer);
   let sweeping: NodeJS.Timeout | undefined;
   let rotation: Promise<void> | undefined;
   const stopping = new AbortController();
 
   async function sweep(): Promise<void> {
     try {
-      await desk.sessions.sweep();
-      await desk.credentials.sweep();
+      await context.sessions.sweep();
+      await context.credentials.sweep();
     } catch (error) {
-      log.warn({ err: error }, "sessions that are over could not be deleted");
+      log.warn({ err: error }, "cannot delete expired sessions; trying again in 10 minutes");
     }
   }
 
   return {
     name: "accounts",
-    // The code runs from dist, the SQL is read from the sources.
+    // Code runs from dist; SQL is read from the sources.
     migrations: new URL("../../../plugins/accounts/migrations/", import.meta.url),
 
     async start() {
       sealer.use(await masterKeysOf(services.config.stores, settings.master_keys));
       if (sealer.newest === undefined) {
-        log.warn("without master_keys no key can be shown again to its owner");
+        log.warn("no master_keys configured; customers see a new API key only once");
       }
-      if (!settings.smtp) log.warn("without smtp the links of mails are printed on stdout");
-      provide(desk);
+      if (!settings.smtp) log.warn("no smtp configured; printing the links of mails to stdout");
+      provide(context);
       rotation = rotate(services.accounts, sealer, log, stopping.signal);
       sweeping = setInterval(() => void sweep(), SWEEP_MS).unref();
     },
 
-    listening: (address) => desk.listening(address),
+    listening: (address) => context.listening(address),
 
     routes(router) {
       addPublicRoutes(router, services, PREFIX, [
-        ...signUpRoutes(desk),
-        signInRoute(desk),
-        ...forgottenPasswordRoutes(desk),
+        ...signUpRoutes(context),
+        signInRoute(context),
+        ...forgottenPasswordRoutes(context),
       ]);
       addCustomerRoutes(router, services, PREFIX, [
-        ...meRoutes(desk),
-        changePasswordRoute(desk),
-        ...sessionRoutes(desk),
-        ...keyRoutes(desk),
+        ...meRoutes(context),
+        changePasswordRoute(context),
+        ...sessionRoutes(context),
+        ...keyRoutes(context),
       ]);
     },
 

@@ -13,7 +13,7 @@ const newPassword = v.pipe(
     return length >= PASSWORD_CHARACTERS_MIN && length <= PASSWORD_CHARACTERS_MAX;
   }, PASSWORD),
 );
-/** Whatever was typed: what is no password is wrong like any other. Bounded, since it is worked on. */
+/** A password to check. An impossible one is simply wrong; the length is bounded because it is hashed. */
 const givenPassword = v.pipe(
   v.string(PASSWORD),
   v.maxLength(4 * PASSWORD_CHARACTERS_MAX, PASSWORD),

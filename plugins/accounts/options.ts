@@ -8,7 +8,7 @@ const MASTER_KEY_BYTES = 32;
 const smtp = mapping({
   host: text("the name of a mail server"),
   port: v.optional(whole(1, 65_535), 587),
-  /** TLS from the first byte, as on port 465; otherwise STARTTLS where the server offers it. */
+  /** True: TLS from the first byte, as on port 465. False: STARTTLS if the server offers it. */
   secure: v.optional(v.boolean("true or false"), false),
   user: v.optional(text()),
   password: v.optional(text()),
@@ -24,23 +24,23 @@ const masterKey = mapping({
 });
 
 const masterKeys = v.pipe(
-  some(masterKey, "a list of master keys, the newest first"),
-  v.check((keys) => new Set(keys.map(({ id }) => id)).size === keys.length, "ids that differ"),
+  some(masterKey, "a list of master keys, newest first"),
+  v.check((keys) => new Set(keys.map(({ id }) => id)).size === keys.length, "unique ids"),
 );
 
 export const options = v.strictObject({
-  /** Where customers reach the gateway, for links in mails and the cookie. Default: the listening address. */
+  /** The gateway's public address, for links in mails and the cookie. Default: the listening address. */
   public_url: v.optional(url(["https?"], ADDRESS)),
-  /** Without a mail server the links that it would send are printed on stdout. */
+  /** The mail server. Without it, the links of mails are printed to stdout. */
   smtp: v.optional(smtp),
-  /** By which keys are kept so that their owners can copy them again; the newest first. */
+  /** Keys that encrypt API keys, so that customers can copy them again; newest first. */
   master_keys: v.optional(masterKeys),
-  /** Proxies in front of the gateway that add to x-forwarded-for; 0: its clients connect themselves. */
+  /** Number of proxies in front of the gateway that append to x-forwarded-for; 0 = clients connect directly. */
   proxies: v.optional(whole(0, 10), 0),
   language: v.optional(oneOf(["vi", "en"]), "vi"),
-  /** Keys of one account that may be active at a time. */
+  /** Most active keys of one account. */
   active_keys_max: v.optional(whole(1, 1000), 10),
-  /** A session ends after this long without a request, and after this long in any case. */
+  /** A session ends after `session_idle_hours` without a request, and after `session_days` in any case. */
   session_idle_hours: v.optional(whole(1, 8_760), 168),
   session_days: v.optional(whole(1, 365), 30),
 });

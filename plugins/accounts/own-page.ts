@@ -1,15 +1,15 @@
 import { type PlainRequest, type Refusal, refuse } from "../../core/contract/index.ts";
 
 /**
- * Refuses a request that a browser sends for a page of another site. Clients that are no browsers send neither
- * header, and have no cookie that a page could abuse.
+ * Refuses a request that a browser sends for another site's page. Other clients send neither header; they have no
+ * cookie that a page could abuse.
  */
 export function fromElsewhere({ headers }: PlainRequest, publicUrl: string): Refusal | undefined {
   const site = headers["sec-fetch-site"];
   if (site !== undefined && site !== "same-origin" && site !== "none") return refused();
   const origin = headers["origin"];
   if (origin === undefined || origin === new URL(publicUrl).origin) return undefined;
-  // The gateway has as many names as lead to it; a page of another site cannot choose the header `host`.
+  // The gateway may have several names. A page of another site cannot set the `host` header.
   const isOwn = URL.canParse(origin) && new URL(origin).host === headers["host"]?.toLowerCase();
   return isOwn ? undefined : refused();
 }

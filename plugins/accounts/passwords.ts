@@ -8,30 +8,30 @@ const PARAMETERS = {
   timeCost: 2,
   parallelism: 1,
 };
-/** Threads are shared with the file system, which the journal needs: never all four of them. */
+/** The thread pool has four threads, and the journal needs some of them for its files. */
 const AT_ONCE = 2;
-/** More than these would wait for seconds, and each holds a request. */
+/** With more of them a request would wait for seconds. */
 const WAITING_MAX = 64;
 
 /**
- * Hashes passwords by argon2id and checks them. At most two at a time and 64 waiting, so that a flood of
- * sign-ins takes 38 MiB and a bounded delay; what is beyond that answers `busy`.
+ * Hashes and checks passwords with argon2id. Runs two at a time and queues 64, so that a flood of sign-ins uses at most
+ * 38 MiB and the delay is bounded. Returns "busy" if the queue is full.
  */
 export class Passwords {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
-  /** Nobody's password: what is checked where there is no account, so that the work tells nothing. */
-  private readonly nobody = hashOfNothing();
+  /** Checked if there is no account, so that the response time does not reveal it. No password matches. */
+  private readonly dummyHash = hashOfNothing();
 
   async hash(password: string): Promise<string | "busy"> {
     const { hash } = await argon2();
     return this.inTurn(() => hash(normal(password), PARAMETERS));
   }
 
-  /** Takes the same work where there is no hash to check against. */
+  /** Returns true if the password matches. Takes equally long if `expected` is undefined, then returns false. */
   async check(password: string, expected: string | undefined): Promise<boolean | "busy"> {
     const { verify } = await argon2();
-    const against = expected ?? this.nobody;
+    const against = expected ?? this.dummyHash;
     const isRight = await this.inTurn(() => verify(against, normal(password)));
     return isRight === "busy" ? isRight : isRight && expected !== undefined;
   }
@@ -44,7 +44,7 @@ export class Passwords {
     try {
       return await work();
     } finally {
-      // Whoever waits takes over the place of this one.
+      // The next in the queue takes over this slot, so `running` stays.
       const next = this.waiting.shift();
       if (next) next();
       else this.running -= 1;
@@ -52,19 +52,19 @@ export class Passwords {
   }
 }
 
-/** Loaded with the first password, since a gateway may never see one. */
+/** Loads the library with the first password: a gateway may never see one. */
 function argon2(): Promise<typeof import("@node-rs/argon2")> {
   return import("@node-rs/argon2");
 }
 
-/** In the form of a hash with the usual parameters, and of no password: to check against it takes the usual work. */
+/** Returns random text in the format of a hash. Checking against it takes as long as against a real one. */
 function hashOfNothing(): string {
   const { memoryCost, timeCost, parallelism } = PARAMETERS;
   const text = (bytes: number) => randomBytes(bytes).toString("base64").replaceAll("=", "");
   return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${text(16)}$${text(32)}`;
 }
 
-/** The same letters typed on another system may be other characters, in Vietnamese above all. */
+/** Normalises Unicode: systems encode the same typed letters differently, above all Vietnamese ones. */
 function normal(password: string): string {
   return password.normalize("NFKC");
 }

@@ -1,16 +1,16 @@
-import type { Desk } from "./desk.ts";
+import type { AccountContext } from "./account-context.ts";
 
-/** Fills the slots that need what only this plugin knows: who is signed in, how a customer gets in, how keys are sealed. */
-export function provide(desk: Desk): void {
-  const { guards, customers, keySealer } = desk.services;
-  guards.customer.provide((request) => desk.sessions.enter(request, desk.publicUrl));
+/** Fills the slots for the customer guard, for passwords set by other plugins, and for sealing keys. */
+export function provide(context: AccountContext): void {
+  const { guards, customers, keySealer } = context.services;
+  guards.customer.provide((request) => context.sessions.enter(request, context.publicUrl));
   customers.provide({
     async setPassword(accountId, password) {
-      const passwordHash = await desk.passwords.hash(password);
-      if (passwordHash === "busy") throw new Error("too many passwords wait to be hashed");
-      await desk.credentials.put(accountId, passwordHash);
+      const passwordHash = await context.passwords.hash(password);
+      if (passwordHash === "busy") throw new Error("too many passwords are waiting to be hashed");
+      await context.credentials.put(accountId, passwordHash);
       return true;
     },
   });
-  if (desk.sealer.newest !== undefined) keySealer.provide(desk.sealer);
+  if (context.sealer.newest !== undefined) keySealer.provide(context.sealer);
 }

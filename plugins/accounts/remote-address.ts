@@ -3,8 +3,8 @@ import ipaddr from "ipaddr.js";
 import type { PlainRequest } from "../../core/contract/index.ts";
 
 /**
- * Who asks. Behind proxies that is what the outermost of ours wrote into x-forwarded-for: each adds one at
- * the right, and what is left of ours anybody may have written.
+ * Returns the client's address. Each of our proxies appends one address to x-forwarded-for, so the client is `proxies`
+ * entries from the right. A client can forge everything left of that.
  */
 export function remoteAddressOf(request: PlainRequest, proxies: number): string {
   const chain = (request.headers["x-forwarded-for"] ?? "").split(",");
@@ -12,16 +12,16 @@ export function remoteAddressOf(request: PlainRequest, proxies: number): string 
   return written ?? addressIn(request.remoteAddress) ?? "unknown";
 }
 
-/** What attempts are counted by: one customer of a network has 2^64 addresses of IPv6, but one such block. */
+/** Returns what attempts are counted by: the /64 block of an IPv6 address, since one customer has all 2^64 of it. */
 export function blockOf(address: string): string {
   return isIP(address) === 6 ? hexOf(ipaddr.IPv6.parse(address).parts.slice(0, 4)) : address;
 }
 
-/** An address in its plain form: without a port or a zone, and an IPv4 address within IPv6 as what it is. */
+/** Returns an address without port or zone, and IPv4 for IPv4-mapped IPv6; undefined if the text is no address. */
 function addressIn(text: string): string | undefined {
   const address =
     /^\[([^\]]+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
-  // The library also takes 127.1 and 0177.0.0.1, which are addresses to some programs only.
+  // The library also accepts 127.1 and 0177.0.0.1, which only some programs read as addresses.
   if (isIP(address) === 0) return undefined;
   const parsed = ipaddr.process(address);
   return parsed instanceof ipaddr.IPv6 ? hexOf(parsed.parts) : parsed.toString();

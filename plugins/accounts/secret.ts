@@ -2,23 +2,23 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypt
 
 const RANDOM_BYTES = 32;
 
-/** A token for a cookie or a link: 256 random bits. */
+/** Returns a token for a cookie or a link: 256 random bits. */
 export function newToken(): string {
   return randomBytes(RANDOM_BYTES).toString("base64url");
 }
 
-/** What the database knows of a token. */
+/** Returns what the database stores of a token. */
 export function hashOf(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/** What a page shows that it can read the customer's own answers: bound to the session by its token. */
+/** Returns the CSRF token of a session. Only our own pages can read it, from a reply. */
 export function csrfTokenOf(sessionToken: string): string {
   return createHmac("sha256", sessionToken).update("tollgate csrf").digest("base64url");
 }
 
 export function isCsrfToken(given: string | undefined, sessionToken: string): boolean {
   if (given === undefined) return false;
-  // Digests have one length, so that the time of the comparison tells nothing of the token.
+  // `timingSafeEqual` needs equal lengths, which digests have.
   return timingSafeEqual(hashOf(given), hashOf(csrfTokenOf(sessionToken)));
 }

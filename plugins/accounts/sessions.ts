@@ -17,9 +17,9 @@ import { hashOf, isCsrfToken, newToken } from "./secret.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** A session's last use is written this seldom, so that most requests only read. */
+/** The last use of a session is written at most this often, so that most requests only read. */
 const SEEN_EVERY_MS = 60_000;
-/** Of one account; the oldest makes room. */
+/** Sessions of one account. A new one replaces the oldest. */
 const SESSIONS_MAX = 50;
 const AGENT_CHARACTERS_MAX = 200;
 
@@ -38,7 +38,7 @@ interface Found {
   readonly seenAt: Date;
 }
 
-/** Sessions of customers: a random token in a cookie, of which the database has the hash. */
+/** Customer sessions. The cookie has a random token; the database has only its hash. */
 export class Sessions {
   private readonly accounts: Accounts;
   private readonly database: Database;
@@ -56,7 +56,7 @@ export class Sessions {
     return (this.options.session_days * DAY_MS) / 1000;
   }
 
-  /** The token of a new session; undefined where the password that was checked was changed meanwhile. */
+  /** Opens a session and returns its token; undefined if the password has changed since it was checked. */
   async open(
     accountId: string,
     checkedHash: string,
@@ -80,7 +80,10 @@ export class Sessions {
     return row?.opened ? token : undefined;
   }
 
-  /** Who asks, by the cookie; with a request that changes something, that their own page sends it. */
+  /**
+   * Returns the signed-in customer of a request. A request that changes something must come from the gateway's own
+   * pages, with the CSRF token.
+   */
   async enter(request: PlainRequest, publicUrl: string): Promise<Customer | Refusal> {
     const token = tokenIn(request.headers["cookie"]);
     if (token === undefined) return notSignedIn();
@@ -98,7 +101,7 @@ export class Sessions {
     return { accountId, email: account.email, isEmailVerified, sessionId };
   }
 
-  /** Sessions of an account that have not ended, the latest first. */
+  /** Returns the open sessions of an account, newest first. */
   list(accountId: string): Promise<Session[]> {
     return this.database.query(
       `select id, created_at as "createdAt", seen_at as "seenAt",
@@ -109,7 +112,7 @@ export class Sessions {
     );
   }
 
-  /** Whether the account had this session. */
+  /** Ends a session. Returns false if the account has no such session. */
   async end(accountId: string, sessionId: string): Promise<boolean> {
     const ended = await this.database.query(
       "delete from account_sessions where account_id = $1 and id = $2 returning id",
@@ -122,7 +125,7 @@ export class Sessions {
     await this.database.query("delete from account_sessions where account_id = $1", [accountId]);
   }
 
-  /** Forgets sessions that are over. */
+  /** Deletes expired sessions. */
   async sweep(): Promise<void> {
     await this.database.query(
       "delete from account_sessions where created_at <= $1 or seen_at <= $2",
@@ -150,7 +153,7 @@ export class Sessions {
     return found;
   }
 
-  /** Before these, sessions that were opened, and that were last used, have ended. */
+  /** Returns the times since which a live session was opened, and was last used. */
   private bounds(): [Date, Date] {
     const now = this.clock.now();
     const { session_days, session_idle_hours } = this.options;
@@ -158,7 +161,7 @@ export class Sessions {
   }
 }
 
-/** What a browser says that it is, as far as it can be shown. */
+/** Returns the user agent, at most 200 characters, printable ASCII only. */
 function agentOf(request: PlainRequest): string {
   const agent = request.headers["user-agent"] ?? "";
   return agent.replace(/[^\x20-\x7e]/g, "?").slice(0, AGENT_CHARACTERS_MAX);
@@ -169,6 +172,6 @@ function notSignedIn(): Refusal {
 }
 
 function noCsrfToken(): Refusal {
-  const message = "The header x-csrf-token must hold the token that /account/v1/me answers.";
+  const message = "Send the header x-csrf-token with the csrf_token from GET /account/v1/me.";
   return refuse.forbidden(message, { code: "wrong_csrf_token" });
 }

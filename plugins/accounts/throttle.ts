@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Clock, type Database, type Refusal, refuse } from "../../core/contract/index.ts";
 
-/** So many at once after a quiet time, and one more every so often. */
+/** Allows `burst` attempts at once, and one more every `periodS` seconds. */
 interface Rate {
   readonly burst: number;
   readonly periodS: number;
@@ -10,37 +10,37 @@ interface Rate {
 const MINUTE_S = 60;
 const HOUR_S = 3_600;
 
-/** What is limited, and how much. Failed attempts count where a password is checked; elsewhere all do. */
+/** The limits. For passwords only failed attempts count; for the others all do. */
 const RATES = {
-  /** Passwords tried for one account from one address. */
+  /** Passwords tried for one account, from one address. */
   password: { burst: 5, periodS: MINUTE_S },
-  /** Passwords tried for one account, from anywhere. A whole network guesses 2,400 a day. */
+  /** Passwords tried for one account, from all addresses: at most 2,400 guesses a day. */
   account: { burst: 100, periodS: HOUR_S / 100 },
-  /** Requests that cost a hash or a look at a token, from one address: many customers may share one. */
+  /** Requests that cost a hash or a query, from one address. High, because many customers may share an address. */
   address: { burst: 60, periodS: 1 },
   signUp: { burst: 20, periodS: HOUR_S / 20 },
-  /** Mails to one address, whoever asks for them. */
+  /** Mails to one address, from all requests. */
   mail: { burst: 3, periodS: 10 * MINUTE_S },
-  /** Links sent again because somebody signed in too early. */
+  /** Links sent again after a sign-in to an unverified account. */
   reminder: { burst: 1, periodS: 10 * MINUTE_S },
-  /** Keys made by one account, revoked ones included. */
+  /** Keys created by one account, including revoked ones. */
   key: { burst: 30, periodS: HOUR_S / 60 },
 } satisfies Record<string, Rate>;
 
 const REFUSED_MAX = 10_000;
 const REFUSED_MS = 1000;
 
-/** What is attempted, and by whom or for whom. */
+/** A limit, and the account or address it is counted for. */
 export type Attempt = readonly [what: keyof typeof RATES, subject: string];
 
 /**
- * Limits on attempts, in the ledger's database: shared by all processes, and there after a restart. The rate
- * limiter of calls is no place for them, since it lets everything pass while Redis is away.
+ * Limits attempts. The counts are in the ledger's database, so that all processes share them and a restart keeps them.
+ * The rate limiter of calls is unsuitable: it allows everything while Redis is down.
  */
 export class Throttle {
   private readonly database: Database;
   private readonly clock: Clock;
-  /** Who was refused, until when they need not be looked up: a flood costs the database one look a second. */
+  /** Recent refusals, repeated for up to 1 s without a query: a flood costs the database one query a second. */
   private readonly refused = new Map<
     string,
     { readonly untilMs: number; readonly waitS: number }
@@ -51,7 +51,7 @@ export class Throttle {
     this.clock = clock;
   }
 
-  /** Takes one attempt out of each limit, or none where one of them is used up. */
+  /** Counts one attempt against each limit, or refuses and counts none if one is used up. */
   async take(...attempts: readonly Attempt[]): Promise<Refusal | undefined> {
     const who = JSON.stringify(attempts);
     const nowMs = this.clock.monotonic();
@@ -71,13 +71,13 @@ export class Throttle {
     return tooMany(waitS);
   }
 
-  /** The attempts were none: the password was right. */
+  /** Uncounts attempts, after a correct password. */
   async giveBack(...attempts: readonly Attempt[]): Promise<void> {
     await this.database.query("select give_back_attempt($1::text::json)", [limitsOf(attempts)]);
   }
 }
 
-/** The limits of attempts as the functions of the database read them. */
+/** Returns the limits as JSON, for the functions in the migrations. */
 function limitsOf(attempts: readonly Attempt[]): string {
   const limits = attempts.map(([what, subject]) => ({
     name: createHash("sha256").update(`${what} ${subject}`).digest("base64"),
@@ -88,7 +88,7 @@ function limitsOf(attempts: readonly Attempt[]): string {
 }
 
 function tooMany(waitS: number): Refusal {
-  const message = `Too many attempts: try again in ${waitS} seconds.`;
+  const message = `Too many attempts; try again in ${waitS} seconds.`;
   return refuse.rateLimited(message, {
     code: "too_many_attempts",
     headers: ["retry-after", String(waitS)],

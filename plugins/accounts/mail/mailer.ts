@@ -6,28 +6,28 @@ import type { Transport } from "./transport.ts";
 export interface Mail {
   readonly to: string;
   readonly language: Language;
-  readonly letter: MailTemplate;
+  readonly template: MailTemplate;
 }
 
-/** Finds out whether there is a mail to send, and which. */
+/** Returns the mail to send; undefined if there is none. */
 type MailJob = () => Promise<Mail | undefined>;
 
 const WAITING_MAX = 1000;
 const AT_ONCE = 2;
-/** A mail server that restarts is back by the last of these; the customer can ask again later. */
+/** Long enough for a mail server to restart. After the last retry the customer can ask again. */
 const RETRIES_MS = [1_000, 5_000, 20_000, 60_000];
 const STOP_MS = 5_000;
 
 /**
- * Sends mails behind the customer's back: no reply waits for a mail server, nor tells by its time whether
- * there was anything to send. At most 1,000 errands wait; they are gone with the process.
+ * Sends mails in the background, so that no reply waits for the mail server, or reveals by its time whether there was a
+ * mail to send. Queues at most 1,000 jobs, which a restart drops.
  */
 export class Mailer {
   private readonly transport: Transport;
   private readonly log: Log;
   private readonly waiting: (() => Promise<void>)[] = [];
   private readonly running = new Set<Promise<void>>();
-  /** Of mails that are sent again later. */
+  /** Mails that wait for a retry. */
   private readonly timers = new Set<NodeJS.Timeout>();
 
   constructor(transport: Transport, log: Log) {
@@ -35,19 +35,19 @@ export class Mailer {
     this.log = log;
   }
 
-  /** Whether `take` would refuse. */
+  /** True if `take` would refuse a job. */
   get isFull(): boolean {
     return this.waiting.length + this.timers.size >= WAITING_MAX;
   }
 
-  /** False where too many errands wait already. */
-  take(errand: MailJob): boolean {
+  /** Queues a job. Returns false if the queue is full. */
+  take(job: MailJob): boolean {
     if (this.isFull) return false;
-    this.enqueue(() => this.run(errand));
+    this.enqueue(() => this.run(job));
     return true;
   }
 
-  /** Sends what can be sent in a few seconds, and gives up the rest. */
+  /** Waits up to 5 s for mails to be sent, then drops the rest. */
   async stop(): Promise<void> {
     const untilMs = performance.now() + STOP_MS;
     while (this.running.size > 0) {
@@ -56,7 +56,8 @@ export class Mailer {
     }
     for (const timer of this.timers) clearTimeout(timer);
     const left = this.waiting.splice(0).length + this.running.size + this.timers.size;
-    if (left > 0) this.log.warn({ mails: left }, "mails were not sent before the stop");
+    if (left > 0)
+      this.log.warn({ mails: left }, "stopped before all mails were sent; dropping them");
     this.transport.close();
   }
 
@@ -77,28 +78,28 @@ export class Mailer {
     }
   }
 
-  private async run(errand: MailJob): Promise<void> {
+  private async run(job: MailJob): Promise<void> {
     let mail: Mail | undefined;
     try {
-      mail = await errand();
+      mail = await job();
     } catch (error) {
-      this.log.warn({ err: error }, "a mail could not be prepared");
+      this.log.warn({ err: error }, "cannot prepare a mail; not sending it");
     }
     if (mail) await this.send(mail, 0);
   }
 
   private async send(mail: Mail, attempt: number): Promise<void> {
     try {
-      await this.transport.send(mail.to, mailText(mail.letter, mail.language));
+      await this.transport.send(mail.to, mailText(mail.template, mail.language));
     } catch (error) {
       const retryMs = RETRIES_MS[attempt];
       const { code, response_code } = reasonOf(error);
-      const failure = { kind: mail.letter.kind, attempt: attempt + 1, code, response_code };
-      // A server's 5xx is final: it would say the same again.
+      const failure = { kind: mail.template.kind, attempt: attempt + 1, code, response_code };
+      // A 5xx of SMTP is permanent, so a retry is pointless.
       if (retryMs === undefined || (typeof response_code === "number" && response_code >= 500)) {
-        return this.log.error(failure, "a mail was given up");
+        return this.log.error(failure, "cannot send a mail; giving up");
       }
-      this.log.warn(failure, "a mail was not taken; it is sent again");
+      this.log.warn(failure, "cannot send a mail; retrying");
       const timer = setTimeout(() => {
         this.timers.delete(timer);
         this.enqueue(() => this.send(mail, attempt + 1));
@@ -108,7 +109,7 @@ export class Mailer {
   }
 }
 
-/** What says why without saying what: messages of mail servers may quote the mail, and that holds a link. */
+/** Returns only codes: the message of a mail server may quote the mail, which has a secret link. */
 function reasonOf(error: unknown): { code: unknown; response_code: unknown } {
   const { code, responseCode } = isObject(error) ? error : {};
   return { code, response_code: responseCode };

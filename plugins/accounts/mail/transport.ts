@@ -2,7 +2,7 @@ import type { Transporter } from "nodemailer";
 import type { SmtpOptions } from "../options.ts";
 import type { MailText } from "./texts.ts";
 
-/** Sends one mail, or rejects. */
+/** Sends mails, one per call of `send`; rejects if the server does not accept it. */
 export interface Transport {
   send(to: string, mail: MailText): Promise<void>;
   close(): void;
@@ -12,7 +12,7 @@ const CONNECTIONS_MAX = 2;
 const TIMEOUT_MS = 15_000;
 const OWN_MACHINE = new Set(["localhost", "127.0.0.1", "::1"]);
 
-/** Mails through an SMTP server. */
+/** Sends mails through an SMTP server. */
 export function smtpTransport({
   host,
   port,
@@ -29,7 +29,7 @@ export function smtpTransport({
     secure,
     ...(user !== undefined && {
       auth: { user, pass: password ?? "" },
-      // A password goes over no network in clear.
+      // Never send the password unencrypted over a network.
       requireTLS: !secure && !OWN_MACHINE.has(host),
     }),
     connectionTimeout: TIMEOUT_MS,
@@ -38,7 +38,7 @@ export function smtpTransport({
     disableFileAccess: true,
     disableUrlAccess: true,
   };
-  // The library is loaded for the first mail only: it takes 13 MB.
+  // Loaded with the first mail: the library takes 13 MB.
   let transporter: Promise<Transporter> | undefined;
   const connected = () => {
     transporter ??= import("nodemailer").then(({ createTransport }) => createTransport(options));
@@ -46,9 +46,9 @@ export function smtpTransport({
   };
   return {
     async send(to, { subject, text }) {
-      // As an object the address is one address, whatever characters are in it.
+      // As an object, the address is never parsed as a list.
       const address = { name: "", address: to };
-      // RFC 3834: nobody's absence assistant answers.
+      // RFC 3834: automatic responders do not reply.
       const headers = { "auto-submitted": "auto-generated" };
       await (await connected()).sendMail({ from, to: address, subject, text, headers });
     },
@@ -56,7 +56,7 @@ export function smtpTransport({
   };
 }
 
-/** Prints mails where there is no server for them: for trying out, since whoever reads the output may enter. */
+/** Prints the links of mails to stdout, for use without a mail server. Anyone who reads them can sign in. */
 export function printingTransport(): Transport {
   return {
     async send(to, { subject, text }) {

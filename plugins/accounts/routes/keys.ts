@@ -10,15 +10,15 @@ import {
   readBody,
   refuse,
 } from "../../../core/contract/index.ts";
-import type { Desk } from "../desk.ts";
+import type { AccountContext } from "../account-context.ts";
 import { newKey } from "../input.ts";
 
-/** Revoked keys that a list shows; an account can have any number of them. */
+/** A list shows only the latest revoked keys, since an account can have any number of them. */
 const REVOKED_SHOWN_MAX = 100;
 
-/** API keys of the customer who asks: another's are as if they were not there. */
-export function keyRoutes(desk: Desk): CustomerRoute[] {
-  const { services, sealer, throttle, options } = desk;
+/** Routes for the customer's own API keys. Keys of other customers get 404. */
+export function keyRoutes(context: AccountContext): CustomerRoute[] {
+  const { services, sealer, throttle, options } = context;
   const { accounts, keys, usage, log } = services;
   return [
     {
@@ -44,7 +44,7 @@ export function keyRoutes(desk: Desk): CustomerRoute[] {
         const refusal = await throttle.take(["key", accountId]);
         if (refusal) return refusal;
         const made = await keys.create(accountId, wanted.name, options.active_keys_max);
-        if (made.kind === "no_account") return refuse.notFound("There is no such account.");
+        if (made.kind === "no_account") return refuse.notFound("This account does not exist.");
         if (made.kind === "too_many_keys") return tooMany(options.active_keys_max);
         const { id, key, prefix } = made;
         return done({ id, key, name: wanted.name, prefix }, 201);
@@ -99,19 +99,18 @@ function noSuchKey(): Refusal {
 }
 
 function notVerified(): Refusal {
-  const message = "Verify your e-mail address first, by the link that was sent to it.";
+  const message = "Verify your email address first: open the link that we sent you.";
   return refuse.forbidden(message, { code: "email_not_verified" });
 }
 
 function tooMany(max: number): Refusal {
-  return refuse.conflict(`You have ${max} active keys, which is the most: revoke one first.`, {
+  return refuse.conflict(`You have ${max} active keys, the maximum; revoke one first.`, {
     code: "too_many_keys",
   });
 }
 
 function notRecoverable(): Refusal {
-  return refuse.conflict(
-    "The text of this key was not kept, so it cannot be shown again: make another key.",
-    { code: "key_not_recoverable" },
-  );
+  return refuse.conflict("This key cannot be shown again; create a new one.", {
+    code: "key_not_recoverable",
+  });
 }

@@ -8,22 +8,22 @@ import {
   refuse,
   walletJson,
 } from "../../../core/contract/index.ts";
+import type { AccountContext } from "../account-context.ts";
 import { tokenIn } from "../cookie.ts";
 import type { Credentials } from "../credentials.ts";
-import type { Desk } from "../desk.ts";
 import { settings } from "../input.ts";
 import { csrfTokenOf } from "../secret.ts";
 
-/** Who is signed in, and what they have. */
-export function meRoutes(desk: Desk): CustomerRoute[] {
-  const { credentials, services } = desk;
+/** Routes for the signed-in customer: account, language, wallet. */
+export function meRoutes(context: AccountContext): CustomerRoute[] {
+  const { credentials, services } = context;
 
   async function me(
     accountId: string,
     cookie: string | undefined,
   ): Promise<PlainResponse | Refusal> {
     const [account, token] = [await credentials.ofAccount(accountId), tokenIn(cookie)];
-    if (!account || token === undefined) return refuse.notFound("There is no such account.");
+    if (!account || token === undefined) return refuse.notFound("This account does not exist.");
     return done(accountBody(account, csrfTokenOf(token)));
   }
 
@@ -48,14 +48,14 @@ export function meRoutes(desk: Desk): CustomerRoute[] {
       path: "/wallet",
       async handle(_, { accountId }) {
         const wallet = await services.wallets.balances(accountId);
-        if (wallet === undefined) return refuse.notFound("There is no such wallet.");
+        if (wallet === undefined) return refuse.notFound("This account has no wallet.");
         return done(walletJson(wallet));
       },
     },
   ];
 }
 
-/** An account as its owner sees it. */
+/** Returns an account as JSON for its owner. */
 export function accountBody(account: Credentials, csrfToken: string): object {
   return {
     id: account.accountId,

@@ -7,14 +7,14 @@ import {
   readBody,
   refuse,
 } from "../../../core/contract/index.ts";
+import { type AccountContext, busy, invalidToken } from "../account-context.ts";
 import { forgottenCookie } from "../cookie.ts";
-import { busy, type Desk, invalidToken } from "../desk.ts";
 import { change, forgotten, reset } from "../input.ts";
 import type { Attempt } from "../throttle.ts";
 
-/** A new password for whoever has forgotten theirs, and reads the mails of their address. */
-export function forgottenPasswordRoutes(desk: Desk): PublicRoute[] {
-  const { credentials, mailer, passwords } = desk;
+/** Routes to reset a forgotten password by a link in a mail. */
+export function forgottenPasswordRoutes(context: AccountContext): PublicRoute[] {
+  const { credentials, mailer, passwords } = context;
   return [
     {
       method: "POST",
@@ -22,13 +22,13 @@ export function forgottenPasswordRoutes(desk: Desk): PublicRoute[] {
       async handle(request) {
         const given = readBody(forgotten, request.body);
         if (isRefusal(given)) return given;
-        const refusal = await desk.admit(request, ["mail", given.email]);
+        const refusal = await context.admit(request, ["mail", given.email]);
         if (refusal) return refusal;
-        // Whether there is an account is found out behind the answer.
+        // Look up the account after the reply, so that the reply does not reveal whether it exists.
         const isTaken = mailer.take(async () => {
           const account = await credentials.ofEmail(given.email);
-          const language = account?.language ?? given.language ?? desk.options.language;
-          return account && desk.linkMail("reset", account, language);
+          const language = account?.language ?? given.language ?? context.options.language;
+          return account && context.linkMail("reset", account, language);
         });
         return isTaken ? done({}, 202) : busy();
       },
@@ -37,7 +37,7 @@ export function forgottenPasswordRoutes(desk: Desk): PublicRoute[] {
       method: "POST",
       path: "/password/reset",
       async handle(request) {
-        const refusal = await desk.admit(request);
+        const refusal = await context.admit(request);
         if (refusal) return refusal;
         const wanted = readBody(reset, request.body);
         if (isRefusal(wanted)) return wanted.param === "token" ? invalidToken() : wanted;
@@ -46,27 +46,27 @@ export function forgottenPasswordRoutes(desk: Desk): PublicRoute[] {
         if (passwordHash === "busy") return busy();
         const accountId = await credentials.reset(wanted.token, passwordHash);
         if (accountId === undefined) return invalidToken();
-        tellOwner(desk, accountId);
-        return done({}, 200, ["set-cookie", forgottenCookie(desk.isSecure)]);
+        tellOwner(context, accountId);
+        return done({}, 200, ["set-cookie", forgottenCookie(context.isSecure)]);
       },
     },
   ];
 }
 
-export function changePasswordRoute(desk: Desk): CustomerRoute {
-  const { credentials, passwords, throttle } = desk;
+export function changePasswordRoute(context: AccountContext): CustomerRoute {
+  const { credentials, passwords, throttle } = context;
   return {
     method: "POST",
     path: "/password/change",
     async handle(request, { accountId, email, sessionId }) {
       const wanted = readBody(change, request.body);
       if (isRefusal(wanted)) return wanted;
-      // A stolen session must not be a way around the limit on guesses.
+      // The limits of sign-in apply here too, so that a stolen session cannot guess the password.
       const tries: Attempt[] = [
-        ["password", `${desk.remoteOf(request)} ${email}`],
+        ["password", `${context.remoteOf(request)} ${email}`],
         ["account", email],
       ];
-      const refusal = await throttle.take(["address", desk.remoteOf(request)], ...tries);
+      const refusal = await throttle.take(["address", context.remoteOf(request)], ...tries);
       if (refusal) return refusal;
       const account = await credentials.ofAccount(accountId);
       const checkedHash = account?.passwordHash ?? undefined;
@@ -77,19 +77,19 @@ export function changePasswordRoute(desk: Desk): CustomerRoute {
       if (passwordHash === "busy") return busy();
       const isChanged = await credentials.change(accountId, checkedHash, passwordHash, sessionId);
       if (!isChanged) return wrongPassword();
-      tellOwner(desk, accountId);
+      tellOwner(context, accountId);
       return done({});
     },
   };
 }
 
-/** A mail to the owner, who may not be who did it. */
-function tellOwner(desk: Desk, accountId: string): void {
-  desk.mailer.take(async () => {
-    const account = await desk.credentials.ofAccount(accountId);
+/** Mails the owner, in case another person has changed the password. */
+function tellOwner(context: AccountContext, accountId: string): void {
+  context.mailer.take(async () => {
+    const account = await context.credentials.ofAccount(accountId);
     if (!account) return undefined;
-    const letter = { kind: "changed" } as const;
-    return { to: account.email, language: desk.languageOf(account), letter };
+    const template = { kind: "changed" } as const;
+    return { to: account.email, language: context.languageOf(account), template };
   });
 }
 

@@ -10,32 +10,32 @@ import {
   readBody,
   refuse,
 } from "../../../core/contract/index.ts";
+import { type AccountContext, busy } from "../account-context.ts";
 import { cookieOf, forgottenCookie } from "../cookie.ts";
 import type { Credentials } from "../credentials.ts";
-import { busy, type Desk } from "../desk.ts";
 import { signIn } from "../input.ts";
 import { csrfTokenOf } from "../secret.ts";
 import type { Attempt } from "../throttle.ts";
 import { accountBody } from "./me.ts";
 
 /**
- * A session for whoever knows the password of an account whose address is verified. Before that there is none:
- * a stranger could sign up with any address, and learn by signing in whether it had an account before.
+ * Opens a session for a password if the account's address is verified. Unverified accounts get none: otherwise a
+ * stranger could sign up with any address and learn by signing in whether it had an account before.
  */
-export function signInRoute(desk: Desk): PublicRoute {
-  const { credentials, passwords, sessions, throttle } = desk;
+export function signInRoute(context: AccountContext): PublicRoute {
+  const { credentials, passwords, sessions, throttle } = context;
   return {
     method: "POST",
     path: "/sign-in",
     async handle(request) {
       const given = readBody(signIn, request.body);
       if (isRefusal(given)) return given;
-      // Taken before the password is looked at, so that many tries at once count as many.
+      // Counted before the password is checked, so that parallel guesses all count.
       const tries: Attempt[] = [
-        ["password", `${desk.remoteOf(request)} ${given.email}`],
+        ["password", `${context.remoteOf(request)} ${given.email}`],
         ["account", given.email],
       ];
-      const refusal = await desk.admit(request, ...tries);
+      const refusal = await context.admit(request, ...tries);
       if (refusal) return refusal;
       const account = await credentials.ofEmail(given.email);
       const passwordHash = account?.passwordHash ?? undefined;
@@ -46,7 +46,7 @@ export function signInRoute(desk: Desk): PublicRoute {
       }
       if (!isRight || !account || passwordHash === undefined) return wrong();
       if (!account.isEmailVerified) {
-        remind(desk, account);
+        remind(context, account);
         return wrong();
       }
       await throttle.giveBack(...tries);
@@ -55,15 +55,15 @@ export function signInRoute(desk: Desk): PublicRoute {
       if (token === undefined) return wrong();
       const csrfToken = csrfTokenOf(token);
       const body = { account: accountBody(account, csrfToken), csrf_token: csrfToken };
-      return done(body, 200, ["set-cookie", cookieOf(token, sessions.maxAgeS, desk.isSecure)]);
+      return done(body, 200, ["set-cookie", cookieOf(token, sessions.maxAgeS, context.isSecure)]);
     },
   };
 }
 
-/** Ways out of this session, of all of them, and of any one. */
-export function sessionRoutes(desk: Desk): CustomerRoute[] {
-  const { sessions } = desk;
-  const forget = () => ["set-cookie", forgottenCookie(desk.isSecure)];
+/** Routes to list sessions, and to end this one, any one, or all. */
+export function sessionRoutes(context: AccountContext): CustomerRoute[] {
+  const { sessions } = context;
+  const forget = () => ["set-cookie", forgottenCookie(context.isSecure)];
   return [
     {
       method: "POST",
@@ -111,17 +111,16 @@ export function sessionRoutes(desk: Desk): CustomerRoute[] {
   }
 }
 
-/** Sends the link again. By a limit of its own: whoever sees that of other mails move would learn from it. */
-function remind(desk: Desk, account: Credentials): void {
-  desk.mailer.take(async () => {
-    const refusal = await desk.throttle.take(["reminder", account.email]);
-    return refusal ? undefined : desk.linkMail("verify", account, desk.languageOf(account));
+/** Sends the link again. Has its own limit: using up the limit of other mails would reveal that the account exists. */
+function remind(context: AccountContext, account: Credentials): void {
+  context.mailer.take(async () => {
+    const refusal = await context.throttle.take(["reminder", account.email]);
+    return refusal ? undefined : context.linkMail("verify", account, context.languageOf(account));
   });
 }
 
-/** One answer for a wrong password, no password, no account, and an address that is not verified. */
+/** One reply for a wrong password, no password, no account and an unverified address, so that it reveals nothing. */
 function wrong(): Refusal {
-  const message =
-    "The e-mail address or the password is wrong, or the address is not verified yet: look for our mail.";
+  const message = "Wrong email or password, or your email is not verified yet; check your inbox.";
   return refuse.unauthenticated(message, { code: "wrong_credentials" });
 }

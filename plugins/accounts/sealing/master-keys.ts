@@ -27,10 +27,10 @@ export async function masterKeysOf(
 const KEY: SecretKind = {
   create: () => randomBytes(KEY_BYTES).toString("base64"),
   isUsable: (text) => Buffer.from(text, "base64").length === KEY_BYTES,
-  advice: "restore it, or delete it and lose what it sealed",
+  advice: "restore it, or delete it and lose the keys that it encrypted",
 };
 
-/** A random master key in the data folder, which only its owner can read; created if missing. */
+/** Reads the master key from a file in the data folder with mode 600; creates it if it is missing. */
 async function masterKeyIn(folder: string): Promise<MasterKey> {
   return { id: "file", key: Buffer.from(await secretFile(join(folder, FILE), KEY), "base64") };
 }

@@ -19,7 +19,7 @@ export async function rotate(
   } catch (error) {
     log.error(
       { err: error },
-      "cannot seal keys by the newest master key; the next start tries again",
+      "cannot seal keys with the newest master key; the next start tries again",
     );
   }
 }
@@ -51,7 +51,7 @@ async function sealAll(
     after = last.keyId;
   }
   if (sealed > 0)
-    log.info({ keys: sealed, master_key: newest }, "sealed keys by the newest master key");
+    log.info({ keys: sealed, master_key: newest }, "sealed keys with the newest master key");
   if (lost > 0)
     log.warn(
       { keys: lost },

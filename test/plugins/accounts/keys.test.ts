@@ -203,7 +203,7 @@ describe("the master key", () => {
       await restart({ master_keys: [two, one] });
       assert.equal(await reveal(), body.key);
       const deadline = performance.now() + 30_000;
-      while (!gateway.logs.includes("sealed keys by the newest")) {
+      while (!gateway.logs.includes("sealed keys with the newest")) {
         assert.ok(performance.now() < deadline, gateway.logs);
         await delay(20);
       }

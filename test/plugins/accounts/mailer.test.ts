@@ -11,8 +11,8 @@ import { startMailServer, type TestMailServer } from "../../support/mail-server.
 
 const LINK = "https://tollgate.test/dashboard/reset#token=secret-of-the-link";
 const FROM = "Cổng <no-reply@tollgate.test>";
-const letter = { kind: "reset", link: LINK } as const;
-const mailTo = (to: string) => async () => ({ to, language: "vi", letter }) as const;
+const template = { kind: "reset", link: LINK } as const;
+const mailTo = (to: string) => async () => ({ to, language: "vi", template }) as const;
 
 async function until(what: () => boolean): Promise<void> {
   const deadline = performance.now() + 30_000;
@@ -38,8 +38,8 @@ describe("mails", () => {
 
   it("arrive in both languages, the reader's own first, from the sender of the options", async () => {
     const mailer = mailerOf(recordedLog().log);
-    mailer.take(async () => ({ to: "vi@tollgate.test", language: "vi", letter }));
-    mailer.take(async () => ({ to: "en@tollgate.test", language: "en", letter }));
+    mailer.take(async () => ({ to: "vi@tollgate.test", language: "vi", template }));
+    mailer.take(async () => ({ to: "en@tollgate.test", language: "en", template }));
     const [vi] = await server.mailsTo("vi@tollgate.test");
     const [en] = await server.mailsTo("en@tollgate.test");
     assert.equal(vi?.subject, "Đặt lại mật khẩu / Reset your password");
@@ -60,10 +60,10 @@ describe("mails", () => {
     assert.equal((await server.mailsTo("later@tollgate.test")).length, 1);
     server.refusals.push(550);
     mailer.take(mailTo("never@tollgate.test"));
-    await until(() => JSON.stringify(lines).includes("given up"));
+    await until(() => JSON.stringify(lines).includes("giving up"));
     await mailer.stop();
     const told = JSON.stringify(lines);
-    assert.match(told, /450.*sent again.*550.*given up/);
+    assert.match(told, /450.*retrying.*550.*giving up/);
     assert.ok(!told.includes("secret-of-the-link"), told);
     assert.ok(!server.mails.some((mail) => JSON.stringify(mail.to).includes("never@")));
   });
@@ -83,7 +83,7 @@ describe("mails", () => {
     assert.equal(taken.filter(Boolean).length, 1002);
     assert.ok(mailer.isFull);
     await mailer.stop();
-    assert.match(JSON.stringify(lines), /1002.*not sent before the stop/);
+    assert.match(JSON.stringify(lines), /1002.*stopped before all mails were sent/);
     silent.close();
   });
 
@@ -94,7 +94,7 @@ describe("mails", () => {
     mailer.take(() => Promise.reject(new Error("no ledger")));
     mailer.take(mailTo("after@tollgate.test"));
     await server.mailsTo("after@tollgate.test");
-    assert.match(JSON.stringify(lines), /could not be prepared/);
+    assert.match(JSON.stringify(lines), /cannot prepare a mail/);
     await mailer.stop();
   });
 });

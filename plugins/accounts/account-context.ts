@@ -17,8 +17,8 @@ import type { Sealer } from "./sealing/sealer.ts";
 import { Sessions } from "./sessions.ts";
 import { type Attempt, Throttle } from "./throttle.ts";
 
-/** What the routes share. */
-export class Desk {
+/** What the routes share: stores, limits on attempts, mails, and the gateway's public address. */
+export class AccountContext {
   readonly services: Services;
   readonly options: Options;
   readonly passwords = new Passwords();
@@ -41,7 +41,7 @@ export class Desk {
     this.sealer = sealer;
   }
 
-  /** Where customers reach the gateway, without a slash at the end. */
+  /** The gateway's public address, without a trailing slash. */
   get publicUrl(): string {
     return this.options.public_url?.replace(/\/+$/, "") ?? this.listeningAt;
   }
@@ -54,14 +54,14 @@ export class Desk {
     this.listeningAt = reachableAddress(address);
   }
 
-  /** The block of addresses that a request's attempts are counted by. */
+  /** Returns the block of addresses by which a request's attempts are counted. */
   remoteOf(request: PlainRequest): string {
     return blockOf(remoteAddressOf(request, this.options.proxies));
   }
 
   /**
-   * What every request that anybody may send goes through: it comes from no other site, and not too often. Its
-   * address is looked at first, so that a flood leaves no trace of the names that it goes through.
+   * Refuses a request without a session if it comes from another site's page or exceeds a limit. Checks the limit by
+   * address first, so that a flood from one address does not store a row per account.
    */
   async admit(request: PlainRequest, ...attempts: Attempt[]): Promise<Refusal | undefined> {
     const elsewhere = fromElsewhere(request, this.publicUrl);
@@ -75,7 +75,7 @@ export class Desk {
     return credentials.language ?? this.options.language;
   }
 
-  /** A mail with a link to a page of the dashboard. Its token is behind #, which no server ever sees. */
+  /** Returns a mail with a link to a dashboard page. The token follows a #, so browsers send it to no server. */
   async linkMail(
     kind: "verify" | "taken" | "reset",
     account: { readonly accountId: string; readonly email: string },
@@ -83,17 +83,17 @@ export class Desk {
   ): Promise<Mail> {
     const page = kind === "verify" ? "verify" : "reset";
     const token = await this.credentials.issue(account.accountId, page);
-    const letter: MailTemplate = {
+    const template: MailTemplate = {
       kind,
       link: `${this.publicUrl}/dashboard/${page}#token=${token}`,
     };
-    return { to: account.email, language, letter };
+    return { to: account.email, language, template };
   }
 }
 
-/** More passwords wait to be hashed, or mails to be sent, than should. */
+/** The queue of passwords or of mails is full. */
 export function busy(): Refusal {
-  const message = "Too many people are at the door just now: try again in a few seconds.";
+  const message = "The server is busy; try again in a few seconds.";
   return refuse.unavailable(message, {
     code: "busy",
     headers: ["retry-after", "5"],
@@ -101,7 +101,7 @@ export function busy(): Refusal {
 }
 
 export function invalidToken(): Refusal {
-  const message = "The link is not valid: it was used already, or is too old. Ask for another.";
+  const message = "The link is invalid, expired or already used; request a new one.";
   return refuse.badRequest(message, {
     code: "invalid_token",
     param: "token",
