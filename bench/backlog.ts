@@ -7,13 +7,13 @@ import { fundAccounts, openStore, postAll, type Stores, startStores } from "./po
 import { type Scenario, writeResults } from "./scenario.ts";
 import { printTable } from "./table.ts";
 
-/** `BACKLOG=1000000` for the size that the goal names, which takes some minutes. */
+/** Set `BACKLOG=1000000` for the size that the goal names, which takes some minutes. */
 const CALLS = Number(process.env["BACKLOG"] ?? 200_000);
 const SAMPLE_MS = 500;
 const COMMITTED_WITHIN_MS = 1_200_000;
 const MEGABYTE = 1_048_576;
 
-/** How fast posted calls that a dead gateway has left in Redis reach Postgres, and what memory that takes. */
+/** Measures rate and memory for committing posted calls that a dead gateway left in Redis. */
 export const backlog: Scenario = {
   name: "backlog",
   about: `${CALLS.toLocaleString("en")} posted calls of a dead gateway, committed from Redis into Postgres`,
@@ -56,7 +56,10 @@ async function commitBacklog(children: Children, fsync: boolean) {
   return { fsync, redisBytesPerCall: redisBytes / CALLS, ...measured };
 }
 
-/** Posts all calls as a gateway does that dies without committing one. Answers what they take in Redis. */
+/**
+ * Posts all calls without committing any, like a gateway that dies. Returns their size in Redis, in
+ * bytes.
+ */
 async function fill(children: Children, { redis, sql }: Stores): Promise<number> {
   const accountIds = await fundAccounts(sql, CALLS);
   const { store, client } = await openStore(redis, children, accountIds, CALLS);
@@ -72,7 +75,7 @@ async function usedBytes(client: RedisClient): Promise<number> {
   return Number(/used_memory:(\d+)/.exec(info)?.[1]);
 }
 
-/** Samples the gateway's memory and the ledger's calls until all are there. */
+/** Samples the gateway's memory and the ledger's calls until the ledger has all of them. */
 async function watch(gateway: Gateway, sql: Sql) {
   const samples: { atMs: number; committed: number; resident: number }[] = [];
   const deadline = performance.now() + COMMITTED_WITHIN_MS;
@@ -88,7 +91,8 @@ async function watch(gateway: Gateway, sql: Sql) {
     await new Promise((resolve) => setTimeout(resolve, SAMPLE_MS));
   }
   const at = (share: number) => samples.find(({ committed }) => committed >= share * CALLS);
-  // Its leases must lapse before a dead gateway's outbox is anybody's: that wait is no part of the rate.
+  // The rate excludes the wait until the dead gateway's lease expires and its outbox can be taken
+  // over.
   const first = [...samples].reverse().find(({ committed }) => committed === 0) ?? samples[0];
   const last = samples.at(-1);
   const seconds = ((last?.atMs ?? 0) - (first?.atMs ?? 0)) / 1_000;

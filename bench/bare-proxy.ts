@@ -1,7 +1,7 @@
 /**
- * The baseline: what a proxy on uWebSockets.js and undici costs before it does anything of worth. The
- * request is parsed and written anew, a whole reply is parsed once, a stream passes chunk by chunk. No keys,
- * no money, no retries, no log. Arguments: its port, the upstream's port.
+ * The baseline: a minimal proxy on uWebSockets.js and undici. Parses and serialises the request,
+ * parses a whole reply once, and passes a stream chunk by chunk. Has no keys, money, retries or
+ * log. Arguments: its port, the upstream's port.
  */
 
 import { App, type HttpResponse } from "uWebSockets.js";
@@ -19,7 +19,7 @@ const agent = new Agent({
 
 type Headers = Record<string, string | string[] | undefined>;
 
-/** One call: takes the body in, dispatches it, and is the handler of what comes back. */
+/** One call: reads the body, dispatches it, and handles the response. */
 class BareCall implements Dispatcher.DispatchHandler {
   private readonly res: HttpResponse;
   private readonly path: string;

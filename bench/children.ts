@@ -7,28 +7,31 @@ import { childrenOf } from "./cpu-time.ts";
 const READY_WITHIN_MS = 120_000;
 const END_WITHIN_MS = 10_000;
 
-/** What a child is started with. */
+/** How to start a child process. */
 export interface ChildOptions {
   readonly command: string;
   readonly args: readonly string[];
-  /** The core it may run on, where the machine has several and `taskset` is there; inherited by its children. */
+  /** The core for the process and its children. Ignored on one core or without `taskset`. */
   readonly core: number;
   readonly env?: Readonly<Record<string, string>>;
-  /** A channel for messages, for children that are Node programs of this folder. */
+  /** Opens a message channel, for Node programs of this folder. */
   readonly ipc?: boolean;
 }
 
-/** A child process with its output in a file. */
+/** A child process whose output goes to a file. */
 export interface Child {
   readonly pid: number;
   readonly process: ChildProcess;
-  /** Everything it has written so far. */
+  /** Returns its output so far. */
   output(): string;
-  /** Asks it to end, and makes it end where it does not. */
+  /** Sends SIGTERM, and SIGKILL after 10 s. */
   end(): Promise<void>;
 }
 
-/** All processes and folders of a run, so that none outlives it, however it ends. */
+/**
+ * The processes and folders of a run. Ends and removes all of them when the run exits for any
+ * reason.
+ */
 export class Children {
   private readonly running = new Set<ChildProcess>();
   private readonly folders: string[] = [];
@@ -42,12 +45,12 @@ export class Children {
     }
   }
 
-  /** Whether the proxy has a core of its own, away from load and upstream. */
+  /** True if the proxy has its own core, separate from load and upstream. */
   get pinned(): boolean {
     return this.pins;
   }
 
-  /** A new folder that is removed at the end. */
+  /** Makes a folder that is removed at the end. */
   folder(name: string): string {
     const folder = mkdtempSync(join(tmpdir(), `bench-${name}-`));
     this.folders.push(folder);
@@ -58,7 +61,7 @@ export class Children {
     const log = join(this.folder(name), "output.log");
     const file = openSync(log, "w");
     const direct = [options.command, ...options.args];
-    // taskset replaces itself by the command, so the process id is the command's own.
+    // taskset execs the command, so the process id is that of the command.
     const words = this.pins ? ["taskset", "-c", String(options.core), ...direct] : direct;
     const child = spawn(words[0]!, words.slice(1), {
       stdio: ["ignore", file, file, ...(options.ipc ? (["ipc"] as const) : [])],
@@ -85,7 +88,7 @@ export class Children {
     };
   }
 
-  /** Ends what a scenario that failed has left behind. */
+  /** Kills the processes that a failed scenario left running. */
   async endAll(): Promise<void> {
     const ended = [...this.running].map(
       (child) => new Promise((resolve) => child.once("exit", resolve)),
@@ -96,13 +99,16 @@ export class Children {
 
   private killAll(): void {
     for (const child of this.running) killTree(child);
-    // What is killed may finish a write first.
+    // Retries, because a killed process may still finish a write.
     const patient = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 };
     for (const folder of this.folders) rmSync(folder, patient);
   }
 }
 
-/** Kills a process and its children: the gateway's ledger would otherwise end only when it misses its parent. */
+/**
+ * Kills a process and its children. The gateway's ledger would otherwise run until it notices the
+ * lost parent.
+ */
 function killTree(child: ChildProcess): void {
   const below = child.pid === undefined ? [] : childrenOf(child.pid);
   child.kill("SIGKILL");
@@ -110,12 +116,15 @@ function killTree(child: ChildProcess): void {
     try {
       process.kill(pid, "SIGKILL");
     } catch {
-      // It has ended already.
+      // The process has already ended.
     }
   }
 }
 
-/** Resolves when `ready` answers true; rejects with the child's output where it ends or takes too long. */
+/**
+ * Resolves once `ready` returns true. Rejects with the child's output if it ends or takes over two
+ * minutes.
+ */
 export async function untilReady(
   name: string,
   child: Child,
@@ -127,7 +136,9 @@ export async function untilReady(
     if (child.process.exitCode !== null || child.process.signalCode !== null) {
       throw new Error(`${name} ended before it was ready:\n${child.output()}`);
     }
-    if (Date.now() > deadline) throw new Error(`${name} did not get ready:\n${child.output()}`);
+    if (Date.now() > deadline) {
+      throw new Error(`${name} was not ready in ${READY_WITHIN_MS / 1_000} s:\n${child.output()}`);
+    }
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -16,14 +16,14 @@ import {
 import { type Scenario, writeResults } from "./scenario.ts";
 import { printTable } from "./table.ts";
 
-/** `COMMITTED=500000` for a longer run. */
+/** Set `COMMITTED=500000` for a longer run. */
 const CALLS = Number(process.env["COMMITTED"] ?? 100_000);
-/** As the gateway has them: see core/boot/boot.ts. */
+/** The gateway's settings: see core/boot/boot.ts. */
 const BATCH = 1_000;
 const LINGER_MS = 250;
 const LOOK_MS = 10;
 
-/** How fast posted calls of a living gateway reach Postgres: the database by itself, and all of the way. */
+/** Measures the commit rate of posted calls into Postgres: the database alone, and from Redis. */
 export const commit: Scenario = {
   name: "commit",
   about: `${CALLS.toLocaleString("en")} posted calls committed into Postgres, with fsync`,
@@ -37,8 +37,8 @@ export const commit: Scenario = {
     });
     const accountIds = await fundAccounts(stores.sql, 2 * CALLS);
     const rows = [
-      { way: "Postgres by itself", ...(await byItself(ledger, accountIds)) },
-      { way: "Redis to Postgres", ...(await wholeWay(ledger, stores, children, accountIds)) },
+      { way: "Postgres by itself", ...(await ledgerOnly(ledger, accountIds)) },
+      { way: "Redis to Postgres", ...(await redisToLedger(ledger, stores, children, accountIds)) },
     ];
     await stores.end();
     printTable(
@@ -54,7 +54,7 @@ export const commit: Scenario = {
   },
 };
 
-async function byItself(ledger: PostgresLedger, accountIds: readonly string[]) {
+async function ledgerOnly(ledger: PostgresLedger, accountIds: readonly string[]) {
   const keyId = randomUUID();
   let seconds = 0;
   for (let committed = 0; committed < CALLS; committed += BATCH) {
@@ -68,8 +68,8 @@ async function byItself(ledger: PostgresLedger, accountIds: readonly string[]) {
   return { seconds, callsPerSecond: CALLS / seconds };
 }
 
-/** From the memory of the process that has posted them until Redis and Postgres are done with them. */
-async function wholeWay(
+/** Measures from posted calls in memory until they are committed and acknowledged in Redis. */
+async function redisToLedger(
   ledger: PostgresLedger,
   { redis }: Stores,
   children: Children,

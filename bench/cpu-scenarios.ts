@@ -16,10 +16,10 @@ import {
   type Workload,
 } from "./workload.ts";
 
-/** Enough for a proxy to find several sockets ready at each turn of its loop, as a busy one does. */
+/** Enough for several ready sockets per turn of the event loop, as in a busy proxy. */
 const UNSTREAMED_CONNECTIONS = 64;
 const STREAMS = 100;
-/** 100 streams of an event each 5 ms: 20,000 events a second, which leaves all of them time to breathe. */
+/** 100 streams with an event every 5 ms are 20,000 events/s, below the limit of every proxy. */
 const EVENT_DELAY_MS = 5;
 
 const paced = pacedStream(EVENT_DELAY_MS);
@@ -42,7 +42,7 @@ export const cpuScenarios: readonly Scenario[] = [
     messagesCall(paced, true, MESSAGES_MODEL),
     messagesCall(paced, true, CHAT_MODEL),
   ),
-  // Many events a packet: system calls are shared, so what an event costs in JavaScript shows undiluted.
+  // Many events per packet share its system calls, so the result is the cost in JavaScript.
   onRequest(comparison("burst", "a Messages event of a burst", "event", messagesCall(burst, true))),
   onRequest(
     translation(
@@ -58,7 +58,7 @@ function onRequest(scenario: Scenario): Scenario {
   return { ...scenario, onRequest: true };
 }
 
-/** The same call through the bare proxy, the gateway and nginx. */
+/** Compares the same call through the bare proxy, the gateway and nginx. */
 function comparison(
   name: string,
   about: string,
@@ -84,7 +84,9 @@ function comparison(
   };
 }
 
-/** A stream that is translated against one that passes, to the same clients of the same gateway. */
+/**
+ * Compares a translated stream with one that is passed through, for the same clients and gateway.
+ */
 function translation(
   name: string,
   about: string,

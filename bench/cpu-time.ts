@@ -1,19 +1,19 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Linux counts the time of processes in hundredths of a second, whatever its own tick is. */
+/** Linux reports process time in 1/100 s, independent of its timer frequency. */
 const TICK_US = 10_000;
 
-/** Processor time that a proxy has used so far, in microseconds, user and system together. */
+/** Processor time that a proxy has used, in microseconds: user plus system. */
 export interface CpuTime {
   /** The thread that runs the event loop. */
   readonly mainUs: number;
-  /** All threads of the process: garbage collection, compilation and the thread pool are in here. */
+  /** All threads of the process, including garbage collection, compilation and the thread pool. */
   readonly processUs: number;
   /** Its child processes, such as the embedded ledger. */
   readonly childrenUs: number;
 }
 
-/** Reads the time of a process and its children. */
+/** Reads the processor time of a process and its children from `/proc`. */
 export function cpuTime(pid: number): CpuTime {
   let childrenUs = 0;
   for (const child of childrenOf(pid)) childrenUs += timeOf(`/proc/${child}/stat`);
@@ -32,13 +32,13 @@ export function cpuSince(before: CpuTime, after: CpuTime): CpuTime {
   };
 }
 
-/** Resident memory of a process, in bytes. */
+/** Returns the resident memory of a process, in bytes. */
 export function residentBytes(pid: number): number {
   const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
   return Number(line?.[1] ?? 0) * 1024;
 }
 
-/** The processes whose parent is `pid`. */
+/** Returns the ids of the direct children of `pid`. */
 export function childrenOf(pid: number): number[] {
   const found: number[] = [];
   for (const name of readdirSync("/proc")) {
@@ -46,7 +46,7 @@ export function childrenOf(pid: number): number[] {
     try {
       if (Number(fieldsOf(`/proc/${name}/stat`)[1]) === pid) found.push(Number(name));
     } catch {
-      // The process has ended since the folder was listed.
+      // The process ended after the folder was listed.
     }
   }
   return found;
@@ -57,7 +57,7 @@ function timeOf(path: string): number {
   return (Number(fields[11]) + Number(fields[12])) * TICK_US;
 }
 
-/** The fields behind the name of the command, which itself may hold spaces: state, parent, … */
+/** Returns the fields after the command name, which may contain spaces: state, parent, … */
 function fieldsOf(path: string): string[] {
   const text = readFileSync(path, "utf8");
   return text.slice(text.lastIndexOf(")") + 2).split(" ");

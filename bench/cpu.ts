@@ -16,23 +16,23 @@ export interface CpuOptions {
   readonly rounds: number;
   readonly seconds: number;
   readonly connections: number;
-  /** What the time is divided by. */
+  /** The processor time is divided by the number of these. */
   readonly unit: "call" | "event";
 }
 
-/** Processor time per unit, in microseconds: medians over the rounds. */
+/** Processor time per unit, in microseconds. Medians over the rounds. */
 export interface CpuRow {
   readonly label: string;
   readonly mainUs: number;
   readonly processUs: number;
   /** Child processes, such as the embedded ledger. */
   readonly childrenUs: number;
-  /** Median of the rounds' own ratios to the first series, process to process. */
+  /** Median of the ratios to the first series in the same round, for `processUs`. */
   readonly ratio: number;
-  /** The same with child processes on both sides. */
+  /** The same ratio, including child processes. */
   readonly ratioWithChildren: number;
   readonly unitsPerSecond: number;
-  /** Share of its core that the process used while load was on. */
+  /** Share of its core that the main thread used under load. */
   readonly busy: number;
   readonly p50Us: number;
   readonly p99Us: number;
@@ -46,8 +46,9 @@ interface Sample {
 }
 
 /**
- * Measures the series in turn, round by round, so that whatever disturbs the machine disturbs all of them. The
- * first round warms up and is not counted. A round begins and ends idle, so no call is counted half.
+ * Measures the series alternately, round by round, so that noise of the machine affects all of
+ * them. The first round is a warm-up and not counted. Each round begins and ends idle, so it has no
+ * partial calls.
  */
 export async function measureCpu(
   generator: Generator,
@@ -72,7 +73,7 @@ async function measureRound(
   const before = cpuTime(target.pid);
   const { port, headers } = target;
   const report = await generator.run({ port, headers, ...workload, connections, seconds });
-  // What was put off, such as committing calls in the ledger, belongs to the calls that caused it.
+  // Includes deferred work of these calls, such as their commit in the ledger.
   await untilQuiet(target.pid);
   const cpu = cpuSince(before, cpuTime(target.pid));
   if (report.calls === 0) throw new Error(`${label}: no call succeeded: ${report.firstError}`);
@@ -81,10 +82,13 @@ async function measureRound(
 
 const QUIET_STEP_MS = 200;
 const QUIET_WITHIN_MS = 30_000;
-/** Timers and idle connections cost next to nothing; work left over takes a good part of the step. */
+/**
+ * An idle process with timers and connections uses less than this per step; remaining work uses
+ * more.
+ */
 const QUIET_US = 20_000;
 
-/** Resolves when a process and its children have nothing left to do. */
+/** Resolves once a process and its children are idle. */
 export async function untilQuiet(pid: number): Promise<void> {
   const deadline = Date.now() + QUIET_WITHIN_MS;
   let before = cpuTime(pid);
@@ -120,7 +124,7 @@ function rowOf(label: string, samples: readonly Sample[], baseline: readonly Sam
   };
 }
 
-/** The cells of a row as they are printed. */
+/** Returns the cells of a row for printing. */
 export function cellsOf(row: CpuRow, unit: string): Record<string, string> {
   return {
     "": row.label,

@@ -7,28 +7,37 @@ import { type Children, untilReady } from "./children.ts";
 import { freePort } from "./free-port.ts";
 import { accepts, built, PROXY_CORE, type Target } from "./targets.ts";
 
-/** Plugins of the shipped config that have no place in a measurement: what they start runs apart, or not at all. */
+/**
+ * Plugins of the shipped config that would distort a measurement. The simulator runs in its own
+ * process.
+ */
 const LEFT_OUT = new Set(["simulator", "demo"]);
 
 const ADMIN_TOKEN = "benchmark-admin-token";
 
-/** Enough for any run, and less than the most that a wallet can hold. */
+/** Enough for any run, and below the maximum balance of a wallet. */
 const CREDIT_VND = "5000000000";
 
 export interface GatewayOptions {
   readonly upstreamPort: number;
-  /** Addresses of Redis and Postgres; without them the stores are embedded. */
+  /** URLs of Redis and Postgres. Without them the stores are embedded. */
   readonly stores?: { readonly hot: string; readonly ledger: string };
-  /** Options of Node itself, such as those of its profiler. */
+  /** Options for Node, such as those of its profiler. */
   readonly nodeOptions?: readonly string[];
 }
 
 export interface Gateway extends Target {
-  /** Rejects where the books do not agree to the µđ: a proxy that bills wrongly is not worth measuring. */
+  /**
+   * Rejects if the accounts do not reconcile to the µđ. Results of a proxy that charges wrongly are
+   * void.
+   */
   reconcile(): Promise<void>;
 }
 
-/** The gateway in a temporary folder, with every plugin of the shipped config. */
+/**
+ * Starts the gateway in a temporary folder with the shipped config, without the plugins in
+ * `LEFT_OUT`.
+ */
 export async function startGateway(children: Children, options: GatewayOptions): Promise<Gateway> {
   const port = await freePort();
   const folder = children.folder("gateway");
@@ -50,12 +59,12 @@ export async function startGateway(children: Children, options: GatewayOptions):
     end: () => child.end(),
     async reconcile() {
       const { drift } = await admin(port, "GET", "/reconcile");
-      if (drift !== false) throw new Error("the gateway's books do not agree");
+      if (drift !== false) throw new Error("the gateway's accounts do not reconcile");
     },
   };
 }
 
-/** The options of Node that `npm start` runs the gateway with. */
+/** Returns the Node options of `npm start`. */
 function startOptions(): string[] {
   const manifest: { scripts: { start: string } } = JSON.parse(
     readFileSync(join(packageRoot, "package.json"), "utf8"),
@@ -63,7 +72,10 @@ function startOptions(): string[] {
   return manifest.scripts.start.split(" ").filter((word) => word.startsWith("--"));
 }
 
-/** The shipped config with everything in one folder, in front of the benchmark's upstream. */
+/**
+ * Returns the shipped config with all data in `folder` and all upstreams replaced by the
+ * benchmark's.
+ */
 function configOf(folder: string, port: number, options: GatewayOptions): JsonObject {
   const shipped = join(built, "..", "config");
   const config: JsonObject = parse(readFileSync(join(shipped, "gateway.yaml"), "utf8"));
@@ -97,7 +109,7 @@ function nameOf(entry: unknown): string {
   return isObject(entry) ? (Object.keys(entry)[0] ?? "") : String(entry);
 }
 
-/** Makes an account with money and answers a key of it. */
+/** Makes an account with a balance and returns a key of it. */
 async function newKey(port: number): Promise<string> {
   const { id } = await admin(port, "POST", "/accounts", { email: `bench-${port}@example.com` });
   const credit = { amount_vnd: CREDIT_VND, reference: `bench-${port}` };

@@ -3,13 +3,13 @@ import { type Child, type Children, untilReady } from "./children.ts";
 import type { Job, Report } from "./load/job.ts";
 import { LOAD_CORE, script } from "./targets.ts";
 
-/** The load generator as the scenarios see it: one job at a time. */
+/** The load generator. Runs one job at a time. */
 export interface Generator {
   run(job: Job): Promise<Report>;
   end(): Promise<void>;
 }
 
-/** Starts the generator beside the upstream, away from the proxy's core. */
+/** Starts the generator on the core of the upstream, separate from the proxy's. */
 export async function startGenerator(children: Children): Promise<Generator> {
   const child = children.start("load", { ...script("load.js"), core: LOAD_CORE, ipc: true });
   let ready = false;
@@ -28,9 +28,9 @@ export async function startGenerator(children: Children): Promise<Generator> {
 }
 
 /**
- * Spins on the load's core whenever nobody else wants it. Whoever sends to a core that sleeps has to wake it, which in
- * a virtual machine takes 10 µs and more of the sender's time: a slow proxy would pay for that in most of its calls, a
- * fast one hardly ever. Does nothing where the cores are shared, or without `chrt`.
+ * Spins on the load's core at idle priority. Sending to a sleeping core wakes it, which in a
+ * virtual machine costs the sender 10 µs or more. A slow proxy would pay that in most calls, a fast
+ * one almost never. Does nothing if the cores are shared or `chrt` is missing.
  */
 function keepLoadAwake(children: Children): Child | undefined {
   if (!children.pinned || spawnSync("chrt", ["--version"]).status !== 0) return undefined;

@@ -8,14 +8,14 @@ import { chatCall, SHORT_ANSWER } from "./workload.ts";
 
 const STREAMS = 1_000;
 const OPEN_WITHIN_SECONDS = 20;
-/** Collections that follow the opening have run by then. */
+/** Time for the garbage collections that follow the opening. */
 const SETTLE_MS = 2_000;
 const MEGABYTE = 1_048_576;
 
-/** Begins like any stream, then says nothing for as long as the measurement takes. */
+/** Begins like any stream, then stays silent for longer than the measurement. */
 const silent = chatCall({ output_tokens: 20, silent_ms: 600_000 }, true);
 
-/** Memory of a proxy that holds open streams in which nothing happens, as agents do while they think. */
+/** Measures the memory of a proxy with open but silent streams, as those of thinking models. */
 export const idleStreams: Scenario = {
   name: "idle-streams",
   about: `memory for ${STREAMS.toLocaleString("en")} open streams without traffic`,
@@ -28,14 +28,15 @@ export const idleStreams: Scenario = {
     const rows = [];
     for (const { name, port, headers, pid } of [bare, gateway]) {
       const call = { port, headers, ...chatCall(SHORT_ANSWER, false) };
-      // One call opens the wallet. More would leave a grown heap behind, in which streams seem to cost nothing.
+      // One call loads the wallet. More calls would grow the heap, and hide the memory of the
+      // streams.
       await generator.run({ ...call, connections: 1, seconds: 0 });
       const before = residentBytes(pid);
       const held = { port, headers, ...silent, connections: STREAMS, hold: true };
       const report = await generator.run({ ...held, seconds: OPEN_WITHIN_SECONDS });
       await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
       const after = residentBytes(pid);
-      // The next job gives the streams up.
+      // The next job closes the streams.
       await generator.run({ ...call, connections: 1, seconds: 0 });
       rows.push({ label: name, streams: report.calls, errors: report.errors, before, after });
     }

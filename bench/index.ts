@@ -1,4 +1,7 @@
-/** `npm run bench [-- scenario… --rounds N --seconds S --profile FOLDER]`: all scenarios, or those named. */
+/**
+ * `npm run bench [-- scenario… --rounds N --seconds S --profile FOLDER]`: runs all or the named
+ * scenarios.
+ */
 import { parseArgs } from "node:util";
 import { backlog } from "./backlog.ts";
 import { Children } from "./children.ts";
@@ -37,7 +40,8 @@ const options: Options = {
 const unknown = positionals.filter((name) => !scenarios.some((each) => each.name === name));
 
 if (values.help || unknown.length > 0 || !(options.rounds >= 1) || !(options.seconds > 0)) {
-  for (const name of unknown) console.error(`There is no scenario ${name}.`);
+  for (const name of unknown)
+    console.error(`Unknown scenario ${name}. Choose one of the list below.`);
   console.error("npm run bench [-- scenario… --rounds N --seconds S --profile FOLDER]\n");
   for (const { name, about } of scenarios) console.error(`  ${name.padEnd(20)} ${about}`);
   process.exit(values.help ? 0 : 2);
@@ -48,7 +52,7 @@ const chosen = scenarios.filter(({ name, onRequest }) =>
 );
 const children = new Children();
 if (!children.pinned) {
-  console.log("Processes share all cores here (one core, or no taskset): expect more noise.");
+  console.log("Cannot pin processes to cores (one core, or no taskset): expect more noise.");
 }
 let failed = false;
 for (const scenario of chosen) {

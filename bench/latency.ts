@@ -10,17 +10,17 @@ const RATES = [500, 2000] as const;
 const CONNECTIONS_MAX = 1_000;
 const PERCENTILES = ["p50", "p90", "p99", "p999"] as const;
 
-/** One row: medians over the rounds, in microseconds. */
+/** One row of results: medians over the rounds, in microseconds. */
 interface LatencyRow {
   readonly label: string;
   readonly rate: number;
   readonly latencyUs: Readonly<Record<(typeof PERCENTILES)[number], number>>;
-  /** What is on top of the same percentile of the upstream itself, in the same round. */
+  /** The difference to the same percentile of the upstream itself, in the same round. */
   readonly addedUs: Readonly<Record<(typeof PERCENTILES)[number], number>>;
   readonly errors: number;
 }
 
-/** How much later a reply comes through a proxy than from the upstream itself, at a fixed rate of calls. */
+/** Measures the latency that a proxy adds to the upstream's, at a fixed rate of calls. */
 export const latency: Scenario = {
   name: "latency",
   about: `added latency of unstreamed calls at ${RATES.join(" and ")} calls/s`,
@@ -36,7 +36,7 @@ export const latency: Scenario = {
       const reports = targets.map((): Report[] => []);
       for (let round = 0; round <= options.rounds; round++) {
         for (const [at, { port, headers, name }] of targets.entries()) {
-          // The upstream knows the address under /v1 too, so all three take the same request.
+          // The upstream has the same /v1 path, so all three targets get the same request.
           const job = { port, headers, ...chatCall(SHORT_ANSWER, false), rate };
           const { seconds } = options;
           const report = await generator.run({ ...job, connections: CONNECTIONS_MAX, seconds });

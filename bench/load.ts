@@ -1,4 +1,4 @@
-/** The load generator, a process of its own: takes jobs as messages and answers each with a report. */
+/** The load generator process. Receives jobs as messages and sends a report for each. */
 import type { Job } from "./load/job.ts";
 import { closedLoop, holdOpen, openLoop } from "./load/loops.ts";
 

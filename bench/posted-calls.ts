@@ -15,7 +15,7 @@ const COST_MICRO_VND = 1_000;
 const SPOOL_BYTES_MAX = 1_048_576;
 export const quietLog = pino({ level: "silent" });
 
-/** A Redis and a Postgres with the tables of a gateway and everything that its plugins add to them. */
+/** A Redis, and a Postgres with the tables of a gateway and its plugins. */
 export interface Stores {
   readonly redis: StoreServer;
   readonly postgres: StoreServer;
@@ -27,7 +27,7 @@ export async function startStores(children: Children, fsync: boolean): Promise<S
   const redis = await startRedis(children);
   const postgres = await startPostgres(children, { fsync });
   const stores = { hot: redis.url, ledger: postgres.url };
-  // It makes the tables, and is gone before anything is posted.
+  // This gateway makes the tables, and ends before the first call is posted.
   await (await startGateway(children, { upstreamPort: 1, stores })).end();
   const server = { url: postgres.url };
   const sql = connect({ server, connectionsMax: 2, statementTimeoutMs: 60_000, log: quietLog });
@@ -38,7 +38,7 @@ export async function startStores(children: Children, fsync: boolean): Promise<S
   return { redis, postgres, sql, end };
 }
 
-/** Accounts that can pay for so many calls; answers their ids. */
+/** Makes accounts that can pay for `calls` calls. Returns their ids. */
 export async function fundAccounts(sql: Sql, calls: number): Promise<string[]> {
   const accountIds = Array.from({ length: ACCOUNTS }, () => newId(Date.now()));
   for (const id of accountIds) {
@@ -52,7 +52,7 @@ export async function fundAccounts(sql: Sql, calls: number): Promise<string[]> {
   return accountIds;
 }
 
-/** What a gateway with these wallets open has; whoever gets it stops it. */
+/** Opens a hold store with these wallets loaded, as a gateway has it. The caller must stop it. */
 export async function openStore(
   redis: StoreServer,
   children: Children,
@@ -76,7 +76,7 @@ export async function openStore(
   return { store, client };
 }
 
-/** Posts so many calls of all accounts in turn. */
+/** Posts `calls` calls, distributed evenly over the accounts. */
 export async function postAll(
   store: RedisHoldStore,
   accountIds: readonly string[],

@@ -9,11 +9,10 @@ import { chatCall, SHORT_ANSWER } from "./workload.ts";
 
 const CONNECTIONS = 64;
 
-/** What it costs the gateway that its money is in Redis and Postgres, and not in its own memory and files. */
+/** Measures the processor time that Redis and Postgres add, compared with the embedded stores. */
 export const redis: Scenario = {
   name: "redis",
-  about:
-    "processor time of the gateway for a call, with Redis and Postgres against embedded stores",
+  about: "processor time of the gateway per call, with Redis and Postgres against embedded stores",
   async run(children, options) {
     const upstream = await startUpstream(children);
     const generator = await startGenerator(children);

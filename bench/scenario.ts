@@ -4,32 +4,32 @@ import { join } from "node:path";
 import type { Children } from "./children.ts";
 import { built } from "./targets.ts";
 
-/** What the command line asks for. */
+/** Options of the command line. */
 export interface Options {
   readonly rounds: number;
-  /** Length of a round. */
+  /** Length of a round in seconds. */
   readonly seconds: number;
   /** Folder for a CPU profile of the gateway. */
   readonly profileFolder?: string;
 }
 
-/** What makes Node write the gateway's CPU profile when it ends. */
+/** Returns the Node options that write the gateway's CPU profile at exit. */
 export function nodeOptionsOf({ profileFolder }: Options): string[] {
   return profileFolder === undefined
     ? []
     : ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`, "--cpu-prof-name=gateway.cpuprofile"];
 }
 
-/** One named measurement. It starts what it needs, prints a table and writes its results. */
+/** A named measurement. It starts its processes, prints a table and writes its results. */
 export interface Scenario {
   readonly name: string;
   readonly about: string;
-  /** Left out unless it is named. */
+  /** Runs only if it is named on the command line. */
   readonly onRequest?: boolean;
   run(children: Children, options: Options): Promise<void>;
 }
 
-/** Writes bench/results/<name>.json: the rows, and what they were measured on. */
+/** Writes the rows and a description of the machine to bench/results/<name>.json. */
 export function writeResults(
   name: string,
   children: Children,

@@ -10,17 +10,20 @@ import { messagesCall } from "./workload.ts";
 
 const MEGABYTE = 1_048_576;
 const REPLY_BYTES = 200 * MEGABYTE;
-/** The most that the gateway may ever have in memory meanwhile. */
+/** Bound for the gateway's resident memory at any time. */
 const RESIDENT_BYTES_MAX = 150 * MEGABYTE;
 const STEP_MS = 20;
 
 export const slowReaders: readonly Scenario[] = [
   slowReader("slow-reader", 20, false),
-  // More than three minutes: the speed that the goal names.
+  // The speed that the goal names. Takes more than three minutes.
   slowReader("slow-reader-true", 1, true),
 ];
 
-/** Memory of the gateway while a client reads a large stream more slowly than its upstream writes. */
+/**
+ * Measures the gateway's memory while a client reads a large stream more slowly than the upstream
+ * writes.
+ */
 function slowReader(name: string, megabytesPerSecond: number, onRequest: boolean): Scenario {
   return {
     name,
@@ -55,13 +58,13 @@ function slowReader(name: string, megabytesPerSecond: number, onRequest: boolean
       writeResults(name, children, options, [row]);
       for (const each of [gateway, upstream]) await each.end();
       if (peak > RESIDENT_BYTES_MAX) {
-        throw new Error(`the gateway took more than ${RESIDENT_BYTES_MAX / MEGABYTE} MB`);
+        throw new Error(`the gateway used more than ${RESIDENT_BYTES_MAX / MEGABYTE} MB`);
       }
     },
   };
 }
 
-/** Sends one call and reads its reply at most so fast, to the end. */
+/** Sends one call and reads the whole reply at `bytesPerSecond` or less. */
 function readSlowly(job: Job, bytesPerSecond: number): Promise<{ bytes: number; seconds: number }> {
   const parser = new ResponseParser();
   const startedAt = performance.now();
@@ -81,7 +84,7 @@ function readSlowly(job: Job, bytesPerSecond: number): Promise<{ bytes: number; 
     };
     socket.on("data", (chunk) => {
       received += chunk.length;
-      // What the kernel keeps is bounded by its own buffers; the rest waits in the gateway or before it.
+      // The kernel's buffers are bounded, so the rest waits in the gateway or upstream of it.
       if (isAhead()) socket.pause();
       const progress = parser.push(chunk);
       if (progress === "more") return;

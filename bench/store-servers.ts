@@ -5,14 +5,16 @@ import { type Child, type Children, untilReady } from "./children.ts";
 import { freePort } from "./free-port.ts";
 import { accepts, LOAD_CORE } from "./targets.ts";
 
-/** A Redis or a Postgres of the benchmark's own, on the core of the load. */
+/** A Redis or Postgres server of the benchmark, on the core of the load. */
 export interface StoreServer {
   readonly url: string;
   readonly pid: number;
   end(): Promise<void>;
 }
 
-/** With the settings that the guarantees need: see `config/deploy/redis.conf`. */
+/**
+ * Starts Redis with the settings that the money guarantees need: see `config/deploy/redis.conf`.
+ */
 export async function startRedis(children: Children): Promise<StoreServer> {
   const port = await freePort();
   const folder = children.folder("redis");
@@ -20,13 +22,16 @@ export async function startRedis(children: Children): Promise<StoreServer> {
   const durable = ["--save", "", "--appendonly", "yes", "--appendfsync", "everysec"];
   const args = [...listen, ...durable, "--maxmemory-policy", "noeviction"];
   const command = executable("redis-server", pathFolders());
-  return answering("redis", children.start("redis", { command, args, core: LOAD_CORE }), {
+  return whenReady("redis", children.start("redis", { command, args, core: LOAD_CORE }), {
     port,
     url: `redis://127.0.0.1:${port}`,
   });
 }
 
-/** `fsync` as Postgres ships it is on: a commit is on the disk before it is answered. */
+/**
+ * Starts Postgres. `fsync` is on by default, as in Postgres: a commit is on disk before it is
+ * confirmed.
+ */
 export async function startPostgres(
   children: Children,
   { fsync = true } = {},
@@ -63,13 +68,13 @@ export async function startPostgres(
     ...settings.flatMap((one) => ["-c", one]),
   ];
   const server = as(executable("postgres", places), run);
-  return answering("postgres", children.start("postgres", { ...server, core: LOAD_CORE }), {
+  return whenReady("postgres", children.start("postgres", { ...server, core: LOAD_CORE }), {
     port,
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
   });
 }
 
-async function answering(
+async function whenReady(
   name: string,
   child: Child,
   { port, url }: { port: number; url: string },
@@ -80,7 +85,8 @@ async function answering(
 
 function executable(name: string, folders: readonly string[]): string {
   const found = folders.map((folder) => join(folder, name)).find((file) => existsSync(file));
-  if (found === undefined) throw new Error(`${name} is not installed`);
+  if (found === undefined)
+    throw new Error(`${name} is not installed: install it for this scenario`);
   return found;
 }
 

@@ -1,4 +1,4 @@
-/** Prints rows as an aligned table: the first column to the left, numbers to the right. */
+/** Prints rows as a table: the first column left-aligned, the others right-aligned. */
 export function printTable(title: string, rows: readonly Readonly<Record<string, string>>[]): void {
   const names = Object.keys(rows[0] ?? {});
   const widths = names.map((name) =>

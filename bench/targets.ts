@@ -5,25 +5,25 @@ import { fileURLToPath } from "node:url";
 import { type Child, type Children, untilReady } from "./children.ts";
 import { freePort } from "./free-port.ts";
 
-/** Something that takes calls: the upstream itself, or a proxy in front of it. */
+/** A server that takes calls: the upstream itself, or a proxy in front of it. */
 export interface Target {
   readonly name: string;
   readonly port: number;
-  /** The process whose time is measured. */
+  /** The process whose processor time is measured. */
   readonly pid: number;
-  /** What authenticates its calls. */
+  /** Headers that authenticate its calls. */
   readonly headers: Readonly<Record<string, string>>;
   end(): Promise<void>;
 }
 
-/** The core of the proxy under test; the load generator and the upstream share the other one. */
+/** The core of the proxy under test. Load generator and upstream share the other one. */
 export const PROXY_CORE = 0;
 export const LOAD_CORE = 1;
 
 /** The compiled folder, `dist`. */
 export const built = fileURLToPath(new URL("..", import.meta.url));
 
-/** How a Node program of this folder is started. */
+/** Returns the command that runs a Node program of this folder. */
 export function script(
   name: string,
   ...args: (string | number)[]
@@ -31,23 +31,25 @@ export function script(
   return { command: process.execPath, args: [join(built, "bench", name), ...args.map(String)] };
 }
 
-/** The simulated provider, in a process of its own. */
+/** Starts the simulated provider in its own process. */
 export async function startUpstream(children: Children): Promise<Target> {
   const port = await freePort();
   const { command, args } = script("../plugins/simulator/main.js", "--port", port);
   const child = children.start("upstream", { command, args, core: LOAD_CORE });
-  return listening("upstream", child, port);
+  return whenListening("upstream", child, port);
 }
 
-/** The baseline of every comparison. */
+/** Starts the bare proxy, the baseline of every comparison. */
 export async function startBareProxy(children: Children, upstreamPort: number): Promise<Target> {
   const port = await freePort();
   const program = script("bare-proxy.js", port, upstreamPort);
   const child = children.start("bare", { ...program, core: PROXY_CORE });
-  return listening("bare proxy", child, port);
+  return whenListening("bare proxy", child, port);
 }
 
-/** nginx as a plain proxy, run by whoever runs the benchmark; undefined where the machine has none. */
+/**
+ * Starts nginx as a plain proxy, as the current user. Returns undefined if nginx is not installed.
+ */
 export async function startNginx(
   children: Children,
   upstreamPort: number,
@@ -59,13 +61,13 @@ export async function startNginx(
   const args = ["-c", file, "-p", folder, "-e", join(folder, "error.log")];
   const child = children.start("nginx", { command: "nginx", args, core: PROXY_CORE });
   try {
-    return await listening("nginx", child, port);
+    return await whenListening("nginx", child, port);
   } catch {
     return undefined;
   }
 }
 
-async function listening(name: string, child: Child, port: number): Promise<Target> {
+async function whenListening(name: string, child: Child, port: number): Promise<Target> {
   await untilReady(name, child, () => accepts(port));
   return { name, port, pid: child.pid, headers: AUTHORIZATION, end: () => child.end() };
 }
@@ -84,7 +86,7 @@ export function accepts(port: number): Promise<boolean> {
 }
 
 function nginxConfig(folder: string, port: number, upstreamPort: number): string {
-  // One process without a master, so that all of its time is that of one process id.
+  // One process without a master, so that one process id has all of its time.
   return `daemon off;
 master_process off;
 worker_rlimit_nofile 65536;

@@ -1,16 +1,16 @@
 import type { Directive } from "../plugins/simulator/directive.ts";
 
-/** A kind of call: what is sent, and what a good reply ends with. */
+/** A kind of call: its request, and the text at the end of a good reply. */
 export interface Workload {
   readonly path: string;
   readonly body: string;
   readonly endsWith: string;
 }
 
-/** Events of text that a stream of the benchmark has; a few more open and close it. */
+/** Text events per stream of the benchmark. A few more open and close it. */
 export const STREAM_DELTAS = 200;
 
-/** Models of the catalogue whose upstreams speak the two protocols. */
+/** Models of the catalogue, one per protocol. */
 export const CHAT_MODEL = "gpt-4.1";
 export const MESSAGES_MODEL = "claude-haiku-5-5";
 
@@ -21,7 +21,7 @@ const INSTRUCTIONS =
   "a book stands, and say so when you do not know. Never promise a delivery date, and never quote a price " +
   "that is not in the list you were given.";
 
-/** A conversation of the size that a chat window sends: about 1 KB. */
+/** A conversation of typical size for a chat window: about 1 KB. */
 const TURNS = [
   ["user", "Do you have anything on the history of the Mekong delta, not too academic?"],
   [
@@ -63,10 +63,10 @@ export function messagesCall(
   };
 }
 
-/** The answer to an unstreamed call: a short paragraph. */
+/** The reply to an unstreamed call: a short paragraph. */
 export const SHORT_ANSWER: Directive = { output_tokens: 60 };
 
-/** A stream that leaves the upstream one event a packet, as a model produces them. */
+/** Returns a directive for a stream with one event per packet, as a model produces them. */
 export function pacedStream(eventDelayMs: number): Directive {
   const tokens = STREAM_DELTAS;
   return { output_tokens: tokens, deltas: tokens, event_delay_ms: eventDelayMs };

@@ -1,18 +1,18 @@
 import { connect, type Socket } from "node:net";
 import { ResponseParser } from "./response-parser.ts";
 
-/** Hears of each reply: `failure` is undefined where it was whole and answered 200. */
+/** Called for each reply. `failure` is undefined for a whole reply with status 200. */
 export type OnReply = (
   connection: Connection,
   reply: ResponseParser,
   failure: string | undefined,
 ) => void;
 
-/** One keep-alive connection with one call at a time; it connects anew after an error. */
+/** One keep-alive connection with one call at a time. Reconnects after an error. */
 export class Connection {
   readonly parser = new ResponseParser();
   startedAtMs = 0;
-  /** Bytes of the current reply have come. */
+  /** True once bytes of the current reply have arrived. */
   began = false;
   private readonly port: number;
   private readonly endsWith: string;
@@ -35,7 +35,7 @@ export class Connection {
     this.socket.write(request);
   }
 
-  /** Gives up the call that is running, if any. */
+  /** Aborts the call in flight, if any. */
   close(): void {
     this.busy = false;
     this.socket?.destroy();
@@ -61,7 +61,7 @@ export class Connection {
         ? `HTTP ${parser.status}`
         : parser.tail.includes(this.endsWith)
           ? undefined
-          : "the reply does not end as it should";
+          : "the reply does not end with the expected text";
     if (parser.closes) this.drop(socket);
     this.busy = false;
     this.onReply(this, parser, failure);

@@ -4,7 +4,7 @@ import type { ResponseParser } from "./response-parser.ts";
 
 const LATENCY_US_MAX = 120_000_000;
 
-/** Adds up the replies of one job. */
+/** Counts the replies of one job and their latencies. */
 export class Counter {
   calls = 0;
   errors = 0;

@@ -1,4 +1,4 @@
-/** What the load generator is asked for. Closed loop unless a rate is given. */
+/** A job for the load generator: a closed loop, or an open loop if `rate` is set. */
 export interface Job {
   readonly port: number;
   readonly path: string;
@@ -8,18 +8,18 @@ export interface Job {
   readonly endsWith: string;
   readonly connections: number;
   readonly seconds: number;
-  /** Calls a second, whatever becomes of those before: an open loop over at most `connections`. */
+  /** Calls per second, independent of earlier replies: an open loop over at most `connections`. */
   readonly rate?: number;
-  /** Opens one stream a connection, and tells when each has begun; they are given up at the next job. */
+  /** Opens one stream per connection and reports once all have begun. The next job closes them. */
   readonly hold?: boolean;
 }
 
-/** What came of it. Latencies in microseconds. */
+/** The result of a job. Latencies in microseconds. */
 export interface Report {
   readonly calls: number;
-  /** Calls whose reply was not a 200, not whole, or not HTTP; not among `calls`. */
+  /** Calls whose reply was not 200, not whole, or not HTTP. Not included in `calls`. */
   readonly errors: number;
-  /** What the first of them was. */
+  /** Message of the first error. */
   readonly firstError: string | undefined;
   readonly events: number;
   readonly bytes: number;
@@ -34,7 +34,7 @@ export interface Report {
   };
 }
 
-/** The bytes of one request. */
+/** Returns the bytes of one request. */
 export function requestBytes(job: Job): Buffer {
   const body = Buffer.from(job.body);
   const lines = [

@@ -2,11 +2,11 @@ import { Connection } from "./connection.ts";
 import { Counter } from "./counter.ts";
 import { type Job, type Report, requestBytes } from "./job.ts";
 
-/** A server that fails every call at once must not turn the generator into a busy loop. */
+/** Stops a busy loop against a server that fails every call immediately. */
 const ERRORS_MAX = 1_000;
 const TICK_MS = 1;
 
-/** Keeps every connection busy until the time is over, then waits for what is still open. */
+/** Keeps every connection busy until the time is over, then waits for the open calls. */
 export function closedLoop(job: Job): Promise<Report> {
   const request = requestBytes(job);
   const counter = new Counter();
@@ -31,9 +31,9 @@ export function closedLoop(job: Job): Promise<Report> {
 }
 
 /**
- * Sends calls at a rate, whatever becomes of those before. Due calls leave once a millisecond; a latency runs
- * from the moment of sending, since no call waits for another one's reply. A call that finds every
- * connection busy is an error.
+ * Sends calls at a rate, independent of earlier replies. Sends due calls every millisecond.
+ * Latencies start at the time of sending, since no call waits for another's reply. If every
+ * connection is busy, the call counts as an error.
  */
 export function openLoop(job: Job & { readonly rate: number }): Promise<Report> {
   const request = requestBytes(job);
@@ -81,7 +81,7 @@ export function openLoop(job: Job & { readonly rate: number }): Promise<Report> 
   });
 }
 
-/** Opens a stream on each connection and resolves when all have begun. `release` gives them up. */
+/** Opens a stream on each connection and resolves once all have begun. `release` closes them. */
 export async function holdOpen(job: Job): Promise<{ report: Report; release: () => void }> {
   const request = requestBytes(job);
   const counter = new Counter();
@@ -92,7 +92,7 @@ export async function holdOpen(job: Job): Promise<{ report: Report; release: () 
     });
     connections.push(connection);
     connection.send(request);
-    // All at once would overflow the queue of connections that wait to be accepted.
+    // Opens in batches: all at once would overflow the accept queue of the server.
     if (at % 100 === 99) await new Promise((resolve) => setTimeout(resolve, 20));
   }
   const deadline = performance.now() + job.seconds * 1000;

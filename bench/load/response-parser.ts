@@ -2,32 +2,32 @@ const CR = 13;
 const LF = 10;
 const TAIL_BYTES = 96;
 
-/** `more`: the reply goes on; `whole`: it is complete; `malformed`: this is no HTTP, or not what was asked. */
+/** `more`: the reply continues; `whole`: it is complete; `malformed`: it is not valid HTTP. */
 export type Progress = "more" | "whole" | "malformed";
 
 /**
- * Reads one HTTP reply at a time off a connection that never pipelines: a status, a body of a declared length
- * or in chunks, and what a stream's body says: how many events, and how it ends. Everything else a client
- * would do is left out, because the generator shares its core with the upstream.
+ * Reads one HTTP reply at a time from a connection without pipelining. Reads the status, a body
+ * with length or chunks, the number of events and the end of the body. Does nothing else, because
+ * the generator shares its core with the upstream.
  */
 export class ResponseParser {
   status = 0;
   bodyBytes = 0;
-  /** Blank lines of the body: one an event, where the body is an event stream. */
+  /** Blank lines of the body: one per event, if the body is an event stream. */
   events = 0;
   /** The last bytes of the body. */
   tail: Buffer = EMPTY;
-  /** The server announced that it closes the connection behind this reply. */
+  /** True if the server announced that it closes the connection after this reply. */
   closes = false;
 
   private state: "head" | "body" | "size" | "chunk" | "chunk-end" | "trailer" = "head";
   private left = 0;
   private chunked = false;
-  /** The beginning of a head or a line that has not come whole. */
+  /** The start of a head or a line whose rest has not arrived. */
   private partial: Buffer = EMPTY;
   private lineEmpty = false;
 
-  /** Forgets the last reply; to be called before each request. */
+  /** Discards the last reply. Call before each request. */
   reset(): void {
     this.status = 0;
     this.bodyBytes = 0;
@@ -102,7 +102,7 @@ export class ResponseParser {
       const lf = bytes.indexOf(LF, at);
       if (lf === -1) break;
       if (lf === at && this.lineEmpty) this.events++;
-      // The line behind this line feed is empty so far, and so is the one behind the next, if it is next.
+      // The line after this line feed is empty so far, unless this line feed completed an event.
       this.lineEmpty = !(lf === at && this.lineEmpty);
       at = lf + 1;
     }
