@@ -4,17 +4,17 @@ import type { Bucket } from "./bucket.ts";
 
 const ACCOUNTS_REMEMBERED = 10_000;
 
-/** All buckets, and which of them an account is in. */
+/** All buckets; maps an account to its bucket. */
 export class BucketMap {
   readonly all: readonly Bucket[];
   private readonly byAccount = new LRUCache<string, Bucket>({ max: ACCOUNTS_REMEMBERED });
 
   constructor(buckets: readonly Bucket[]) {
-    if (buckets.length === 0) throw new Error("a store has at least one bucket");
+    if (buckets.length === 0) throw new Error("no buckets; a store needs at least one");
     this.all = buckets;
   }
 
-  /** Remembered, since to hash an id takes a microsecond, and each call asks three times. */
+  /** Cached: the hash of an id takes a microsecond, and each call asks three times. */
   of(accountId: string): Bucket {
     const known = this.byAccount.get(accountId);
     if (known !== undefined) return known;

@@ -10,8 +10,8 @@ import { isJoining, NotMember, type Reply, type Session } from "./session.ts";
 const ATTEMPTS = 3;
 
 /**
- * One of the slots that accounts are spread over, as holds, posts and wallets see it: they run operations in it and
- * wait for it. It lives, fails and recovers by itself; `Membership` alone writes what it shows.
+ * One of the 64 buckets of accounts, as holds, posts and wallets see it: they run operations in it, or wait until it is
+ * ready. Each bucket fails and recovers by itself. Only `Membership` changes its state.
  */
 export class Bucket {
   readonly keys: BucketKeys;
@@ -35,27 +35,27 @@ export class Bucket {
     return this.readiness.state;
   }
 
-  /** Money moves here, and wallets may be loaded. */
+  /** True if money moves and wallets may be loaded. */
   get isReady(): boolean {
     return this.readiness.isReady;
   }
 
-  /** "" before this process has joined one. */
+  /** The epoch that this process last joined, ms since 1970 as text; "" before the first. */
   get epoch(): string {
     return this.session.epoch;
   }
 
-  /** The keys of this epoch. */
+  /** The Redis keys of this epoch. */
   get epochKeys(): EpochKeys {
     return this.session.epochKeys;
   }
 
-  /** This process, as the bucket knows it. */
+  /** Id of this process in Redis. It changes when its leases were ended. */
   get process(): string {
     return this.session.process;
   }
 
-  /** As the session's. */
+  /** See `Session.run`. */
   run<T>(
     operation: MoneyOperation,
     keys: readonly string[],
@@ -65,12 +65,12 @@ export class Bucket {
     return this.session.run(operation, keys, args, read);
   }
 
-  /** Resolves once wallets can be loaded here; at once if they can. */
+  /** Resolves once money moves and wallets may be loaded. */
   whenLoadable(): Promise<void> {
     return this.readiness.whenReady();
   }
 
-  /** Waits for a bucket that is being joined; rejects if Redis is away, or it takes too long. */
+  /** Waits for a bucket that is being joined. Rejects if Redis is unreachable, or after `joinWaitMs`. */
   async whenReady(): Promise<void> {
     if (this.isReady) return;
     if (this.state === "away") throw new RedisAway("away");
@@ -78,7 +78,7 @@ export class Bucket {
     if (joined === TIMED_OUT) throw new NotMember(this.name);
   }
 
-  /** Does something that only a member of the bucket can, again if it had to be joined first. */
+  /** Runs `work` as a member of the bucket. If the bucket must be joined first, waits and tries again, 3 times in all. */
   async asMember<T>(work: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       await this.whenReady();

@@ -19,28 +19,28 @@ interface CommitsOptions {
   readonly log: Log;
 }
 
-/** What is left to do for posted calls of one bucket. */
+/** The posted calls of one bucket that are not both committed and acknowledged. */
 interface Outstanding {
-  /** Posted here by this process, and not yet known to be in the ledger; by entry id, oldest first. */
+  /** Posted by this process, not known to be in the ledger; by entry id, oldest first. */
   readonly uncommitted: Map<string, OutboxEntry>;
-  /** In the ledger, and not yet acknowledged because Redis was away. */
+  /** In the ledger, but the acknowledgement failed; it is retried once Redis is back. */
   unacknowledged: OutboxEntry[];
 }
 
 /**
- * The way of posted calls to the ledger. Each process commits what it has posted from its memory, where it
- * keeps it until it is committed anyway, in case Redis forgets it; the outbox in Redis is read only for those
- * who died. So nothing is read back or parsed in normal operation, and no two processes commit the same calls.
+ * Hands posted calls to the committer. Each process commits its own posts from memory, which it keeps until the commit in
+ * case Redis loses them. An outbox in Redis is read only if its process died. So in normal operation nothing is read
+ * back or parsed, and no two processes commit the same call.
  */
 export class Commits {
   private readonly options: CommitsOptions;
   private readonly byName: ReadonlyMap<string, Bucket>;
   private readonly outstanding: ReadonlyMap<Bucket, Outstanding>;
-  /** Buckets with entries on their way to the ledger: from a reading until the next one. */
+  /** Buckets whose entries the committer has in hand: from one `read` to its acknowledgement, or to the next `read`. */
   private readonly handedOut = new Set<Bucket>();
   private next = 0;
   private uncommittedCalls = 0;
-  /** Ended by the next post, and by a stop. */
+  /** Woken by the next post, and by a stop. */
   private readonly pause: WakeableSleep;
   private stopped = false;
 
@@ -54,7 +54,7 @@ export class Commits {
     );
   }
 
-  /** Calls posted by this process that wait for the ledger. */
+  /** Count of uncommitted calls that this process posted. */
   get size(): number {
     return this.uncommittedCalls;
   }
@@ -66,7 +66,7 @@ export class Commits {
     this.pause.wake();
   }
 
-  /** The entry of a call of this process; undefined if it is committed, or of another process. */
+  /** Returns the entry of an uncommitted call of this process; undefined if there is none. */
   find(callId: string): OutboxEntry | undefined {
     for (const { uncommitted } of this.outstanding.values()) {
       for (const entry of uncommitted.values()) if (entry.posting.callId === callId) return entry;
@@ -78,7 +78,7 @@ export class Commits {
     return this.of(bucket).uncommitted.size > 0;
   }
 
-  /** Gives up the uncommitted calls of a bucket, and returns them. */
+  /** Removes the uncommitted calls of a bucket, and returns them. */
   release(bucket: Bucket): OutboxEntry[] {
     const { uncommitted } = this.of(bucket);
     const entries = [...uncommitted.values()];
@@ -87,7 +87,7 @@ export class Commits {
     return entries;
   }
 
-  /** There may be something to read: the outbox of a dead process. */
+  /** Cuts a waiting `read` short, because an orphaned outbox was claimed. */
   wake(): void {
     this.pause.wake();
   }
@@ -115,7 +115,7 @@ export class Commits {
     this.pause.wake();
   }
 
-  /** Never rejects: what Redis does not hear now, it hears later or never needs to. */
+  /** Never rejects. A failed acknowledgement is retried; a new epoch makes it obsolete. */
   async acknowledge(entries: readonly OutboxEntry[]): Promise<void> {
     const byOutbox = new Map<string, OutboxEntry[]>();
     for (const entry of entries) {
@@ -128,7 +128,7 @@ export class Commits {
     this.handedOut.clear();
   }
 
-  /** Acknowledges what could not be while Redis was away. */
+  /** Retries the acknowledgements that failed. */
   async acknowledgeRest(bucket: Bucket): Promise<void> {
     const outstanding = this.of(bucket);
     const entries = outstanding.unacknowledged;
@@ -136,7 +136,7 @@ export class Commits {
     if (entries.length > 0) await this.acknowledge(entries);
   }
 
-  /** The bucket goes on in a new epoch, which knows nothing of what was to be acknowledged in the old one. */
+  /** Drops failed acknowledgements: the bucket has a new epoch, which does not have these entries. */
   forgetUnacknowledged(bucket: Bucket): void {
     this.of(bucket).unacknowledged = [];
   }
@@ -148,7 +148,7 @@ export class Commits {
     const outstanding = this.of(bucket);
     for (const { entryId } of entries)
       if (outstanding.uncommitted.delete(entryId)) this.uncommittedCalls -= 1;
-    // Nothing was ever in Redis of an entry without a place there.
+    // The entry of an unchargeable call was never in Redis.
     if (process === "") return;
     const isCurrent = epoch === bucket.epoch;
     const orphan = `${epoch}|${process}`;
@@ -176,7 +176,7 @@ export class Commits {
   private async gather(max: number): Promise<OutboxEntry[]> {
     const { buckets } = this.options;
     const entries: OutboxEntry[] = [];
-    // Each reading begins at another bucket, so that a full one does not keep the others waiting.
+    // Begin at another bucket each time, so that a busy one does not delay the others.
     this.next = (this.next + 1) % buckets.length;
     for (let at = 0; at < buckets.length && entries.length < max; at += 1) {
       const bucket = buckets[(this.next + at) % buckets.length];
@@ -222,7 +222,10 @@ export class Commits {
       if (entries.length === 0) await membership.finish(orphan);
       return entries;
     } catch (error) {
-      this.options.log.warn({ err: error, orphan }, "the outbox of a dead gateway cannot be read");
+      this.options.log.warn(
+        { err: error, orphan },
+        "cannot read the outbox of a dead gateway; its calls stay uncommitted until a retry succeeds",
+      );
       return [];
     }
   }

@@ -5,9 +5,9 @@ interface Seen {
 }
 
 /**
- * Tells which other processes are silent, by this process's own monotonic clock: no two clocks are compared.
- * Silence counts only while this process has looked regularly itself, so that neither its own sleep nor an
- * outage of Redis, in which nobody could be heard, makes anyone look dead.
+ * Detects silent processes by this process's own monotonic clock; clocks of two machines are never compared. Silence
+ * counts only while this process itself looks at least every half lease. So neither a suspend of this process nor an
+ * outage of Redis makes another process look dead.
  */
 export class FailureDetector {
   private readonly seen = new Map<string, Seen>();
@@ -17,7 +17,7 @@ export class FailureDetector {
     this.leaseMs = leaseMs;
   }
 
-  /** Notes a heartbeat ("" for none at all); true where it has not changed for the length of a lease. */
+  /** Records a heartbeat ("" for none). Returns true if it has not changed for a lease. */
   isSilent(process: string, beat: string, nowMs: number): boolean {
     const seen = this.seen.get(process);
     if (!seen || seen.beat !== beat || nowMs - seen.seenAtMs > this.leaseMs / 2) {
@@ -28,7 +28,7 @@ export class FailureDetector {
     return nowMs - seen.sinceMs >= this.leaseMs;
   }
 
-  /** Goes on under another name, with "" for its heartbeat: the silence so far counts. */
+  /** Moves a process to another name, with "" as its heartbeat. Its silence so far counts. */
   rename(process: string, name: string): void {
     const seen = this.seen.get(process);
     this.seen.delete(process);

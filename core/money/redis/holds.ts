@@ -18,20 +18,20 @@ interface HoldsOptions {
   readonly wallets: RedisWallets;
   /** Reads a wallet from the ledger. */
   readonly readWallet: (accountId: string) => Promise<WalletSnapshot | undefined>;
-  /** Why no hold is taken now, with so many taken already. */
+  /** Returns why no hold can be taken now, beside `holds` others; undefined if one can. */
   readonly refusal: (holds: number) => string | undefined;
 }
 
-/** A hold of a call that runs in this process. */
+/** A hold that this process took for a call. */
 interface OwnHold {
   readonly bucket: Bucket;
   readonly keyId: string;
   readonly limits: readonly string[] | undefined;
-  /** Of the bucket, when the hold was taken: one of an earlier epoch is gone. */
+  /** Epoch in which the hold was taken. A hold of an earlier epoch is gone. */
   epoch: string;
 }
 
-/** Money set aside for the calls that run in this process. */
+/** Takes, extends and voids the holds of the calls that run in this process. */
 export class Holds {
   private readonly options: HoldsOptions;
   private readonly own = new Map<string, OwnHold>();
@@ -46,7 +46,7 @@ export class Holds {
     requireMicroVnd(request.floorMicroVnd);
     const bucket = this.options.buckets.of(accountId);
     if (bucket.state === "joining") return { kind: "unknown" };
-    if (bucket.state === "away") return { kind: "unavailable", reason: "redis is away" };
+    if (bucket.state === "away") return { kind: "unavailable", reason: "Redis is unreachable" };
     const reason = this.options.refusal(this.own.size);
     if (reason !== undefined) return { kind: "unavailable", reason };
     const known = this.own.get(callId);
@@ -54,7 +54,7 @@ export class Holds {
     if (known === undefined) this.own.set(callId, { bucket, keyId, limits, epoch });
     else known.epoch = epoch;
     return this.send(bucket, request).catch((error: unknown) => {
-      // Whether it was taken nobody knows; a later audit gives back what no call here holds.
+      // Outcome unknown: the next audit voids the hold if Redis has it.
       this.own.delete(callId);
       return isJoining(error) ? { kind: "unknown" } : unavailable(error);
     });
@@ -65,7 +65,7 @@ export class Holds {
     requireMicroVnd(request.floorMicroVnd);
     const bucket = this.options.buckets.of(request.accountId);
     return bucket.asMember(async () => {
-      // Looked up at each attempt: the hold may go while the bucket is joined again.
+      // Look the hold up at each attempt: its lease may end while the bucket is joined again.
       const hold = this.own.get(request.callId);
       if (hold === undefined) return { kind: "gone" };
       if (hold.epoch !== bucket.epoch) return this.holdAgain(request, hold);
@@ -83,23 +83,23 @@ export class Holds {
   async void(callId: string, accountId: string): Promise<void> {
     this.own.delete(callId);
     const bucket = this.options.buckets.of(accountId);
-    // Where this fails, an audit gives the hold back.
+    // If this fails, the next audit voids the hold.
     if (bucket.state === "ready") await bucket.run("void", [], [callId], asReply).catch(() => {});
   }
 
-  /** The call holds nothing any more: it was posted, or its movement is done. */
+  /** The call has no hold any more: it was posted, or its movement is applied. */
   forget(callId: string): void {
     this.own.delete(callId);
   }
 
-  /** The leases of this process have ended: all its holds in the bucket are gone. */
+  /** Forgets all holds in a bucket in which the leases of this process have ended. */
   expireAll(bucket: Bucket): void {
     for (const [callId, hold] of this.own) {
       if (hold.bucket === bucket) this.own.delete(callId);
     }
   }
 
-  /** Gives back holds in the name of this process that none of its calls has; `held` are all of them. */
+  /** Voids holds that no call of this process owns. `held`: the calls that have a hold of this process in Redis. */
   async audit(bucket: Bucket, held: readonly string[]): Promise<void> {
     const lost = held.filter((callId) => !this.own.has(callId));
     await Promise.all(lost.map((callId) => bucket.run("void", [], [callId], asReply)));
@@ -107,7 +107,7 @@ export class Holds {
 
   private send(bucket: Bucket, request: HoldRequest): Promise<HoldResult> {
     const { callId, accountId, keyId, amountMicroVnd, floorMicroVnd, creditVersion } = request;
-    // Money that an operator takes away is not given back because a process ends: it has no key, and no lease.
+    // The hold of a movement has no API key and no lease: it must outlive the process that took it.
     const holder = keyId === "" ? "" : bucket.process;
     const amounts = [String(amountMicroVnd), String(floorMicroVnd)];
     const version = creditVersion === undefined ? "" : String(creditVersion);
@@ -120,7 +120,7 @@ export class Holds {
     });
   }
 
-  /** Redis has lost the hold of a call that runs: the call goes on where its wallet affords it anew. */
+  /** Takes the hold of a running call again, after Redis lost it. Returns `short` if the wallet cannot afford it. */
   private async holdAgain(extension: ExtendRequest, hold: OwnHold): Promise<ExtendResult> {
     const { callId, accountId, totalMicroVnd, floorMicroVnd } = extension;
     const { bucket, keyId, limits } = hold;
@@ -135,7 +135,7 @@ export class Holds {
   }
 }
 
-/** As scripts take them: `|<name>|<name>`. */
+/** The names of limits as scripts take them: `|<name>|<name>`, "" for none. */
 export function limitsText(limits: readonly string[] | null): string {
   return limits === null || limits.length === 0 ? "" : `|${limits.join("|")}`;
 }
@@ -153,11 +153,11 @@ function readHold([kind, amount, limit]: Reply): HoldResult {
     case "unknown":
       return { kind };
     default:
-      throw new Error(`redis answered ${String(kind)} to a hold`);
+      throw new Error(`Redis replied ${String(kind)} to a hold`);
   }
 }
 
 function unavailable(error: unknown): HoldResult {
   const why = error instanceof Error ? error.message : String(error);
-  return { kind: "unavailable", reason: `redis is away: ${why}` };
+  return { kind: "unavailable", reason: `Redis failed: ${why}` };
 }

@@ -1,8 +1,8 @@
 import { bucketName } from "../../redis/buckets.ts";
 
-/** The keys of one epoch of a bucket that money operations touch. */
+/** The keys that operations on money use, in one epoch of a bucket. */
 export interface EpochKeys {
-  /** How many operations each member has done: see `money.lua`. */
+  /** Count of operations by member: see `money.lua`. */
   readonly members: string;
   readonly wallets: string;
   readonly holds: string;
@@ -12,11 +12,11 @@ export interface EpochKeys {
   readonly outbox: string;
 }
 
-/** The names of a bucket's keys: all have the same hash tag, so that a script touches one node of a cluster. */
+/** The names of a bucket's keys. All share a hash tag, so a script touches one node of a cluster. */
 export class BucketKeys {
   /** `b07`. */
   readonly bucket: string;
-  /** What every key begins with: `tollgate:{b07}:`. */
+  /** Prefix of every key of the bucket: `tollgate:{b07}:`. */
   readonly base: string;
   readonly epoch: string;
   readonly revoked: string;
@@ -28,7 +28,7 @@ export class BucketKeys {
     this.revoked = `${this.base}revoked`;
   }
 
-  /** What became of a call, for as long as it may be posted again. */
+  /** The result of a posted call, kept for as long as its post may be sent again. */
   call(callId: string): string {
     return `${this.base}d:${callId}`;
   }

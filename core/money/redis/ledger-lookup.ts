@@ -1,4 +1,4 @@
 import type { Ledger } from "../../contract/ledger.ts";
 
-/** What the store asks the ledger: for wallets, and for posts of which Redis may have forgotten what became of them. */
+/** What the Redis store reads from the ledger: wallets, and whether a post that Redis may have lost is committed. */
 export type LedgerLookup = Pick<Ledger, "wallet" | "hasCall">;

@@ -12,33 +12,33 @@ import { type MembersOperation, membersScript } from "./scripts.ts";
 import { asReply, isJoining, Session } from "./session.ts";
 import { type BucketView, readView } from "./view.ts";
 
-/** Those lifetimes that tests shorten. */
+/** The lifetimes that tests shorten. */
 export type MembershipTimes = Pick<Lifetimes, "heartbeatMs" | "leaseMs" | "graceMs">;
 
 export interface MembershipEvents {
-  /** Redis did not answer, or this process must join first. `wasReady`: it is the first to say so. */
+  /** An operation failed: Redis did not reply, or this process must join first. `wasReady`: the first such failure. */
   failed(bucket: Bucket, error: unknown, wasReady: boolean): void;
-  /** Redis has lost something of this bucket, and it goes on in a new epoch. */
+  /** The bucket has a new epoch, because Redis lost data. */
   moved(bucket: Bucket): void;
-  /** Wallets of the new epoch were loaded without the posts that this process still keeps. */
+  /** Wallets of the new epoch were loaded without the uncommitted posts of this process. They must be sent again. */
   mustResend(bucket: Bucket): void;
-  /** The leases of this process have ended while it slept: its holds are gone. */
+  /** The leases of this process ended while it was suspended: its holds are gone. */
   expelled(bucket: Bucket): void;
-  /** This process is a member of a new epoch, and its operations pass once it is ready. */
+  /** This process has joined a new epoch. Its operations pass once the bucket is ready. */
   joined(bucket: Bucket): Promise<void>;
-  /** Another process was silent, and what it held was given back. */
+  /** The leases of a silent process were ended, and its holds voided. */
   reaped(bucket: Bucket, process: string, voidedHolds: number): void;
-  /** Everything is in order: the moment for work that had to wait. */
+  /** A round found the bucket ready: work that an outage delayed can go on. */
   maintained(bucket: Bucket): void;
-  /** Posts of this process are not in the ledger yet, as far as it knows. */
+  /** Returns true if this process has posts that it does not know to be in the ledger. */
   hasUncommitted(bucket: Bucket): boolean;
-  /** Entries of this bucket are on their way to the ledger at this moment. */
+  /** Returns true while the committer has entries of this bucket in hand. */
   isCommitting(bucket: Bucket): boolean;
 }
 
 interface MembershipOptions {
   readonly client: RedisCommands;
-  /** This process, as buckets know it. */
+  /** Id of this process in Redis, a UUID. */
   readonly process: string;
   readonly times: MembershipTimes;
   readonly machine: Machine;
@@ -46,11 +46,11 @@ interface MembershipOptions {
 }
 
 /**
- * Keeps this process a member of one bucket: shows that it lives, notices what Redis has lost, ends the
- * leases of the dead, and lets wallets be loaded in a new epoch once every member has committed its posts of the old one.
+ * Keeps this process a member of one bucket. In each round it sends a heartbeat, checks whether Redis lost data, and ends
+ * the leases of silent members. In a new epoch it allows loads once every member has committed its posts of the old one.
  */
 export class Membership {
-  /** What all others see of it. */
+  /** What holds, posts, wallets and commits use. */
   readonly bucket: Bucket;
   private readonly options: MembershipOptions;
   private readonly session: Session;
@@ -59,9 +59,9 @@ export class Membership {
   private readonly claimedOutboxes = new Set<string>();
   private failures = 0;
   private moving = false;
-  /** It was a member of the epoch before, and knows who else was. */
+  /** True if this process was a member of the epoch before, so it knows the other members. */
   private isWitness = false;
-  /** When this process last knew that its leases stood, by the monotonic clock. */
+  /** Monotonic time of the last round that found the leases of this process in force. */
   private freshAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(keys: BucketKeys, options: MembershipOptions) {
@@ -72,27 +72,28 @@ export class Membership {
     this.peers = new Peers(options.times.leaseMs);
   }
 
-  /** Outboxes of the dead that are this process's to commit. */
+  /** Orphaned outboxes that this process has claimed, and so has to commit. */
   get claimed(): ReadonlySet<string> {
     return this.claimedOutboxes;
   }
 
   /**
-   * Returns true if its leases are known to stand. A process that has slept may have been taken for dead, and wallets
-   * loaded without its posts: until it knows, they must not go to the ledger.
+   * Returns true if the leases of this process are surely in force: half a lease has not passed since the last check.
+   * Otherwise (after a suspend) other processes may have ended them and loaded wallets without its posts. These posts
+   * must not be committed until a round has checked.
    */
   isFresh(nowMs: number): boolean {
     return nowMs - this.freshAtMs < this.options.times.leaseMs / 2;
   }
 
-  /** One round; answers how long to wait for the next. Never rejects. */
+  /** Runs one round. Returns the delay before the next, in ms. Never rejects. */
   async step(nowMs: number): Promise<number> {
     try {
       const waitMs = await this.round(nowMs);
       this.failures = 0;
       return waitMs;
     } catch (error) {
-      // The fence is up, which the next round sees to.
+      // The server restarted and raised the fence. The next round handles that.
       if (isUnknownScript(error)) return 0;
       this.fail(error);
       this.failures += 1;
@@ -107,18 +108,18 @@ export class Membership {
     this.options.events.failed(this.bucket, error, wasReady);
   }
 
-  /** Gives back what this process holds, and leaves its outbox to the others. */
+  /** Ends the membership: voids the holds of this process, and lets another process claim its outbox. */
   async leave(): Promise<void> {
     if (this.session.epoch !== "") await this.ask("leave", this.session.epoch);
   }
 
-  /** The calls that Redis holds money for in the name of this process. */
+  /** Returns the ids of the calls that have a hold of this process in Redis. */
   async heldCalls(): Promise<string[]> {
     const reply = await this.ask("held-calls");
     return Array.isArray(reply) ? reply.map(textOf) : [];
   }
 
-  /** Deletes the outbox of a dead process once it is empty. */
+  /** Deletes an orphaned outbox if it is empty. */
   async finish(orphan: string): Promise<void> {
     if (numberOf(await this.ask("finish", orphan)) !== 1) return;
     failpoint("lease.finished");
@@ -127,7 +128,7 @@ export class Membership {
 
   private async round(nowMs: number): Promise<number> {
     const { session } = this;
-    // Operations that are answered while this is under way say nothing about what it should find.
+    // Read before `look` is sent: replies that arrive later may count operations that `look` cannot see.
     const seen = session.operationsSeen;
     const epoch = session.epoch === "" ? "0" : session.epoch;
     const view = readView(await this.ask("look", epoch, String(seen), this.moving ? "1" : "0"));
@@ -145,7 +146,7 @@ export class Membership {
     }
   }
 
-  /** The bucket goes on in another epoch: what this process knows of the old one goes to the ledger first. */
+  /** The bucket is in another epoch. Commits the posts of the old one, then joins. */
   private async move(view: BucketView, nowMs: number): Promise<number> {
     const { bucket } = this;
     const { events } = this.options;
@@ -221,15 +222,15 @@ export class Membership {
   }
 
   /**
-   * Redis has restarted, and a member that could tell whether it has lost something does not come back. What was
-   * committed is in the ledger: wallets are read from there again, and what Redis says now is not spent.
+   * Redis restarted, and a member that could confirm its data has not rejoined within a lease. So the data of this epoch
+   * is not trusted: a new epoch begins, and wallets are loaded from the ledger again.
    */
   private abandonEpoch(view: BucketView, silent: readonly SilentMember[]): Promise<number> {
     for (const { process } of silent) this.peers.giveUp(process);
     return this.declare(view.epoch, view.epoch);
   }
 
-  /** Ends an epoch in which something was lost. */
+  /** Ends an epoch that lost data. The next round joins the new one. */
   private async declare(epoch: string, after: string): Promise<number> {
     await this.ask("declare", epoch, after);
     failpoint("bucket.declared");
@@ -272,11 +273,11 @@ export class Membership {
 
 type Judgement = "new" | "member" | "lost" | "moved" | "reaped";
 
-/** What has become of the bucket, and of this process in it, since it last looked. */
+/** Compares what this process knows of the bucket with what Redis shows: the table in `README.md`. */
 function judge(epoch: string, operationsSeen: number, view: BucketView): Judgement {
   if (epoch === "") return "new";
   if (view.epoch === "" || Number(view.epoch) > Number(epoch)) return "moved";
-  // An older epoch is back, or this one with less in it: an old snapshot was restored.
+  // An older epoch, or fewer operations in this one: Redis was restored from an old snapshot.
   if (Number(view.epoch) < Number(epoch)) return "lost";
   if (view.operations >= 0) return view.operations >= operationsSeen ? "member" : "lost";
   return view.reaped ? "reaped" : "lost";

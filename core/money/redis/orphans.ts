@@ -2,7 +2,7 @@ import type { OutboxEntry } from "../../contract/hold-store.ts";
 import { listOf, textOf } from "../../redis/reply.ts";
 import { decodeEntry, entryOf } from "../entry.ts";
 
-/** The entries of one outbox, as `XRANGE` answers them: see `post.lua` for the fields. */
+/** Parses the entries of an outbox from the reply to `XRANGE`. `post.lua` writes the fields. */
 export function readOutbox(bucketName: string, orphan: string, reply: unknown): OutboxEntry[] {
   return listOf(reply).map((item) => {
     const [id, fields] = listOf(item);

@@ -2,7 +2,7 @@ import type { Log } from "../../process/log.ts";
 import { ThrottledLog } from "../../process/throttled-log.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 
-/** Logs the buckets as one: all of them fail and move together, and one line is enough. */
+/** Logs outages once for all buckets: they mostly fail and recover together. */
 export class OutageLog {
   private readonly log: Log;
   private readonly throttled: ThrottledLog;
@@ -17,7 +17,7 @@ export class OutageLog {
     if (this.away.size === 0) {
       this.throttled.warn(
         { err: error },
-        "redis is away: new calls are refused, running ones are spooled",
+        "cannot reach Redis; new calls get 503, posts of running calls go to the spool",
       );
     }
     this.away.add(bucketName);
@@ -25,27 +25,30 @@ export class OutageLog {
 
   isBack(bucketName: string): void {
     if (this.away.delete(bucketName) && this.away.size === 0) {
-      this.throttled.info({}, "redis is back");
+      this.throttled.info({}, "Redis is reachable again");
     }
   }
 
   moved(): void {
     this.throttled.warn(
       {},
-      "redis has lost what it knew, or an older state: wallets are read from the ledger again",
+      "Redis lost data or was restored from an old snapshot; rebuilding wallets from the ledger",
     );
   }
 
   reaped(process: string, voidedHolds: number): void {
-    // Money that moved is never left out.
+    // Always log voided holds: money moved.
     const log = voidedHolds > 0 ? this.log : this.throttled;
-    log.warn({ process, voidedHolds }, "another gateway was silent: its holds were voided");
+    log.warn(
+      { process, voidedHolds },
+      "another gateway sent no heartbeat for a lease; voided its holds",
+    );
   }
 
   expelled(): void {
     this.throttled.warn(
       {},
-      "this gateway was silent for too long: its holds were voided by another one",
+      "this gateway sent no heartbeat for a lease; another gateway voided its holds",
     );
   }
 }

@@ -6,12 +6,12 @@ export interface SilentMember {
   readonly beat: string;
 }
 
-/** The other processes of a bucket: which of them are silent, and for which money waits. */
+/** The other processes of a bucket: which are silent, and which must rejoin or time out before money moves. */
 export class Peers {
   private readonly detector: FailureDetector;
-  /** The other members as last seen. */
+  /** The other members in the last view. */
   private known = new Set<string>();
-  /** Those among them that must show up again, or be silent for a lease, before money moves. */
+  /** Members that must rejoin, or be silent for a lease, before money moves. */
   private readonly awaited = new Set<string>();
 
   constructor(leaseMs: number) {
@@ -22,12 +22,12 @@ export class Peers {
     return this.awaited.size > 0;
   }
 
-  /** Redis has restarted: every known member must show up in this epoch again. */
+  /** Awaits every known member, after a restart of Redis: each must confirm its data in this epoch. */
   awaitAll(): void {
     for (const process of this.known) this.awaited.add(process);
   }
 
-  /** As `awaitAll`, in another epoch: members are not there yet, and their silence so far counts. */
+  /** Awaits every known member in a new epoch, which none has joined yet. Their silence so far counts. */
   awaitAllElsewhere(): void {
     for (const process of this.known) {
       this.awaited.add(process);
@@ -35,7 +35,7 @@ export class Peers {
     }
   }
 
-  /** Those among all who show themselves that have been silent for the length of a lease. */
+  /** Returns the members and joining processes that have been silent for a lease. */
   silent(view: BucketView, self: string, nowMs: number): SilentMember[] {
     const members = view.members.map(({ process, beat }) => ({ process, beat }));
     const joining = [...view.joining].map(([process, beat]) => ({ process, beat }));
@@ -44,7 +44,7 @@ export class Peers {
     );
   }
 
-  /** Awaits no longer who is here again, and who has been silent for long enough. True if one of these was given up. */
+  /** Stops awaiting members that are back or have been silent for a lease. Returns true if one was given up as silent. */
   updateAwaited(view: BucketView, nowMs: number): boolean {
     let givenUp = false;
     const here = new Set(view.members.map((member) => member.process));
@@ -60,17 +60,17 @@ export class Peers {
     return givenUp;
   }
 
-  /** The leases of a silent process have ended, or are about to. */
+  /** Forgets the heartbeat of a process whose leases were ended. */
   forget(process: string): void {
     this.detector.forget(process);
   }
 
-  /** A silent process is awaited no more when the bucket goes on in another epoch. */
+  /** Forgets a silent member, so that it is not awaited in the next epoch. */
   giveUp(process: string): void {
     this.known.delete(process);
   }
 
-  /** Notes the members of a view, for the day when they are gone. */
+  /** Stores the members of a view, so that they can be awaited after a loss of data. */
   rememberMembers(view: BucketView, self: string): void {
     this.known = new Set(
       view.members.map((member) => member.process).filter((process) => process !== self),

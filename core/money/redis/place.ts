@@ -1,8 +1,8 @@
 import type { OutboxEntry } from "../../contract/hold-store.ts";
 
 /**
- * Where an entry is: its id is `b07|1700000000000|process|1700000000001-0`, the bucket, the epoch, the process
- * whose outbox it is in, and its id there. Answers all but the last.
+ * Returns the outbox of an entry: its id without the last part. An id is `bucket|epoch|process|id in the outbox`, for
+ * example `b07|1700000000000|<uuid>|1700000000001-0`.
  */
 export function outboxOf({ entryId }: OutboxEntry): string {
   return entryId.slice(0, entryId.lastIndexOf("|"));

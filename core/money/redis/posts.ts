@@ -31,11 +31,11 @@ interface PostsOptions {
 }
 
 const CALL_KEPT_MS = String(LIFETIMES.postedCallKeptMs);
-/** Calls posted here last that answer for themselves, even where Redis has forgotten them. */
+/** The latest posts of this process: a duplicate of one gets its result, even if Redis has lost it. */
 const RECENT_CALLS = 4_096;
 const SPOOLED_POST_BYTES = 1_024;
 
-/** Charges for calls that are over: in Redis at once, or on the disk until Redis has them. */
+/** Posts finished calls: to Redis, or to the spool on the disk until Redis takes them. */
 export class Posts {
   private readonly options: PostsOptions;
   private readonly recent = new RecentCalls(RECENT_CALLS);
@@ -53,12 +53,12 @@ export class Posts {
     });
   }
 
-  /** Posts that are not known to be in Redis. */
+  /** Count of posts that Redis has not confirmed. */
   get unconfirmed(): number {
     return this.resender.size;
   }
 
-  /** Opens the spool, and takes up what earlier processes have left in it. */
+  /** Opens the spool, and queues the posts that earlier processes left in it. */
   async start(): Promise<void> {
     const { spool, buckets, log } = this.options;
     this.spool = await Spool.open(spool);
@@ -99,19 +99,19 @@ export class Posts {
     });
   }
 
-  /** Why the posts of `calls` could not be kept while Redis is away. */
+  /** Returns why the spool has no room for the posts of `calls` calls; undefined if it has. */
   refusal(calls: number): string | undefined {
     return this.spool?.refusal(calls * SPOOLED_POST_BYTES);
   }
 
-  /** Nobody here knows any more which posts of a bucket are in the ledger, and which only in this memory. */
+  /** Queues the uncommitted posts of a bucket to be sent again: some may be in the ledger, some only in this memory. */
   resendUncommitted(bucket: Bucket): void {
     for (const { posting } of this.options.commits.release(bucket)) {
       this.resender.add(bucket, { posting, sent: undefined, done() {} });
     }
   }
 
-  /** Brings what waits into a bucket that is in order. Never rejects. */
+  /** Sends the queued posts of a bucket that is ready. Never rejects. */
   resendAll(bucket: Bucket): Promise<void> {
     return this.resender.resendAll(bucket, () => this.options.machine.monotonic());
   }
@@ -148,9 +148,10 @@ export class Posts {
     return posted;
   }
 
-  /** Redis may have the post or not: it is on the disk before the caller hears that it is safe. */
+  /** Writes a post to the disk, whether or not Redis has it. It is durable when this returns. */
   private spoolPost(bucket: Bucket, posting: Posting, sent: Sent): Posted {
-    if (this.spool === undefined) throw new Error("the hold store is not started");
+    if (this.spool === undefined)
+      throw new Error("the hold store is not started; call start first");
     const { done } = this.spool.add(posting);
     failpoint("spool.kept");
     this.resender.add(bucket, { posting, sent, done });

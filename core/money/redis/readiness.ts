@@ -1,10 +1,10 @@
 /**
- * `away`: Redis does not answer. `joining`: it does, and this process makes sure that everything is in order.
+ * `away`: Redis does not reply. `joining`: it replies, and this process checks the data and joins before money moves.
  * `ready`: money moves.
  */
 export type BucketState = "away" | "joining" | "ready";
 
-/** Whether money moves in a bucket, and whether its wallets may be loaded; a waiting room until both are so. */
+/** The state of a bucket. Callers can wait until it is ready and accepts loads. */
 export class Readiness {
   private current: BucketState = "away";
   private loads = false;
@@ -28,12 +28,12 @@ export class Readiness {
     for (const wake of waiters) wake();
   }
 
-  /** Money moves, and wallets may be loaded. */
+  /** True if money moves and wallets may be loaded. */
   get isReady(): boolean {
     return this.current === "ready" && this.loads;
   }
 
-  /** Resolves once `isReady`. */
+  /** Resolves once `isReady` is true. */
   whenReady(): Promise<void> {
     if (this.isReady) return Promise.resolve();
     return new Promise((resolve) => this.waiters.push(resolve));

@@ -8,17 +8,18 @@ import type { LedgerLookup } from "./ledger-lookup.ts";
 import type { Reply } from "./session.ts";
 import { amountOf } from "./view.ts";
 
-/** When a post was sent for the first time, by the monotonic clock, and in which epoch of its bucket. */
+/** Monotonic time and epoch of a post's first attempt. */
 export interface Sent {
   readonly atMs: number;
   readonly epoch: string;
 }
 
-/** A post that Redis may have or not have, and that some disk or memory keeps until it surely has it. */
+/** A post with unknown outcome. The spool or this process's memory keeps it until Redis confirms it. */
 interface UnconfirmedPost {
   readonly posting: Posting;
-  /** Undefined where that was before this process, or nobody knows. */
+  /** Undefined if an earlier process sent it, or the time is unknown. */
   readonly sent: Sent | undefined;
+  /** Called once the post is in Redis or in the ledger: removes it from the spool. */
   done(): void;
 }
 
@@ -27,14 +28,14 @@ interface ResendActions {
   /** Loads the call's wallet; false if the ledger has no such account. */
   load(accountId: string): Promise<boolean>;
   add(bucket: Bucket, entry: OutboxEntry): void;
-  /** Redis has the post: the call's hold is no more. */
+  /** Called once Redis has the post, which used up the call's hold. */
   forgetHold(bucket: Bucket, callId: string): void;
 }
 
 /**
- * Sends posts to Redis until each is in: those without a reply, those that were spooled, those that a wiped Redis has
- * forgotten. Redis remembers a committed call for `committedCallKeptMs` only, so a post older than `askLedgerAfterMs`
- * is looked up in the ledger first: it is never charged twice, however late it comes.
+ * Resends posts until Redis has each of them: posts without a reply, spooled posts, and posts that a wiped Redis lost.
+ * Redis remembers a committed call only for `committedCallKeptMs`. So a post older than `askLedgerAfterMs` is looked up
+ * in the ledger first, and no call is charged twice.
  */
 export class Resender {
   private readonly ledger: LedgerLookup;
@@ -52,7 +53,7 @@ export class Resender {
     return this.byCall.size;
   }
 
-  /** What the caller is told of a post that waits here; undefined for any other. */
+  /** Returns the result of a second post of a queued call: its full cost. Undefined if the call is not queued. */
   find(callId: string): Posted | undefined {
     const post = this.byCall.get(callId);
     if (post === undefined) return undefined;
@@ -69,7 +70,7 @@ export class Resender {
     this.queues.set(bucket, queue);
   }
 
-  /** Works off what waits for this bucket, in order, as far as it gets. Never rejects. */
+  /** Sends the queue of a bucket in order, up to the first failure. Never rejects. */
   async resendAll(bucket: Bucket, nowMs: () => number): Promise<void> {
     const queue = this.queues.get(bucket);
     if (queue === undefined || this.running.has(bucket)) return;
@@ -84,7 +85,7 @@ export class Resender {
         taken += 1;
       }
     } catch {
-      // Redis or the ledger is away (again): the rest waits for the next round.
+      // Redis or the ledger is unreachable: the next round sends the rest.
     } finally {
       queue.splice(0, taken);
       if (queue.length === 0) this.queues.delete(bucket);
@@ -95,20 +96,22 @@ export class Resender {
   private async resend(bucket: Bucket, post: UnconfirmedPost, nowMs: () => number): Promise<void> {
     const { posting, sent } = post;
     const { epoch } = bucket;
-    // Another process may have committed what came through unheard, in an epoch of which Redis remembers nothing.
+    // An earlier attempt may have reached Redis without a reply, and another process may have committed it since. Redis
+    // knows that only in the same epoch, and only for a while. Otherwise ask the ledger.
     const isRemembered = sent?.epoch === epoch && nowMs() - sent.atMs < LIFETIMES.askLedgerAfterMs;
     if (!isRemembered && (await this.ledger.hasCall(posting))) return;
     if (bucket.epoch !== epoch)
-      throw new Error("the bucket has moved on since the ledger was asked");
+      throw new Error("the epoch changed during the ledger lookup; the next round sends the post");
     let reply = await this.actions.post(bucket, posting);
     if (reply[0] === "unknown") {
       if (!(await this.actions.load(posting.accountId)))
         return this.addUnchargeable(bucket, posting);
       reply = await this.actions.post(bucket, posting);
     }
-    if (reply[0] === "unknown") throw new Error("the wallet was dropped again");
+    if (reply[0] === "unknown")
+      throw new Error("the epoch changed during the load; the next round sends the post");
     this.actions.forgetHold(bucket, posting.callId);
-    // An earlier attempt may have come through unheard: then the entry is there, and nobody commits it yet.
+    // A duplicate in this process's own outbox: an earlier attempt succeeded without a reply. Commit it now.
     const isMine = textOf(reply[3]).startsWith(`${bucket.epoch}|${bucket.process}|`);
     if (reply[0] === "posted" || isMine) {
       const entryId = `${bucket.name}|${textOf(reply[3])}`;
@@ -118,7 +121,7 @@ export class Resender {
     }
   }
 
-  /** No wallet can be charged. The ledger refuses the entry too and puts it aside, where an operator sees it. */
+  /** Queues a call whose account does not exist. The ledger quarantines its entry, and operators see it there. */
   private addUnchargeable(bucket: Bucket, posting: Posting): void {
     const entryId = `${bucket.name}|0||${posting.callId}`;
     this.actions.add(bucket, entryOf(entryId, posting, posting.costMicroVnd, 0));

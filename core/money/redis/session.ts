@@ -4,10 +4,10 @@ import type { Script } from "../../redis/script.ts";
 import type { BucketKeys, EpochKeys } from "./keys.ts";
 import { type MoneyOperation, moneyScript } from "./scripts.ts";
 
-/** The operation was not done: this process is no member of the bucket's epoch (any more). */
+/** The operation was not done, because this process is not a member of the bucket's epoch. */
 export class NotMember extends Error {
   constructor(bucket: string) {
-    super(`bucket ${bucket} is being joined`);
+    super(`bucket ${bucket} is being joined; try again`);
     this.name = "NotMember";
   }
 }
@@ -15,7 +15,7 @@ export class NotMember extends Error {
 /** Redis counts fewer operations of this process than it had acknowledged: it has lost data, so its reply is ignored. */
 class Forgotten extends Error {
   constructor(bucket: string) {
-    super(`redis has forgotten operations in bucket ${bucket}`);
+    super(`Redis lost operations in bucket ${bucket}; its wallets are rebuilt from the ledger`);
     this.name = "Forgotten";
   }
 }
@@ -25,10 +25,10 @@ export function isJoining(error: unknown): boolean {
   return error instanceof NotMember || isUnknownScript(error);
 }
 
-/** What an operation on money returns, without the count in front. */
+/** The reply to an operation on money, without the leading count of operations. */
 export type Reply = readonly unknown[];
 
-/** For operations of which the reply is wanted as it is. */
+/** A `read` for `Session.run` that returns the reply unchanged. */
 export function asReply(reply: Reply): Reply {
   return reply;
 }
@@ -42,8 +42,8 @@ interface SessionOptions {
 }
 
 /**
- * This process in one epoch of a bucket. Runs operations on money, and notices by their count that Redis has lost some.
- * Only `Membership` enters an epoch and ends a session; all others run operations.
+ * Runs this process's operations on money in one epoch of a bucket, and checks their count to detect a loss of data.
+ * Only `Membership` changes the epoch; all other classes run operations.
  */
 export class Session {
   private readonly options: SessionOptions;
@@ -63,12 +63,12 @@ export class Session {
     this.keys = keys.under("", process);
   }
 
-  /** This process, as the bucket knows it; another one once its leases have ended while it slept. */
+  /** Id of this process in Redis. It changes when its leases were ended. */
   get process(): string {
     return this.currentProcess;
   }
 
-  /** "" before the first. */
+  /** The epoch last joined, ms since 1970 as text; "" before the first. */
   get epoch(): string {
     return this.currentEpoch;
   }
@@ -78,7 +78,7 @@ export class Session {
     return this.seen;
   }
 
-  /** The server has forgotten the script, and nothing passes until `liftFence`: see `moneyScript`. */
+  /** True if the server does not know the script. No operation passes until `liftFence`: see `moneyScript`. */
   get isFenced(): boolean {
     return this.fenced;
   }
@@ -87,14 +87,14 @@ export class Session {
     return this.keys;
   }
 
-  /** Goes on in an epoch that this process has just joined. */
+  /** Switches to an epoch that this process has just joined. */
   enter(epoch: string): void {
     this.currentEpoch = epoch;
     this.seen = 1;
     this.keys = this.options.keys.under(epoch, this.currentProcess);
   }
 
-  /** The leases of this process have ended: it goes on as another one, which has joined no epoch yet. */
+  /** Takes a new process id, after the leases of the old one were ended. The new one has joined no epoch yet. */
   begin(): void {
     this.incarnation += 1;
     this.currentProcess = `${this.options.process}~${this.incarnation}`;
@@ -102,8 +102,8 @@ export class Session {
   }
 
   /**
-   * One operation on money. Rejects where it was not done, or where nobody knows whether it was: every
-   * operation may come twice. `read` makes the answer of the reply: one promise less than a `then` behind.
+   * Runs one operation on money. Rejects if it was not done, or if its outcome is unknown; every operation is idempotent,
+   * so it can be repeated. `read` converts the reply here, which saves the promise of another `then`.
    */
   run<T>(
     operation: MoneyOperation,
@@ -125,7 +125,7 @@ export class Session {
       );
   }
 
-  /** Lets operations on money pass again, for every process: see `moneyScript`. */
+  /** Loads the script into the server, so that operations of every process pass again: see `moneyScript`. */
   async liftFence(): Promise<void> {
     const { members, wallets, holds } = this.keys;
     const { currentEpoch: epoch, currentProcess } = this;

@@ -7,29 +7,29 @@ import { decodeEntry, entryOf } from "../entry.ts";
 import { Journal } from "../journal/journal.ts";
 import { Outbox } from "../outbox.ts";
 
-/** More processes than this never share a folder. */
+/** Processes that can share a spool folder. */
 const FOLDERS_MAX = 256;
 
 export interface SpoolOptions {
-  /** Holds a folder for each process that shares it. */
+  /** Has one subfolder for each process that shares it. */
   readonly folder: string;
   readonly bytesMax: number;
   readonly log: Log;
   readonly machine?: Machine;
 }
 
-/** A post that is on the disk; `done` forgets it. */
+/** A post on the disk. Call `done` once Redis or the ledger has it; the spool then drops it. */
 interface Spooled {
   readonly posting: Posting;
   done(): void;
 }
 
 /**
- * Posts of calls that ended while Redis was away, on the disk when `add` returns. Every process has a journal of
- * its own, in the first folder that is free; at the start it also takes what dead ones have left in theirs.
+ * Keeps posts on the disk while Redis is unreachable. Each process has its own journal, in the first free subfolder. At
+ * the start it also takes over the journals that dead processes left.
  */
 export class Spool {
-  /** Left by earlier processes, oldest first within each. */
+  /** Posts that earlier processes left, oldest first within each journal. */
   readonly recovered: readonly Spooled[];
   private readonly own: JournalOfPosts;
   private readonly others: readonly JournalOfPosts[];
@@ -44,7 +44,10 @@ export class Spool {
       if (journal) found.push(new JournalOfPosts(journal));
     }
     const [own, ...others] = found;
-    if (own === undefined) throw new Error(`${options.folder} has no free folder for a spool`);
+    if (own === undefined)
+      throw new Error(
+        `${options.folder} has no free folder for a spool: ${FOLDERS_MAX} processes use it; set another folder`,
+      );
     return new Spool(own, others);
   }
 
@@ -54,12 +57,12 @@ export class Spool {
     this.recovered = [own, ...others].flatMap((journal) => journal.recovered);
   }
 
-  /** Throws where the post cannot be kept: the disk is full, or the spool is. */
+  /** Writes a post; it is durable when this returns. Throws if the disk or the spool is full. */
   add(posting: Posting): Spooled {
     return this.own.add(posting);
   }
 
-  /** Why a post of `bytes` could not be kept now. */
+  /** Returns why a post of `bytes` bytes cannot be written now; undefined if it can. */
   refusal(bytes: number): string | undefined {
     return this.own.journal.refusal(bytes);
   }
@@ -102,7 +105,7 @@ class JournalOfPosts {
 async function openFree(folder: string, options: SpoolOptions): Promise<Journal | undefined> {
   const { bytesMax, log, machine = systemMachine } = options;
   try {
-    // A folder that is in use is another process's: the next one may be free.
+    // Do not wait for the lock: another process uses this folder, and the next one may be free.
     return await Journal.open({ folder, bytesMax, sync: true, lockWaitMs: 0, log, machine });
   } catch (error) {
     if (error instanceof FolderInUse) return undefined;

@@ -39,25 +39,25 @@ import { RedisWallets } from "./wallets.ts";
 export interface RedisHoldStoreOptions {
   /** Connected and disconnected by the store. */
   readonly client: RedisCommands;
-  /** What all keys begin with. */
+  /** Prefix of all keys. */
   readonly prefix: string;
-  /** Fixed for good, except in tests. */
+  /** Always `BUCKETS`, except in tests: another number would look for accounts in other buckets. */
   readonly buckets?: number;
   readonly times?: MembershipTimes;
   readonly spool: SpoolOptions;
-  /** Holds are refused while more calls posted by this process than this wait for the ledger. */
+  /** Holds are refused while this process has at least this many uncommitted calls. */
   readonly outboxEntriesMax: number;
   readonly ledger: LedgerLookup;
   readonly machine?: Machine;
   readonly log: Log;
 }
 
-/** Every so many rounds, what Redis holds for this process is compared with the calls that it runs. */
+/** Rounds between two audits: an audit voids holds of this process that no call here owns. */
 const AUDIT_EVERY_ROUNDS = LIFETIMES.auditMs / LIFETIMES.heartbeatMs;
 
 /**
- * The hold store of many processes: wallets, holds and the outbox in Redis, or in a cluster of them. Every
- * operation on money is one script on one slot. See `membership.ts` for what happens when Redis or a process fails.
+ * The hold store that several processes share: wallets, holds and outboxes are in Redis or a Redis cluster. Every
+ * operation on money is one script on one slot. `membership.ts` handles failures of Redis and of processes.
  */
 export class RedisHoldStore implements HoldStore {
   private readonly client: RedisCommands;
@@ -115,11 +115,11 @@ export class RedisHoldStore implements HoldStore {
     const { machine } = this;
     const ready = Promise.all(this.buckets.map((bucket) => bucket.whenLoadable()));
     while ((await withTimeout(ready, LIFETIMES.startTimeoutMs, machine)) === TIMED_OUT) {
-      // Where Redis answers, it is others who are waited for: a start from the beginning would wait longer.
+      // If Redis replies, the start waits for leases of other processes; to start over would wait longer.
       if (this.buckets.every((bucket) => bucket.state !== "away")) continue;
       await this.stop();
       throw new Error(
-        `stores.hot: redis was not ready within ${LIFETIMES.startTimeoutMs / 1_000} s`,
+        `stores.hot: Redis did not reply within ${LIFETIMES.startTimeoutMs / 1_000} s; check its address and state`,
       );
     }
     await refuseEviction(this.client).catch(async (error: unknown) => {
@@ -221,15 +221,17 @@ export class RedisHoldStore implements HoldStore {
     const isAway = out.length === this.buckets.length;
     return {
       kind: isAway ? "away" : "impaired",
-      reason: isAway ? "redis is away" : `redis is away for ${out.length} buckets of accounts`,
+      reason: isAway
+        ? "Redis is unreachable"
+        : `Redis is unreachable for ${out.length} of ${this.buckets.length} buckets of accounts`,
     };
   }
 
-  /** Why no hold is taken now: every hold must find room for its post. */
+  /** Returns why no hold can be taken now, beside `holds` others. A hold is taken only if its post can be kept later. */
   private refusal(holds: number): string | undefined {
     const uncommitted = this.commits.size;
     if (uncommitted >= this.outboxEntriesMax) {
-      return `${uncommitted} posted calls wait for the ledger, which is the most that may`;
+      return `${uncommitted} posted calls are not in the ledger yet (limit ${this.outboxEntriesMax})`;
     }
     return this.posts.refusal(holds + 1);
   }
@@ -243,7 +245,7 @@ export class RedisHoldStore implements HoldStore {
       failed: (bucket, error, wasReady) => {
         const isAway = bucket.state === "away" && !this.stopped;
         if (isAway) this.outageLog.isAway(bucket.name, error);
-        // What has struck one bucket has mostly struck all: they find out now instead of at their next heartbeat.
+        // A failure in one bucket mostly means all: they check now, not at their next heartbeat.
         if (wasReady) this.hurry();
       },
       moved: () => this.outageLog.moved(),

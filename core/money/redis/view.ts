@@ -1,27 +1,27 @@
 import { listOf, mapOf, numberOf, textOf } from "../../redis/reply.ts";
 
-/** What a process sees of a bucket: see `look.lua`. */
+/** The state of a bucket at one moment, as `look.lua` returns it. */
 export interface BucketView {
-  /** Milliseconds since the Unix epoch, as text; "" where the bucket has none: it is new, or was wiped. */
+  /** Ms since 1970, as text; "" if the bucket has no epoch: it is new, or Redis was wiped. */
   readonly epoch: string;
   readonly ageMs: number;
-  /** Operations that this process has done in this epoch; -1 where it is no member. */
+  /** Count of this process's operations in this epoch; -1 if it is not a member. */
   readonly operations: number;
-  /** Its leases have ended because it was silent. */
+  /** True if another process ended the leases of this one. */
   readonly reaped: boolean;
-  /** Wallets may be loaded. */
+  /** True if wallets may be loaded. */
   readonly acceptsLoads: boolean;
   readonly members: readonly Member[];
-  /** Heartbeats of processes that commit posts of earlier epochs before they join. */
+  /** Heartbeats by process, of processes that commit posts of earlier epochs before they join. */
   readonly joining: ReadonlyMap<string, string>;
-  /** Outboxes without a process, `epoch|process`, and who has claimed each. */
+  /** Outboxes of processes that left or died, `epoch|process`, each with the process that claimed it ("" for none). */
   readonly orphans: ReadonlyMap<string, string>;
 }
 
 interface Member {
   readonly process: string;
   readonly beat: string;
-  /** It has found everything it did, since the server's last start. */
+  /** True if this member has found its count of operations right since the server's last start. */
   readonly verified: boolean;
 }
 
@@ -42,7 +42,7 @@ export function readView(reply: unknown): BucketView {
   };
 }
 
-/** An amount of µđ, which scripts write in digits: see `money.lua`. */
+/** Parses an amount of µđ, which scripts return as digits: see `money.lua`. */
 export function amountOf(reply: unknown): number {
   return Number(textOf(reply));
 }

@@ -15,10 +15,10 @@ import type { BucketMap } from "./bucket-map.ts";
 import { asReply, isJoining } from "./session.ts";
 
 const LOAD_ATTEMPTS = 3;
-/** Fields, of which each wallet has five, and five more for each limit. */
+/** Hash fields per scan. A wallet has five, and five more for each limit. */
 const PAGE = "1000";
 
-/** The wallets in Redis: loaded from the ledger, credited, read. */
+/** Loads, credits and reads the wallets and limits in Redis. */
 export class RedisWallets {
   private readonly client: RedisCommands;
   private readonly buckets: BucketMap;
@@ -29,7 +29,7 @@ export class RedisWallets {
     this.buckets = buckets;
   }
 
-  /** As the hold store's; calls that need one wallet at once share its load. */
+  /** See `HoldStore.load`. Concurrent loads of one wallet share one. */
   load(accountId: string, read: () => Promise<WalletSnapshot | undefined>): Promise<boolean> {
     const running = this.loading.get(accountId);
     if (running !== undefined) return running;
@@ -49,10 +49,13 @@ export class RedisWallets {
       String(MICRO_VND_MAX),
     ];
     const [kind] = await bucket.asMember(() => bucket.run("credit", [], args, asReply));
-    if (kind === "range") throw new RangeError(`account ${accountId} would hold too much money`);
+    if (kind === "range")
+      throw new RangeError(
+        `the balance of account ${accountId} would exceed ${MICRO_VND_MAX} µđ; credit less`,
+      );
   }
 
-  /** As the hold store's. */
+  /** See `HoldStore.setLimit`. */
   async setLimit(accountId: string, limit: LimitSnapshot): Promise<boolean> {
     requireLimit(limit);
     const bucket = this.buckets.of(accountId);
@@ -82,7 +85,7 @@ export class RedisWallets {
       totalMicroVnd: Number(textOf(total)),
       availableMicroVnd: Number(available),
       heldMicroVnd: Number(textOf(held)),
-      // A gateway of an earlier version has set the limit without this part.
+      // Earlier versions of the gateway set limits without this field.
       uncommittedMicroVnd: typeof uncommitted === "string" ? Number(uncommitted) : 0,
     };
   }
@@ -93,7 +96,7 @@ export class RedisWallets {
     return this.read(bucket, accountId);
   }
 
-  /** The ids of accounts whose wallets are loaded, page by page. */
+  /** Yields the ids of accounts whose wallets are loaded, in pages. */
   async *all(): AsyncGenerator<string[]> {
     for (const bucket of this.buckets.all) {
       await bucket.whenReady();
@@ -116,8 +119,8 @@ export class RedisWallets {
     for (let attempt = 1; ; attempt += 1) {
       await bucket.whenLoadable();
       if ((await this.read(bucket, accountId)) !== undefined) return true;
-      // Whatever other processes still keep is in the ledger, or this bucket would not accept loads; and no call
-      // can be posted for a wallet that is not. So a reading that begins now has all of them.
+      // A read that begins now includes every post. The bucket accepts loads only once all posts of earlier epochs are
+      // in the ledger, and no call can be posted for a wallet that is not loaded.
       const snapshot = await read();
       if (snapshot === undefined) return false;
       failpoint("wallet.read");
@@ -137,7 +140,10 @@ export class RedisWallets {
       } catch (error) {
         if (!isJoining(error)) throw error;
       }
-      if (attempt >= LOAD_ATTEMPTS) throw new Error(`the wallet of ${accountId} changes too fast`);
+      if (attempt >= LOAD_ATTEMPTS)
+        throw new Error(
+          `the wallet of ${accountId} changed during ${LOAD_ATTEMPTS} loads; try again`,
+        );
     }
   }
 

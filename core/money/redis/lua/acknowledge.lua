@@ -1,6 +1,8 @@
--- KEYS[4] outbox  KEYS[5...] what became of each call
--- ARGV: 1 where the outbox is of this epoch, how long to remember a call from now (ms), then for each entry
--- its id, account (with limits as in hold.lua) and charge. An entry is deleted once, so it leaves `uncommitted` once, whoever says so.
+-- Drops committed entries from an outbox, and takes their charges out of `uncommitted`. XDEL deletes an entry once,
+-- so a second acknowledgement changes nothing.
+-- KEYS[4] outbox  KEYS[5...] result of each call
+-- ARGV: 1 if the outbox is of this epoch, how long to remember the calls from now (ms), then for each entry its id,
+-- account (followed by its limits, as in hold.lua) and charge
 for at = 5, #ARGV, 3 do
   local account, limits = string.match(ARGV[at + 1], '^([^|]*)(.*)$')
   local charged = ARGV[at + 2]

@@ -1,5 +1,6 @@
--- ARGV: epoch, youngest age at which wallets may be loaded (ms). Allows it once nobody is on its way here with
--- posts of earlier epochs, and no outbox of an earlier epoch is left. 1 where it is allowed.
+-- Allows wallets to be loaded in this epoch. Until then some posts of earlier epochs may be missing in the ledger:
+-- a joining process still commits its own, and an orphaned outbox still has entries.
+-- ARGV: epoch, minimum age of the epoch (ms). Returns 1 if loads are allowed.
 if epoch ~= ARGV[3] or call('HEXISTS', key('procs'), me) == 0 then
   return 0
 end

@@ -1,10 +1,11 @@
+-- Applies a movement that is committed to the ledger.
 -- ARGV: account, version, total of all movements so far, call whose hold it releases ('' for none), 2^53 - 1
 local account, version, credited, released_call = ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6]
 local most = tonumber(ARGV[7])
 local known = call('HMGET', wallets, account .. ':a', account .. ':h', account .. ':p', account .. ':v', account .. ':c')
 local is_news = version > (tonumber(known[4]) or -1)
 if not known[1] then
-  -- A process that is loading the wallet now may have read the ledger before this movement: it reads again.
+  -- A process may be loading this wallet from a read that is older than the movement. The version makes it read again.
   if is_news then
     call('HSET', wallets, account .. ':v', ARGV[4], account .. ':c', credited)
   end
@@ -12,7 +13,7 @@ if not known[1] then
 end
 local difference = '0'
 if is_news then
-  -- Totals may exceed what a Lua number holds, and Redis counts to 2^63: it does the subtraction.
+  -- Totals may exceed 2^53, so Redis subtracts them: HINCRBY counts to 2^63.
   local field, before = account .. ':d', known[5]
   call('HSET', wallets, field, credited)
   if string.sub(before, 1, 1) == '-' then

@@ -1,5 +1,6 @@
--- ARGV: epoch expected, epoch that the new one must exceed. Ends an epoch in which something was lost: its
--- wallets and holds go, and its outboxes stay for whoever claims them.
+-- Ends an epoch that lost data, and begins a new one. Deletes the wallets and holds of the old epoch; its outboxes
+-- become orphans, to be claimed.
+-- ARGV: epoch expected, epoch that the new one must exceed. Returns the new epoch, or '' if the epoch had changed.
 if epoch ~= ARGV[3] then
   return ''
 end

@@ -1,5 +1,6 @@
--- ARGV: account, name. A hold would give back to a limit that was set again what it never took from it: so a limit
--- goes only when no call holds any of it.
+-- Drops a limit, but only while no call holds any of it. Otherwise such a hold could be given back to a new limit of
+-- that name, from which it was never taken.
+-- ARGV: account, name
 local limit = ARGV[3] .. '|' .. ARGV[4]
 if (tonumber(call('HGET', wallets, limit .. ':lh')) or 0) ~= 0 then
   return { n, 'held' }

@@ -1,3 +1,4 @@
+-- Raises the hold of a call to a total, or to what the wallet and its limits afford if that is at least the floor.
 -- ARGV: call, total, floor
 local hold = call('HGET', holds, ARGV[3])
 if not hold then
@@ -11,7 +12,7 @@ end
 local available = tonumber(call('HGET', wallets, account .. ':a'))
 local short = 'wallet'
 for limit in string.gmatch(limits, '|[^|]+') do
-  -- One that was dropped bounds nothing any more.
+  -- A limit that was dropped is ignored.
   local left = tonumber(call('HGET', wallets, account .. limit .. ':la'))
   if left and left < available then
     available, short = left, string.sub(limit, 2)
@@ -22,7 +23,7 @@ if most < total then
   if most < tonumber(ARGV[5]) then
     return { n, 'short', text(available), short }
   end
-  -- A limit below zero affords less than is held already, which a hold keeps.
+  -- A limit below zero affords less than the call already holds. A hold is never lowered.
   total = math.max(before, most)
 end
 add(account, ':a', before - total)

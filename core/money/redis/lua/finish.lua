@@ -1,4 +1,4 @@
--- ARGV: outbox as "epoch|process". Deletes it once it is empty; 1 where it is gone.
+-- Deletes an orphaned outbox if it is empty. ARGV: outbox as "epoch|process". Returns 1 if it is deleted.
 local of, process = string.match(ARGV[3], '^(%d+)|(.*)$')
 local outbox = key('o:' .. process, of)
 if call('XLEN', outbox) > 0 then

@@ -1,4 +1,4 @@
--- The calls that this process holds money for.
+-- Returns the calls that have a hold of this process.
 local found = call('HGETALL', key('holds'))
 local calls = {}
 for at = 1, #found, 2 do

@@ -1,6 +1,7 @@
--- KEYS[4] revoked keys
--- ARGV: call, account, key, amount, floor, process whose lease it is ('' for none), version of the price ('' where any
--- will do), limits beside the wallet as `|<name>|<name>` ('' for none)
+-- Holds an amount for a call, or what the wallet and its limits afford if that is at least the floor.
+-- KEYS[4] revoked API keys
+-- ARGV: call, account, API key, amount, floor, process whose lease the hold ends with ('' for none), version of the
+-- wallet at which the call was priced ('' to skip the check), limits as `|<name>|<name>` ('' for none)
 local call_id, account, limits = ARGV[3], ARGV[4], ARGV[10]
 if call('SISMEMBER', KEYS[4], ARGV[5]) == 1 then
   return { n, 'revoked' }

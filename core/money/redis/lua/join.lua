@@ -1,5 +1,6 @@
--- ARGV: epoch expected ('' for none), epoch that a new one must exceed. Answers the epoch joined, or '' where
--- another process was quicker.
+-- Makes this process a member. Begins an epoch if the bucket has none.
+-- ARGV: epoch expected ('' for none), epoch that a new one must exceed. Returns the epoch joined, or '' if another
+-- process has changed it.
 if epoch ~= ARGV[3] then
   return ''
 end

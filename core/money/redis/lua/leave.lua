@@ -1,4 +1,4 @@
--- ARGV: epoch. The process stops: what it still holds is given back, what it has not committed is left to others.
+-- Ends the membership of a process that stops: voids its holds, and makes its outbox an orphan. ARGV: epoch
 if epoch ~= ARGV[3] or call('HEXISTS', key('procs'), me) == 0 then
   return 0
 end

@@ -1,5 +1,6 @@
--- KEYS[4] whether wallets of this epoch may be loaded  ARGV: account, balance, version, total of all movements, then
--- for each limit its name, what is available of it, version, total
+-- Loads a wallet as it was read from the ledger.
+-- KEYS[4] exists if wallets may be loaded in this epoch
+-- ARGV: account, balance, version, total of all movements, then for each limit its name, available, version, total
 local account = ARGV[3]
 if call('HEXISTS', wallets, account .. ':a') == 1 then
   return { n, 'loaded' }

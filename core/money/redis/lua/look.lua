@@ -1,5 +1,6 @@
--- Shows that this process lives, and answers all that it must know about the bucket.
--- ARGV: epoch it knows ('0' for none), operations it was told of, 1 where it is on its way into this epoch
+-- Counts a heartbeat of this process, and returns the state of the bucket: see `BucketView`.
+-- ARGV: epoch that it last joined ('0' for none), count of operations that Redis acknowledged to it, 1 if it commits
+-- posts of the earlier epoch before it joins this one
 local run = server()
 local operations = tonumber(call('HGET', key('procs'), me) or '-1')
 if operations >= 0 and ARGV[3] == epoch and operations >= tonumber(ARGV[4]) then

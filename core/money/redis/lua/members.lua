@@ -1,10 +1,10 @@
--- The processes that share a bucket, and its epochs: one operation, in files of their own beside this one.
+-- The members and epochs of a bucket. Runs one operation; each operation is a file beside this one.
 --
--- KEYS[1] the epoch of the bucket; every other key of it begins alike, so all are in one slot
--- ARGV[1] operation  ARGV[2] process  then as each operation says
+-- KEYS[1] epoch of the bucket; its other keys share this key's hash tag, so all are in one slot
+-- ARGV[1] operation  ARGV[2] process  then the arguments of the operation
 --
--- Everything of an epoch is under its number. A bucket that Redis has lost, or has restored from an old
--- snapshot, goes on in a new epoch: nothing of the old one can be touched any more by whoever has not noticed.
+-- All keys of an epoch carry its number. After a loss of data, or a restore from an old snapshot, the bucket gets a
+-- new epoch. A process that still works in the old epoch cannot change the new one.
 local call = redis.call
 local me = ARGV[2]
 local base = string.sub(KEYS[1], 1, -6)
@@ -19,7 +19,7 @@ local function now()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
--- Changes with every start of the server, and is in no snapshot.
+-- The server's run_id: every start makes a new one, and no snapshot contains it.
 local function server()
   return string.match(call('INFO', 'server'), 'run_id:(%x+)')
 end
@@ -28,13 +28,13 @@ local function text(number)
   return string.format('%.0f', number)
 end
 
--- Epochs are times, so that a later one is a larger one even where Redis remembers nothing.
+-- An epoch is a time in ms, so a later one is larger even if Redis has lost the one before.
 local function begin(after)
   epoch = text(math.max(now(), tonumber(after) + 1))
   call('SET', KEYS[1], epoch)
 end
 
--- Puts a process's outbox up for whoever claims it; an empty one is deleted.
+-- Makes the outbox of a process an orphan, claimed by `claimer` ('' for none). Deletes it if it is empty.
 local function leave_outbox(process, claimer)
   local outbox = key('o:' .. process)
   if call('XLEN', outbox) > 0 then
@@ -44,7 +44,7 @@ local function leave_outbox(process, claimer)
   end
 end
 
--- Gives back what a process holds; a hold without a lease is of no process.
+-- Voids all holds of a process. The holds of movements have no process, so no lease ends them.
 local function void_holds(process)
   local found = call('HGETALL', key('holds'))
   local voided = 0

@@ -1,16 +1,15 @@
--- One operation on money, atomic: the operations are in files of their own beside this one, put together
--- with it into one script for each bucket.
+-- Runs one operation on money, atomically. Each operation is a file beside this one; `scripts.ts` joins them into
+-- one script per bucket.
 --
--- KEYS[1] processes of this epoch  KEYS[2] wallets  KEYS[3] holds  then as each operation says
--- ARGV[1] operation  ARGV[2] process  then as each operation says
+-- KEYS[1] members of this epoch  KEYS[2] wallets  KEYS[3] holds  then the keys of the operation
+-- ARGV[1] operation  ARGV[2] process  then the arguments of the operation
 --
--- Amounts are integers of at most 2^53 - 1, which a Lua number holds exactly; text() writes all their
--- digits, where Lua itself would write 1e+15. They are answered as text too: the client's parser adds digit
--- by digit and is off by one close to 2^53.
+-- Amounts are integers of at most 2^53 - 1, which a Lua number holds exactly. text() writes all their digits; Lua
+-- itself would write 1e+15. Replies carry amounts as text too: the client's parser adds digit by digit and is off by
+-- one close to 2^53.
 --
--- A reply begins with the number of operations this process has done in this bucket. It only ever rises,
--- so a process that is told a lower one knows that Redis has lost something. A process that is not a member
--- (any more) does nothing: it gets 0.
+-- A reply begins with the count of this process's operations in this epoch. The count only rises: a process that
+-- gets a lower one knows that Redis lost data. A process that is not a member changes nothing and gets 0.
 local wallets, holds = KEYS[2], KEYS[3]
 local owner = ARGV[2]
 local call = redis.call
@@ -31,13 +30,13 @@ local function add(account, part, amount)
   end
 end
 
--- A hold is `<amount>:<process>:<account>`, and `|<name>` for each limit that it counts against beside the wallet.
+-- Parses a hold: `<amount>:<process>:<account>`, then `|<name>` for each limit that it counts against.
 local function parts(hold)
   local amount, holder, account, limits = string.match(hold, '^(%d+):([^:]*):([^|]*)(.*)$')
   return tonumber(amount), holder, account, limits
 end
 
--- Moves amounts into the parts of every limit in `|<name>|<name>`. One that is not set (any more) has none.
+-- Adds to the parts of every limit in `|<name>|<name>`. Skips a limit that is not set.
 local function add_to_limits(account, limits, available, held, uncommitted)
   for limit in string.gmatch(limits, '|[^|]+') do
     if call('HEXISTS', wallets, account .. limit .. ':la') == 1 then

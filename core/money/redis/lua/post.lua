@@ -1,6 +1,7 @@
--- KEYS[4] outbox of the process  KEYS[5] what became of this call
--- ARGV: call, account, cost, entry, epoch, how long to remember the call (ms), limits as in hold.lua, which count where
--- the hold is gone
+-- Charges a call: the hold first, then what is available of the wallet. The rest is written off. Idempotent by call.
+-- KEYS[4] outbox of the process  KEYS[5] result of this call
+-- ARGV: call, account, cost, entry, epoch, how long to remember the call (ms), limits as in hold.lua (used only if
+-- the hold is gone)
 local call_id, account = ARGV[3], ARGV[4]
 local done = call('GET', KEYS[5])
 if done then

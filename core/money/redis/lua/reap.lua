@@ -1,5 +1,7 @@
--- ARGV: epoch, process, its heartbeat as last seen. Ends the leases of a process that has been silent; one
--- that has shown itself since is left alone. Answers how many holds were voided, or -1.
+-- Ends the leases of a silent process: voids its holds, and claims its outbox for the caller.
+-- ARGV: epoch, process, its heartbeat as the caller last saw it. Returns the count of voided holds; -1 if the epoch or
+-- the heartbeat has changed since, which changes nothing. A process that is
+-- still joining has no holds: it only loses its heartbeat.
 local process = ARGV[4]
 if epoch ~= ARGV[3] then
   return -1

@@ -1,4 +1,5 @@
--- ARGV: account, name, version, total, what is available of a limit that is not set yet
+-- Sets a limit beside a loaded wallet, or changes its total if the version is newer.
+-- ARGV: account, name, version, total, available (used only if the limit is not set yet)
 local limit = ARGV[3] .. '|' .. ARGV[4]
 if call('HEXISTS', wallets, ARGV[3] .. ':a') == 0 then
   return { n, 'unknown' }

@@ -151,7 +151,7 @@ test("an outage in which nobody calls is told too, once", () =>
     const { log, lines } = recordedLog();
     await world.addGateway({ log });
     await server.kill();
-    const told = () => lines.filter(({ msg }) => String(msg).startsWith("redis is away"));
+    const told = () => lines.filter(({ msg }) => String(msg).startsWith("cannot reach Redis"));
     const deadline = performance.now() + REFUSED_LATE_MS;
     while (told().length === 0) {
       assert.ok(performance.now() < deadline, "never told");
