@@ -27,7 +27,7 @@ import {
 } from "./wallet.ts";
 import type { EmbeddedWallets } from "./wallets.ts";
 
-/** A post that has changed its wallet, and is not in the journal yet. */
+/** A post that has changed its wallet but is not in the journal yet. */
 interface Charge extends Omit<OutboxEntry, "entryId"> {
   readonly wallet: Wallet | undefined;
   readonly limits: readonly Limit[];
@@ -38,7 +38,7 @@ const STALE: HoldResult = { kind: "stale" };
 const UNKNOWN: HoldResult = { kind: "unknown" };
 const GONE: ExtendResult = { kind: "gone" };
 
-/** The money of calls: holds in memory, which become charges in the journal. Every answer is synchronous. */
+/** Holds money for calls in memory, and posts their charges to the journal. Synchronous throughout. */
 export class EmbeddedCalls {
   private readonly wallets: EmbeddedWallets;
   private readonly posted: PostedCalls;
@@ -55,7 +55,9 @@ export class EmbeddedCalls {
     const existing = this.holds.get(request.callId);
     if (existing !== undefined) return { kind: "held", amountMicroVnd: existing.amountMicroVnd };
     if (this.posted.find(request.callId) !== undefined) {
-      throw new Error(`call ${request.callId} was posted before it was held`);
+      throw new Error(
+        `call ${request.callId} was posted before it was held; give each call a new id`,
+      );
     }
     const reason = this.refusal();
     if (reason !== undefined) return { kind: "unavailable", reason };
@@ -69,7 +71,7 @@ export class EmbeddedCalls {
     return { kind: "held", amountMicroVnd: hold.amountMicroVnd };
   }
 
-  /** The hold of a call that has one. */
+  /** Returns the hold of a call; undefined if it has none. */
   find(callId: string): Hold | undefined {
     return this.holds.get(callId);
   }
@@ -102,7 +104,7 @@ export class EmbeddedCalls {
     for (const posting of postings) {
       try {
         const hold = this.holds.get(posting.callId);
-        // Without a hold it may have been posted before: perhaps by one of these.
+        // A call without a hold may be a duplicate of one earlier in this batch: append those first, so it is found.
         if (hold === undefined) appendCharges();
         const before = hold ? undefined : this.posted.find(posting.callId);
         if (before === undefined) charges.push(this.charge(posting, hold));
@@ -116,18 +118,20 @@ export class EmbeddedCalls {
     return answers;
   }
 
-  /** Why no hold is taken now: every hold must find room for its post. */
+  /** Returns why no hold can be taken now; undefined if one can. A hold is taken only if its post can be kept later. */
   refusal(): string | undefined {
     return this.posted.refusal(this.holds.size + 1);
   }
 
-  /** Turns the hold of a call into its charge; throws, and changes nothing, where there is nothing to charge. */
+  /** Turns the hold of a call into its charge. Throws before any change if the call costs money but has no wallet. */
   private charge(posting: Posting, hold: Hold | undefined): Charge {
     const cost = posting.costMicroVnd;
     requireMicroVnd(cost);
     const wallet = hold?.wallet ?? this.wallets.get(posting.accountId);
     if (wallet === undefined && cost > 0) {
-      throw new Error(`call ${posting.callId} costs money, but nothing was ever held for it`);
+      throw new Error(
+        `cannot post call ${posting.callId}: it costs money and its wallet is not loaded; hold first`,
+      );
     }
     const heldMicroVnd = hold?.amountMicroVnd ?? 0;
     const chargedMicroVnd = wallet ? chargeable(wallet, cost, heldMicroVnd) : 0;
@@ -139,15 +143,15 @@ export class EmbeddedCalls {
     return { posting, wallet, limits, hold, chargedMicroVnd, writtenOffMicroVnd, text };
   }
 
-  /** Undoes `charge`: nothing has come in between. */
+  /** Undoes `charge`. Valid only if nothing changed the wallet since. */
   private takeBack({ posting, wallet, limits, hold, chargedMicroVnd }: Charge): void {
     if (wallet) takeBackCharge(wallet, limits, chargedMicroVnd, hold?.amountMicroVnd ?? 0);
     if (hold !== undefined) this.holds.set(posting.callId, hold);
   }
 
   /**
-   * Puts charges into the journal with one write, then into the outbox. Where the journal refuses, the calls are not
-   * posted and their holds stand; of several calls it may still take some.
+   * Writes charges to the journal with one write, then adds them to the outbox. If the write fails, no call is posted
+   * and the holds stay; then tries each call by itself, since some may still fit.
    */
   private appendAll(charges: readonly Charge[]): (Posted | Error)[] {
     if (charges.length === 0) return [];

@@ -2,7 +2,7 @@ import type { MicroVnd } from "../../contract/amount.ts";
 import type { LimitBalances, LimitSnapshot } from "../../contract/hold-store.ts";
 import { requireLimit } from "../limit.ts";
 
-/** A limit beside a wallet, a key's budget say: what is available of it, held, and on its way to the ledger. */
+/** A limit beside a wallet, for example the budget of an API key: available, held and uncommitted. */
 export class Limit {
   readonly name: string;
   private available: MicroVnd;
@@ -11,7 +11,7 @@ export class Limit {
   private version: number;
   private total: MicroVnd;
 
-  /** Throws RangeError if the snapshot is none. */
+  /** Throws RangeError if a name or an amount is not valid. */
   constructor(snapshot: LimitSnapshot) {
     requireLimit(snapshot);
     this.name = snapshot.name;
@@ -20,7 +20,7 @@ export class Limit {
     this.available = snapshot.availableMicroVnd;
   }
 
-  /** Below zero if the limit was lowered, or charged beyond its holds. */
+  /** Below zero if the limit was lowered, or if charges exceeded their holds. */
   get availableMicroVnd(): MicroVnd {
     return this.available;
   }
@@ -34,7 +34,7 @@ export class Limit {
     };
   }
 
-  /** Sets another total; does nothing if that is old news. */
+  /** Changes the total; ignores a version that is not newer. */
   change(snapshot: LimitSnapshot): void {
     requireLimit(snapshot);
     if (snapshot.version <= this.version) return;
@@ -43,20 +43,20 @@ export class Limit {
     this.version = snapshot.version;
   }
 
-  /** Moves so much from available to held; back if it is below zero. */
+  /** Moves an amount from available to held; a negative amount moves it back. */
   take(amount: MicroVnd): void {
     this.available -= amount;
     this.held += amount;
   }
 
-  /** Charges an amount in place of what was held. */
+  /** Replaces `held` by a charge. */
   charge(charged: MicroVnd, held: MicroVnd): void {
     this.available += held - charged;
     this.held -= held;
     this.uncommitted += charged;
   }
 
-  /** A charge is in the ledger. */
+  /** Takes a charge that is in the ledger out of uncommitted. */
   acknowledge(charged: MicroVnd): void {
     this.uncommitted -= charged;
   }

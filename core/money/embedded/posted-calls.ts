@@ -6,10 +6,10 @@ import { Outbox } from "../outbox.ts";
 import { RecentCalls } from "../recent.ts";
 import { Replay } from "./replay.ts";
 
-/** A record of the journal is about 300 bytes; holds are refused while there is room for their posts. */
+/** Journal space reserved per hold, so that its post fits; a record is about 300 bytes. */
 const POST_BYTES_RESERVED = 1_024;
 
-/** Posted calls on their way to the ledger: in the journal, and in memory until they are acknowledged. */
+/** Keeps posted calls in the journal and in memory until the ledger has them. */
 export class PostedCalls {
   private readonly options: JournalOptions;
   private readonly entriesMax: number;
@@ -17,7 +17,7 @@ export class PostedCalls {
   private journal: Journal | undefined;
   private outbox = new Outbox(1);
   private replay = new Replay([]);
-  /** Ended by the next post, and by a stop. */
+  /** Woken by the next post, and by a stop. */
   private readonly pause: WakeableSleep;
 
   constructor(options: JournalOptions, entriesMax: number) {
@@ -26,7 +26,7 @@ export class PostedCalls {
     this.entriesMax = entriesMax;
   }
 
-  /** Opens the journal, and takes up the calls that it still has. */
+  /** Opens the journal, and queues the calls in it to be committed. */
   async start(): Promise<void> {
     const journal = await Journal.open(this.options);
     const entries = journal.recovered.map((record) =>
@@ -50,23 +50,24 @@ export class PostedCalls {
     return this.outbox.size;
   }
 
-  /** The entry of a call that the ledger does not have yet; undefined for any other. */
+  /** Returns the entry of an uncommitted call; undefined if there is none. */
   findUncommitted(callId: string): OutboxEntry | undefined {
     return this.outbox.find(callId);
   }
 
-  /** What a call was charged that was posted lately; undefined for any other. */
+  /** Returns the result of a recently posted call; undefined if there is none. */
   find(callId: string): Posted | undefined {
     return this.recent.get(callId);
   }
 
-  /** Writes entries into the journal, with one write, and returns the position of the first. Throws if it keeps none. */
+  /** Appends entries to the journal with one write. Returns the position of the first. Throws if the write fails. */
   append(texts: readonly string[]): number {
-    if (this.journal === undefined) throw new Error("the hold store is not started");
+    if (this.journal === undefined)
+      throw new Error("the hold store is not started; call start first");
     return this.journal.appendAll(texts);
   }
 
-  /** Puts an entry that the journal has at this position into the outbox. */
+  /** Adds an entry to the outbox; `position` is its position in the journal. */
   add(entry: OutboxEntry, position: number): Posted {
     const posted: Posted = {
       chargedMicroVnd: entry.chargedMicroVnd,
@@ -84,7 +85,7 @@ export class PostedCalls {
     return this.outbox.peek(max);
   }
 
-  /** Drops entries that are in the ledger; returns those which this process has posted, so that they are uncommitted. */
+  /** Drops entries that are in the ledger. Returns those that count as uncommitted: all but the replayed ones. */
   acknowledge(entries: readonly OutboxEntry[]): OutboxEntry[] {
     const own: OutboxEntry[] = [];
     for (const { entryId } of entries) {
@@ -95,15 +96,15 @@ export class PostedCalls {
     return own;
   }
 
-  /** Resolves once every call of the account that the journal had at the start is in the ledger. */
+  /** Resolves once the ledger has every call of the account that the journal had at the start. */
   replayed(accountId: string): Promise<void> {
     return this.replay.whenCommitted(accountId);
   }
 
-  /** Why the posts of so many calls would not be kept; undefined if they would. */
+  /** Returns why the posts of `calls` calls cannot be kept; undefined if they can. */
   refusal(calls: number): string | undefined {
     if (this.outbox.size >= this.entriesMax) {
-      return `${this.outbox.size} posted calls wait for the ledger, which is the most that may`;
+      return `${this.outbox.size} posted calls are not in the ledger yet (limit ${this.entriesMax})`;
     }
     return this.journal?.refusal(calls * POST_BYTES_RESERVED);
   }

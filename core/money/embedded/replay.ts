@@ -8,9 +8,9 @@ interface UncommittedCalls {
 }
 
 /**
- * Posted calls that a start has found in the journal. Their wallets are not loaded, so they are in no
- * `uncommitted`, and the ledger may have them already or not: until each is acknowledged, a reading of
- * their wallet would be off by them or not, and nobody could tell.
+ * The posted calls that a start found in the journal. The ledger may have them already. No `uncommitted` counts them,
+ * because their wallets are not loaded. So a wallet is loaded only after its replayed calls are acknowledged; before
+ * that, its balance in the ledger may or may not include them.
  */
 export class Replay {
   private readonly byAccount = new Map<string, UncommittedCalls>();
@@ -26,12 +26,12 @@ export class Replay {
     this.lastPosition = Number(entries.at(-1)?.entryId ?? 0);
   }
 
-  /** Resolves once every replayed call of the account is in the ledger; at once where there is none. */
+  /** Resolves once every replayed call of the account is in the ledger; at once if there is none. */
   whenCommitted(accountId: string): Promise<void> {
     return this.byAccount.get(accountId)?.committed ?? Promise.resolve();
   }
 
-  /** Counts an acknowledged entry out; false where it is not a replayed one. */
+  /** Counts down for an acknowledged entry. Returns false if it was not replayed. */
   acknowledge(entry: OutboxEntry): boolean {
     if (Number(entry.entryId) > this.lastPosition) return false;
     const { accountId } = entry.posting;
@@ -45,10 +45,10 @@ export class Replay {
     return true;
   }
 
-  /** Ends all waiting: the store stops, and the journal keeps the rest for the next start. */
+  /** Rejects all waiting loads, because the store stops. The journal keeps the rest for the next start. */
   abandon(): void {
     for (const uncommitted of this.byAccount.values())
-      uncommitted.reject(new Error("the store stops"));
+      uncommitted.reject(new Error("the hold store is stopping; try again after the restart"));
     this.byAccount.clear();
   }
 }
@@ -60,7 +60,7 @@ function begin(): UncommittedCalls {
     resolve = onResolve;
     reject = onReject;
   });
-  // Where nobody waits, giving up is no unhandled rejection.
+  // Avoids an unhandled rejection if no load waits.
   committed.catch(() => {});
   return { entries: 0, committed, resolve, reject };
 }

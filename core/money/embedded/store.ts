@@ -22,16 +22,15 @@ import { EmbeddedWallets } from "./wallets.ts";
 
 interface EmbeddedHoldStoreOptions {
   readonly journal: JournalOptions;
-  /** Holds are refused while more posted calls than this wait for the ledger (about 1.3 KB of memory each). */
+  /** Holds are refused while at least this many posted calls are uncommitted (about 1.3 KB of memory each). */
   readonly outboxEntriesMax: number;
 }
 
 const REVOKED: HoldResult = { kind: "revoked" };
 
 /**
- * The hold store of a single process: wallets and holds in memory, posted calls in a journal. A kill -9
- * loses the holds, which is what it should do, and no posted call. Every answer is synchronous but
- * `load` and `read`.
+ * The hold store of a single process: wallets and holds in memory, posted calls in a journal. A kill -9 loses the
+ * holds, whose calls died too, and no posted call. Everything but `load` and `read` is synchronous.
  */
 export class EmbeddedHoldStore implements HoldStore {
   private readonly wallets: EmbeddedWallets;

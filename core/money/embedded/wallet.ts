@@ -8,7 +8,7 @@ import {
 } from "../../contract/hold-store.ts";
 import { Limit, limitsOf } from "./limit.ts";
 
-/** A wallet that is loaded into the embedded hold store. Each function below is one step of money in it. */
+/** A wallet that is loaded into the embedded hold store. Each function below moves money in it by one step. */
 export interface Wallet {
   readonly accountId: string;
   availableMicroVnd: MicroVnd;
@@ -16,18 +16,18 @@ export interface Wallet {
   uncommittedMicroVnd: MicroVnd;
   creditVersion: number;
   creditedMicroVnd: bigint;
-  /** By name; undefined for a wallet that never had one, as most. */
+  /** By name. Undefined for a wallet that never had a limit: most have none. */
   limits: Map<string, Limit> | undefined;
 }
 
 export interface Hold {
   readonly wallet: Wallet;
-  /** What it counts against beside the wallet. */
+  /** Limits that it counts against, beside the wallet. */
   readonly limits: readonly Limit[];
   amountMicroVnd: MicroVnd;
 }
 
-/** Shared by all wallets and holds without a limit: nothing is allocated for them. */
+/** Shared by all holds without a limit, so that nothing is allocated for them. */
 const NO_LIMITS: readonly Limit[] = [];
 
 export function walletOf(snapshot: WalletSnapshot): Wallet {
@@ -44,7 +44,7 @@ export function walletOf(snapshot: WalletSnapshot): Wallet {
   };
 }
 
-/** Sets a limit, or changes its total if that is news. */
+/** Sets a limit, or changes its total if the version is newer. */
 export function setLimit(wallet: Wallet, snapshot: LimitSnapshot): void {
   const limits = wallet.limits ?? new Map<string, Limit>();
   const known = limits.get(snapshot.name);
@@ -53,7 +53,7 @@ export function setLimit(wallet: Wallet, snapshot: LimitSnapshot): void {
   wallet.limits = limits;
 }
 
-/** The limits of these names; the first name that is not set, if there is one. */
+/** Returns the limits of these names, or the first name that is not set. */
 export function findLimits(
   wallet: Wallet,
   names: readonly string[] | undefined,
@@ -68,7 +68,7 @@ export function findLimits(
   return found;
 }
 
-/** The limits of a post without a hold: those that are still set. */
+/** Returns the limits of a post without a hold; skips names that are not set. */
 export function limitsOfPost(
   wallet: Wallet | undefined,
   names: readonly string[] | null,
@@ -77,7 +77,7 @@ export function limitsOfPost(
   return names.flatMap((name) => wallet.limits?.get(name) ?? []);
 }
 
-/** Takes `amount`, or what all limits afford of it if that is at least `floor`; undefined if it is less. */
+/** Holds `amount`, or what wallet and limits afford if that is at least `floor`. Returns undefined if it is less. */
 export function takeHold(
   wallet: Wallet,
   limits: readonly Limit[],
@@ -88,7 +88,7 @@ export function takeHold(
   return raiseHold(hold, amount, floor) ? hold : undefined;
 }
 
-/** Raises a hold to `total`, or to what all limits afford if that is at least `floor`; false if it is less. */
+/** Raises a hold to `total`, or to what wallet and limits afford if that is at least `floor`; else returns false. */
 export function raiseHold(hold: Hold, total: MicroVnd, floor: MicroVnd): boolean {
   requireMicroVnd(total);
   requireMicroVnd(floor);
@@ -98,7 +98,7 @@ export function raiseHold(hold: Hold, total: MicroVnd, floor: MicroVnd): boolean
   const most = hold.amountMicroVnd + available;
   if (most < total && most < floor) return false;
   const raised = Math.min(most, total);
-  // A limit below zero affords less than is held already, which a hold keeps.
+  // A limit below zero affords less than the call already holds. A hold is never lowered.
   const more = Math.max(0, raised - hold.amountMicroVnd);
   wallet.availableMicroVnd -= more;
   wallet.heldMicroVnd += more;
@@ -107,7 +107,7 @@ export function raiseHold(hold: Hold, total: MicroVnd, floor: MicroVnd): boolean
   return true;
 }
 
-/** Which limit affords least; the wallet if all afford the same. */
+/** Returns the limit that affords least; the wallet if all afford the same. */
 export function shortOf(wallet: Wallet, limits: readonly Limit[]): Short {
   let limit = WALLET_LIMIT;
   let { availableMicroVnd } = wallet;
@@ -125,7 +125,7 @@ export function giveBackHold({ wallet, limits, amountMicroVnd }: Hold): void {
   for (const limit of limits) limit.take(-amountMicroVnd);
 }
 
-/** What can be charged of `cost` in place of `held`. */
+/** Returns how much of `cost` can be charged: at most the hold and what is available. */
 export function chargeable(wallet: Wallet, cost: MicroVnd, held: MicroVnd): MicroVnd {
   return Math.min(cost, held + wallet.availableMicroVnd);
 }
@@ -142,7 +142,7 @@ export function charge(
   for (const limit of limits) limit.charge(charged, held);
 }
 
-/** A charge is in the ledger, of the wallet and of the limits that the post has named. */
+/** Takes a charge that is in the ledger out of uncommitted, of the wallet and of the limits that the post named. */
 export function acknowledge(
   wallet: Wallet,
   names: readonly string[] | null,
@@ -152,7 +152,7 @@ export function acknowledge(
   for (const limit of limitsOfPost(wallet, names)) limit.acknowledge(charged);
 }
 
-/** Undoes a charge, where nothing has come in between. */
+/** Undoes a charge. Valid only if nothing changed the wallet since. */
 export function takeBackCharge(
   wallet: Wallet,
   limits: readonly Limit[],

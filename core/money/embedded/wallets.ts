@@ -13,17 +13,17 @@ type ReadWallet = () => Promise<WalletSnapshot | undefined>;
 
 interface Load {
   done: Promise<boolean>;
-  /** A movement that came while the wallet was being read, and may be newer than the reading. */
+  /** A movement that arrived during the read, and may be newer than the read. */
   credit: CreditTotal | undefined;
 }
 
-/** The wallets in memory: loaded from the ledger, credited, limited, read. What calls do with them is in `calls.ts`. */
+/** Loads, credits and reads the wallets and limits in memory. `calls.ts` holds and charges money in them. */
 export class EmbeddedWallets {
   private readonly wallets = new Map<string, Wallet>();
   private readonly loading = new Map<string, Load>();
   private readonly whenCommitted: (accountId: string) => Promise<void>;
 
-  /** `whenCommitted` resolves once no post of the account, of before this start, is on its way to the ledger. */
+  /** `whenCommitted` resolves once the ledger has every post of the account from before this start. */
   constructor(whenCommitted: (accountId: string) => Promise<void>) {
     this.whenCommitted = whenCommitted;
   }
@@ -46,7 +46,10 @@ export class EmbeddedWallets {
     return load.done;
   }
 
-  /** Applies a movement. False if it must wait, and so must `released`, the hold that set its money aside. */
+  /**
+   * Applies a movement. Returns false if it cannot be applied: the wallet is not loaded, or would go below zero. Then
+   * `released`, the hold of this movement, must stay.
+   */
   credit(movement: CreditTotal, released: Hold | undefined): boolean {
     const { accountId, creditVersion, creditedMicroVnd } = movement;
     const wallet = this.wallets.get(accountId);
@@ -92,8 +95,8 @@ export class EmbeddedWallets {
   }
 
   private async loadNow(accountId: string, read: ReadWallet, load: Load): Promise<boolean> {
-    // No call can be posted for a wallet that is not loaded, so once the replayed ones are in the ledger,
-    // a reading that begins now has them all, and nothing else is on its way.
+    // No call can be posted for a wallet that is not loaded. So once the ledger has the replayed calls, a read that
+    // begins now includes every call.
     await this.whenCommitted(accountId);
     const snapshot = await read();
     if (snapshot === undefined) return false;

@@ -8,29 +8,29 @@ import { LIFETIMES } from "../lifetimes.ts";
 import { recoverJournal, type SegmentFile, segmentName } from "./recovery.ts";
 import { type JournalRecord, LINE_FRAME_BYTES, writeLine } from "./segment.ts";
 
-/** After a write that failed, calls are refused for so long; then one may find out whether there is room again. */
+/** After a failed write, calls are refused for this long; then the next one tries the disk again. */
 const WRITE_RETRY_MS = 1_000;
 const SEGMENT_BYTES = 8 * 1024 * 1024;
 const RECORD_BYTES_MAX = 64 * 1024;
-/** Bytes of one write, at most. */
+/** Maximum size of one write. */
 const GATHERED_BYTES = 256 * 1024;
 
 export interface JournalOptions {
-  /** The journal's own folder, locked while it is open; created with mode 700. */
+  /** The journal's own folder; created with mode 700, and locked while the journal is open. */
   readonly folder: string;
-  /** Bytes of all segments together; `append` refuses beyond. */
+  /** Maximum size of all segments together; beyond it `append` throws JournalFull. */
   readonly bytesMax: number;
-  /** A segment is closed once it is longer than this. */
+  /** A new segment begins once the current one has this size. */
   readonly segmentBytes?: number;
   /** True: a record is on the disk when `append` returns. False: in the page cache, on the disk within a second. */
   readonly sync: boolean;
-  /** How long to wait for another process to give up the folder. */
+  /** How long to wait for another process to release the folder. */
   readonly lockWaitMs?: number;
   readonly log: Log;
   readonly machine?: Machine;
 }
 
-/** The journal has reached its bound, or a record is longer than any can be. */
+/** The journal has reached `bytesMax`, or a record is longer than 64 KB. */
 export class JournalFull extends Error {
   constructor(message: string) {
     super(message);
@@ -39,10 +39,10 @@ export class JournalFull extends Error {
 }
 
 /**
- * Records in files of lines, appended with one synchronous write for all that come together: what `append` has
- * returned for survives a kill -9 of this process, and with `sync` a loss of power. Whole segments are deleted once
- * everything in them is acknowledged; an acknowledgement itself writes nothing, so after a start some
- * records come back that had been acknowledged. Readers must be idempotent.
+ * An append-only log in segment files. Records that are appended together take one synchronous write. Once `append`
+ * returns, they survive a kill -9 of this process, and with `sync` a loss of power. A segment is deleted once all its
+ * records are acknowledged. An acknowledgement itself writes nothing, so after a start some acknowledged records come
+ * back: readers must be idempotent.
  */
 export class Journal {
   private readonly options: Required<JournalOptions>;
@@ -59,14 +59,14 @@ export class Journal {
   private acknowledged = 0;
   private dirty = false;
   private syncing = false;
-  /** Set for good where the disk failed: what was written before cannot be vouched for any more. */
+  /** Set for good if the disk failed: earlier writes may be lost. */
   private failure: Error | undefined;
-  /** The last write that failed, of a disk that may be full; undefined once one has succeeded. */
+  /** The last failed write, perhaps of a full disk; undefined once a write succeeds. */
   private refused: { readonly error: Error; readonly atMs: number } | undefined;
   /** Records that were not acknowledged when the journal was last open, oldest first. */
   readonly recovered: readonly JournalRecord[];
 
-  /** Reads what is there and starts a new segment. Throws FolderInUse or DamagedSegment. */
+  /** Reads the existing segments and starts a new one. Throws FolderInUse, DamagedSegment or MissingRecords. */
   static async open(options: JournalOptions): Promise<Journal> {
     const settings = {
       segmentBytes: SEGMENT_BYTES,
@@ -98,12 +98,12 @@ export class Journal {
     this.timer.unref();
   }
 
-  /** Bytes of all segments. */
+  /** Size of all segments, in bytes. */
   get bytes(): number {
     return this.closedBytes + this.fileBytes;
   }
 
-  /** Why a record of this size could not be appended; undefined where it can. */
+  /** Returns why a record of this size cannot be appended; undefined if it can. */
   refusal(bytes: number): string | undefined {
     if (this.failure !== undefined) return this.failure.message;
     if (this.refused && this.options.machine.monotonic() < this.refused.atMs + WRITE_RETRY_MS) {
@@ -112,17 +112,17 @@ export class Journal {
     return this.bytes + bytes > this.options.bytesMax ? this.fullMessage() : undefined;
   }
 
-  /** The position that the next record gets. */
+  /** Position of the next record. */
   get position(): number {
     return this.nextPosition;
   }
 
-  /** Keeps one line of text and returns its position; throws where it cannot, and then keeps nothing of it. */
+  /** Appends one line of text. Returns its position. Throws if it cannot be written; then nothing of it is kept. */
   append(payload: string): number {
     return this.appendAll([payload]);
   }
 
-  /** Keeps lines of text and returns the position of the first; throws where it cannot, and then keeps none of them. */
+  /** Appends lines of text. Returns the position of the first. Throws if they cannot be written; then none is kept. */
   appendAll(payloads: readonly string[]): number {
     if (this.failure !== undefined) throw this.failure;
     try {
@@ -138,7 +138,7 @@ export class Journal {
     }
   }
 
-  /** Everything up to and including this position is safe elsewhere: deletes the segments that end there. */
+  /** Marks all records up to and including `through` as safe elsewhere, and deletes segments without others. */
   acknowledge(through: number): void {
     this.acknowledged = through;
     let done = 0;
@@ -151,7 +151,7 @@ export class Journal {
     if (done > 0) this.closed = this.closed.slice(done);
   }
 
-  /** Puts everything on the disk, deletes what is acknowledged, gives up the folder. */
+  /** Syncs the disk, deletes acknowledged segments, and releases the folder. */
   async close(): Promise<void> {
     this.timer.close();
     if (this.fd !== -1) this.finishSegment();
@@ -180,7 +180,7 @@ export class Journal {
   private fullMessage(): string {
     return (
       `the journal in ${this.options.folder} is full (${this.options.bytesMax} bytes): ` +
-      "what is in it waits for the store behind it"
+      "it empties once the ledger or Redis is reachable again"
     );
   }
 
@@ -215,7 +215,7 @@ export class Journal {
     this.fileBytes += bytes;
   }
 
-  /** Nothing more is accepted after a sync has failed: the kernel may have dropped the pages, and says so once. */
+  /** Refuses all further writes after a failed sync: the kernel may have dropped pages, and reports it only once. */
   private sync(): void {
     try {
       this.disk.sync(this.fd);
@@ -225,7 +225,7 @@ export class Journal {
     }
   }
 
-  /** Takes back what is there of lines that could not be kept, be it half a record; where that fails too, all is over. */
+  /** Truncates a partial write. If that fails too, refuses all further writes. */
   private cutTo(fileBytes: number): void {
     this.fileBytes = fileBytes;
     try {
@@ -242,10 +242,10 @@ export class Journal {
     this.disk.syncFolder(folder);
   }
 
-  /** A closed segment is on the disk whole, so that only the newest can ever have a torn end. */
+  /** Syncs a segment before it is closed, so that only the newest can have a torn end. */
   private finishSegment(): void {
     this.disk.sync(this.fd);
-    // A sync under way in the thread pool still uses the descriptor; it closes it when it is done.
+    // A sync in the thread pool may still use the descriptor; its callback then closes it.
     if (!this.syncing) this.disk.close(this.fd);
     this.fd = -1;
     this.dirty = false;
@@ -269,12 +269,15 @@ export class Journal {
       if (this.fd !== fd) this.disk.close(fd);
       if (!error) return;
       this.failure = new Error(`cannot sync ${this.path}`, { cause: error });
-      this.options.log.error({ err: error }, "the journal cannot be synced; calls are refused");
+      this.options.log.error(
+        { err: error },
+        "cannot sync the journal; new calls get 503 until a restart",
+      );
     });
   }
 }
 
-/** UTF-8 takes at most three bytes for each UTF-16 unit; what surely fits need not be measured. */
+/** Upper bound of a line's size. UTF-8 takes at most 3 bytes per UTF-16 unit, so only long lines are measured. */
 function lineBytesMax(payload: string): number {
   const most = LINE_FRAME_BYTES + payload.length * 3;
   return most <= RECORD_BYTES_MAX ? most : LINE_FRAME_BYTES + Buffer.byteLength(payload);

@@ -23,11 +23,11 @@ interface RecoveredJournal {
   readonly records: JournalRecord[];
 }
 
-/** A whole segment, or the end of one, is not where it was left. */
+/** A segment, or the end of one, is missing. */
 export class MissingRecords extends Error {
   constructor(folder: string, expected: number, found: number) {
     super(
-      `the journal in ${folder} goes from record ${expected - 1} to record ${found}: calls that were ` +
+      `the journal in ${folder} jumps from record ${expected - 1} to record ${found}: calls that were ` +
         "served and may not be charged yet are missing, so the gateway does not start. Restore the " +
         `segment; or create an empty file ${segmentName(expected)}.damaged there to start without it.`,
     );
@@ -35,25 +35,28 @@ export class MissingRecords extends Error {
   }
 }
 
-/** The name of a segment is the position of its first record, so that names sort in order. */
+/** Returns the name of a segment: the position of its first record, padded so that names sort in order. */
 export function segmentName(firstPosition: number): string {
   return `${String(firstPosition).padStart(16, "0")}${EXTENSION}`;
 }
 
 /**
- * Reads all segments in order and cuts a torn end off the newest. Throws DamagedSegment or
- * MissingRecords where anything else is not as it was written: nothing is ever skipped silently.
+ * Reads all segments in order, and cuts a torn end off the newest. Throws DamagedSegment or MissingRecords for other
+ * damage. Skips a segment only if the operator has set it aside.
  */
 export function recoverJournal(disk: Disk, folder: string, log: Log): RecoveredJournal {
   const names = disk.list(folder).filter(isSegment).sort();
   const segments: SegmentFile[] = [];
   const records: JournalRecord[] = [];
-  // Unknown at first, since older segments were deleted, and after one that the operator has set aside.
+  // Unknown for the first segment, because older ones were deleted, and after a segment that was set aside.
   let expected: number | undefined;
   for (const name of names) {
     const path = join(folder, name);
     if (name.endsWith(SET_ASIDE)) {
-      log.error({ path }, "a segment is set aside as damaged: the calls in it are not committed");
+      log.error(
+        { path },
+        "skipped a journal segment that is set aside as damaged; its calls are not committed",
+      );
       expected = undefined;
       continue;
     }
@@ -84,8 +87,8 @@ function isSegment(name: string): boolean {
 }
 
 /**
- * A killed process may have left its last segment in the page cache only. It is not the newest any more once this one
- * begins another, and a loss of power that tore it then would look like damage.
+ * Syncs the last segment of a killed process, which may be in the page cache only. Once this process begins a newer
+ * segment, an end torn by a loss of power would count as damage.
  */
 function syncFile(disk: Disk, path: string): void {
   const fd = disk.open(path);
@@ -98,7 +101,10 @@ function syncFile(disk: Disk, path: string): void {
 
 function cutTornEnd(disk: Disk, path: string, contents: SegmentContents, log: Log): void {
   const bytes = contents.fileBytes - contents.soundBytes;
-  log.warn({ path, bytes }, "cut a record that a crash had left half written");
+  log.warn(
+    { path, bytes },
+    "cut off a record that a crash left half written; it was never acknowledged",
+  );
   const fd = disk.open(path);
   try {
     disk.truncate(fd, contents.soundBytes);

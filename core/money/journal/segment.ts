@@ -6,7 +6,7 @@ import type { Disk } from "../../process/disk.ts";
  * position and the payload. Positions rise by one from line to line.
  */
 const CHECKSUM_BYTES = 8;
-/** Where the checksummed part of a line begins. */
+/** Offset of the checksummed part of a line. */
 const BODY_OFFSET = CHECKSUM_BYTES + 1;
 const NEWLINE = 0x0a;
 const SPACE = 0x20;
@@ -21,11 +21,11 @@ export interface SegmentContents {
   readonly records: readonly JournalRecord[];
   /** Bytes up to the end of the last sound record. */
   readonly soundBytes: number;
-  /** Bytes of the whole file: more than `soundBytes` where the last record is torn. */
+  /** Size of the whole file; larger than `soundBytes` if the last record is torn. */
   readonly fileBytes: number;
 }
 
-/** A record is not as it was written: a disk fault or a hand in the file, never a mere crash. */
+/** A record differs from what was written: a disk fault, or an edited file. A crash alone never causes this. */
 export class DamagedSegment extends Error {
   constructor(path: string, contents: { records: readonly JournalRecord[]; soundBytes: number }) {
     const last = contents.records.at(-1)?.position ?? "none";
@@ -39,14 +39,14 @@ export class DamagedSegment extends Error {
   }
 }
 
-/** What a line takes beside its payload, at most: the checksum, the position, two spaces, the newline. */
+/** Maximum bytes of a line beside its payload: checksum, position, two spaces, newline. */
 export const LINE_FRAME_BYTES = 32;
 
-/** Writes a line to `bytes` from `start` and answers where it ends; there must be room for it. */
+/** Writes a line to `bytes` at `start`, which must have room for it. Returns the offset after its end. */
 export function writeLine(bytes: Buffer, start: number, position: number, payload: string): number {
   const body = start + BODY_OFFSET;
   const payloadStart = body + bytes.write(`${position} `, body, "latin1");
-  // Written by itself, which leaves the payload as one piece of memory to those who keep it.
+  // Written by itself, so that V8 flattens the payload string itself: the outbox keeps that string.
   const end = payloadStart + bytes.write(payload, payloadStart, "utf8");
   const checksum = crc32(bytes.subarray(body, end));
   for (let digit = 0; digit < CHECKSUM_BYTES; digit += 1) {
@@ -58,10 +58,9 @@ export function writeLine(bytes: Buffer, start: number, position: number, payloa
 }
 
 /**
- * Every sound record of a segment. A crash can leave the beginning of a record at the end, or zeros where
- * a loss of power kept the length of the file and not its last bytes; nobody was told that it was kept.
- * A newline is the last byte of a record to be written, so a line that has one and is not sound was
- * damaged later: DamagedSegment is thrown.
+ * Returns every sound record of a segment. A crash can leave part of a record at the end; a loss of power can leave
+ * zeros there. Such a record was never acknowledged, so it is left out. The newline is written last: a line that has one but
+ * is not sound was damaged later, so DamagedSegment is thrown.
  */
 export function readSegment(disk: Disk, path: string): SegmentContents {
   const bytes = disk.read(path);

@@ -84,7 +84,7 @@ test("new calls are refused while the outbox is full, and running ones end", () 
     assert.equal(store.uncommittedCalls(), 3);
     const refused = hold(store, "c4");
     assert.ok(refused.kind === "unavailable");
-    assert.match(refused.reason, /3 posted calls wait for the ledger/);
+    assert.match(refused.reason, /3 posted calls are not in the ledger yet/);
     store.acknowledge(await store.read(2, 0));
     assert.equal(hold(store, "c4").kind, "held");
   }));
