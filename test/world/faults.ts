@@ -1,5 +1,7 @@
 import type { Random } from "../support/random.ts";
 import type { Host } from "./host.ts";
+import { RedisData } from "./redis/data.ts";
+import type { RedisSite } from "./redis/site.ts";
 import type { World } from "./world.ts";
 import type { FaultName } from "./world-plan.ts";
 
@@ -68,6 +70,71 @@ export const faults: Readonly<Partial<Record<FaultName, Fault>>> = {
     gateway.process.clockErrorMs = random.below(2 * CLOCK_ERROR_MS_MAX) - CLOCK_ERROR_MS_MAX;
     world.note(`clock of ${host.name} off by ${gateway.process.clockErrorMs} ms`);
   }),
+  redisKill: onRedis((world, { server }, random) => {
+    server.kill();
+    world.note("redis killed");
+    world.scheduler.after(random.below(4_000), "redis starts", () => server.start());
+  }),
+  redisWipe: onRedis((world, site, random) => {
+    const isRestarted = random.chance(0.5);
+    world.note(isRestarted ? "redis restarts empty" : "redis flushed");
+    if (isRestarted) site.server.kill();
+    site.replace(new RedisData());
+    if (!isRestarted) return;
+    world.scheduler.after(random.below(4_000), "redis starts", () => site.server.start());
+  }),
+  redisOldSnapshot: onRedis((world, site, random) => {
+    const data = site.snapshot(random.fraction());
+    site.keepSnapshot();
+    if (data === undefined) return;
+    // As operators restore one: everything is stopped before, by some of them.
+    if (random.chance(0.3)) for (const host of world.hosts) host.restart();
+    world.scheduler.after(random.below(2_000), "redis restores", () => {
+      world.note("redis restores a snapshot");
+      site.server.kill();
+      site.replace(data);
+      world.scheduler.after(random.below(2_000), "redis starts", () => site.server.start());
+    });
+  }),
+  redisFreeze: onRedis((world, { server }, random) => {
+    const ms = random.below(random.chance(0.3) ? 14_000 : 1_500);
+    server.freeze();
+    world.note(`redis frozen for ${ms} ms`);
+    world.scheduler.after(ms, "redis thaws", () => server.thaw());
+  }),
+  redisCut: onRedis((world, { server }) => {
+    server.cut();
+    world.note("connections to redis cut");
+  }),
+  redisLosesReplies: onRedis((world, { server }, random) => {
+    server.losesReplies = true;
+    world.note("redis loses replies");
+    world.scheduler.after(random.below(800), "redis replies", () => {
+      server.losesReplies = false;
+    });
+  }),
+  redisFull: onRedis((world, { server }, random) => {
+    const posts = server.data.streamEntries;
+    if (posts < 3) return;
+    server.postsMax = posts;
+    world.note(`redis full with ${posts} posts`);
+    // Mostly nobody gives it more memory: it has room once posts are committed and acknowledged.
+    if (random.chance(0.7)) return;
+    world.scheduler.after(random.below(8_000), "redis has room", () => {
+      server.postsMax = Number.POSITIVE_INFINITY;
+    });
+  }),
+  redisReadOnly: onRedis((world, { server }, random) => {
+    server.isReadOnly = true;
+    world.note("redis read-only");
+    world.scheduler.after(random.below(3_000), "redis writable", () => {
+      server.isReadOnly = false;
+    });
+  }),
+  redisClock: onRedis((world, { server }, random) => {
+    server.clockErrorMs = random.below(2 * CLOCK_ERROR_MS_MAX) - CLOCK_ERROR_MS_MAX;
+    world.note(`clock of redis off by ${server.clockErrorMs} ms`);
+  }),
 };
 
 /** Ends every fault. */
@@ -76,11 +143,25 @@ export function heal(world: World): void {
   ledger.state = "up";
   ledger.isSlow = false;
   ledger.lostReplies = 0;
+  const server = world.redis?.server;
+  if (server) {
+    server.isReadOnly = false;
+    server.losesReplies = false;
+    server.thaw();
+    if (!server.up) server.start();
+  }
   for (const host of world.hosts) {
     host.disk.empty();
     host.gateway?.process.thaw();
     if (!host.gateway) host.startLater(0);
   }
+}
+
+function onRedis(work: (world: World, site: RedisSite, random: Random) => void): Fault {
+  return (world, random) => {
+    // One trouble at a time: a server that is down has no others.
+    if (world.redis?.server.up) work(world, world.redis, random);
+  };
 }
 
 function onHost(work: (world: World, host: Host, random: Random) => void): Fault {

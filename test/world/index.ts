@@ -1,10 +1,11 @@
 import { parseArgs } from "node:util";
+import { LuaScripts } from "./redis/lua.ts";
 import { simulate } from "./simulate.ts";
-import { describePlan, planWorld, type StoreKind } from "./world-plan.ts";
+import { describePlan, FAULTS, type FaultName, planWorld, type StoreKind } from "./world-plan.ts";
 
 /**
- * `npm run simulate -- --seeds 1000 [--from 1] [--store redis] [--calls 300]`, or `--seed 7 --trace`. Prints each seed
- * that ends in a violation, and exits 1 if there is one.
+ * `npm run simulate -- --seeds 1000 [--from 1] [--store redis] [--calls 300] [--faults kill=2000,redisCut=500]`, or
+ * `--seed 7 --trace`. Prints each seed that ends in a violation, and exits 1 if there is one.
  */
 const { values } = parseArgs({
   options: {
@@ -13,6 +14,7 @@ const { values } = parseArgs({
     seed: { type: "string" },
     store: { type: "string" },
     calls: { type: "string" },
+    faults: { type: "string" },
     trace: { type: "boolean", default: false },
     hash: { type: "boolean", default: false },
   },
@@ -21,17 +23,27 @@ const { values } = parseArgs({
 const STORES: readonly StoreKind[] = ["embedded", "redis"];
 const SHOWN_MAX = 8;
 
+/** `kill=2000,redisCut=500`: these faults only, with the mean time between two of a kind. */
+function faultsOf(text: string | undefined): Partial<Record<FaultName, number>> | undefined {
+  if (text === undefined) return undefined;
+  const pairs = text.split(",").map((pair) => pair.split("="));
+  const unknown = pairs.find(([name]) => !FAULTS.some((fault) => fault === name));
+  if (unknown) throw new Error(`no fault ${unknown[0]}; there are ${FAULTS.join(", ")}`);
+  return Object.fromEntries(pairs.map(([name, everyMs = "5000"]) => [name, Number(everyMs)]));
+}
+
 async function main(): Promise<void> {
   const first = Number(values.seed ?? values.from);
   const count = values.seed === undefined ? Number(values.seeds) : 1;
   const store = STORES.find((kind) => kind === values.store);
   const calls = values.calls === undefined ? undefined : Number(values.calls);
+  const lua = new LuaScripts();
   const startedMs = performance.now();
   const total = { failed: 0, calls: 0, charged: 0, turns: 0, simulatedMs: 0 };
   for (let seed = first; seed < first + count; seed += 1) {
-    const plan = planWorld(seed, { store, calls });
+    const plan = planWorld(seed, { store, calls, faults: faultsOf(values.faults) });
     const onTrace = values.trace ? (line: string) => console.log(line) : undefined;
-    const result = await simulate(plan, { onTrace });
+    const result = await simulate(plan, { onTrace, lua });
     total.calls += Object.values(result.calls).reduce((sum, each) => sum + each, 0);
     total.charged += result.charged;
     total.turns += result.turns;

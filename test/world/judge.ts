@@ -21,6 +21,7 @@ export class Judge {
   private readonly world: World;
   private readonly records: CallRecord[] = [];
   private readonly powerLosses: { readonly host: Host; readonly atMs: number }[] = [];
+  private readonly forgotten = new Set<string>();
   /** What must never happen, even for a moment. */
   readonly broken: string[] = [];
 
@@ -35,6 +36,11 @@ export class Judge {
   /** A violation of what holds at every instant. */
   violated(what: string): void {
     if (this.broken.length < 20 && !this.broken.includes(what)) this.broken.push(what);
+  }
+
+  /** Redis has forgotten these posts. */
+  lostInRedis(callIds: readonly string[]): void {
+    for (const callId of callIds) this.forgotten.add(callId);
   }
 
   powerLost(host: Host): void {
@@ -109,6 +115,8 @@ export class Judge {
     // The client of a gateway that dies sees a cut connection; what had reached it by then is free.
     if (!isWhole && !gateway.process.alive) return undefined;
     if (this.lostPowerAfter(client, gateway)) return undefined;
+    // "Redis loses its data and a gateway dies before Postgres has what it posted".
+    if (this.forgotten.has(client.callId) && !gateway.process.alive) return undefined;
     const what = isWhole ? "was received whole" : `delivered ${client.deliveredTokens} tokens`;
     return `${name} ${what} (${client.end}) and is not charged`;
   }

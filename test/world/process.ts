@@ -4,7 +4,7 @@ import type { ProcessDisk } from "./disk.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 /** 2026-01-01: what the clocks of a world begin with. */
-const EPOCH_MS = 1_767_225_600_000;
+export const WORLD_BEGINS_MS = 1_767_225_600_000;
 /** A timer fires so late, at most. */
 const TIMER_JITTER_MS = 2;
 /** Looks at the clock within one turn: more than any sound code takes. */
@@ -71,7 +71,7 @@ export class SimulatedProcess implements Machine {
 
   now(): number {
     this.look();
-    return Math.floor(EPOCH_MS + this.scheduler.nowMs + this.clockErrorMs);
+    return Math.floor(WORLD_BEGINS_MS + this.scheduler.nowMs + this.clockErrorMs);
   }
 
   monotonic(): number {

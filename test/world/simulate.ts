@@ -1,4 +1,5 @@
 import type { Log } from "../../core/process/log.ts";
+import { LuaScripts } from "./redis/lua.ts";
 import { World, type WorldResult } from "./world.ts";
 import type { WorldPlan } from "./world-plan.ts";
 
@@ -15,14 +16,16 @@ const silentLog = {
 interface SimulateOptions {
   readonly onTrace?: ((line: string) => void) | undefined;
   readonly log?: Log | undefined;
+  /** One for many runs, so that each script is compiled once. */
+  readonly lua?: LuaScripts;
 }
 
 /** Runs one world to its end. A promise that nobody waits for and that rejects is a violation like any other. */
 export async function simulate(
   plan: WorldPlan,
-  { onTrace, log = silentLog }: SimulateOptions = {},
+  { onTrace, log = silentLog, lua = new LuaScripts() }: SimulateOptions = {},
 ): Promise<WorldResult> {
-  const world = new World(plan, { onTrace, log });
+  const world = new World(plan, { onTrace, log, lua });
   const unhandled = (error: unknown) => {
     if (String(error).includes("is dead")) return;
     world.judge.violated(`unhandled rejection: ${describe(error)}`);

@@ -40,6 +40,8 @@ export interface WorldPlan {
   readonly accounts: number;
   readonly calls: number;
   readonly loadMs: number;
+  /** How long a gateway may be silent before the others take it for dead. */
+  readonly leaseMs: number;
   readonly movements: number;
   /** Tokens that a wallet begins with, at most. */
   readonly walletTokens: number;
@@ -54,12 +56,14 @@ export interface WorldPlan {
 interface PlanWishes {
   readonly store?: StoreKind | undefined;
   readonly calls?: number | undefined;
+  /** These faults, and no others. */
+  readonly faults?: Readonly<Partial<Record<FaultName, number>>> | undefined;
 }
 
 export function planWorld(seed: number, wishes: PlanWishes = {}): WorldPlan {
   const random = new Random(Math.imul(seed, 0x9e3779b1) ^ 0x5bd1e995);
-  const store = wishes.store ?? "embedded";
-  const loadMs = 10_000 + random.below(40_000);
+  const store = wishes.store ?? (random.chance(0.3) ? "embedded" : "redis");
+  const loadMs = 8_000 + random.below(30_000);
   const isCalm = random.chance(0.05);
   const share = 0.15 + 0.5 * random.fraction();
   const faults = new Map<FaultName, number>();
@@ -73,17 +77,27 @@ export function planWorld(seed: number, wishes: PlanWishes = {}): WorldPlan {
     seed,
     store,
     gateways: store === "embedded" ? 1 : 1 + random.below(3),
-    buckets: 1 + random.below(3),
+    buckets: random.pick([1, 1, 2, 3]),
     accounts: 1 + random.below(6),
     calls: wishes.calls ?? 200 + random.below(200),
     loadMs,
+    leaseMs: random.pick([4_000, 4_000, 10_000]),
     movements: random.below(24),
     walletTokens: random.pick([200, 2_000, 20_000]),
     whenExhausted: random.chance(0.8) ? "cut" : "finish",
     trouble: random.pick([0, 0.1, 0.4]),
     outboxEntriesMax: random.pick([30, 100_000]),
-    faults,
+    faults: wishes.faults ? wishedFaults(wishes.faults) : faults,
   };
+}
+
+function wishedFaults(wished: Readonly<Partial<Record<FaultName, number>>>): WorldPlan["faults"] {
+  return new Map(
+    FAULTS.flatMap((name) => {
+      const everyMs = wished[name];
+      return everyMs === undefined ? [] : [[name, everyMs]];
+    }),
+  );
 }
 
 /** For people: `redis, 3 gateways, 312 calls in 31 s, faults: kill ledgerAway`. */

@@ -1,5 +1,6 @@
 import type { Balances, HoldStore } from "../../core/contract/hold-store.ts";
 import { EmbeddedHoldStore } from "../../core/money/embedded/store.ts";
+import { RedisHoldStore } from "../../core/money/redis/store.ts";
 import type { Log } from "../../core/process/log.ts";
 import { Random } from "../support/random.ts";
 import type { CallPlan } from "./call-plan.ts";
@@ -12,9 +13,13 @@ import { Load } from "./load.ts";
 import { Probe } from "./probe.ts";
 import type { SimulatedProcess } from "./process.ts";
 import { SimulatedProvider } from "./provider.ts";
+import type { LuaScripts } from "./redis/lua.ts";
+import { PREFIX, RedisSite } from "./redis/site.ts";
 import { Scheduler } from "./scheduler.ts";
 import type { WorldPlan } from "./world-plan.ts";
 
+/** Rounds of gateways that join are most of what a run costs: half as many find as much. */
+const TIMES = { heartbeatMs: 1_000, graceMs: 1_500, joiningRoundMs: 45 };
 /** Between two looks of the judge. */
 const LOOK_MS = 500;
 /** Everything drains within this once all faults are over. */
@@ -32,6 +37,7 @@ export interface WorldResult {
 interface WorldOptions {
   readonly onTrace?: ((line: string) => void) | undefined;
   readonly log: Log;
+  readonly lua: LuaScripts;
 }
 
 /** One run of one plan. */
@@ -43,13 +49,15 @@ export class World {
   readonly accounts: string[] = [];
   readonly callPlans = new Map<string, CallPlan>();
   readonly judge: Judge;
+  /** Undefined with embedded balances. */
+  readonly redis: RedisSite | undefined;
   private readonly random: Random;
   private readonly ids: Random;
   private readonly log: Log;
   private readonly tokensServed = new Map<string, number>();
   private isHealed = false;
 
-  constructor(plan: WorldPlan, { onTrace, log }: WorldOptions) {
+  constructor(plan: WorldPlan, { onTrace, log, lua }: WorldOptions) {
     this.plan = plan;
     this.log = log;
     this.random = new Random(plan.seed);
@@ -57,6 +65,14 @@ export class World {
     this.scheduler = new Scheduler(this.fork(), onTrace);
     this.ledger = new LedgerServer(this.scheduler, this.fork());
     this.judge = new Judge(this);
+    if (plan.store === "redis") {
+      const { scheduler, judge } = this;
+      const onBelowZero = (what: string) => judge.violated(what);
+      const onLost = (callIds: readonly string[]) => judge.lostInRedis(callIds);
+      const { buckets } = plan;
+      const random = this.fork();
+      this.redis = new RedisSite({ scheduler, random, lua, buckets, onBelowZero, onLost });
+    }
     for (let at = 1; at <= plan.gateways; at += 1) this.hosts.push(this.newHost(`g${at}`));
     for (let at = 1; at <= plan.accounts; at += 1) this.addAccount(`a${at}`);
   }
@@ -121,6 +137,7 @@ export class World {
 
   /** Of a wallet in the hold store; undefined if it is not loaded. */
   balancesOf(accountId: string): Balances | undefined {
+    if (this.redis) return this.redis.balancesOf(accountId);
     const [first] = this.gateways;
     const store = first?.holdStore;
     return store instanceof EmbeddedHoldStore ? store.balances(accountId) : undefined;
@@ -145,7 +162,20 @@ export class World {
   }
 
   private newHoldStore(process: SimulatedProcess, log: Log): HoldStore {
-    const { outboxEntriesMax } = this.plan;
+    const { outboxEntriesMax, buckets } = this.plan;
+    if (this.redis) {
+      return new RedisHoldStore({
+        client: this.redis.clientOf(process),
+        prefix: PREFIX,
+        buckets,
+        spool: { folder: "/data/spool", bytesMax: 1_000_000, log },
+        outboxEntriesMax,
+        times: { ...TIMES, leaseMs: this.plan.leaseMs },
+        ledger: this.ledger.for(process),
+        machine: process,
+        log,
+      });
+    }
     const journal = {
       folder: "/data/journal",
       bytesMax: 1_000_000,

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { LuaScripts } from "./redis/lua.ts";
+import { simulate } from "./simulate.ts";
+import { describePlan, type FaultName, planWorld, type StoreKind } from "./world-plan.ts";
+
+interface Focus {
+  /** What broke, before it was mended. */
+  readonly name: string;
+  readonly store: StoreKind;
+  /** The mean time between two faults of a kind, ms. */
+  readonly faults: Readonly<Partial<Record<FaultName, number>>>;
+}
+
+const SEEDS = 6;
+
+/** Faults that together showed a bug within the first seeds. */
+const FOCI: readonly Focus[] = [
+  {
+    name: "a gateway whose posts wait for the ledger while Redis is silent goes on serving timers",
+    store: "redis",
+    faults: { ledgerAway: 2_500, redisFreeze: 5_000, freeze: 6_000 },
+  },
+  {
+    name: "a clock of Redis that is set back keeps no gateway from starting",
+    store: "redis",
+    faults: { redisClock: 4_000, redisWipe: 6_000, sigterm: 5_000 },
+  },
+  {
+    name: "streams are charged though the disk was full when they ended",
+    store: "embedded",
+    faults: { diskFull: 4_000 },
+  },
+  {
+    name: "a kill and then a loss of power leave a journal that opens",
+    store: "embedded",
+    faults: { kill: 3_000, powerLoss: 4_000 },
+  },
+];
+
+describe("a world with few faults", () => {
+  const lua = new LuaScripts();
+  for (const { name, store, faults } of FOCI) {
+    it(name, async () => {
+      for (let seed = 1; seed <= SEEDS; seed += 1) {
+        const plan = planWorld(seed, { store, faults });
+        const { violations } = await simulate(plan, { lua });
+        assert.deepEqual(violations, [], `seed ${seed}: ${describePlan(plan)}`);
+      }
+    });
+  }
+});

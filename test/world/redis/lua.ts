@@ -1,0 +1,167 @@
+import { lauxlib, lua, lualib, type State, to_jsstring, to_luastring } from "fengari";
+
+/** As a command answers, and as a script returns. */
+export type RedisReply = string | number | null | readonly RedisReply[];
+type Call = (name: string, args: readonly string[]) => RedisReply;
+
+/** A script has failed: the text that Redis answers. */
+export class ScriptFailed extends Error {}
+
+/**
+ * Runs the scripts of the gateway as Redis does. fengari is Lua 5.3, Redis has 5.1, where every number is a double: so
+ * numbers enter as floats, and `tonumber` makes floats.
+ */
+export class LuaScripts {
+  private readonly state: State;
+  private readonly compiled = new Map<string, number>();
+  private call: Call = () => null;
+  private failure: Error | undefined;
+
+  constructor() {
+    const L = lauxlib.luaL_newstate();
+    this.state = L;
+    const { luaopen_base, luaopen_math, luaopen_string, luaopen_table } = lualib;
+    const libraries = { _G: luaopen_base, math: luaopen_math, string: luaopen_string };
+    for (const [name, open] of Object.entries({ ...libraries, table: luaopen_table })) {
+      lauxlib.luaL_requiref(L, to_luastring(name), open, true);
+      lua.lua_pop(L, 1);
+    }
+    lua.lua_pushcfunction(L, toFloat);
+    lua.lua_setglobal(L, to_luastring("tonumber"));
+    lua.lua_createtable(L, 0, 1);
+    lua.lua_pushcfunction(L, () => this.callRedis());
+    lua.lua_setfield(L, -2, to_luastring("call"));
+    lua.lua_setglobal(L, to_luastring("redis"));
+  }
+
+  /** `call` carries out the commands of the script. Throws what it throws, or ScriptFailed. */
+  run(source: string, keys: readonly string[], args: readonly string[], call: Call): RedisReply {
+    const L = this.state;
+    this.call = call;
+    this.failure = undefined;
+    pushList(L, keys);
+    lua.lua_setglobal(L, bytesOf("KEYS"));
+    pushList(L, args);
+    lua.lua_setglobal(L, bytesOf("ARGV"));
+    lua.lua_rawgeti(L, lua.LUA_REGISTRYINDEX, this.compile(source));
+    const status = lua.lua_pcall(L, 0, 1, 0);
+    if (status !== lua.LUA_OK) {
+      const text = to_jsstring(lua.lua_tostring(L, -1));
+      lua.lua_pop(L, 1);
+      throw this.failure ?? new ScriptFailed(`ERR ${text}`);
+    }
+    const reply = read(L, -1);
+    lua.lua_pop(L, 1);
+    return reply;
+  }
+
+  private compile(source: string): number {
+    const known = this.compiled.get(source);
+    if (known !== undefined) return known;
+    const L = this.state;
+    if (lauxlib.luaL_loadstring(L, to_luastring(source)) !== lua.LUA_OK) {
+      throw new Error(to_jsstring(lua.lua_tostring(L, -1)));
+    }
+    const made = lauxlib.luaL_ref(L, lua.LUA_REGISTRYINDEX);
+    this.compiled.set(source, made);
+    return made;
+  }
+
+  private callRedis(): number {
+    const L = this.state;
+    const args: string[] = [];
+    for (let at = 1; at <= lua.lua_gettop(L); at += 1) args.push(argument(L, at));
+    const [name = "", ...rest] = args;
+    try {
+      push(L, this.call(name.toUpperCase(), rest));
+    } catch (error) {
+      this.failure = error instanceof Error ? error : new Error(String(error));
+      lua.lua_pushstring(L, to_luastring(this.failure.message));
+      return lua.lua_error(L);
+    }
+    return 1;
+  }
+}
+
+function argument(L: State, at: number): string {
+  return lua.lua_type(L, at) === lua.LUA_TNUMBER
+    ? String(lua.lua_tonumber(L, at))
+    : to_jsstring(lua.lua_tostring(L, at));
+}
+
+/** `tonumber` of Lua 5.1, for decimal numbers. */
+function toFloat(L: State): number {
+  const type = lua.lua_type(L, 1);
+  if (type === lua.LUA_TNUMBER) lua.lua_pushnumber(L, lua.lua_tonumber(L, 1));
+  else {
+    const text = type === lua.LUA_TSTRING ? to_jsstring(lua.lua_tostring(L, 1)).trim() : "";
+    const number = text === "" ? Number.NaN : Number(text);
+    if (Number.isNaN(number)) lua.lua_pushnil(L);
+    else lua.lua_pushnumber(L, number);
+  }
+  return 1;
+}
+
+/** Most texts come again: names of keys, fields, operations. */
+const BYTES_KEPT_MAX = 20_000;
+const TEXT_LENGTH_MAX = 200;
+const keptBytes = new Map<string, Uint8Array>();
+
+function bytesOf(text: string): Uint8Array {
+  if (text.length > TEXT_LENGTH_MAX) return to_luastring(text);
+  let bytes = keptBytes.get(text);
+  if (bytes === undefined) {
+    if (keptBytes.size >= BYTES_KEPT_MAX) keptBytes.clear();
+    bytes = to_luastring(text);
+    keptBytes.set(text, bytes);
+  }
+  return bytes;
+}
+
+function pushList(L: State, items: readonly string[]): void {
+  lua.lua_createtable(L, items.length, 0);
+  for (const [at, item] of items.entries()) {
+    lua.lua_pushstring(L, bytesOf(item));
+    lua.lua_rawseti(L, -2, at + 1);
+  }
+}
+
+function push(L: State, reply: RedisReply): void {
+  if (reply === null) lua.lua_pushboolean(L, false);
+  else if (typeof reply === "string") lua.lua_pushstring(L, bytesOf(reply));
+  else if (typeof reply === "number") lua.lua_pushnumber(L, reply);
+  else {
+    lua.lua_createtable(L, reply.length, 0);
+    for (const [at, item] of reply.entries()) {
+      push(L, item);
+      lua.lua_rawseti(L, -2, at + 1);
+    }
+  }
+}
+
+/** As Redis makes a reply of what a script returns: numbers lose their fraction, a list ends at its first nil. */
+function read(L: State, at: number): RedisReply {
+  switch (lua.lua_type(L, at)) {
+    case lua.LUA_TNUMBER:
+      return Math.trunc(lua.lua_tonumber(L, at));
+    case lua.LUA_TSTRING:
+      return to_jsstring(lua.lua_tostring(L, at));
+    case lua.LUA_TBOOLEAN:
+      return lua.lua_toboolean(L, at) ? 1 : null;
+    case lua.LUA_TTABLE:
+      return readList(L, at);
+    default:
+      return null;
+  }
+}
+
+function readList(L: State, at: number): RedisReply {
+  const table = at < 0 ? lua.lua_gettop(L) + at + 1 : at;
+  const items: RedisReply[] = [];
+  for (;;) {
+    const type = lua.lua_rawgeti(L, table, items.length + 1);
+    if (type !== lua.LUA_TNIL) items.push(read(L, -1));
+    lua.lua_pop(L, 1);
+    if (type === lua.LUA_TNIL) return items;
+  }
+}

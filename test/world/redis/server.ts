@@ -1,0 +1,143 @@
+import { createHash } from "node:crypto";
+import type { Random } from "../../support/random.ts";
+import { WORLD_BEGINS_MS } from "../process.ts";
+import type { Scheduler } from "../scheduler.ts";
+import { isWrite, needsMemory, RedisData } from "./data.ts";
+import type { LuaScripts, RedisReply } from "./lua.ts";
+
+const OOM = "OOM command not allowed when used memory > 'maxmemory'.";
+const READ_ONLY = "READONLY You can't write against a read only replica.";
+const UNKNOWN_SCRIPT = "NOSCRIPT No matching script.";
+
+interface ServerOptions {
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly lua: LuaScripts;
+  /** Hears of a wallet whose available balance is below zero. */
+  readonly onBelowZero: (key: string, field: string, amount: string) => void;
+}
+
+/** One Redis server. It outlives its process: `start` begins another one. */
+export class RedisServer {
+  data = new RedisData();
+  private readonly options: ServerOptions;
+  private readonly scripts = new Map<string, string>();
+  private readonly closers = new Set<() => void>();
+  private readonly putOff: (() => void)[] = [];
+  private runId = "";
+  private isUp = false;
+  private isFrozen = false;
+  /** Its `maxmemory`, in posts that wait for the ledger; the policy is `noeviction`. */
+  postsMax = Number.POSITIVE_INFINITY;
+  /** Demoted to a replica. */
+  isReadOnly = false;
+  /** What it answers gets lost on the way. */
+  losesReplies = false;
+  clockErrorMs = 0;
+
+  constructor(options: ServerOptions) {
+    this.options = options;
+    this.start();
+  }
+
+  get up(): boolean {
+    return this.isUp;
+  }
+
+  get frozen(): boolean {
+    return this.isFrozen;
+  }
+
+  start(): void {
+    this.isUp = true;
+    this.runId = this.options.random.bytes(20).toString("hex");
+    this.scripts.clear();
+  }
+
+  kill(): void {
+    this.isUp = false;
+    this.thaw();
+    this.cut();
+  }
+
+  private get isFull(): boolean {
+    return this.postsMax < Number.POSITIVE_INFINITY && this.data.streamEntries >= this.postsMax;
+  }
+
+  /** Closes every connection. */
+  cut(): void {
+    for (const close of [...this.closers]) close();
+  }
+
+  freeze(): void {
+    this.isFrozen = true;
+  }
+
+  thaw(): void {
+    this.isFrozen = false;
+    for (const work of this.putOff.splice(0)) work();
+  }
+
+  /** A connection is there; `close` is called when the server ends it. Returns how to forget it. */
+  accept(close: () => void): () => void {
+    this.closers.add(close);
+    return () => this.closers.delete(close);
+  }
+
+  /** Does `work` when the server gets to it. */
+  serve(work: () => void): void {
+    if (!this.isUp) return;
+    if (this.isFrozen) this.putOff.push(work);
+    else work();
+  }
+
+  /** Throws the error that Redis answers. */
+  execute(name: string, args: readonly string[]): RedisReply {
+    if (name === "EVALSHA" || name === "EVAL") return this.script(name, args);
+    return this.command(name, args, { isFull: this.isFull });
+  }
+
+  private script(name: string, [first = "", count = "0", ...rest]: readonly string[]): RedisReply {
+    const source = name === "EVAL" ? first : this.scripts.get(first);
+    if (source === undefined) throw new Error(UNKNOWN_SCRIPT);
+    if (name === "EVAL") this.scripts.set(createHash("sha1").update(first).digest("hex"), first);
+    const keys = rest.slice(0, Number(count));
+    // A script that has written goes on: only its first write is refused.
+    const memory = { isFull: this.isFull };
+    return this.options.lua.run(source, keys, rest.slice(Number(count)), (command, args) => {
+      const reply = this.command(command, args, memory);
+      if (isWrite(command)) memory.isFull = false;
+      return reply;
+    });
+  }
+
+  private command(
+    name: string,
+    args: readonly string[],
+    memory: { readonly isFull: boolean },
+  ): RedisReply {
+    const nowMs = this.nowMs();
+    if (name === "TIME")
+      return [String(Math.floor(nowMs / 1_000)), String((nowMs % 1_000) * 1_000)];
+    if (name === "INFO") return this.info(args[0]);
+    if (isWrite(name) && this.isReadOnly) throw new Error(READ_ONLY);
+    if (needsMemory(name) && memory.isFull) throw new Error(OOM);
+    const reply = this.data.run(name, args, nowMs);
+    if (name === "HINCRBY") this.checkBalance(args);
+    return reply;
+  }
+
+  private checkBalance([key = "", field = ""]: readonly string[]): void {
+    if (!field.endsWith(":a")) return;
+    const amount = this.data.hash(key).get(field) ?? "";
+    if (amount.startsWith("-")) this.options.onBelowZero(key, field, amount);
+  }
+
+  private info(section: string | undefined): string {
+    return section === "memory" ? "maxmemory_policy:noeviction\r\n" : `run_id:${this.runId}\r\n`;
+  }
+
+  private nowMs(): number {
+    return Math.floor(WORLD_BEGINS_MS + this.options.scheduler.nowMs + this.clockErrorMs);
+  }
+}

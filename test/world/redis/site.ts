@@ -1,0 +1,87 @@
+import type { Balances } from "../../../core/contract/hold-store.ts";
+import { bucketIndexOf, bucketName } from "../../../core/redis/buckets.ts";
+import { Random } from "../../support/random.ts";
+import type { SimulatedProcess } from "../process.ts";
+import type { Scheduler } from "../scheduler.ts";
+import { SimulatedRedisClient } from "./client.ts";
+import type { RedisData } from "./data.ts";
+import type { LuaScripts } from "./lua.ts";
+import { RedisServer } from "./server.ts";
+
+/** What all keys begin with. */
+export const PREFIX = "t";
+const SNAPSHOTS_MAX = 20;
+
+interface SiteOptions {
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly lua: LuaScripts;
+  readonly buckets: number;
+  readonly onBelowZero: (what: string) => void;
+  /** Hears of posted calls that were in Redis, and are not any more. */
+  readonly onLost: (callIds: readonly string[]) => void;
+}
+
+/** The Redis of a world: its server, its snapshots, and what is in it, as seen from outside. */
+export class RedisSite {
+  readonly server: RedisServer;
+  private readonly options: SiteOptions;
+  private readonly snapshots: RedisData[] = [];
+
+  constructor(options: SiteOptions) {
+    const { scheduler, random, lua, onBelowZero } = options;
+    this.options = options;
+    this.server = new RedisServer({
+      scheduler,
+      random,
+      lua,
+      onBelowZero: (key, field, amount) =>
+        onBelowZero(`${field} in ${key} is below zero: ${amount} µđ`),
+    });
+  }
+
+  clientOf(process: SimulatedProcess): SimulatedRedisClient {
+    const { server, options } = this;
+    const { scheduler } = options;
+    const random = new Random(options.random.below(2 ** 32));
+    return new SimulatedRedisClient({ server, process, scheduler, random });
+  }
+
+  /** Keeps what is there now, to be restored some day. */
+  keepSnapshot(): void {
+    this.snapshots.push(this.server.data.snapshot());
+    if (this.snapshots.length > SNAPSHOTS_MAX) this.snapshots.shift();
+  }
+
+  /** One of the snapshots; the older the larger `age`, from 0 to 1. Undefined before the first. */
+  snapshot(age: number): RedisData | undefined {
+    const at = Math.floor((1 - age) * (this.snapshots.length - 1));
+    return this.snapshots[at]?.snapshot();
+  }
+
+  /** The server goes on with other data, and what was posted and is not in it is lost. */
+  replace(data: RedisData): void {
+    const posted = this.posted(this.server.data);
+    const left = new Set(this.posted(data));
+    this.server.data = data;
+    this.options.onLost(posted.filter((callId) => !left.has(callId)));
+  }
+
+  /** Of a wallet; undefined if it is not loaded. */
+  balancesOf(accountId: string): Balances | undefined {
+    const { data } = this.server;
+    const base = `${PREFIX}:{${bucketName(bucketIndexOf(accountId, this.options.buckets))}}:`;
+    const wallets = data.hash(`${base}${data.text(`${base}epoch`) ?? ""}:w`);
+    const part = (name: string) => Number(wallets.get(`${accountId}:${name}`));
+    if (!wallets.has(`${accountId}:a`)) return undefined;
+    return {
+      availableMicroVnd: part("a"),
+      heldMicroVnd: part("h"),
+      uncommittedMicroVnd: part("p"),
+    };
+  }
+
+  private posted(data: RedisData): string[] {
+    return data.keys().flatMap((key) => /:d:(.+)$/.exec(key)?.[1] ?? []);
+  }
+}
