@@ -79,7 +79,10 @@ export class Committer {
         await this.sleep(
           backoffMs(this.failures, LIFETIMES.commitRetryMsMin, LIFETIMES.commitRetryMsMax),
         );
-      else if (read > 0 && read < batchEntries) {
+      else if (read === 0) {
+        // A store that has entries and cannot hand them out may not have waited: timers and sockets come first.
+        await this.sleep(LIFETIMES.emptyReadPauseMs);
+      } else if (read < batchEntries) {
         await this.sleep(Math.min(lingerMs, read * LIFETIMES.lingerMsPerCall));
       }
     }

@@ -44,6 +44,8 @@ export const LIFETIMES = {
 
   /** The committer waits this long for a posted call before it looks again. */
   readWaitMs: 250,
+  /** After a read that found nothing, whether or not the store has waited. */
+  emptyReadPauseMs: 1,
   /** A batch that is not full waits this long for more: an acknowledgement is one command for each bucket in it. */
   gatherMs: 50,
   /** After a small batch the committer pauses this long for each call in it, and for `lingerMs` of its options at most. */

@@ -98,16 +98,18 @@ export class Commits {
 
   async read(max: number, waitMs: number): Promise<OutboxEntry[]> {
     this.handedOut.clear();
-    if (waitMs > 0 && !this.stopped && this.uncommittedCalls < max) {
-      if (this.uncommittedCalls === 0) {
-        const entries = await this.gather(max);
-        if (entries.length > 0) return entries;
-        await this.pause.sleep(waitMs);
-      }
-      if (this.uncommittedCalls > 0)
-        await sleep(this.options.machine, Math.min(LIFETIMES.gatherMs, waitMs));
-    }
+    const canWait = waitMs > 0 && !this.stopped;
+    if (canWait && this.uncommittedCalls > 0 && this.uncommittedCalls < max)
+      await this.moreToCome();
+    const entries = await this.gather(max);
+    if (entries.length > 0 || !canWait) return entries;
+    await this.pause.sleep(waitMs);
+    if (this.uncommittedCalls > 0 && this.uncommittedCalls < max) await this.moreToCome();
     return this.gather(max);
+  }
+
+  private moreToCome(): Promise<void> {
+    return sleep(this.options.machine, LIFETIMES.gatherMs);
   }
 
   stop(): void {

@@ -162,3 +162,14 @@ test("reconcile finds no drift while calls run", () =>
       assert.equal(row.uncommittedMicroVnd, 0n);
     }
   }));
+
+test("a store that hands nothing out, and does not wait, stops no event loop", () =>
+  withStores(async (stores) => {
+    const { holdStore } = stores;
+    holdStore.read = async () => [];
+    const committer = committerOn(stores);
+    committer.start();
+    // Promises alone would never let a timer fire.
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    await committer.stop(1_000);
+  }));
