@@ -13,7 +13,8 @@ import { asReply, isJoining, Session } from "./session.ts";
 import { type BucketView, readView } from "./view.ts";
 
 /** The lifetimes that tests shorten. */
-export type MembershipTimes = Pick<Lifetimes, "heartbeatMs" | "leaseMs" | "graceMs">;
+export type MembershipTimes = Pick<Lifetimes, "heartbeatMs" | "leaseMs" | "graceMs"> &
+  Partial<Pick<Lifetimes, "joiningRoundMs">>;
 
 export interface MembershipEvents {
   /** An operation failed: Redis did not reply, or this process must join first. `wasReady`: the first such failure. */
@@ -61,6 +62,8 @@ export class Membership {
   private moving = false;
   /** True if this process was a member of the epoch before, so it knows the other members. */
   private isWitness = false;
+  /** Monotonic time at which this process joined the epoch. */
+  private joinedAtMs = Number.NEGATIVE_INFINITY;
   /** Monotonic time of the last round that found the leases of this process in force. */
   private freshAtMs = Number.NEGATIVE_INFINITY;
 
@@ -126,6 +129,10 @@ export class Membership {
     this.claimedOutboxes.delete(orphan);
   }
 
+  private get joiningRoundMs(): number {
+    return this.options.times.joiningRoundMs ?? LIFETIMES.joiningRoundMs;
+  }
+
   private async round(nowMs: number): Promise<number> {
     const { session } = this;
     // Read before `look` is sent: replies that arrive later may count operations that `look` cannot see.
@@ -136,7 +143,7 @@ export class Membership {
       case "member":
         return this.maintain(view, nowMs);
       case "new":
-        return this.join(view);
+        return this.join(view, nowMs);
       case "lost":
         return this.declare(view.epoch, session.epoch);
       case "reaped":
@@ -159,8 +166,8 @@ export class Membership {
       events.moved(bucket);
     }
     this.freshAtMs = nowMs;
-    if (!events.hasUncommitted(bucket)) return this.join(view);
-    if (!view.acceptsLoads || events.isCommitting(bucket)) return LIFETIMES.joiningRoundMs;
+    if (!events.hasUncommitted(bucket)) return this.join(view, nowMs);
+    if (!view.acceptsLoads || events.isCommitting(bucket)) return this.joiningRoundMs;
     events.mustResend(bucket);
     failpoint("bucket.requeued");
     return 0;
@@ -170,7 +177,7 @@ export class Membership {
     const { bucket } = this;
     const { events } = this.options;
     this.readiness.set("joining", false);
-    if (events.isCommitting(bucket)) return LIFETIMES.joiningRoundMs;
+    if (events.isCommitting(bucket)) return this.joiningRoundMs;
     events.expelled(bucket);
     this.claimedOutboxes.clear();
     this.isWitness = false;
@@ -178,13 +185,14 @@ export class Membership {
     return 0;
   }
 
-  private async join(view: BucketView): Promise<number> {
+  private async join(view: BucketView, nowMs: number): Promise<number> {
     const { session } = this;
     this.readiness.set("joining", false);
     const epoch = textOf(await this.ask("join", view.epoch, session.epoch || "0"));
     if (epoch === "") return 0;
     this.moving = false;
     session.enter(epoch);
+    this.joinedAtMs = nowMs;
     failpoint("bucket.joined");
     await this.options.events.joined(this.bucket);
     return 0;
@@ -209,16 +217,16 @@ export class Membership {
     peers.rememberMembers(view, session.process);
     if (session.isFenced) {
       if (peers.isAwaited || view.members.some((member) => !member.verified))
-        return LIFETIMES.joiningRoundMs;
+        return this.joiningRoundMs;
       await session.liftFence();
     } else if (readiness.state !== "ready") {
       await session.run("noop", [], [], asReply);
     }
-    const allowLoads = view.acceptsLoads || (await this.acceptsLoads());
+    const allowLoads = view.acceptsLoads || (await this.acceptsLoads(nowMs));
     const isNews = readiness.state !== "ready" || readiness.acceptsLoads !== allowLoads;
     readiness.set("ready", allowLoads);
     this.options.events.maintained(this.bucket);
-    return allowLoads && !isNews ? heartbeatMs : Math.min(LIFETIMES.joiningRoundMs, heartbeatMs);
+    return allowLoads && !isNews ? heartbeatMs : Math.min(this.joiningRoundMs, heartbeatMs);
   }
 
   /**
@@ -256,11 +264,13 @@ export class Membership {
     }
   }
 
-  private async acceptsLoads(): Promise<boolean> {
+  /** Asks for loads once the others had time to notice the epoch: by this process's clock, as Redis's may be set back. */
+  private async acceptsLoads(nowMs: number): Promise<boolean> {
     if (this.peers.isAwaited) return false;
     const { graceMs } = this.options.times;
     const ageMs = this.isWitness ? Math.min(graceMs, LIFETIMES.witnessGraceMs) : graceMs;
-    const isAllowed = (await this.ask("allow-loads", this.session.epoch, String(ageMs))) === 1;
+    if (nowMs - this.joinedAtMs < ageMs) return false;
+    const isAllowed = (await this.ask("allow-loads", this.session.epoch)) === 1;
     if (isAllowed) failpoint("bucket.loadable");
     return isAllowed;
   }

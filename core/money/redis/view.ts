@@ -4,7 +4,6 @@ import { listOf, mapOf, numberOf, textOf } from "../../redis/reply.ts";
 export interface BucketView {
   /** Ms since 1970, as text; "" if the bucket has no epoch: it is new, or Redis was wiped. */
   readonly epoch: string;
-  readonly ageMs: number;
   /** Count of this process's operations in this epoch; -1 if it is not a member. */
   readonly operations: number;
   /** True if another process ended the leases of this one. */
@@ -26,10 +25,9 @@ interface Member {
 }
 
 export function readView(reply: unknown): BucketView {
-  const [epoch, ageMs, operations, reaped, acceptsLoads, members, joining, orphans] = listOf(reply);
+  const [epoch, operations, reaped, acceptsLoads, members, joining, orphans] = listOf(reply);
   return {
     epoch: textOf(epoch),
-    ageMs: numberOf(ageMs),
     operations: numberOf(operations),
     reaped: reaped === 1,
     acceptsLoads: acceptsLoads === 1,

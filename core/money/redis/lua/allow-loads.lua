@@ -1,10 +1,10 @@
 -- Allows wallets to be loaded in this epoch. Until then some posts of earlier epochs may be missing in the ledger:
 -- a joining process still commits its own, and an orphaned outbox still has entries.
--- ARGV: epoch, minimum age of the epoch (ms). Returns 1 if loads are allowed.
+-- ARGV: epoch. Returns 1 if loads are allowed.
 if epoch ~= ARGV[3] or call('HEXISTS', key('procs'), me) == 0 then
   return 0
 end
-if now() - tonumber(epoch) < tonumber(ARGV[4]) or call('HLEN', key('joining')) > 0 then
+if call('HLEN', key('joining')) > 0 then
   return 0
 end
 local orphans = call('HKEYS', base .. 'orphans')

@@ -17,7 +17,6 @@ for at = 1, #beats, 2 do
 end
 return {
   epoch,
-  now() - (tonumber(epoch) or 0),
   operations,
   call('SISMEMBER', key('reaped'), me),
   call('EXISTS', key('open')),
