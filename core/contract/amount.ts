@@ -2,8 +2,8 @@
  * Money is an integer number of micro-dong (µđ): 1 đ = 1,000,000 µđ.
  *
  * A price of `p` đ per million tokens is exactly `p` µđ per token, so every cost is a product of
- * integers. Hot-path amounts are JavaScript numbers, exact up to 2^53 − 1 µđ (9,007,199,254 đ);
- * whatever would pass that bound is refused, never rounded.
+ * integers. Amounts on the hot path are JavaScript numbers, exact up to 2^53 − 1 µđ (9,007,199,254
+ * đ). Larger amounts are refused, never rounded.
  */
 export type MicroVnd = number;
 
@@ -13,14 +13,17 @@ export const BASIS_POINTS = 10_000;
 
 const DIGIT_ZERO = 48;
 
-/** Throws RangeError for what nobody could count exactly: it would be wrong by a µđ, and nobody would notice. */
+/**
+ * Throws a RangeError unless the amount is a whole number from 0 to `MICRO_VND_MAX`. Beyond it,
+ * results would be wrong by a µđ without any sign.
+ */
 export function requireMicroVnd(amount: MicroVnd): void {
   if (!Number.isSafeInteger(amount) || amount < 0) {
     throw new RangeError(`not an amount of µđ between 0 and ${MICRO_VND_MAX}: ${amount}`);
   }
 }
 
-/** Units × price in µđ; throws a RangeError where the product is not an exact integer. */
+/** Returns units × price in µđ. Throws a RangeError if the product is not an exact integer. */
 export function cost(units: number, microVndPerUnit: MicroVnd): MicroVnd {
   const product = units * microVndPerUnit;
   if (!Number.isSafeInteger(product) || product < 0) {
@@ -30,8 +33,8 @@ export function cost(units: number, microVndPerUnit: MicroVnd): MicroVnd {
 }
 
 /**
- * An amount less a discount in basis points (1% = 100), rounded half up to a whole µđ, once.
- * The amount is split so that no intermediate product passes 2^53.
+ * Returns an amount less a discount in basis points (100 = 1%), rounded half up to a whole µđ,
+ * once. Splits the amount so that no intermediate product exceeds 2^53.
  */
 export function discounted(amount: MicroVnd, discountBps: number): MicroVnd {
   if (discountBps === 0) return amount;
@@ -41,12 +44,17 @@ export function discounted(amount: MicroVnd, discountBps: number): MicroVnd {
   return whole * keepBps + Math.floor((rest * keepBps + BASIS_POINTS / 2) / BASIS_POINTS);
 }
 
-/** `1500000` µđ -> `"1.5"`: a decimal string of đ with at most six decimals and no trailing zero. */
+/**
+ * Formats µđ as a decimal string of đ, `1500000` as `"1.5"`: at most six decimals, no trailing
+ * zero.
+ */
 export function formatVnd(amount: MicroVnd | bigint): string {
   return typeof amount === "number" && amount >= 0 ? formatNumber(amount) : formatBigInt(amount);
 }
 
-/** The usual case, some ten times faster: whole and rest of a safe integer are exact. */
+/**
+ * The usual case, about ten times faster than BigInt. Whole and rest of a safe integer are exact.
+ */
 function formatNumber(micro: MicroVnd): string {
   const rest = micro % MICRO_VND_PER_VND;
   const whole = (micro - rest) / MICRO_VND_PER_VND;
@@ -66,7 +74,10 @@ function formatBigInt(amount: MicroVnd | bigint): string {
   return fraction === "" ? `${sign}${whole}` : `${sign}${whole}.${fraction}`;
 }
 
-/** `"1.5"` -> `1500000n` µđ; undefined where the text is not a decimal with at most six decimals. */
+/**
+ * Parses a decimal string of đ into µđ, `"1.5"` into `1500000n`. Returns undefined unless the text
+ * has at most 12 digits and six decimals.
+ */
 export function parseVnd(text: string): bigint | undefined {
   const match = /^(-?)(\d{1,12})(?:\.(\d{1,6}))?$/.exec(text);
   if (!match) return undefined;

@@ -9,7 +9,7 @@ import type { Refusal } from "./refusal.ts";
 import type { Tariff } from "./tariff.ts";
 import type { Usage } from "./usage.ts";
 
-/** A part of a multipart body. */
+/** One part of a multipart body. */
 export interface FormPart {
   readonly name: string;
   readonly data: Buffer;
@@ -17,44 +17,52 @@ export interface FormPart {
   readonly type?: string;
 }
 
-/** What goes to the upstream, in its protocol. */
+/** The request to the upstream, in the upstream's protocol. */
 export interface UpstreamRequest {
   readonly protocol: Protocol;
   readonly path: string;
-  /** The JSON body; the model's name is put in per route. Undefined where `form` is sent instead. */
+  /**
+   * The JSON body; core sets the model's name for each route. Undefined if `form` is sent instead.
+   */
   readonly body: JsonObject | undefined;
   readonly form: readonly FormPart[] | undefined;
-  /** Client headers that matter upstream, name and value in turn. */
+  /** Client headers that matter upstream: name, value, name, value. */
   readonly headers: readonly string[];
   /**
-   * The body for a route whose profile may differ from that of the route that `body` was made for; undefined
-   * where the request cannot be expressed there.
+   * Returns the body for a route whose profile may differ from that of the route that `body` was
+   * made for. Returns undefined if the request cannot be expressed there.
    */
   readonly bodyFor: ((route: Route) => JsonObject | undefined) | undefined;
-  /** The most output tokens that the wallet affords, put into whichever body is sent. */
+  /** The most output tokens that the wallet covers. Core writes it into the body that is sent. */
   outputLimit: number | undefined;
-  /** Ask for a report of usage in a stream, put into whichever body is sent. */
+  /** True if core must ask for usage in the stream, in the body that is sent. */
   wantsUsage: boolean;
 }
 
-/** A limit beside the wallet that a call counts against: the budget of a key, say. */
+/** A limit beside the wallet that a call counts against, such as the budget of a key. */
 export interface CallLimit {
-  /** As in `LimitSnapshot`. A limit that is not there refuses the call: make it with `wallets.changeLimit` first. */
+  /**
+   * As in `LimitSnapshot`. A limit that does not exist refuses the call: create it first with
+   * `wallets.changeLimit`.
+   */
   readonly name: string;
-  /** The refusal for a call that the limit does not afford, with what is left of it in µđ. */
+  /**
+   * Returns the refusal for a call that the limit does not cover. `availableMicroVnd` is what is
+   * left of it.
+   */
   refusal(availableMicroVnd: MicroVnd): Refusal;
 }
 
-/** A running call's money: what it was promised at, and how much output is covered. */
+/** The hold of a running call: its price, and the output that it covers. */
 export interface Held {
   readonly tariff: Tariff;
-  /** Input and fixed units: held once, whatever comes out. */
+  /** Input and fixed units: held once, however much output follows. */
   readonly baseUnits: number;
   outputTokens: number;
   readonly outputTokensMax: number;
 }
 
-/** How a call ended, and what the client is to be told where it did not end well. */
+/** How a call ended, with the refusal that the client gets if it did not end well. */
 export type Outcome =
   | { readonly kind: "complete" }
   /** The wallet ran out in the middle of a stream. */
@@ -62,8 +70,8 @@ export type Outcome =
   /** The client left. */
   | { readonly kind: "gone" }
   /**
-   * The upstream failed after it was asked. `truncated`: its body ended cleanly but too early. `errorSent`: its own
-   * error event went out to the client already.
+   * The upstream failed after it was asked. `truncated`: its body ended cleanly but too early.
+   * `errorSent`: the upstream's own error event has reached the client.
    */
   | {
       readonly kind: "broken";
@@ -71,29 +79,31 @@ export type Outcome =
       readonly truncated: boolean;
       readonly errorSent: boolean;
     }
-  /** The upstream answered with an error status, or could not be reached. */
+  /** The upstream replied with an error status, which the client gets. */
   | { readonly kind: "refused" };
 
 export const COMPLETE: Outcome = { kind: "complete" };
 export const GONE: Outcome = { kind: "gone" };
 export const REFUSED: Outcome = { kind: "refused" };
 
-/** What a plugin may ask of the upstream's reply while it runs. */
+/** Controls the upstream's reply while it runs. */
 export interface Flow {
   pause(): void;
   resume(): void;
-  /** Sends what was written to the sink outside of an upstream's chunk. */
+  /** Sends what a plugin wrote to the sink outside a chunk from the upstream. */
   flush(): void;
-  /** Ends the reply with an error in its own protocol and cancels the upstream. */
+  /** Ends the reply with an error in the client's protocol and cancels the upstream. */
   cut(outcome: Outcome): void;
 }
 
-/** A call that is over: numbers and names, nothing of what was said. Final; to be read only. */
+/** A call that has ended: final, read-only numbers and names, never prompts or replies. */
 export interface EndedCall extends Readonly<Pick<Call, EndedField>> {
   readonly usage: Readonly<Usage> | undefined;
   readonly held: Readonly<Held> | undefined;
   readonly outcome: CallOutcome;
-  /** When the last byte left or the connection was cut, on the monotonic clock as `startedMs`. */
+  /**
+   * When the last byte left or the connection was cut, on the monotonic clock, like `startedMs`.
+   */
   readonly endedMs: number;
 }
 
@@ -104,12 +114,12 @@ type EndedField =
   | ("heldMicroVnd" | "costMicroVnd" | "writtenOffMicroVnd");
 
 /**
- * One call from first byte to last, as plugins see it. What is read-only is set by core; each of the other
- * fields names the plugin that sets it, and every plugin that comes later may read it.
+ * One call from first byte to last, as plugins see it. Core sets the read-only fields. Each other
+ * field names the plugin that sets it, and every later plugin may read it.
  */
 export interface Call {
   readonly id: string;
-  /** Start, milliseconds since the Unix epoch. */
+  /** Start, in milliseconds since the Unix epoch. */
   readonly at: number;
   /** Start on the monotonic clock. */
   readonly startedMs: number;
@@ -117,63 +127,76 @@ export interface Call {
   /** Request headers by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
 
-  /** The request as the client sent it; a JSON object, or the text fields of a form. Empty until `request`. */
+  /**
+   * The request as the client sent it: a JSON object, or the text fields of a form. Empty until
+   * `request`.
+   */
   readonly body: JsonObject;
   readonly form: FormPart[] | undefined;
   readonly bodyBytes: number;
   readonly stream: boolean;
 
-  /** Who calls: auth. */
+  /** The caller's key; set by auth. */
   key: CallerKey | undefined;
 
-  /** What serves the call: alias. */
+  /** The model that serves the call; set by alias. */
   model: Model | undefined;
+  /** The name that the caller sent, if alias mapped it to another. */
   mappedFrom: string | null;
 
-  /** What goes upstream: translate. */
+  /** The request to the upstream; set by translate. */
   upstream: UpstreamRequest | undefined;
 
-  /** How much it is expected to use, and used: meter. The bound is for the hold, never for the charge. */
+  /**
+   * An upper bound of the input tokens, for the hold and never for the charge. Set by meter, like
+   * all fields to `estimated`.
+   */
   inputTokensBound: number;
-  /** Its input as texts come to on average, for a provider that does not report; not of images and speech. */
+  /**
+   * The likely input tokens, from the average of texts, if the provider reports none; undefined for
+   * images and speech.
+   */
   inputTokensLikely: number | undefined;
-  /** Output delivered so far, counted here. */
+  /** Output tokens delivered so far, counted by the gateway. */
   deliveredTokens: number;
-  /** Something of worth has been passed on to the client. */
+  /** True once content has been passed on to the client. */
   delivered: boolean;
   /** The upstream's whole reply, if it is one JSON object. */
   replyBody: JsonObject | undefined;
   usage: Usage | undefined;
-  /** The usage was counted here, since the provider did not report it. */
+  /** True if the gateway counted the usage because the provider did not report it. */
   estimated: boolean;
 
-  /** Limits beside the wallet, each name once: any plugin before settle may add its own. */
+  /** Limits beside the wallet, each name once. Any plugin before settle may add its own. */
   limits: readonly CallLimit[];
 
-  /** What it costs: settle. Once its price is held, be it 0, the call may be served. */
+  /**
+   * The hold; set by settle, like the next four fields. Once the price is held, even if it is 0,
+   * the call may be served.
+   */
   held: Held | undefined;
   heldMicroVnd: MicroVnd;
   costMicroVnd: MicroVnd;
-  /** What it cost beyond what the wallet had. */
+  /** The part of the cost that the wallet did not cover. */
   writtenOffMicroVnd: MicroVnd;
-  /** Let the upstream finish when the client leaves, to learn its usage. */
+  /** True to let the upstream finish after the client leaves, to learn the usage. */
   drainWhenGone: boolean;
 
-  /** Headers that any plugin adds to what the upstream sent, name and value in turn. */
+  /** Headers that plugins add to those of the upstream: name, value, name, value. */
   readonly replyHeaders: string[];
 
-  /** Where it is served; undefined before an upstream was asked. */
+  /** The route that serves the call; undefined before an upstream is asked. */
   readonly route: Route | undefined;
-  /** How often an upstream was asked. */
+  /** How many times an upstream was asked. */
   readonly attempts: number;
-  /** Steers the reply; undefined before the first upstream is asked. */
+  /** Controls the reply; undefined before the first upstream is asked. */
   readonly flow: Flow | undefined;
   /** The HTTP status that the client gets; final when `close` runs. */
   readonly status: number;
-  /** On the monotonic clock; 0 before the first byte of the upstream's reply. */
+  /** When the first byte of the upstream's reply arrived, on the monotonic clock; 0 before. */
   readonly firstByteAtMs: number;
   /** Set when `close` runs. */
   readonly outcome: CallOutcome | undefined;
-  /** The client has left; nothing can be written to it any more. */
+  /** True once the client has left. Nothing can be written to it any more. */
   readonly gone: boolean;
 }

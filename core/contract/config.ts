@@ -3,18 +3,19 @@ import type { PluginModule } from "./plugin.ts";
 import type { Profile } from "./profile.ts";
 import type { Protocol } from "./protocol.ts";
 
-/** A config that was checked in every part. Times in milliseconds, sizes in bytes. */
+/** A checked config. Times are milliseconds, sizes are bytes. */
 export interface Config {
   readonly listen: { readonly host: string; readonly port: number; readonly workers: number };
   readonly admin: {
-    /** Undefined: a random one in the data folder is used. */
+    /** Undefined if the gateway uses a random token from the data folder. */
     readonly token: string | undefined;
   };
   readonly stores: {
-    /** Embedded, one Redis, or some nodes of a cluster. */
+    /** `embedded`, the URL of one Redis, or the URLs of some nodes of a cluster. */
     readonly hot: "embedded" | string | readonly string[];
+    /** `embedded`, or the URL of a Postgres server. */
     readonly ledger: "embedded" | string;
-    /** Relative to the working directory. */
+    /** Path of the data folder, relative to the working directory. */
     readonly data: string;
   };
   readonly limits: Limits;
@@ -22,7 +23,7 @@ export interface Config {
   readonly headers: { readonly prefix: string };
   readonly upstreams: Readonly<Record<string, UpstreamConfig>>;
   readonly catalogue: Catalogue;
-  /** Calls are served without being held or charged. */
+  /** True if calls are served without a hold or a charge. */
   readonly unbilled: boolean;
   readonly plugins: readonly LoadedPlugin[];
 }
@@ -31,31 +32,35 @@ export interface Limits {
   readonly bodyBytesMax: number;
   readonly headerBytesMax: number;
   readonly replyBytesMax: number;
-  /** Open calls of one process. */
+  /** Most calls in flight in one process. */
   readonly callsMax: number;
+  /** Longest duration of a call. */
   readonly callMs: number;
   readonly connectMs: number;
-  /** Silence of an upstream. */
+  /** Longest silence of an upstream. */
   readonly idleMs: number;
+  /** How long a stopping gateway waits for calls in flight. */
   readonly drainMs: number;
 }
 
-/** An upstream of the config, without what only its kind needs to know: addresses, keys, headers. */
+/**
+ * An upstream of the config, without its addresses, keys and headers: only its kind knows those.
+ */
 export interface UpstreamConfig {
   readonly kind: string;
   readonly protocols: ReadonlySet<Protocol>;
   readonly profile: Profile;
-  /** Most connections at a time. */
+  /** Most connections at the same time. */
   readonly connections: number;
 }
 
-/** A plugin as the config names it. */
+/** A loaded plugin of the config. */
 export interface LoadedPlugin {
-  /** As the config names it; the name of its folder if it comes with the gateway. */
+  /** Its name in the config; the name of its folder if it comes with the gateway. */
   readonly name: string;
-  /** Of the code that stands on the disk now, which may be newer than the module. */
+  /** Identifies the plugin's code that is on the disk now, which may be newer than `module`. */
   readonly fingerprint: string;
   readonly module: PluginModule;
-  /** The output of the module's schema for its options; undefined if it has no schema. */
+  /** The options as the module's schema returns them; undefined if it has no schema. */
   readonly options: unknown;
 }

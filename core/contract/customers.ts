@@ -1,11 +1,8 @@
-/**
- * What other plugins may ask of the one that lets customers sign in. Without such a plugin nobody can be let
- * in, and it says so.
- */
+/** What other plugins may ask of the plugin that signs customers in. */
 export interface Customers {
   /**
-   * Lets the owner of an account sign in with this password; their address counts as verified. False where
-   * no plugin lets customers sign in.
+   * Sets the password of an account's owner and marks their address as verified. Returns false if
+   * no plugin signs customers in.
    */
   setPassword(accountId: string, password: string): Promise<boolean>;
 }

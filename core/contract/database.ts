@@ -1,12 +1,16 @@
-/** A value of a statement's parameter. */
+/** The value of a parameter of a statement. */
 export type Parameter = string | number | bigint | boolean | Date | Uint8Array | null;
 
 /**
- * The ledger's database, for plugins that own tables. One statement is one transaction, and there is none
- * that spans several: work that must happen whole is a function in the plugin's `migrations`.
+ * The ledger's database, for plugins that own tables. Each statement is one transaction, and no
+ * transaction spans several. Work that must happen as a whole belongs in a function in the plugin's
+ * `migrations`.
  */
 export interface Database {
-  /** The rows of one statement with parameters `$1`, `$2`…; columns of type bigint are BigInt. Rejects while
-   * the database is away, and with its error where it refuses. */
+  /**
+   * Returns the rows of one statement with parameters `$1`, `$2`…. Columns of type bigint are
+   * BigInt. Rejects if the database is unreachable, or with the database's error if it refuses the
+   * statement.
+   */
   query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]>;
 }

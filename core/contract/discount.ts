@@ -1,31 +1,32 @@
 import { BASIS_POINTS } from "./amount.ts";
 
-/** What an account pays less beside its own discount, and until when. */
+/** A discount that a plugin grants to an account, in addition to the account's own. */
 export interface Discount {
-  /** What usage records call it. */
+  /** Its name in usage records. */
   readonly name: string;
+  /** 100 = 1%. */
   readonly bps: number;
-  /** Milliseconds since the Unix epoch; Infinity: for ever. */
+  /** When it ends, in milliseconds since the Unix epoch; Infinity if it does not end. */
   readonly untilMs: number;
 }
 
-/** Basis points by the names of the discounts that a price has. */
+/** The discounts of a price: basis points by name. */
 export type Discounts = Readonly<Record<string, number>>;
 
 /** The name of an account's own discount. */
 const OWN = "account";
 
-/** What the plugins that grant discounts say of an account. Rejects where it cannot be known at the moment. */
+/** Returns the discounts that a plugin grants to an account. Rejects if it cannot know them now. */
 export type DiscountSource = (accountId: string) => Promise<readonly Discount[]>;
 
-/** All discounts that are valid at an instant, added up: at most 100%. */
+/** Returns the sum of all discounts that are valid at `nowMs`, in basis points: at most 10,000. */
 export function discountBpsAt(own: number, earned: readonly Discount[], nowMs: number): number {
   let bps = own;
   for (const discount of earned) if (nowMs < discount.untilMs) bps += discount.bps;
   return Math.min(bps, BASIS_POINTS);
 }
 
-/** The same by name; null if there are none. */
+/** Returns the same discounts by name; null if there are none. */
 export function discountsAt(
   own: number,
   earned: readonly Discount[],

@@ -1,15 +1,21 @@
 import type { Standard } from "./catalogue.ts";
 import type { Protocol } from "./protocol.ts";
 
-/** One address that takes calls: the protocol its clients speak, and the models that can serve it. */
+/** A path that takes calls: the protocol of its clients, and the models that can serve it. */
 export interface Endpoint {
   readonly path: string;
   readonly protocol: Protocol;
-  /** Standards of the models that this endpoint serves, if a route speaks its protocol or translation leads to one. */
+  /**
+   * Standards of the models that this endpoint serves, if a route speaks its protocol or
+   * translation leads to one.
+   */
   readonly serves: readonly Standard[];
-  /** Where the same operation stands under an upstream's base address for the protocol. */
+  /**
+   * Path of the same operation at an upstream, relative to the upstream's base address for the
+   * protocol.
+   */
   readonly upstreamPath: string;
-  /** Whether the body may come as multipart/form-data instead of JSON. */
+  /** True if the body may be multipart/form-data instead of JSON. */
   readonly multipart: boolean;
 }
 
@@ -23,7 +29,7 @@ function endpoint(
   return { path, protocol, serves, upstreamPath, multipart };
 }
 
-/** Where Messages clients call. */
+/** The endpoint of Messages clients. */
 export const messagesEndpoint: Endpoint = endpoint(
   "/v1/messages",
   "messages",
@@ -32,8 +38,8 @@ export const messagesEndpoint: Endpoint = endpoint(
 );
 
 /**
- * The billable endpoints. Base addresses follow each protocol's clients: Messages addresses stand without
- * `/v1`, the others with it.
+ * All billable endpoints. Base addresses of upstreams follow the clients of each protocol: without
+ * `/v1` for Messages, with `/v1` for the others.
  */
 export const endpoints: readonly Endpoint[] = [
   messagesEndpoint,
@@ -44,14 +50,14 @@ export const endpoints: readonly Endpoint[] = [
   endpoint("/v1/audio/speech", "speech", ["speech"], "/audio/speech"),
 ];
 
-/** Where an upstream takes chat calls of each protocol, relative to its base address. */
+/** The path of chat calls at an upstream, by protocol, relative to its base address. */
 export const upstreamPaths: Readonly<Record<"messages" | "chat", string>> = {
   messages: "/v1/messages",
   chat: "/chat/completions",
 };
 
-/** The version of the Messages protocol that the gateway speaks and asks for. */
+/** The version of the Messages protocol that the gateway speaks and sends to upstreams. */
 export const MESSAGES_VERSION = "2023-06-01";
 
-/** What stands in for an endpoint on routes that need a key but serve no model. */
+/** The endpoint of routes that need a key but serve no model. */
 export const KEYED_SERVES_NOTHING: Endpoint = endpoint("", "chat", [], "");

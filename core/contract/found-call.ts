@@ -5,19 +5,19 @@ import { filledIn, type Recomputed, recomputed } from "./tariff.ts";
 import { fieldsIn, type UsageRecord, usageFieldList } from "./usage-fields.ts";
 import { type Api, usageJson } from "./usage-json.ts";
 
-/** A posted call, as far as its record has come. */
+/** A posted call, before or after it reaches the ledger. */
 export interface FoundCall {
   /**
-   * `recorded`: in the ledger. `pending`: posted, and on its way there. `quarantined`: refused by the ledger, for the
-   * operator to look at.
+   * `recorded`: in the ledger. `pending`: posted, not in the ledger yet. `quarantined`: refused by
+   * the ledger; an operator must look at it.
    */
   readonly state: "recorded" | "pending" | "quarantined";
   readonly record: UsageRecord;
-  /** Why it is in quarantine. */
+  /** Why the ledger refused it; only with `quarantined`. */
   readonly reason?: string;
 }
 
-/** The record that an entry of the outbox will be. */
+/** Returns the usage record that an outbox entry becomes. */
 export function recordOf({ posting, chargedMicroVnd, writtenOffMicroVnd }: OutboxEntry) {
   const values = { ...posting, chargedMicroVnd, writtenOffMicroVnd };
   const record = usageFieldList.map(({ name, kind }) => {
@@ -30,10 +30,11 @@ export function recordOf({ posting, chargedMicroVnd, writtenOffMicroVnd }: Outbo
 }
 
 /**
- * Why a call cost what it did: its record, and the charge computed again from the record alone. `recomputed_vnd` is to
- * be equal to `cost_vnd`, and `is_equal` says whether it is; both are null if the record is from before prices were
- * kept, and `unknown` names what it lacks. This checks the arithmetic of one record; that records and ledger rows agree
- * is for `reconcile`.
+ * Explains the cost of a call: its record, and the charge computed again from the record alone.
+ * `is_equal` says if `recomputed_vnd` equals `cost_vnd`. Both are null for a record from before
+ * prices were kept; `unknown` then names the fields that it lacks.
+ *
+ * This checks the arithmetic of one record. `reconcile` checks that records and ledger rows agree.
  */
 export function explainedCall({ state, record, reason }: FoundCall, api: Api): object {
   const again = recomputed(record);
@@ -68,8 +69,8 @@ function calculation(record: UsageRecord, again: Recomputed): object {
 const UNITS = { mtok: "tokens", call: "calls", image: "images" } as const;
 
 /**
- * `1500 tokens (1000 in, 500 out) × 36000 đ / 1000000 = 54 đ; less 2% (account 1%, daily 1%) = 52.92 đ`; says as well
- * that tokens are an estimate, and why a call costs nothing.
+ * Returns `1500 tokens (1000 in, 500 out) × 36000 đ / 1000000 = 54 đ; less 2% (account 1%, daily
+ * 1%) = 52.92 đ`. Also says if tokens are an estimate, and why a call costs nothing.
  */
 function formulaOf(record: UsageRecord, again: Recomputed): string {
   const { unit, unitPriceMicroVnd } = record;
@@ -96,7 +97,7 @@ function formulaOf(record: UsageRecord, again: Recomputed): string {
   return steps.join("; ");
 }
 
-/** What the quantity is made of, or why it is 0. */
+/** What makes up the quantity, or why it is 0. */
 function noteOf(
   { inputTokens, outputTokens, estimated, outcome, status }: UsageRecord,
   unit: Price["unit"],
@@ -107,7 +108,7 @@ function noteOf(
   return ` (${inputTokens} in, ${outputTokens} out${estimated ? ", estimated" : ""})`;
 }
 
-/** The fields that a record from before prices were kept lacks. */
+/** The price fields that a record from before prices were kept lacks. */
 function unknownOf(record: UsageRecord, api: Api): string[] {
   const missing = fieldsIn(api).filter(({ name }) => PRICE_FIELDS.has(name));
   return missing.filter(({ name }) => record[name] === null).map(({ json }) => json);

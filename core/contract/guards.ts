@@ -2,7 +2,7 @@ import { type Refusal, refuse } from "./refusal.ts";
 import type { PlainRequest } from "./routes/router.ts";
 import type { Slot } from "./slot.ts";
 
-/** Who is signed in. */
+/** A signed-in customer. */
 export interface Customer {
   readonly accountId: string;
   readonly email: string;
@@ -10,13 +10,19 @@ export interface Customer {
   readonly sessionId: string;
 }
 
-/** Returns undefined if the request is an operator's. */
+/** Returns undefined if the request comes from an operator, else the refusal. */
 export type OperatorGuard = (request: PlainRequest) => Promise<Refusal | undefined>;
 
-/** Returns who asks; if the request changes something, it must come from the customer's own page as well. */
+/**
+ * Returns the signed-in customer, or a refusal. A request that changes something must also come
+ * from the gateway's own pages, not from another site.
+ */
 export type CustomerGuard = (request: PlainRequest) => Promise<Customer | Refusal>;
 
-/** Who may enter the routes that plugins own. Until a plugin provides a guard, it refuses every request. */
+/**
+ * Access checks of the routes that plugins own. Until a plugin provides a guard, every request is
+ * refused.
+ */
 export interface Guards {
   readonly operator: Slot<OperatorGuard>;
   readonly customer: Slot<CustomerGuard>;

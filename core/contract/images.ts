@@ -1,22 +1,26 @@
 export interface FetchedImage {
   readonly data: Buffer;
+  /** Media type: `image/png`. */
   readonly type: string;
 }
 
 /** Fetches images that customers name by address. */
 export interface ImageFetcher {
-  /** The image, or a sentence that says why there is none. */
+  /** Returns the image, or a sentence that says why there is none. Never rejects. */
   fetch(address: string): Promise<FetchedImage | string>;
   close(): Promise<void>;
 }
 
 export interface ImageFetcherOptions {
-  /** Also private addresses, and those of this machine. */
+  /** True to fetch from private addresses and from this machine too. */
   readonly anyAddress: boolean;
   readonly bytesMax: number;
 }
 
-/** The media type of an image by its first bytes; undefined for what is none of the four formats read. */
+/**
+ * Returns the media type of an image by its first bytes; undefined unless it is PNG, JPEG, GIF or
+ * WebP.
+ */
 export function imageType(data: Buffer): string | undefined {
   if (data.subarray(0, 8).toString("latin1") === "\x89PNG\r\n\x1a\n") return "image/png";
   if (data.subarray(0, 3).toString("latin1") === "\xff\xd8\xff") return "image/jpeg";

@@ -1,10 +1,10 @@
 /// <reference types="node" preserve="true" />
 /**
- * Everything that a plugin may import, published as `tollgate/plugin`. What is not in this list may change without
- * notice. Start at `Plugin` (plugin.ts) and `Services` (services.ts).
+ * Everything that a plugin may import, published as `tollgate/plugin`. Anything that is not in this
+ * list may change without notice. Start at `Plugin` (plugin.ts) and `Services` (services.ts).
  *
- * Money is whole micro-dong (`MicroVnd`); times are milliseconds, lengths bytes, unless a name says otherwise. Headers
- * are lists of name and value in turn.
+ * Money is whole micro-dong (`MicroVnd`). Times are milliseconds and lengths are bytes, unless the
+ * name says otherwise. Headers are flat lists: name, value, name, value.
  */
 
 // A plugin and the life of a call.
@@ -159,7 +159,7 @@ export {
 } from "./routes/router.ts";
 export { walletJson } from "./routes/wallet-json.ts";
 
-// Tools that any process needs.
+// Tools for any process.
 
 export { failpoint } from "../process/failpoint.ts";
 export { idTime, isId, newId } from "../process/id.ts";

@@ -2,89 +2,104 @@ import type { LimitSnapshot, OutboxEntry, WalletSnapshot } from "./hold-store.ts
 import type { UsageRecord } from "./usage-fields.ts";
 
 /**
- * The ledger: the durable truth, in Postgres or in an embedded PGlite behind the same SQL and client.
+ * The ledger: the durable record of money, in Postgres or in an embedded PGlite behind the same SQL
+ * and client.
  *
- * Append-only: every movement of money is a row with the balance after it, and the database itself
+ * Append-only: every movement of money is a row with the balance after it. The database itself
  * refuses a negative wallet, a second charge of one call, and an update or delete of a row.
  */
 export interface Ledger {
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Answers within `timeoutMs`, or rejects: for readiness. */
+  /** Resolves if the ledger replies within `timeoutMs`, else rejects. For readiness. */
   ping(timeoutMs: number): Promise<void>;
 
   /**
-   * Charges and usage records of ended calls, in one transaction, idempotent by call id. Rejects with
-   * EntryRefused where the database will never take one of them; with anything else, try again later.
+   * Commits charges and usage records of ended calls, in one transaction, idempotent by call id.
+   * Rejects with EntryRefused if the database will never take one of them. After any other error,
+   * try again later.
    */
   commit(entries: readonly OutboxEntry[]): Promise<void>;
 
-  /** Puts an entry aside that can never be committed, for a person to look at. Idempotent by call id. */
+  /**
+   * Puts an entry that can never be committed into quarantine, for an operator to look at.
+   * Idempotent by call id.
+   */
   quarantine(entry: OutboxEntry, reason: string): Promise<void>;
 
-  /** How many entries were put aside. */
+  /** Returns how many entries are in quarantine. */
   quarantined(): Promise<number>;
 
-  /** Entries that were put aside, oldest first. */
+  /** Returns entries in quarantine, oldest first. */
   quarantineList(limit: number): Promise<QuarantinedCall[]>;
 
-  /** One of them; undefined if it is not there. */
+  /** Returns one of them; undefined if it is not in quarantine. */
   quarantinedCall(callId: string): Promise<QuarantinedCall | undefined>;
 
   /**
-   * Commits an entry that was put aside, now that its cause is mended, and takes it out, in one transaction. False
-   * where there is none; rejects with EntryRefused where the ledger refuses it still, and nothing has changed.
+   * Commits an entry from quarantine, once its cause is fixed, and removes it from quarantine, in
+   * one transaction. Returns false if it is not in quarantine. Rejects with EntryRefused, and
+   * changes nothing, if the ledger still refuses it.
    */
   commitQuarantined(callId: string): Promise<boolean>;
 
-  /** Whether this call has arrived: it is committed, or was put aside. */
+  /** Returns true if this call is committed or in quarantine. */
   hasCall(call: { readonly callId: string; readonly at: number }): Promise<boolean>;
 
   /**
-   * A movement other than a call: a top-up, an adjustment. Idempotent by `reference`: a repetition
-   * changes nothing and answers `applied: false` with the wallet as it is. The same reference with
-   * another account or amount is a conflict.
+   * Records a movement other than a call: a top-up, an adjustment. Idempotent by `reference`: a
+   * repetition changes nothing and returns `applied: false` with the wallet as it is. The same
+   * reference with another account or amount is a conflict.
    */
   credit(movement: Credit): Promise<CreditResult>;
 
-  /** What `credit` answers to a repetition of this movement; undefined where its reference is new. */
+  /**
+   * Returns what `credit` returns for a repetition of this movement; undefined if its reference is
+   * new.
+   */
   credited(movement: Credit): Promise<CreditResult | undefined>;
 
   /**
-   * Sets a limit beside a wallet, or adds to it; makes it if it is new. Idempotent by `reference`, as `credit` is. Calls
-   * that name the limit are charged to it by `commit`.
+   * Sets a limit beside a wallet, or adds to it; creates it if it is new. Idempotent by
+   * `reference`, like `credit`. `commit` charges it with the calls that name it.
    */
   changeLimit(change: LimitChange): Promise<LimitChangeResult>;
 
-  /** Removes a limit; its name is never used again. False if there is none. */
+  /** Removes a limit. Its name cannot be used again. Returns false if the limit does not exist. */
   removeLimit(accountId: string, name: string): Promise<boolean>;
 
-  /** What top-ups have brought into a wallet: zeros if there is no such account. */
+  /** Returns the sums of a wallet's top-ups: zeros if the account does not exist. */
   topUps(query: TopUpQuery): Promise<TopUpSums>;
 
-  /** For the hold store, with its limits: what calls in quarantine have taken is not in it. */
+  /**
+   * Returns a wallet with its limits, for the hold store, less the charges in quarantine; undefined
+   * if the account does not exist.
+   */
   wallet(accountId: string): Promise<WalletSnapshot | undefined>;
 
-  /** Newest first. */
+  /** Returns records of calls, newest first. */
   usage(query: UsageQuery): Promise<UsageRecord[]>;
 
-  /** The record of one call; undefined if it was not committed. */
+  /** Returns the record of one call; undefined if it is not committed. */
   call(callId: string): Promise<UsageRecord | undefined>;
 
   /**
-   * Per wallet: the sum of its ledger rows beside its balance, both in µđ. Quick: the balance after its last row in
-   * place of the sum, which is the same unless somebody has changed a row, and does not take longer every day.
-   * After the wallets, the same for each limit: what its total and the records of its calls leave, beside what it has.
+   * Returns, for each wallet, the sum of its ledger rows and its balance, in µđ. Then the same for
+   * each limit: what its total and the records of its calls leave, and what it has.
+   *
+   * `isQuick` reads the balance after the last row instead of summing up. The two are equal unless
+   * a row was changed by hand, and the quick form does not take longer every day.
    */
   sums(isQuick?: boolean): AsyncIterable<LedgerSum>;
 
-  /** The same for one wallet, or one limit of it, as of one instant. */
+  /** Returns the same for one wallet, or for one limit of it, as of one instant. */
   sum(accountId: string, limit?: string | null): Promise<LedgerSum | undefined>;
 }
 
 /**
- * A batch holds an entry that breaks a rule of the ledger: no such account, a balance below zero, a
- * value that no column takes. Trying again cannot help; the other entries of the batch are sound.
+ * A batch has an entry that breaks a rule of the ledger: no such account, a balance below zero, a
+ * value that no column takes. Do not retry the batch as it is. The other entries of the batch are
+ * sound.
  */
 export class EntryRefused extends Error {
   constructor(reason: string, options?: ErrorOptions) {
@@ -95,7 +110,9 @@ export class EntryRefused extends Error {
 
 export interface Credit {
   readonly accountId: string;
-  /** Negative for an adjustment that takes money away; refused where the wallet would go below zero. */
+  /**
+   * Negative for an adjustment that takes money away. Refused if the wallet would go below zero.
+   */
   readonly amountMicroVnd: bigint;
   readonly reference: string;
   readonly kind: "topup" | "adjustment";
@@ -115,11 +132,11 @@ export interface LimitChange {
   /** As in `LimitSnapshot`. */
   readonly name: string;
   /**
-   * `create`: the total of a limit that is new; changes nothing if it is there. `set`: the new total. `add`: a
-   * difference, of a limit that is new from 0.
+   * `create`: the total of a new limit; changes nothing if it exists. `set`: the new total. `add`:
+   * a difference, from 0 if the limit is new.
    */
   readonly kind: "create" | "set" | "add";
-  /** Below zero for an `add` that lowers. The total stays from 0 to 2^53 − 1 µđ. */
+  /** Negative for an `add` that lowers the total. The total stays from 0 to 2^53 − 1 µđ. */
   readonly amountMicroVnd: bigint;
   /** Unique among the changes of all limits. */
   readonly reference: string;
@@ -132,17 +149,17 @@ export type LimitChangeResult =
   | { readonly kind: "reference_conflict" }
   | { readonly kind: "below_zero" }
   | { readonly kind: "out_of_range" }
-  /** The limit was removed, and its name cannot be used again. */
+  /** The limit was removed; its name cannot be used again. */
   | { readonly kind: "removed" }
-  /** The account has 1,000 limits. */
+  /** The account has 1,000 limits already. */
   | { readonly kind: "too_many" };
 
 export interface TopUpQuery {
   readonly accountId: string;
-  /** The period: from this instant, to the one before `to`. */
+  /** Start of the period, included. `to` is excluded. */
   readonly from: Date;
   readonly to: Date;
-  /** Counts only top-ups whose reference begins with it; all with an empty one. */
+  /** Counts only top-ups whose reference begins with it; empty counts all. */
   readonly referencePrefix: string;
 }
 
@@ -154,13 +171,14 @@ export interface TopUpSums {
 export interface UsageQuery {
   readonly accountId: string;
   readonly limit: number;
-  /** Only calls before this one in order of (at, call id): for paging. */
+  /** Only calls before this one, in the order of (at, call id), for paging. */
   readonly before?: { readonly at: Date; readonly callId: string };
 }
 
+/** A posted call that the ledger refused. */
 export interface QuarantinedCall {
   readonly entry: OutboxEntry;
-  /** Why the ledger has refused it. */
+  /** Why the ledger refused it. */
   readonly reason: string;
   readonly since: Date;
 }
@@ -169,7 +187,7 @@ export interface LedgerSum {
   readonly accountId: string;
   /** The name of a limit beside the wallet; null for the wallet. */
   readonly limit: string | null;
-  /** Charged where calls are held, and refused here. */
+  /** Charges that the hold store has taken and the ledger has refused. */
   readonly quarantinedMicroVnd: bigint;
   readonly entriesMicroVnd: bigint;
   readonly balanceMicroVnd: bigint;

@@ -4,13 +4,13 @@ import type { Endpoint } from "./endpoint.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 import { imagesIn } from "./vision.ts";
 
-/** Refuses a model whose calls go to another endpoint. */
+/** Refuses a model that this endpoint does not serve, and names the endpoint that does. */
 export function unfitFor(endpoint: Endpoint, model: Model): Refusal | undefined {
   if (endpoint.serves.includes(model.standard)) return undefined;
   return refuse.badRequest(`model: ${model.id} ${whereToGo(model)}`, "model");
 }
 
-/** Refuses a call that asks for what its model lacks: a stream, or the reading of images. */
+/** Refuses a call that asks for what its model lacks: streaming, or reading images. */
 export function beyond(model: Model, call: Call): Refusal | undefined {
   if (call.stream && model.standard !== "speech" && !model.labels.has("streaming")) {
     return refuse.badRequest(`stream: ${model.id} cannot be streamed`, "stream");

@@ -5,17 +5,20 @@ import { type Refusal, refuse } from "./refusal.ts";
 
 export interface NamedModel {
   readonly model: Model;
-  /** What the reply says of the name, name and value in turn. */
+  /** Response headers that describe the resolved model: name, value, name, value. */
   readonly headers: readonly string[];
 }
 
-/** How names that callers send become models: the slot `modelNames`. */
+/** Resolves the names that callers send to models: the slot `modelNames`. */
 export interface ModelNames {
-  /** The model of a name at an endpoint, or the refusal that a call with it gets there. */
+  /**
+   * Returns the model of a name at an endpoint, or the refusal that a call with this name gets
+   * there.
+   */
   resolve(name: unknown, endpoint: Endpoint): NamedModel | Refusal;
 }
 
-/** Ids of the catalogue and no other names. */
+/** Resolves only ids of the catalogue. */
 export function exactNames(catalogue: () => Catalogue): ModelNames {
   return {
     resolve(name, endpoint) {

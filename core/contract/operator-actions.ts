@@ -1,5 +1,6 @@
+/** What an operator asks for, as the audit trail records it. */
 export interface NewAction {
-  /** Which token was used: the first characters of its SHA-256. */
+  /** Identifies the token: the first characters of its SHA-256. */
   readonly operator: string;
   readonly remoteAddress: string;
   /** Method and route, `POST /admin/v1/accounts/:account/suspend`. */
@@ -12,7 +13,7 @@ export interface NewAction {
 export interface OperatorAction extends NewAction {
   readonly id: bigint;
   readonly at: Date;
-  /** What was answered; null where that is not known, and so whether it was done. */
+  /** The status of the reply. Null if unknown: the action may or may not have been applied. */
   readonly status: number | null;
 }
 
@@ -22,9 +23,9 @@ export interface ActionQuery {
   readonly accountId?: string | undefined;
 }
 
-/** The audit trail: what operators changed, in rows that cannot be changed. */
+/** The audit trail: changes by operators, in rows that cannot be changed. */
 export interface OperatorActions {
-  /** Records an action before it is done; rejects if it cannot be recorded, and so must not be done. */
+  /** Records an action before it runs. If it rejects, do not run the action. */
   begin(action: NewAction): Promise<bigint>;
   /** Completes the record with the status of the reply. */
   end(id: bigint, status: number): Promise<void>;

@@ -1,11 +1,12 @@
 import * as v from "valibot";
 
 /**
- * The building blocks of config schemas, for the core and for plugins. A message in a schema names what is
- * expected ("a whole number from 0 to 9"); `validate` makes the sentence, and never repeats a value.
+ * The building blocks of config schemas, for core and for plugins. A message in a schema names what
+ * is expected ("a whole number from 0 to 9"). The loader of the config makes the sentence, and
+ * never repeats a value.
  */
 
-/** Some text, never empty. */
+/** Non-empty text. */
 export function text(expected = "text") {
   return v.pipe(v.string(expected), v.nonEmpty(expected));
 }
@@ -15,7 +16,7 @@ export function matching(form: RegExp, expected: string) {
   return v.pipe(v.string(expected), v.regex(form, expected));
 }
 
-/** A whole number between two bounds, both allowed. */
+/** A whole number from `min` to `max`, both included. */
 export function whole(min: number, max: number, expected = `a whole number from ${min} to ${max}`) {
   return v.pipe(
     v.number(expected),
@@ -25,6 +26,7 @@ export function whole(min: number, max: number, expected = `a whole number from 
   );
 }
 
+/** One of the given texts. */
 export function oneOf<const T extends readonly string[]>(options: T) {
   return v.picklist(options, `one of ${options.join(", ")}`);
 }
@@ -44,7 +46,7 @@ export function some<const T extends v.GenericSchema>(item: T, expected: string)
   return v.pipe(v.array(item, expected), v.minLength(1, expected));
 }
 
-/** A mapping with exactly these keys; those that may be left out are `v.optional`. */
+/** A mapping with exactly these keys. Optional ones are `v.optional`. */
 export function mapping<const T extends v.ObjectEntries>(entries: T) {
   const known = Object.keys(entries).join(", ");
   return refusingLists(
@@ -57,7 +59,7 @@ export function mapping<const T extends v.ObjectEntries>(entries: T) {
   );
 }
 
-/** A mapping with names of the operator's own choice. */
+/** A mapping whose keys the operator chooses. */
 export function named<const T extends v.GenericSchema>(
   value: T,
   name: RegExp,
@@ -67,18 +69,21 @@ export function named<const T extends v.GenericSchema>(
   return refusingLists(v.record(matching(name, expectedName), value, expected));
 }
 
-/** Adds what editors show beside a key. */
+/** Adds the description that editors show for a key. */
 export function described<const T extends v.GenericSchema>(schema: T, description: string) {
   return v.pipe(schema, v.description(description));
 }
 
-/** What a schema expects, in its own words: what it says to nothing at all. */
+/** Returns what a schema expects, in its own words: its message for a missing value. */
 function expectationOf(schema: v.ObjectEntries[string]): string {
   if (schema.async) return "a value";
   return v.safeParse(schema, undefined).issues?.[0].message ?? "a value";
 }
 
-/** In JavaScript a list is an object too; in YAML it is no mapping. */
+/**
+ * Makes a schema of a mapping refuse lists. In JavaScript a list is an object too; in YAML it is no
+ * mapping.
+ */
 export function refusingLists<const T extends v.GenericSchema>(schema: T): T {
   const run = schema["~run"];
   return {

@@ -8,74 +8,99 @@ import type { Router } from "./routes/router.ts";
 import type { Services } from "./services.ts";
 import type { SlotName } from "./slot.ts";
 
-/** A refusal is a value; a throw is a bug, which ends the call with a 500. */
+/**
+ * Undefined lets the call go on. A refusal is a value: a throw is a bug, which ends the call with
+ * 500.
+ */
 export type Verdict = Refusal | undefined;
 export type AwaitableVerdict = Verdict | Promise<Verdict>;
 
 /**
- * What a plugin may do in the life of a call, all of it optional. `admit` and `request` run in the order of
- * the config, bytes come back in the opposite order, and `close` runs in the order of the config again.
+ * A plugin: hooks into the life of a call, all of them optional.
+ *
+ * `admit` and `request` run in the order of the config. The reply passes through `stream` sinks in
+ * the opposite order. `close` runs in the order of the config again.
  */
 export interface Plugin {
-  /** Lower-case letters and hyphens; no two plugins of a config share one. Log lines and tables go by it. */
+  /**
+   * Lower-case letters and hyphens; unique in the config. Log lines show it, and table names begin
+   * with it.
+   */
   readonly name: string;
   /**
-   * Folder of SQL files of its own, `0001-what-it-does.sql` and up, wherever the plugin lives:
-   * `new URL("./migrations/", import.meta.url)`. Core applies the new ones, each in a transaction, before `start`,
-   * and records them in the table `NAME_migrations`. A file that was applied once may never change.
+   * Folder of the plugin's SQL files, `0001-what-it-does.sql` and up: `new URL("./migrations/",
+   * import.meta.url)`. Core applies new files before `start`, each in a transaction, and records
+   * them in the table `NAME_migrations`. Never change a file that was applied.
    */
   readonly migrations?: URL;
-  /** Headers are there, the body is not: who may not come in is turned away before it is read. */
+  /** Runs when the headers have arrived, before the body is read. Refuse callers here. */
   admit?(call: Call): AwaitableVerdict;
-  /** The body is there and is what its endpoint requires. Answers a promise only if it must wait. */
+  /**
+   * Runs when the body has arrived and has the fields that its endpoint requires. Return a promise
+   * only if you have to wait.
+   */
   request?(call: Call): AwaitableVerdict;
-  /** Wraps the way back, or answers `client` to stay out of it. */
+  /** Wraps the response sink. Return `client` to opt out. */
   stream?(call: Call, client: Sink): Sink;
   /**
-   * Once, whatever became of the call, if its `admit` or `request` was entered; never while one of them is
-   * pending. The last byte to the client waits for it; a rejection ends the call with an error instead.
+   * Runs exactly once per call whose `admit` or `request` ran, whatever the outcome, and never
+   * while one of them is pending. The last byte to the client waits for it. If it rejects, the call
+   * ends with an error instead.
    */
   close?(call: Call): void | Promise<void>;
   /**
-   * Once, after the last `close` and after the last byte or the cut, if `admit` or `request` was entered. For
-   * metrics, logs and statistics: it delays no client, and a throw is logged and changes nothing.
+   * Runs once for the same calls as `close`: after the last `close`, and after the last byte or the
+   * cut of the connection. For metrics, logs and statistics: it delays no client. If it throws,
+   * core logs the error and goes on.
    */
   ended?(call: EndedCall): void;
-  /** Adds routes of its own. Runs at the start and again at every reload, after all plugins have started. */
+  /**
+   * Adds the plugin's own routes. Runs at start and at every reload, after all plugins have
+   * started.
+   */
   routes?(router: Router): void;
-  /** What it adds to `npm run admin -- …`. */
+  /** Commands that the plugin adds to `npm run admin -- …`. */
   readonly commands?: readonly Command[];
-  /** Before the gateway listens, or when a reload adds the plugin. A rejection stops the start, or the reload. */
+  /**
+   * Runs before the gateway listens, or when a reload adds the plugin. If it rejects, the start or
+   * the reload fails.
+   */
   start?(): Promise<void>;
-  /** The gateway takes calls at this address now. */
+  /** The gateway now takes calls at this address: `http://127.0.0.1:8080`. */
   listening?(address: string): void | Promise<void>;
-  /** After its last call, when the gateway stops or a reload drops the plugin. A rejection is logged. */
+  /**
+   * Runs after the plugin's last call, when the gateway stops or a reload drops the plugin. If it
+   * rejects, core logs the error.
+   */
   stop?(): Promise<void>;
 }
 
 /**
- * The way back from the upstream to the client, synchronous throughout: a plugin that needs time pauses the
- * upstream by `call.flow`, and one that writes outside of the methods of its own sink calls `call.flow.flush()`.
+ * Receives the reply on its way from the upstream to the client. All methods are synchronous. A
+ * plugin that needs time pauses the upstream with `call.flow.pause()`. A plugin that writes outside
+ * the methods of its own sink calls `call.flow.flush()` afterwards.
  *
- * The order is fixed: `head` once; then `event`s (of an event stream) or `data` (of anything else), never both;
- * then `end`, once, and nothing after it. Only an `end` that is not `complete` or `refused` may come without a
- * head. A use out of order is a bug of the plugin: it is logged with the plugin's name, does not reach the client,
- * and the call ends with 500, or with an error in its stream, and costs nothing. A charge is made only when `end`
- * has returned through every sink.
+ * The order is fixed: `head` once, then either `event`s (of an event stream) or `data` (of any
+ * other body), then `end` once. Only an `end` that is neither `complete` nor `refused` may come
+ * without a head.
+ *
+ * A use out of order is a bug of the plugin. Core logs it with the plugin's name and drops it. The
+ * call ends with 500, or with an error in its stream, and costs nothing: core charges a call only
+ * after `end` has returned through every sink.
  */
 export interface Sink {
   head(status: number, headers: readonly string[]): void;
-  /** `event.kind` says what it means to the stream; a plugin gives its own events their kind. */
+  /** `event.kind` is the event's meaning in the stream. Set it for events that you create. */
   event(event: ServerEvent): void;
   data(bytes: Uint8Array): void;
   end(outcome: Outcome): void;
 }
 
-/** Fields of `Call` that one plugin sets and others need. */
+/** Fields of `Call` that one plugin sets and others need. `hold` stands for `held`. */
 export const FIELDS = ["key", "model", "upstream", "usage", "limits", "hold"] as const;
 export type Field = (typeof FIELDS)[number];
 
-/** Parts of the config that a plugin may keep a copy of. */
+/** Parts of the config that a plugin may copy: see `PluginModule.reads`. */
 export const CONFIG_KEYS = [
   "admin",
   "catalogue",
@@ -88,38 +113,56 @@ export const CONFIG_KEYS = [
 ] as const satisfies readonly (keyof Config)[];
 export type ConfigKey = (typeof CONFIG_KEYS)[number];
 
-/** Something wrong with a plugin's options. */
+/** A fault in a plugin's options. */
 export interface Fault {
-  /** Where in the options; empty: the plugin as a whole. */
+  /** Path to the option; empty if the plugin as a whole is at fault. */
   readonly path: readonly (string | number)[];
-  /** "expected ...", as in the other messages about the config. Never a value of the options: it may be a secret. */
+  /**
+   * "expected ...", as in other messages about the config. Never includes a value of the options:
+   * it may be a secret.
+   */
   readonly message: string;
-  /** Go on with ", got" and what the file says at `path`, before variables are put in. */
+  /** Appends ", got" and the text of the file at `path`, before variables are filled in. */
   readonly quoted?: boolean;
 }
 
 /**
- * What the module of a plugin exports. What it states beside `default` is here and not on the plugin, since a config
- * is checked, with file and line, before any plugin is made.
+ * What the module of a plugin exports. Requirements are stated here, not on the plugin, because
+ * core checks a config, with file and line, before it creates any plugin.
  */
 export interface PluginModule {
-  /** Options without a schema are refused. */
+  /**
+   * Schema of the plugin's options. Without one, a config that gives the plugin options is refused.
+   */
   readonly options?: GenericSchema;
-  /** Plugins that must stand before this one in the config if they stand there at all. */
+  /** Plugins that must come before this one in the config, if the config has them. */
   readonly after?: readonly string[];
-  /** Fields of `Call` that must be set when this plugin sees the call: what sets them must stand before it. */
+  /**
+   * Fields of `Call` that must be set when this plugin sees the call. The plugin that sets them
+   * must come before it.
+   */
   readonly requires?: readonly Field[];
-  /** Fields of `Call` that this plugin uses if another one sets them, which must then stand before it. */
+  /**
+   * Fields of `Call` that this plugin uses if another plugin sets them. That plugin must then come
+   * before it.
+   */
   readonly takes?: readonly Field[];
   /** Fields of `Call` that this plugin sets. Core sets `model` and `upstream` if no plugin does. */
   readonly sets?: readonly Field[];
-  /** Slots without which it has no use: a config in which no plugin provides them is refused. */
+  /** Slots that this plugin needs. A config in which no plugin provides them is refused. */
   readonly uses?: readonly SlotName[];
-  /** Slots that it fills. */
+  /** Slots that this plugin fills. */
   readonly provides?: readonly SlotName[];
-  /** Parts of the config that it keeps a copy of: a reload that changes one of them makes the plugin again. */
+  /**
+   * Parts of the config that this plugin copies. A reload that changes one of them creates the
+   * plugin again.
+   */
   readonly reads?: readonly ConfigKey[];
-  /** What no schema can say: what is wrong with the options in a config whose other parts are right. */
+  /**
+   * Finds faults that a schema cannot express. Runs only if all other parts of the config are
+   * valid.
+   */
   review?(options: unknown, config: Config): readonly Fault[];
+  /** Creates the plugin. `options` is the output of the schema. */
   default(services: Services, options: unknown): Plugin;
 }

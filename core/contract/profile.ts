@@ -9,52 +9,66 @@ const limit = v.nullable(count);
 const effortLevels = v.pipe(v.array(v.picklist(EFFORT_LEVELS)), v.nonEmpty());
 
 /**
- * What an upstream model accepts, as it stands in the config of an upstream or of a route. All keys are
- * optional. An upstream may speak both protocols, so one object holds the keys of both; where the same key
- * takes different values on either side, each side reads only the values it knows.
+ * What an upstream model accepts, as the config states it for an upstream or a route. All keys are
+ * optional.
+ *
+ * An upstream may speak both protocols, so one object has the keys of both. If a key takes
+ * different values in each, each protocol reads only the values that it knows.
  */
 export const profile = v.strictObject({
-  /** Chat: how strict the server is. `openai` also means Azure; `compatible` means vLLM, Groq and so on. */
+  /**
+   * Chat: how strict the server is. `openai`: OpenAI and Azure. `compatible`: vLLM, Groq and
+   * others.
+   */
   dialect: v.optional(v.picklist(["openai", "compatible"])),
-  /** Chat: the name of the output cap; by dialect unless set. */
+  /** Chat: the field of the output limit. The dialect sets the default. */
   max_tokens_field: v.optional(v.picklist(["max_completion_tokens", "max_tokens"])),
-  /** Chat: `full`, or `fixed` for models that refuse it. Messages: `one` of temperature and top_p, `both`, `none`. */
+  /**
+   * Chat: `full`, or `fixed` if the model refuses sampling fields. Messages: `one` of temperature
+   * and top_p, `both`, or `none`.
+   */
   sampling: v.optional(v.picklist(["full", "fixed", "one", "both", "none"])),
   /** Chat: the server takes `top_k`. */
   top_k: v.optional(v.boolean()),
-  /** Chat: how many stop sequences it takes; null is no limit; by dialect unless set. */
+  /**
+   * Chat: how many stop sequences the server takes; null = unlimited. The dialect sets the default.
+   */
   max_stops: v.optional(limit),
-  /** Chat: `none` where the model has no effort field. */
+  /** Chat: `none` if the model has no effort field. */
   reasoning: v.optional(v.picklist(["effort", "none"])),
-  /** Both: the effort levels the model accepts. */
+  /** Both: the effort levels that the model accepts. */
   effort_levels: v.optional(effortLevels),
-  /** Chat: earlier thinking goes back as `reasoning_content`. */
+  /** Chat: send earlier thinking back as `reasoning_content`. */
   replay_reasoning: v.optional(v.boolean()),
-  /** Both: where a system message in mid-conversation goes. Only Chat knows `user`. */
+  /** Both: what to do with a system message in mid-conversation. Only Chat has `user`. */
   mid_system: v.optional(v.picklist(["inline", "hoist", "user"])),
-  /** Chat: keep cache marks, for Claude behind a Chat server. */
+  /** Chat: `keep` sends cache marks, for Claude behind a Chat server. */
   cache_control: v.optional(v.picklist(["drop", "keep"])),
-  /** Chat: what becomes of tools that only a Messages server runs. */
+  /** Chat: what to do with tools that only a Messages server runs. */
   unsupported_tools: v.optional(v.picklist(["reject", "drop"])),
-  /** Chat: the longest tool name, in characters. Room for 12 digits of a hash must be left. */
+  /**
+   * Chat: the longest tool name, in characters. At least 16, to leave room for 12 digits of a hash.
+   */
   tool_name_max: v.optional(v.pipe(v.number(), v.integer(), v.minValue(16))),
-  /** Chat: the longest tool call id, in characters; null is no limit; by dialect unless set. */
+  /**
+   * Chat: the longest tool call id, in characters; null = unlimited. The dialect sets the default.
+   */
   tool_id_max: v.optional(v.nullable(v.pipe(v.number(), v.integer(), v.minValue(37)))),
-  /** Messages: the output cap where the client gave none; the model's maximum is best. */
+  /** Messages: the output limit if the client sends none. Best set to the model's maximum. */
   default_max_tokens: v.optional(count),
-  /** Messages: the most the model puts out; null is not known. */
+  /** Messages: the most output tokens of the model; null = unknown. */
   max_output_tokens: v.optional(limit),
-  /** Messages: how the model is asked to think. */
+  /** Messages: how to ask the model to think. */
   thinking: v.optional(v.picklist(["adaptive", "budget", "none"])),
   /** Messages: `tool` emulates structured output with a forced tool. */
   structured_outputs: v.optional(v.picklist(["native", "tool"])),
-  /** Messages: the model goes on from a trailing assistant turn. */
+  /** Messages: the model continues a trailing assistant turn. */
   prefill: v.optional(v.boolean()),
 });
 
 export type Profile = v.InferOutput<typeof profile>;
 
-/** The profile of a Chat Completions upstream, every key decided. */
+/** The profile of a Chat Completions upstream with every key set. */
 export interface ChatProfile {
   readonly dialect: "openai" | "compatible";
   readonly max_tokens_field: "max_completion_tokens" | "max_tokens";
@@ -71,7 +85,7 @@ export interface ChatProfile {
   readonly tool_id_max: number | null;
 }
 
-/** The profile of a Messages upstream, every key decided. */
+/** The profile of a Messages upstream with every key set. */
 export interface MessagesProfile {
   readonly default_max_tokens: number;
   readonly max_output_tokens: number | null;
@@ -83,12 +97,12 @@ export interface MessagesProfile {
   readonly prefill: boolean;
 }
 
-/** The profile of a route: what the route says goes before what its upstream says. */
+/** Returns the profile of a route. Keys of the route override those of its upstream. */
 export function mergeProfiles(upstream: Profile = {}, route: Profile = {}): Profile {
   return { ...upstream, ...route };
 }
 
-/** Decides every key for a Chat Completions upstream. */
+/** Sets every missing key to its default for a Chat Completions upstream. */
 export function chatProfile(given: Profile = {}): ChatProfile {
   const dialect = given.dialect ?? "openai";
   const strict = dialect === "openai";
@@ -109,7 +123,7 @@ export function chatProfile(given: Profile = {}): ChatProfile {
   };
 }
 
-/** Decides every key for a Messages upstream. */
+/** Sets every missing key to its default for a Messages upstream. */
 export function messagesProfile(given: Profile = {}): MessagesProfile {
   const sampling = given.sampling;
   return {
@@ -126,8 +140,8 @@ export function messagesProfile(given: Profile = {}): MessagesProfile {
 }
 
 /**
- * The level to ask for: the highest accepted one that is not above the level wanted, else the lowest.
- * `accepted` is in ascending order and not empty.
+ * Returns the level to ask for: the highest accepted one that is not above `wanted`, else the
+ * lowest. `accepted` is in ascending order and not empty.
  */
 export function clampEffort(wanted: EffortLevel, accepted: readonly EffortLevel[]): EffortLevel {
   const rank = EFFORT_LEVELS.indexOf(wanted);

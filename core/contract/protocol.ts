@@ -3,66 +3,82 @@ import type { EventKind, ServerEvent } from "../sse/reader.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Usage } from "./usage.ts";
 
-/** The protocols that clients and upstreams speak. Image generation and edits share one. */
+/** The protocols that clients and upstreams speak. Image generation and image edits share one. */
 export type Protocol = "messages" | "chat" | "responses" | "images" | "speech";
 
-/** What an event means to its stream. Classified once: every reader after the first finds it on the event. */
+/**
+ * Returns what an event means to its stream. Classifies it once, and stores the result on the event
+ * for later readers.
+ */
 export function kindOf(event: ServerEvent, wire: Wire): EventKind {
   event.kind ??= wire.classify(event);
   return event.kind;
 }
 
 /**
- * The facts of one protocol: where things stand in its bodies and events. Stateless; what a call
- * accumulates stands in its `Usage`.
+ * How to read and write the bodies and events of one protocol. Stateless: what a call accumulates
+ * is in its `Usage`.
  */
 export interface Wire {
   readonly protocol: Protocol;
 
-  /** What every client of the protocol must send; a refusal names the field. */
+  /** Refuses a body that lacks what the protocol requires. The refusal names the field. */
   check(body: JsonObject): Refusal | undefined;
 
-  /** The most output tokens that the body allows to an answer, where it says so. */
+  /**
+   * Returns the most output tokens that the body allows per choice; undefined if it sets no limit.
+   */
   outputLimit(body: JsonObject): number | undefined;
 
-  /** How many answers the body asks for, each of them with that much output. */
+  /** Returns how many choices the body asks for. Each may use the whole output limit. */
   choices(body: JsonObject): number;
 
-  /** Lowers the output limit of each answer of a body that goes upstream. */
+  /** Lowers the output limit per choice in a body that goes upstream. */
   limitOutput(body: JsonObject, tokens: number): void;
 
-  /** Whether a streamed request must say that it wants its usage reported, and does not. */
+  /** Returns true if a streamed request must ask for its usage, and does not. */
   lacksUsage(body: JsonObject): boolean;
 
   /** Makes a streamed request ask for its usage. */
   askForUsage(body: JsonObject): void;
 
-  /** The error body of the protocol, as JSON text. */
+  /** Returns an error body in the protocol, as JSON text. */
   errorBody(refusal: Refusal, requestId: string): string;
 
-  /** The event that ends a broken stream in the protocol, as bytes of the stream. */
+  /** Returns the event that ends a broken stream in the protocol, as text of the stream. */
   errorEvent(refusal: Refusal): string;
 
-  /** Reads what an event means to its stream; `kindOf` does it once an event. */
+  /**
+   * Returns what an event means to its stream. Call `kindOf` instead, which does it once per event.
+   */
   classify(event: ServerEvent): EventKind;
 
-  /** Whether a stream whose body ends cleanly behind this event is complete without a terminal event. */
+  /**
+   * Returns true if a stream is complete when its body ends cleanly after this event, without a
+   * terminal event.
+   */
   mayEndAt(event: ServerEvent): boolean;
 
-  /** Reads usage out of a whole reply. */
+  /** Reads the usage in a whole reply. */
   readReply(reply: JsonObject, usage: Usage): void;
 
-  /** Reads usage out of one event that is not `data`; returns true if the event exists only to report usage. */
+  /**
+   * Reads the usage in one event that is not `data`. Returns true if the event exists only to
+   * report usage.
+   */
   readEvent(event: ServerEvent, usage: Usage): boolean;
 
-  /** Adds up the text that one event delivers, for streams whose usage never comes. */
+  /** Adds the text that one event delivers, for streams whose usage never comes. */
   countDelta(event: ServerEvent, delivered: Delivered): void;
 
-  /** Adds up the text that a whole reply delivers. */
+  /** Adds the text that a whole reply delivers. */
   countReply(reply: JsonObject, delivered: Delivered): void;
 }
 
-/** Text delivered so far: bytes of ASCII and bytes of other scripts apart, since they tokenise apart. */
+/**
+ * Text delivered so far. Bytes of ASCII and of other scripts are counted apart, because they
+ * tokenise differently.
+ */
 export class Delivered {
   asciiBytes = 0;
   otherBytes = 0;
@@ -73,8 +89,8 @@ export class Delivered {
 
   addText(text: string): void {
     const bytes = Buffer.byteLength(text);
-    // `extra` is what UTF-8 takes beyond one byte a unit; two bytes a unit is the least that other
-    // scripts take, so doubling it never counts them too low.
+    // `bytes - text.length` is what UTF-8 takes beyond one byte per UTF-16 unit. Other scripts take
+    // at least two bytes per unit, so twice that never counts them too low.
     const other = Math.min(bytes, 2 * (bytes - text.length));
     this.otherBytes += other;
     this.asciiBytes += bytes - other;

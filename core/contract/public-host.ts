@@ -7,22 +7,27 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
 LOOPBACK.addAddress("::1", "ipv6");
 
-/** True if only this machine can call the host. Other names are not looked up, and count as public. */
+/**
+ * Returns true if only this machine can call the host. Does not look names up: all but `localhost`
+ * count as public.
+ */
 export function isLoopback(host: string): boolean {
   if (isIPv4(host)) return LOOPBACK.check(host, "ipv4");
   if (isIPv6(host)) return LOOPBACK.check(host, "ipv6");
   return host === "localhost";
 }
 
-/** The option by which an operator lets a plugin for trying out listen where others can call it. */
+/**
+ * The option that lets a plugin for local trials listen on an address that other machines can call.
+ */
 export const allowPublic = v.optional(
-  described(v.boolean("true or false"), "Start although others than this machine can call it."),
+  described(v.boolean("true or false"), "Start even if other machines can call it."),
   false,
 );
 
 /**
- * What is wrong if a plugin that is for trying out can be called by others than this machine. `path`: the option that
- * names the host, or nothing if it is `listen.host`; `why`: what the others would get.
+ * Returns the fault of a plugin for local trials that other machines can call. `path` is the option
+ * that names the host; empty if it is `listen.host`. `why` says what the other machines would get.
  */
 export function publicHost(
   host: string,

@@ -2,20 +2,22 @@ import type { Awaitable } from "./hold-store.ts";
 
 /** Limits per key, shared by all processes that share a hold store. */
 export interface RateLimiter {
-  /** Takes one call out of `perMinute`, by GCRA: an even rate, with a burst of up to `burst` calls. */
+  /**
+   * Takes one call out of `perMinute`, by GCRA: an even rate, with a burst of up to `burst` calls.
+   */
   take(keyId: string, perMinute: number, burst: number): Awaitable<Rate>;
-  /** Counts a call as running, unless `max` run already. */
+  /** Counts a call as running and returns true. Returns false if `max` calls run already. */
   enter(keyId: string, callId: string, max: number): Awaitable<boolean>;
-  /** A call that was let in has ended. */
+  /** Ends a call that `enter` has counted. */
   leave(keyId: string, callId: string): Awaitable<void>;
 }
 
 export interface Rate {
   readonly allowed: boolean;
-  /** Calls that could follow at once. */
+  /** How many more calls could follow at once. */
   readonly remaining: number;
-  /** Until the full burst is there again. */
+  /** Time until the full burst is available again. */
   readonly resetMs: number;
-  /** Until the next call is allowed; 0 where it is now. */
+  /** Time until the next call is allowed; 0 if it is allowed now. */
   readonly retryMs: number;
 }

@@ -1,19 +1,19 @@
 /**
- * A refusal is a value, not an exception: the reply that the gateway gives instead of serving a call or a request.
- * Returning one costs about 25 ns, throwing one about 3.7 µs.
+ * A refusal is a value, not an exception: the reply that the gateway sends instead of serving a
+ * call or a request. Returning one costs about 25 ns, throwing one about 3.7 µs.
  *
- * Made by the factories of `refuse`, and recognised by its shape, so that a plugin with its own copy of this module,
- * or one that writes the object out, works the same.
+ * Create it with the factories of `refuse`. Core recognises it by its shape, so a plugin with its
+ * own copy of this module, or one that writes the object out, works the same.
  */
 export interface Refusal {
   readonly status: number;
   readonly type: RefusalType;
-  /** For the caller's eyes: what is wrong and what to do. Never a secret, never a prompt. */
+  /** Shown to the caller: what is wrong and what to do. Never a secret, never a prompt. */
   readonly message: string;
   /** The request field at fault, if there is one. */
   readonly param: string | null;
   readonly code: string | null;
-  /** Extra response headers, name and value in turn. */
+  /** Extra response headers: name, value, name, value. */
   readonly headers: readonly string[];
 }
 
@@ -36,7 +36,7 @@ interface RefusalDetail {
   readonly headers?: readonly string[];
 }
 
-/** The second argument of each factory: the field at fault, or that and more. */
+/** The second argument of each factory: the field at fault, or more details. */
 type Detail = RefusalDetail | string | null;
 
 function factory(status: number, type: RefusalType, headers: readonly string[] = []) {
@@ -58,40 +58,43 @@ function refusalOf(
   return { status, type, message, param, code, headers: detail.headers ?? headers };
 }
 
-/** One factory a status. */
+/** One factory per status. */
 export const refuse = {
-  /** 400: the request is not sound. */
+  /** 400: the request is invalid. */
   badRequest: factory(400, "invalid_request_error"),
-  /** 401: no key, or one that is not good. */
+  /** 401: no key, or an invalid one. */
   unauthenticated: factory(401, "authentication_error"),
-  /** 402 */
+  /** 402: the wallet or a limit does not cover the call. */
   insufficientBalance: factory(402, "insufficient_balance"),
-  /** 403 */
+  /** 403: the key is valid, but may not do this. */
   forbidden: factory(403, "permission_error"),
-  /** 404 */
+  /** 404: the path, model or object does not exist. */
   notFound: factory(404, "not_found_error"),
-  /** 405 */
+  /** 405: the path exists, but not with this method. */
   methodNotAllowed: factory(405, "invalid_request_error"),
-  /** 409: the request is sound, but conflicts with what exists. */
+  /** 409: the request is valid, but conflicts with what exists. */
   conflict: factory(409, "invalid_request_error"),
-  /** 413 */
+  /** 413: the body is too large. */
   tooLarge: factory(413, "request_too_large"),
-  /** 429 */
+  /** 429: a rate limit is reached. */
   rateLimited: factory(429, "rate_limit_error"),
-  /** 500: a bug of the gateway's own. */
+  /** 500: a bug of the gateway. */
   failed: factory(500, "api_error"),
-  /** 502: the upstream cannot be reached, or failed. */
+  /** 502: the upstream is unreachable, or failed. */
   upstreamFailed: factory(502, "api_error"),
   /** 503, with `retry-after: 1` unless other headers are given. */
   unavailable: factory(503, "service_unavailable", ["retry-after", "1"]),
-  /** 504 */
+  /** 504: the call or its upstream took too long. */
   timedOut: factory(504, "timeout_error"),
-  /** Any other status, for an upstream's refusal that is passed on. */
+  /** Any other status, to pass an upstream's refusal on. */
   as: (status: number, type: RefusalType, message: string, detail: Detail = null): Refusal =>
     refusalOf(status, type, message, detail, []),
 } as const;
 
-/** True for a refusal, whoever made it: no reply of a route has a `type` and a `message` of its own. */
+/**
+ * Returns true for a refusal, also one that a plugin wrote out. No response of a route has a `type`
+ * and a `message`.
+ */
 export function isRefusal(value: unknown): value is Refusal {
   return (
     typeof value === "object" &&
@@ -105,7 +108,7 @@ export function isRefusal(value: unknown): value is Refusal {
   );
 }
 
-/** A refusal with every field, from one that a plugin wrote out and may have left fields out of. */
+/** Fills in the fields that a plugin may have left out of a refusal. */
 export function completeRefusal(refusal: Refusal): Refusal {
   const { status, type, message, param, code, headers } = refusal;
   return {
@@ -118,7 +121,7 @@ export function completeRefusal(refusal: Refusal): Refusal {
   };
 }
 
-/** 403. `code` is for the customer's pages, which show a text of their own for it; replies to calls have none. */
+/** 403. `code` selects the text on the customer's pages. Refusals of calls have no code. */
 export function accountSuspended(code: string | null = null): Refusal {
   return refuse.forbidden("This account is suspended; write to support.", { code });
 }

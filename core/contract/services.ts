@@ -17,55 +17,64 @@ import type { UsageBooks } from "./usage-books.ts";
 import type { Wallets } from "./wallets.ts";
 
 /**
- * What the core offers to plugins: one object for each plugin, so that core knows who filled a slot. Config,
- * catalogue, upstreams and what a slot holds change at a reload: read them through it at each use.
+ * What core offers to plugins. Each plugin gets its own object, so that core knows which plugin
+ * filled a slot.
+ *
+ * Config, catalogue, upstreams and the values of slots change on reload. They are getters: read
+ * them at each use, and do not destructure them.
  */
 export interface Services extends Slots {
-  /** Checked in every part. A plugin that keeps a copy of one names it in `reads`. */
+  /** The checked config. A plugin that copies a part of it names that part in `reads`. */
   readonly config: Config;
   /** The models, with prices and routes. */
   readonly catalogue: Catalogue;
-  /** The upstreams by name, with their state in this process. */
+  /** The upstreams by name, with the state of their circuit breakers in this process. */
   readonly upstreams: Upstreams;
-  /** Time, for a plugin that is tested with a clock of its own. */
+  /** The time. Use it instead of `Date`, so that a test can set it. */
   readonly clock: Clock;
-  /** JSON lines on stdout. No prompt, reply or key belongs into a field. */
+  /** Writes JSON lines to stdout. Never put a prompt, a reply or a key into a field. */
   readonly log: Log;
-  /** Every movement of money, durable. Calls reach it through `wallets`. */
+  /** The durable record of every movement of money. Calls reach it through `wallets`. */
   readonly ledger: Ledger;
-  /** What was called and charged. */
+  /** Records of calls and their charges. */
   readonly usage: UsageBooks;
-  /** The ledger's database, for tables that plugins own. Money moves through `wallets` only. */
+  /** The ledger's database, for tables that plugins own. Money moves only through `wallets`. */
   readonly database: Database;
   readonly accounts: Accounts;
-  /** The audit trail. `addOperatorRoutes` writes it. */
+  /** The audit trail. `addOperatorRoutes` writes to it. */
   readonly operatorActions: OperatorActions;
-  /** What must be fast: available balances and open holds. Plugins use it through `wallets`. */
+  /** Available balances and holds, fast to read and change. Plugins use it through `wallets`. */
   readonly holdStore: HoldStore;
-  /** Holds, extends, posts, voids and credits: the only way to move money. */
+  /** Holds, extends, posts, voids and credits. The only way to move money. */
   readonly wallets: Wallets;
-  /** API keys as callers send them, cached. */
+  /** Finds API keys by their text. Cached. */
   readonly keys: Keys;
-  /** Calls a minute and at a time, counted over all processes. */
+  /** Limits calls per minute and calls at the same time, counted over all processes. */
   readonly rateLimiter: RateLimiter;
-  /** What plugins add to the operator's command line; all of it once `routes` runs. */
+  /** Commands that plugins add to the operator's command line. Complete when `routes` runs. */
   readonly commands: readonly PluginCommand[];
-  /** Calls in flight at this moment. */
+  /** The calls of this process that have not ended. */
   readonly callsInFlight: CallsInFlight;
-  /** The facts of each protocol. */
+  /** For each protocol: how to read and write its bodies and events. */
   readonly wires: Readonly<Record<Protocol, Wire>>;
-  /** Fetches images that a request names by address: from public ones only, unless `anyAddress` is set. */
+  /**
+   * Creates a fetcher for images that a request names by address. It fetches public addresses only,
+   * unless `anyAddress` is set.
+   */
   imageFetcher(options: ImageFetcherOptions): ImageFetcher;
 }
 
 /** The calls of this process that have not ended. */
 export interface CallsInFlight {
   readonly size: number;
-  /** The account of one of them; undefined if no such call runs here, or it has no key yet. Searches them all. */
+  /**
+   * Returns the account of a call; undefined if the call does not run here, or has no key yet.
+   * Searches all calls.
+   */
   accountOf(callId: string): string | undefined;
 }
 
-/** A command, with the name of the plugin that adds it. */
+/** A command, and the name of the plugin that adds it. */
 interface PluginCommand {
   readonly plugin: string;
   readonly command: Command;

@@ -4,40 +4,44 @@ import type { DiscountSource } from "./discount.ts";
 import type { Guards } from "./guards.ts";
 import type { ModelNames } from "./model-names.ts";
 
-/** A place that one plugin fills for core and for the other plugins. */
+/** A place that one plugin fills for core and for other plugins. */
 export interface Slot<T> {
   /**
-   * The value of the newest provider that runs, or the one that stands in while there is none. Read it at each use:
-   * a reload changes it.
+   * The value of the newest running provider, or a default if there is none. Read it at each use: a
+   * reload changes it.
    */
   readonly current: T;
   /**
-   * Fills the slot until the returned function is called or the plugin stops: core withdraws what a stopped plugin
-   * has provided. During a reload a value counts once all plugins have started; if one fails to, it never does.
+   * Fills the slot until you call the returned function or the plugin stops. Core withdraws the
+   * values of a stopped plugin. During a reload, values take effect once all plugins have started;
+   * if one fails to start, they never do.
    */
   provide(value: T): () => void;
 }
 
-/** A place that several plugins fill side by side. */
+/** A place that several plugins fill at the same time. */
 export interface SharedSlot<T> {
-  /** The values of all providers that run, oldest first. */
+  /** The values of all running providers, oldest first. */
   readonly all: readonly T[];
   /** As in `Slot`. */
   provide(value: T): () => void;
 }
 
-/** Every slot, as a plugin finds it in `services`. */
+/** All slots, as part of `services`. */
 export interface Slots {
   readonly guards: Guards;
   readonly customers: Slot<Customers>;
   readonly modelNames: Slot<ModelNames>;
-  /** Seals every key created from now on; undefined: a key's text is gone once it was shown. */
+  /**
+   * Encrypts every new key. While it is undefined, the text of a new key is shown once and not
+   * stored.
+   */
   readonly keySealer: Slot<KeySealer | undefined>;
-  /** Asked whenever a key is read. */
+  /** Core asks every source whenever it reads a key. */
   readonly discounts: SharedSlot<DiscountSource>;
 }
 
-/** What a plugin's module calls the slots in `provides` and `uses`. */
+/** Names of the slots for `provides` and `uses` of a plugin's module. */
 export const SLOT_NAMES = [
   "guards.operator",
   "guards.customer",

@@ -7,8 +7,8 @@ import { Usage } from "./usage.ts";
 import type { UsageRecord } from "./usage-fields.ts";
 
 /**
- * What a call costs, as pure functions: the price of units under a tariff, the charge of a call that has ended, and
- * the same again from a usage record.
+ * The cost of a call, as pure functions: the price of units under a tariff, the charge of a call
+ * that has ended, and the same again from a usage record.
  *
  *   cost = quantity × unit price, less the discounts (added up, rounded once, half up), plus fees
  */
@@ -16,18 +16,18 @@ import type { UsageRecord } from "./usage-fields.ts";
 /** Tokens in the unit `mtok`. */
 const TOKENS_PER_MTOK = 1_000_000;
 
-/** The price that a call is held and charged at, fixed when the call begins. */
+/** The price at which a call is held and charged, fixed when the call begins. */
 export interface Tariff {
   readonly unit: Price["unit"];
   /** µđ for one token, one call or one image. */
   readonly microVnd: MicroVnd;
-  /** All discounts together. */
+  /** The sum of all discounts; 100 = 1%. */
   readonly discountBps: number;
   readonly discounts: Discounts | null;
   readonly catalogueVersion: string;
 }
 
-/** The price of a model at an instant, for an account with these discounts. */
+/** Returns the price of a model at an instant, for an account with these discounts. */
 export function tariffOf(
   model: Model,
   ownDiscountBps: number,
@@ -43,12 +43,12 @@ export function tariffOf(
   };
 }
 
-/** µđ for a whole unit: 1,000,000 tokens, a call or an image. */
+/** Returns the price of a whole unit in µđ: 1,000,000 tokens, a call or an image. */
 export function unitPriceOf({ unit, microVnd }: Pick<Tariff, "unit" | "microVnd">): MicroVnd {
   return unit === "mtok" ? microVnd * TOKENS_PER_MTOK : microVnd;
 }
 
-/** Price of some tokens, calls or images, discount included. */
+/** Returns the price of some tokens, calls or images, less the discount. */
 export function priceOf(
   quantity: number,
   tariff: Pick<Tariff, "microVnd" | "discountBps">,
@@ -56,7 +56,7 @@ export function priceOf(
   return discounted(cost(quantity, tariff.microVnd), tariff.discountBps);
 }
 
-/** The most tokens, calls or images whose price an amount covers. */
+/** Returns the most tokens, calls or images whose price an amount covers. */
 export function affordable(amount: MicroVnd, tariff: Tariff): number {
   const perUnit = BigInt(tariff.microVnd) * BigInt(BASIS_POINTS - tariff.discountBps);
   if (perUnit === 0n) return Number.MAX_SAFE_INTEGER;
@@ -66,7 +66,7 @@ export function affordable(amount: MicroVnd, tariff: Tariff): number {
   return priceOf(fits, tariff) <= amount ? fits : fits - 1;
 }
 
-/** The fields of a posted call that say what it costs, and why. */
+/** The fields of a posted call that say what it costs and why. */
 export type Charge = Pick<
   Posting,
   | "unit"
@@ -83,15 +83,15 @@ export type Charge = Pick<
   | "costsVersion"
 >;
 
-/** What a call that has ended is charged by. */
+/** The fields of an ended call that its charge depends on. */
 type ChargedCall = Pick<Call, "status" | "delivered" | "outcome" | "usage">;
 
 /**
- * What a call that was sent upstream costs.
+ * Returns the charge of a call that was sent upstream.
  *
- * A whole reply costs its usage. What was delivered before a client left, a wallet ran out or an upstream broke
- * costs what was delivered. Refusals and calls that delivered nothing cost nothing, and a fixed price is not
- * taken for half a reply that the provider failed to finish.
+ * A whole reply costs its usage. If the client left, the wallet ran out or the upstream broke, the
+ * call costs what was delivered. Refusals and calls that delivered nothing cost nothing. A fixed
+ * price is not charged for a reply that the provider failed to finish.
  */
 export function chargeOf(call: ChargedCall, tariff: Tariff, feesMicroVnd: MicroVnd = 0): Charge {
   const counted = countedQuantity(tariff.unit, countedUsage(call));
@@ -112,7 +112,7 @@ export function chargeOf(call: ChargedCall, tariff: Tariff, feesMicroVnd: MicroV
   };
 }
 
-/** The usage that a record keeps: none if nothing was delivered. */
+/** Returns the usage for the record of a call: none if nothing was delivered. */
 export function countedUsage(call: ChargedCall): Usage {
   return (isDelivered(call) ? call.usage : undefined) ?? NO_USAGE;
 }
@@ -126,11 +126,11 @@ export interface Recomputed {
   readonly discountMicroVnd: MicroVnd;
   readonly feesMicroVnd: MicroVnd;
   readonly costMicroVnd: MicroVnd;
-  /** The cost less what was written off: equal to the charge, or the record is wrong. */
+  /** The cost less what was written off. The record is wrong unless this equals its charge. */
   readonly chargedMicroVnd: MicroVnd;
 }
 
-/** Undefined for a record from before prices were kept. */
+/** Returns the charge computed again; undefined for a record from before prices were kept. */
 export function recomputed(record: UsageRecord): Recomputed | undefined {
   const { unit, unitPriceMicroVnd, discounts } = record;
   if (unit === null || unitPriceMicroVnd === null) return undefined;
@@ -152,7 +152,7 @@ export function recomputed(record: UsageRecord): Recomputed | undefined {
   };
 }
 
-/** A record with what the ledger leaves out to save space: the usual quantity, and fees of 0. */
+/** Fills in what the ledger leaves out to save space: the usual quantity, and fees of 0. */
 export function filledIn<Record extends PricedRecord>(record: Record): Record {
   const { unit } = record;
   if (unit === null) return record;
@@ -167,7 +167,7 @@ type PricedRecord = Pick<
 
 const NO_USAGE: Usage = Object.freeze(new Usage());
 
-/** Tokens, calls or images of a call that is billed whole. */
+/** Returns the tokens, calls or images of a call that is billed whole. */
 function countedQuantity(
   unit: Price["unit"],
   usage: Pick<Usage, "inputTokens" | "outputTokens" | "images">,

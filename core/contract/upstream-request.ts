@@ -3,7 +3,7 @@ import type { Model } from "./catalogue.ts";
 import type { Protocol } from "./protocol.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 
-/** Client headers that say something about the request itself, by protocol. */
+/** Client headers that are part of the request itself, by protocol. */
 export const FORWARDED_HEADERS: Readonly<Record<Protocol, readonly string[]>> = {
   messages: ["anthropic-beta"],
   chat: ["openai-beta"],
@@ -12,7 +12,7 @@ export const FORWARDED_HEADERS: Readonly<Record<Protocol, readonly string[]>> = 
   speech: [],
 };
 
-/** The request as it came, for an upstream that speaks the endpoint's protocol. */
+/** Returns the unchanged request, for an upstream that speaks the endpoint's protocol. */
 export function unchangedRequest(call: Call): UpstreamRequest {
   const { protocol, upstreamPath } = call.endpoint;
   const headers: string[] = [];
@@ -32,7 +32,9 @@ export function unchangedRequest(call: Call): UpstreamRequest {
   };
 }
 
-/** Refuses a model that does not take the endpoint's protocol, and names the path that it takes. */
+/**
+ * Refuses a model that does not take the endpoint's protocol, and names the path that serves it.
+ */
 export function servedElsewhere(model: Model, path: string, instead: string): Refusal {
   return refuse.badRequest(`model: ${model.id} is not served on ${path}: use ${instead}`, "model");
 }

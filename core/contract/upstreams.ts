@@ -13,20 +13,23 @@ export interface Upstream {
   readonly name: string;
   readonly config: UpstreamConfig;
   readonly breaker: BreakerState;
-  /** True if it takes calls of the protocol. */
+  /** Returns true if the upstream takes calls of the protocol. */
   speaks(protocol: Protocol): boolean;
-  /** What its kind shows to operators: addresses, the number of keys. No secrets. */
+  /** Returns what operators may see: addresses, the number of keys. No secrets. */
   describe(): JsonObject;
 }
 
-/** What a circuit breaker knows of its upstream, as seen by this process. */
+/** The state of an upstream's circuit breaker in this process. */
 export interface BreakerState {
   readonly state: "closed" | "open" | "probing";
   /** Failures since the start of the process. */
   readonly failures: number;
   readonly failuresInRow: number;
   readonly lastFailure: Failure | undefined;
-  /** Milliseconds until an open breaker lets a call probe; 0 if it lets calls through now. */
+  /**
+   * Milliseconds until an open breaker lets a call through as a probe; 0 if it lets calls through
+   * now.
+   */
   readonly retryInMs: number;
 }
 

@@ -1,31 +1,46 @@
 import type { CustomerRecord } from "./usage-fields.ts";
 
-/** What the ledger has recorded of calls, for those who show it. A call appears seconds after it ends. */
+/** Recorded calls, for plugins that show them. A call appears seconds after it ends. */
 export interface UsageBooks {
   /**
-   * Makes the indexes that `page` filters by, if they are not there. For the start of whoever calls `page`: they cost
-   * each recorded call some time, so a gateway without such pages does not have them.
+   * Creates the indexes that `page` filters by, if they are missing. Call it in the `start` of a
+   * plugin that calls `page`. They add to the cost of recording a call, so a gateway without such a
+   * plugin does not have them.
    */
   prepare(): Promise<void>;
 
-  /** The newest calls of an account that pass the filter, older than the cursor, newest first. */
+  /**
+   * Returns the newest calls of an account that pass the filter and are older than the cursor,
+   * newest first.
+   */
   page(query: UsagePage): Promise<CustomerRecord[]>;
 
-  /** One call of an account; undefined if it has none of that id, or not yet. */
+  /**
+   * Returns one call of an account; undefined if the account has no such call, or it is not
+   * recorded yet.
+   */
   call(accountId: string, callId: string): Promise<CustomerRecord | undefined>;
 
-  /** Sums by day (in Vietnam), model, key or several of them. Its filter counts by whole days, and by no status. */
+  /**
+   * Returns sums by day (in Vietnam), model, key, or several of them. The filter applies to whole
+   * days, and not to the status.
+   */
   sums(
     accountId: string,
     by: readonly UsageDimension[],
     filter: Omit<UsageFilter, "status">,
   ): Promise<UsageSum[]>;
 
-  /** What each of these keys of the account was used for; those never used are missing. */
+  /**
+   * Returns the use of each of these keys of the account. Keys that were never used are missing.
+   */
   byKey(accountId: string, keyIds: readonly string[]): Promise<KeyUsage[]>;
 }
 
-/** Which calls of an account: a period that ends before `to`, and what each must be. */
+/**
+ * Selects calls of an account: those from `from`, included, to `to`, excluded, that match every
+ * other field.
+ */
 export interface UsageFilter {
   readonly from?: Date | undefined;
   readonly to?: Date | undefined;
@@ -35,7 +50,7 @@ export interface UsageFilter {
   readonly status?: "ok" | "failed" | number | undefined;
 }
 
-/** Calls older than this one, in the order of (at, call id). */
+/** Selects calls older than this one, in the order of (at, call id). */
 export interface UsageCursor {
   readonly at: Date;
   readonly callId: string;
@@ -50,7 +65,7 @@ export interface UsagePage {
 
 export type UsageDimension = "day" | "model" | "key";
 
-/** With the dimensions that were asked for. */
+/** One sum. `day`, `model` and `key` are set if the sum is by them. */
 export interface UsageSum {
   readonly day?: string;
   readonly model?: string;

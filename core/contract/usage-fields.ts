@@ -4,16 +4,18 @@ import type { Discounts } from "./discount.ts";
 import type { CallOutcome } from "./hold-store.ts";
 
 /**
- * Every field of a usage record, once. Made from this table: the types of a posted call and of a record, the outbox
- * entry, the select list of every query, the operator's and the customer's JSON, the CSV columns, and the type that
- * the pages read.
+ * Every field of a usage record, once. All else is derived from this table: the types of a posted
+ * call and of a record, the outbox entry, the select list of every query, the operator's and the
+ * customer's JSON, the CSV columns, and the type that the pages read.
  *
- * To add a field: one line here, one migration that adds its column as nullable (older records and entries do not
- * have it), one text `column.NAME` for each language if it is in the CSV, and the line that sets it
- * (`plugins/settle/posting.ts`).
+ * To add a field, write one line here, one migration that adds its column as nullable (older
+ * records and entries lack it), and the line that sets it (`plugins/settle/posting.ts`). If it is
+ * in the CSV, add one text `column.NAME` per language.
  */
 
-/** By kind of value: its type when a call is posted, in a record as it is read, and in JSON. */
+/**
+ * For each kind of value: its type when a call is posted, in a record from the ledger, and in JSON.
+ */
 interface Values {
   id: { posted: string; read: string; json: string };
   /** Posted as milliseconds since the Unix epoch. */
@@ -35,22 +37,28 @@ interface Values {
   names: { posted: readonly string[]; read: readonly string[]; json: readonly string[] };
 }
 
-/** Each has one type of column in Postgres, which the test of the ledger compares with the table. */
+/**
+ * The kinds of fields. Each has one column type in Postgres; the test of the ledger compares it
+ * with the table.
+ */
 export type FieldKind = keyof Values;
 
-/** `admin`: the operator's API. `api`: the customer's. `csv`: the export. `page`: what the dashboard's pages read. */
+/**
+ * The outputs that show a field. `admin`: the operator's API. `api`: the customer's API. `csv`: the
+ * export. `page`: the dashboard.
+ */
 type Place = "admin" | "api" | "csv" | "page";
 
 interface UsageField {
   /** Its column in `usage_records`, and its name in an outbox entry. */
   readonly column: string;
   readonly kind: FieldKind;
-  /** Its name in JSON and CSV, with its unit; the column's if there is none. */
+  /** Its name in JSON and CSV, with its unit; the column's name if missing. */
   readonly json?: string;
   readonly places: readonly Place[];
-  /** Null is a value of its own. */
+  /** True if the field can be null. */
   readonly nullable?: true;
-  /** Known when the charge is made, after the call was posted. */
+  /** True if the field is known only once the charge is made, after the call was posted. */
   readonly charged?: true;
 }
 
@@ -59,7 +67,7 @@ const APIS = ["admin", "api"] as const;
 const CUSTOMER = ["admin", "api", "csv"] as const;
 const PAGE = ["admin", "api", "csv", "page"] as const;
 
-/** In the order of the CSV columns; new fields go to the end. */
+/** In the order of the CSV columns. Add new fields at the end. */
 const usageFields = {
   callId: { column: "call_id", kind: "id", places: PAGE },
   /** Start of the call. */
@@ -67,9 +75,9 @@ const usageFields = {
   accountId: { column: "account_id", kind: "id", places: OPERATOR },
   /** Path of the endpoint, `/v1/messages`. */
   endpoint: { column: "endpoint", kind: "text", places: PAGE },
-  /** Catalogue id that served the call. */
+  /** Catalogue id of the model that served the call. */
   model: { column: "model", kind: "text", places: PAGE },
-  /** The name that the caller sent, if it was another. */
+  /** The name that the caller sent, if it differs from `model`. */
   mappedFrom: { column: "mapped_from", kind: "sent", places: PAGE, nullable: true },
   keyId: { column: "key_id", kind: "id", places: PAGE },
   upstream: { column: "upstream", kind: "text", places: OPERATOR, nullable: true },
@@ -77,11 +85,11 @@ const usageFields = {
   status: { column: "status", kind: "status", places: PAGE },
   outcome: { column: "outcome", kind: "outcome", places: PAGE },
   streamed: { column: "streamed", kind: "flag", places: PAGE },
-  /** All input: cache reads and writes and images included. */
+  /** All input, including cache reads, cache writes and images. */
   inputTokens: { column: "input_tokens", kind: "tokens", places: PAGE },
   cacheReadTokens: { column: "cache_read_tokens", kind: "tokens", places: CUSTOMER },
   cacheWriteTokens: { column: "cache_write_tokens", kind: "tokens", places: CUSTOMER },
-  /** All output: reasoning included. */
+  /** All output, including reasoning. */
   outputTokens: { column: "output_tokens", kind: "tokens", places: PAGE },
   reasoningTokens: { column: "reasoning_tokens", kind: "tokens", places: CUSTOMER },
   images: { column: "images", kind: "count", places: CUSTOMER },
@@ -101,17 +109,17 @@ const usageFields = {
     places: CUSTOMER,
     charged: true,
   },
-  /** All discounts together, as they were applied. */
+  /** The sum of all discounts, as applied. */
   discountBps: { column: "discount_bps", kind: "bps", places: PAGE },
   latencyMs: { column: "latency_ms", kind: "ms", places: PAGE },
-  /** To the first byte of the reply; null if none came. */
+  /** Time to the first byte of the reply; null if none came. */
   firstByteMs: { column: "first_byte_ms", kind: "ms", places: CUSTOMER, nullable: true },
-  /** True if tokens were counted here because the provider did not report them. */
+  /** True if the gateway counted the tokens because the provider did not report them. */
   estimated: { column: "estimated", kind: "flag", places: PAGE },
 
   // Everything below is null in records from before it was kept.
 
-  /** What the price is of: 1,000,000 tokens, a call or an image. */
+  /** What one `unitPriceMicroVnd` buys: 1,000,000 tokens, a call or an image. */
   unit: { column: "unit", kind: "unit", places: PAGE, nullable: true },
   /** µđ for one `unit`. */
   unitPriceMicroVnd: {
@@ -121,11 +129,14 @@ const usageFields = {
     places: PAGE,
     nullable: true,
   },
-  /** Tokens, calls or images that were billed; null if these are all that the record counts: see `tariff.ts`. */
+  /**
+   * Tokens, calls or images that were billed; null if these are all that the record counts (see
+   * `tariff.ts`).
+   */
   quantity: { column: "quantity", kind: "tokens", places: CUSTOMER, nullable: true },
   /** Each discount by its name; null if there was none. */
   discounts: { column: "discounts", kind: "discounts", places: CUSTOMER, nullable: true },
-  /** Added to the discounted price; null: none. */
+  /** Added to the discounted price; null if there are none. */
   feesMicroVnd: {
     column: "fees",
     kind: "money",
@@ -135,7 +146,7 @@ const usageFields = {
   },
   /** The catalogue that the price comes from. */
   catalogueVersion: { column: "catalogue_version", kind: "text", places: APIS, nullable: true },
-  /** What the provider takes from the operator, in millionths of its currency; null if not known. */
+  /** What the provider charges the operator, in millionths of its currency; null if unknown. */
   operatorCostMicro: {
     column: "operator_cost",
     kind: "money",
@@ -155,7 +166,7 @@ const usageFields = {
   },
   /** The list of provider prices that the operator's cost comes from. */
   costsVersion: { column: "costs_version", kind: "text", places: OPERATOR, nullable: true },
-  /** The limits beside the wallet that the call was charged to as well; null: none. */
+  /** The limits, besides the wallet, that the call was charged to; null if there are none. */
   limits: { column: "limits", kind: "names", places: OPERATOR, nullable: true },
 } as const satisfies Readonly<Record<string, UsageField>>;
 
@@ -171,32 +182,32 @@ type JsonName<Field extends UsageField> = Field extends { json: infer Name exten
   ? Name
   : Field["column"];
 
-/** A record as the ledger reads it. */
+/** A usage record from the ledger. */
 export type UsageRecord = { readonly [Name in FieldName]: Value<Name, "read"> };
 
-/** What its customer may see of it: not the provider that served the call, nor what the operator paid. */
+/** The part of a record that its customer may see: not the provider, nor what the operator paid. */
 export type CustomerRecord = {
   readonly [Name in FieldName as "api" extends Fields[Name]["places"][number]
     ? Name
     : never]: UsageRecord[Name];
 };
 
-/** The names of what is known of a call before its wallet is charged. */
+/** The names of fields that are known before the wallet is charged. */
 type PostedName = {
   [Name in FieldName]: Fields[Name] extends { charged: true } ? never : Name;
 }[FieldName];
 
-/** The same as values. */
+/** The fields of a posted call. */
 export type PostedUsage = { readonly [Name in PostedName]: Value<Name, "posted"> };
 
-/** The JSON of a record in one place. */
+/** A record as JSON, as one place shows it. */
 export type UsageJson<Where extends Place> = {
   readonly [Name in FieldName as Where extends Fields[Name]["places"][number]
     ? JsonName<Fields[Name]>
     : never]: Value<Name, "json">;
 };
 
-/** A row of the table, with the name of its field. */
+/** A field of the table, with its name. */
 export type NamedField = UsageField & { readonly name: FieldName; readonly json: string };
 
 /** All fields, in the order of the table. */
@@ -208,16 +219,19 @@ export const usageFieldList: readonly NamedField[] = Object.entries(usageFields)
   }),
 );
 
-/** The fields of one place, in order. */
+/** Returns the fields that one place shows, in order. */
 export function fieldsIn(place: Place): readonly NamedField[] {
   return usageFieldList.filter(({ places }) => places.includes(place));
 }
 
-/** The select list that reads fields under their names: `input_tokens::float8 as "inputTokens", …`. */
+/**
+ * Returns the select list that reads fields under their names: `input_tokens::float8 as
+ * "inputTokens", …`.
+ */
 export function usageColumns(fields: readonly NamedField[], table: string): string {
   return fields
     .map(({ column, kind, name }) => {
-      // Without this the client would return a BigInt, as it does for money.
+      // Without the cast, the client returns a BigInt, as it does for money.
       const cast = kind === "tokens" ? "::float8" : "";
       return `${table}.${column}${cast} as "${name}"`;
     })

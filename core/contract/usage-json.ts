@@ -1,7 +1,7 @@
 import { formatVnd } from "./amount.ts";
 import { fieldsIn, type NamedField, type UsageRecord } from "./usage-fields.ts";
 
-/** Whose JSON it is: the operator's or the customer's. */
+/** The API that shows a record: the operator's or the customer's. */
 export type Api = "admin" | "api";
 
 const fields: Readonly<Record<Api, readonly NamedField[]>> = {
@@ -9,7 +9,7 @@ const fields: Readonly<Record<Api, readonly NamedField[]>> = {
   api: fieldsIn("api"),
 };
 
-/** The fields of a record that one API shows; amounts are decimal strings. */
+/** Returns the fields of a record that one API shows. Amounts are decimal strings. */
 export function usageJson(record: Partial<UsageRecord>, api: Api): Record<string, unknown> {
   const json: Record<string, unknown> = {};
   for (const field of fields[api]) json[field.json] = jsonValue(record[field.name]);

@@ -1,8 +1,8 @@
 /**
- * What a call used, in one vector for all protocols.
+ * The usage of a call, in one form for all protocols.
  *
- * Input holds all input: cache reads, cache writes and images included. Output holds all output:
- * reasoning included. The parts are kept for the usage record, they are never billed again.
+ * Input includes cache reads, cache writes and images. Output includes reasoning. These parts are
+ * for the usage record; they are not billed again.
  */
 export class Usage {
   inputTokens = 0;
@@ -11,8 +11,8 @@ export class Usage {
   outputTokens = 0;
   reasoningTokens = 0;
   images = 0;
-  /** The provider said how much input there was; a zero it reports is a zero. */
+  /** True if the provider reported the input. A reported zero is a zero. */
   inputReported = false;
-  /** The provider said how much output there was in the end. */
+  /** True if the provider reported the final output. */
   outputReported = false;
 }

@@ -2,23 +2,23 @@ import { arrayOf, type JsonObject, objectOf } from "../process/json.ts";
 import type { Protocol } from "./protocol.ts";
 
 const IMAGE_TYPES = new Set(["image", "image_url", "input_image"]);
-/** What models read; some clients write the second for the first. */
+/** Media types that models read. Some clients write `image/jpg` for `image/jpeg`. */
 const FORMATS = new Set(["image/jpeg", "image/jpg", "image/png", "image/webp", "image/gif"]);
-/** No media type is longer; behind it may stand 20 MB of image. */
+/** Longer than any media type. Limits the search: up to 20 MB of image follow. */
 const MEDIA_TYPE_CHARACTERS_MAX = 100;
 
 type Images = "none" | "readable" | "unreadable";
 
 /**
- * Whether the turns of a request hold images, tool results included, and whether all of them declare a
- * format that models read. An image named by its address declares none.
+ * Looks for images in the turns of a request, tool results included. `readable`: all of them
+ * declare a format that models read, or are given by an address, which declares none.
  */
 export function imagesIn(body: JsonObject, protocol: Protocol): Images {
   if (protocol === "images" || protocol === "speech") return "none";
   let found: Images = "none";
   for (const turn of arrayOf(protocol === "responses" ? body["input"] : body["messages"])) {
     const content = objectOf(turn)?.["content"];
-    // Most turns are plain text, and this is on the path of every call.
+    // Most turns are plain text, and this code runs for every call.
     if (typeof content === "string") continue;
     const inTurn = imagesOf(content, false);
     if (inTurn === "unreadable") return inTurn;
@@ -35,7 +35,8 @@ function imagesOf(content: unknown, inResult: boolean): Images {
     if (!part || typeof type !== "string") continue;
     let images: Images = "none";
     if (IMAGE_TYPES.has(type)) images = isReadable(part) ? "readable" : "unreadable";
-    // Results hold no results: whoever nests them deeply must not fill the stack.
+    // A tool result cannot hold another one. Deeper nesting is not followed, so it cannot overflow
+    // the stack.
     else if (type === "tool_result" && !inResult) images = imagesOf(part["content"], true);
     if (images === "unreadable") return images;
     if (images === "readable") found = images;
@@ -46,7 +47,7 @@ function imagesOf(content: unknown, inResult: boolean): Images {
 function isReadable(image: JsonObject): boolean {
   const source = objectOf(image["source"]);
   if (source?.["type"] === "base64") return FORMATS.has(String(source["media_type"]).toLowerCase());
-  // `image_url` is an object in Chat, a text in Responses.
+  // `image_url` is an object in Chat and a string in Responses.
   const url = objectOf(image["image_url"])?.["url"] ?? image["image_url"];
   if (typeof url !== "string" || !/^data:/i.test(url)) return true;
   const end = url.slice(0, MEDIA_TYPE_CHARACTERS_MAX).search(/[;,]/);

@@ -12,44 +12,57 @@ import type {
 } from "./hold-store.ts";
 import type { Credit, CreditResult, LimitChange, LimitChangeResult } from "./ledger.ts";
 
-/** Wallets in both stores: the hold store for calls, the ledger for good. */
+/** Wallets in both stores: the hold store for calls, the ledger as the durable record. */
 export interface Wallets {
-  /** As the hold store's `hold`; loads the wallet from the ledger first if it is not there. */
+  /**
+   * Like the hold store's `hold`, but loads the wallet from the ledger first if it is not loaded.
+   */
   hold(request: HoldRequest): Awaitable<WalletHold>;
   extend(request: ExtendRequest): Awaitable<ExtendResult>;
   post(posting: Posting): Awaitable<Posted>;
   /**
-   * For a post that was rejected, of a call whose reply has reached its client: keeps it in memory and posts it again
-   * until a store has it. Its hold stays until then.
+   * Posts a call whose `post` was rejected after its reply had reached the client. Keeps it in
+   * memory and retries until a store has it. Its hold stays until then.
    */
   postLater(posting: Posting): void;
   void(callId: string, accountId: string): Awaitable<void>;
   /**
-   * Commits a movement to the ledger, then makes it spendable. Rejects if a store is away; whatever had happened by
-   * then, the same movement sent again completes it.
+   * Commits a movement to the ledger, then makes it spendable. Rejects if a store is unreachable;
+   * whatever was done by then, sending the same movement again completes it.
    */
   credit(movement: Credit): Promise<CreditResult>;
   /**
-   * Makes a limit beside a wallet, sets its total, or adds to it. Committed to the ledger,
-   * then applied to the hold store, as `credit`: idempotent by `reference`, and rejects if a store is away; the same
-   * change sent again completes it. Rejects with a RangeError for a name that no limit can have.
+   * Creates a limit beside a wallet, sets its total, or adds to it. Committed to the ledger, then
+   * applied to the hold store, like `credit`: idempotent by `reference`. Rejects if a store is
+   * unreachable; sending the same change again completes it. Rejects with a RangeError for a name
+   * that no limit can have.
    */
   changeLimit(change: LimitChange): Promise<LimitChangeResult>;
   /**
-   * Removes a limit. Its name is never used again, and calls that name it get 503: stop naming it first. False if there
-   * is none. What running calls hold of it stays until they end.
+   * Removes a limit. Its name cannot be used again, and calls that name it get 503: stop naming it
+   * first. Returns false if the limit does not exist. What running calls hold of it stays held
+   * until they end.
    */
   removeLimit(accountId: string, name: string): Promise<boolean>;
-  /** What is left of a limit: from the hold store if it is loaded there, else from the ledger; undefined if there is none. */
+  /**
+   * Returns what is left of a limit: from the hold store if it is loaded there, else from the
+   * ledger; undefined if it does not exist.
+   */
   limit(accountId: string, name: string): Promise<LimitBalances | undefined>;
-  /** The parts of a wallet: from the hold store if it is loaded there, else from the ledger; undefined without account. */
+  /**
+   * Returns the parts of a wallet: from the hold store if it is loaded there, else from the ledger;
+   * undefined if the account does not exist.
+   */
   balances(accountId: string): Promise<WalletBalances | undefined>;
   /**
-   * A posted call: its record, or what will be its record. Undefined if there is none, or if another process has
-   * posted it and it is not committed yet.
+   * Returns the record of a posted call, or what will be its record. Undefined if there is none, or
+   * if another process posted it and it is not committed yet.
    */
   call(callId: string): Promise<FoundCall | undefined>;
-  /** Every wallet and then every limit, its parts and its drift: the difference that should be 0, even under load. */
+  /**
+   * Returns every wallet and then every limit: its parts and its drift, the difference that must be
+   * 0, even under load.
+   */
   reconcile(options?: { readonly isQuick?: boolean }): AsyncIterable<ReconcileRow>;
 }
 
@@ -59,25 +72,31 @@ export type WalletHold =
   | { readonly kind: "no_account" };
 
 export interface WalletBalances extends Balances {
-  /** What the ledger has, or will have once all holds are given back: the sum of the three parts. */
+  /**
+   * What the ledger will have once all calls are committed and all holds are void: the sum of the
+   * three parts.
+   */
   readonly balanceMicroVnd: number;
 }
 
 /**
- * One wallet, or one limit beside it: ledger sum = ledger balance = available + held + uncommitted, or the drift says by how
- * much not.
+ * One wallet, or one limit beside it: ledger sum = ledger balance = available + held + uncommitted.
+ * The drift is how much these differ.
  */
 export interface ReconcileRow {
   readonly accountId: string;
-  /** The name of a limit beside the wallet, of which this is what is left; null for the wallet. */
+  /** The name of a limit beside the wallet; null for the wallet itself. */
   readonly limit: string | null;
   /** Sum of all ledger rows, µđ. */
   readonly ledgerSumMicroVnd: bigint;
-  /** The balance that the ledger keeps beside them, µđ. */
+  /** The balance that the ledger stores beside these rows, µđ. */
   readonly balanceMicroVnd: bigint;
   readonly availableMicroVnd: bigint;
   readonly heldMicroVnd: bigint;
   readonly uncommittedMicroVnd: bigint;
-  /** What the hold store has more than the ledger, else the balance more than the sum; 0 where all agree. */
+  /**
+   * How much the hold store has more than the ledger, else how much the balance exceeds the sum; 0
+   * if all agree.
+   */
   readonly driftMicroVnd: bigint;
 }

@@ -10,7 +10,10 @@ const FINGERPRINT_CHARACTERS = 12;
 const FIELDS_MAX = 20;
 const FIELD_CHARACTERS_MAX = 500;
 
-/** Does what an operator asks for between the two halves of its row in the audit trail. */
+/**
+ * Runs an operator's action between the two halves of its row in the audit trail: what was asked,
+ * and the status.
+ */
 export async function audit(
   { operatorActions, log }: Services,
   action: string,
@@ -26,23 +29,26 @@ export async function audit(
     accountId: isId(account) ? account : null,
     details: { ...shortened(params), ...shortened(objectOf(parseJson(body.toString())) ?? {}) },
   });
-  const answer = await route.handle(request, "operator");
-  await operatorActions.end(id, answer.status).catch((error: unknown) => {
+  const reply = await route.handle(request, "operator");
+  await operatorActions.end(id, reply.status).catch((error: unknown) => {
     log.error(
       { err: error, action_id: Number(id) },
-      "the end of an operator's action is not noted",
+      "cannot record the result of an operator action",
     );
   });
-  return answer;
+  return reply;
 }
 
-/** Tells tokens apart without telling them. */
+/** A fingerprint that does not reveal the token. */
 function fingerprint(authorization: string | undefined): string {
   const token = authorization?.replace(/^bearer +/i, "").trim() ?? "";
   return createHash("sha256").update(token).digest("hex").slice(0, FINGERPRINT_CHARACTERS);
 }
 
-/** The plain fields of a request, at most so many and so long: the trail is for reading. */
+/**
+ * Returns the plain fields of a request, at most 20 of at most 500 characters each: the trail is
+ * for reading.
+ */
 function shortened(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const short: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields).slice(0, FIELDS_MAX)) {

@@ -3,7 +3,7 @@ import { type Refusal, refuse } from "../refusal.ts";
 
 const EMAIL = "an e-mail address of at most 254 characters";
 
-/** An e-mail address as accounts are known by it: in lower case. */
+/** An e-mail address in lower case, as accounts have it. */
 export const email = v.pipe(
   v.string(EMAIL),
   v.trim(),
@@ -12,7 +12,9 @@ export const email = v.pipe(
   v.email(EMAIL),
 );
 
-/** The JSON body of a request, as the schema makes it. */
+/**
+ * Returns the JSON body of a request as the schema transforms it, or a 400 that names the field.
+ */
 export function readBody<const T extends v.GenericSchema>(
   schema: T,
   body: Buffer,
@@ -28,7 +30,10 @@ export function readBody<const T extends v.GenericSchema>(
   return read(schema, value, "The body");
 }
 
-/** The query of a request, as the schema makes it; a repeated name counts once, with its last value. */
+/**
+ * Returns the query of a request as the schema transforms it, or a 400. Of a repeated name, the
+ * last value counts.
+ */
 export function readQuery<const T extends v.GenericSchema>(
   schema: T,
   query: URLSearchParams,
@@ -48,15 +53,12 @@ function read<const T extends v.GenericSchema>(
   if (key === undefined) return refuse.badRequest(`${whole} must be ${issue.message}.`);
   const param = String(key).slice(0, 64);
   if (issue.expected === "never") {
-    return refuse.badRequest(
-      `${param}: there is no such field; there are ${issue.message}.`,
-      param,
-    );
+    return refuse.badRequest(`${param}: unknown field; use ${issue.message}.`, param);
   }
   return refuse.badRequest(`${param}: expected ${issue.message}.`, param);
 }
 
-/** Text that fits on one line: no control characters, nothing that UTF-8 cannot hold. */
+/** Text on one line: no control characters, and nothing that UTF-8 cannot encode. */
 export function line(charactersMax: number, expected: string) {
   return v.pipe(
     v.string(expected),

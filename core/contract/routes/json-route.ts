@@ -4,23 +4,26 @@ import type { Services } from "../services.ts";
 import { audit } from "./audit.ts";
 import type { PlainRequest, PlainResponse, Router } from "./router.ts";
 
-/** A route of a plugin that speaks JSON, entered by operators, by signed-in customers, or by anybody. */
+/** A JSON route of a plugin, for operators, for signed-in customers, or public. */
 interface JsonRoute<Visitor> {
   readonly method: "GET" | "POST" | "DELETE";
-  /** Below the prefix that the plugin gives all of them. */
+  /** The path after the prefix that all routes of the plugin share. */
   readonly path: string;
   handle(request: PlainRequest, visitor: Visitor): Promise<PlainResponse | Refusal>;
 }
 
 export type OperatorRoute = JsonRoute<"operator">;
 export type CustomerRoute = JsonRoute<Customer>;
-export type PublicRoute = JsonRoute<"anybody">;
+export type PublicRoute = JsonRoute<"public">;
 
 const BODY_BYTES_MAX = 64 * 1024;
 const JSON_HEADERS = ["content-type", "application/json", "cache-control", "no-store"];
 const PING_TIMEOUT_MS = 1000;
 
-/** Serves operators only, under `prefix`; what is not a GET is noted in the audit trail, or not done. */
+/**
+ * Adds routes for operators, under `prefix`. Anything but a GET is recorded in the audit trail
+ * first, or not done.
+ */
 export function addOperatorRoutes(
   router: Router,
   services: Services,
@@ -37,7 +40,7 @@ export function addOperatorRoutes(
   });
 }
 
-/** Serves signed-in customers only, each as itself, under `prefix`. */
+/** Adds routes for signed-in customers, under `prefix`. The handler gets the customer. */
 export function addCustomerRoutes(
   router: Router,
   services: Services,
@@ -47,14 +50,14 @@ export function addCustomerRoutes(
   add(router, services, prefix, routes, (request) => services.guards.customer.current(request));
 }
 
-/** Serves anybody, under `prefix`. */
+/** Adds routes without an access check, under `prefix`. */
 export function addPublicRoutes(
   router: Router,
   services: Services,
   prefix: string,
   routes: readonly PublicRoute[],
 ): void {
-  add(router, services, prefix, routes, async () => "anybody");
+  add(router, services, prefix, routes, async () => "public");
 }
 
 function add<Visitor>(
@@ -71,8 +74,8 @@ function add<Visitor>(
       access: "own",
       bodyBytesMax: BODY_BYTES_MAX,
       handler: async (request) => {
-        const answer = await serve(services, route, request, enter);
-        return isRefusal(answer) ? refused(completeRefusal(answer)) : answer;
+        const result = await serve(services, route, request, enter);
+        return isRefusal(result) ? refused(completeRefusal(result)) : result;
       },
     });
   }
@@ -88,20 +91,20 @@ async function serve<Visitor>(
     const visitor = await enter(request);
     return isRefusal(visitor) ? visitor : await route.handle(request, visitor);
   } catch (error) {
-    // With a store away a route can only fail; with both there the failure is a bug.
-    const away = await storeAway(services);
-    if (away === undefined) throw error;
+    // If a store is unreachable, the failure is expected: reply 503. Else it is a bug.
+    const store = await unreachableStore(services);
+    if (store === undefined) throw error;
     services.log.warn(
-      { err: error, path: request.path, store: away },
-      "a request found a store away",
+      { err: error, path: request.path, store },
+      "store unavailable during a request; the client gets 503",
     );
     return refuse.unavailable(
-      `The ${away} does not answer; try again shortly. A credit counts once, however often it is sent.`,
+      `The ${store} is unavailable; try again shortly. A credit counts once, even if it is sent twice.`,
     );
   }
 }
 
-async function storeAway({
+async function unreachableStore({
   holdStore,
   ledger,
 }: Services): Promise<"hold store" | "ledger" | undefined> {
@@ -114,7 +117,7 @@ async function storeAway({
   }
 }
 
-/** An answer in JSON. Answers may hold keys, so nobody may store them. */
+/** Returns a JSON response that caches must not store: it may hold a key. */
 export function done(
   body: unknown,
   status: 200 | 201 | 202 = 200,

@@ -1,7 +1,7 @@
 import type { Endpoint } from "../endpoint.ts";
 import type { Refusal } from "../refusal.ts";
 
-/** A request to a plugin's own route, body read whole. */
+/** A request to a plugin's own route, with its whole body. */
 export interface PlainRequest {
   readonly method: string;
   readonly path: string;
@@ -12,7 +12,7 @@ export interface PlainRequest {
   readonly body: Buffer;
   readonly remoteAddress: string;
   readonly requestId: string;
-  /** Who asks, on routes that need an API key. */
+  /** The API key of the caller, on routes that need one. */
   readonly keyId?: string;
   /** The account of that key. */
   readonly accountId?: string;
@@ -20,24 +20,31 @@ export interface PlainRequest {
 
 export interface PlainResponse {
   readonly status: number;
-  /** Name and value in turn. */
+  /** Name, value, name, value. */
   readonly headers?: readonly string[];
-  /** A stream of chunks is sent with backpressure. */
+  /** A text, bytes, or a stream of chunks, which is sent with backpressure. */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array | string>;
 }
 
-/** A body that no handler reads: some clients send one with a GET. */
+/** Limit for a body that no handler reads: some clients send one with a GET. */
 export const UNREAD_BODY_BYTES_MAX = 64 * 1024;
 
-/** Returns a response, or a refusal, which is sent in the error shape that the client's protocol has. */
+/**
+ * Returns a response, or a refusal. A refusal is sent in the error shape of the client's protocol.
+ */
 export type PlainHandler = (
   request: PlainRequest,
 ) => PlainResponse | Refusal | Promise<PlainResponse | Refusal>;
 
 /**
- * Who may enter a route. `call`: every plugin's admission and request, then an upstream. `key`: admission
- * only (a valid API key), then the handler. `own`: the plugin that owns the route checks for itself.
- * `public`: anybody. There is no default, so that no route is open by oversight.
+ * A route, with its access check.
+ *
+ * - `call`: runs every plugin's `admit` and `request`, then an upstream.
+ * - `key`: runs `admit` only, which requires a valid API key, then the handler.
+ * - `own`: the handler checks access itself.
+ * - `public`: no check.
+ *
+ * There is no default, so that no route is open by oversight.
  */
 export type Route = {
   readonly method: string;
@@ -75,20 +82,20 @@ export class Router {
     }
     const methods = this.exact.get(route.path) ?? new Map<string, Route>();
     if (methods.has(route.method)) {
-      throw new Error(`two routes for ${route.method} ${route.path}`);
+      throw new Error(`two routes for ${route.method} ${route.path}: remove one`);
     }
     methods.set(route.method, route);
     this.exact.set(route.path, methods);
     this.matches.set(route, { kind: "route", route, params: NO_PARAMS });
   }
 
-  /** Every route, for tests that walk them. */
+  /** Returns every route, for tests that walk them. */
   all(): Route[] {
     const exact = [...this.exact.values()].flatMap((methods) => [...methods.values()]);
     return [...exact, ...this.patterns.map((pattern) => pattern.route)];
   }
 
-  /** HEAD goes where GET goes, unless it has a route of its own. */
+  /** Finds the route of a request. HEAD takes the route of GET, unless it has one of its own. */
   match(method: string, path: string): Match {
     const methods = this.exact.get(path);
     const isHead = method === "HEAD";

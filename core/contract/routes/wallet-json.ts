@@ -8,7 +8,7 @@ interface WalletParts {
   readonly uncommittedMicroVnd: number | bigint;
 }
 
-/** A wallet as every API shows it: decimal strings in đồng. */
+/** Returns a wallet as every API shows it: decimal strings in đồng. */
 export function walletJson(wallet: WalletParts) {
   return {
     balance_vnd: formatVnd(wallet.balanceMicroVnd),
