@@ -17,7 +17,7 @@ import { unknownAccount } from "./unknown.ts";
 
 const CALLS_SHOWN = 10;
 
-/** Accounts: made with their e-mail address, listed and found, shown with all that an operator asks first. */
+/** Routes to create, list and search accounts, and to show one with its wallet, keys and last calls. */
 export function accountRoutes({ accounts, ledger, wallets, clock }: Services): OperatorRoute[] {
   return [
     {
@@ -30,7 +30,7 @@ export function accountRoutes({ accounts, ledger, wallets, clock }: Services): O
         const { email } = account;
         const created = await accounts.create({ id, email });
         if (created === "created") return done({ id, email }, 201);
-        return refuse.conflict("There is an account with this e-mail address.", {
+        return refuse.conflict("An account with this email address already exists.", {
           code: "email_taken",
           param: "email",
         });

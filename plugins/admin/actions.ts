@@ -7,7 +7,7 @@ import {
 } from "../../core/contract/index.ts";
 import { actionPage } from "./input.ts";
 
-/** The audit trail, newest first: who did what to whom, why, and what came of it. */
+/** Route that lists the audit trail, newest first. */
 export function actionRoutes({ operatorActions }: Services): OperatorRoute[] {
   return [
     {

@@ -1,6 +1,6 @@
 import type { Account, AccountKey } from "../../core/contract/index.ts";
 
-/** An account as the operator's API shows it. */
+/** Returns an account as JSON for operators. */
 export function accountBody(account: Account): object {
   return {
     id: account.id,
@@ -11,7 +11,7 @@ export function accountBody(account: Account): object {
   };
 }
 
-/** A key as the operator's API shows it: without its text. */
+/** Returns a key as JSON for operators, without its secret. */
 export function keyBody(key: AccountKey): object {
   return {
     id: key.id,

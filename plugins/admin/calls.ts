@@ -6,7 +6,7 @@ import {
   type Services,
 } from "../../core/contract/index.ts";
 
-/** One call of any account by its id alone: its record, what its cost is made of, and the cost computed again. */
+/** Route that shows one call by its id: its record, the parts of its cost, and the cost computed again. */
 export function callRoutes({ wallets }: Services): OperatorRoute[] {
   return [
     {
@@ -16,7 +16,7 @@ export function callRoutes({ wallets }: Services): OperatorRoute[] {
         const found = await wallets.call(params["call"] ?? "");
         if (found) return done(explainedCall(found, "admin"));
         return refuse.notFound(
-          "There is no such call. If it was made a moment ago, try again: another process may still have it.",
+          "There is no such call. If it has just ended, try again in a few seconds.",
           "call",
         );
       },

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `npm run admin -- COMMAND`: the operator's commands, against a running gateway. */
+/** `npm run admin -- COMMAND`: runs an operator's command against a running gateway. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Request, readArguments } from "./cli/arguments.ts";
@@ -12,10 +12,10 @@ import { print } from "./cli/output.ts";
 import { pluginCommands } from "./cli/plugin-commands.ts";
 
 const URL_DEFAULT = "http://127.0.0.1:8080";
-const MISSING = "Commands of plugins cannot be read from the gateway";
+const MISSING = "Cannot read the commands of plugins from the gateway";
 const TOKEN_FILE = join("data", "admin-token");
 
-// Whoever reads along, `head` say, may have seen enough: that is no failure.
+// A reader that closes the pipe early, such as `head`, is not an error.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(error.code === "EPIPE" ? EXIT.ok : EXIT.refused);
 });
@@ -46,7 +46,7 @@ async function main(): Promise<number> {
   return output.kind === "value" ? output.exitCode : EXIT.ok;
 }
 
-/** Asked for only if no built-in command fits, so that those cost one request. */
+/** Called only if no built-in command matches, so that a built-in one costs a single request. */
 async function commandsOfPlugins(request: Request): Promise<Command[] | Failure> {
   try {
     return await pluginCommands(clientOf(request));
@@ -63,27 +63,30 @@ function clientOf({ url, token }: Request): Client {
 function addressIn(given: string | undefined): string {
   const address = given ?? (process.env["GATEWAY_URL"] || URL_DEFAULT);
   if (/^https?:\/\//.test(address) && URL.canParse(address)) return address.replace(/\/+$/, "");
-  throw new Failure(EXIT.usage, `"${address}" is no address: write it like ${URL_DEFAULT}`);
+  throw new Failure(EXIT.usage, `"${address}" is not an address; use one like ${URL_DEFAULT}`);
 }
 
 function tokenIn(given: string | undefined): string {
   const token = given ?? (process.env["GATEWAY_ADMIN_TOKEN"] || tokenOfFile());
-  // Anything else would not fit into a header.
+  // Other characters cannot be sent in a header.
   if (/^[\x21-\x7e]+$/.test(token)) return token;
-  throw new Failure(EXIT.usage, "the admin token holds characters that no token has");
+  throw new Failure(
+    EXIT.usage,
+    "the admin token has spaces or non-ASCII characters; check GATEWAY_ADMIN_TOKEN or --token",
+  );
 }
 
 function tokenOfFile(): string {
   try {
     return readFileSync(TOKEN_FILE, "utf8").trim();
   } catch {
-    const advice = "set GATEWAY_ADMIN_TOKEN, or run in the folder with data/ of the gateway";
-    throw new Failure(EXIT.usage, `no admin token: ${advice}`);
+    const advice = "set GATEWAY_ADMIN_TOKEN, or run this in the gateway's working directory";
+    throw new Failure(EXIT.usage, `no admin token; ${advice}`);
   }
 }
 
 try {
-  // Not `process.exit`, which would cut off what is still being written.
+  // `process.exit` would cut off output that is still being written.
   process.exitCode = await main();
 } catch (error) {
   const isExpected = error instanceof Failure;

@@ -21,11 +21,11 @@ import { usageRoutes } from "./usage.ts";
 export const provides: readonly SlotName[] = ["guards.operator"];
 
 export const options = v.strictObject({
-  /** Keys of one account that may be active at a time. */
+  /** Most active keys of one account. */
   active_keys_max: v.optional(whole(1, 1000), 10),
 });
 
-/** Serves the operator's API under `/admin/v1` to whoever has the admin token; takes no part in calls. */
+/** Serves the admin API under `/admin/v1` to clients with the admin token. Takes no part in calls. */
 export default function admin(services: Services, settings: v.InferOutput<typeof options>): Plugin {
   const token = new AdminToken(services);
 

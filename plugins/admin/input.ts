@@ -15,13 +15,13 @@ const REASON = "a reason of 1 to 500 characters on one line";
 const AMOUNT = 'an amount in đ with at most 6 decimals, such as "50000" or "-0.5", and not 0';
 const LIMIT = "a whole number from 1 to 1000";
 const ACCOUNT = "the id of an account";
-const BPS = "a whole number of hundredths of a per cent, from 0 to 10000";
+const BPS = "a whole number of basis points (0.01 %) from 0 to 10000";
 const PER_MINUTE =
   "a whole number of calls from 0 (not limited) to 1000000, or null for the default";
 const ACTION = "the id of the last action of the page before";
 const BEFORE = "`at,call_id` of the last record of the page before";
 
-/** Up to 15 significant digits a JSON number says exactly what was written; beyond, only a string does. */
+/** A JSON number is exact up to 15 significant digits. Fractions of larger amounts must be strings. */
 const EXACT_FRACTION_MAX = 1e9;
 
 export const newAccount = mapping({ email });

@@ -11,7 +11,7 @@ import { keyBody } from "./bodies.ts";
 import { keyLimit, newKey } from "./input.ts";
 import { unknownAccount, unknownKey } from "./unknown.ts";
 
-/** API keys: shown once, in the answer that makes them; listed without it, limited, refused everywhere once revoked. */
+/** Routes to create, list, limit and revoke API keys. Only the reply that creates a key has its secret. */
 export function keyRoutes({ accounts, keys }: Services, activeKeysMax: number): OperatorRoute[] {
   return [
     {
@@ -30,7 +30,7 @@ export function keyRoutes({ accounts, keys }: Services, activeKeysMax: number): 
             return unknownAccount(account);
           case "too_many_keys":
             return refuse.conflict(
-              `The account has ${activeKeysMax} active keys, which is the most: revoke one first.`,
+              `The account has ${activeKeysMax} active keys, the maximum; revoke one first.`,
               { code: "too_many_keys" },
             );
         }
@@ -65,7 +65,7 @@ export function keyRoutes({ accounts, keys }: Services, activeKeysMax: number): 
         const key = params["key"] ?? "";
         if (isId(key) && (await keys.revoke(key))) return done({ id: key, status: "revoked" });
         return refuse.notFound(
-          "There is no such key. A key is revoked by its id, not by its text.",
+          "There is no such key. Send the id of the key, not the key itself.",
           "key",
         );
       },

@@ -16,10 +16,10 @@ import {
 import { adjustment, movement } from "./input.ts";
 import { unknownAccount } from "./unknown.ts";
 
-/** Rows with a drift that one answer holds; more of them change nothing about what is to be done. */
+/** Most rows with a drift in one reply. */
 const ROWS_MAX = 1000;
 
-/** Money: movements other than calls, wallets, and the proof that all books agree. Out as decimal strings of đ. */
+/** Routes for credits, adjustments, wallets and reconciliation. Amounts are decimal strings in đ. */
 export function moneyRoutes({ wallets }: Services): OperatorRoute[] {
   return [
     {
@@ -32,10 +32,7 @@ export function moneyRoutes({ wallets }: Services): OperatorRoute[] {
         if (!isId(accountId)) return unknownAccount(accountId);
         const { amount_vnd: amountMicroVnd, reference, reason = null } = wanted;
         if (amountMicroVnd < 0n && reason === null) {
-          return refuse.badRequest(
-            "reason: an adjustment that takes money away needs one.",
-            "reason",
-          );
+          return refuse.badRequest("reason: a negative amount needs a reason.", "reason");
         }
         const kind = amountMicroVnd < 0n ? "adjustment" : "topup";
         const credit = { accountId, amountMicroVnd, reference, kind, reason } as const;
@@ -96,17 +93,17 @@ function answerOf(result: CreditResult, accountId: string): PlainResponse | Refu
       return unknownAccount(accountId);
     case "reference_conflict":
       return refuse.conflict(
-        "This reference stands for a movement of another account or amount; nothing was changed.",
+        "This reference was used for another account or amount. Nothing has changed; use a new reference.",
         { code: "reference_conflict", param: "reference" },
       );
     case "below_zero":
       return refuse.conflict(
-        "The wallet has less than that available, and none may go below zero; nothing was changed.",
+        "The wallet has less than this amount available. Nothing has changed; use a smaller amount.",
         { code: "below_zero", param: "amount_vnd" },
       );
     case "out_of_range":
       return refuse.badRequest(
-        "amount_vnd: with it the wallet would hold more than 9007199254.740991 đ, the most it can.",
+        "amount_vnd: the balance would exceed 9007199254.740991 đ, the maximum; use a smaller amount.",
         "amount_vnd",
       );
   }

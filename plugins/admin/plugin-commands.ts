@@ -10,7 +10,7 @@ import { commands as builtIn } from "./cli/commands.ts";
 const WORDS = /^[a-z][a-z-]*(?: [a-z][a-z-]*)*$/;
 const OPTION = /^[a-z][a-z-]*$/;
 
-/** `GET /commands`: what plugins add to the command line. Throws if one of these commands cannot be one. */
+/** `GET /commands`: lists the commands that plugins add to the command line. Throws if one of them is invalid. */
 export function commandRoutes({ commands }: Services): OperatorRoute[] {
   const owners = new Map(
     ["help", ...builtIn.map(({ words }) => words)].map((words) => [words, "admin"]),
@@ -19,7 +19,7 @@ export function commandRoutes({ commands }: Services): OperatorRoute[] {
     const owner = owners.get(command.words);
     if (owner !== undefined) {
       throw new Error(
-        `the plugin ${plugin} adds the command "${command.words}", which ${owner} has: choose other words`,
+        `the plugin ${plugin} adds the command "${command.words}", which ${owner} has already; use other words`,
       );
     }
     owners.set(command.words, plugin);
@@ -33,13 +33,15 @@ export function commandRoutes({ commands }: Services): OperatorRoute[] {
 }
 
 function problemOf({ words, path, options = [], oneOf = [] }: Command): string | undefined {
-  if (!WORDS.test(words)) return "its words must be lower-case letters and hyphens";
-  if (!path.startsWith("/")) return `its path ${path} must begin with /`;
+  if (!WORDS.test(words)) return "its words must have only lower-case letters and hyphens";
+  if (!path.startsWith("/")) return `its path ${path} must start with /`;
   const known = new Map(options.map((option) => [option.name, option]));
   if (known.size < options.length) return "it has an option twice";
   for (const name of known.keys()) {
-    if (!OPTION.test(name)) return `its option "${name}" must be lower-case letters and hyphens`;
-    if (GLOBAL_OPTIONS.includes(name)) return `every command has the option ${name} already`;
+    if (!OPTION.test(name))
+      return `its option "${name}" must have only lower-case letters and hyphens`;
+    if (GLOBAL_OPTIONS.includes(name))
+      return `its option ${name} is reserved: every command has it`;
   }
   for (const [, name = ""] of path.matchAll(/:([^/]+)/g)) {
     if (!known.get(name)?.required) return `:${name} of its path must be a required option`;

@@ -10,7 +10,7 @@ import {
 } from "../../core/contract/index.ts";
 import { quarantinePage } from "./input.ts";
 
-/** Calls that the ledger has refused to commit: what they are, and another try once the cause is mended. */
+/** Routes to list calls that the ledger refused to commit, and to commit one after its cause is fixed. */
 export function quarantineRoutes({ ledger }: Services): OperatorRoute[] {
   return [
     {
@@ -45,7 +45,7 @@ export function quarantineRoutes({ ledger }: Services): OperatorRoute[] {
           return refuse.notFound("There is no such call in quarantine.", "call");
         } catch (error) {
           if (!(error instanceof EntryRefused)) throw error;
-          return refuse.conflict(`Nothing has changed: ${error.message}`, {
+          return refuse.conflict(`The ledger still refuses this call: ${error.message}`, {
             code: "still_refused",
             param: "call",
           });

@@ -9,7 +9,7 @@ import {
 import { because, discount } from "./input.ts";
 import { unknownAccount } from "./unknown.ts";
 
-/** How an account stands: suspended or not, and at which discount. Calls that run already are not touched. */
+/** Routes to suspend and resume an account, and to set its discount. Calls in flight are not affected. */
 export function standingRoutes({ accounts }: Services): OperatorRoute[] {
   const changeTo = (path: string, status: "active" | "suspended"): OperatorRoute => ({
     method: "POST",

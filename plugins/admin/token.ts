@@ -11,8 +11,8 @@ import {
 const FILE = "admin-token";
 
 /**
- * What the admin API asks its callers for: the token of the config, or a random one that only the owner of
- * the data folder can read.
+ * The token that the admin API requires: from the config, else GATEWAY_ADMIN_TOKEN, else a random one in a file of the
+ * data folder with mode 600.
  */
 export class AdminToken {
   private readonly services: Services;
@@ -22,26 +22,26 @@ export class AdminToken {
     this.services = services;
   }
 
-  /** Makes the token file where one is needed; rejects where the file cannot be used. */
+  /** Creates the token file if it is needed. Rejects if the file cannot be read or written. */
   async prepare(): Promise<void> {
     await this.expected();
   }
 
-  /** Undefined where the `authorization` header holds the token. */
+  /** Returns undefined if the `authorization` header has the token, or else a refusal. */
   async check(authorization: string | undefined): Promise<Refusal | undefined> {
     const given = /^bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
     if (given === undefined)
       return denied("Send the admin token: `Authorization: Bearer <token>`.");
-    // Digests have one length, so that the time of the comparison tells nothing of the token.
+    // `timingSafeEqual` needs equal lengths, which digests have.
     const isRight = timingSafeEqual(sha256(given), sha256(await this.expected()));
     return isRight ? undefined : denied("The admin token is wrong.");
   }
 
-  /** The config may change by a reload, so it is asked every time. */
+  /** Reads the config at every request, since a reload may change it. */
   private async expected(): Promise<string> {
     const { admin, stores } = this.services.config;
     if (admin.token !== undefined) return admin.token;
-    // The commands send this one where it is set, so a config that does not name it means it too.
+    // The command line sends this variable if it is set, so it also counts if the config does not name it.
     const shared = process.env["GATEWAY_ADMIN_TOKEN"];
     if (shared !== undefined && USABLE_SECRET.test(shared)) return shared;
     this.ofFile ??= secretFile(join(stores.data, FILE));
@@ -59,7 +59,8 @@ function sha256(text: string): Buffer {
 }
 
 function denied(message: string): Refusal {
-  const advice = "It is admin.token of the config, or else in the data folder, in admin-token.";
+  const advice =
+    "It is admin.token in the config, or else the file admin-token in the data folder.";
   return refuse.unauthenticated(`${message} ${advice}`, {
     headers: ["www-authenticate", "Bearer"],
   });

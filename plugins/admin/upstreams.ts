@@ -1,6 +1,6 @@
 import { done, type OperatorRoute, type Services } from "../../core/contract/index.ts";
 
-/** How the upstreams are. Each process knows what it has seen itself, so the answer says which one speaks. */
+/** Route that shows the upstreams' health. Each process sees only its own calls, so the reply names the process. */
 export function upstreamRoutes(services: Services): OperatorRoute[] {
   return [
     {

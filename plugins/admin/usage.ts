@@ -11,8 +11,8 @@ import { usagePage } from "./input.ts";
 import { unknownAccount } from "./unknown.ts";
 
 /**
- * The calls of an account, newest first, a page at a time: `limit` records, and then those `before` the last
- * one, named by its `at` and `call_id` with a comma between them.
+ * Route that lists the calls of an account, newest first. A page has `limit` records; the next one is `before` the `at`
+ * and `call_id` of the last record, joined by a comma.
  */
 export function usageRoutes({ accounts, ledger }: Services): OperatorRoute[] {
   return [

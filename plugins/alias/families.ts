@@ -2,13 +2,13 @@ import type { Catalogue } from "../../core/contract/index.ts";
 import type { Settings } from "./index.ts";
 
 interface Families {
-  /** The id that each family stands for, as the options say or the catalogue does. */
+  /** Model id by family, from the options or the catalogue. */
   readonly ids: ReadonlyMap<string, string>;
   /** The family whose model serves unknown names; undefined if there is no family. */
   readonly defaultName: string | undefined;
 }
 
-/** The families of the options; if they name none, those of the catalogue. */
+/** Returns the families of the options; without any, those of the catalogue. */
 export function familiesOf(
   { families, default_family }: Pick<Settings, "families" | "default_family">,
   catalogue: Catalogue,
@@ -19,10 +19,10 @@ export function familiesOf(
 }
 
 const USUAL = "opus";
-/** `claude-opus-5-5`: a family and its version. */
+/** Matches a family and its version, as in `claude-opus-5-5`. */
 const VERSIONED = /^claude-([a-z]+)-(\d+(?:-\d+)*)$/;
 
-/** The newest model of each family in the catalogue, by the versions in the ids; families in the catalogue's order. */
+/** Returns the newest model of each family by the version in its id, in catalogue order. */
 function newestOf({ models }: Catalogue): Map<string, string> {
   const newest = new Map<string, { readonly id: string; readonly version: readonly number[] }>();
   for (const { id } of models) {

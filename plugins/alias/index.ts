@@ -25,17 +25,17 @@ export const provides: readonly SlotName[] = ["modelNames"];
 export const reads: readonly ConfigKey[] = ["catalogue", "headers"];
 
 export const options = v.strictObject({
-  /** Family whose model serves names that nothing else serves. Default: `opus` if there is one, else the first. */
+  /** Family whose model serves unknown names. Default: `opus` if there is one, else the first. */
   default_family: v.optional(text("the name of one of the families")),
-  /** Short names of families, and the model that each stands for. Default: the newest of each in the catalogue. */
+  /** Model id by family name. Default: the newest model of each family in the catalogue. */
   families: v.optional(v.record(v.string(), text("the id of a model in the catalogue"))),
-  /** `top`: unknown names of chat models go to the default family; `refuse`: they are answered with 404. */
+  /** What happens to unknown names on chat endpoints. `top`: the default family serves them; `refuse`: they get 404. */
   unknown: v.optional(v.picklist(["top", "refuse"], "one of top, refuse"), "top"),
 });
 
 export type Settings = v.InferOutput<typeof options>;
 
-/** Turns the name that a caller sent into a model of the catalogue; refuses what it cannot be used for here. */
+/** Resolves the requested name to a model of the catalogue. Refuses a model that does not fit the endpoint or request. */
 export default function alias(services: Services, settings: Settings): Plugin {
   const { config, catalogue } = services;
   const { prefix } = config.headers;
@@ -81,7 +81,7 @@ export default function alias(services: Services, settings: Settings): Plugin {
   };
 }
 
-/** A header carries printable ASCII only; the rest of a name is shown percent-encoded. */
+/** Percent-encodes a name with other characters than printable ASCII, which headers do not allow. */
 function printable(name: string): string {
   return /^[\x21-\x7e]*$/.test(name) ? name : encodeURIComponent(Buffer.from(name).toString());
 }

@@ -2,7 +2,7 @@ import type { Config, Fault } from "../../core/contract/index.ts";
 import { familiesOf } from "./families.ts";
 import type { Settings } from "./index.ts";
 
-/** Finds aliases that can serve no call: of models that do not exist, and of names that a model has itself. */
+/** Reports aliases that can never serve a call: the model does not exist, or a model has the same name. */
 export function review(settings: Settings, { catalogue }: Config): readonly Fault[] {
   const faults: Fault[] = [];
   const { ids, defaultName } = familiesOf(settings, catalogue);
@@ -12,7 +12,7 @@ export function review(settings: Settings, { catalogue }: Config): readonly Faul
     if (!model) faults.push({ path, message: "expected a model of the catalogue", quoted: true });
     if (catalogue.get(family)) {
       const message =
-        "expected a name that is no id of the catalogue, since the alias is never used";
+        "expected a name that is not a model id, since the model would always be used instead";
       faults.push({ path, message });
     }
     const isChat = model?.standard === "messages" || model?.standard === "chat";
@@ -22,7 +22,7 @@ export function review(settings: Settings, { catalogue }: Config): readonly Faul
     }
   }
   if (defaultName !== undefined && !ids.has(defaultName)) {
-    const known = [...ids.keys()].join(", ") || "none: the catalogue names none, so give families";
+    const known = [...ids.keys()].join(", ") || "none; set families, since the catalogue has none";
     const message = `expected one of the families (${known})`;
     faults.push({ path: ["default_family"], message, quoted: true });
   }

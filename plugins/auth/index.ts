@@ -25,20 +25,23 @@ export default function auth({ keys, log }: Services): Plugin {
       const secret = keyIn(call.headers);
       if (secret === undefined) {
         return denied(
-          "An API key is required: send it as `x-api-key: <key>` or `Authorization: Bearer <key>`.",
+          "An API key is required. Send it as `x-api-key: <key>` or `Authorization: Bearer <key>`.",
         );
       }
       const found = keys.find(secret);
       if (!(found instanceof Promise)) return check(found);
       return found.then(check, (error: unknown) => {
-        throttledLog.warn({ err: error, call_id: call.id }, "a key could not be looked up");
-        return refuse.unavailable("The key cannot be checked at the moment; try again shortly.");
+        throttledLog.warn(
+          { err: error, call_id: call.id },
+          "cannot look up a key; the call gets 503",
+        );
+        return refuse.unavailable("The API key cannot be checked right now; try again shortly.");
       });
 
       function check(key: CallerKey | undefined): Verdict {
-        // One message for all three, so that an answer tells nothing about a key.
+        // One message for unknown and revoked keys, so that the reply reveals nothing about a key.
         if (key === undefined || key.status !== "active") {
-          return denied("The API key is not valid: it is mistyped, or it was revoked.");
+          return denied("The API key is invalid or revoked; check it or create a new one.");
         }
         if (key.accountStatus !== "active") {
           return accountSuspended();
@@ -51,7 +54,7 @@ export default function auth({ keys, log }: Services): Plugin {
 }
 
 function keyIn(headers: Readonly<Record<string, string>>): string | undefined {
-  // Clients that are configured with one header may send the other one empty.
+  // A client that is configured with one header may send the other one empty.
   const key = headers["x-api-key"] || bearer(headers["authorization"]);
   return !key || key.length > KEY_CHARACTERS_MAX ? undefined : key;
 }

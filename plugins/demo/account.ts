@@ -1,10 +1,10 @@
 import { newId, type Services } from "../../core/contract/index.ts";
 
 export const DEMO_EMAIL = "demo@tollgate.local";
-/** The same at every start, so that the ledger takes it once. */
+/** The same at every start, so that the ledger applies the credit once. */
 const REFERENCE = "demo";
 
-/** The id of the demo account, which is made and credited where there is none yet. */
+/** Returns the id of the demo account; creates and credits it if it is missing. Rejects if it cannot be credited. */
 export async function demoAccount(
   { accounts, wallets, clock }: Services,
   amountMicroVnd: bigint,
@@ -21,12 +21,13 @@ export async function demoAccount(
   });
   if (result.kind === "credited") return accountId;
   throw new Error(
-    `the demo account cannot be credited (${result.kind}): take \`demo\` out of the plugins`,
+    `cannot credit the demo account (${result.kind}); delete \`demo\` from the plugins`,
   );
 }
 
 async function accountOf(accounts: Services["accounts"]) {
   const found = await accounts.findByEmail(DEMO_EMAIL);
-  if (!found) throw new Error(`there is no account ${DEMO_EMAIL}, though its address is taken`);
+  if (!found)
+    throw new Error(`cannot find the account ${DEMO_EMAIL}, although its address is taken`);
   return found;
 }

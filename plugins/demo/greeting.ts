@@ -15,12 +15,12 @@ interface Demo {
   readonly address: string;
   readonly accountId: string;
   readonly key: DemoKey;
-  /** Undefined where customers cannot sign in. */
+  /** Undefined if customers cannot sign in. */
   readonly password: string | undefined;
   readonly balance: MicroVnd;
 }
 
-/** What a newcomer reads first: an address, a key, and calls that work as they stand. */
+/** Returns what the gateway prints at its start: its address, a key, and commands to copy. */
 export function greeting({ config, catalogue }: Services, demo: Demo): string {
   const { accountId, balance } = demo;
   const address = reachableAddress(demo.address);
@@ -33,8 +33,10 @@ export function greeting({ config, catalogue }: Services, demo: Demo): string {
     if (isOn("dashboard")) lines.push(`  dashboard  ${address}/dashboard${signIn}`);
     lines.push("", ...examples(address, key, catalogue));
   } else if (demo.key.kind === "too_many") {
-    lines.push("  The demo account has 10 active keys, and their texts are gone: delete the data");
-    lines.push("  folder to begin anew, or make an account of your own with npm run admin.");
+    lines.push(
+      "  The demo account has 10 active keys, and none can be shown again. Delete the data",
+    );
+    lines.push("  folder to start again, or create your own account with npm run admin.");
   }
   if (isOn("admin")) {
     const url = address === ADMIN_ADDRESS_DEFAULT ? "" : ` --url ${address}`;
@@ -48,11 +50,11 @@ function examples(address: string, key: string, catalogue: Catalogue): string[] 
   const model = catalogue.models.find(
     ({ standard, price }) => standard === "messages" && price.unit === "mtok",
   );
-  if (!model) return [`  See ${address}/v1/models for what there is to call.`];
+  if (!model) return [`  See ${address}/v1/models for the models.`];
   return [
     ...curl(address, key, body(model, false)),
     "",
-    "  The same, streamed:",
+    "  The same call, streamed:",
     "",
     ...curl(address, key, body(model, true), "-N "),
   ];

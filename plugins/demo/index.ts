@@ -14,7 +14,7 @@ import { greeting } from "./greeting.ts";
 import { type DemoKey, demoKey } from "./key.ts";
 import { demoPassword } from "./password.ts";
 
-/** The demo account gets a password by which it can sign in. */
+/** The demo account gets a password, which `accounts` sets. */
 export const after: readonly string[] = ["accounts"];
 
 export const options = v.strictObject({ allow_public: allowPublic });
@@ -29,8 +29,8 @@ export function review(
 const CREDIT_MICRO_VND = BigInt(100_000 * MICRO_VND_PER_VND);
 
 /**
- * Makes a demo account with some money and a key when the gateway starts, and prints how to make a first call;
- * takes no part in calls. For trying out: a gateway with customers does without.
+ * Creates a demo account with 100,000 đ and a key at the start, and prints how to make a first call. Takes no part in
+ * calls. Delete it from the config of a gateway with customers.
  */
 export default function demo(services: Services): Plugin {
   let accountId = "";

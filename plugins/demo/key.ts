@@ -2,15 +2,15 @@ import { type Keys, readSecret, replaceSecret } from "../../core/contract/index.
 
 const ACTIVE_KEYS_MAX = 10;
 
-/** The key to greet with, or that there is none: whoever deletes the file ten times has used up the account. */
+/** The key to print. `too_many`: the key file was deleted ten times, so the account has its most active keys. */
 export type DemoKey =
   | { readonly kind: "key"; readonly key: string }
   | { readonly kind: "too_many" }
   | { readonly kind: "none" };
 
 /**
- * A working key of the demo account. The ledger keeps only its hash, so its text stays in a file for the
- * owner; where the file is gone, or its key was revoked, a new one is made.
+ * Returns a valid key of the demo account. The ledger has only its hash, so the key itself is in a file with mode 600.
+ * Creates a new key if the file is missing or its key was revoked.
  */
 export async function demoKey(keys: Keys, accountId: string, file: string): Promise<DemoKey> {
   const kept = await readSecret(file);

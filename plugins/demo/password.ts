@@ -4,8 +4,7 @@ import { type Customers, readSecret, replaceSecret } from "../../core/contract/i
 const RANDOM_BYTES = 12;
 
 /**
- * The password by which the demo account signs in, the same at every start; undefined where customers cannot
- * sign in.
+ * Sets the password of the demo account, the same at every start. Returns undefined if customers cannot sign in.
  */
 export async function demoPassword(
   customers: Customers,

@@ -3,13 +3,13 @@ import type { Command, CommandOption } from "../../core/contract/index.ts";
 const route = { path: "/admin/v1/maintenance" };
 const reason: CommandOption = { name: "reason", value: "TEXT" };
 
-/** An operator's commands for maintenance. */
+/** Commands that plugins/admin shows to operators. */
 export const commands: readonly Command[] = [
-  { ...route, words: "maintenance", about: "shows whether calls are taken", method: "GET" },
+  { ...route, words: "maintenance", about: "show whether maintenance is on", method: "GET" },
   {
     ...route,
     words: "maintenance on",
-    about: "answers new calls with 503 and this message, in every process; running calls finish",
+    about: "refuse new calls with 503 and a message, in every process; calls in flight finish",
     method: "POST",
     fields: { enabled: true },
     options: [{ name: "message", value: "TEXT" }, reason],
@@ -17,7 +17,7 @@ export const commands: readonly Command[] = [
   {
     ...route,
     words: "maintenance off",
-    about: "takes calls again",
+    about: "accept calls again",
     method: "POST",
     fields: { enabled: false },
     options: [reason],

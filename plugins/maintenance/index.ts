@@ -14,18 +14,18 @@ import { commands } from "./commands.ts";
 import { maintenanceRoutes } from "./routes.ts";
 import { KnownMaintenance, type Maintenance } from "./state.ts";
 
-/** Another process may have switched it. */
+/** Each process polls the state, since another process may have changed it. */
 const LOOK_MS = 1_000;
 const MESSAGE_DEFAULT = "The service is under maintenance; try again later.";
 
 export const options = v.strictObject({
-  /** How long clients are told to wait. */
+  /** Sent to clients in `retry-after`. */
   retry_after_seconds: v.optional(whole(1, 86_400), 30),
-  /** What they are told where the operator gives no message. */
+  /** Sent to clients if the operator gives no message. */
   message: v.optional(text(), MESSAGE_DEFAULT),
 });
 
-/** Refuses calls with a 503 while an operator says so; calls that run already finish. */
+/** Refuses calls with 503 while maintenance is on. Calls in flight finish. */
 export default function maintenance(
   services: Services,
   settings: v.InferOutput<typeof options>,
@@ -36,10 +36,10 @@ export default function maintenance(
   const throttledLog = new ThrottledLog(log);
 
   function apply({ enabled, message }: Maintenance): void {
-    const told = message ?? settings.message;
-    if (enabled !== (refusal !== undefined)) log.info({ enabled }, "maintenance");
+    if (enabled !== (refusal !== undefined)) log.info({ enabled }, "maintenance switched");
+    const shown = message ?? settings.message;
     refusal = enabled
-      ? refuse.unavailable(told, { code: "maintenance", headers: retryAfter })
+      ? refuse.unavailable(shown, { code: "maintenance", headers: retryAfter })
       : undefined;
   }
 
@@ -48,22 +48,22 @@ export default function maintenance(
     try {
       await known.refresh();
     } catch (error) {
-      // Whatever was so stays so while the ledger is away: neither outage nor recovery is the operator's word.
-      throttledLog.warn({ err: error }, "cannot read the maintenance state; it stays as it is");
+      // Only an operator switches maintenance, so an outage of the ledger does not change it.
+      throttledLog.warn({ err: error }, "cannot read the maintenance state; keeping the last one");
     }
     return LOOK_MS;
   });
 
   return {
     name: "maintenance",
-    // The code runs from dist, the SQL is read from the sources.
+    // Code runs from dist; SQL is read from the sources.
     migrations: new URL("../../../plugins/maintenance/migrations/", import.meta.url),
 
     commands,
 
     async start() {
       await known.refresh();
-      // An embedded ledger belongs to this process, which hears of every change itself.
+      // Only this process uses an embedded ledger, so no other process can switch maintenance.
       if (config.stores.ledger !== "embedded") task.start();
     },
 

@@ -19,7 +19,7 @@ const wanted = mapping({
   reason: v.optional(v.nullable(line(500, REASON))),
 });
 
-/** `/maintenance`: shows it, switches it; `changed` hears of every change that this process makes. */
+/** Routes that show and switch maintenance. Calls `changed` after each switch by this process. */
 export function maintenanceRoutes(
   database: Database,
   changed: (now: Maintenance) => void,

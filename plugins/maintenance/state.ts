@@ -1,6 +1,6 @@
 import type { Database } from "../../core/contract/index.ts";
 
-/** Whether the gateway is under maintenance, and what clients are told. */
+/** The maintenance state, and the message for clients. */
 export interface Maintenance {
   readonly enabled: boolean;
   readonly message: string | null;
@@ -12,7 +12,7 @@ export async function readMaintenance(database: Database): Promise<Maintenance> 
   return only(await database.query("select enabled, message, since from maintenance"));
 }
 
-/** Switching on what is on changes the message, and not since when. */
+/** Writes the state. `since` changes only if `enabled` does. */
 export async function writeMaintenance(
   database: Database,
   { enabled, message }: Pick<Maintenance, "enabled" | "message">,
@@ -26,7 +26,7 @@ export async function writeMaintenance(
   return only(rows);
 }
 
-/** What this process believes: the latest of what it has switched itself and what it has read. */
+/** The state that this process applies: the later of its own last switch and its last read. */
 export class KnownMaintenance {
   private readonly database: Database;
   private readonly onChange: (now: Maintenance) => void;
@@ -37,13 +37,13 @@ export class KnownMaintenance {
     this.onChange = onChange;
   }
 
-  /** This process has switched it. */
+  /** Applies a switch by this process. */
   switched(now: Maintenance): void {
     this.switches += 1;
     this.onChange(now);
   }
 
-  /** Reads what another process may have switched. A reading that began before a switch here is stale, and ignored. */
+  /** Reads the state, which another process may have switched. Ignores a read that began before a switch here. */
   async refresh(): Promise<void> {
     const before = this.switches;
     const read = await readMaintenance(this.database);
@@ -52,6 +52,6 @@ export class KnownMaintenance {
 }
 
 function only([row]: Maintenance[]): Maintenance {
-  if (!row) throw new Error("the table maintenance has lost its row");
+  if (!row) throw new Error("the table maintenance has no row; insert the one from its migration");
   return row;
 }

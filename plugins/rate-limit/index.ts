@@ -17,15 +17,15 @@ export const requires: readonly Field[] = ["key"];
 const limit = whole(0, 1_000_000);
 
 export const options = v.strictObject({
-  /** Calls per minute and key; 0 is no limit. A key's own limit goes before it. */
+  /** Calls per minute and key; 0 = unlimited. A key's own limit overrides it. */
   requests_per_minute: v.optional(limit, 0),
-  /** Calls that may come at once after a quiet minute; 0: as many as the limit allows a minute. */
+  /** Calls allowed at once after a quiet minute; 0 = as many as the limit allows per minute. */
   burst: v.optional(limit, 0),
-  /** Calls of one key that may run at a time; 0 is no limit. */
+  /** Most calls in flight per key; 0 = unlimited. */
   concurrent_calls: v.optional(limit, 0),
 });
 
-/** Refuses calls of a key that come too fast or too many at a time; adds the `x-ratelimit-*` headers. */
+/** Refuses calls beyond a key's rate or number in flight with 429; adds the `x-ratelimit-*` headers. */
 export default function rateLimit(
   { rateLimiter }: Services,
   settings: v.InferOutput<typeof options>,
@@ -43,7 +43,8 @@ export default function rateLimit(
         return undefined;
       }
       const most = settings.concurrent_calls;
-      return limited(`At most ${most} calls of one key may run at a time.`, ["retry-after", "1"]);
+      const message = `This key is limited to ${most} calls at once; wait for one to finish.`;
+      return limited(message, ["retry-after", "1"]);
     }
   }
 
@@ -67,7 +68,8 @@ export default function rateLimit(
         }
         const seconds = Math.max(1, Math.ceil(taken.retryMs / 1000));
         headers.push("retry-after", String(seconds));
-        return limited(`This key is limited to ${perMinute} calls a minute.`, headers);
+        const message = `This key is limited to ${perMinute} calls a minute; wait for the seconds in retry-after.`;
+        return limited(message, headers);
       }
     },
 

@@ -3,12 +3,12 @@ import type { Command, CommandOption } from "../../core/contract/index.ts";
 const transfer: CommandOption = { name: "transfer", value: "ID", required: true };
 const reason: CommandOption = { name: "reason", value: "TEXT", required: true };
 
-/** An operator's commands for transfers. */
+/** Commands that plugins/admin shows to operators. */
 export const commands: readonly Command[] = [
   {
     words: "transfer list",
     about:
-      "shows what the bank told of, newest first: all of it, or what is matched, credited, unmatched or ignored",
+      "list bank transfers, newest first; all, or one state: matched, credited, unmatched, ignored",
     method: "GET",
     path: "/admin/v1/transfers",
     options: [
@@ -19,14 +19,14 @@ export const commands: readonly Command[] = [
   },
   {
     words: "transfer show",
-    about: "shows one transfer with the bank's notification as it came",
+    about: "show a transfer with the bank's original notification",
     method: "GET",
     path: "/admin/v1/transfers/:transfer",
     options: [transfer],
   },
   {
     words: "transfer assign",
-    about: "credits a transfer that waits to an account, or to the account and order of a code",
+    about: "credit an unmatched transfer to an account, or to an order by its code",
     method: "POST",
     path: "/admin/v1/transfers/:transfer/assign",
     options: [transfer, reason, { name: "account", value: "ID" }, { name: "order", value: "CODE" }],
@@ -34,7 +34,7 @@ export const commands: readonly Command[] = [
   },
   {
     words: "transfer ignore",
-    about: "leaves a transfer that waits out of it all, since it is no top-up",
+    about: "ignore an unmatched transfer",
     method: "POST",
     path: "/admin/v1/transfers/:transfer/ignore",
     options: [transfer, reason],

@@ -49,7 +49,8 @@ describe("the table of limits", () => {
         assert.equal(chat.status, 429);
         assert.deepEqual(chat.json, {
           error: {
-            message: "This key is limited to 3 calls a minute.",
+            message:
+              "This key is limited to 3 calls a minute; wait for the seconds in retry-after.",
             type: "rate_limit_error",
             param: null,
             code: "rate_limit_exceeded",
@@ -108,7 +109,7 @@ describe("the table of limits", () => {
       const refused = await call(own);
       assert.equal(refused.status, 429);
       assert.equal(refused.headers.get("retry-after"), "1");
-      assert.match(refused.json.error.message, /At most 2 calls of one key/);
+      assert.match(refused.json.error.message, /limited to 2 calls at once/);
       streams.pop()?.leave();
       let status = 429;
       for (let tries = 0; status === 429 && tries < 1000; tries++)

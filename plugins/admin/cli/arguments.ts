@@ -3,7 +3,7 @@ import type { Command, Values } from "./command.ts";
 import { EXIT, Failure } from "./failure.ts";
 import { usageOf } from "./help.ts";
 
-/** What every command takes. */
+/** Options of every command. */
 export const GLOBAL_OPTIONS: readonly string[] = ["url", "token", "json", "help"];
 
 interface Common {
@@ -12,7 +12,7 @@ interface Common {
   readonly token: string | undefined;
 }
 
-/** What a command line asks for. `unknown`: no command that is known so far, with what is wrong. */
+/** A parsed command line. `unknown`: no known command matches; `problem` says why. */
 export type Request = Common &
   (
     | { readonly kind: "help" }
@@ -20,7 +20,7 @@ export type Request = Common &
     | { readonly kind: "command"; readonly command: Command; readonly values: Values }
   );
 
-/** Reads a command line; a Failure says what is wrong with a known command and how it is written. */
+/** Parses a command line. Throws a Failure with the usage if a known command has wrong options. */
 export function readArguments(given: readonly string[], commands: readonly Command[]): Request {
   const { values, positionals, problem } = parsed(given, commands);
   const { json, help, url, token, ...rest } = values;
@@ -35,7 +35,7 @@ export function readArguments(given: readonly string[], commands: readonly Comma
   }
   const command = commands.find((one) => one.words === words);
   if (command) return { ...common, kind: "command", command, values: checked(command, rest) };
-  const unknown = words === "" ? "name a command" : `there is no command "${words}"`;
+  const unknown = words === "" ? "no command given" : `there is no command "${words}"`;
   return { ...common, kind: "unknown", problem: unknown };
 }
 
@@ -58,7 +58,7 @@ function parsed(given: readonly string[], commands: readonly Command[]) {
   }
 }
 
-/** `--amount-vnd -500` as `--amount-vnd=-500`: the value is a number here, never another option. */
+/** Turns `--amount-vnd -500` into `--amount-vnd=-500`, so that `parseArgs` does not take -500 for an option. */
 function joined(given: readonly string[], texts: Readonly<Record<string, unknown>>): string[] {
   const args: string[] = [];
   for (const arg of given) {
@@ -84,7 +84,7 @@ function checked(
   for (const [name, value] of Object.entries(given)) {
     if (typeof value !== "string") continue;
     if (!required.includes(name) && !optional.includes(name)) {
-      throw new Failure(EXIT.usage, `${words} takes no --${name}\n${usageOf(command)}`);
+      throw new Failure(EXIT.usage, `${words} has no option --${name}\n${usageOf(command)}`);
     }
     values[name] = value;
   }
@@ -95,7 +95,10 @@ function checked(
   }
   const { limit } = values;
   if (limit !== undefined && !/^[1-9]\d{0,8}$/.test(limit)) {
-    throw new Failure(EXIT.usage, `--limit must be a number of at least 1\n${usageOf(command)}`);
+    throw new Failure(
+      EXIT.usage,
+      `--limit must be a whole number of at least 1\n${usageOf(command)}`,
+    );
   }
   return values;
 }

@@ -1,7 +1,7 @@
 import { isObject, parseJson } from "../../../core/contract/index.ts";
 import { EXIT, Failure } from "./failure.ts";
 
-/** A reconciliation of many wallets takes its time; everything else is quick. */
+/** Reconciling many wallets takes minutes. */
 const TIMEOUT_MS = 600_000;
 
 /** The admin API of a running gateway. */
@@ -16,7 +16,7 @@ export class Client {
     this.prefix = prefix;
   }
 
-  /** The same gateway, with another prefix before every path. */
+  /** Returns a client of the same gateway with another path prefix. */
   below(prefix: string): Client {
     return new Client(this.base, this.token, prefix);
   }
@@ -34,12 +34,12 @@ export class Client {
     return this.send("DELETE", path, JSON.stringify(body));
   }
 
-  /** The answer's JSON; a Failure where the gateway refuses or is not there. */
+  /** Returns the JSON of the reply. Throws a Failure if the gateway refuses or cannot be reached. */
   private async send(method: string, path: string, body: string | undefined): Promise<unknown> {
     const { status, text } = await this.exchange(method, path, body);
     const answer = parseJson(text);
     if (status >= 200 && status < 300 && answer !== undefined) return answer;
-    // What plugins add has been asked for there, so it has an admin API.
+    // Commands of plugins come from the admin API, so the gateway has one.
     const mayLackApi = this.prefix !== "";
     throw new Failure(EXIT.refused, refusalIn(answer, status, this.base, mayLackApi));
   }
@@ -50,15 +50,15 @@ export class Client {
         method,
         headers: { authorization: `Bearer ${this.token}`, "content-type": "application/json" },
         signal: AbortSignal.timeout(TIMEOUT_MS),
-        // The token is for this address alone.
+        // Never send the token to another address.
         redirect: "manual",
         ...(body !== undefined && { body }),
       });
       return { status: response.status, text: await response.text() };
     } catch (error) {
       const why = `cannot reach ${this.base} (${reasonOf(error)})`;
-      const advice = "is the gateway running? Start it with npm start, or name another --url";
-      throw new Failure(EXIT.unreachable, `${why}: ${advice}`);
+      const advice = "start the gateway with npm start, or give its address with --url";
+      throw new Failure(EXIT.unreachable, `${why}; ${advice}`);
     }
   }
 }
@@ -67,13 +67,13 @@ function refusalIn(answer: unknown, status: number, base: string, mayLackApi: bo
   const error = isObject(answer) ? answer["error"] : undefined;
   const message = isObject(error) ? error["message"] : undefined;
   if (typeof message !== "string") {
-    return `${base} answered ${status}, and not as a gateway does: is the --url right?`;
+    return `${base} replied ${status}, but not like a gateway; check --url`;
   }
   if (status === 401) {
-    return `${message} Set GATEWAY_ADMIN_TOKEN, or --token, to the token of the gateway at ${base}.`;
+    return `${message} Set GATEWAY_ADMIN_TOKEN or --token to the token of the gateway at ${base}.`;
   }
   if (mayLackApi && status === 404 && isObject(error) && error["param"] === null) {
-    return `${base} has no admin API: is the plugin \`admin\` in its config, and the --url right?`;
+    return `${base} has no admin API; add the plugin \`admin\` to its config, or check --url`;
   }
   return message;
 }

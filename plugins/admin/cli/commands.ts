@@ -4,7 +4,7 @@ import { keyCommands } from "./commands/keys.ts";
 import { moneyCommands } from "./commands/money.ts";
 import { operationCommands } from "./commands/operations.ts";
 
-/** What `npm run admin --` can do of its own; a running gateway has more, from its plugins. */
+/** The built-in commands of `npm run admin --`. A running gateway adds those of its plugins. */
 export const commands: readonly Command[] = [
   ...accountCommands,
   ...keyCommands,

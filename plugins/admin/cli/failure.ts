@@ -1,7 +1,7 @@
-/** How the command line ends; scripts rely on the numbers. */
+/** Exit codes. Scripts rely on them. */
 export const EXIT = { ok: 0, refused: 1, usage: 2, unreachable: 3 } as const;
 
-/** Ends a command with a sentence on stderr that tells what to do next. */
+/** Ends a command with an exit code and a message on stderr. */
 export class Failure extends Error {
   readonly exitCode: number;
 

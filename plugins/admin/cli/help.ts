@@ -15,25 +15,25 @@ const PLACEHOLDERS: Readonly<Record<string, string>> = {
   limit: "N",
 };
 
-/** How one command is written. */
+/** Returns the usage line of one command. */
 export function usageOf(command: Command): string {
   return `usage: npm run admin -- ${synopsis(command)}`;
 }
 
-/** All commands, options and exit codes; `note` says why some commands may be missing. */
+/** Returns the help text. `note` says why some commands may be missing. */
 export function help(commands: readonly Command[], note?: string): string {
   const lines = commands.map((command) => `  ${synopsis(command)}\n      ${command.about}`);
   return `npm run admin -- COMMAND [--json] [--url URL] [--token TOKEN]
 
 ${lines.join("\n")}
   help
-      shows this
+      show this help
 ${note === undefined ? "" : `\n${note}\n`}
-  --json   one line of JSON instead of several
-  --url    the gateway; else GATEWAY_URL, else http://127.0.0.1:8080
-  --token  the admin token; else GATEWAY_ADMIN_TOKEN, else the file ./data/admin-token
+  --json   print JSON on one line
+  --url    gateway address; default GATEWAY_URL, else http://127.0.0.1:8080
+  --token  admin token; default GATEWAY_ADMIN_TOKEN, else the file ./data/admin-token
 
-exit codes: 0 done, 1 refused or a drift, 2 wrong usage, 3 the gateway cannot be reached`;
+exit codes: 0 done, 1 refused or a difference found, 2 wrong usage, 3 gateway unreachable`;
 }
 
 function synopsis({ words, required, optional, placeholders }: Command): string {

@@ -1,8 +1,8 @@
 import type { Output } from "./command.ts";
 
 /**
- * Prints JSON: on one line for scripts that take the last line of what npm prints, else indented. A list is
- * printed as it comes, so that its length does not matter.
+ * Prints JSON, indented, or on one line for scripts. Prints each item of a list as it arrives, so that long lists need
+ * no memory.
  */
 export async function print(output: Output, isCompact: boolean): Promise<void> {
   const indent = isCompact ? 0 : 2;

@@ -5,8 +5,8 @@ import { given, type Output } from "./command.ts";
 const PAGE = 1000;
 
 /**
- * A list of the API, whole or up to `limit`; `cursor` names the query that asks for what follows an item.
- * The first page is fetched before anything is printed, so that a refusal comes alone.
+ * Fetches a list from the API page by page, whole or up to `limit` items. `cursor` returns the query for the page after
+ * an item. Fetches the first page at once, so that a refusal is not printed after part of a list.
  */
 export async function list(
   client: Client,

@@ -4,7 +4,7 @@ import { type Command, encoded, numeric, type Output, type Values, value } from 
 import { EXIT, Failure } from "./failure.ts";
 import { list } from "./pages.ts";
 
-/** What the gateway says of its plugins' commands. Keys that a later version adds are left out. */
+/** A plugin's command as the gateway describes it. Ignores keys that later versions add. */
 const declared = v.object({
   words: v.string(),
   about: v.string(),
@@ -28,13 +28,13 @@ const declared = v.object({
 
 type Read = v.InferOutput<typeof declared>;
 
-/** The commands that the plugins of a running gateway add; a Failure if the gateway does not say. */
+/** Reads the commands that plugins add from a running gateway. Throws a Failure if it cannot. */
 export async function pluginCommands(client: Client): Promise<Command[]> {
   const read = v.safeParse(v.array(declared), await client.get("/commands"));
   if (read.success) return read.output.map(commandOf);
   throw new Failure(
     EXIT.refused,
-    "the gateway describes its commands in a way that is not known here: run the version of the gateway",
+    "cannot read the gateway's commands; use the same version of Tollgate as the gateway",
   );
 }
 
@@ -73,7 +73,7 @@ async function run(read: Read, client: Client, values: Values): Promise<Output> 
 
 const PART = /:([^/]+)/g;
 
-/** The fixed fields, and the options that were given and are not in the path. */
+/** Returns the fixed fields, and the given options that are not in the path. */
 function sentOf({ path, fields, options }: Read, values: Values) {
   const inPath = new Set(Array.from(path.matchAll(PART), ([, name]) => name));
   const sent: Record<string, string | number | boolean> = { ...fields };

@@ -215,7 +215,7 @@ const wrong: readonly Row[] = [
     "a default family where neither the options nor the catalogue have families",
     `auth\nalias: { default_family: opus }\nmeter\nsettle`,
     [
-      "gateway.yaml:8 plugins[1].alias.default_family: expected one of the families (none: the catalogue names none, so give families), got opus",
+      "gateway.yaml:8 plugins[1].alias.default_family: expected one of the families (none; set families, since the catalogue has none), got opus",
     ],
   ],
   [

@@ -23,7 +23,7 @@ describe("admin API: accounts and keys", () => {
     assert.equal(again.status, 409);
     assert.deepEqual(again.body["error"], {
       type: "invalid_request_error",
-      message: "There is an account with this e-mail address.",
+      message: "An account with this email address already exists.",
       param: "email",
       code: "email_taken",
     });

@@ -88,7 +88,7 @@ describe("npm run admin", () => {
       [["wallet", "--account", NOBODY], /There is no account 01a1f8dd/],
       [["account", "create", "--email", "no address"], /email: expected an e-mail address/],
       [["key", "revoke", "--key", NOBODY], /There is no such key/],
-      [["account", "list", "--token", "x".repeat(20)], /Set GATEWAY_ADMIN_TOKEN, or --token/],
+      [["account", "list", "--token", "x".repeat(20)], /Set GATEWAY_ADMIN_TOKEN or --token/],
       [["account", "list", "--url", gateway.simulator.url], /has no admin API.*--url/],
     ] as const) {
       const { code, stdout, stderr } = await run(...args);
@@ -105,11 +105,11 @@ describe("npm run admin", () => {
       [["wallet", "--account", ""], /needs --account/],
       [["wallet", "--account"], /--account/],
       [["wallet", "--acount", "x"], /--acount/],
-      [["wallet", "--account", "x", "--name", "y"], /wallet takes no --name/],
+      [["wallet", "--account", "x", "--name", "y"], /wallet has no option --name/],
       [["wallet", "extra", "--account", "x"], /there is no command/],
-      [["usage", "--account", "x", "--limit", "0"], /--limit must be a number/],
-      [["account", "list", "--url", "localhost:8080"], /is no address/],
-      [["account", "list", "--token", "a b"], /characters that no token has/],
+      [["usage", "--account", "x", "--limit", "0"], /--limit must be a whole number/],
+      [["account", "list", "--url", "localhost:8080"], /is not an address/],
+      [["account", "list", "--token", "a b"], /has spaces or non-ASCII/],
     ] as const) {
       const { code, stdout, stderr } = await run(...args);
       assert.deepEqual([code, stdout], [2, ""], args.join(" "));
@@ -121,14 +121,17 @@ describe("npm run admin", () => {
     const options = { env: { GATEWAY_URL: gateway.url }, cwd: gateway.data };
     const { code, stderr } = await runCli(["account", "list"], options);
     assert.equal(code, 2);
-    assert.match(stderr, /no admin token: set GATEWAY_ADMIN_TOKEN, or run in the folder with data/);
+    assert.match(
+      stderr,
+      /no admin token; set GATEWAY_ADMIN_TOKEN, or run this in the gateway's working/,
+    );
   });
 
   it("exits 3 where no gateway answers", async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const { code, stdout, stderr } = await run("account", "list", "--url", url);
     assert.deepEqual([code, stdout], [3, ""]);
-    assert.match(stderr, /cannot reach http.*ECONNREFUSED.*is the gateway running\?.*npm start/);
+    assert.match(stderr, /cannot reach http.*ECONNREFUSED.*start the gateway with npm start/);
   });
 
   it("says what is missing from its commands if the gateway cannot be asked", async () => {
@@ -137,13 +140,13 @@ describe("npm run admin", () => {
     assert.deepEqual([unknown.code, unknown.stdout], [3, ""]);
     assert.match(
       unknown.stderr,
-      /no command "transfer list"\. Commands of plugins cannot be read .*cannot reach/,
+      /no command "transfer list"\. Cannot read the commands of plugins .*cannot reach/,
     );
     const { code, stdout } = await run("help", "--url", url);
     assert.equal(code, 0);
     assert.match(
       stdout,
-      /wallet --account ID[\s\S]*Commands of plugins cannot be read .*cannot reach/,
+      /wallet --account ID[\s\S]*Cannot read the commands of plugins .*cannot reach/,
     );
     assert.doesNotMatch(stdout, /transfer list/);
   });
@@ -163,7 +166,7 @@ describe("npm run admin", () => {
       // Of the plugins topup and maintenance, which the gateway says.
       assert.match(stdout, /transfer assign --transfer ID --reason TEXT \[--account ID\]/);
       assert.match(stdout, /maintenance on \[--message TEXT\] \[--reason TEXT\]/);
-      assert.doesNotMatch(stdout, /cannot be read/);
+      assert.doesNotMatch(stdout, /Cannot read/);
     }
   });
 

@@ -132,7 +132,7 @@ describe("what operators do with accounts", () => {
       assert.equal((await adjust(amount, reference)).code, 0);
       assert.equal((await wallet(gateway, accountId)).balance, balance);
     }
-    assert.match((await adjust("-60", "adjust-3")).stderr, /none may go below zero/);
+    assert.match((await adjust("-60", "adjust-3")).stderr, /has less than this amount/);
     assert.match((await adjust("50", "adjust-1")).stderr, /another account or amount/);
     const { code, stderr } = await run("adjust", "--account", accountId, "--amount-vnd", "1");
     assert.deepEqual([code, /needs --reference/.test(stderr)], [2, true]);

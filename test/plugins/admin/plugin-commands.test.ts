@@ -26,15 +26,18 @@ function offered(...commands: Command[]): Services {
 
 describe("a command of a plugin is refused", () => {
   const rows: readonly (readonly [change: Partial<Command>, told: RegExp])[] = [
-    [{ words: "wallet" }, /plugin team adds the command "wallet", which admin has: choose other/],
+    [
+      { words: "wallet" },
+      /plugin team adds the command "wallet", which admin has already; use other/,
+    ],
     [{ words: "help" }, /"help", which admin has/],
-    [{ words: "Team" }, /"Team" of the plugin team: its words must be lower-case/],
-    [{ words: "" }, /its words must be/],
-    [{ words: "team  list" }, /its words must be/],
-    [{ path: "teams" }, /its path teams must begin with \//],
+    [{ words: "Team" }, /"Team" of the plugin team: its words must have only lower-case/],
+    [{ words: "" }, /its words must have only/],
+    [{ words: "team  list" }, /its words must have only/],
+    [{ path: "teams" }, /its path teams must start with \//],
     [{ path: "/teams/:team" }, /:team of its path must be a required option/],
-    [{ options: [{ name: "url", value: "URL" }] }, /every command has the option url already/],
-    [{ options: [{ name: "--x", value: "X" }] }, /option "--x" must be lower-case/],
+    [{ options: [{ name: "url", value: "URL" }] }, /its option url is reserved/],
+    [{ options: [{ name: "--x", value: "X" }] }, /option "--x" must have only lower-case/],
     [{ options: [LIST, LIST].map(() => ({ name: "a", value: "A" })) }, /an option twice/],
     [{ oneOf: ["a"] }, /oneOf names "a", which must be an optional option/],
   ];

@@ -1,7 +1,7 @@
 import { accountPath, type Command, given, numeric, value } from "../command.ts";
 import { list } from "../pages.ts";
 
-/** A key that is pasted whole is a secret: only what it is recognised by is sent. */
+/** A key pasted as the query is a secret: send only its shown prefix. */
 const SHOWN_OF_KEY = 10;
 
 export const accountCommands: readonly Command[] = [
@@ -9,21 +9,21 @@ export const accountCommands: readonly Command[] = [
     words: "account create",
     required: ["email"],
     optional: [],
-    about: "makes an account",
+    about: "create an account",
     run: async (client, { email }) => value(await client.post("/accounts", { email })),
   },
   {
     words: "account list",
     required: [],
     optional: ["limit"],
-    about: "shows the accounts, oldest first, all of them or as many as --limit",
+    about: "list accounts, oldest first; all, or up to --limit",
     run: (client, { limit }) => list(client, "/accounts", {}, limit, after),
   },
   {
     words: "account find",
     required: ["query"],
     optional: ["limit"],
-    about: "shows the accounts with this in their e-mail address, or with this id, key or key id",
+    about: "find accounts by part of the email address, or by account id, key or key id",
     run: (client, { query = "", limit }) => {
       const shown = query.startsWith("tg-") ? query.slice(0, SHOWN_OF_KEY) : query;
       return list(client, "/accounts", { query: shown }, limit, after);
@@ -33,14 +33,14 @@ export const accountCommands: readonly Command[] = [
     words: "account show",
     required: ["account"],
     optional: [],
-    about: "shows an account with its wallet, its keys and its last calls",
+    about: "show an account with its wallet, keys and last calls",
     run: async (client, { account }) => value(await client.get(accountPath(account))),
   },
   {
     words: "account suspend",
     required: ["account", "reason"],
     optional: [],
-    about: "refuses all calls of an account from now on",
+    about: "refuse all new calls of an account",
     run: async (client, { account, reason }) =>
       value(await client.post(`${accountPath(account)}/suspend`, { reason })),
   },
@@ -48,7 +48,7 @@ export const accountCommands: readonly Command[] = [
     words: "account resume",
     required: ["account", "reason"],
     optional: [],
-    about: "takes calls of a suspended account again",
+    about: "accept calls of a suspended account again",
     run: async (client, { account, reason }) =>
       value(await client.post(`${accountPath(account)}/resume`, { reason })),
   },
@@ -56,7 +56,7 @@ export const accountCommands: readonly Command[] = [
     words: "account discount",
     required: ["account", "bps"],
     optional: ["reason"],
-    about: "sets what an account pays less, in hundredths of a per cent",
+    about: "set an account's discount in basis points; 100 = 1 %",
     run: async (client, { account, bps, reason }) => {
       const discount = { discount_bps: numeric(bps), ...given({ reason }) };
       return value(await client.post(`${accountPath(account)}/discount`, discount));

@@ -8,8 +8,7 @@ export const moneyCommands: readonly Command[] = [
     words: "credit",
     required: ["account", "amount-vnd", "reference"],
     optional: ["reason"],
-    about:
-      "adds money to a wallet, once per reference; a negative amount takes it away and needs a reason",
+    about: "add money to a wallet, once per reference; a negative amount needs a reason",
     run: async (client, { account, "amount-vnd": amount, reference, reason }) => {
       const movement = { amount_vnd: amount, reference, ...given({ reason }) };
       return value(await client.post(`${accountPath(account)}/credits`, movement));
@@ -19,7 +18,7 @@ export const moneyCommands: readonly Command[] = [
     words: "adjust",
     required: ["account", "amount-vnd", "reference", "reason"],
     optional: [],
-    about: "corrects a wallet up or down, once per reference, without its being a top-up",
+    about: "correct a wallet up or down, once per reference; does not count as a top-up",
     run: async (client, { account, "amount-vnd": amount, reference, reason }) => {
       const movement = { amount_vnd: amount, reference, reason };
       return value(await client.post(`${accountPath(account)}/adjustments`, movement));
@@ -29,14 +28,14 @@ export const moneyCommands: readonly Command[] = [
     words: "wallet",
     required: ["account"],
     optional: [],
-    about: "shows a balance and its parts",
+    about: "show the balance of an account and its parts",
     run: async (client, { account }) => value(await client.get(`${accountPath(account)}/wallet`)),
   },
   {
     words: "usage",
     required: ["account"],
     optional: ["limit"],
-    about: "shows the calls of an account, newest first, all of them or as many as --limit",
+    about: "list the calls of an account, newest first; all, or up to --limit",
     run: (client, { account, limit }) =>
       list(client, `${accountPath(account)}/usage`, {}, limit, (last) => ({
         before: `${String(last["at"])},${String(last["call_id"])}`,
@@ -47,7 +46,7 @@ export const moneyCommands: readonly Command[] = [
     required: ["call"],
     optional: [],
     about:
-      "shows a call by its id (x-request-id), what its cost is made of, and the cost computed again; exits 1 if they differ",
+      "show a call by its id (x-request-id) and recompute its cost; exit 1 if the costs differ",
     run: async (client, { call }) => {
       const found = await client.get(`/calls/${encoded(call)}`);
       const isWrong = isObject(found) && found["is_equal"] === false;
@@ -58,7 +57,7 @@ export const moneyCommands: readonly Command[] = [
     words: "reconcile",
     required: [],
     optional: [],
-    about: "proves that all books agree; exits 1 and shows the rows where they do not",
+    about: "compare all wallets with the ledger; exit 1 and show the rows that differ",
     run: async (client) => {
       const report = await client.get("/reconcile");
       const isClean = isObject(report) && report["drift"] === false;
@@ -69,14 +68,14 @@ export const moneyCommands: readonly Command[] = [
     words: "quarantine list",
     required: [],
     optional: ["limit"],
-    about: "shows calls that the ledger has refused to commit, and why; 100, or as many as --limit",
+    about: "list calls that the ledger refused to commit, with reasons; 100, or up to --limit",
     run: async (client, { limit }) => value(await client.get("/quarantine", given({ limit }))),
   },
   {
     words: "quarantine retry",
     required: ["call"],
     optional: [],
-    about: "commits such a call, once the cause is mended",
+    about: "commit a quarantined call after its cause is fixed",
     run: async (client, { call }) =>
       value(await client.post(`/quarantine/${encoded(call)}/retry`, {})),
   },

@@ -6,14 +6,14 @@ export const operationCommands: readonly Command[] = [
     words: "upstreams",
     required: [],
     optional: [],
-    about: "shows how the upstreams are, as the process that answers sees them",
+    about: "show the health of upstreams, as one gateway process sees it",
     run: async (client) => value(await client.get("/upstreams")),
   },
   {
     words: "actions",
     required: [],
     optional: ["account", "limit"],
-    about: "shows what operators have changed, newest first",
+    about: "list what operators have changed, newest first",
     run: (client, { account, limit }) =>
       list(client, "/actions", { account }, limit, (last) => ({ before: String(last["id"]) })),
   },
