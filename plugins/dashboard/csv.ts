@@ -88,9 +88,9 @@ function fieldText(value: CallRecord[keyof CallRecord], { separator, number }: S
 }
 
 /**
- * Returns `text` as a CSV field. Callers choose the names of keys and models, and a spreadsheet
- * runs a text that begins with =, +, -, @, a tab or a carriage return as a formula. An apostrophe
- * in front prevents this.
+ * Returns `text` as a CSV field. A spreadsheet runs a text that begins with =, +, -, @, a tab or a
+ * carriage return as a formula, and callers choose the names of keys and models. An apostrophe in
+ * front prevents this.
  */
 export function csvText(text: string, separator: string): string {
   const inert = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;

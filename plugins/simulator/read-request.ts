@@ -32,10 +32,10 @@ export function readBody(res: HttpResponse, call: LiveCall, then: (body: Buffer)
   let length = 0;
   res.onData((chunk, isLast) => {
     if (call.over) return;
-    const lent = Buffer.from(chunk);
-    length += lent.length;
+    const view = Buffer.from(chunk);
+    length += view.length;
     if (length > bodyBytesMax) call.destroy();
-    else if (!isLast) earlier.push(Buffer.from(lent));
-    else then(earlier.length === 0 ? lent : Buffer.concat([...earlier, lent]));
+    else if (!isLast) earlier.push(Buffer.from(view));
+    else then(earlier.length === 0 ? view : Buffer.concat([...earlier, view]));
   });
 }

@@ -29,8 +29,8 @@ const HEADER_SAFE = /^[A-Za-z0-9_.-]{1,64}$/;
 
 /**
  * Collects the first reason to reject a request, and the dropped fields. Functions that translate a
- * part continue after a rejection and return a harmless value, so only the end of the translation
- * has to check `rejected`.
+ * part continue after a rejection with a harmless value. So only the end of the translation has to
+ * check `rejected`.
  */
 export class Notes {
   rejected: Reject | undefined = undefined;

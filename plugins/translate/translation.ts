@@ -29,8 +29,8 @@ type Result = Translated<JsonObject, unknown>;
 
 /**
  * Translates the request and the reply of one call. Routes of a model may speak different dialects,
- * so the request is translated again for each route, and the reply according to the route that was
- * tried last.
+ * so each route gets its own translation of the request. The reply is translated for the route that
+ * was tried last.
  */
 export class Translation {
   readonly to: "messages" | "chat";

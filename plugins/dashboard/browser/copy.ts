@@ -11,15 +11,19 @@ export function copyButton(
   content: () => string | Promise<string>,
   caption = t("copy"),
 ): HTMLButtonElement {
-  const face = () => [icon("copy"), el("span", {}, caption)];
-  const button = el("button", { type: "button", class: "small copy", "aria-label": what }, face());
+  const idleContent = () => [icon("copy"), el("span", {}, caption)];
+  const button = el(
+    "button",
+    { type: "button", class: "small copy", "aria-label": what },
+    idleContent(),
+  );
   button.addEventListener("click", async () => {
     const text = await content();
     if (text === "") return;
     await copy(text);
     fill(button, icon("check"), el("span", {}, t("copied")));
     announce(t("copied"));
-    setTimeout(() => fill(button, face()), DONE_MS);
+    setTimeout(() => fill(button, idleContent()), DONE_MS);
   });
   return button;
 }

@@ -26,7 +26,7 @@ export function number(value: number, decimals = 0, decimalsMin = 0): string {
   }).format(value);
 }
 
-/** Formats a number as `1.2M` or `35K`. */
+/** Formats a number in short: `1.2m`, `35k`; in Vietnamese `1,2 Tr`, `35 N`. */
 export function compact(value: number): string {
   return formatter("compact", () => {
     return new Intl.NumberFormat(locale(), { notation: "compact", maximumFractionDigits: 1 });

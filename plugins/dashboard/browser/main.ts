@@ -7,14 +7,14 @@ import { show, startRouter } from "./router.ts";
 import type { Route } from "./routes.ts";
 import { forgetAccount, loadAccount } from "./session.ts";
 import { showShell } from "./shell.ts";
-import { speak } from "./text.ts";
+import { setLanguage } from "./text.ts";
 
 /** All pages. The menu shows those with an icon, in this order. */
 const routes: readonly Route[] = [
   {
     path: "",
     title: "nav.overview",
-    entry: "session",
+    access: "session",
     icon: "overview",
     inBar: true,
     load: () => import("./pages/overview.ts"),
@@ -22,7 +22,7 @@ const routes: readonly Route[] = [
   {
     path: "/usage",
     title: "nav.usage",
-    entry: "session",
+    access: "session",
     icon: "usage",
     inBar: true,
     load: () => import("./pages/usage.ts"),
@@ -30,14 +30,14 @@ const routes: readonly Route[] = [
   {
     path: "/keys",
     title: "nav.keys",
-    entry: "session",
+    access: "session",
     icon: "keys",
     load: () => import("./pages/keys.ts"),
   },
   {
     path: "/top-up",
     title: "nav.topup",
-    entry: "session",
+    access: "session",
     icon: "topup",
     inBar: true,
     load: () => import("./pages/top-up.ts"),
@@ -45,7 +45,7 @@ const routes: readonly Route[] = [
   {
     path: "/chat",
     title: "nav.chat",
-    entry: "session",
+    access: "session",
     icon: "chat",
     inBar: true,
     load: () => import("./pages/chat.ts"),
@@ -53,52 +53,52 @@ const routes: readonly Route[] = [
   {
     path: "/models",
     title: "nav.models",
-    entry: "public",
+    access: "public",
     icon: "models",
     load: () => import("./pages/models.ts"),
   },
   {
     path: "/how-to",
     title: "nav.howto",
-    entry: "public",
+    access: "public",
     icon: "howto",
     load: () => import("./pages/how-to.ts"),
   },
   {
     path: "/account",
     title: "nav.account",
-    entry: "session",
+    access: "session",
     icon: "account",
     load: () => import("./pages/account.ts"),
   },
   {
     path: "/sign-in",
     title: "signin.title",
-    entry: "visitor",
+    access: "visitor",
     load: () => import("./pages/sign-in.ts"),
   },
   {
     path: "/sign-up",
     title: "signup.title",
-    entry: "visitor",
+    access: "visitor",
     load: () => import("./pages/sign-up.ts"),
   },
   {
     path: "/forgot",
     title: "forgot.title",
-    entry: "public",
+    access: "public",
     load: () => import("./pages/forgot.ts"),
   },
   {
     path: "/reset",
     title: "reset.title",
-    entry: "public",
+    access: "public",
     load: () => import("./pages/reset.ts"),
   },
   {
     path: "/verify",
     title: "verify.title",
-    entry: "public",
+    access: "public",
     load: () => import("./pages/verify.ts"),
   },
 ];
@@ -106,7 +106,7 @@ const routes: readonly Route[] = [
 /** Loads the texts and the account, then shows the page of the address. */
 async function start(): Promise<void> {
   const language = document.documentElement.lang === "en" ? "en" : "vi";
-  await speak(language);
+  await setLanguage(language);
   mountAnnouncements();
   whenSignedOut(() => {
     forgetAccount();

@@ -2,7 +2,7 @@ import { announce } from "./announce.ts";
 import { el, fill } from "./dom.ts";
 import { failureText } from "./failure.ts";
 import { notice } from "./form.ts";
-import { BASE, findRoute, type Place, type Route } from "./routes.ts";
+import { BASE, findRoute, type PageContext, type Route } from "./routes.ts";
 import { currentAccount } from "./session.ts";
 import { t } from "./text.ts";
 
@@ -11,16 +11,16 @@ type Frame = (current: Route | undefined) => HTMLElement;
 
 let routes: readonly Route[] = [];
 let frame: Frame = () => document.body;
-let leaving = new AbortController();
+let pageAbort = new AbortController();
 let pagesShown = 0;
 
 /**
  * Shows the page of the address, and follows links between pages without a reload of the document.
  * Takes the routes and the frame as parameters, because importing them here would be circular.
  */
-export function startRouter(table: readonly Route[], around: Frame): void {
+export function startRouter(table: readonly Route[], renderFrame: Frame): void {
   routes = table;
-  frame = around;
+  frame = renderFrame;
   document.addEventListener("click", (event) => {
     const link = event.target instanceof Element ? event.target.closest("a") : null;
     if (!link || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
@@ -43,29 +43,29 @@ export function go(address: string, { replace = false } = {}): void {
 
 /** Renders the page of the address, also again after a change of language or account. */
 export async function show(): Promise<void> {
-  leaving.abort();
-  leaving = new AbortController();
-  const { signal: left } = leaving;
+  pageAbort.abort();
+  pageAbort = new AbortController();
+  const { signal } = pageAbort;
   const found = findRoute(routes, location.pathname);
-  const { entry = "public" } = found?.route ?? {};
+  const { access = "public" } = found?.route ?? {};
   const account = currentAccount();
-  if (entry === "session" && !account) {
+  if (access === "session" && !account) {
     const next = location.pathname + location.search;
     const query = next === BASE ? "" : `?next=${encodeURIComponent(next)}`;
     return go(`${BASE}/sign-in${query}`, { replace: true });
   }
-  if (entry === "visitor" && account) return go(nextAddress(), { replace: true });
+  if (access === "visitor" && account) return go(nextAddress(), { replace: true });
   const root = frame(found?.route);
   const title = found ? t(found.route.title) : t("notfound.title");
   document.title = `${title} · ${document.documentElement.dataset["service"] ?? ""}`;
   scrollTo(0, 0);
   try {
-    if (found) await render(found, { root, rest: found.rest, left });
+    if (found) await render(found, { root, rest: found.rest, signal });
     else fill(root, notFound());
   } catch (error) {
-    if (!left.aborted) fill(root, notice("bad", failureText(error)));
+    if (!signal.aborted) fill(root, notice("bad", failureText(error)));
   }
-  if (left.aborted) return;
+  if (signal.aborted) return;
   // A screen reader announces the new page and continues at its start. It reads the first page by
   // itself.
   const isUnfocused = document.activeElement === document.body || document.activeElement === null;
@@ -87,7 +87,7 @@ export function nextAddress(): string {
   return isOurs ? target.pathname + target.search : BASE;
 }
 
-async function render({ route }: NonNullable<ReturnType<typeof findRoute>>, place: Place) {
+async function render({ route }: NonNullable<ReturnType<typeof findRoute>>, context: PageContext) {
   let page: Awaited<ReturnType<typeof route.load>>;
   try {
     page = await route.load();
@@ -100,7 +100,7 @@ async function render({ route }: NonNullable<ReturnType<typeof findRoute>>, plac
     return;
   }
   sessionStorage.removeItem("reloaded");
-  if (!place.left.aborted) await page.render(place);
+  if (!context.signal.aborted) await page.render(context);
 }
 
 function notFound(): HTMLElement {

@@ -2,16 +2,16 @@ import type { IconName } from "./icons.ts";
 import type { Text } from "./text-en.ts";
 
 /** The root element of a page, and the signal that aborts when the customer leaves the page. */
-export interface Place {
+export interface PageContext {
   readonly root: HTMLElement;
   /** The rest of the path below the path of the page, such as the id of an order. */
   readonly rest: string;
-  readonly left: AbortSignal;
+  readonly signal: AbortSignal;
 }
 
 interface PageModule {
-  /** Fills the root. Later changes must stop once `left` aborts. */
-  render(place: Place): void | Promise<void>;
+  /** Fills the root. Later changes must stop once `signal` aborts. */
+  render(place: PageContext): void | Promise<void>;
 }
 
 export interface Route {
@@ -19,7 +19,7 @@ export interface Route {
   readonly path: string;
   readonly title: Text;
   /** Who may open the page: `session` needs a signed-in customer, `visitor` a signed-out one. */
-  readonly entry: "session" | "visitor" | "public";
+  readonly access: "session" | "visitor" | "public";
   readonly icon?: IconName;
   /** Shows the page in the bottom bar of a phone, which has room for four. */
   readonly inBar?: boolean;

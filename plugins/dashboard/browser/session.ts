@@ -1,6 +1,6 @@
 import { ApiError, get, post, setCsrfToken } from "./api.ts";
 import type { Account } from "./contract.ts";
-import { currentLanguage, rememberLanguage, speak } from "./text.ts";
+import { currentLanguage, rememberLanguage, setLanguage } from "./text.ts";
 
 /**
  * Set in local storage while a customer is signed in, so that a visitor's page skips a request that
@@ -22,7 +22,7 @@ export function currentAccount(): Account | undefined {
 export async function loadAccount(): Promise<Account | undefined> {
   if (localStorage.getItem(SIGNED_IN) === null) return undefined;
   try {
-    await entered(await get<Account>("/me"));
+    await setAccount(await get<Account>("/me"));
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error;
     forgetAccount();
@@ -34,7 +34,7 @@ export async function loadAccount(): Promise<Account | undefined> {
 export async function signIn(email: string, password: string): Promise<void> {
   const body = { email, password };
   const answer = await post<{ account: Account; csrf_token: string }>("/sign-in", body);
-  await entered({ ...answer.account, csrf_token: answer.csrf_token });
+  await setAccount({ ...answer.account, csrf_token: answer.csrf_token });
 }
 
 export function forgetAccount(): void {
@@ -43,19 +43,19 @@ export function forgetAccount(): void {
   localStorage.removeItem(SIGNED_IN);
 }
 
-async function entered(found: Account): Promise<void> {
+async function setAccount(found: Account): Promise<void> {
   account = found;
   setCsrfToken(found.csrf_token);
   localStorage.setItem(SIGNED_IN, "yes");
   // The language of the account overrides that of the browser.
-  if (found.language !== currentLanguage()) await speak(found.language);
+  if (found.language !== currentLanguage()) await setLanguage(found.language);
   rememberLanguage(found.language);
 }
 
 /** Changes the language of the pages and, for a signed-in customer, of the account. */
 export async function chooseLanguage(language: "vi" | "en"): Promise<void> {
   rememberLanguage(language);
-  await speak(language);
+  await setLanguage(language);
   if (!account) return;
   account = { ...account, language };
   await post("/me", { language });

@@ -84,7 +84,7 @@ function openMore(routes: readonly Route[], current: Route | undefined): void {
 
 /** The header for visitors, with the public pages. */
 function header(routes: readonly Route[], current: Route | undefined): HTMLElement {
-  const open = routes.filter((route) => route.icon && route.entry === "public");
+  const open = routes.filter((route) => route.icon && route.access === "public");
   return el(
     "header",
     { class: "header" },
@@ -95,7 +95,7 @@ function header(routes: readonly Route[], current: Route | undefined): HTMLEleme
       open.map((route) => menuLink(route, current)),
     ),
     el("div", { class: "row" }, preferences()),
-    current?.entry === "visitor"
+    current?.access === "visitor"
       ? null
       : el("a", { class: "button primary", href: `${BASE}/sign-in` }, t("signin.title")),
   );
@@ -155,9 +155,9 @@ function preferences(): HTMLElement {
         onclick: (event) => {
           setTheme(next);
           if (!(event.currentTarget instanceof HTMLElement)) return;
-          const renewed = preferences();
-          event.currentTarget.closest(".preferences")?.replaceWith(renewed);
-          renewed.querySelector<HTMLElement>(".theme-switch")?.focus();
+          const updated = preferences();
+          event.currentTarget.closest(".preferences")?.replaceWith(updated);
+          updated.querySelector<HTMLElement>(".theme-switch")?.focus();
         },
       },
       icon("theme"),

@@ -9,7 +9,7 @@ let language: Language = "vi";
 let dictionary: Partial<Dictionary> = {};
 
 /** Loads the texts of a language and uses them from then on. */
-export async function speak(wanted: Language): Promise<void> {
+export async function setLanguage(wanted: Language): Promise<void> {
   dictionary =
     wanted === "en" ? (await import("./text-en.ts")).text : (await import("./text-vi.ts")).text;
   language = wanted;

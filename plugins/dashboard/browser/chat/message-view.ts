@@ -102,12 +102,12 @@ export class AnswerView {
    * Shows the cost of the call once it is recorded. Gives up after about 22 s and links to the
    * usage page.
    */
-  async showCost(callId: string, left: AbortSignal): Promise<void> {
+  async showCost(callId: string, signal: AbortSignal): Promise<void> {
     const cost = el("span", { class: "cost", role: "status" }, t("chat.cost.waiting"));
     this.foot.prepend(cost);
     for (const pause of COST_POLLS_MS) {
       await new Promise((resolve) => setTimeout(resolve, pause));
-      if (left.aborted) return;
+      if (signal.aborted) return;
       try {
         const call = await get<CallRecord>(`/calls/${callId}`);
         cost.title = `${call.cost_vnd} đ`;

@@ -8,13 +8,13 @@ import { choice, field, form, notice } from "../form.ts";
 import { ago, date } from "../format.ts";
 import { card, pageHead, waiting } from "../page-head.ts";
 import { go, show } from "../router.ts";
-import { BASE, type Place } from "../routes.ts";
+import { BASE, type PageContext } from "../routes.ts";
 import { chooseLanguage, currentAccount, forgetAccount } from "../session.ts";
 import { currentLanguage, t } from "../text.ts";
 import { currentTheme, setTheme, themes } from "../theme.ts";
 import { newPassword } from "./sign-up.ts";
 
-export async function render({ root, left }: Place): Promise<void> {
+export async function render({ root, signal }: PageContext): Promise<void> {
   const sessions = el("div", {}, waiting(t("loading")));
   fill(
     root,
@@ -33,9 +33,9 @@ export async function render({ root, left }: Place): Promise<void> {
   async function load(): Promise<void> {
     try {
       const { data } = await get<{ data: Session[] }>("/sessions");
-      if (!left.aborted) fill(sessions, sessionList(data, load));
+      if (!signal.aborted) fill(sessions, sessionList(data, load));
     } catch (error) {
-      if (!left.aborted) fill(sessions, notice("bad", failureText(error)));
+      if (!signal.aborted) fill(sessions, notice("bad", failureText(error)));
     }
   }
 }
@@ -147,7 +147,7 @@ function sessionList(sessions: readonly Session[], reload: () => Promise<void>):
 }
 
 function signOutEverywhere(): HTMLElement {
-  const act = async () => {
+  const signOut = async () => {
     const title = t("account.everywhere");
     if (!(await confirmed(title, t("account.everywhere.text"), title))) return;
     try {
@@ -161,7 +161,7 @@ function signOutEverywhere(): HTMLElement {
   return el(
     "p",
     {},
-    el("button", { type: "button", class: "danger", onclick: act }, t("account.everywhere")),
+    el("button", { type: "button", class: "danger", onclick: signOut }, t("account.everywhere")),
   );
 }
 

@@ -8,19 +8,19 @@ import type { Catalogue, Key, Model } from "../contract.ts";
 import { el, fill } from "../dom.ts";
 import { choice, form } from "../form.ts";
 import { card, pageHead, waiting } from "../page-head.ts";
-import type { Place } from "../routes.ts";
+import type { PageContext } from "../routes.ts";
 import { t } from "../text.ts";
 import { priceText } from "./models.ts";
 
-export async function render(place: Place): Promise<void> {
-  const { root, left } = place;
+export async function render(context: PageContext): Promise<void> {
+  const { root, signal } = context;
   fill(root, pageHead(t("nav.chat"), t("chat.lead")), waiting(t("loading")));
   const [catalogue, keys] = await Promise.all([get<Catalogue>("/catalogue"), usableKeys()]);
-  if (left.aborted) return;
-  if (keys.length > 0) return conversation(place, catalogue, keys);
+  if (signal.aborted) return;
+  if (keys.length > 0) return conversation(context, catalogue, keys);
   const make = async () => {
     await makeOwnKey();
-    await render(place);
+    await render(context);
   };
   fill(
     root,
@@ -34,7 +34,11 @@ export async function render(place: Place): Promise<void> {
 }
 
 /** Keeps the conversation in memory only: neither the browser nor the gateway stores it. */
-function conversation({ root, left }: Place, catalogue: Catalogue, keys: readonly Key[]): void {
+function conversation(
+  { root, signal }: PageContext,
+  catalogue: Catalogue,
+  keys: readonly Key[],
+): void {
   const models = chatModels(catalogue);
   const model = choice(
     t("calls.model"),
@@ -72,7 +76,7 @@ function conversation({ root, left }: Place, catalogue: Catalogue, keys: readonl
     fill(log, welcome());
     input.focus();
   };
-  left.addEventListener("abort", () => running?.abort());
+  signal.addEventListener("abort", () => running?.abort());
   fill(log, welcome());
   fill(
     root,
@@ -100,13 +104,13 @@ function conversation({ root, left }: Place, catalogue: Catalogue, keys: readonl
     const view = new AnswerView(model.select.value);
     log.append(questionView(turn), view.element);
     view.element.scrollIntoView({ block: "end" });
-    const mine = new AbortController();
-    running = mine;
+    const abort = new AbortController();
+    running = abort;
     input.setBusy(true);
     let callId = "";
     try {
       const text = await keyText(key.select.value);
-      const heard = {
+      const listener = {
         callId: (id: string) => {
           callId = id;
         },
@@ -116,7 +120,7 @@ function conversation({ root, left }: Place, catalogue: Catalogue, keys: readonl
         },
         thinking: (delta: string) => view.addThinking(delta),
       };
-      await askModel(text, model.select.value, turns, heard, mine.signal);
+      await askModel(text, model.select.value, turns, listener, abort.signal);
       view.end();
       announce(t("chat.answered"));
     } catch (error) {
@@ -126,7 +130,7 @@ function conversation({ root, left }: Place, catalogue: Catalogue, keys: readonl
     if (view.text === "") turns.pop();
     else turns.push({ role: "assistant", text: view.text, images: [] });
     input.setBusy(false);
-    if (!left.aborted && callId !== "" && view.text !== "") void view.showCost(callId, left);
+    if (!signal.aborted && callId !== "" && view.text !== "") void view.showCost(callId, signal);
   }
 }
 

@@ -4,14 +4,14 @@ import { copyButton } from "../copy.ts";
 import { el, fill } from "../dom.ts";
 import { choice, notice } from "../form.ts";
 import { card, pageHead, waiting } from "../page-head.ts";
-import { BASE, type Place } from "../routes.ts";
+import { BASE, type PageContext } from "../routes.ts";
 import { snippets } from "../snippets.ts";
 import { t } from "../text.ts";
 
-export async function render({ root, left }: Place): Promise<void> {
+export async function render({ root, signal }: PageContext): Promise<void> {
   fill(root, pageHead(t("nav.howto"), t("howto.lead")), waiting(t("loading")));
   const { models, popular } = await get<Catalogue>("/catalogue");
-  if (left.aborted) return;
+  if (signal.aborted) return;
   const chat = models.filter(({ standard }) => standard === "messages" || standard === "chat");
   const first = [...popular, ...chat.map(({ id }) => id)];
   const ids = [...new Set(first)].filter((id) => chat.some((model) => model.id === id));

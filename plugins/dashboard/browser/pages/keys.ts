@@ -9,12 +9,12 @@ import { field, form, notice } from "../form.ts";
 import { ago, date, dateTime, vnd } from "../format.ts";
 import { icon } from "../icons.ts";
 import { card, pageHead, waiting } from "../page-head.ts";
-import { BASE, type Place } from "../routes.ts";
+import { BASE, type PageContext } from "../routes.ts";
 import { t } from "../text.ts";
 
 const ACTIVE_MAX = 10;
 
-export async function render({ root, left }: Place): Promise<void> {
+export async function render({ root, signal }: PageContext): Promise<void> {
   const create = el(
     "button",
     { type: "button", class: "primary", onclick: () => openNewKey(load) },
@@ -33,7 +33,7 @@ export async function render({ root, left }: Place): Promise<void> {
 
   async function load(): Promise<void> {
     const { data } = await get<{ data: Key[] }>("/keys");
-    if (left.aborted) return;
+    if (signal.aborted) return;
     const inUse = data.filter((key) => key.status === "active");
     const past = data.filter((key) => key.status === "revoked");
     count.textContent = t("keys.count", { count: inUse.length, max: ACTIVE_MAX });

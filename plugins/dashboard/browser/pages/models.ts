@@ -5,7 +5,7 @@ import { el, fill } from "../dom.ts";
 import { choice, field } from "../form.ts";
 import { number, tokenLimit } from "../format.ts";
 import { pageHead, waiting } from "../page-head.ts";
-import type { Place } from "../routes.ts";
+import type { PageContext } from "../routes.ts";
 import { t } from "../text.ts";
 import type { Text } from "../text-en.ts";
 
@@ -19,10 +19,10 @@ const KINDS = {
 } as const satisfies Readonly<Record<string, (model: Model) => boolean>>;
 type Kind = keyof typeof KINDS;
 
-export async function render({ root, left }: Place): Promise<void> {
+export async function render({ root, signal }: PageContext): Promise<void> {
   fill(root, pageHead(t("nav.models"), t("models.lead")), waiting(t("loading")));
   const { models } = await get<Catalogue>("/catalogue");
-  if (left.aborted) return;
+  if (signal.aborted) return;
   const query = new URLSearchParams(location.search).get("q") ?? "";
   const search = field(t("models.search"), { type: "search", autocomplete: "off", value: query });
   const kinds: (readonly [Kind, string])[] = (Object.keys(KINDS) as Kind[]).map((kind) => [

@@ -9,13 +9,13 @@ import { dayBefore, inWords, number, vnd } from "../format.ts";
 import { icon } from "../icons.ts";
 import { card, pageHead, waiting } from "../page-head.ts";
 import { promotionList } from "../promotions.ts";
-import { BASE, type Place } from "../routes.ts";
+import { BASE, type PageContext } from "../routes.ts";
 import { currentAccount } from "../session.ts";
 import { t } from "../text.ts";
 
 const DAYS = 14;
 
-export function render({ root, left }: Place): void {
+export function render({ root, signal }: PageContext): void {
   const money = el("section", { class: "card balance" }, waiting(t("loading")));
   const promotions = card(t("promotions.title"), waiting(t("loading")));
   const days = card(t("overview.days", { days: DAYS }), waiting(t("loading")));
@@ -30,9 +30,9 @@ export function render({ root, left }: Place): void {
   const part = async (place: HTMLElement, content: () => Promise<Child>) => {
     try {
       const made = await content();
-      if (!left.aborted) fill(place, heading(place), made);
+      if (!signal.aborted) fill(place, heading(place), made);
     } catch (error) {
-      if (!left.aborted) fill(place, heading(place), notice("bad", failureText(error)));
+      if (!signal.aborted) fill(place, heading(place), notice("bad", failureText(error)));
     }
   };
   void part(money, balance);

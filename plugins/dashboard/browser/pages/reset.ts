@@ -2,12 +2,12 @@ import { post } from "../api.ts";
 import { authCard, takeToken } from "../auth-card.ts";
 import { el, fill } from "../dom.ts";
 import { form, notice } from "../form.ts";
-import { BASE, type Place } from "../routes.ts";
+import { BASE, type PageContext } from "../routes.ts";
 import { forgetAccount } from "../session.ts";
 import { t } from "../text.ts";
 import { newPassword } from "./sign-up.ts";
 
-export function render({ root }: Place): void {
+export function render({ root }: PageContext): void {
   const token = takeToken();
   const password = newPassword(t("password.new"));
   const submit = async () => {

@@ -2,11 +2,11 @@ import { authCard } from "../auth-card.ts";
 import { el, fill } from "../dom.ts";
 import { field, form } from "../form.ts";
 import { go, nextAddress } from "../router.ts";
-import { BASE, type Place } from "../routes.ts";
+import { BASE, type PageContext } from "../routes.ts";
 import { signIn } from "../session.ts";
 import { t } from "../text.ts";
 
-export function render({ root }: Place): void {
+export function render({ root }: PageContext): void {
   const email = field(t("email"), {
     type: "email",
     name: "email",

@@ -4,10 +4,10 @@ import { authCard } from "../auth-card.ts";
 import { el, fill } from "../dom.ts";
 import { failureText } from "../failure.ts";
 import { type Field, field, form, notice } from "../form.ts";
-import { BASE, type Place } from "../routes.ts";
+import { BASE, type PageContext } from "../routes.ts";
 import { currentLanguage, t } from "../text.ts";
 
-export function render({ root }: Place): void {
+export function render({ root }: PageContext): void {
   const email = field(t("email"), {
     type: "email",
     name: "email",

@@ -1,8 +1,8 @@
-import type { Place } from "../routes.ts";
+import type { PageContext } from "../routes.ts";
 import { renderNewOrder } from "../top-up/new-order.ts";
 import { renderOrder } from "../top-up/order.ts";
 
 /** `/top-up` makes and lists orders; `/top-up/ID` shows one. */
-export function render(place: Place): void | Promise<void> {
-  return place.rest === "" ? renderNewOrder(place) : renderOrder(place);
+export function render(context: PageContext): void | Promise<void> {
+  return context.rest === "" ? renderNewOrder(context) : renderOrder(context);
 }

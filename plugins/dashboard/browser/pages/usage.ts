@@ -2,22 +2,22 @@ import { get } from "../api.ts";
 import type { Catalogue, Key } from "../contract.ts";
 import { el, fill } from "../dom.ts";
 import { card, pageHead, waiting } from "../page-head.ts";
-import type { Place } from "../routes.ts";
+import type { PageContext } from "../routes.ts";
 import { t } from "../text.ts";
 import { usageCharts } from "../usage/charts.ts";
 import { exportButton } from "../usage/export.ts";
 import { type Filter, filterBar } from "../usage/filters.ts";
 import { usageTable } from "../usage/table.ts";
 
-export async function render({ root, left }: Place): Promise<void> {
+export async function render({ root, signal }: PageContext): Promise<void> {
   fill(root, pageHead(t("nav.usage"), t("usage.lead")), waiting(t("loading")));
   const [{ models }, { data: keys }] = await Promise.all([
     get<Catalogue>("/catalogue"),
     get<{ data: Key[] }>("/keys"),
   ]);
-  if (left.aborted) return;
-  const charts = usageCharts(keys, left);
-  const table = usageTable(left);
+  if (signal.aborted) return;
+  const charts = usageCharts(keys, signal);
+  const table = usageTable(signal);
   const changed = (filter: Filter) => {
     void charts.show(filter);
     void table.show(filter);

@@ -3,11 +3,11 @@ import { authCard, takeToken } from "../auth-card.ts";
 import { el, fill } from "../dom.ts";
 import { failureText } from "../failure.ts";
 import { notice } from "../form.ts";
-import { BASE, type Place } from "../routes.ts";
+import { BASE, type PageContext } from "../routes.ts";
 import { currentAccount, loadAccount } from "../session.ts";
 import { t } from "../text.ts";
 
-export async function render({ root }: Place): Promise<void> {
+export async function render({ root }: PageContext): Promise<void> {
   const token = takeToken();
   fill(root, authCard(t("verify.title"), t("verify.working")));
   try {

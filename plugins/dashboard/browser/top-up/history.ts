@@ -8,7 +8,7 @@ import { t, textIfAny } from "../text.ts";
 const PAGE = "20";
 
 /** The customer's orders, newest first, with a button that loads more. */
-export async function orderHistory(left: AbortSignal): Promise<HTMLElement> {
+export async function orderHistory(signal: AbortSignal): Promise<HTMLElement> {
   const first = await get<Page<TopUp>>("/top-ups", { limit: PAGE });
   if (first.data.length === 0) return el("p", { class: "empty" }, t("topup.none"));
   const columns = [
@@ -25,7 +25,7 @@ export async function orderHistory(left: AbortSignal): Promise<HTMLElement> {
   more.addEventListener("click", async () => {
     if (next === null) return;
     const page = await get<Page<TopUp>>("/top-ups", { limit: PAGE, before: next });
-    if (left.aborted) return;
+    if (signal.aborted) return;
     next = page.next;
     rows.append(...page.data.map(row));
     more.hidden = next === null;

@@ -7,20 +7,20 @@ import { vnd, vndNumber } from "../format.ts";
 import { card, pageHead, waiting } from "../page-head.ts";
 import { promotionList } from "../promotions.ts";
 import { go } from "../router.ts";
-import { BASE, type Place } from "../routes.ts";
+import { BASE, type PageContext } from "../routes.ts";
 import { t } from "../text.ts";
 import { orderHistory } from "./history.ts";
 
 const PRESETS_VND = [50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000];
 const PRESELECTED_VND = 200_000;
 
-export async function renderNewOrder({ root, left }: Place): Promise<void> {
+export async function renderNewOrder({ root, signal }: PageContext): Promise<void> {
   fill(root, pageHead(t("nav.topup"), t("topup.lead")), waiting(t("loading")));
   const [settings, promotions] = await Promise.all([
     get<TopUpSettings>("/top-ups/settings"),
     get<Promotions>("/promotions").catch(() => undefined),
   ]);
-  if (left.aborted) return;
+  if (signal.aborted) return;
   const history = card(t("topup.history"), waiting(t("loading")));
   fill(
     root,
@@ -34,8 +34,8 @@ export async function renderNewOrder({ root, left }: Place): Promise<void> {
     history,
   );
   try {
-    const list = await orderHistory(left);
-    if (!left.aborted) fill(history, el("h2", {}, t("topup.history")), list);
+    const list = await orderHistory(signal);
+    if (!signal.aborted) fill(history, el("h2", {}, t("topup.history")), list);
   } catch (error) {
     fill(history, el("h2", {}, t("topup.history")), notice("bad", failureText(error)));
   }
@@ -58,8 +58,8 @@ function amountForm(settings: TopUpSettings): HTMLElement {
   const mark = () => {
     const amount = amountOf(input.value);
     for (const choice of choices) choice.checked = Number(choice.value) === amount;
-    const isSound = amount >= minimum && amount <= maximum;
-    input.setCustomValidity(isSound ? "" : t("topup.outofbounds"));
+    const isValid = amount >= minimum && amount <= maximum;
+    input.setCustomValidity(isValid ? "" : t("topup.outofbounds"));
   };
   const choices = presets.map((amount) =>
     el("input", {

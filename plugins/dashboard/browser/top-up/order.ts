@@ -9,7 +9,7 @@ import { notice } from "../form.ts";
 import { dateTime, vnd } from "../format.ts";
 import { icon } from "../icons.ts";
 import { card, pageHead, waiting } from "../page-head.ts";
-import { BASE, type Place } from "../routes.ts";
+import { BASE, type PageContext } from "../routes.ts";
 import { t } from "../text.ts";
 import { orderBadge } from "./history.ts";
 
@@ -21,7 +21,7 @@ const POLL_GROWTH = 1.15;
 const FINAL: readonly string[] = ["paid", "overpaid", "cancelled"];
 
 /** Shows how to pay an order, and polls until it is paid. */
-export async function renderOrder({ root, rest, left }: Place): Promise<void> {
+export async function renderOrder({ root, rest, signal }: PageContext): Promise<void> {
   fill(root, waiting(t("loading")));
   let order = await get<TopUp>(`/top-ups/${encodeURIComponent(rest)}`);
   const status = el("div", { class: "order-status", "aria-live": "polite" });
@@ -55,11 +55,11 @@ export async function renderOrder({ root, rest, left }: Place): Promise<void> {
   async function poll(): Promise<void> {
     for (let pause = POLL_MS_MIN; ; pause = Math.min(pause * POLL_GROWTH, POLL_MS_MAX)) {
       if (FINAL.includes(order.status)) return;
-      await next(pause, left);
-      if (left.aborted) return;
+      await nextPoll(pause, signal);
+      if (signal.aborted) return;
       try {
         const now = await get<TopUp>(`/top-ups/${order.id}`);
-        if (left.aborted) return;
+        if (signal.aborted) return;
         if (now.status === order.status && now.received_vnd === order.received_vnd) continue;
         order = now;
         await show();
@@ -74,17 +74,17 @@ export async function renderOrder({ root, rest, left }: Place): Promise<void> {
 /**
  * Resolves after the pause, or as soon as the page becomes visible again or the customer leaves it.
  */
-function next(pauseMs: number, left: AbortSignal): Promise<void> {
+function nextPoll(pauseMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
-      if (document.hidden && !left.aborted) return;
+      if (document.hidden && !signal.aborted) return;
       clearTimeout(timer);
       document.removeEventListener("visibilitychange", done);
       resolve();
     };
     const timer = setTimeout(done, pauseMs);
     document.addEventListener("visibilitychange", done);
-    left.addEventListener("abort", done, { once: true });
+    signal.addEventListener("abort", done, { once: true });
   });
 }
 

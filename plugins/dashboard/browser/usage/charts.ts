@@ -18,7 +18,7 @@ type Measure = (typeof MEASURES)[number];
  */
 export function usageCharts(
   keys: readonly Key[],
-  left: AbortSignal,
+  signal: AbortSignal,
 ): { element: HTMLElement; show: (filter: Filter) => Promise<void> } {
   const body = el("div", { class: "chart-body" });
   const totals = el("div", { class: "totals", "aria-live": "polite" });
@@ -39,22 +39,23 @@ export function usageCharts(
   let filter: Filter | undefined;
   let sums: readonly Sum[] = [];
   let drawn: AbortController | undefined;
-  let asked = 0;
-  left.addEventListener("abort", () => drawn?.abort());
+  let latestRequest = 0;
+  signal.addEventListener("abort", () => drawn?.abort());
 
   async function reload(): Promise<void> {
     if (!filter) return;
-    asked += 1;
-    const mine = asked;
+    latestRequest += 1;
+    const request = latestRequest;
     const { from, to, model, key } = filter;
     try {
       const by = `day,${group.value()}`;
       const page = await get<Page<Sum>>("/usage/summary", { by, from, to, model, key });
-      if (left.aborted || mine !== asked) return;
+      if (signal.aborted || request !== latestRequest) return;
       sums = page.data;
       await redraw();
     } catch (error) {
-      if (!left.aborted && mine === asked) fill(body, notice("bad", failureText(error)));
+      if (!signal.aborted && request === latestRequest)
+        fill(body, notice("bad", failureText(error)));
     }
   }
 

@@ -9,7 +9,7 @@ const HEIGHT = 260;
 /** Number of layer colours in the style sheet. */
 const COLOURS = 6;
 
-interface Words {
+interface Formats {
   /** `show` formats a value in full, `short` for an axis. */
   readonly show: (value: number) => string;
   readonly short: (value: number) => string;
@@ -23,7 +23,7 @@ export async function drawStack(
   place: HTMLElement,
   legend: HTMLElement,
   stack: Stack,
-  words: Words,
+  formats: Formats,
   ended: AbortSignal,
 ): Promise<void> {
   const Plot = await loadPlot();
@@ -61,7 +61,7 @@ export async function drawStack(
           incrs: [1, 2, 3, 5, 7, 14, 30, 60, 90, 180, 365],
           values: (_, at) => at.map((one) => dayShort(stack.days[one] ?? "") || ""),
         },
-        { ...axis, size: 64, values: (_, at) => at.map(words.short) },
+        { ...axis, size: 64, values: (_, at) => at.map(formats.short) },
       ],
       series: [
         {},
@@ -72,12 +72,12 @@ export async function drawStack(
           paths: bars({ size: [0.72, 36], radius: [0.15, 0] }),
         })),
       ],
-      hooks: { setCursor: [(self) => showLegend(legend, stack, words, self.cursor.idx)] },
+      hooks: { setCursor: [(self) => showLegend(legend, stack, formats, self.cursor.idx)] },
     };
     plot = new Plot(options, data, place);
   };
   draw();
-  showLegend(legend, stack, words, null);
+  showLegend(legend, stack, formats, null);
   const sizes = new ResizeObserver(() => {
     plot?.setSize({ width: Math.max(place.clientWidth, 200), height: HEIGHT });
   });
@@ -105,7 +105,7 @@ function layersOf({ days, series }: Stack): { data: uPlot.AlignedData; series: n
 function showLegend(
   legend: HTMLElement,
   { days, series }: Stack,
-  words: Words,
+  formats: Formats,
   at: number | null | undefined,
 ): void {
   const day = at === null || at === undefined ? undefined : days[at];
@@ -122,7 +122,7 @@ function showLegend(
         {},
         el("span", { class: `swatch layer-${(index % COLOURS) + 1}` }),
         el("span", {}, name),
-        el("strong", {}, words.show(value(values))),
+        el("strong", {}, formats.show(value(values))),
       ),
     ),
   );

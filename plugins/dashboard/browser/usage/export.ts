@@ -49,12 +49,12 @@ function openExport(filter: Filter): void {
     t("csv.download"),
   );
   const given = Object.entries(filter).filter(([, value]) => value !== "");
-  const aim = () => {
+  const updateLink = () => {
     const query = { ...Object.fromEntries(given), decimal: decimal.select.value };
     download.href = addressOf("/usage.csv", query);
   };
-  decimal.select.addEventListener("change", aim);
-  aim();
+  decimal.select.addEventListener("change", updateLink);
+  updateLink();
   const dialog = openDialog(
     t("csv.export"),
     el("p", {}, t("csv.lead")),

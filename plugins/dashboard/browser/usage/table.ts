@@ -14,7 +14,7 @@ const PAGE = "25";
  * The calls that match a filter, page by page. Requests a page by the last record of the one
  * before, so page 1000 is as fast as page 1. Keeps the start of each page for the way back.
  */
-export function usageTable(left: AbortSignal): {
+export function usageTable(signal: AbortSignal): {
   element: HTMLElement;
   show: (filter: Filter) => Promise<void>;
 } {
@@ -32,7 +32,7 @@ export function usageTable(left: AbortSignal): {
   /** The `before` cursor of each page up to this one. The first is empty: the newest call. */
   let starts: string[] = [""];
   let next: string | null = null;
-  let asked = 0;
+  let latestRequest = 0;
 
   newer.addEventListener("click", () => {
     starts.pop();
@@ -46,8 +46,8 @@ export function usageTable(left: AbortSignal): {
 
   async function load(): Promise<void> {
     if (!filter) return;
-    asked += 1;
-    const mine = asked;
+    latestRequest += 1;
+    const request = latestRequest;
     rows.setAttribute("aria-busy", "true");
     try {
       const page = await get<Page<CallRecord>>("/usage", {
@@ -55,14 +55,14 @@ export function usageTable(left: AbortSignal): {
         limit: PAGE,
         before: starts.at(-1),
       });
-      if (left.aborted || mine !== asked) return;
+      if (signal.aborted || request !== latestRequest) return;
       next = page.next;
       const isEmpty = page.data.length === 0;
       fill(rows, isEmpty ? el("p", { class: "empty" }, t("usage.none")) : callTable(page.data));
       position.textContent = isEmpty ? "" : t("usage.page", { page: starts.length });
       announce(position.textContent);
     } catch (error) {
-      if (left.aborted || mine !== asked) return;
+      if (signal.aborted || request !== latestRequest) return;
       fill(rows, notice("bad", failureText(error)));
     }
     rows.setAttribute("aria-busy", "false");
