@@ -4,10 +4,12 @@ import type { FormPart } from "../contract/call.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
 import { isObject, JSON_LEVELS_MAX, type JsonObject, nestsDeeperThan } from "../process/json.ts";
 
-/** Text fields of a form are short; whatever is longer is a file. */
+/** Text fields of a form are short. A longer part is a file. */
 const FIELD_BYTES_MAX = 1_048_576;
 
-/** In a body this short, counting brackets is cheaper than a walk along its strings: 0.2 µs against 1. */
+/**
+ * In a body this short, counting brackets is cheaper than walking its strings: 0.2 µs instead of 1.
+ */
 const SHORT_BYTES_MAX = 2_048;
 
 export function bodyTooLarge(bytesMax: number): Refusal {
@@ -15,36 +17,41 @@ export function bodyTooLarge(bytesMax: number): Refusal {
   return refuse.tooLarge(`The request body is larger than the limit of ${megabytes} MB.`);
 }
 
-/** The length that a request declares; undefined where it declares none. */
+/** Returns the length that a request declares; undefined if it declares none. */
 export function declaredLength(headers: Readonly<Record<string, string>>): number | undefined {
   const text = headers["content-length"];
   return text === undefined ? undefined : Number(text);
 }
 
-/** Whether the length of a request's body shows only when it ends. */
+/** Returns true if the body is chunked: its length is known only at its end. */
 export function isChunked(headers: Readonly<Record<string, string>>): boolean {
   return headers["transfer-encoding"] !== undefined;
 }
 
 /**
- * The 400 for a request whose end is open to interpretation. uWebSockets.js takes the first of two lengths, and
- * takes a body with an encoding that it does not know for none: a proxy in front may see it differently, and
- * what is a body to one of them would be a request of somebody else's to the other.
+ * Returns the 400 for a request whose end is ambiguous. Of two lengths, uWebSockets.js takes the
+ * first; a body with an unknown encoding it takes for no body. A proxy in front may read the
+ * request differently, and could then take part of this body for another client's request.
  */
 export function ambiguousLength(headers: Readonly<Record<string, string>>): Refusal | undefined {
   const encoding = headers["transfer-encoding"];
   const isKnown = encoding === undefined || encoding.trim().toLowerCase() === "chunked";
   if (isKnown && !headers["content-length"]?.includes(",")) return undefined;
-  return refuse.badRequest("The request does not say clearly where its body ends.");
+  return refuse.badRequest(
+    "The end of the body is ambiguous: send one content-length, or transfer-encoding: chunked.",
+  );
 }
 
-/** A refused body of a declared length is read and thrown away up to here, so that its connection lives on. */
+/**
+ * A refused body of a declared length is read and discarded up to this size, so that its connection
+ * survives.
+ */
 const DISCARDED_BYTES_MAX = 100 * 1_048_576;
 
 /**
- * Makes sure that a client whose reply leaves before its body has come cannot go on sending for ever:
- * uWebSockets.js reads on behind a reply, whatever comes. A connection that is paused instead is cut by its
- * idle timeout of ten seconds, and the reply arrives all the same, which an immediate close would not ensure.
+ * Bounds how long a client can go on sending after its reply has left: uWebSockets.js reads on
+ * after a reply, without a limit. A paused connection is cut by its idle timeout of 10 s. An
+ * immediate close could lose the reply.
  */
 export function boundDeclared(res: HttpResponse, length: number | undefined): void {
   if (length !== undefined && length > DISCARDED_BYTES_MAX) res.pause();
@@ -78,12 +85,12 @@ export class Reading {
     this.onTooLarge = onTooLarge;
   }
 
-  /** True if nothing of it is still to be read: it has ended, or passed the limit. */
+  /** Returns true if there is nothing left to read: the body has ended, or passed the limit. */
   get isOver(): boolean {
     return this.over;
   }
 
-  /** Keeps nothing of it from now on; its end is still reported. */
+  /** Drops what was read and keeps nothing more. Still reports the end. */
   discard(): void {
     this.kept = false;
     this.chunks = undefined;
@@ -112,8 +119,9 @@ export class Reading {
 }
 
 /**
- * Reads a request body and passes it to `onWhole`, or calls `onTooLarge` once it exceeds the limit, and then reads no
- * more. uWebSockets.js lends the memory: copy what is needed after `onWhole` has returned.
+ * Reads a request body and passes it to `onWhole`. Once it exceeds the limit, calls `onTooLarge`
+ * instead and stops reading. uWebSockets.js lends the memory: copy what you need after `onWhole`
+ * has returned.
  */
 export function readBody(
   res: HttpResponse,
@@ -128,7 +136,7 @@ export function readBody(
 
 const NOTHING = Buffer.alloc(0);
 
-/** A body of JSON as an object, or the 400 that says what is wrong with it. */
+/** Parses a JSON body. Returns the object, or the 400 that says what is wrong. */
 export function parseJsonBody(bytes: Buffer): JsonObject | Refusal {
   if (!isUtf8(bytes)) return refuse.badRequest("The request body is not UTF-8.");
   if (bytes.length > SHORT_BYTES_MAX && nestsDeeperThan(JSON_LEVELS_MAX, bytes)) return TOO_DEEP;
@@ -140,7 +148,7 @@ export function parseJsonBody(bytes: Buffer): JsonObject | Refusal {
   try {
     value = JSON.parse(text);
   } catch {
-    // The parser's own message quotes the text, which has no place in an error or a log.
+    // The parser's own message quotes the text, which must not be in an error or a log.
     return refuse.badRequest(
       bytes.length === 0
         ? "The request body is empty; JSON is required."
@@ -153,7 +161,10 @@ export function parseJsonBody(bytes: Buffer): JsonObject | Refusal {
 
 const TOO_DEEP = refuse.badRequest("The request body is nested too deeply.");
 
-/** Whether a text opens so many lists and objects, in its strings too, that it might nest too deeply. */
+/**
+ * Returns true if a text opens so many lists and objects, in its strings too, that it might nest
+ * too deeply.
+ */
 function hasManyBrackets(text: string): boolean {
   let count = 0;
   for (let at = text.indexOf("["); at !== -1; at = text.indexOf("[", at + 1)) count++;
@@ -161,7 +172,7 @@ function hasManyBrackets(text: string): boolean {
   return count > JSON_LEVELS_MAX;
 }
 
-/** A multipart body as its parts, and its text fields as if they had come in JSON. */
+/** Parses a multipart body. Returns its parts, and its text fields as JSON would have them. */
 export function parseFormBody(
   bytes: Buffer,
   contentType: string,

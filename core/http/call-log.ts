@@ -5,8 +5,9 @@ import type { Clock } from "../process/clock.ts";
 import type { LineLog } from "../process/log.ts";
 
 /**
- * Writes one line a call, in pino's form: the fields of its usage record, and never a prompt, a reply or a
- * key. Put together here, since the values need no escaping but one: 1 µs against pino's 4.
+ * Logs one line per call, in pino's form: the fields of its usage record, never a prompt, a reply
+ * or a key. Builds the line here, because all values but one need no escaping: 1 µs instead of
+ * pino's 4.
  */
 export function logCall(call: EndedCall, clock: Clock, log: LineLog): void {
   if (!log.isLevelEnabled("info")) return;
@@ -16,7 +17,7 @@ export function logCall(call: EndedCall, clock: Clock, log: LineLog): void {
   if (key) line += `,"account_id":"${key.accountId}","key_id":"${key.id}"`;
   line += `,"endpoint":"${call.endpoint.path}"`;
   if (model) line += `,"model":"${model.id}"`;
-  // What a caller sent as a name may be anything.
+  // The caller may have sent any text as a name.
   if (mappedFrom !== null) line += `,"mapped_from":${JSON.stringify(mappedFrom)}`;
   if (route) line += `,"upstream":"${route.upstream}","attempts":${call.attempts}`;
   line +=
@@ -27,7 +28,7 @@ export function logCall(call: EndedCall, clock: Clock, log: LineLog): void {
   log.line(line);
 }
 
-/** What its cost is made of, under the names of the usage record. */
+/** Returns the parts of the cost, under the names of the usage record. */
 function priceOf({ writtenOffMicroVnd }: EndedCall, { tariff }: Readonly<Held>): string {
   const { discounts } = tariff;
   return (

@@ -1,12 +1,12 @@
 /**
- * Where a call stands in its life.
+ * The states of a call.
  *
- * - `admitting`: plugins decide by its headers, while its body may arrive already.
- * - `reading`: admitted; its body arrives. Or refused, and its chunked body is read to its end.
+ * - `admitting`: plugins decide by its headers; its body may be arriving already.
+ * - `reading`: admitted, and its body arrives. Or refused, and its chunked body is read to its end.
  * - `requesting`: plugins decide by its body.
- * - `dispatched`: an upstream, or the route's own handler, has it.
+ * - `dispatched`: sent to an upstream, or passed to the route's own handler.
  * - `replying`: the upstream has replied; the sinks carry the reply to the client.
- * - `closing`: its end is decided; the `close` of every plugin it has reached runs, once.
+ * - `closing`: its outcome is decided; `close` runs once for every plugin that it has reached.
  * - `ended`: the last byte has left, or the connection was cut.
  */
 export type CallState =
@@ -19,22 +19,22 @@ export type CallState =
   | "ended";
 
 /**
- * The steps that are allowed. A call that is refused, that fails or whose client leaves goes to `closing` from
- * wherever it stands; from `admitting` and `requesting` only when no plugin's verdict is pending.
+ * The allowed steps. A call that is refused, fails or loses its client goes to `closing` from any
+ * state; from `admitting` and `requesting` only while no plugin's verdict is pending.
  */
 export const STEPS: Readonly<Record<CallState, readonly CallState[]>> = {
   admitting: ["reading", "closing"],
   // Routes with a handler of their own have no request plugins.
   reading: ["requesting", "dispatched", "closing"],
   requesting: ["dispatched", "closing"],
-  // The next route is tried before the first byte.
+  // Before the first byte of a reply, the next route may be tried.
   dispatched: ["dispatched", "replying", "closing"],
   replying: ["closing"],
   closing: ["ended"],
   ended: [],
 };
 
-/** A step that the table does not have: a bug of the gateway's own. */
+/** A step that is not in the table: a bug of the gateway. */
 export class StepOutOfOrder extends Error {
   constructor(from: CallState, to: CallState) {
     super(`a call cannot go from "${from}" to "${to}"`);
@@ -42,7 +42,7 @@ export class StepOutOfOrder extends Error {
   }
 }
 
-/** True once the end of a call is decided: nothing can change it any more. */
+/** Returns true once the outcome of a call is decided. It can no longer change. */
 export function isOver(state: CallState): boolean {
   return state === "closing" || state === "ended";
 }

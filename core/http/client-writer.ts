@@ -5,24 +5,26 @@ import { atEndOfTurn } from "../process/turn.ts";
 import type { HttpCall } from "./http-call.ts";
 import { CORKED_BYTES_MAX, endHead, endWhole, statusLine, writeSliced } from "./write.ts";
 
-/** What HTTP adds to each write: its length in hexadecimal and two line ends. */
+/** What chunked encoding adds to each write: its length in hexadecimal and two line ends. */
 const CHUNK_FRAME_BYTES = 8;
 
 /**
- * Writes one reply to its connection: gathers what comes within a turn, and pauses the upstream while the client
- * is behind. Writes nothing once the client has left.
+ * Writes one reply to its connection. Gathers what comes within a turn of the event loop into one
+ * write, and pauses the upstream while the client is behind. Writes nothing once the client has
+ * left.
  *
- * Its flags are facts of the connection that no state of the call implies: whether a status has left, whether the
- * client has ever been behind, whether a write is due at the end of this turn, whether only a head is wanted.
+ * Its flags are facts of the connection that no state of the call implies: if a status has left, if
+ * the client was ever behind, if a write is due at the end of this turn, and if only a head is
+ * wanted.
  */
 export class ClientWriter {
   private readonly res: HttpResponse;
   private readonly call: HttpCall;
-  /** HEAD asks for the length of the reply alone. */
+  /** True for HEAD, which gets the length of the reply alone. */
   private readonly headOnly: boolean;
   private headers: readonly string[] = [];
   private isEventStream = false;
-  /** Bytes to write next; neighbours of one buffer are kept as one piece. */
+  /** Bytes to write next. Adjacent bytes of one buffer are one piece. */
   private readonly pieces: Uint8Array[] = [];
   private pieceBytes = 0;
   private sent = false;
@@ -37,18 +39,18 @@ export class ClientWriter {
     this.writePiecesBound = () => this.writePieces();
   }
 
-  /** The status and headers have left: what comes now cannot change them. */
+  /** Returns true once the status and headers have left and can no longer change. */
   get headSent(): boolean {
     return this.sent;
   }
 
-  /** What the reply begins with, when its first byte is written. */
+  /** Sets the headers, which are written with the first byte. */
   head(headers: readonly string[], isEventStream: boolean): void {
     this.headers = headers;
     this.isEventStream = isEventStream;
   }
 
-  /** Writes at the end of this turn what has been added by then. */
+  /** Writes what has been added, at the end of this turn. */
   flush(): void {
     if (this.pieces.length === 0 || this.willWrite) return;
     this.willWrite = true;
@@ -58,7 +60,7 @@ export class ClientWriter {
     });
   }
 
-  /** Ends a reply that is whole, with its length. */
+  /** Sends a whole reply, with its length. */
   endWhole(body: Uint8Array): void {
     this.res.cork(() => {
       this.writeHead(this.headers);
@@ -67,7 +69,7 @@ export class ClientWriter {
     });
   }
 
-  /** Ends a stream after what has been added. */
+  /** Writes what has been added and ends the stream. */
   endStream(): void {
     this.write();
     this.res.cork(() => {
@@ -76,14 +78,14 @@ export class ClientWriter {
     });
   }
 
-  /** Ends the reply with an error in the client's protocol, however much of it has left. */
+  /** Ends the reply with an error in the client's protocol, even if part of it has left. */
   fail(refusal: Refusal, wire: Wire): void {
     this.res.cork(() => this.writeFailure(refusal, wire));
   }
 
   private writeFailure(refusal: Refusal, wire: Wire): void {
     if (this.sent) {
-      // A stream carries its error inside; half a file of audio can only be cut off.
+      // An event stream can carry an error. Audio cannot: cut the connection.
       if (this.isEventStream) this.res.end(wire.errorEvent(refusal));
       else this.res.close();
       return;
@@ -94,7 +96,7 @@ export class ClientWriter {
     else this.res.end(body);
   }
 
-  /** A chunk that continues the last piece in the same memory becomes one with it. */
+  /** Adds bytes to write. Joins them with the last piece if they follow it in the same memory. */
   add(bytes: Uint8Array): void {
     if (this.call.gone || bytes.length === 0) return;
     const before = this.pieces.length - 1;
@@ -113,7 +115,7 @@ export class ClientWriter {
     this.pieceBytes += bytes.length;
   }
 
-  /** Writes what has come since the last time, in one go. */
+  /** Writes what has been added since the last write. */
   write(): void {
     if (this.pieces.length === 0 || this.call.gone) return;
     if (this.pieceBytes <= CORKED_BYTES_MAX) this.res.cork(this.writePiecesBound);
@@ -136,7 +138,7 @@ export class ClientWriter {
     if (!drained) this.block();
   }
 
-  /** The client reads more slowly than the upstream writes: the upstream waits. */
+  /** The client is behind: pause the upstream until it has caught up. */
   private block(): void {
     this.call.flow?.pause();
     if (this.blocked) return;
@@ -151,15 +153,18 @@ export class ClientWriter {
     this.sent = true;
     const { res, call } = this;
     res.writeStatus(statusLine(call.status));
-    // One native call for all headers, since each costs as much as building the text of all of them.
+    // One native call for all headers: each call costs as much as building this whole text.
     let value = call.id + headerLines(headers) + headerLines(call.replyHeaders);
-    // Proxies such as nginx would otherwise gather a stream into blocks.
+    // Without these, proxies such as nginx buffer a stream into blocks.
     if (this.isEventStream) value += "\r\ncache-control: no-cache\r\nx-accel-buffering: no";
     res.writeHeader("x-request-id", value);
   }
 }
 
-/** Headers as lines that follow another header. A line break in one would begin a header of its own. */
+/**
+ * Returns headers as lines to append to another header. Replaces line breaks in values, which would
+ * start a new header.
+ */
 function headerLines(headers: readonly string[]): string {
   let lines = "";
   for (let at = 0; at < headers.length; at += 2) {

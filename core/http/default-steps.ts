@@ -8,7 +8,7 @@ import { isRefusal, refuse } from "../contract/refusal.ts";
 import type { Services } from "../contract/services.ts";
 import { servedElsewhere, unchangedRequest } from "../contract/upstream-request.ts";
 
-/** A plugin with what its module states. */
+/** A plugin, and what its module states. */
 interface Stated {
   readonly loaded: LoadedPlugin;
   readonly plugin: Plugin;
@@ -17,9 +17,9 @@ interface Stated {
 type Parts = Pick<Services, "catalogue" | "upstreams">;
 
 /**
- * The plugins of a config with core's own steps in their places: if no plugin sets `model`, core takes ids of the
- * catalogue; if none sets `upstream`, core sends the request as it came. A step stands before the first plugin that
- * needs what it sets, or else last.
+ * Adds core's own steps to the plugins of a config. If no plugin sets `model`, core resolves ids of
+ * the catalogue. If none sets `upstream`, core sends the request unchanged. A step goes before the
+ * first plugin that needs what it sets, or else last.
  */
 export function withDefaultSteps(stated: readonly Stated[], services: Parts): Plugin[] {
   const setsModel = stated.some(({ loaded }) => loaded.module.sets?.includes("model"));
@@ -48,7 +48,10 @@ export function withDefaultSteps(stated: readonly Stated[], services: Parts): Pl
 const BEHIND_UPSTREAM: ReadonlySet<Field> = new Set(["upstream", "usage", "hold"]);
 const BEHIND_MODEL: ReadonlySet<Field> = new Set([...BEHIND_UPSTREAM, "model"]);
 
-/** What must be set before a call goes upstream; a plugin that states it sets a field, and does not, is a bug. */
+/**
+ * Returns the fields that must be set before a call goes upstream. If a plugin states that it sets
+ * one and does not, that is a bug.
+ */
 export function requiredFields({ unbilled, plugins }: Config): Field[] {
   const knowsCallers = plugins.some(({ module }) => module.sets?.includes("key"));
   const fields: Field[] = ["model", "upstream"];
@@ -57,7 +60,7 @@ export function requiredFields({ unbilled, plugins }: Config): Field[] {
   return fields;
 }
 
-/** In place of `alias`: takes ids of the catalogue only. */
+/** Instead of `alias`: resolves only ids of the catalogue. */
 function exactModel(services: Parts): Plugin {
   const names = exactNames(() => services.catalogue);
   return {
@@ -72,7 +75,7 @@ function exactModel(services: Parts): Plugin {
   };
 }
 
-/** In place of `translate`: takes models that speak the endpoint's protocol only. */
+/** Instead of `translate`: serves only models that speak the endpoint's protocol. */
 function sameProtocol(services: Parts): Plugin {
   return {
     name: "core: same protocol",
@@ -92,13 +95,16 @@ function sameProtocol(services: Parts): Plugin {
   };
 }
 
-/** A chat model speaks its standard, and beside it only what the config's upstreams state. */
+/**
+ * A chat model speaks its own standard. It speaks Responses only if the config of one of its
+ * upstreams says so.
+ */
 function speaks(model: Model, protocol: Protocol, { upstreams }: Parts): boolean {
   if (protocol !== "responses") return model.standard === protocol;
   return model.routes.some(({ upstream }) => upstreams.get(upstream)?.speaks(protocol));
 }
 
-/** Where calls of each standard go. */
+/** The path for calls of each standard. */
 const PATHS: Readonly<Record<Standard, string>> = {
   messages: "/v1/messages",
   chat: "/v1/chat/completions",

@@ -5,14 +5,14 @@ import type { EndedHttpCall } from "./http-call.ts";
 import type { Pipeline } from "./pipeline.ts";
 
 /**
- * Reports calls that are over, once each: to the plugins that they reached, then to `onEnded`. It does so at the
- * end of the event loop's turn, after everything that clients wait for.
+ * Reports each ended call once: to the plugins that it reached, then to `onEnded`. Runs at the end
+ * of a turn of the event loop, after everything that clients wait for.
  */
 export class EndedCalls {
   private readonly onEnded: (call: EndedCall) => void;
   private readonly log: Log;
   private calls: EndedHttpCall[] = [];
-  /** The plugins of each call; a reload replaces them for the calls that come after it. */
+  /** The plugins of each call. A reload replaces them only for later calls. */
   private pipelines: Pipeline[] = [];
   private readonly onTurn = () => this.report();
 
@@ -27,7 +27,7 @@ export class EndedCalls {
     this.pipelines.push(pipeline);
   }
 
-  /** Reports at once what waits for the end of the turn. */
+  /** Reports the waiting calls now. */
   report(): void {
     const { calls, pipelines } = this;
     this.calls = [];

@@ -5,7 +5,9 @@ import type { Match } from "../contract/routes/router.ts";
 import { wires } from "../wire/index.ts";
 import { endHead, statusLine } from "./write.ts";
 
-/** Request headers by lower-case name; a repeated one is joined by commas, as HTTP allows. */
+/**
+ * Returns the request headers by lower-case name. Joins repeated ones by commas, as HTTP allows.
+ */
 export function headersOf(req: HttpRequest): Record<string, string> {
   const headers: Record<string, string> = {};
   req.forEach((name, value) => {
@@ -15,13 +17,13 @@ export function headersOf(req: HttpRequest): Record<string, string> {
   return headers;
 }
 
-/** The protocol whose error shape a client expects where no endpoint tells: by path, then by its headers. */
+/** Returns the protocol for errors outside of an endpoint: chosen by path, then by headers. */
 export function wireOf(path: string, headers: Readonly<Record<string, string>>): Wire {
   const isMessages = path.startsWith("/v1/messages") || headers["anthropic-version"] !== undefined;
   return isMessages ? wires.messages : wires.chat;
 }
 
-/** Answers a refusal where there is no call: the whole reply at once, or its length alone to HEAD. */
+/** Sends a refusal outside of a call: the whole reply, or only its length for HEAD. */
 export function sendRefusal(
   res: HttpResponse,
   method: string,
@@ -39,9 +41,9 @@ export function sendRefusal(
 }
 
 /**
- * Answers a refusal and cuts the connection, so that nothing behind the request is read as a further one.
- * uWebSockets.js would still serve that behind an `end` which closes; behind a reply that has not ended it cuts
- * the connection by itself.
+ * Sends a refusal and cuts the connection, so that bytes after the request are not read as another
+ * request. With `end` and its close flag, uWebSockets.js still serves those bytes. After a reply
+ * that has not ended, it cuts the connection.
  */
 export function refuseAndCut(
   res: HttpResponse,
@@ -58,7 +60,7 @@ export function refuseAndCut(
     res.writeHeader("connection", "close");
     res.write(wire.errorBody(refusal, requestId));
   });
-  // The cork that uWebSockets.js serves a request under must be over, or the reply is lost.
+  // Wait until the cork around this request is over, or the reply is lost.
   setImmediate(() => {
     if (!gone) res.close();
   });
@@ -73,7 +75,7 @@ function writeHead(res: HttpResponse, refusal: Refusal, requestId: string): void
   }
 }
 
-/** Why a path or method is not served, and which address the client's user probably meant. */
+/** Returns the 404 or 405 for a path or method, with the address that the client probably meant. */
 export function notServed(match: Match & { kind: "none" | "method" }, path: string): Refusal {
   if (match.kind === "method") {
     const allowed = match.allowed.join(", ");

@@ -9,9 +9,15 @@ import { ThrottledLog } from "../process/throttled-log.ts";
 const PING_TIMEOUT_MS = 1_000;
 
 /**
- * `GET /healthz`: the process answers. `GET /readyz`: calls can be served, how each store does, and `unbilled` if calls are not charged. It answers 503
- * only where no call could be charged: while the ledger is away, calls of known customers go on, and while a part
- * of the hold store is, those of the others do, so a balancer that took the gateway out would make it worse.
+ * Adds two routes.
+ *
+ * - `GET /healthz` gets 200 while the process runs.
+ * - `GET /readyz` says if calls can be served, the state of each store, and `unbilled` if calls are
+ *   not charged.
+ *
+ * `/readyz` gets 503 only if no call can be charged. While the ledger is down, calls of known
+ * customers are still served, and while a part of the hold store is down, so are calls of the other
+ * customers. A load balancer that removed the gateway then would make it worse.
  */
 export function addHealthRoutes(router: Router, services: Services): void {
   const common = { method: "GET", access: "public", bodyBytesMax: UNREAD_BODY_BYTES_MAX } as const;
@@ -25,9 +31,9 @@ export function addHealthRoutes(router: Router, services: Services): void {
       const holdStore = services.holdStore.health();
       const isReady = holdStore.kind !== "away";
       const reason = holdStore.kind === "ok" ? undefined : holdStore.reason;
-      if (reason !== undefined) log.warn({ reason }, "the hold store is not well");
+      if (reason !== undefined) log.warn({ reason }, "hold store degraded; some calls get 503");
       const status = isReady ? "ready" : "not ready";
-      // JSON leaves out what is undefined.
+      // JSON leaves out undefined fields.
       const unbilled = services.config.unbilled || undefined;
       return json(isReady ? 200 : 503, { status, hot: holdStore.kind, ledger, reason, unbilled });
     },
@@ -39,7 +45,7 @@ async function ledgerState({ ledger }: Services, log: ThrottledLog): Promise<"ok
     await ledger.ping(PING_TIMEOUT_MS);
     return "ok";
   } catch (error) {
-    log.warn({ err: error }, "the ledger does not answer");
+    log.warn({ err: error }, "cannot reach the ledger; only calls of cached keys are served");
     return "away";
   }
 }

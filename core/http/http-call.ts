@@ -18,15 +18,15 @@ import { type CallState, STEPS, StepOutOfOrder } from "./call-state.ts";
 
 const NO_LIMITS: readonly CallLimit[] = [];
 
-/** What core asks of a running exchange beyond what plugins may. */
+/** The part of a running exchange that only core uses. */
 interface CoreFlow extends Flow {
   /** Stops the exchange and ends the call as a bug. */
   bug(error: unknown): void;
 }
 
 /**
- * A call as core runs it: what plugins see, and what is core's own. Every field is set in the constructor, so
- * that all calls have one shape.
+ * A call as core runs it: the fields for plugins, and core's own. The constructor sets every field,
+ * so that all calls have one shape.
  */
 export class HttpCall implements Call {
   readonly id: string;
@@ -68,7 +68,7 @@ export class HttpCall implements Call {
   gone = false;
 
   private current: CallState = "admitting";
-  /** How many plugins, in the order of the config, the call has reached: those it must close. */
+  /** How many plugins the call has reached, in the order of the config. `close` runs for these. */
   entered = 0;
   /** Its index in `HttpCallsInFlight`; -1 if it is not in there. */
   inFlightAt = -1;
@@ -93,14 +93,14 @@ export class HttpCall implements Call {
     return this.current;
   }
 
-  /** Takes the call to its next state; throws `StepOutOfOrder` if that is not one. */
+  /** Moves the call to its next state. Throws `StepOutOfOrder` if the step is not allowed. */
   step(to: CallState): void {
     if (!STEPS[this.current].includes(to)) throw new StepOutOfOrder(this.current, to);
     this.current = to;
   }
 }
 
-/** A call that is over; `close` has run, and its numbers are final. */
+/** A call that has ended: `close` has run, and its numbers are final. */
 export type EndedHttpCall = HttpCall & EndedCall;
 
 export function isEnded(call: HttpCall): call is EndedHttpCall {

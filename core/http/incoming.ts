@@ -26,8 +26,8 @@ import { Reply } from "./reply.ts";
 import type { Runtime } from "./runtime.ts";
 
 /**
- * Takes one call from its headers to its upstream: admission while the body still arrives, then the body,
- * then the request plugins, then the exchange. Registers for the client's leaving before anything else.
+ * Takes one call from its headers to its upstream: admission while the body still arrives, then the
+ * body, then the request plugins, then the exchange. Registers `onAborted` before anything else.
  */
 export class Incoming {
   readonly call: HttpCall;
@@ -35,9 +35,9 @@ export class Incoming {
   private readonly runtime: Runtime;
   private readonly reply: Reply;
   private reading: Reading | undefined = undefined;
-  /** The whole body, if it has come before admission was through. */
+  /** The whole body, if it arrived before admission ended. */
   private early: Buffer | undefined = undefined;
-  /** What the call is refused with: carried out when no verdict is pending and a chunked body has ended. */
+  /** The refusal of this call. Sent once no verdict is pending and a chunked body has ended. */
   private refusal: Refusal | undefined = undefined;
 
   constructor(
@@ -57,12 +57,12 @@ export class Incoming {
     res.onAborted(() => this.clientLeft());
   }
 
-  /** Takes the call through its plugins to its upstream. */
+  /** Runs the call through its plugins to its upstream. */
   start(): void {
     this.receive(this.runtime.limits.bodyBytesMax, (body) => this.request(body));
   }
 
-  /** For routes that need a key but no upstream: admission, then the route's own handler. */
+  /** Serves a route that needs a key but no upstream: admission, then the route's own handler. */
   answer(head: RequestHead, bodyBytesMax: number, handler: PlainHandler): void {
     this.receive(bodyBytesMax, (body) => {
       const { key } = this.call;
@@ -76,13 +76,16 @@ export class Incoming {
 
   private async handle(handler: PlainHandler, request: PlainRequest): Promise<void> {
     const response = await handler(request);
-    // A client that left has closed its call already.
+    // If the client has left, the call is closed already.
     if (this.call.gone) return;
     if (isRefusal(response)) this.refuse(completeRefusal(response));
     else this.reply.answer(response);
   }
 
-  /** Reads the body while admission runs; `next` gets it when both are through, and only until it returns. */
+  /**
+   * Reads the body while admission runs, then calls `next` with it. The body is valid only until
+   * `next` returns.
+   */
   private receive(bodyBytesMax: number, next: (body: Buffer) => void): void {
     const length = declaredLength(this.call.headers);
     if (length !== undefined && length > bodyBytesMax) {
@@ -103,7 +106,7 @@ export class Incoming {
 
   private received(whole: Buffer, next: (body: Buffer) => void): void {
     const { call } = this;
-    // A call that is closing was refused or left before its body came.
+    // A closing call was refused, or its client left, before its body arrived.
     if (isOver(call.state)) return;
     call.bodyBytes = whole.length;
     try {
@@ -119,18 +122,18 @@ export class Incoming {
     const { state } = this.call;
     if (isOver(state)) return;
     this.refusal ??= bodyTooLarge(bodyBytesMax);
-    // The verdict that is pending finds the refusal.
+    // While a verdict is pending, `decide` sends the refusal.
     if (state !== "admitting") this.refuse(this.refusal);
   }
 
-  /** Runs one stage of the pipeline, then `next`, unless the call was refused or its client left. */
+  /** Runs one stage of the pipeline, then `next` unless the call was refused or its client left. */
   private run(stage: "admit" | "request", next: () => void): void {
     try {
       const verdict = this.runtime.pipeline[stage](this.call);
       if (!(verdict instanceof Promise)) return this.decide(verdict, next);
       verdict
         .then((late) => this.decide(late, next))
-        // What follows a late verdict may fail as well, and nothing else would end the call then.
+        // `decide` may throw too, and nothing else would end the call then.
         .catch((error: unknown) => this.bug(error));
     } catch (error) {
       this.bug(error);
@@ -149,7 +152,7 @@ export class Incoming {
     if (problem) return this.refuse(problem);
     const { call } = this;
     atEndOfTurn("request", () => {
-      // A client may have left since.
+      // The client may have left since.
       if (call.state !== "reading") return;
       call.step("requesting");
       this.run("request", () => this.forward());
@@ -201,7 +204,7 @@ export class Incoming {
     const { call } = this;
     call.gone = true;
     switch (call.state) {
-      // A plugin's verdict is pending; the call closes when it is there.
+      // A verdict is pending; the call closes once it is known.
       case "admitting":
       case "requesting":
         return;
@@ -215,18 +218,21 @@ export class Incoming {
     }
   }
 
-  /** Ends the call with 500, or cuts its stream: a plugin, or core itself, did what it must not. */
+  /** Ends the call with 500, or its stream with an error: a plugin or core has a bug. */
   private bug(error: unknown): void {
     const { call } = this;
     const plugin = error instanceof SinkMisuse ? error.plugin : undefined;
     const fields = { err: error, call_id: call.id, state: call.state, plugin };
-    this.runtime.log.error(fields, "a plugin failed");
-    // Its end is under way, with its charge; nothing else is left to do.
+    this.runtime.log.error(fields, "a plugin failed; its call ends with an error");
+    // The call is closing already, with its charge.
     if (isOver(call.state)) return;
     this.refuse(refuse.failed("The gateway failed to handle this call. Nothing was charged."));
   }
 
-  /** Ends the call with a refusal, at once or when its chunked body has ended. No verdict may be pending. */
+  /**
+   * Ends the call with a refusal: now, or when its chunked body has ended. No verdict may be
+   * pending.
+   */
   private refuse(refusal: Refusal): void {
     const { call, reading } = this;
     this.refusal = refusal;
@@ -237,8 +243,9 @@ export class Incoming {
 }
 
 /**
- * The first field that no plugin has set. The config was checked to have a plugin for each, so this is a plugin's
- * bug; without the check the call would be served and not charged.
+ * Returns the first required field that no plugin has set. The config was checked to have a plugin
+ * for each, so this is a bug of a plugin. Without this check, the call would be served and not
+ * charged.
  */
 function missingFor(call: HttpCall, required: readonly Field[]): Field | undefined {
   for (const field of required) {

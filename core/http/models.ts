@@ -8,13 +8,14 @@ import {
 } from "../contract/routes/router.ts";
 import { wires } from "../wire/index.ts";
 
-/** Entries of the published list had to be made at some time; clients expect the field. */
+/** The date of all entries; clients expect the field. */
 const CREATED = Date.UTC(2026, 0, 1) / 1000;
 const JSON_HEADERS = ["content-type", "application/json"];
 
 /**
- * `GET /v1/models` and `/v1/models/:id`: names, limits and prices. The OpenAI list shape, or the Messages
- * shape for clients that send its version header, both with the same extra fields.
+ * Adds `GET /v1/models` and `/v1/models/:id`: names, limits and prices. Clients that send the
+ * Messages version header get the Messages shape, all others the OpenAI shape. Both have the same
+ * extra fields.
  */
 export function addModelRoutes(router: Router, catalogue: () => Catalogue): void {
   const common = { method: "GET", access: "key", bodyBytesMax: UNREAD_BODY_BYTES_MAX } as const;
@@ -39,7 +40,7 @@ export function addModelRoutes(router: Router, catalogue: () => Catalogue): void
     ...common,
     path: "/v1/models/*",
     handler: (request) => {
-      // Ids such as `req/…` hold a slash, which clients send as it is or encoded.
+      // Ids such as `req/…` contain a slash, which clients send as it is or encoded.
       const id = decode(request.params["*"] ?? "");
       const model = catalogue().get(id);
       if (model) return json(200, isMessages(request) ? messagesEntry(model) : chatEntry(model));
@@ -92,7 +93,7 @@ function extras(model: Model): object {
   };
 }
 
-/** Messages clients page by `after_id` and `limit`; without a limit they get everything. */
+/** Messages clients page by `after_id` and `limit`. Without a limit they get all models. */
 function pageOf(
   models: readonly Model[],
   query: URLSearchParams,

@@ -5,7 +5,7 @@ import type { HttpCall } from "./http-call.ts";
 
 type Use = "head" | "event" | "data" | "end";
 
-/** A plugin has used its client's sink out of order. */
+/** A plugin used its client's sink out of order. */
 export class SinkMisuse extends Error {
   readonly plugin: string;
 
@@ -17,11 +17,11 @@ export class SinkMisuse extends Error {
 }
 
 /**
- * The sink that a plugin writes to: passes everything on, in order. The first use out of order ends the call as a
- * bug of that plugin, and neither it nor anything after it reaches the client.
+ * The sink that a plugin writes to. Passes everything on, and checks the order. The first use out
+ * of order ends the call as a bug of that plugin; neither it nor any later use reaches the client.
  *
- * It stands in front of every sink in production too. It costs a comparison an event, and without it nothing could
- * name the plugin: the client's end sees only what came through all of them.
+ * Wraps every sink in production too. It costs one comparison per event. Without it, core could not
+ * name the plugin: the client's end sees only what all plugins let through.
  */
 export class OrderedSink implements Sink {
   private readonly plugin: string;
@@ -54,7 +54,7 @@ export class OrderedSink implements Sink {
   }
 
   end(outcome: Outcome): void {
-    // Only an error of the gateway's own has a head of its own.
+    // Any other outcome writes an error with its own head.
     const needsHead = outcome.kind === "complete" || outcome.kind === "refused";
     if (this.last === "end" || (needsHead && this.last === "nothing")) return this.misused("end");
     if (this.last === "misuse") return;
@@ -62,13 +62,16 @@ export class OrderedSink implements Sink {
     this.client.end(outcome);
   }
 
-  /** Reported, not thrown: a plugin may be called by a timer, where a throw would end the process. */
+  /**
+   * Reports instead of throwing: a timer may call the plugin, and a throw there would end the
+   * process.
+   */
   private misused(use: Use): void {
     if (this.last === "misuse") return;
     const misuse = new SinkMisuse(this.plugin, use, this.last);
     this.last = "misuse";
     const { flow } = this.call;
-    // Not even the exchange has begun: the plugin is in its `stream`.
+    // The exchange has not begun: the plugin is still in its `stream`.
     if (!flow) throw misuse;
     flow.bug(misuse);
   }

@@ -5,7 +5,7 @@ import { OrderedSink } from "./ordered-sink.ts";
 
 type Stage = "admit" | "request";
 
-/** What a call is given to after its last byte, with the plugins that served it. */
+/** Called after the last byte of a call, with the plugins that served it. */
 export type OnOver = (call: HttpCall, pipeline: Pipeline) => void;
 
 /** Runs the plugins of the config over a call, in the order of the config. */
@@ -18,31 +18,34 @@ export class Pipeline {
     this.wrapping = plugins.filter((plugin) => plugin.stream);
   }
 
-  /** Headers have come: the first refusal ends the run. */
+  /** Runs the plugins on the headers. The first refusal ends the run. */
   admit(call: HttpCall): AwaitableVerdict {
     return this.run("admit", call, 0);
   }
 
-  /** The body has come too. */
+  /** Runs the plugins on the body. The first refusal ends the run. */
   request(call: HttpCall): AwaitableVerdict {
     return this.run("request", call, 0);
   }
 
-  /** The sink that the upstream writes to; what it gets reaches `client` through every plugin. */
+  /**
+   * Returns the sink that the upstream writes to. What it gets passes through every plugin to
+   * `client`.
+   */
   wrap(call: HttpCall, client: Sink): Sink {
     let sink = client;
     for (const plugin of this.wrapping) {
       const ordered = new OrderedSink(plugin.name, sink, call);
       const wrapped = plugin.stream?.(call, ordered) ?? ordered;
-      // What stays out of the way back costs nothing there.
+      // A plugin that opts out costs nothing here.
       if (wrapped !== ordered) sink = wrapped;
     }
     return sink;
   }
 
   /**
-   * Runs the `close` of every plugin that the call reached, each even where another one fails, and then
-   * rejects with the first failure. Answers nothing to wait for where all of them were synchronous.
+   * Runs the `close` of every plugin that the call reached, even if one fails, then rejects with
+   * the first failure. Returns undefined if all of them were synchronous.
    */
   close(call: HttpCall): void | Promise<void> {
     let failure: unknown;
@@ -57,7 +60,10 @@ export class Pipeline {
     if (failure !== undefined) throw failure;
   }
 
-  /** Runs the `ended` of every plugin that the call reached; one that throws is logged and hinders no other. */
+  /**
+   * Runs the `ended` of every plugin that the call reached. Logs an error and goes on with the
+   * next.
+   */
   ended(call: EndedHttpCall, log: Log): void {
     for (let at = 0; at < call.entered; at++) {
       const plugin = this.plugins[at];
@@ -112,7 +118,7 @@ export class Pipeline {
     pending: Promise<Verdict>,
   ): Promise<Verdict> {
     const verdict = await pending;
-    // Whoever left meanwhile needs no further step, least of all a hold.
+    // If the client has left, no further plugin runs, least of all one that takes a hold.
     if (verdict !== undefined || call.gone) return verdict;
     return this.run(stage, call, next);
   }

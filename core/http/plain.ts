@@ -6,7 +6,7 @@ import { bodyTooLarge, boundDeclared, declaredLength, readBody } from "./body.ts
 import { sendRefusal, wireOf } from "./errors.ts";
 import { endHead, endWhole, statusLine, writeSliced } from "./write.ts";
 
-/** A request whose parts that uWebSockets.js lends only for a moment have been copied. */
+/** The head of a request, copied: uWebSockets.js lends it only for a moment. */
 export type RequestHead = Omit<PlainRequest, "body" | "keyId">;
 
 export function requestHead(
@@ -28,7 +28,7 @@ export function requestHead(
   };
 }
 
-/** Serves one request of a plugin's own route: body, handler, reply. */
+/** Serves one request to a plugin's own route: body, handler, reply. */
 export function servePlain(
   res: HttpResponse,
   head: RequestHead,
@@ -59,10 +59,13 @@ export function servePlain(
       answered = true;
       await sendPlain(res, response, head, () => gone);
     } catch (error) {
-      log.error({ err: error, path: head.path, request_id: head.requestId }, "a route failed");
-      // What is cut cannot be taken for whole, and nobody waits for the rest.
+      log.error(
+        { err: error, path: head.path, request_id: head.requestId },
+        "a route failed; the client gets 500",
+      );
+      // Cut the connection, so that the client cannot take the reply for whole.
       if (answered && !gone) res.close();
-      sendRefused(refuse.failed("The gateway failed to answer this request."));
+      sendRefused(refuse.failed("The gateway failed to serve this request."));
     }
   };
   readBody(
@@ -102,7 +105,7 @@ async function sendPlain(
   for await (const chunk of body) {
     if (isGone()) return;
     if (writeSliced(res, typeof chunk === "string" ? Buffer.from(chunk) : chunk)) continue;
-    // Resolved by the socket when it has room, or by the timer, which looks whether the client is still there.
+    // Resolves when the socket has room. The timer notices if the client has left.
     await new Promise<void>((resolve) => {
       const timer = setInterval(() => isGone() && done(), 1000);
       const done = () => {

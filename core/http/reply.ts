@@ -15,15 +15,15 @@ import type { HttpCall } from "./http-call.ts";
 import type { OnOver, Pipeline } from "./pipeline.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** A client that left before any status was sent; nginx's number for it, seen in logs only. */
+/** The client left before a status was sent: nginx's number for it, seen only in logs. */
 const STATUS_CLIENT_GONE = 499;
 
 /**
  * The client's end of a call.
  *
- * A reply that is not streamed is kept whole until the call is charged, so that its headers can carry the
- * cost. A stream passes as it comes, all but its terminal event; audio passes all but its last chunk. What
- * is withheld leaves when every `close` has run: no client holds a whole reply that is not charged for.
+ * A whole reply (JSON) is withheld until the call is charged, so that its headers can carry the
+ * cost. Of a stream, the terminal event is withheld; of audio, the last chunk. Withheld bytes leave
+ * when every `close` has run: no client gets a complete reply that is not charged.
  */
 export class Reply implements Sink {
   private readonly call: HttpCall;
@@ -34,11 +34,11 @@ export class Reply implements Sink {
   private readonly onOver: OnOver;
   private readonly client: ClientWriter;
 
-  /** What kind of reply it is; `none` before its head. */
+  /** The shape of the reply; `none` before its head. */
   private shape: "none" | "whole" | "events" | "bytes" = "none";
-  /** What the sink was ended with; the call closes at the next `flush`. */
+  /** The outcome that the sink was ended with. The call closes at the next `flush`. */
   private outcome: Outcome | undefined = undefined;
-  /** Bytes that wait until every `close` has run. */
+  /** Bytes withheld until every `close` has run. */
   private readonly withheld: Uint8Array[] = [];
   private wholeBytes = 0;
 
@@ -95,8 +95,8 @@ export class Reply implements Sink {
   }
 
   /**
-   * Writes at the end of this turn what has come by then; closes the call if the sink was ended. Called once per
-   * chunk from the upstream.
+   * Closes the call if the sink was ended. Else writes what has come, at the end of this turn.
+   * Called once per chunk from the upstream.
    */
   flush(): void {
     if (this.outcome !== undefined) {
@@ -106,7 +106,7 @@ export class Reply implements Sink {
     this.client.flush();
   }
 
-  /** Answers a route that needs a key but no upstream; its body is whole. */
+  /** Sends the response of a route that needs a key but no upstream. Its body is whole. */
   answer(response: PlainResponse): void {
     this.call.step("replying");
     this.call.status = response.status;
@@ -118,17 +118,17 @@ export class Reply implements Sink {
     this.close("complete", COMPLETE);
   }
 
-  /** Ends the call with a refusal of the gateway's own, or with a bug's 500. */
+  /** Ends the call with a refusal of the gateway, or with the 500 of a bug. */
   refuse(refusal: Refusal): void {
     this.close("refused", { kind: "broken", refusal, truncated: false, errorSent: false });
   }
 
-  /** Ends the call of a client that has left before anything was sent to it. */
+  /** Ends the call of a client that left before anything was sent to it. */
   leave(): void {
     this.close("gone", GONE);
   }
 
-  /** Closes the plugins that the call has passed, once, and then lets go of what is withheld. */
+  /** Runs `close` for the plugins that the call reached, once, then sends the withheld bytes. */
   private close(kind: CallOutcome, outcome: Outcome): void {
     const { call } = this;
     call.step("closing");
@@ -151,9 +151,12 @@ export class Reply implements Sink {
     );
   }
 
-  /** The charge could not be made durable: what is withheld must not leave. */
+  /** The charge is not durable: do not send the withheld bytes. */
   private notCharged(error: unknown): void {
-    this.log.error({ err: error, call_id: this.call.id }, "a call could not be charged");
+    this.log.error(
+      { err: error, call_id: this.call.id },
+      "cannot charge a call; its reply is withheld and the client gets 503",
+    );
     const refusal = refuse.unavailable("The call could not be charged, so its reply was withheld.");
     if (!this.client.headSent) this.call.status = refusal.status;
     this.finish({ kind: "broken", refusal, truncated: false, errorSent: false });
@@ -175,7 +178,10 @@ export class Reply implements Sink {
     this.client.endStream();
   }
 
-  /** False once the call is over: a bug may end it while a plugin still writes. Throws out of order. */
+  /**
+   * Returns false once the call is over: a bug may end it while a plugin still writes. Throws if
+   * used out of order.
+   */
   private takes(what: string): boolean {
     if (isOver(this.call.state)) return false;
     if (this.shape !== "none" && this.outcome === undefined) return true;
@@ -188,7 +194,7 @@ const NOTHING = new Uint8Array(0);
 const joined = (pieces: readonly Uint8Array[]): Uint8Array =>
   pieces.length === 1 ? (pieces[0] ?? NOTHING) : Buffer.concat(pieces);
 
-/** The error a client is owed, undefined where the reply stands as it is. */
+/** Returns the error that the client must get; undefined if the reply needs none. */
 function failureOf(outcome: Outcome): Refusal | undefined {
   if (outcome.kind === "exhausted") return outcome.refusal;
   return outcome.kind === "broken" && !outcome.errorSent ? outcome.refusal : undefined;

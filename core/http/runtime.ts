@@ -6,7 +6,10 @@ import type { Log } from "../process/log.ts";
 import type { ConnectedUpstreams } from "../upstream/upstreams.ts";
 import type { Pipeline } from "./pipeline.ts";
 
-/** What one generation of the config serves calls with. A reload makes a new one; open calls keep theirs. */
+/**
+ * What one generation of the config serves calls with. A reload creates a new one; calls in flight
+ * keep theirs.
+ */
 export interface Runtime {
   readonly pipeline: Pipeline;
   readonly router: Router;
@@ -14,6 +17,6 @@ export interface Runtime {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: Limits;
-  /** Fields of a call that plugins must have set before it goes upstream. */
+  /** Fields of a call that must be set before it goes upstream. */
   readonly required: readonly Field[];
 }

@@ -22,14 +22,14 @@ import { requestHead, servePlain } from "./plain.ts";
 import type { Runtime } from "./runtime.ts";
 
 const SWEEP_MS = 1000;
-/** Calls that are cut at the end of the gateway take no longer to be charged. */
+/** How long a stopping gateway waits for the charges of the calls that it has cut. */
 const CUT_MS = 2_000;
 /** uWebSockets.js's `LIBUS_LISTEN_EXCLUSIVE_PORT`, which its types do not export. */
 const EXCLUSIVE_PORT = 1;
 
-/** The listening side: takes requests to their routes, bounds how many are open and how long they last. */
+/** Listens, takes requests to their routes, and bounds how many calls run and for how long. */
 export class Server {
-  /** Replaced by a reload; calls that are open keep the one they began with. */
+  /** A reload replaces it. Calls in flight keep the one that they began with. */
   runtime: Runtime;
   readonly callsInFlight = new HttpCallsInFlight();
   private readonly ended: EndedCalls;
@@ -40,7 +40,7 @@ export class Server {
   private draining = false;
   private onIdle: (() => void) | undefined = undefined;
 
-  /** `onEnded` gets each call that is over, once, after its plugins. */
+  /** `onEnded` gets each ended call once, after the call's plugins. */
   constructor(runtime: Runtime, onEnded: (call: EndedCall) => void) {
     this.runtime = runtime;
     this.ended = new EndedCalls(onEnded, runtime.log);
@@ -53,26 +53,26 @@ export class Server {
     this.app.any("/*", (res, req) => this.serve(res, req));
   }
 
-  /** Resolves with the port; rejects where it cannot be had. */
+  /** Resolves with the port. Rejects if the port cannot be bound. */
   listen(host: string, port: number, shared: boolean): Promise<number> {
     this.sweeper = setInterval(() => this.sweep(), SWEEP_MS);
     return new Promise((resolve, reject) => {
       const onListen = (socket: us_listen_socket | false) => {
         if (!socket) {
-          const advice = "stop what uses it, or change listen.port in the config";
+          const advice = "stop the process that uses it, or change listen.port in the config";
           return reject(new Error(`cannot listen on ${host}:${port}: ${advice}`));
         }
         this.listening = socket;
         resolve(us_socket_local_port(socket));
       };
-      // Workers share one port; a lone gateway wants to hear that another one has it already.
+      // Workers share a port. A single gateway must fail if another one has the port.
       const listen = this.app.listen as ListenOn;
       if (shared) listen.call(this.app, host, port, onListen);
       else listen.call(this.app, host, port, EXCLUSIVE_PORT, onListen);
     });
   }
 
-  /** Takes no more calls and resolves when those that are open have ended; after `limitMs` it ends them itself. */
+  /** Refuses new calls and resolves when those in flight have ended. After `limitMs`, cuts them. */
   async drain(limitMs: number): Promise<void> {
     this.draining = true;
     if (this.listening) us_listen_socket_close(this.listening);
@@ -82,7 +82,7 @@ export class Server {
       const refusal = refuse.unavailable("The gateway is shutting down.");
       call.flow?.cut({ kind: "broken", refusal, truncated: false, errorSent: false });
     }
-    // What they have delivered is charged before they hear of their end.
+    // The calls are charged for what they delivered before they end.
     await this.idle(CUT_MS);
     this.ended.report();
   }
@@ -93,7 +93,7 @@ export class Server {
     this.app.close();
   }
 
-  /** Resolves when no call is open, or after `limitMs`. */
+  /** Resolves when no call is in flight, or after `limitMs`. */
   private async idle(limitMs: number): Promise<void> {
     if (this.callsInFlight.size === 0) return;
     const idle = new Promise<void>((resolve) => {
@@ -142,7 +142,7 @@ export class Server {
     }
   }
 
-  /** Refuses a request that becomes no call; one whose body is chunked when that has ended. */
+  /** Refuses a request that is not a call. If its body is chunked, waits for its end first. */
   private refuse(
     res: HttpResponse,
     method: string,
@@ -186,7 +186,7 @@ export class Server {
     incoming.start();
   }
 
-  /** Ends calls that have lasted too long. */
+  /** Cuts calls that have run for longer than the limit. */
   private sweep(): void {
     const { clock, limits } = this.runtime;
     const before = clock.monotonic() - limits.callMs;
@@ -200,7 +200,7 @@ export class Server {
   }
 }
 
-/** The published declaration leaves out the overload with both a host and options. */
+/** The published declaration lacks the overload with both a host and options. */
 interface ListenOn {
   call(
     app: unknown,

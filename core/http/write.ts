@@ -2,12 +2,15 @@ import type { HttpResponse } from "uWebSockets.js";
 import { STATUS_CODES } from "node:http";
 
 /**
- * Bytes written under one cork. uWebSockets.js gathers 16 KB there; a further write that no longer fits is
- * lost when the flush before it meets a full socket, so no cork gets more than surely fits.
+ * Most bytes written under one cork. uWebSockets.js buffers 16 KB there. A write that no longer
+ * fits is lost if the flush before it meets a full socket.
  */
 export const CORKED_BYTES_MAX = 14_000;
 
-/** Ends a reply whose head was just written, under one cork, with its length; a large body goes as it is read. */
+/**
+ * Sends the body and ends the reply, after its head was written under the same cork. A large body
+ * is sent as the client reads it.
+ */
 export function endWhole(res: HttpResponse, body: Uint8Array): void {
   if (body.length <= CORKED_BYTES_MAX) {
     res.end(body);
@@ -19,15 +22,18 @@ export function endWhole(res: HttpResponse, body: Uint8Array): void {
 }
 
 /**
- * Ends the reply to HEAD. uWebSockets.js 20.0.8 takes a reply whose length it is told by argument for one that has not
- * ended, and cuts the connection at its next request.
+ * Ends the reply to HEAD. Sets the length as a header: given as an argument, uWebSockets.js 20.0.8
+ * treats the reply as not ended and cuts the connection at its next request.
  */
 export function endHead(res: HttpResponse, bodyBytes: number): void {
   res.writeHeader("content-length", String(bodyBytes));
   res.endWithoutBody();
 }
 
-/** Writes one part of a reply in slices, each under a cork of its own; false where the client must catch up. */
+/**
+ * Writes one part of a reply in slices, each under its own cork. Returns false if the client must
+ * catch up.
+ */
 export function writeSliced(res: HttpResponse, bytes: Uint8Array): boolean {
   let drained = true;
   for (let at = 0; at < bytes.length; at += CORKED_BYTES_MAX) {

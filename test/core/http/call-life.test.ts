@@ -224,7 +224,12 @@ async function bug(plugin: Omit<Plugin, "name">, ...others: Plugin[]) {
       client.destroy();
       await until("it was reported", () => server.ended.length === 1);
       await server.close();
-      return { response, line: server.logged.find(({ msg }) => msg === "a plugin failed") };
+      return {
+        response,
+        line: server.logged.find(
+          ({ msg }) => msg === "a plugin failed; its call ends with an error",
+        ),
+      };
     },
   };
 }
