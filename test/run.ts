@@ -1,21 +1,27 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { dirname, join, relative } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Counts } from "./support/count-reporter.ts";
+import t from "tap";
+import { packageRoot } from "../core/process/root.ts";
 import { startRunPostgres } from "./support/postgres.ts";
+import { type FileResults, resultsOf } from "./support/tap-results.ts";
 
 /**
- * `npm test`: runs every test file under this Node, then under the Node of the other supported line, which is
+ * `npm test`: tap runs every test file under this Node, then under the Node of the other supported line, which is
  * a development dependency. Ends with `N passed, N failed`; exits 1 on any failure.
  *
- * Arguments are parts of file names: `npm test -- alias sse` runs the matching files only.
+ * Arguments are parts of file names: `npm test -- alias sse` runs the matching files only. With `--coverage`, V8
+ * counts what these files cover of the sources, and tap reports it.
  */
 const testFolder = fileURLToPath(new URL(".", import.meta.url));
-const TEST_TIMEOUT_MS = 480_000;
-const SLOWEST_SHOWN = 15;
+/** A file that hangs is a failure, not a run without end. */
+const FILE_TIMEOUT_MS = 900_000;
+/** Twice the cores of a small machine: tests wait as often as they work. */
+const FILES_AT_ONCE = 4;
+const SLOWEST_SHOWN = 10;
 /** Folders and files, relative to this one, of tests that run under this Node only. */
 const ONCE = [
   ...[
@@ -42,37 +48,91 @@ const TWICE = [
   ...["plugins/dashboard/texts", "plugins/metrics/tally", "plugins/topup/code"],
   ...["plugins/topup/options", "plugins/topup/vietqr"],
 ];
-const reporter = join(testFolder, "support", "count-reporter.js");
+
+interface TestFile {
+  readonly node: string;
+  /** Of which line of Node, and which file of this folder. */
+  readonly name: string;
+  readonly path: string;
+}
+
+interface Finished extends FileResults {
+  readonly name: string;
+  readonly ms: number;
+}
 
 async function main(): Promise<void> {
-  const wanted = process.argv.slice(2);
-  const files = readdirSync(testFolder, { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".test.js"))
-    .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
-    .map((file) => join(testFolder, file))
-    .sort();
-  const total = { passed: 0, failed: 0, skipped: 0 };
-  const failures: string[] = [];
+  const isMeasured = process.argv.includes("--coverage");
+  const files = testFiles(process.argv.slice(2).filter((word) => !word.startsWith("--")));
   const postgres = await startRunPostgres();
-  for (const [at, { node, version }] of runtimes().entries()) {
-    const due = at === 0 ? files : files.filter((file) => !isOnce(file));
-    if (due.length === 0) continue;
-    console.log(`\n== ${version}: ${due.length} files`);
-    const startedMs = performance.now();
-    const counts = await runUnder(node, due, postgres.env);
-    tellTimes(counts, performance.now() - startedMs);
-    total.passed += counts.passed;
-    total.failed += counts.failed;
-    total.skipped += counts.skipped;
-    for (const { file, name } of counts.failures) {
-      failures.push(`${version}, ${relative(testFolder, file)}: ${name}`);
-    }
-  }
+  const env = { ...process.env, ...postgres.env, TAP_TIMEOUT: String(FILE_TIMEOUT_MS / 1000) };
+  if (isMeasured) Object.assign(env, { NODE_V8_COVERAGE: emptyCoverageFolder() });
+  const finished = await runAll(files, env);
   await postgres.stop();
+  tellSlowest(finished);
+  const failures = finished.flatMap(({ name, failures }) =>
+    failures.map((failure) => `${name}: ${failure.name}\n${indented(failure.why)}`),
+  );
   if (failures.length > 0) console.log(`\nfailed:\n${failures.join("\n")}`);
-  const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : "";
-  console.log(`\n${total.passed} passed, ${total.failed} failed${skipped}`);
-  process.exitCode = total.failed > 0 || total.passed === 0 ? 1 : 0;
+  if (isMeasured) await reportCoverage();
+  const [passed, failed, skipped] = (["passed", "failed", "skipped"] as const).map((count) =>
+    finished.reduce((sum, file) => sum + file[count], 0),
+  );
+  console.log(`\n${passed} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ""}`);
+  process.exitCode = failed || !passed ? 1 : 0;
+}
+
+/** Every file whose name has one of the parts, by runtime. */
+function testFiles(parts: readonly string[]): TestFile[] {
+  const paths = readdirSync(testFolder, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".test.js"))
+    .filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
+    .sort();
+  return runtimes().flatMap(({ node, version }, at) =>
+    paths
+      .filter((path) => at === 0 || !isOnce(path))
+      .map((path) => ({ node, name: `${version}, ${path}`, path: join(testFolder, path) })),
+  );
+}
+
+/** Runs `FILES_AT_ONCE` files at a time, and says of each how it went and how long the others will take. */
+async function runAll(files: readonly TestFile[], env: NodeJS.ProcessEnv): Promise<Finished[]> {
+  const startedMs = performance.now();
+  const finished: Finished[] = [];
+  // What tap would print itself is kept out of the output, but its exit status and signals are as always.
+  t.register();
+  t.resume();
+  t.setTimeout(0);
+  t.jobs = FILES_AT_ONCE;
+  const running = endingWithThisProcess();
+  const runs = files.map(async ({ node, name, path }) => {
+    // Without the loader that tap adds to NODE_OPTIONS, and that every gateway would inherit: it takes 0.4 s each.
+    const command = ["NODE_OPTIONS=", node, path];
+    const run = t.spawn("env", command, { env, timeout: FILE_TIMEOUT_MS, buffered: true }, name);
+    const { subtest } = run;
+    if (!subtest) throw new Error(`${name} is not run`);
+    let beganMs = 0;
+    subtest.on("process", (child: ChildProcess) => {
+      beganMs = performance.now();
+      running.add(child);
+      child.once("exit", () => running.delete(child));
+    });
+    const results = resultsOf(subtest.parser);
+    await run;
+    const { exitCode, signal } = subtest.options;
+    if (results.failed === 0 && (exitCode || signal)) {
+      results.failed++;
+      results.failures.push({ name: "the file", why: `ended with ${signal ?? exitCode}` });
+    }
+    const ms = performance.now() - beganMs;
+    finished.push({ ...results, name, ms });
+    const left =
+      ((performance.now() - startedMs) / finished.length) * (files.length - finished.length);
+    const progress = `${finished.length} of ${files.length} files, ${minutes(left)} left`;
+    console.log(`${results.failed > 0 ? "not ok" : "ok"} ${name} (${progress})`);
+  });
+  await Promise.all(runs);
+  return finished;
 }
 
 /**
@@ -80,22 +140,25 @@ async function main(): Promise<void> {
  * when processes die, what plugins answer. They take long, and run once. Clients, streams, connections, slow readers
  * and everything that starts no process are tried under both.
  */
-function isOnce(file: string): boolean {
-  const name = relative(testFolder, file);
+function isOnce(name: string): boolean {
   const isIn = (list: readonly string[]) => list.some((beginning) => name.startsWith(beginning));
   return isIn(ONCE) && !isIn(TWICE);
 }
 
-function tellTimes(counts: Counts, wholeMs: number): void {
-  const slowest = Object.entries(counts.fileMs)
-    .sort(([, one], [, other]) => other - one)
+function tellSlowest(finished: readonly Finished[]): void {
+  const slowest = [...finished]
+    .sort((one, other) => other.ms - one.ms)
     .slice(0, SLOWEST_SHOWN)
-    .map(([file, ms]) => `${seconds(ms)} ${relative(testFolder, file)}`);
-  console.log(`\n${seconds(wholeMs)} in all; the slowest files: ${slowest.join(", ")}`);
+    .map(({ name, ms }) => `${(ms / 1000).toFixed(1)} s ${name}`);
+  console.log(`\nthe slowest files:\n${slowest.join("\n")}`);
 }
 
-function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(1)} s`;
+function minutes(ms: number): string {
+  return ms < 60_000 ? `${Math.ceil(ms / 1000)} s` : `${Math.ceil(ms / 60_000)} min`;
+}
+
+function indented(text: string): string {
+  return text.replace(/^/gm, "  ");
 }
 
 /** This Node, and the other supported one where it is installed and different. */
@@ -111,49 +174,35 @@ function runtimes(): { node: string; version: string }[] {
   return all;
 }
 
-async function runUnder(
-  node: string,
-  files: readonly string[],
-  env: Readonly<Record<string, string>>,
-): Promise<Counts> {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
-  const counted = join(folder, "counts.json");
-  const child = spawn(
-    node,
-    [
-      "--test",
-      // Twice the cores of a small machine: tests wait as often as they work.
-      "--test-concurrency=4",
-      // A test that hangs is a failure, not a run without end.
-      `--test-timeout=${TEST_TIMEOUT_MS}`,
-      "--test-reporter=spec",
-      "--test-reporter-destination=stdout",
-      `--test-reporter=${reporter}`,
-      `--test-reporter-destination=${counted}`,
-      ...files,
-    ],
-    { stdio: ["ignore", "inherit", "inherit"], env: { ...process.env, ...env } },
-  );
-  endWith(child);
-  const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
-  const counts: Counts = JSON.parse(
-    readFileSync(counted, "utf8") ||
-      '{"passed":0,"failed":0,"skipped":0,"failures":[],"fileMs":{}}',
-  );
-  rmSync(folder, { recursive: true, force: true });
-  // A runner that fails without a failing test has failed all the same.
-  if (code !== 0 && counts.failed === 0) counts.failed = 1;
-  return counts;
-}
-
-/** A run that is ended takes its test files with it; servers end by their watchdogs. */
-function endWith(child: ChildProcess): void {
+/** Processes of test files: a run that is ended takes them with it; servers end by their watchdogs. */
+function endingWithThisProcess(): Set<ChildProcess> {
+  const running = new Set<ChildProcess>();
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.once(signal, () => {
-      child.kill(signal);
+      for (const child of running) child.kill("SIGKILL");
       process.exit(1);
     });
   }
+  return running;
+}
+
+/** Where tap looks for what V8 has counted. */
+function emptyCoverageFolder(): string {
+  const folder = join(packageRoot, ".tap", "coverage");
+  rmSync(folder, { recursive: true, force: true });
+  return folder;
+}
+
+/** A figure to know, not a gate. */
+async function reportCoverage(): Promise<void> {
+  const manifest = createRequire(import.meta.url).resolve("tap/package.json");
+  const tap = join(dirname(manifest), "dist", "esm", "run.mjs");
+  const options = ["--coverage-report=text-summary", "--allow-incomplete-coverage"];
+  const report = spawn(process.execPath, [tap, "report", ...options], {
+    cwd: packageRoot,
+    stdio: "inherit",
+  });
+  await once(report, "exit");
 }
 
 await main();

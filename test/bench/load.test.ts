@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import t from "tap";
 import type { Job } from "../../bench/load/job.ts";
 import { closedLoop, holdOpen, openLoop } from "../../bench/load/loops.ts";
 import { ResponseParser } from "../../bench/load/response-parser.ts";
@@ -13,17 +12,17 @@ const WHOLE = 'HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n{"a":1}';
 
 let simulator: Simulator;
 
-before(async () => {
+t.before(async () => {
   simulator = await startSimulator({ host: "127.0.0.1", port: 0 });
 });
 
-after(() => simulator.close());
+t.teardown(() => simulator.close());
 
 function job(call: ReturnType<typeof chatCall>, more: Partial<Job> = {}): Job {
   return { port: simulator.port, headers: {}, connections: 4, seconds: 0.1, ...call, ...more };
 }
 
-test("a reply is read alike wherever the reads split it", () => {
+t.test("a reply is read alike wherever the reads split it", async (t) => {
   for (const [text, events, tail] of [
     [STREAM, 2, "data: [DONE]\n\n"],
     [WHOLE, 0, '{"a":1}'],
@@ -31,37 +30,37 @@ test("a reply is read alike wherever the reads split it", () => {
     const bytes = Buffer.from(text);
     for (let split = 0; split < bytes.length; split++) {
       const parser = new ResponseParser();
-      assert.equal(parser.push(bytes.subarray(0, split)), "more");
-      assert.equal(parser.push(bytes.subarray(split)), "whole");
-      assert.equal(parser.status, 200);
-      assert.equal(parser.events, events);
-      assert.ok(parser.tail.toString().endsWith(tail));
+      t.equal(parser.push(bytes.subarray(0, split)), "more");
+      t.equal(parser.push(bytes.subarray(split)), "whole");
+      t.equal(parser.status, 200);
+      t.equal(parser.events, events);
+      t.ok(parser.tail.toString().endsWith(tail));
     }
   }
 });
 
-test("what follows a whole reply unasked is malformed", () => {
-  assert.equal(new ResponseParser().push(Buffer.from(`${WHOLE}x`)), "malformed");
-  assert.equal(new ResponseParser().push(Buffer.from(`${STREAM}x`)), "malformed");
-  assert.equal(new ResponseParser().push(Buffer.from("nonsense\r\n\r\n")), "malformed");
+t.test("what follows a whole reply unasked is malformed", async (t) => {
+  t.equal(new ResponseParser().push(Buffer.from(`${WHOLE}x`)), "malformed");
+  t.equal(new ResponseParser().push(Buffer.from(`${STREAM}x`)), "malformed");
+  t.equal(new ResponseParser().push(Buffer.from("nonsense\r\n\r\n")), "malformed");
 });
 
-test("a closed loop counts the calls that the upstream has answered", async () => {
+t.test("a closed loop counts the calls that the upstream has answered", async (t) => {
   const report = await closedLoop(job(chatCall({ output_tokens: 10 }, false)));
-  assert.ok(report.calls >= 4);
-  assert.equal(report.errors, 0);
+  t.ok(report.calls >= 4);
+  t.equal(report.errors, 0);
 });
 
-test("every event of a stream is counted, in both protocols", async () => {
+t.test("every event of a stream is counted, in both protocols", async (t) => {
   const directive = { output_tokens: STREAM_DELTAS, deltas: STREAM_DELTAS };
   for (const call of [chatCall(directive, true), messagesCall(directive, true)]) {
     const report = await closedLoop(job(call, { connections: 1, seconds: 0 }));
-    assert.equal(report.calls, 1);
-    assert.ok(report.events >= STREAM_DELTAS && report.events < STREAM_DELTAS + 10);
+    t.equal(report.calls, 1);
+    t.ok(report.events >= STREAM_DELTAS && report.events < STREAM_DELTAS + 10);
   }
 });
 
-test("replies that are no success or not whole are errors", async () => {
+t.test("replies that are no success or not whole are errors", async (t) => {
   for (const [directive, stream, expected] of [
     [{ status: 503 }, false, /^HTTP 503/],
     [{ cut_after_events: 3 }, true, /closed/],
@@ -70,22 +69,22 @@ test("replies that are no success or not whole are errors", async () => {
     const report = await closedLoop(
       job(chatCall(directive, stream), { connections: 1, seconds: 0 }),
     );
-    assert.equal(report.calls, 0);
-    assert.equal(report.errors, 1);
-    assert.match(report.firstError ?? "", expected);
+    t.equal(report.calls, 0);
+    t.equal(report.errors, 1);
+    t.match(report.firstError ?? "", expected);
   }
 });
 
-test("an open loop sends as many calls as the rate asks for", async () => {
+t.test("an open loop sends as many calls as the rate asks for", async (t) => {
   const call = job(chatCall({ output_tokens: 10 }, false), { connections: 100, seconds: 0.2 });
   const report = await openLoop({ ...call, rate: 200 });
-  assert.equal(report.calls + report.errors, 40);
+  t.equal(report.calls + report.errors, 40);
 });
 
-test("streams are held open until they are given up", async () => {
+t.test("streams are held open until they are given up", async (t) => {
   const silent = chatCall({ output_tokens: 10, silent_ms: 60_000 }, true);
   const { report, release } = await holdOpen(job(silent, { seconds: 5 }));
   release();
-  assert.equal(report.calls, 4);
-  assert.equal(report.errors, 0);
+  t.equal(report.calls, 4);
+  t.equal(report.errors, 0);
 });

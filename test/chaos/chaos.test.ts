@@ -1,10 +1,9 @@
-import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
 
 const SHORT = ["--seed", "7", "--clients", "8", "--kills-per-minute", "40"];
@@ -42,17 +41,17 @@ async function chaos(root: string, args: readonly string[]): Promise<Run> {
   return { code, output };
 }
 
-describe("a short run of chaos", { concurrency: true }, () => {
-  it("finds nothing that is off", async () => {
+t.test("a short run of chaos", { jobs: 16 }, async (t) => {
+  t.test("finds nothing that is off", async (t) => {
     const isHarmed = ({ output }: Run) =>
       Number(/received whole \| (\d+)/.exec(output)?.[1]) > 10 &&
       /\| — kill [a-z]+ \| [1-9]/.test(output);
     const run = await chaosUntil(packageRoot, [], (run) => run.code !== 0 || isHarmed(run));
-    assert.equal(run.code, 0, run.output);
-    assert.ok(isHarmed(run), run.output);
+    t.equal(run.code, 0, run.output);
+    t.ok(isHarmed(run), run.output);
   });
 
-  it("finds out a post that is done twice", async () => {
+  t.test("finds out a post that is done twice", async (t) => {
     const copy = mkdtempSync(join(tmpdir(), "tollgate-buggy-"));
     try {
       for (const folder of ["core", "plugins", "config", "dist", "package.json"]) {
@@ -61,11 +60,11 @@ describe("a short run of chaos", { concurrency: true }, () => {
       symlinkSync(join(packageRoot, "node_modules"), join(copy, "node_modules"));
       const script = join(copy, "core", "money", "redis", "lua", "post.lua");
       const source = readFileSync(script, "utf8");
-      assert.equal(source.split(GUARD).length, 2, "the line that makes a post idempotent is there");
+      t.equal(source.split(GUARD).length, 2, "the line that makes a post idempotent is there");
       writeFileSync(script, source.replace(GUARD, "if false then"));
       const { code, output } = await chaosUntil(copy, UNHEALED, ({ code }) => code !== 0);
-      assert.equal(code, 1, output);
-      assert.match(output, /broken: (?:redis and ledger agree|the outbox is empty)/);
+      t.equal(code, 1, output);
+      t.match(output, /broken: (?:redis and ledger agree|the outbox is empty)/);
     } finally {
       rmSync(copy, { recursive: true, force: true });
     }

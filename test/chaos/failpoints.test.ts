@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
-import { after, before, describe, it } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import t from "tap";
 import { formatVnd } from "../../core/contract/amount.ts";
 import { FAILPOINTS, type Failpoint } from "../../core/process/failpoint.ts";
 import { admin, type Customer, createCustomer, usage, wallet } from "../support/admin.ts";
@@ -45,13 +45,13 @@ let plugin: string;
 /** Serves nobody, but answers what the ledger says, and makes customers. */
 let office: TestGateway;
 
-before(async () => {
+t.before(async () => {
   [postgres, simulator] = await Promise.all([startPostgresServer(), startTestSimulator()]);
   plugin = refusingPlugin();
   office = await startGateway(options("embedded"));
 });
 
-after(async () => {
+t.teardown(async () => {
   await office.close();
   await simulator.stop();
   await postgres.stop();
@@ -244,8 +244,8 @@ async function inLanes<T>(list: readonly T[], work: (item: T) => Promise<void>):
 
 const DRIVEN = FAILPOINTS.filter((point) => point in DRIVES);
 
-describe("a gateway that dies between two steps of money", { concurrency: 2 }, () => {
-  it("has lost nothing when it starts again: embedded hold store", async () => {
+t.test("a gateway that dies between two steps of money", { jobs: 2 }, async (t) => {
+  t.test("has lost nothing when it starts again: embedded hold store", async () => {
     const own = inLanes(DRIVEN.filter(isReachedAtStart), async (point) => {
       const { armed, claim } = await crash(point, options("embedded"));
       await armed.startUnarmed();
@@ -257,7 +257,7 @@ describe("a gateway that dies between two steps of money", { concurrency: 2 }, (
   });
 
   for (const point of ["commit.committed", "post.after"] as const) {
-    it(`has lost nothing when it starts again: everything embedded, ${point}`, async () => {
+    t.test(`has lost nothing when it starts again: everything embedded, ${point}`, async () => {
       const armed = await ArmedGateway.start(point, options("embedded", {}, "embedded"));
       // Customers are made where their ledger is.
       const customer = await createCustomer(armed.gateway, { creditVnd: CREDIT_VND });
@@ -270,7 +270,7 @@ describe("a gateway that dies between two steps of money", { concurrency: 2 }, (
     });
   }
 
-  it("leaves everything to another one: Redis", async () => {
+  t.test("leaves everything to another one: Redis", async () => {
     const redis = await startRedisServer(DURABLE);
     const other = await startGateway(options(redis.url));
     const claims: Claim[] = [];
@@ -287,7 +287,7 @@ describe("a gateway that dies between two steps of money", { concurrency: 2 }, (
     await redis.stop();
   });
 
-  it("leaves its spool to the next start, however often that dies too", async () => {
+  t.test("leaves its spool to the next start, however often that dies too", async (t) => {
     const redis = await startRedisServer(DURABLE);
     const armed = await ArmedGateway.start("spool.kept", options(redis.url));
     const first = await customerOf();
@@ -297,7 +297,7 @@ describe("a gateway that dies between two steps of money", { concurrency: 2 }, (
     const next = await startWith(redis, data);
     const second = await customerOf();
     const whole = await callWhileRedisDies(next, second, redis);
-    assert.ok(whole.isWhole);
+    t.ok(whole.isWhole);
     await next.kill9();
     await redis.start();
     await diesAtStart("spool.replaying", options(redis.url, { data }));
@@ -312,14 +312,14 @@ describe("a gateway that dies between two steps of money", { concurrency: 2 }, (
     await redis.stop();
   });
 
-  it("leaves its outbox to others that die while they take it over", async () => {
+  t.test("leaves its outbox to others that die while they take it over", async (t) => {
     const redis = await startRedisServer(DURABLE);
     const way = await startTcpProxy(postgres.port);
     const cutOff = postgres.url.replace(String(postgres.port), String(way.port));
     const dead = await startGateway(options(redis.url, {}, cutOff));
     const customer = await customerOf();
     const done = await callWhile(dead, customer, () => way.cut());
-    assert.ok(done.isWhole);
+    t.ok(done.isWhole);
     await dead.kill9();
     const reaper = await ArmedGateway.start("lease.reaped", options(redis.url));
     await reaper.died();
@@ -343,56 +343,62 @@ describe("a gateway that dies between two steps of money", { concurrency: 2 }, (
     await redis.stop();
   });
 
-  it("leaves a bucket that it was about to open, or to begin anew, to the next start", async () => {
-    const redis = await startRedisServer();
-    await diesAtStart("bucket.joined", options(redis.url));
-    await diesAtStart("bucket.loadable", options(redis.url));
-    const armed = await ArmedGateway.start("bucket.declared", options(redis.url));
-    const customer = await customerOf();
-    await call(armed.gateway, await customerOf());
-    await redis.call("SAVE");
-    const done = await call(armed.gateway, customer);
-    assert.ok(done.isWhole);
-    await committedIn(office, customer);
-    // An old state comes back, in which the second call never was.
-    await redis.kill();
-    await redis.start();
-    await armed.died();
-    await armed.startUnarmed();
-    await prove(armed.gateway, { what: "declared", customer, creditVnd: CREDIT_VND, ...done });
-    await assertReconciled(armed.gateway);
-    await assertNoHolds(redis);
-    await armed.gateway.close();
-    await redis.stop();
-  });
+  t.test(
+    "leaves a bucket that it was about to open, or to begin anew, to the next start",
+    async (t) => {
+      const redis = await startRedisServer();
+      await diesAtStart("bucket.joined", options(redis.url));
+      await diesAtStart("bucket.loadable", options(redis.url));
+      const armed = await ArmedGateway.start("bucket.declared", options(redis.url));
+      const customer = await customerOf();
+      await call(armed.gateway, await customerOf());
+      await redis.call("SAVE");
+      const done = await call(armed.gateway, customer);
+      t.ok(done.isWhole);
+      await committedIn(office, customer);
+      // An old state comes back, in which the second call never was.
+      await redis.kill();
+      await redis.start();
+      await armed.died();
+      await armed.startUnarmed();
+      await prove(armed.gateway, { what: "declared", customer, creditVnd: CREDIT_VND, ...done });
+      await assertReconciled(armed.gateway);
+      await assertNoHolds(redis);
+      await armed.gateway.close();
+      await redis.stop();
+    },
+  );
 
-  it("loses what it alone knew where Redis was wiped while it slept: a charge, and nothing else", async () => {
-    const redis = await startRedisServer();
-    const way = await startTcpProxy(postgres.port);
-    const cutOff = postgres.url.replace(String(postgres.port), String(way.port));
-    const armed = await ArmedGateway.start("bucket.requeued", options(redis.url, {}, cutOff));
-    const other = await startGateway(options(redis.url));
-    const customer = await customerOf();
-    const done = await callWhile(armed.gateway, customer, () => way.cut());
-    armed.gateway.signal("SIGSTOP");
-    await redis.call("FLUSHALL");
-    const again = await untilServed(other, customer);
-    armed.gateway.signal("SIGCONT");
-    await armed.died();
-    const claim = { what: "offered", customer, creditVnd: CREDIT_VND };
-    // The double failure that costs a charge: nobody is left who knows of the first call.
-    await prove(other, {
-      ...claim,
-      costVnd: again.costVnd,
-      isWhole: again.isWhole && done.isWhole,
-    });
-    await assertReconciled(other);
-    await assertNoHolds(redis);
-    await Promise.all([other.close(), armed.gateway.close(), way.close()]);
-    await redis.stop();
-  });
+  t.test(
+    "loses what it alone knew where Redis was wiped while it slept: a charge, and nothing else",
+    async () => {
+      const redis = await startRedisServer();
+      const way = await startTcpProxy(postgres.port);
+      const cutOff = postgres.url.replace(String(postgres.port), String(way.port));
+      const armed = await ArmedGateway.start("bucket.requeued", options(redis.url, {}, cutOff));
+      const other = await startGateway(options(redis.url));
+      const customer = await customerOf();
+      const done = await callWhile(armed.gateway, customer, () => way.cut());
+      armed.gateway.signal("SIGSTOP");
+      await redis.call("FLUSHALL");
+      const again = await untilServed(other, customer);
+      armed.gateway.signal("SIGCONT");
+      await armed.died();
+      const claim = { what: "offered", customer, creditVnd: CREDIT_VND };
+      // The double failure that costs a charge: nobody is left who knows of the first call.
+      await prove(other, {
+        ...claim,
+        costVnd: again.costVnd,
+        isWhole: again.isWhole && done.isWhole,
+      });
+      await assertReconciled(other);
+      await assertNoHolds(redis);
+      await Promise.all([other.close(), armed.gateway.close(), way.close()]);
+      await redis.stop();
+    },
+  );
 
-  it("was driven to every point there is", () => {
+  t.test("was driven to every point there is", async (t) => {
     const elsewhere: readonly Failpoint[] = [
       "spool.kept",
       "spool.replaying",
@@ -407,7 +413,7 @@ describe("a gateway that dies between two steps of money", { concurrency: 2 }, (
     ];
     // Those of a top-up have their test beside it.
     const all = FAILPOINTS.filter((point) => !point.startsWith("topup."));
-    assert.deepEqual([...DRIVEN, ...elsewhere].sort(), [...all].sort());
+    t.strictSame([...DRIVEN, ...elsewhere].sort(), [...all].sort());
   });
 });
 

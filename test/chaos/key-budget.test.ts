@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
 import { admin, type Customer, createCustomer } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
@@ -17,16 +17,16 @@ const PRICE_VND = 1_150;
 const CREDIT_VND = 10_000_000;
 
 /** The plugin of `key-budget-plugin.ts`, on two gateways with one Redis and one Postgres. */
-describe("a budget per key", () => {
+t.test("a budget per key", async (t) => {
   let parts: Production;
-  before(async () => {
+  t.before(async () => {
     const plugins = [
       ...["auth", "alias", "translate", "meter", { [PLUGIN]: { budget_vnd: 2_500 } }, "settle"],
       ...["admin", "metrics"],
     ];
     parts = await startProduction({ config: { plugins } });
   });
-  after(() => parts.close());
+  t.teardown(() => parts.close());
   const gatewayOf = (turn: number) => parts.gateways[turn % parts.gateways.length]!;
 
   async function call({ key }: Customer, turn: number) {
@@ -46,41 +46,47 @@ describe("a budget per key", () => {
     return admin(gatewayOf(0), "POST", `/budgets/${accountId}/${keyId}`, change);
   }
 
-  it("refuses calls with its own name when it is spent, though the wallet has money", async () => {
-    const customer = await createCustomer(gatewayOf(0), { creditVnd: CREDIT_VND });
-    const path = `/accounts/${customer.accountId}/keys`;
-    const { body } = await admin(gatewayOf(0), "POST", path, { name: "another" });
-    const another = { ...customer, keyId: String(body["id"]), key: String(body["key"]) };
-    const spent = "402 key_budget_exceeded";
-    assert.deepEqual([await call(customer, 0), await call(customer, 1)], ["200", "200"]);
-    assert.deepEqual([await call(customer, 0), await call(customer, 1)], [spent, spent]);
-    assert.equal(await call(another, 1), "200");
-    // Raised once, however often it is sent, for both gateways at once.
-    for (const _ of [1, 2]) assert.equal((await setBudget(customer, "3450", "raised")).status, 200);
-    assert.deepEqual([await call(customer, 1), await call(customer, 0)], ["200", spent]);
-    const poor = await createCustomer(gatewayOf(0), { creditVnd: PRICE_VND });
-    assert.equal(await call(poor, 0), "200");
-    assert.equal(await call(poor, 1), "402 insufficient_balance");
-  });
+  t.test(
+    "refuses calls with its own name when it is spent, though the wallet has money",
+    async (t) => {
+      const customer = await createCustomer(gatewayOf(0), { creditVnd: CREDIT_VND });
+      const path = `/accounts/${customer.accountId}/keys`;
+      const { body } = await admin(gatewayOf(0), "POST", path, { name: "another" });
+      const another = { ...customer, keyId: String(body["id"]), key: String(body["key"]) };
+      const spent = "402 key_budget_exceeded";
+      t.strictSame([await call(customer, 0), await call(customer, 1)], ["200", "200"]);
+      t.strictSame([await call(customer, 0), await call(customer, 1)], [spent, spent]);
+      t.equal(await call(another, 1), "200");
+      // Raised once, however often it is sent, for both gateways at once.
+      for (const _ of [1, 2]) t.equal((await setBudget(customer, "3450", "raised")).status, 200);
+      t.strictSame([await call(customer, 1), await call(customer, 0)], ["200", spent]);
+      const poor = await createCustomer(gatewayOf(0), { creditVnd: PRICE_VND });
+      t.equal(await call(poor, 0), "200");
+      t.equal(await call(poor, 1), "402 insufficient_balance");
+    },
+  );
 
-  it("serves exactly 7 of 200 calls at once on a budget for 7, through both gateways", async () => {
-    const customer = await createCustomer(gatewayOf(0), { creditVnd: CREDIT_VND });
-    // Not enough for an eighth by one µđ.
-    await setBudget(customer, `${8 * PRICE_VND - 1}.999999`, `at once ${customer.keyId}`);
-    const calls = Array.from({ length: 200 }, (_, turn) => call(customer, turn));
-    const ends = await Promise.all(calls);
-    const count = (end: string) => ends.filter((one) => one === end).length;
-    assert.deepEqual([count("200"), count("402 key_budget_exceeded")], [7, 193]);
-    for (const gateway of parts.gateways) await noCallsInFlight(gateway);
-    assert.equal(await recordedCosts(gatewayOf(0), customer.accountId), micro(7 * PRICE_VND));
-    assert.equal((await budget(customer, 1))["available_vnd"], `${PRICE_VND - 1}.999999`);
-    await assertReconciled(gatewayOf(0));
-  });
+  t.test(
+    "serves exactly 7 of 200 calls at once on a budget for 7, through both gateways",
+    async (t) => {
+      const customer = await createCustomer(gatewayOf(0), { creditVnd: CREDIT_VND });
+      // Not enough for an eighth by one µđ.
+      await setBudget(customer, `${8 * PRICE_VND - 1}.999999`, `at once ${customer.keyId}`);
+      const calls = Array.from({ length: 200 }, (_, turn) => call(customer, turn));
+      const ends = await Promise.all(calls);
+      const count = (end: string) => ends.filter((one) => one === end).length;
+      t.strictSame([count("200"), count("402 key_budget_exceeded")], [7, 193]);
+      for (const gateway of parts.gateways) await noCallsInFlight(gateway);
+      t.equal(await recordedCosts(gatewayOf(0), customer.accountId), micro(7 * PRICE_VND));
+      t.equal((await budget(customer, 1))["available_vnd"], `${PRICE_VND - 1}.999999`);
+      await assertReconciled(gatewayOf(0));
+    },
+  );
 
-  it("is exact after a kill -9 and a wipe of Redis, and so is the wallet", async () => {
+  t.test("is exact after a kill -9 and a wipe of Redis, and so is the wallet", async (t) => {
     const customer = await createCustomer(gatewayOf(0), { creditVnd: CREDIT_VND });
     await setBudget(customer, "100000", `wiped ${customer.keyId}`);
-    for (const turn of [0, 1, 0, 1]) assert.equal(await call(customer, turn), "200");
+    for (const turn of [0, 1, 0, 1]) t.equal(await call(customer, turn), "200");
     const streams = await Promise.all([0, 1].map((turn) => beginStream(gatewayOf(turn), customer)));
     const calls = Array.from({ length: 40 }, (_, turn) => call(customer, turn).catch(() => "cut"));
     await Promise.all([gatewayOf(0).kill9(), parts.redis.call("FLUSHALL")]);
@@ -94,11 +100,11 @@ describe("a budget per key", () => {
       return held_vnd === "0" && pending_vnd === "0";
     });
     const costs = await recordedCosts(gatewayOf(1), customer.accountId);
-    assert.ok(costs > micro(4 * PRICE_VND));
+    t.ok(costs > micro(4 * PRICE_VND));
     const { available_vnd: left } = await budget(customer, 1);
-    assert.equal(microVnd(left), micro(100_000) - costs);
+    t.equal(microVnd(left), micro(100_000) - costs);
     const { body } = await admin(gatewayOf(0), "GET", `/accounts/${customer.accountId}/wallet`);
-    assert.equal(microVnd(body["balance_vnd"]), micro(CREDIT_VND) - costs);
+    t.equal(microVnd(body["balance_vnd"]), micro(CREDIT_VND) - costs);
     await assertReconciled(gatewayOf(1));
   });
 });

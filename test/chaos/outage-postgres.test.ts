@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, it } from "node:test";
+import t from "tap";
 import { admin, type Customer, createCustomer } from "../support/admin.ts";
 import {
   assertCharged,
@@ -39,17 +39,17 @@ const harms: readonly Harm[] = [
   },
 ];
 
-describe("two gateways whose Postgres is away", () => {
+t.test("two gateways whose Postgres is away", async (t) => {
   let parts: Production;
   let customer: Customer;
   let calls: number;
   let expected: bigint;
 
-  before(async () => {
+  t.before(async () => {
     parts = await startProduction();
   });
-  after(() => parts.close());
-  beforeEach(async () => {
+  t.teardown(() => parts.close());
+  t.beforeEach(async () => {
     customer = await knownCustomer(parts.gateways);
     calls = parts.gateways.length;
     expected = BigInt(calls) * callMicroVnd(0);
@@ -75,7 +75,7 @@ describe("two gateways whose Postgres is away", () => {
   const charged = () => assertCharged(gatewayOf(1), customer, { microVnd: expected, calls });
 
   for (const harm of harms) {
-    it(`serve known customers, and commit afterwards: ${harm.name}`, async () => {
+    t.test(`serve known customers, and commit afterwards: ${harm.name}`, async (t) => {
       const stranger = await createCustomer(gatewayOf(0), { creditVnd: 10 });
       const logged = parts.gateways.map(({ logs }) => logs.length);
       await harm.begin(parts);
@@ -83,23 +83,23 @@ describe("two gateways whose Postgres is away", () => {
       // A key that this gateway has never seen cannot be checked: that is no reason to keep its caller waiting.
       const refused = await callOnce(gatewayOf(1), stranger, 0);
       assertUnavailable(refused, 0);
-      console.log(`# ${harm.name}: an unknown key was refused in ${refused.tookMs.toFixed(0)} ms`);
+      t.comment(`${harm.name}: an unknown key was refused in ${refused.tookMs.toFixed(0)} ms`);
       const { status } = await admin(gatewayOf(0), "GET", `/accounts/${stranger.accountId}/usage`);
-      assert.equal(status, 503);
+      t.equal(status, 503);
       const ready = await get(gatewayOf(0), "/readyz", undefined);
-      assert.deepEqual([ready.status, ready.json.ledger], [200, "away"]);
+      t.strictSame([ready.status, ready.json.ledger], [200, "away"]);
       await served(CALLS);
       for (const [at, gateway] of parts.gateways.entries()) {
         const lines = logLines(gateway, logged[at]!);
-        assert.ok(lines.length <= LOG_LINES_MAX, lines.join("\n"));
+        t.ok(lines.length <= LOG_LINES_MAX, lines.join("\n"));
       }
       await harm.end(parts);
       await charged();
-      assert.equal((await callOnce(gatewayOf(1), stranger, 0)).status, 200);
+      t.equal((await callOnce(gatewayOf(1), stranger, 0)).status, 200);
     });
   }
 
-  it("lose nothing when Redis goes as well, and comes back first", async () => {
+  t.test("lose nothing when Redis goes as well, and comes back first", async (t) => {
     await parts.postgres.kill();
     await served(CALLS);
     const streams = await Promise.all([0, 1, 2, 3].map((n) => beginStream(gatewayOf(n), customer)));
@@ -110,7 +110,7 @@ describe("two gateways whose Postgres is away", () => {
     calls += streams.length;
     expected += BigInt(streams.length) * STREAM_MICRO_VND;
     const down = await get(gatewayOf(0), "/readyz", undefined);
-    assert.deepEqual([down.status, down.json.hot, down.json.ledger], [503, "away", "away"]);
+    t.strictSame([down.status, down.json.hot, down.json.ledger], [503, "away", "away"]);
     await parts.redis.start();
     for (const gateway of parts.gateways) {
       expected += await untilServed(gateway, customer);
@@ -120,14 +120,14 @@ describe("two gateways whose Postgres is away", () => {
     await charged();
   });
 
-  it("lose nothing when Redis is wiped, and serve again once Postgres is back", async () => {
+  t.test("lose nothing when Redis is wiped, and serve again once Postgres is back", async (t) => {
     await parts.postgres.kill();
     await served(CALLS);
     await parts.redis.call("FLUSHALL");
     await until("the wipe is noticed", async () => {
       const result = await callOnce(gatewayOf(0), customer, 0);
       if (result.status === 503) return true;
-      assert.equal(result.status, 200);
+      t.equal(result.status, 200);
       expected += callMicroVnd(0);
       calls += 1;
       return false;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { admin, type Customer, createCustomer, wallet } from "../support/admin.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import {
@@ -64,60 +64,63 @@ function creditOnce(gateway: TestGateway, { accountId }: Customer, reference: st
   return admin(gateway, "POST", `/accounts/${accountId}/credits`, credit);
 }
 
-describe("two gateways whose Redis is away", () => {
+t.test("two gateways whose Redis is away", async (t) => {
   let parts: Production;
-  before(async () => {
+  t.before(async () => {
     parts = await startProduction({}, { redisLine: true });
   });
-  after(() => parts.close());
+  t.teardown(() => parts.close());
 
   for (const harm of harms) {
-    it(`refuse new calls at once and finish running ones, all of them charged once: ${harm.name}`, async () => {
-      const { gateways } = parts;
-      const gatewayOf = (turn: number) => gateways[turn % gateways.length]!;
-      const customer = await knownCustomer(gateways);
-      let expected = BigInt(gateways.length) * callMicroVnd(0);
-      const streams = await Promise.all(
-        Array.from({ length: STREAMS }, (_, turn) => beginStream(gatewayOf(turn), customer)),
-      );
-      const other = await createCustomer(gatewayOf(0), { creditVnd: 5 });
-      await untilServed(gatewayOf(0), other);
-      const logged = gateways.map(({ logs }) => logs.length);
+    t.test(
+      `refuse new calls at once and finish running ones, all of them charged once: ${harm.name}`,
+      async (t) => {
+        const { gateways } = parts;
+        const gatewayOf = (turn: number) => gateways[turn % gateways.length]!;
+        const customer = await knownCustomer(gateways);
+        let expected = BigInt(gateways.length) * callMicroVnd(0);
+        const streams = await Promise.all(
+          Array.from({ length: STREAMS }, (_, turn) => beginStream(gatewayOf(turn), customer)),
+        );
+        const other = await createCustomer(gatewayOf(0), { creditVnd: 5 });
+        await untilServed(gatewayOf(0), other);
+        const logged = gateways.map(({ logs }) => logs.length);
 
-      await harm.begin(parts);
-      const turns = Array.from({ length: CALLS }, (_, turn) => turn);
-      // Both protocols at each gateway.
-      const refused = await Promise.all(
-        turns.map((turn) => callOnce(gatewayOf(turn >> 1), customer, turn)),
-      );
-      for (const [turn, result] of refused.entries()) assertUnavailable(result, turn);
-      assertUnavailable(await callOnce(gatewayOf(0), customer, 0), 0);
-      const credited = await creditOnce(gatewayOf(0), other, harm.name);
-      assert.equal(credited.status, 503, JSON.stringify(credited.body));
-      for (const stream of streams) await assertWhole(stream);
-      expected += BigInt(STREAMS) * STREAM_MICRO_VND;
-      for (const [at, gateway] of gateways.entries()) {
-        const lines = logLines(gateway, logged[at]!);
-        const slowestMs = slowestRefusalMs(gateway, logged[at]!);
-        console.log(`# ${harm.name}: ${lines.length} lines, slowest refusal ${slowestMs} ms`);
-        assert.ok(lines.length > 0 && lines.length <= LOG_LINES_MAX, lines.join("\n"));
-      }
+        await harm.begin(parts);
+        const turns = Array.from({ length: CALLS }, (_, turn) => turn);
+        // Both protocols at each gateway.
+        const refused = await Promise.all(
+          turns.map((turn) => callOnce(gatewayOf(turn >> 1), customer, turn)),
+        );
+        for (const [turn, result] of refused.entries()) assertUnavailable(result, turn);
+        assertUnavailable(await callOnce(gatewayOf(0), customer, 0), 0);
+        const credited = await creditOnce(gatewayOf(0), other, harm.name);
+        t.equal(credited.status, 503, JSON.stringify(credited.body));
+        for (const stream of streams) await assertWhole(stream);
+        expected += BigInt(STREAMS) * STREAM_MICRO_VND;
+        for (const [at, gateway] of gateways.entries()) {
+          const lines = logLines(gateway, logged[at]!);
+          const slowestMs = slowestRefusalMs(gateway, logged[at]!);
+          t.comment(`${harm.name}: ${lines.length} lines, slowest refusal ${slowestMs} ms`);
+          t.ok(lines.length > 0 && lines.length <= LOG_LINES_MAX, lines.join("\n"));
+        }
 
-      await harm.end(parts);
-      for (const gateway of gateways) expected += await untilServed(gateway, customer);
-      // It is in the ledger since then, and can be spent though nobody sends it again; sent again it counts once.
-      const saved = 12n * 1_000_000n - callMicroVnd(0);
-      const available = async () =>
-        microVnd((await wallet(gatewayOf(1), other.accountId)).available);
-      await until(
-        "what was paid meanwhile can be spent",
-        async () => (await available()) === saved,
-      );
-      const again = await creditOnce(gatewayOf(1), other, harm.name);
-      assert.equal(again.status, 200, JSON.stringify(again.body));
-      assert.equal(await available(), saved);
-      const calls = STREAMS + 2 * gateways.length;
-      await assertCharged(gatewayOf(1), customer, { microVnd: expected, calls });
-    });
+        await harm.end(parts);
+        for (const gateway of gateways) expected += await untilServed(gateway, customer);
+        // It is in the ledger since then, and can be spent though nobody sends it again; sent again it counts once.
+        const saved = 12n * 1_000_000n - callMicroVnd(0);
+        const available = async () =>
+          microVnd((await wallet(gatewayOf(1), other.accountId)).available);
+        await until(
+          "what was paid meanwhile can be spent",
+          async () => (await available()) === saved,
+        );
+        const again = await creditOnce(gatewayOf(1), other, harm.name);
+        t.equal(again.status, 200, JSON.stringify(again.body));
+        t.equal(await available(), saved);
+        const calls = STREAMS + 2 * gateways.length;
+        await assertCharged(gatewayOf(1), customer, { microVnd: expected, calls });
+      },
+    );
   }
 });

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { formatVnd } from "../../core/contract/amount.ts";
 import { admin, createCustomer } from "../support/admin.ts";
 import { ask, bodyOf, MESSAGES_MODEL } from "../support/ask.ts";
@@ -20,58 +19,61 @@ const PER_MINUTE = 6;
 const CALL_MODEL = "req/gpt-5.6-sol";
 const CALL_PRICE_MICRO_VND = 1_150_000_000n;
 
-describe("two gateway processes on one Redis and one Postgres", () => {
+t.test("two gateway processes on one Redis and one Postgres", async (t) => {
   let parts: Production;
-  before(async () => {
+  t.before(async () => {
     parts = await startProduction();
   });
-  after(() => parts.close());
+  t.teardown(() => parts.close());
   const gatewayOf = (turn: number) => parts.gateways[turn % parts.gateways.length]!;
 
   for (const streamed of [false, true]) {
-    it(`serve exactly 7 of 500 calls at once on a wallet with money for 7 (streamed: ${streamed})`, async () => {
-      // Not enough for an eighth by one µđ.
-      const credit = CALL_PRICE_MICRO_VND * BigInt(AFFORDED + 1) - 1n;
-      const creditVnd = formatVnd(credit);
-      const { key, accountId } = await createCustomer(gatewayOf(0), { creditVnd });
-      const body = bodyOf(
-        "/v1/chat/completions",
-        { output_tokens: 20 },
-        { model: CALL_MODEL, stream: streamed },
-      );
-      const statuses = await Promise.all(
-        Array.from({ length: CALLS }, async (_, turn) => {
-          const response = await ask(gatewayOf(turn).url, key, "/v1/chat/completions", body);
-          const text = await response.text();
-          if (response.status === 402) assert.match(text, /"insufficient_balance"/);
-          else if (streamed) assert.match(text, /\[DONE\]/);
-          return response.status;
-        }),
-      );
-      const count = (status: number) => statuses.filter((one) => one === status).length;
-      assert.deepEqual([count(200), count(402)], [AFFORDED, CALLS - AFFORDED]);
-      for (const gateway of parts.gateways) await noCallsInFlight(gateway);
-      const cost = CALL_PRICE_MICRO_VND * BigInt(AFFORDED);
-      for (const gateway of parts.gateways) {
-        assert.equal(await spent(gateway, accountId, creditVnd), cost);
-        assert.equal(await recordedCosts(gateway, accountId), cost);
-      }
-      assert.equal(microVnd(creditVnd) - cost, CALL_PRICE_MICRO_VND - 1n);
-      await assertReconciled(gatewayOf(1));
-    });
+    t.test(
+      `serve exactly 7 of 500 calls at once on a wallet with money for 7 (streamed: ${streamed})`,
+      async (t) => {
+        // Not enough for an eighth by one µđ.
+        const credit = CALL_PRICE_MICRO_VND * BigInt(AFFORDED + 1) - 1n;
+        const creditVnd = formatVnd(credit);
+        const { key, accountId } = await createCustomer(gatewayOf(0), { creditVnd });
+        const body = bodyOf(
+          "/v1/chat/completions",
+          { output_tokens: 20 },
+          { model: CALL_MODEL, stream: streamed },
+        );
+        const statuses = await Promise.all(
+          Array.from({ length: CALLS }, async (_, turn) => {
+            const response = await ask(gatewayOf(turn).url, key, "/v1/chat/completions", body);
+            const text = await response.text();
+            if (response.status === 402) t.match(text, /"insufficient_balance"/);
+            else if (streamed) t.match(text, /\[DONE\]/);
+            return response.status;
+          }),
+        );
+        const count = (status: number) => statuses.filter((one) => one === status).length;
+        t.strictSame([count(200), count(402)], [AFFORDED, CALLS - AFFORDED]);
+        for (const gateway of parts.gateways) await noCallsInFlight(gateway);
+        const cost = CALL_PRICE_MICRO_VND * BigInt(AFFORDED);
+        for (const gateway of parts.gateways) {
+          t.equal(await spent(gateway, accountId, creditVnd), cost);
+          t.equal(await recordedCosts(gateway, accountId), cost);
+        }
+        t.equal(microVnd(creditVnd) - cost, CALL_PRICE_MICRO_VND - 1n);
+        await assertReconciled(gatewayOf(1));
+      },
+    );
   }
 
-  it("refuse a key at once that was revoked through the other one", async () => {
+  t.test("refuse a key at once that was revoked through the other one", async (t) => {
     const customer = await knownCustomer(parts.gateways);
     const { status } = await admin(gatewayOf(0), "POST", `/keys/${customer.keyId}/revoke`, {});
-    assert.equal(status, 200);
+    t.equal(status, 200);
     // No waiting: the answer to the operator is the promise.
     for (const turn of [1, 0, 1, 0]) {
-      assert.equal((await callOnce(gatewayOf(turn), customer, turn)).status, 401);
+      t.equal((await callOnce(gatewayOf(turn), customer, turn)).status, 401);
     }
   });
 
-  it("share a key's calls per minute", async () => {
+  t.test("share a key's calls per minute", async (t) => {
     const { key } = await createCustomer(gatewayOf(0), { creditVnd: 1_000 });
     for (const gateway of parts.gateways) {
       gateway.configure({ plugins: { "rate-limit": { requests_per_minute: PER_MINUTE } } });
@@ -83,13 +85,13 @@ describe("two gateway processes on one Redis and one Postgres", () => {
       Array.from({ length: 40 }, async (_, turn) => {
         const response = await ask(gatewayOf(turn).url, key, "/v1/messages", body);
         await response.arrayBuffer();
-        if (response.status === 429) assert.ok(Number(response.headers.get("retry-after")) > 0);
+        if (response.status === 429) t.ok(Number(response.headers.get("retry-after")) > 0);
         return response.status;
       }),
     );
     // A slow machine may take more than the ten seconds in which one more call becomes allowed.
     const served = statuses.filter((status) => status === 200).length;
-    assert.ok(served >= PER_MINUTE && served <= PER_MINUTE + 2, `${served} were served`);
-    assert.equal(statuses.filter((status) => status === 429).length, 40 - served);
+    t.ok(served >= PER_MINUTE && served <= PER_MINUTE + 2, `${served} were served`);
+    t.equal(statuses.filter((status) => status === 429).length, 40 - served);
   });
 });

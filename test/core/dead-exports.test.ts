@@ -1,7 +1,6 @@
-import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize, sep } from "node:path";
-import { describe, it } from "node:test";
+import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
 
 /** What is public: plugins that are not in this repository import it. */
@@ -94,8 +93,8 @@ const unused = product.exported.filter(
 );
 const shown = (all: readonly Exported[]) => all.map(({ file, name }) => `${file}: ${name}`);
 
-describe("exports", () => {
-  it("are found, and so are their imports", () => {
+t.test("exports", async (t) => {
+  t.test("are found, and so are their imports", async (t) => {
     const all = new Set(shown(product.exported));
     const newId = { file: "core/process/id.ts", name: "newId" };
     for (const known of [
@@ -105,20 +104,20 @@ describe("exports", () => {
       { file: "core/process/timeout.ts", name: "TIMED_OUT" },
       { file: "plugins/settle/index.ts", name: "default" },
     ]) {
-      assert.ok(all.has(`${known.file}: ${known.name}`), `${known.file}: ${known.name}`);
+      t.ok(all.has(`${known.file}: ${known.name}`), `${known.file}: ${known.name}`);
     }
-    assert.ok(product.imports(newId) && others.imports(newId));
-    assert.ok(!product.imports({ file: "core/process/id.ts", name: "nothing" }));
+    t.ok(product.imports(newId) && others.imports(newId));
+    t.ok(!product.imports({ file: "core/process/id.ts", name: "nothing" }));
   });
 
-  it("are used by the product: no code lives for its tests alone", () => {
+  t.test("are used by the product: no code lives for its tests alone", async (t) => {
     const dead = unused.filter((one) => !product.usesItself(one));
-    assert.deepEqual(shown(dead), [], "delete these, and test through what the product uses");
+    t.strictSame(shown(dead), [], "delete these, and test through what the product uses");
   });
 
-  it("are imported by another file, or by the test of a part", () => {
+  t.test("are imported by another file, or by the test of a part", async (t) => {
     const own = unused.filter((one) => product.usesItself(one) && !others.imports(one));
-    assert.deepEqual(
+    t.strictSame(
       shown(own),
       [],
       "only their own files use these: take `export` away; if plugins may use one, add it to the contract's index.ts",

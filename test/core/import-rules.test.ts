@@ -1,7 +1,6 @@
-import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize, sep } from "node:path";
-import { describe, it } from "node:test";
+import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
 
 interface Import {
@@ -54,85 +53,97 @@ const core = importsOf("core");
 const plugins = importsOf("plugins");
 const product = [...core, ...plugins];
 
-describe("imports", () => {
-  it("are found", () => {
-    assert.ok(core.length > 200 && plugins.length > 200, `${core.length}, ${plugins.length}`);
-    assert.ok(core.some(({ from, to }) => from === "core/main.ts" && to === "core/boot/boot.ts"));
+t.test("imports", async (t) => {
+  t.test("are found", async (t) => {
+    t.ok(core.length > 200 && plugins.length > 200, `${core.length}, ${plugins.length}`);
+    t.ok(core.some(({ from, to }) => from === "core/main.ts" && to === "core/boot/boot.ts"));
   });
 
-  it("of the core never lead to a plugin, the benchmark or a test", () => {
+  t.test("of the core never lead to a plugin, the benchmark or a test", async (t) => {
     const wrong = core.filter(({ to }) => /^(?:plugins|bench|test)\//.test(to));
-    assert.deepEqual(shown(wrong), []);
+    t.strictSame(shown(wrong), []);
   });
 
-  it("of core stand in a room, but for the files that wire the rooms", () => {
+  t.test("of core stand in a room, but for the files that wire the rooms", async (t) => {
     const files = [...new Set(core.map(({ from }) => from))];
     const wrong = files.filter((file) => !WIRING.test(file) && !(roomOf(file) in ROOMS));
-    assert.deepEqual(wrong, []);
+    t.strictSame(wrong, []);
   });
 
   for (const [room, allowed] of Object.entries(ROOMS)) {
-    it(`of core/${room} lead to ${allowed.length > 0 ? allowed.join(", ") : "no other room"}`, () => {
-      const wrong = core.filter(
-        ({ from, to }) =>
-          from.startsWith(`core/${room}/`) &&
-          to.startsWith("core/") &&
-          !to.startsWith(`core/${room}/`) &&
-          !allowed.includes(roomOf(to)),
-      );
-      assert.deepEqual(shown(wrong), []);
-    });
+    t.test(
+      `of core/${room} lead to ${allowed.length > 0 ? allowed.join(", ") : "no other room"}`,
+      async (t) => {
+        const wrong = core.filter(
+          ({ from, to }) =>
+            from.startsWith(`core/${room}/`) &&
+            to.startsWith("core/") &&
+            !to.startsWith(`core/${room}/`) &&
+            !allowed.includes(roomOf(to)),
+        );
+        t.strictSame(shown(wrong), []);
+      },
+    );
   }
 
-  it("of core's rooms make no ring", () => {
+  t.test("of core's rooms make no ring", async (t) => {
     const ring = findRing(Object.keys(ROOMS), (room) =>
       core.filter(({ from }) => roomOf(from) === room).map(({ to }) => roomOf(to)),
     );
-    assert.deepEqual(ring, []);
+    t.strictSame(ring, []);
   });
 
-  it("of the dashboard's browser code make no ring", () => {
+  t.test("of the dashboard's browser code make no ring", async (t) => {
     const browser = plugins.filter(({ from }) => from.startsWith("plugins/dashboard/browser/"));
     const files = [...new Set(browser.map(({ from }) => from))];
     const ring = findRing(files, (file) =>
       browser.filter(({ from }) => from === file).map(({ to }) => to),
     );
-    assert.deepEqual(ring, []);
+    t.strictSame(ring, []);
   });
 
-  it("of plugins lead to the contract and the plugin's own files, and to nothing else here", () => {
-    const folder = (path: string) => path.split("/").slice(0, 2).join("/");
-    const wrong = plugins.filter(({ from, to }) => {
-      if (to.startsWith("plugins/")) return folder(to) !== folder(from);
-      return /^(?:core|bench|test)\//.test(to) && to !== "core/contract/index.ts";
-    });
-    assert.deepEqual(shown(wrong), []);
-  });
+  t.test(
+    "of plugins lead to the contract and the plugin's own files, and to nothing else here",
+    async (t) => {
+      const folder = (path: string) => path.split("/").slice(0, 2).join("/");
+      const wrong = plugins.filter(({ from, to }) => {
+        if (to.startsWith("plugins/")) return folder(to) !== folder(from);
+        return /^(?:core|bench|test)\//.test(to) && to !== "core/contract/index.ts";
+      });
+      t.strictSame(shown(wrong), []);
+    },
+  );
 
-  it("of money touch Postgres in the ledger only, and Redis in its own store only", () => {
-    const wrong = core.filter(
-      ({ from, to }) =>
-        from.startsWith("core/money/") &&
-        ((to.startsWith("core/database/") && !from.startsWith("core/money/ledger/")) ||
-          (to.startsWith("core/redis/") && !from.startsWith("core/money/redis/"))),
-    );
-    assert.deepEqual(shown(wrong), []);
-  });
+  t.test(
+    "of money touch Postgres in the ledger only, and Redis in its own store only",
+    async (t) => {
+      const wrong = core.filter(
+        ({ from, to }) =>
+          from.startsWith("core/money/") &&
+          ((to.startsWith("core/database/") && !from.startsWith("core/money/ledger/")) ||
+            (to.startsWith("core/redis/") && !from.startsWith("core/money/redis/"))),
+      );
+      t.strictSame(shown(wrong), []);
+    },
+  );
 
-  it("of config lead to the kinds of upstream only, and those to no other file of their room", () => {
-    const kinds = "core/upstream/kinds/";
-    const wrong = core.filter(
-      ({ from, to }) =>
-        (from.startsWith("core/config/") || from.startsWith(kinds)) &&
-        to.startsWith("core/upstream/") &&
-        !to.startsWith(kinds),
-    );
-    assert.deepEqual(shown(wrong), []);
-  });
+  t.test(
+    "of config lead to the kinds of upstream only, and those to no other file of their room",
+    async (t) => {
+      const kinds = "core/upstream/kinds/";
+      const wrong = core.filter(
+        ({ from, to }) =>
+          (from.startsWith("core/config/") || from.startsWith(kinds)) &&
+          to.startsWith("core/upstream/") &&
+          !to.startsWith(kinds),
+      );
+      t.strictSame(shown(wrong), []);
+    },
+  );
 
-  it("of the benchmark never lead to a test", () => {
+  t.test("of the benchmark never lead to a test", async (t) => {
     const wrong = importsOf("bench").filter(({ to }) => to.startsWith("test/"));
-    assert.deepEqual(shown(wrong), []);
+    t.strictSame(shown(wrong), []);
   });
 
   for (const [name, allowed] of [
@@ -143,18 +154,18 @@ describe("imports", () => {
     ["undici", /^core\/upstream\//],
     ["valibot", /^core\//],
   ] as const) {
-    it(`of ${name}, or of anything deep in it, stand in their own room only`, () => {
+    t.test(`of ${name}, or of anything deep in it, stand in their own room only`, async (t) => {
       const all = product.filter(({ to }) => to === name || to.startsWith(`${name}/`));
-      assert.ok(all.length > 0, "at least one file imports it");
-      assert.deepEqual(shown(all.filter(({ from }) => !allowed.test(from))), []);
+      t.ok(all.length > 0, "at least one file imports it");
+      t.strictSame(shown(all.filter(({ from }) => !allowed.test(from))), []);
     });
   }
 
-  it("never lead out of the project", () => {
+  t.test("never lead out of the project", async (t) => {
     const wrong = [...product, ...importsOf("bench")].filter(({ to }) =>
       /^(?:\.\.|\/|file:)/.test(to),
     );
-    assert.deepEqual(shown(wrong), []);
+    t.strictSame(shown(wrong), []);
   });
 });
 

@@ -1,7 +1,6 @@
-import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
-import { describe, it } from "node:test";
+import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
 
 /** Statements of SQL that a file holds, without comments. */
@@ -37,13 +36,13 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
 
 const tables = tablesOf(sqlFiles(CORE_MIGRATIONS));
 
-describe("SQL", () => {
-  it("is found, and core's tables are", () => {
+t.test("SQL", async (t) => {
+  t.test("is found, and core's tables are", async (t) => {
     for (const table of ["accounts", "api_keys", "wallets", "ledger_entries", "usage_daily"]) {
-      assert.ok(tables.includes(table), table);
+      t.ok(tables.includes(table), table);
     }
-    assert.ok(sqlFiles("plugins/").length > 3);
-    assert.ok(literalsOf("plugins/").length > 20);
+    t.ok(sqlFiles("plugins/").length > 3);
+    t.ok(literalsOf("plugins/").length > 20);
     for (const [text, expected] of [
       ["select 1 from account_sessions s join accounts a on true", ["accounts"]],
       ["select 1 from own o, wallets", ["wallets"]],
@@ -52,21 +51,21 @@ describe("SQL", () => {
       ["account_id uuid references accounts (id), wallets bigint", []],
       ["call_id uuid references usage_records (call_id)", ["usage_records"]],
     ] as const) {
-      assert.deepEqual(named({ file: "planted.ts", text }, tables), expected, text);
+      t.strictSame(named({ file: "planted.ts", text }, tables), expected, text);
     }
   });
 
-  it("of plugins names no table of core, but for foreign keys to accounts", () => {
+  t.test("of plugins names no table of core, but for foreign keys to accounts", async (t) => {
     const statements = [...sqlFiles("plugins/"), ...literalsOf("plugins/")];
     const wrong = statements
       .filter(({ file }) => !APPLIED.has(file))
       .flatMap((statement) =>
         named(statement, tables).map((table) => `${statement.file}: ${table}`),
       );
-    assert.deepEqual([...new Set(wrong)], []);
+    t.strictSame([...new Set(wrong)], []);
   });
 
-  it("of what a plugin's applied migration left behind names no table of core", () => {
+  t.test("of what a plugin's applied migration left behind names no table of core", async (t) => {
     for (const file of APPLIED) {
       const folder = file.slice(0, file.lastIndexOf("/") + 1);
       const later = sqlFiles(folder).filter((one) => one.file > file);
@@ -74,9 +73,9 @@ describe("SQL", () => {
       const made = functionsIn(applied?.text ?? "").filter(({ body }) => {
         return named({ file, text: body }, tables).length > 0;
       });
-      assert.ok(made.length > 0, file);
+      t.ok(made.length > 0, file);
       const replaced = later.flatMap(({ text }) => functionsIn(text).map(({ name }) => name));
-      assert.deepEqual(
+      t.strictSame(
         made.filter(({ name }) => !replaced.includes(name)).map(({ name }) => name),
         [],
       );
@@ -84,23 +83,23 @@ describe("SQL", () => {
   });
 
   for (const [room, own] of Object.entries(OWNERS)) {
-    it(`of ${room} names its own tables`, () => {
+    t.test(`of ${room} names its own tables`, async (t) => {
       const others = tables.filter((table) => !own.includes(table));
       const wrong = literalsOf(room).flatMap((statement) =>
         named(statement, others).map((table) => `${statement.file}: ${table}`),
       );
-      assert.deepEqual([...new Set(wrong)], []);
+      t.strictSame([...new Set(wrong)], []);
     });
   }
 
-  it("on core's tables stands in these rooms only", () => {
+  t.test("on core's tables stands in these rooms only", async (t) => {
     const elsewhere = literalsOf("core/").filter(
       ({ file }) => !Object.keys(OWNERS).some((room) => file.startsWith(room)),
     );
     const wrong = elsewhere.flatMap((statement) =>
       named(statement, tables).map((table) => `${statement.file}: ${table}`),
     );
-    assert.deepEqual([...new Set(wrong)], []);
+    t.strictSame([...new Set(wrong)], []);
   });
 });
 

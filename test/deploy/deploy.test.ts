@@ -1,7 +1,6 @@
-import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { parse } from "yaml";
 import { arrayOf, isObject, objectOf } from "../../core/process/json.ts";
 import { packageRoot } from "../../core/process/root.ts";
@@ -18,40 +17,40 @@ const read = (file: string) => readFileSync(join(FOLDER, file), "utf8");
 const metricsIn = (expression: string) =>
   expression.match(/\b(?:tollgate|process|nodejs)_[a-z0-9_]+/g) ?? [];
 
-describe("what the deployment starts", () => {
-  it("is Node with the options of npm start", () => {
+t.test("what the deployment starts", async (t) => {
+  t.test("is Node with the options of npm start", async (t) => {
     const { start } = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")).scripts;
     const optionsIn = (command: string) => command.match(/--[a-z][a-z-]+(?:=\d+)?(?=[ "])/g) ?? [];
     const options = optionsIn(start);
-    assert.ok(options.length > 0);
+    t.ok(options.length > 0);
     for (const [file, line] of [
       ["Dockerfile", /^CMD .*/m],
       ["tollgate.service", /^ExecStart=.*/m],
     ] as const) {
       const [command = ""] = line.exec(read(file)) ?? [];
       const started = optionsIn(command).filter((option) => option !== "--config");
-      assert.deepEqual(started, options, file);
+      t.strictSame(started, options, file);
     }
   });
 });
 
-describe("what the deployment watches", () => {
+t.test("what the deployment watches", async (t) => {
   let gateway: TestGateway;
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway({ plugins: { metrics: { reconcile_seconds: 1 } } });
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
   const scrape = async () => (await fetch(`${gateway.url}/metrics`)).text();
   const drifting = async () => {
     return Number(/^tollgate_drifting_wallets (\d+)$/m.exec(await scrape())?.[1] ?? Number.NaN);
   };
 
-  it("is there: every metric of the dashboard and of the alerts", async () => {
+  t.test("is there: every metric of the dashboard and of the alerts", async (t) => {
     const caller = await createCustomer(gateway, { creditVnd: 1000 });
     const { status } = await post(gateway, paths.messages, caller, bodies.messages());
-    assert.equal(status, 200);
-    assert.equal((await post(gateway, paths.messages, undefined, bodies.messages())).status, 401);
+    t.equal(status, 200);
+    t.equal((await post(gateway, paths.messages, undefined, bodies.messages())).status, 401);
     await until("the books were compared", async () => (await drifting()) === 0);
     const text = await scrape();
     const dashboard = objectOf(JSON.parse(read("grafana-dashboard.json")));
@@ -63,14 +62,14 @@ describe("what the deployment watches", () => {
       objectOf(arrayOf(parse(read("prometheus-alerts.yaml")).groups)[0])?.["rules"],
     );
     const expressions = [...targets, ...rules.filter(isObject)].map(({ expr }) => String(expr));
-    assert.ok(expressions.length > 20);
+    t.ok(expressions.length > 20);
     const missing = expressions
       .flatMap(metricsIn)
       .filter((name) => !new RegExp(`^${name}(?:\\{| )`, "m").test(text));
-    assert.deepEqual(missing, []);
+    t.strictSame(missing, []);
   });
 
-  it("tells of a drift, and of its end", async () => {
+  t.test("tells of a drift, and of its end", async (t) => {
     const { accountId } = await createCustomer(gateway, { creditVnd: 5 });
     const set = (amount: number) =>
       withLedger(gateway, (sql) =>
@@ -80,15 +79,15 @@ describe("what the deployment watches", () => {
       );
     await set(1);
     await until("the drift is seen", async () => (await drifting()) === 1);
-    assert.match(await scrape(), /^tollgate_drift_vnd 0\.000001$/m);
-    assert.equal((await admin(gateway, "GET", "/reconcile")).body["drift"], true);
+    t.match(await scrape(), /^tollgate_drift_vnd 0\.000001$/m);
+    t.equal((await admin(gateway, "GET", "/reconcile")).body["drift"], true);
     await set(-1);
     await until("it is over", async () => (await drifting()) === 0);
   });
 });
 
-describe("the files of the deployment", () => {
-  it("name only files that are there, and nothing but YAML where they are YAML", () => {
+t.test("the files of the deployment", async (t) => {
+  t.test("name only files that are there, and nothing but YAML where they are YAML", async (t) => {
     const compose = parse(read("compose.yaml"), { merge: true });
     const files = new Set(readdirSync(FOLDER));
     const services = Object.values(compose.services).filter(isObject);
@@ -97,22 +96,22 @@ describe("the files of the deployment", () => {
       .filter((volume) => /^\.\/[\w-]+\.conf:/.test(volume))
       .map((volume) => volume.slice(2, volume.indexOf(":")));
     // `redis.conf` is made beside these.
-    assert.deepEqual(
+    t.strictSame(
       mounted.filter((file) => !files.has(file)),
       files.has("redis.conf") ? [] : ["redis.conf"],
     );
     const volumes = services.flatMap((service) => arrayOf(service["volumes"]).map(String));
     const spools = volumes.filter((volume) => volume.endsWith(":/app/data"));
-    assert.equal(new Set(spools).size, 2, "each gateway has a spool of its own");
+    t.equal(new Set(spools).size, 2, "each gateway has a spool of its own");
   });
 
-  it("start what the build makes, as somebody who is not root", () => {
+  t.test("start what the build makes, as somebody who is not root", async (t) => {
     const dockerfile = read("Dockerfile");
-    assert.match(dockerfile, /^USER node$/m);
-    assert.match(dockerfile, /^HEALTHCHECK /m);
+    t.match(dockerfile, /^USER node$/m);
+    t.match(dockerfile, /^HEALTHCHECK /m);
     for (const file of ["Dockerfile", "tollgate.service"]) {
-      assert.match(read(file), /dist\/core\/main\.js/);
+      t.match(read(file), /dist\/core\/main\.js/);
     }
-    assert.match(read("nginx.conf"), /proxy_buffering off;[\s\S]*proxy_next_upstream off;/);
+    t.match(read("nginx.conf"), /proxy_buffering off;[\s\S]*proxy_next_upstream off;/);
   });
 });

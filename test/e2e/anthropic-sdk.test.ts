@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
 import Anthropic from "@anthropic-ai/sdk";
+import t from "tap";
 import { makePng } from "../../plugins/simulator/png.ts";
 import { admin, type Customer } from "../support/admin.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
@@ -9,12 +9,12 @@ import { suspend } from "../support/ledger-sql.ts";
 import { asking, bodies } from "../support/requests.ts";
 import { until } from "../support/until.ts";
 
-describe("Anthropic's official client", () => {
+t.test("Anthropic's official client", async (t) => {
   let gateway: TestGateway;
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway();
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
   async function client(creditVnd?: string): Promise<{ anthropic: Anthropic; customer: Customer }> {
     const customer = await customerWith(gateway, creditVnd);
@@ -24,19 +24,19 @@ describe("Anthropic's official client", () => {
     new Anthropic({ baseURL: gateway.url, apiKey, maxRetries: 0, ...more });
   const tally = async () => (await gateway.simulator.stats())["/v1/messages"]!;
 
-  it("creates a message, whole", async () => {
+  t.test("creates a message, whole", async (t) => {
     const { anthropic, customer } = await client();
     const { data: message, response } = await anthropic.messages
       .create(bodies.messages({ text: "Xin chào 🌏", input_tokens: 10, output_tokens: 5 }))
       .withResponse();
-    assert.deepEqual(message.content, [{ type: "text", text: "Xin chào 🌏" }]);
-    assert.equal(message.stop_reason, "end_turn");
-    assert.equal(message.usage.output_tokens, 5);
-    assert.equal(response.headers.get("x-svc-cost-vnd"), "0.54");
+    t.strictSame(message.content, [{ type: "text", text: "Xin chào 🌏" }]);
+    t.equal(message.stop_reason, "end_turn");
+    t.equal(message.usage.output_tokens, 5);
+    t.equal(response.headers.get("x-svc-cost-vnd"), "0.54");
     await assertBalance(gateway, customer, "99999.46");
   });
 
-  it("streams a message", async () => {
+  t.test("streams a message", async (t) => {
     const { anthropic, customer } = await client();
     const stream = anthropic.messages.stream(
       bodies.messages({ text: "one two three", input_tokens: 10, output_tokens: 5 }),
@@ -46,13 +46,13 @@ describe("Anthropic's official client", () => {
       text += delta;
     });
     const message = await stream.finalMessage();
-    assert.equal(text, "one two three");
-    assert.deepEqual(message.content, [{ type: "text", text: "one two three" }]);
-    assert.equal(message.usage.output_tokens, 5);
+    t.equal(text, "one two three");
+    t.strictSame(message.content, [{ type: "text", text: "one two three" }]);
+    t.equal(message.usage.output_tokens, 5);
     await assertBalance(gateway, customer, "99999.46");
   });
 
-  it("takes the key as a bearer token too", async () => {
+  t.test("takes the key as a bearer token too", async (t) => {
     const customer = await customerWith(gateway);
     const anthropic = new Anthropic({
       baseURL: gateway.url,
@@ -61,10 +61,10 @@ describe("Anthropic's official client", () => {
       maxRetries: 0,
     });
     const message = await anthropic.messages.create(bodies.messages({ text: "ok" }));
-    assert.deepEqual(message.content, [{ type: "text", text: "ok" }]);
+    t.strictSame(message.content, [{ type: "text", text: "ok" }]);
   });
 
-  it("calls tools in parallel and sends their results back, whole and streamed", async () => {
+  t.test("calls tools in parallel and sends their results back, whole and streamed", async (t) => {
     const { anthropic } = await client();
     const tools: Anthropic.Tool[] = [
       { name: "weather", input_schema: { type: "object", properties: { city: {} } } },
@@ -83,8 +83,8 @@ describe("Anthropic's official client", () => {
     const whole = await anthropic.messages.create(body);
     const streamed = await anthropic.messages.stream(body).finalMessage();
     for (const { content, stop_reason } of [whole, streamed]) {
-      assert.equal(stop_reason, "tool_use");
-      assert.deepEqual(content, [
+      t.equal(stop_reason, "tool_use");
+      t.strictSame(content, [
         { type: "text", text: "Let me look." },
         {
           type: "tool_use",
@@ -110,10 +110,10 @@ describe("Anthropic's official client", () => {
         },
       ],
     });
-    assert.deepEqual(answer.content, [{ type: "text", text: "It is hot." }]);
+    t.strictSame(answer.content, [{ type: "text", text: "It is hot." }]);
   });
 
-  it("sends an image to a model that reads images", async () => {
+  t.test("sends an image to a model that reads images", async (t) => {
     const { anthropic, customer } = await client();
     const data = makePng(4, 4, 0xff0000).toString("base64");
     const message = await anthropic.messages.create({
@@ -128,14 +128,14 @@ describe("Anthropic's official client", () => {
         },
       ],
     });
-    assert.deepEqual(message.content, [{ type: "text", text: "red" }]);
+    t.strictSame(message.content, [{ type: "text", text: "red" }]);
     // The simulated provider counts 256 tokens an image, and they are paid as input.
     const record = await billedCall(gateway, customer);
-    assert.equal(record["input_tokens"], message.usage.input_tokens);
-    assert.ok(message.usage.input_tokens > 256);
+    t.equal(record["input_tokens"], message.usage.input_tokens);
+    t.ok(message.usage.input_tokens > 256);
   });
 
-  it("gets thinking with its signature, whole and streamed", async () => {
+  t.test("gets thinking with its signature, whole and streamed", async (t) => {
     const { anthropic } = await client();
     const body = bodies.messages(
       { thinking: "I think so.", signature: "sig", redacted_thinking: "hidden", text: "Yes." },
@@ -144,7 +144,7 @@ describe("Anthropic's official client", () => {
     const whole = await anthropic.messages.create(body);
     const streamed = await anthropic.messages.stream(body).finalMessage();
     for (const { content } of [whole, streamed]) {
-      assert.deepEqual(content, [
+      t.strictSame(content, [
         { type: "thinking", thinking: "I think so.", signature: "sig" },
         { type: "redacted_thinking", data: "hidden" },
         { type: "text", text: "Yes." },
@@ -152,55 +152,58 @@ describe("Anthropic's official client", () => {
     }
   });
 
-  it("uses a chat model as it would any other", async () => {
+  t.test("uses a chat model as it would any other", async (t) => {
     const { anthropic, customer } = await client();
     const body = { ...bodies.messages({ text: "ok", input_tokens: 10, output_tokens: 5 }) };
     const message = await anthropic.messages.create({ ...body, model: "gpt-4.1-nano" });
-    assert.deepEqual(message.content, [{ type: "text", text: "ok" }]);
+    t.strictSame(message.content, [{ type: "text", text: "ok" }]);
     const streamed = await anthropic.messages
       .stream({ ...body, model: "gpt-4.1-nano" })
       .finalMessage();
-    assert.deepEqual(streamed.content, [{ type: "text", text: "ok" }]);
+    t.strictSame(streamed.content, [{ type: "text", text: "ok" }]);
     // 2 × 15 tokens at 1,500 đ per million.
     await assertBalance(gateway, customer, "99999.955");
   });
 
-  it("aborted in the middle of a stream, cancels upstream and pays for what was delivered", async () => {
-    const { anthropic, customer } = await client();
-    const before = await tally();
-    const delivered = "abcd".repeat(10);
-    const stream = anthropic.messages.stream(
-      // Ten deltas of text come, then silence for as long as anybody waits.
-      bodies.messages({
-        text: `${delivered}never`,
-        input_tokens: 100,
-        silent_ms: 600_000,
-        silent_after_events: 12,
-      }),
-    );
-    let text = "";
-    await assert.rejects(async () => {
-      for await (const event of stream) {
-        if (event.type !== "content_block_delta" || event.delta.type !== "text_delta") continue;
-        text += event.delta.text;
-        if (text === delivered) stream.abort();
-      }
-      await stream.done();
-    }, Anthropic.APIUserAbortError);
-    await until("the upstream is cancelled", async () => {
-      return (await tally())["aborted"] === before["aborted"]! + 1;
-    });
-    const record = await billedCall(gateway, customer);
-    assert.equal(record["outcome"], "gone");
-    assert.equal(record["estimated"], true);
-    assert.equal(record["input_tokens"], 100);
-    // 40 letters at 4.2 bytes a token, rounded up.
-    assert.equal(record["output_tokens"], 10);
-    assert.equal(record["cost_vnd"], "3.96");
-    await assertBalance(gateway, customer, "99996.04");
-  });
+  t.test(
+    "aborted in the middle of a stream, cancels upstream and pays for what was delivered",
+    async (t) => {
+      const { anthropic, customer } = await client();
+      const before = await tally();
+      const delivered = "abcd".repeat(10);
+      const stream = anthropic.messages.stream(
+        // Ten deltas of text come, then silence for as long as anybody waits.
+        bodies.messages({
+          text: `${delivered}never`,
+          input_tokens: 100,
+          silent_ms: 600_000,
+          silent_after_events: 12,
+        }),
+      );
+      let text = "";
+      await assert.rejects(async () => {
+        for await (const event of stream) {
+          if (event.type !== "content_block_delta" || event.delta.type !== "text_delta") continue;
+          text += event.delta.text;
+          if (text === delivered) stream.abort();
+        }
+        await stream.done();
+      }, Anthropic.APIUserAbortError);
+      await until("the upstream is cancelled", async () => {
+        return (await tally())["aborted"] === before["aborted"]! + 1;
+      });
+      const record = await billedCall(gateway, customer);
+      t.equal(record["outcome"], "gone");
+      t.equal(record["estimated"], true);
+      t.equal(record["input_tokens"], 100);
+      // 40 letters at 4.2 bytes a token, rounded up.
+      t.equal(record["output_tokens"], 10);
+      t.equal(record["cost_vnd"], "3.96");
+      await assertBalance(gateway, customer, "99996.04");
+    },
+  );
 
-  it("times out on the client's side, which cancels upstream and costs nothing", async () => {
+  t.test("times out on the client's side, which cancels upstream and costs nothing", async () => {
     const { customer } = await client();
     const before = await tally();
     const impatient = clientOf(customer.key, { timeout: 300 });
@@ -214,7 +217,7 @@ describe("Anthropic's official client", () => {
     await assertNotCharged(gateway, customer);
   });
 
-  it("retries a 429 of the provider by itself, and pays once", async () => {
+  t.test("retries a 429 of the provider by itself, and pays once", async (t) => {
     const { customer } = await client();
     const patient = clientOf(customer.key, { maxRetries: 2 });
     const message = await patient.messages.create(
@@ -228,35 +231,35 @@ describe("Anthropic's official client", () => {
         key: "anthropic-retry",
       }),
     );
-    assert.deepEqual(message.content, [{ type: "text", text: "ok" }]);
+    t.strictSame(message.content, [{ type: "text", text: "ok" }]);
     await assertBalance(gateway, customer, "99999.46");
   });
 
-  it("lists and retrieves models", async () => {
+  t.test("lists and retrieves models", async (t) => {
     const { anthropic } = await client();
     const ids: string[] = [];
     for await (const model of anthropic.models.list({ limit: 40 })) ids.push(model.id);
-    assert.equal(ids.length, 102);
-    assert.equal(new Set(ids).size, 102);
+    t.equal(ids.length, 102);
+    t.equal(new Set(ids).size, 102);
     for (const id of ["claude-opus-5-5", "req/claude-opus-5-5", "svc/claude-opus-5-5"]) {
       const model = await anthropic.models.retrieve(id);
-      assert.equal(model.id, id);
-      assert.equal(model.type, "model");
+      t.equal(model.id, id);
+      t.equal(model.type, "model");
     }
     await assert.rejects(anthropic.models.retrieve("no-such-model"), Anthropic.NotFoundError);
   });
 
-  it("counts tokens, free of charge and with an empty wallet", async () => {
+  t.test("counts tokens, free of charge and with an empty wallet", async (t) => {
     const { key } = await customerWith(gateway, "0.000001");
     const { input_tokens } = await clientOf(key).messages.countTokens({
       model: "claude-opus-5-5",
       system: "Be brief.",
       messages: [{ role: "user", content: "How many tokens are in this sentence?" }],
     });
-    assert.ok(input_tokens >= 8 && input_tokens <= 40, `${input_tokens}`);
+    t.ok(input_tokens >= 8 && input_tokens <= 40, `${input_tokens}`);
   });
 
-  describe("errors arrive as the client's own classes", () => {
+  t.test("errors arrive as the client's own classes", async (t) => {
     type ErrorClass = new (...args: never[]) => InstanceType<typeof Anthropic.APIError>;
     async function refused(
       call: Promise<unknown>,
@@ -275,7 +278,7 @@ describe("Anthropic's official client", () => {
       });
     }
 
-    it("BadRequestError for what is missing and for what the provider refuses", async () => {
+    t.test("BadRequestError for what is missing and for what the provider refuses", async () => {
       const { anthropic, customer } = await client();
       const { max_tokens: _, ...incomplete } = bodies.messages();
       await refused(
@@ -293,7 +296,7 @@ describe("Anthropic's official client", () => {
       await assertNotCharged(gateway, customer);
     });
 
-    it("AuthenticationError for a key that is wrong or revoked", async () => {
+    t.test("AuthenticationError for a key that is wrong or revoked", async () => {
       const { anthropic, customer } = await client();
       const wrong = clientOf("tg-wrong").messages.create(bodies.messages());
       await refused(wrong, Anthropic.AuthenticationError, 401, "authentication_error");
@@ -302,7 +305,7 @@ describe("Anthropic's official client", () => {
       await refused(revoked, Anthropic.AuthenticationError, 401, "authentication_error");
     });
 
-    it("APIError with status 402 for an empty wallet, streamed or not", async () => {
+    t.test("APIError with status 402 for an empty wallet, streamed or not", async () => {
       const customer = await customerWith(gateway, "0.000001");
       const anthropic = clientOf(customer.key);
       await refused(
@@ -319,7 +322,7 @@ describe("Anthropic's official client", () => {
       );
     });
 
-    it("RateLimitError with the provider's retry-after", async () => {
+    t.test("RateLimitError with the provider's retry-after", async () => {
       const { anthropic, customer } = await client();
       await assert.rejects(
         anthropic.messages.create(bodies.messages({ status: 429, retry_after: 7 })),
@@ -332,7 +335,7 @@ describe("Anthropic's official client", () => {
       await assertNotCharged(gateway, customer);
     });
 
-    it("InternalServerError where the provider fails", async () => {
+    t.test("InternalServerError where the provider fails", async () => {
       const { anthropic, customer } = await client();
       for (const status of [500, 529]) {
         const call = anthropic.messages.create(bodies.messages({ status }));
@@ -341,7 +344,7 @@ describe("Anthropic's official client", () => {
       await assertNotCharged(gateway, customer);
     });
 
-    it("APIError in the middle of a stream that the provider breaks off", async () => {
+    t.test("APIError in the middle of a stream that the provider breaks off", async () => {
       const { anthropic } = await client();
       for (const fault of [{ cut_after_events: 5 }, { end_after_events: 5 }] as const) {
         const stream = anthropic.messages.stream(bodies.messages({ output_tokens: 50, ...fault }));
@@ -354,19 +357,22 @@ describe("Anthropic's official client", () => {
     });
   });
 
-  it("finds its endpoints at the base address alone; with /v1 doubled it is told so by a 404", async () => {
-    const { customer } = await client();
-    const doubled = clientOf(customer.key, { baseURL: `${gateway.url}/v1` });
-    await assert.rejects(doubled.messages.create(bodies.messages()), (error) => {
-      assert.ok(error instanceof Anthropic.NotFoundError);
-      assert.match(error.message, /\/v1 is doubled/);
-      return true;
-    });
-    const keyless = clientOf("tg-wrong", { baseURL: `${gateway.url}/api` });
-    await assert.rejects(keyless.messages.create(bodies.messages()), Anthropic.NotFoundError);
-  });
+  t.test(
+    "finds its endpoints at the base address alone; with /v1 doubled it is told so by a 404",
+    async () => {
+      const { customer } = await client();
+      const doubled = clientOf(customer.key, { baseURL: `${gateway.url}/v1` });
+      await assert.rejects(doubled.messages.create(bodies.messages()), (error) => {
+        assert.ok(error instanceof Anthropic.NotFoundError);
+        assert.match(error.message, /\/v1 is doubled/);
+        return true;
+      });
+      const keyless = clientOf("tg-wrong", { baseURL: `${gateway.url}/api` });
+      await assert.rejects(keyless.messages.create(bodies.messages()), Anthropic.NotFoundError);
+    },
+  );
 
-  it("sees 403 as PermissionDeniedError where the account is suspended", async () => {
+  t.test("sees 403 as PermissionDeniedError where the account is suspended", async () => {
     const { anthropic, customer } = await client();
     await suspend(gateway, customer.accountId);
     await assert.rejects(anthropic.messages.create(bodies.messages()), (error) => {

@@ -1,8 +1,7 @@
-import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { createCustomer, wallet } from "../support/admin.ts";
 import { bodyOf } from "../support/ask.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
@@ -67,14 +66,14 @@ export default () => ({
 let gateway: TestGateway;
 let folder: string;
 
-before(async () => {
+t.before(async () => {
   folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
   const plugin = join(folder, "buggy.js");
   writeFileSync(plugin, PLUGIN);
   gateway = await startGateway({ plugins: { [plugin]: true } });
 });
-after(async () => {
+t.teardown(async () => {
   await gateway.close();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -82,7 +81,7 @@ after(async () => {
 /** The log is gathered for a quarter of a second. */
 const logs = (line: RegExp) => until(`the log says ${line}`, () => line.test(gateway.logs));
 
-describe("a plugin with a bug", () => {
+t.test("a plugin with a bug", async (t) => {
   for (const bug of [
     "admit-throws",
     "admit-rejects",
@@ -102,45 +101,51 @@ describe("a plugin with a bug", () => {
     for (const stream of [false, true]) {
       if (bug.includes(stream ? "data-throws" : "event-throws")) continue;
       if (bug.includes(stream ? "after-data" : "after-event")) continue;
-      it(`ends its own call with an error and costs nothing: ${bug}, streamed: ${stream}`, async () => {
-        const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
-        const client = await RawClient.open(gateway.port);
-        await client.send(rawPost(PATH, key, bodyOf(PATH, {}, { stream }), { "x-bug": bug }));
-        const { status, body } = await client.response();
-        client.destroy();
-        if (stream && status === 200) assert.match(body.toString(), /event: error/);
-        else assert.equal(status, 500);
-        assert.doesNotMatch(body.toString(), /message_stop|a bug in a plugin|forged/);
-        await noCallsInFlight(gateway);
-        assert.equal((await wallet(gateway, accountId)).held, "0");
-        assert.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
-        const [use, when] = bug.split(" ");
-        if (when !== undefined) {
-          await logs(new RegExp(`plugin \\\\"buggy\\\\" called ${use} .*"plugin":"buggy"`));
-        }
-      });
+      t.test(
+        `ends its own call with an error and costs nothing: ${bug}, streamed: ${stream}`,
+        async (t) => {
+          const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+          const client = await RawClient.open(gateway.port);
+          await client.send(rawPost(PATH, key, bodyOf(PATH, {}, { stream }), { "x-bug": bug }));
+          const { status, body } = await client.response();
+          client.destroy();
+          if (stream && status === 200) t.match(body.toString(), /event: error/);
+          else t.equal(status, 500);
+          t.notMatch(body.toString(), /message_stop|a bug in a plugin|forged/);
+          await noCallsInFlight(gateway);
+          t.equal((await wallet(gateway, accountId)).held, "0");
+          t.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
+          const [use, when] = bug.split(" ");
+          if (when !== undefined) {
+            await logs(new RegExp(`plugin \\\\"buggy\\\\" called ${use} .*"plugin":"buggy"`));
+          }
+        },
+      );
     }
   }
 
   for (const stream of [false, true]) {
-    it(`that writes when its call is over changes nothing of it, and is named: streamed: ${stream}`, async () => {
-      const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
-      const client = await RawClient.open(gateway.port);
-      const headers = { "x-bug": `${stream ? "event" : "data"} later` };
-      await client.send(rawPost(PATH, key, bodyOf(PATH, {}, { stream }), headers));
-      const { status, body } = await client.response();
-      client.destroy();
-      assert.equal(status, 200);
-      assert.match(body.toString(), stream ? /message_stop/ : /"usage"/);
-      assert.doesNotMatch(body.toString(), /forged/);
-      await noCallsInFlight(gateway);
-      assert.ok((await spent(gateway, accountId, CREDIT_VND)) > 0n);
-      await logs(new RegExp(`called ${stream ? "event" : "data"} .* after end.*"state":"ended"`));
-    });
+    t.test(
+      `that writes when its call is over changes nothing of it, and is named: streamed: ${stream}`,
+      async (t) => {
+        const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+        const client = await RawClient.open(gateway.port);
+        const headers = { "x-bug": `${stream ? "event" : "data"} later` };
+        await client.send(rawPost(PATH, key, bodyOf(PATH, {}, { stream }), headers));
+        const { status, body } = await client.response();
+        client.destroy();
+        t.equal(status, 200);
+        t.match(body.toString(), stream ? /message_stop/ : /"usage"/);
+        t.notMatch(body.toString(), /forged/);
+        await noCallsInFlight(gateway);
+        t.ok((await spent(gateway, accountId, CREDIT_VND)) > 0n);
+        await logs(new RegExp(`called ${stream ? "event" : "data"} .* after end.*"state":"ended"`));
+      },
+    );
   }
 
   for (const stage of ["admit", "request"]) {
-    it(`that waits while its client leaves holds nothing afterwards: ${stage}`, async () => {
+    t.test(`that waits while its client leaves holds nothing afterwards: ${stage}`, async (t) => {
       const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
       const asked = (await gateway.simulator.stats())[PATH]?.["calls"] ?? 0;
       const client = await RawClient.open(gateway.port);
@@ -148,19 +153,19 @@ describe("a plugin with a bug", () => {
       await until("the call is open", async () => (await callsInFlight(gateway)) === 1);
       client.reset();
       await noCallsInFlight(gateway);
-      assert.equal((await wallet(gateway, accountId)).held, "0");
-      assert.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
-      assert.equal((await gateway.simulator.stats())[PATH]?.["calls"] ?? 0, asked);
+      t.equal((await wallet(gateway, accountId)).held, "0");
+      t.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
+      t.equal((await gateway.simulator.stats())[PATH]?.["calls"] ?? 0, asked);
     });
   }
 
-  it("leaves the gateway up, and both stores in agreement", async () => {
+  t.test("leaves the gateway up, and both stores in agreement", async (t) => {
     const { key } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
     const client = await RawClient.open(gateway.port);
     await client.send(rawPost(PATH, key, bodyOf(PATH)));
-    assert.equal((await client.response()).status, 200);
+    t.equal((await client.response()).status, 200);
     client.destroy();
     await assertReconciled(gateway);
-    assert.doesNotMatch(gateway.logs, /unhandled rejection/);
+    t.notMatch(gateway.logs, /unhandled rejection/);
   });
 });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
 import postgres from "postgres";
+import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
 import { runCli } from "../plugins/admin/cli-process.ts";
 import { admin, type Customer, createCustomer } from "../support/admin.ts";
@@ -15,13 +15,13 @@ import { until } from "../support/until.ts";
 const PROMOTED = { topup: { promotions: { counted: "all" } } };
 const TOKENS = { input_tokens: 1000, output_tokens: 501 };
 
-describe("why a call cost what it did", () => {
+t.test("why a call cost what it did", async (t) => {
   let gateway: TestGateway;
   /** With 5% of its own, 1% for the day and 1% for good. */
   let customer: Customer;
   let other: Customer;
 
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway({ plugins: PROMOTED });
     customer = await createCustomer(gateway, { creditVnd: 10_000_000 });
     const path = `/accounts/${customer.accountId}/discount`;
@@ -29,7 +29,7 @@ describe("why a call cost what it did", () => {
     assert.equal(set.status, 200);
     other = await createCustomer(gateway, { creditVnd: 1_000 });
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
   const idOf = ({ headers, status, text }: Answer) => {
     assert.equal(status, 200, text);
@@ -95,59 +95,59 @@ describe("why a call cost what it did", () => {
       },
     ],
   ] as const) {
-    it(`is shown for a price ${what}, with every discount by its name`, async () => {
+    t.test(`is shown for a price ${what}, with every discount by its name`, async (t) => {
       const found = await shown(idOf(await call()));
-      assert.equal(found.recomputed_vnd, found.cost_vnd);
-      assert.equal(found.is_equal, true);
-      assert.deepEqual(found.discounts, DISCOUNTS);
-      assert.match(found.catalogue_version, /^[0-9a-f]{8}$/);
+      t.equal(found.recomputed_vnd, found.cost_vnd);
+      t.equal(found.is_equal, true);
+      t.strictSame(found.discounts, DISCOUNTS);
+      t.match(found.catalogue_version, /^[0-9a-f]{8}$/);
       const { calculation } = found;
       const { formula, discounts, discount_bps, fees_vnd, ...rest } = calculation;
-      assert.deepEqual(discounts, DISCOUNTS);
-      assert.deepEqual([discount_bps, fees_vnd], [700, "0"]);
+      t.strictSame(discounts, DISCOUNTS);
+      t.strictSame([discount_bps, fees_vnd], [700, "0"]);
       const wanted = { formula, ...expected };
-      assert.deepEqual(
+      t.strictSame(
         { ...rest, formula },
         { ...wanted, cost_before_write_off_vnd: expected.charged_vnd, written_off_vnd: "0" },
       );
-      assert.equal(found.cost_vnd, expected.charged_vnd);
+      t.equal(found.cost_vnd, expected.charged_vnd);
     });
   }
 
-  it("is shown by `call show`, and by the key of its account as by the operator", async () => {
+  t.test("is shown by `call show`, and by the key of its account as by the operator", async (t) => {
     const id = idOf(await post(gateway, paths.messages, customer, bodies.messages(TOKENS)));
     const found = await shown(id);
     const { code, stdout } = await cli("call", "show", "--call", id);
-    assert.deepEqual([code, JSON.parse(stdout)], [0, found]);
+    t.strictSame([code, JSON.parse(stdout)], [0, found]);
     const mine = await get(gateway, `/v1/calls/${id}`, customer);
-    assert.equal(mine.status, 200);
+    t.equal(mine.status, 200);
     const hidden = [
       ...["account_id", "upstream", "operator_cost", "operator_currency", "operator_rate_vnd"],
       ...["costs_version", "limits"],
     ];
     for (const name of hidden) {
-      assert.ok(name in found && !(name in mine.json), name);
+      t.ok(name in found && !(name in mine.json), name);
       delete found[name];
     }
-    assert.deepEqual(mine.json, found);
+    t.strictSame(mine.json, found);
   });
 
-  it("is of nobody else's concern", async () => {
+  t.test("is of nobody else's concern", async (t) => {
     const id = idOf(await post(gateway, paths.messages, customer, bodies.messages(TOKENS)));
-    assert.equal((await get(gateway, `/v1/calls/${id}`, other)).status, 404);
+    t.equal((await get(gateway, `/v1/calls/${id}`, other)).status, 404);
     await shown(id);
     const refused = await get(gateway, `/v1/calls/${id}`, other);
-    assert.equal(refused.status, 404);
-    assert.ok(!refused.text.includes("36000"));
-    assert.equal((await get(gateway, `/v1/calls/${id}`, undefined)).status, 401);
+    t.equal(refused.status, 404);
+    t.ok(!refused.text.includes("36000"));
+    t.equal((await get(gateway, `/v1/calls/${id}`, undefined)).status, 401);
     for (const unknown of ["x", other.accountId, "ffffffff-ffff-7fff-8fff-ffffffffffff"]) {
-      assert.equal((await get(gateway, `/v1/calls/${unknown}`, customer)).status, 404);
-      assert.equal((await admin(gateway, "GET", `/calls/${unknown}`)).status, 404);
+      t.equal((await get(gateway, `/v1/calls/${unknown}`, customer)).status, 404);
+      t.equal((await admin(gateway, "GET", `/calls/${unknown}`)).status, 404);
     }
-    assert.equal((await cli("call", "show", "--call", "x")).code, 1);
+    t.equal((await cli("call", "show", "--call", "x")).code, 1);
   });
 
-  it("is pending while the call runs, to its own account only", async () => {
+  t.test("is pending while the call runs, to its own account only", async (t) => {
     const slow = { text: "word ".repeat(40), event_delay_ms: 50 };
     const stream = await fetch(gateway.url + paths.messages, {
       method: "POST",
@@ -160,32 +160,32 @@ describe("why a call cost what it did", () => {
     // The head is here, and two seconds of events are to come.
     const id = stream.headers.get("x-request-id") ?? "";
     const mine = await get(gateway, `/v1/calls/${id}`, customer);
-    assert.deepEqual([mine.status, mine.json.state], [202, "pending"]);
-    assert.equal(mine.headers.get("retry-after"), "1");
-    assert.equal((await get(gateway, `/v1/calls/${id}`, other)).status, 404);
+    t.strictSame([mine.status, mine.json.state], [202, "pending"]);
+    t.equal(mine.headers.get("retry-after"), "1");
+    t.equal((await get(gateway, `/v1/calls/${id}`, other)).status, 404);
     await stream.text();
-    assert.equal((await shown(id)).is_equal, true);
+    t.equal((await shown(id)).is_equal, true);
   });
 
-  it("is pending, but known, while the ledger does not take the charge", async () => {
+  t.test("is pending, but known, while the ledger does not take the charge", async (t) => {
     const sql = postgres(gateway.ledger, { max: 1, onnotice: () => {} });
     let id = "";
     await sql.begin(async (lock) => {
       await lock`lock table usage_records in share row exclusive mode`;
       id = idOf(await post(gateway, paths.messages, customer, bodies.messages(TOKENS)));
       const mine = await get(gateway, `/v1/calls/${id}`, customer);
-      assert.deepEqual([mine.status, mine.json.state], [202, "pending"]);
-      assert.equal(mine.headers.get("retry-after"), "1");
-      assert.deepEqual([mine.json.cost_vnd, mine.json.is_equal], ["50.25348", true]);
-      assert.equal((await get(gateway, `/v1/calls/${id}`, other)).status, 404);
+      t.strictSame([mine.status, mine.json.state], [202, "pending"]);
+      t.equal(mine.headers.get("retry-after"), "1");
+      t.strictSame([mine.json.cost_vnd, mine.json.is_equal], ["50.25348", true]);
+      t.equal((await get(gateway, `/v1/calls/${id}`, other)).status, 404);
       const found = (await admin(gateway, "GET", `/calls/${id}`)).body;
-      assert.deepEqual([found["state"], found["upstream"]], ["pending", "anthropic"]);
+      t.strictSame([found["state"], found["upstream"]], ["pending", "anthropic"]);
     });
     await sql.end();
-    assert.equal((await shown(id)).is_equal, true);
+    t.equal((await shown(id)).is_equal, true);
   });
 
-  it("is computed from the record alone: after the price has changed too", async () => {
+  t.test("is computed from the record alone: after the price has changed too", async (t) => {
     const id = idOf(await post(gateway, paths.messages, customer, bodies.messages(TOKENS)));
     const earlier = await shown(id);
     const shipped = readFileSync(join(packageRoot, "config/catalogue.yaml"), "utf8");
@@ -196,19 +196,19 @@ describe("why a call cost what it did", () => {
     const later = await shown(
       idOf(await post(gateway, paths.messages, customer, bodies.messages(TOKENS))),
     );
-    assert.deepEqual(await shown(id), earlier);
-    assert.equal(earlier.unit_price_vnd, "36000");
-    assert.equal(later.unit_price_vnd, "20000");
-    assert.ok(earlier.is_equal && later.is_equal);
-    assert.notEqual(later.catalogue_version, earlier.catalogue_version);
+    t.strictSame(await shown(id), earlier);
+    t.equal(earlier.unit_price_vnd, "36000");
+    t.equal(later.unit_price_vnd, "20000");
+    t.ok(earlier.is_equal && later.is_equal);
+    t.not(later.catalogue_version, earlier.catalogue_version);
     await reload(gateway, { plugins: PROMOTED });
     const again = await shown(
       idOf(await post(gateway, paths.messages, customer, bodies.messages(TOKENS))),
     );
-    assert.equal(again.catalogue_version, earlier.catalogue_version);
+    t.equal(again.catalogue_version, earlier.catalogue_version);
   });
 
-  it("says what was not charged, what was written off, and what it cannot know", async () => {
+  t.test("says what was not charged, what was written off, and what it cannot know", async (t) => {
     const poor = await createCustomer(gateway, { creditVnd: 100_000 });
     const failed = await post(
       gateway,
@@ -216,10 +216,10 @@ describe("why a call cost what it did", () => {
       poor,
       bodies.chat({ status: 500 }, { model: "req/gpt-4.1-nano" }),
     );
-    assert.notEqual(failed.status, 200);
+    t.not(failed.status, 200);
     const [record] = await billedCalls(gateway, poor, 1);
     const free = await shown(String(record?.["call_id"]));
-    assert.deepEqual([free.cost_vnd, free.quantity, free.is_equal], ["0", 0, true]);
+    t.strictSame([free.cost_vnd, free.quantity, free.is_equal], ["0", 0, true]);
     const change = (set: string, id: string) =>
       withLedger(gateway, (sql) =>
         sql.query(`update usage_records set ${set} where call_id = $1`, [id]),
@@ -228,20 +228,20 @@ describe("why a call cost what it did", () => {
     const whole = await shown(id);
     await change("charged = charged - 1000000, written_off = 1000000", id);
     const less = await shown(id);
-    assert.deepEqual([less.cost_vnd, less.recomputed_vnd], ["49.25348", "49.25348"]);
-    assert.match(less.calculation.formula, /; less 1 đ written off = 49\.25348 đ$/);
+    t.strictSame([less.cost_vnd, less.recomputed_vnd], ["49.25348", "49.25348"]);
+    t.match(less.calculation.formula, /; less 1 đ written off = 49\.25348 đ$/);
     await change("charged = charged + 1", id);
     const wrong = await shown(id);
-    assert.deepEqual([wrong.is_equal, wrong.recomputed_vnd], [false, "49.25348"]);
-    assert.equal((await cli("call", "show", "--call", id)).code, 1);
+    t.strictSame([wrong.is_equal, wrong.recomputed_vnd], [false, "49.25348"]);
+    t.equal((await cli("call", "show", "--call", id)).code, 1);
     const nothing = "unit = null, unit_price = null, discounts = null, catalogue_version = null";
     await change(nothing, id);
     const old = await shown(id);
-    assert.deepEqual([old.recomputed_vnd, old.is_equal, old.calculation], [null, null, null]);
-    assert.deepEqual(old.unknown, [
+    t.strictSame([old.recomputed_vnd, old.is_equal, old.calculation], [null, null, null]);
+    t.strictSame(old.unknown, [
       ...["unit", "unit_price_vnd", "quantity", "discounts", "fees_vnd", "catalogue_version"],
     ]);
-    assert.equal(old.input_tokens, whole.input_tokens);
-    assert.equal((await cli("call", "show", "--call", id)).code, 0);
+    t.equal(old.input_tokens, whole.input_tokens);
+    t.equal((await cli("call", "show", "--call", id)).code, 0);
   });
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { formatVnd } from "../../core/contract/amount.ts";
 import { type Customer, createCustomer, wallet } from "../support/admin.ts";
 import {
@@ -28,10 +28,10 @@ const CALL_PRICE_VND = 1_150;
 
 let gateway: TestGateway;
 
-before(async () => {
+t.before(async () => {
   gateway = await startGateway();
 });
-after(() => gateway.close());
+t.teardown(() => gateway.close());
 
 /** Sends all requests in one go and reads every reply to its end. */
 async function storm(
@@ -96,9 +96,9 @@ async function exactCall(
   return { body, microVnd: held * price };
 }
 
-describe("200 calls at once on a wallet with money for 3", () => {
+t.test("200 calls at once on a wallet with money for 3", async (t) => {
   for (const streamed of [false, true]) {
-    it(`serve exactly 3 that are priced by the token (streamed: ${streamed})`, async () => {
+    t.test(`serve exactly 3 that are priced by the token (streamed: ${streamed})`, async (t) => {
       const call = await exactCall("/v1/messages", streamed);
       const creditVnd = formatVnd(call.microVnd * BigInt(AFFORDED));
       const customer = await createCustomer(gateway, { creditVnd });
@@ -107,17 +107,17 @@ describe("200 calls at once on a wallet with money for 3", () => {
       const replies = await storm(customer, Array(CALLS).fill(request));
 
       const served = replies.filter(({ status }) => status === 200);
-      assert.equal(served.length, AFFORDED);
-      assert.equal(replies.filter(({ status }) => status === 402).length, CALLS - AFFORDED);
+      t.equal(served.length, AFFORDED);
+      t.equal(replies.filter(({ status }) => status === 402).length, CALLS - AFFORDED);
       for (const { text } of replies.filter(({ status }) => status === 402)) {
-        assert.match(text, /"insufficient_balance"/);
+        t.match(text, /"insufficient_balance"/);
       }
-      if (streamed) for (const { text } of served) assert.match(text, /event: message_stop/);
-      else for (const { costVnd } of served) assert.equal(costVnd, formatVnd(call.microVnd));
+      if (streamed) for (const { text } of served) t.match(text, /event: message_stop/);
+      else for (const { costVnd } of served) t.equal(costVnd, formatVnd(call.microVnd));
 
-      assert.equal(await spent(gateway, customer.accountId, creditVnd), microVnd(creditVnd));
-      assert.equal(await recordedCosts(gateway, customer.accountId), microVnd(creditVnd));
-      assert.deepEqual(await wallet(gateway, customer.accountId), {
+      t.equal(await spent(gateway, customer.accountId, creditVnd), microVnd(creditVnd));
+      t.equal(await recordedCosts(gateway, customer.accountId), microVnd(creditVnd));
+      t.strictSame(await wallet(gateway, customer.accountId), {
         balance: "0",
         held: "0",
         available: "0",
@@ -126,24 +126,27 @@ describe("200 calls at once on a wallet with money for 3", () => {
     });
   }
 
-  it("serve exactly 3 that are priced by the call, over two protocols, streamed and not", async () => {
-    const creditVnd = AFFORDED * CALL_PRICE_VND;
-    const customer = await createCustomer(gateway, { creditVnd });
-    const requests = Array.from({ length: CALLS }, (_, at) => {
-      const path = at % 2 === 0 ? ("/v1/chat/completions" as const) : ("/v1/messages" as const);
-      const more = { model: "req/gpt-5.6-sol", stream: at % 3 === 0 };
-      return { path, body: bodyOf(path, { output_tokens: 20 }, more) };
-    });
+  t.test(
+    "serve exactly 3 that are priced by the call, over two protocols, streamed and not",
+    async (t) => {
+      const creditVnd = AFFORDED * CALL_PRICE_VND;
+      const customer = await createCustomer(gateway, { creditVnd });
+      const requests = Array.from({ length: CALLS }, (_, at) => {
+        const path = at % 2 === 0 ? ("/v1/chat/completions" as const) : ("/v1/messages" as const);
+        const more = { model: "req/gpt-5.6-sol", stream: at % 3 === 0 };
+        return { path, body: bodyOf(path, { output_tokens: 20 }, more) };
+      });
 
-    const replies = await storm(customer, requests);
+      const replies = await storm(customer, requests);
 
-    const statuses = replies.map(({ status }) => status).sort();
-    const expected = [...Array(AFFORDED).fill(200), ...Array(CALLS - AFFORDED).fill(402)];
-    assert.deepEqual(statuses, expected);
-    assert.equal(await spent(gateway, customer.accountId, creditVnd), microVnd(creditVnd));
-  });
+      const statuses = replies.map(({ status }) => status).sort();
+      const expected = [...Array(AFFORDED).fill(200), ...Array(CALLS - AFFORDED).fill(402)];
+      t.strictSame(statuses, expected);
+      t.equal(await spent(gateway, customer.accountId, creditVnd), microVnd(creditVnd));
+    },
+  );
 
-  it("never take more than there is from a wallet that every endpoint draws on", async () => {
+  t.test("never take more than there is from a wallet that every endpoint draws on", async (t) => {
     const messages = await exactCall("/v1/messages", false);
     const chat = await exactCall("/v1/chat/completions", true);
     const [imageVnd, speechVnd] = [1_000, 1_350];
@@ -170,28 +173,28 @@ describe("200 calls at once on a wallet with money for 3", () => {
 
     let full = 0n;
     for (const [at, { status }] of replies.entries()) {
-      assert.ok(status === 200 || status === 402, `call ${at}: ${status}`);
+      t.ok(status === 200 || status === 402, `call ${at}: ${status}`);
       if (status === 200) full += prices[at % kinds.length]!;
     }
     const cost = await spent(gateway, customer.accountId, creditVnd);
-    assert.equal(await recordedCosts(gateway, customer.accountId), cost);
+    t.equal(await recordedCosts(gateway, customer.accountId), cost);
     const left = microVnd(creditVnd) - cost;
     if (full > cost) {
       // The last call priced by the token may have got what was left and a lower limit on its output.
       const token = MICRO_VND_PER_TOKEN[CHAT_MODEL] ?? 0n;
-      assert.ok(left < token, `${left} µđ are left, of which another token could be had`);
+      t.ok(left < token, `${left} µđ are left, of which another token could be had`);
     }
     // No money came back to the wallet, so whoever was refused would not fit into what is left either.
     const refused = replies.flatMap(({ status }, at) => (status === 402 ? [at] : []));
     for (const at of refused) {
-      assert.ok(prices[at % kinds.length]! > left, `call ${at} would have fitted`);
+      t.ok(prices[at % kinds.length]! > left, `call ${at} would have fitted`);
     }
   });
 
-  it("leave no call open, no money held and both stores in agreement", async () => {
+  t.test("leave no call open, no money held and both stores in agreement", async (t) => {
     await noCallsInFlight(gateway);
     const stats = await gateway.simulator.stats();
-    for (const [path, { open }] of Object.entries(stats)) assert.equal(open, 0, path);
+    for (const [path, { open }] of Object.entries(stats)) t.equal(open, 0, path);
     await assertReconciled(gateway);
   });
 });

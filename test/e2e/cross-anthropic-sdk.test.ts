@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
 import Anthropic from "@anthropic-ai/sdk";
+import t from "tap";
 import type { Directive } from "../../plugins/simulator/directive.ts";
 import { makePng } from "../../plugins/simulator/png.ts";
 import type { Customer } from "../support/admin.ts";
@@ -35,14 +35,14 @@ const SCHEMA = {
   additionalProperties: false,
 } as const;
 
-describe("Anthropic's client on a model of the Chat protocol", () => {
+t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
   let gateway: TestGateway;
   let anthropic: Anthropic;
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway();
     anthropic = clientOf((await customerWith(gateway)).key);
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
   const clientOf = (apiKey: string, more: object = {}) =>
     new Anthropic({ baseURL: gateway.url, apiKey, maxRetries: 0, ...more });
@@ -72,39 +72,42 @@ describe("Anthropic's client on a model of the Chat protocol", () => {
     return [whole, streamed] as const;
   }
 
-  describe("text", () => {
-    it("comes whole, under the name of the model that was asked for, and costs its usage", async () => {
-      const { anthropic, customer } = await fresh();
-      const { data, response } = await anthropic.messages
-        .create(message({ text: "Xin chào 🌏", input_tokens: 10, output_tokens: 5 }))
-        .withResponse();
-      assert.equal(data.type, "message");
-      assert.equal(data.role, "assistant");
-      assert.match(data.id, /^msg_/);
-      assert.equal(data.model, MODEL);
-      assert.deepEqual(data.content, [{ type: "text", text: "Xin chào 🌏" }]);
-      assert.equal(data.stop_reason, "end_turn");
-      assert.equal(data.usage.input_tokens, 10);
-      assert.equal(data.usage.output_tokens, 5);
-      // 15 tokens at 1,500 đ per million.
-      assert.equal(response.headers.get("x-svc-cost-vnd"), "0.0225");
-      await assertBalance(gateway, customer, "99999.9775");
-    });
+  t.test("text", async (t) => {
+    t.test(
+      "comes whole, under the name of the model that was asked for, and costs its usage",
+      async (t) => {
+        const { anthropic, customer } = await fresh();
+        const { data, response } = await anthropic.messages
+          .create(message({ text: "Xin chào 🌏", input_tokens: 10, output_tokens: 5 }))
+          .withResponse();
+        t.equal(data.type, "message");
+        t.equal(data.role, "assistant");
+        t.match(data.id, /^msg_/);
+        t.equal(data.model, MODEL);
+        t.strictSame(data.content, [{ type: "text", text: "Xin chào 🌏" }]);
+        t.equal(data.stop_reason, "end_turn");
+        t.equal(data.usage.input_tokens, 10);
+        t.equal(data.usage.output_tokens, 5);
+        // 15 tokens at 1,500 đ per million.
+        t.equal(response.headers.get("x-svc-cost-vnd"), "0.0225");
+        await assertBalance(gateway, customer, "99999.9775");
+      },
+    );
 
-    it("streams in the order that the protocol demands, and costs the same", async () => {
+    t.test("streams in the order that the protocol demands, and costs the same", async (t) => {
       const { anthropic, customer } = await fresh();
       const body = message({ text: "one two three", input_tokens: 10, output_tokens: 5 });
       const kinds: string[] = [];
       let text = "";
       for await (const event of await anthropic.messages.create({ ...body, stream: true })) {
         if (kinds.at(-1) !== event.type) kinds.push(event.type);
-        if (event.type === "message_start") assert.equal(event.message.model, MODEL);
+        if (event.type === "message_start") t.equal(event.message.model, MODEL);
         if (event.type === "content_block_delta" && event.delta.type === "text_delta") {
           text += event.delta.text;
         }
       }
-      assert.equal(text, "one two three");
-      assert.deepEqual(kinds, [
+      t.equal(text, "one two three");
+      t.strictSame(kinds, [
         "message_start",
         "content_block_start",
         "content_block_delta",
@@ -115,38 +118,38 @@ describe("Anthropic's client on a model of the Chat protocol", () => {
       await assertBalance(gateway, customer, "99999.9775");
     });
 
-    it("is cut where the client's limit says, and is told so", async () => {
+    t.test("is cut where the client's limit says, and is told so", async (t) => {
       for (const { stop_reason, usage } of await both(
         message({ output_tokens: 100 }, { max_tokens: 7 }),
       )) {
-        assert.equal(stop_reason, "max_tokens");
-        assert.equal(usage.output_tokens, 7);
+        t.equal(stop_reason, "max_tokens");
+        t.equal(usage.output_tokens, 7);
       }
     });
 
-    it("of a refusal is a refusal, with the provider's explanation", async () => {
+    t.test("of a refusal is a refusal, with the provider's explanation", async (t) => {
       for (const { content, stop_reason, stop_details } of await both(
         message({ refusal: "I cannot help with that." }),
       )) {
-        assert.equal(stop_reason, "refusal");
-        assert.deepEqual(content, [{ type: "text", text: "I cannot help with that." }]);
-        assert.equal(stop_details?.explanation, "I cannot help with that.");
+        t.equal(stop_reason, "refusal");
+        t.strictSame(content, [{ type: "text", text: "I cannot help with that." }]);
+        t.equal(stop_details?.explanation, "I cannot help with that.");
       }
     });
 
-    it("that the provider's filter ends is a refusal too", async () => {
+    t.test("that the provider's filter ends is a refusal too", async (t) => {
       for (const { stop_reason } of await both(message({ text: "so", stop: "content_filter" }))) {
-        assert.equal(stop_reason, "refusal");
+        t.equal(stop_reason, "refusal");
       }
     });
 
-    it("goes on after tools, in a block of its own", async () => {
+    t.test("goes on after tools, in a block of its own", async (t) => {
       const body = message(
         { text: "Before.", tools: [{ name: "clock", id: "call_1" }], text_after: "After." },
         { tools: [CLOCK] },
       );
       const { content } = await anthropic.messages.stream(body).finalMessage();
-      assert.deepEqual(content, [
+      t.strictSame(content, [
         { type: "text", text: "Before." },
         { type: "tool_use", id: "call_1", name: "clock", input: {} },
         { type: "text", text: "After." },
@@ -154,7 +157,7 @@ describe("Anthropic's client on a model of the Chat protocol", () => {
     });
   });
 
-  describe("tools", () => {
+  t.test("tools", async (t) => {
     const asked: Directive = {
       text: "Let me look.",
       tools: [
@@ -168,17 +171,20 @@ describe("Anthropic's client on a model of the Chat protocol", () => {
       { type: "tool_use", id: "call_2", name: "clock", input: {} },
     ];
 
-    it("are called in parallel, whole and streamed, one after the other or interleaved", async () => {
-      for (const interleave of [false, true]) {
-        const body = message({ ...asked, interleave }, { tools: [WEATHER, CLOCK] });
-        for (const { content, stop_reason } of await both(body)) {
-          assert.equal(stop_reason, "tool_use");
-          assert.deepEqual(content, called);
+    t.test(
+      "are called in parallel, whole and streamed, one after the other or interleaved",
+      async (t) => {
+        for (const interleave of [false, true]) {
+          const body = message({ ...asked, interleave }, { tools: [WEATHER, CLOCK] });
+          for (const { content, stop_reason } of await both(body)) {
+            t.equal(stop_reason, "tool_use");
+            t.strictSame(content, called);
+          }
         }
-      }
-    });
+      },
+    );
 
-    it("interleaved upstream, lose no byte of their arguments on the way", async () => {
+    t.test("interleaved upstream, lose no byte of their arguments on the way", async (t) => {
       const args = ["weather", "clock", "weather"].map((name, at) => ({
         name,
         id: `call_${at}`,
@@ -195,84 +201,87 @@ describe("Anthropic's client on a model of the Chat protocol", () => {
           arrived[event.index] += event.delta.partial_json;
         }
       }
-      assert.deepEqual(
+      t.strictSame(
         arrived,
         args.map((tool) => tool.arguments),
       );
     });
 
-    it("get their results back in a full loop, and the upstream sees pairs that match", async () => {
-      const question = { role: "user" as const, content: asking(asked) };
-      const first = await anthropic.messages
-        .stream({
-          model: MODEL,
-          max_tokens: 4096,
-          messages: [question],
-          tools: [WEATHER, CLOCK],
-        })
-        .finalMessage();
-      const conversation = (last: string): Anthropic.MessageParam[] => [
-        question,
-        { role: "assistant", content: first.content },
-        {
-          role: "user",
-          content: [
-            { type: "text", text: last },
-            { type: "tool_result", tool_use_id: "call_1", content: "31 °C" },
-            {
-              type: "tool_result",
-              tool_use_id: "call_2",
-              is_error: true,
-              content: [{ type: "text", text: "stopped" }],
-            },
-          ],
-        },
-      ];
-      const more = { model: MODEL, max_tokens: 4096, tools: [WEATHER, CLOCK] };
-      const answer = await anthropic.messages.create({
-        ...more,
-        messages: conversation(asking({ text: "It is hot." })),
-      });
-      assert.deepEqual(answer.content, [{ type: "text", text: "It is hot." }]);
-      const echo = await anthropic.messages.create({
-        ...more,
-        messages: conversation(asking({ echo: true })),
-      });
-      const { body } = echoIn(textOf(echo));
-      assert.deepEqual(body.tools, [
-        {
-          type: "function",
-          function: {
-            name: "weather",
-            description: "The weather of a city.",
-            parameters: WEATHER.input_schema,
+    t.test(
+      "get their results back in a full loop, and the upstream sees pairs that match",
+      async (t) => {
+        const question = { role: "user" as const, content: asking(asked) };
+        const first = await anthropic.messages
+          .stream({
+            model: MODEL,
+            max_tokens: 4096,
+            messages: [question],
+            tools: [WEATHER, CLOCK],
+          })
+          .finalMessage();
+        const conversation = (last: string): Anthropic.MessageParam[] => [
+          question,
+          { role: "assistant", content: first.content },
+          {
+            role: "user",
+            content: [
+              { type: "text", text: last },
+              { type: "tool_result", tool_use_id: "call_1", content: "31 °C" },
+              {
+                type: "tool_result",
+                tool_use_id: "call_2",
+                is_error: true,
+                content: [{ type: "text", text: "stopped" }],
+              },
+            ],
           },
-        },
-        {
-          type: "function",
-          function: { name: "clock", parameters: { type: "object", properties: {} } },
-        },
-      ]);
-      const [, assistant, ...results] = body.messages;
-      assert.equal(assistant.content, "Let me look.");
-      assert.deepEqual(assistant.tool_calls, [
-        {
-          id: "call_1",
-          type: "function",
-          function: { name: "weather", arguments: '{"city":"Huế","days":[1,[2]]}' },
-        },
-        { id: "call_2", type: "function", function: { name: "clock", arguments: "{}" } },
-      ]);
-      assert.deepEqual(results, [
-        { role: "tool", tool_call_id: "call_1", content: "31 °C" },
-        { role: "tool", tool_call_id: "call_2", content: "Error: stopped" },
-        { role: "user", content: asking({ echo: true }) },
-      ]);
-    });
+        ];
+        const more = { model: MODEL, max_tokens: 4096, tools: [WEATHER, CLOCK] };
+        const answer = await anthropic.messages.create({
+          ...more,
+          messages: conversation(asking({ text: "It is hot." })),
+        });
+        t.strictSame(answer.content, [{ type: "text", text: "It is hot." }]);
+        const echo = await anthropic.messages.create({
+          ...more,
+          messages: conversation(asking({ echo: true })),
+        });
+        const { body } = echoIn(textOf(echo));
+        t.strictSame(body.tools, [
+          {
+            type: "function",
+            function: {
+              name: "weather",
+              description: "The weather of a city.",
+              parameters: WEATHER.input_schema,
+            },
+          },
+          {
+            type: "function",
+            function: { name: "clock", parameters: { type: "object", properties: {} } },
+          },
+        ]);
+        const [, assistant, ...results] = body.messages;
+        t.equal(assistant.content, "Let me look.");
+        t.strictSame(assistant.tool_calls, [
+          {
+            id: "call_1",
+            type: "function",
+            function: { name: "weather", arguments: '{"city":"Huế","days":[1,[2]]}' },
+          },
+          { id: "call_2", type: "function", function: { name: "clock", arguments: "{}" } },
+        ]);
+        t.strictSame(results, [
+          { role: "tool", tool_call_id: "call_1", content: "31 °C" },
+          { role: "tool", tool_call_id: "call_2", content: "Error: stopped" },
+          { role: "user", content: asking({ echo: true }) },
+        ]);
+      },
+    );
 
-    it("of one megabyte of arguments in 100,000 deltas arrive byte for byte", async () => {
+    t.test("of one megabyte of arguments in 100,000 deltas arrive byte for byte", async (t) => {
       const args = JSON.stringify({ text: 'ab"\\ngạo 🌏 '.repeat(65_000) });
-      assert.ok(Buffer.byteLength(args) > 1_000_000);
+      t.ok(Buffer.byteLength(args) > 1_000_000);
       const body = message(
         { tools: [{ name: "weather", arguments: args }], argument_deltas: 100_000 },
         { tools: [WEATHER] },
@@ -282,11 +291,11 @@ describe("Anthropic's client on a model of the Chat protocol", () => {
         if (event.type !== "content_block_delta") continue;
         if (event.delta.type === "input_json_delta") parts.push(event.delta.partial_json);
       }
-      assert.ok(parts.length > 90_000);
-      assert.ok(parts.join("") === args);
+      t.ok(parts.length > 90_000);
+      t.ok(parts.join("") === args);
     });
 
-    it("of one megabyte of arguments are put together by the streaming helper", async () => {
+    t.test("of one megabyte of arguments are put together by the streaming helper", async (t) => {
       const input = { text: "lúa nếp 🌾 ".repeat(90_000) };
       const body = message(
         { tools: [{ name: "weather", arguments: input }], argument_deltas: 20_000 },
@@ -295,55 +304,61 @@ describe("Anthropic's client on a model of the Chat protocol", () => {
       for (const { content } of await both(body)) {
         const [call] = content;
         assert.ok(call?.type === "tool_use");
-        assert.ok(JSON.stringify(call.input) === JSON.stringify(input));
+        t.ok(JSON.stringify(call.input) === JSON.stringify(input));
       }
     });
 
-    it("with names and ids too long for the upstream keep them on the client's side", async () => {
-      const name = `mcp__${"files_".repeat(15)}read`;
-      const tools = [{ name, input_schema: { type: "object" as const } }];
-      const id = `toolu_${"x".repeat(60)}`;
-      const history: Anthropic.MessageParam[] = [
-        { role: "user", content: "read" },
-        { role: "assistant", content: [{ type: "tool_use", id, name, input: {} }] },
-        { role: "user", content: [{ type: "tool_result", tool_use_id: id, content: "1" }] },
-      ];
-      const { body } = await upstreamOf({ tools, tool_choice: { type: "tool", name } }, history);
-      const sent: string = body.tools[0].function.name;
-      assert.match(sent, /^[a-zA-Z0-9_-]{1,64}$/);
-      assert.equal(body.tool_choice.function.name, sent);
-      assert.equal(body.messages[1].tool_calls[0].function.name, sent);
-      assert.match(body.messages[1].tool_calls[0].id, /^.{1,40}$/);
-      assert.equal(body.messages[2].tool_call_id, body.messages[1].tool_calls[0].id);
-      for (const { content } of await both(message({ tools: [{ name: sent }] }, { tools }))) {
-        assert.ok(content[0]?.type === "tool_use");
-        assert.equal(content[0].name, name);
-      }
-    });
+    t.test(
+      "with names and ids too long for the upstream keep them on the client's side",
+      async (t) => {
+        const name = `mcp__${"files_".repeat(15)}read`;
+        const tools = [{ name, input_schema: { type: "object" as const } }];
+        const id = `toolu_${"x".repeat(60)}`;
+        const history: Anthropic.MessageParam[] = [
+          { role: "user", content: "read" },
+          { role: "assistant", content: [{ type: "tool_use", id, name, input: {} }] },
+          { role: "user", content: [{ type: "tool_result", tool_use_id: id, content: "1" }] },
+        ];
+        const { body } = await upstreamOf({ tools, tool_choice: { type: "tool", name } }, history);
+        const sent: string = body.tools[0].function.name;
+        t.match(sent, /^[a-zA-Z0-9_-]{1,64}$/);
+        t.equal(body.tool_choice.function.name, sent);
+        t.equal(body.messages[1].tool_calls[0].function.name, sent);
+        t.match(body.messages[1].tool_calls[0].id, /^.{1,40}$/);
+        t.equal(body.messages[2].tool_call_id, body.messages[1].tool_calls[0].id);
+        for (const { content } of await both(message({ tools: [{ name: sent }] }, { tools }))) {
+          assert.ok(content[0]?.type === "tool_use");
+          t.equal(content[0].name, name);
+        }
+      },
+    );
 
-    it("with ids that the client's protocol does not allow get them back unchanged upstream", async () => {
-      const id = "functions.weather:0";
-      const question = {
-        role: "user" as const,
-        content: asking({ tools: [{ name: "clock", id }] }),
-      };
-      const first = await anthropic.messages.create({
-        ...message({}, { tools: [CLOCK] }),
-        messages: [question],
-      });
-      const [call] = first.content;
-      assert.ok(call?.type === "tool_use");
-      assert.match(call.id, /^[a-zA-Z0-9_-]+$/);
-      const { body } = await upstreamOf({ tools: [CLOCK] }, [
-        question,
-        { role: "assistant", content: first.content },
-        { role: "user", content: [{ type: "tool_result", tool_use_id: call.id }] },
-      ]);
-      assert.equal(body.messages[1].tool_calls[0].id, id);
-      assert.equal(body.messages[2].tool_call_id, id);
-    });
+    t.test(
+      "with ids that the client's protocol does not allow get them back unchanged upstream",
+      async (t) => {
+        const id = "functions.weather:0";
+        const question = {
+          role: "user" as const,
+          content: asking({ tools: [{ name: "clock", id }] }),
+        };
+        const first = await anthropic.messages.create({
+          ...message({}, { tools: [CLOCK] }),
+          messages: [question],
+        });
+        const [call] = first.content;
+        assert.ok(call?.type === "tool_use");
+        t.match(call.id, /^[a-zA-Z0-9_-]+$/);
+        const { body } = await upstreamOf({ tools: [CLOCK] }, [
+          question,
+          { role: "assistant", content: first.content },
+          { role: "user", content: [{ type: "tool_result", tool_use_id: call.id }] },
+        ]);
+        t.equal(body.messages[1].tool_calls[0].id, id);
+        t.equal(body.messages[2].tool_call_id, id);
+      },
+    );
 
-    it("are chosen, forced, forbidden and serialised in the upstream's words", async () => {
+    t.test("are chosen, forced, forbidden and serialised in the upstream's words", async (t) => {
       const tools = [WEATHER];
       for (const [tool_choice, sent] of [
         [{ type: "auto" }, "auto"],
@@ -354,18 +369,15 @@ describe("Anthropic's client on a model of the Chat protocol", () => {
           { type: "function", function: { name: "weather" } },
         ],
       ] as const) {
-        assert.deepEqual((await upstreamOf({ tools, tool_choice })).body.tool_choice, sent);
+        t.strictSame((await upstreamOf({ tools, tool_choice })).body.tool_choice, sent);
       }
       const single = { type: "auto", disable_parallel_tool_use: true };
-      assert.equal(
-        (await upstreamOf({ tools, tool_choice: single })).body.parallel_tool_calls,
-        false,
-      );
+      t.equal((await upstreamOf({ tools, tool_choice: single })).body.parallel_tool_calls, false);
     });
   });
 
-  describe("what goes upstream", () => {
-    it("holds images, inline and by address, and those of tool results", async () => {
+  t.test("what goes upstream", async (t) => {
+    t.test("holds images, inline and by address, and those of tool results", async (t) => {
       const data = makePng(4, 4, 0xff0000).toString("base64");
       const inline = {
         type: "image",
@@ -384,23 +396,23 @@ describe("Anthropic's client on a model of the Chat protocol", () => {
         { role: "user", content: [{ type: "tool_result", tool_use_id: "c1", content: [inline] }] },
       ]);
       const url = `data:image/png;base64,${data}`;
-      assert.deepEqual(body.messages[0].content, [
+      t.strictSame(body.messages[0].content, [
         { type: "image_url", image_url: { url } },
         { type: "image_url", image_url: { url: "https://example.com/a.png" } },
         { type: "text", text: "colours?" },
       ]);
-      assert.equal(body.messages[2].role, "tool");
-      assert.equal(typeof body.messages[2].content, "string");
-      assert.deepEqual(body.messages[3].content.at(-1), { type: "image_url", image_url: { url } });
+      t.equal(body.messages[2].role, "tool");
+      t.equal(typeof body.messages[2].content, "string");
+      t.strictSame(body.messages[3].content.at(-1), { type: "image_url", image_url: { url } });
     });
 
-    it("holds the system prompt first, and one in mid-conversation in its place", async () => {
+    t.test("holds the system prompt first, and one in mid-conversation in its place", async (t) => {
       const { body } = await upstreamOf({ system: [{ type: "text", text: "One." }] }, [
         { role: "user", content: "hello" },
         { role: "assistant", content: "hi" },
         { role: "system", content: "Two." } as unknown as Anthropic.MessageParam,
       ]);
-      assert.deepEqual(body.messages.slice(0, 4), [
+      t.strictSame(body.messages.slice(0, 4), [
         { role: "system", content: "One." },
         { role: "user", content: "hello" },
         { role: "assistant", content: "hi" },
@@ -408,10 +420,10 @@ describe("Anthropic's client on a model of the Chat protocol", () => {
       ]);
     });
 
-    it("asks for JSON by a schema", async () => {
+    t.test("asks for JSON by a schema", async (t) => {
       const output_config = { format: { type: "json_schema" as const, schema: SCHEMA } };
       const { body } = await upstreamOf({ output_config });
-      assert.deepEqual(body.response_format, {
+      t.strictSame(body.response_format, {
         type: "json_schema",
         json_schema: { name: "the_weather", schema: SCHEMA, strict: true },
       });
@@ -419,18 +431,18 @@ describe("Anthropic's client on a model of the Chat protocol", () => {
       const { parsed_output } = await anthropic.messages.parse(
         message({ text }, { output_config }),
       );
-      assert.deepEqual(parsed_output, { city: "Huế", celsius: 31 });
+      t.strictSame(parsed_output, { city: "Huế", celsius: 31 });
     });
 
-    it("asks a stream for its usage, and only a stream", async () => {
-      assert.equal((await upstreamOf({})).body.stream_options, undefined);
+    t.test("asks a stream for its usage, and only a stream", async (t) => {
+      t.equal((await upstreamOf({})).body.stream_options, undefined);
       const streamed = await anthropic.messages.stream(message({ echo: true })).finalMessage();
       const { body } = echoIn(textOf(streamed));
-      assert.equal(body.stream, true);
-      assert.deepEqual(body.stream_options, { include_usage: true });
+      t.equal(body.stream, true);
+      t.strictSame(body.stream_options, { include_usage: true });
     });
 
-    it("names no hint that was left out, and the reply lists them", async () => {
+    t.test("names no hint that was left out, and the reply lists them", async (t) => {
       const { body, dropped } = await upstreamOf({
         top_k: 5,
         cache_control: { type: "ephemeral" },
@@ -438,8 +450,8 @@ describe("Anthropic's client on a model of the Chat protocol", () => {
         stop_sequences: ["END"],
         temperature: 0.5,
       });
-      assert.deepEqual(dropped?.split(",").sort(), ["cache_control", "top_k"]);
-      assert.deepEqual(Object.keys(body).sort(), [
+      t.strictSame(dropped?.split(",").sort(), ["cache_control", "top_k"]);
+      t.strictSame(Object.keys(body).sort(), [
         "max_completion_tokens",
         "messages",
         "model",
@@ -447,53 +459,56 @@ describe("Anthropic's client on a model of the Chat protocol", () => {
         "temperature",
         "user",
       ]);
-      assert.equal((await upstreamOf({})).dropped, null);
+      t.equal((await upstreamOf({})).dropped, null);
     });
 
-    it("carries no header of the client's protocol, and the reply says so", async () => {
+    t.test("carries no header of the client's protocol, and the reply says so", async (t) => {
       const { data, response } = await anthropic.messages
         .create(message({ echo: true }), { headers: { "anthropic-beta": "a-1,b-2" } })
         .withResponse();
       const { headers } = echoIn(textOf(data));
-      assert.deepEqual(
+      t.strictSame(
         Object.keys(headers).filter((name) => /anthropic|beta|x-api-key/.test(name)),
         [],
       );
-      assert.equal(headers["authorization"], "Bearer simulated");
-      assert.equal(response.headers.get("x-svc-translate-dropped"), "anthropic-beta");
+      t.equal(headers["authorization"], "Bearer simulated");
+      t.equal(response.headers.get("x-svc-translate-dropped"), "anthropic-beta");
     });
 
-    it("carries the beta header on a call in the model's own protocol", async () => {
+    t.test("carries the beta header on a call in the model's own protocol", async (t) => {
       const answer = await anthropic.messages.create(bodies.messages({ echo: true }), {
         headers: { "anthropic-beta": "a-1,b-2" },
       });
-      assert.equal(echoIn(textOf(answer)).headers["anthropic-beta"], "a-1,b-2");
+      t.equal(echoIn(textOf(answer)).headers["anthropic-beta"], "a-1,b-2");
     });
   });
 
-  describe("thinking", () => {
-    it("is asked for by effort, with the levels that the model has", async () => {
+  t.test("thinking", async (t) => {
+    t.test("is asked for by effort, with the levels that the model has", async (t) => {
       const ask = async (more: object, model = THINKING_MODEL) =>
         (await upstreamOf({ model, ...more })).body.reasoning_effort;
-      assert.equal(await ask({ thinking: { type: "enabled", budget_tokens: 2000 } }), "low");
-      assert.equal(await ask({ output_config: { effort: "max" } }), "max");
-      assert.equal(await ask({ output_config: { effort: "max" } }, "gpt-5.5"), "xhigh");
-      assert.equal(await ask({ output_config: { effort: "max" } }, MODEL), undefined);
+      t.equal(await ask({ thinking: { type: "enabled", budget_tokens: 2000 } }), "low");
+      t.equal(await ask({ output_config: { effort: "max" } }), "max");
+      t.equal(await ask({ output_config: { effort: "max" } }, "gpt-5.5"), "xhigh");
+      t.equal(await ask({ output_config: { effort: "max" } }, MODEL), undefined);
     });
 
-    it("comes in a block of its own, whole and streamed, whatever the provider calls it", async () => {
-      for (const reasoning_field of ["reasoning_content", "reasoning"] as const) {
-        const body = message({ thinking: "I think so.", reasoning_field, text: "Yes." });
-        for (const { content } of await both(body)) {
-          assert.deepEqual(content, [
-            { type: "thinking", thinking: "I think so.", signature: "" },
-            { type: "text", text: "Yes." },
-          ]);
+    t.test(
+      "comes in a block of its own, whole and streamed, whatever the provider calls it",
+      async (t) => {
+        for (const reasoning_field of ["reasoning_content", "reasoning"] as const) {
+          const body = message({ thinking: "I think so.", reasoning_field, text: "Yes." });
+          for (const { content } of await both(body)) {
+            t.strictSame(content, [
+              { type: "thinking", thinking: "I think so.", signature: "" },
+              { type: "text", text: "Yes." },
+            ]);
+          }
         }
-      }
-    });
+      },
+    );
 
-    it("goes back to a provider that wants it, and to no other", async () => {
+    t.test("goes back to a provider that wants it, and to no other", async (t) => {
       const history: Anthropic.MessageParam[] = [
         { role: "user", content: "hello" },
         {
@@ -505,12 +520,12 @@ describe("Anthropic's client on a model of the Chat protocol", () => {
         },
       ];
       const replayed = (await upstreamOf({ model: REPLAY_MODEL }, history)).body;
-      assert.equal(replayed.messages[1].reasoning_content, "I think so.");
+      t.equal(replayed.messages[1].reasoning_content, "I think so.");
       const kept = (await upstreamOf({}, history)).body;
-      assert.deepEqual(kept.messages[1], { role: "assistant", content: "Yes." });
+      t.strictSame(kept.messages[1], { role: "assistant", content: "Yes." });
     });
 
-    it("and the cache are counted in the words of the client's protocol", async () => {
+    t.test("and the cache are counted in the words of the client's protocol", async (t) => {
       const body = message({
         text: "ok",
         input_tokens: 1000,
@@ -520,70 +535,78 @@ describe("Anthropic's client on a model of the Chat protocol", () => {
         reasoning_tokens: 40,
       });
       for (const { usage } of await both(body)) {
-        assert.equal(usage.input_tokens, 100);
-        assert.equal(usage.cache_read_input_tokens, 600);
-        assert.equal(usage.cache_creation_input_tokens, 300);
-        assert.equal(usage.output_tokens, 50);
-        assert.equal(usage.output_tokens_details?.thinking_tokens, 40);
+        t.equal(usage.input_tokens, 100);
+        t.equal(usage.cache_read_input_tokens, 600);
+        t.equal(usage.cache_creation_input_tokens, 300);
+        t.equal(usage.output_tokens, 50);
+        t.equal(usage.output_tokens_details?.thinking_tokens, 40);
       }
     });
   });
 
-  describe("a stream", () => {
-    it("that its client aborts is cancelled upstream, and costs what was delivered", async () => {
-      const { anthropic, customer } = await fresh();
-      const before = await tally();
-      const delivered = "abcd".repeat(10);
-      const stream = anthropic.messages.stream(
-        message({
-          text: `${delivered}never`,
-          silent_ms: 600_000,
-          silent_after_events: 11,
-        }),
-      );
-      let text = "";
-      await assert.rejects(async () => {
-        for await (const event of stream) {
-          if (event.type !== "content_block_delta" || event.delta.type !== "text_delta") continue;
-          text += event.delta.text;
-          if (text === delivered) stream.abort();
-        }
-        await stream.done();
-      }, Anthropic.APIUserAbortError);
-      await until("the upstream is cancelled", async () => {
-        return (await tally())["aborted"] === before["aborted"]! + 1;
-      });
-      const record = await billedCall(gateway, customer);
-      assert.equal(record["outcome"], "gone");
-      assert.equal(record["estimated"], true);
-      // 40 letters at 4.2 bytes a token, rounded up.
-      assert.equal(record["output_tokens"], 10);
-    });
-
-    it("that the upstream breaks off ends in an error, never as if it were whole", async () => {
-      for (const fault of [
-        { cut_after_events: 5 },
-        { end_after_events: 5 },
-        { error_after_events: 5 },
-      ] as const) {
-        const stream = anthropic.messages.stream(message({ text: "one two three four", ...fault }));
-        const kinds: string[] = [];
-        let text = "";
-        stream.on("streamEvent", ({ type }) => kinds.push(type));
-        stream.on("text", (delta) => {
-          text += delta;
-        });
-        await assert.rejects(
-          stream.finalMessage(),
-          (error) => error instanceof Anthropic.APIError && /api_error/.test(error.message),
-          JSON.stringify(fault),
+  t.test("a stream", async (t) => {
+    t.test(
+      "that its client aborts is cancelled upstream, and costs what was delivered",
+      async (t) => {
+        const { anthropic, customer } = await fresh();
+        const before = await tally();
+        const delivered = "abcd".repeat(10);
+        const stream = anthropic.messages.stream(
+          message({
+            text: `${delivered}never`,
+            silent_ms: 600_000,
+            silent_after_events: 11,
+          }),
         );
-        assert.equal(text, "one two three fo");
-        assert.ok(!kinds.includes("message_delta") && !kinds.includes("message_stop"));
-      }
-    });
+        let text = "";
+        await assert.rejects(async () => {
+          for await (const event of stream) {
+            if (event.type !== "content_block_delta" || event.delta.type !== "text_delta") continue;
+            text += event.delta.text;
+            if (text === delivered) stream.abort();
+          }
+          await stream.done();
+        }, Anthropic.APIUserAbortError);
+        await until("the upstream is cancelled", async () => {
+          return (await tally())["aborted"] === before["aborted"]! + 1;
+        });
+        const record = await billedCall(gateway, customer);
+        t.equal(record["outcome"], "gone");
+        t.equal(record["estimated"], true);
+        // 40 letters at 4.2 bytes a token, rounded up.
+        t.equal(record["output_tokens"], 10);
+      },
+    );
 
-    it("whose first event is an error is an error with a status", async () => {
+    t.test(
+      "that the upstream breaks off ends in an error, never as if it were whole",
+      async (t) => {
+        for (const fault of [
+          { cut_after_events: 5 },
+          { end_after_events: 5 },
+          { error_after_events: 5 },
+        ] as const) {
+          const stream = anthropic.messages.stream(
+            message({ text: "one two three four", ...fault }),
+          );
+          const kinds: string[] = [];
+          let text = "";
+          stream.on("streamEvent", ({ type }) => kinds.push(type));
+          stream.on("text", (delta) => {
+            text += delta;
+          });
+          await assert.rejects(
+            stream.finalMessage(),
+            (error) => error instanceof Anthropic.APIError && /api_error/.test(error.message),
+            JSON.stringify(fault),
+          );
+          t.equal(text, "one two three fo");
+          t.ok(!kinds.includes("message_delta") && !kinds.includes("message_stop"));
+        }
+      },
+    );
+
+    t.test("whose first event is an error is an error with a status", async () => {
       const { anthropic, customer } = await fresh();
       const body = message({ error_after_events: 0, error: { message: "We are overloaded" } });
       await assert.rejects(anthropic.messages.stream(body).finalMessage(), (error) => {
@@ -596,7 +619,7 @@ describe("Anthropic's client on a model of the Chat protocol", () => {
     });
   });
 
-  describe("errors arrive as the client's own classes", () => {
+  t.test("errors arrive as the client's own classes", async (t) => {
     type ErrorClass = new (...args: never[]) => InstanceType<typeof Anthropic.APIError>;
     async function refused(
       body: ReturnType<typeof message>,
@@ -618,7 +641,7 @@ describe("Anthropic's client on a model of the Chat protocol", () => {
       }
     }
 
-    it("for what the provider refuses", async () => {
+    t.test("for what the provider refuses", async () => {
       const invalid = "invalid_request_error";
       await refused(message({ status: 400 }), Anthropic.BadRequestError, 400, invalid);
       await refused(message({ status: 422 }), Anthropic.BadRequestError, 400, invalid);
@@ -626,7 +649,7 @@ describe("Anthropic's client on a model of the Chat protocol", () => {
       await refused(message({ status: 413 }), Anthropic.APIError, 413, "request_too_large");
     });
 
-    it("for a conversation that is too long, in the words that agents look for", async () => {
+    t.test("for a conversation that is too long, in the words that agents look for", async () => {
       const body = message({
         status: 400,
         error: {
@@ -638,7 +661,7 @@ describe("Anthropic's client on a model of the Chat protocol", () => {
       await refused(body, Anthropic.BadRequestError, 400, "invalid_request_error", words);
     });
 
-    it("for a rate limit, with the provider's retry-after", async () => {
+    t.test("for a rate limit, with the provider's retry-after", async () => {
       for (const stream of [false, true]) {
         const body = message({ status: 429, retry_after: 7 });
         await assert.rejects(anthropic.messages.create({ ...body, stream }), (error) => {
@@ -649,7 +672,7 @@ describe("Anthropic's client on a model of the Chat protocol", () => {
       }
     });
 
-    it("for a provider that fails, as a 502 and free of charge", async () => {
+    t.test("for a provider that fails, as a 502 and free of charge", async () => {
       const { anthropic, customer } = await fresh();
       for (const status of [500, 503]) {
         await assert.rejects(anthropic.messages.create(message({ status })), (error) => {
@@ -662,7 +685,7 @@ describe("Anthropic's client on a model of the Chat protocol", () => {
       await assertNotCharged(gateway, customer);
     });
 
-    it("for what the upstream's protocol cannot express, naming the field", async () => {
+    t.test("for what the upstream's protocol cannot express, naming the field", async (t) => {
       const before = await tally();
       const invalid = "invalid_request_error";
       for (const [more, words] of [
@@ -683,7 +706,7 @@ describe("Anthropic's client on a model of the Chat protocol", () => {
       ] as const) {
         await refused(message({}, more), Anthropic.BadRequestError, 400, invalid, words);
       }
-      assert.deepEqual(await tally(), before);
+      t.strictSame(await tally(), before);
     });
   });
 });

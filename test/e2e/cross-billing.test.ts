@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import type { Directive } from "../../plugins/simulator/directive.ts";
 import { assertBalance, billedCalls, customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
@@ -123,12 +122,12 @@ const conversations: readonly ((prompt: string) => Conversation)[] = [
   }),
 ];
 
-describe("a translated call costs what it costs untranslated, to the µđ", () => {
+t.test("a translated call costs what it costs untranslated, to the µđ", async (t) => {
   let gateway: TestGateway;
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway();
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
   /** The usage records of calls on one endpoint, made one after the other. */
   async function billed(path: string, bodies: readonly object[]) {
@@ -142,7 +141,7 @@ describe("a translated call costs what it costs untranslated, to the µđ", () =
 
   for (const model of ["claude-opus-5-5", "gpt-4.1-nano", "deepseek-v4-flash"]) {
     for (const stream of [false, true]) {
-      it(`${model}, ${stream ? "streamed" : "whole"}`, async () => {
+      t.test(`${model}, ${stream ? "streamed" : "whole"}`, async (t) => {
         const table = Object.entries(WAYS).flatMap(([way, directive]) =>
           conversations.map((conversation) => ({ way, ...conversation(asking(directive)) })),
         );
@@ -158,14 +157,14 @@ describe("a translated call costs what it costs untranslated, to the µđ", () =
           ),
         ]);
         for (const [at, { way, name }] of table.entries()) {
-          assert.ok(messages[at]?.["status"]);
-          assert.deepEqual(chat[at], messages[at], `${way}: ${name}`);
+          t.ok(messages[at]?.["status"]);
+          t.strictSame(chat[at], messages[at], `${way}: ${name}`);
         }
       });
     }
   }
 
-  it("per call: once, on either endpoint", async () => {
+  t.test("per call: once, on either endpoint", async () => {
     const customer = await customerWith(gateway);
     const model = "req/gpt-4.1-nano";
     const messages = [{ role: "user", content: asking({ text: "ok" }) }];

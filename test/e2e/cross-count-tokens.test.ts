@@ -1,6 +1,5 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
 import Anthropic from "@anthropic-ai/sdk";
+import t from "tap";
 import { makePng } from "../../plugins/simulator/png.ts";
 import { type Customer, usage, wallet } from "../support/admin.ts";
 import { customerWith } from "../support/billed.ts";
@@ -11,42 +10,42 @@ const PATH = "/v1/messages/count_tokens";
 const UNCHATTY = new Set(["req/gpt-image-2", "req/gpt-4o-mini-tts"]);
 const TURN = { role: "user" as const, content: "How many tokens are in this sentence?" };
 
-describe("POST /v1/messages/count_tokens", () => {
+t.test("POST /v1/messages/count_tokens", async (t) => {
   let gateway: TestGateway;
   let customer: Customer;
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway();
     // Not enough for any call.
     customer = await customerWith(gateway, "0.000001");
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
   const count = (body: unknown, headers?: Record<string, string>) =>
     post(gateway, PATH, customer, body, headers);
 
-  it("answers alike for every chat model, asks no provider and costs nothing", async () => {
+  t.test("answers alike for every chat model, asks no provider and costs nothing", async (t) => {
     const before = await gateway.simulator.stats();
     const { json: models } = await get(gateway, "/v1/models", customer);
     const ids = models.data.map(({ id }: { id: string }) => id);
-    assert.ok(ids.length > 90);
+    t.ok(ids.length > 90);
     for (const model of ids) {
       const { status, json, headers } = await count({ model, messages: [TURN] });
       if (UNCHATTY.has(model)) {
-        assert.equal(status, 400, model);
+        t.equal(status, 400, model);
         continue;
       }
-      assert.equal(status, 200, model);
+      t.equal(status, 200, model);
       // Eight of the text, three of the request, four of the turn.
-      assert.deepEqual(json, { input_tokens: 15 }, model);
-      assert.equal(headers.get("x-svc-model"), model);
-      assert.equal(headers.get("x-svc-model-mapped-from"), null);
+      t.strictSame(json, { input_tokens: 15 }, model);
+      t.equal(headers.get("x-svc-model"), model);
+      t.equal(headers.get("x-svc-model-mapped-from"), null);
     }
-    assert.deepEqual(await gateway.simulator.stats(), before);
-    assert.deepEqual(await usage(gateway, customer.accountId), []);
-    assert.equal((await wallet(gateway, customer.accountId)).balance, "0.000001");
+    t.strictSame(await gateway.simulator.stats(), before);
+    t.strictSame(await usage(gateway, customer.accountId), []);
+    t.equal((await wallet(gateway, customer.accountId)).balance, "0.000001");
   });
 
-  it("names models as a call does", async () => {
+  t.test("names models as a call does", async (t) => {
     for (const model of ["opus", "no-such-model", "claude-3-haiku", "req/gpt-image-2", "", 5]) {
       const call = await post(gateway, "/v1/messages", customer, {
         model,
@@ -55,17 +54,17 @@ describe("POST /v1/messages/count_tokens", () => {
       });
       const counted = await count({ model, messages: [TURN] });
       // The wallet pays for no call: that is the one difference.
-      assert.equal(counted.status, call.status === 402 ? 200 : call.status, String(model));
+      t.equal(counted.status, call.status === 402 ? 200 : call.status, String(model));
       if (counted.status !== 200) {
-        assert.equal(counted.json.error.message, call.json.error.message);
+        t.equal(counted.json.error.message, call.json.error.message);
         continue;
       }
-      assert.equal(counted.headers.get("x-svc-model"), "claude-opus-5-5");
-      assert.equal(counted.headers.get("x-svc-model-mapped-from"), model);
+      t.equal(counted.headers.get("x-svc-model"), "claude-opus-5-5");
+      t.equal(counted.headers.get("x-svc-model-mapped-from"), model);
     }
   });
 
-  it("refuses unknown names where calls do", async () => {
+  t.test("refuses unknown names where calls do", async (t) => {
     const strict = await startGateway({
       simulator: gateway.simulator,
       plugins: { alias: { unknown: "refuse" } },
@@ -74,14 +73,14 @@ describe("POST /v1/messages/count_tokens", () => {
       const caller = await customerWith(strict);
       const unknown = { model: "no-such-model", messages: [TURN] };
       const { status, json } = await post(strict, PATH, caller, unknown);
-      assert.equal(status, 404);
-      assert.equal(json.error.type, "not_found_error");
+      t.equal(status, 404);
+      t.equal(json.error.type, "not_found_error");
     } finally {
       await strict.close();
     }
   });
 
-  it("is what Anthropic's client asks, for models of either protocol", async () => {
+  t.test("is what Anthropic's client asks, for models of either protocol", async (t) => {
     const anthropic = new Anthropic({ baseURL: gateway.url, apiKey: customer.key, maxRetries: 0 });
     const data = makePng(4, 4, 0xff0000).toString("base64");
     for (const model of ["claude-opus-5-5", "gpt-4.1-nano"]) {
@@ -102,11 +101,11 @@ describe("POST /v1/messages/count_tokens", () => {
       });
       // An image counts 1,200.
       const added = more.input_tokens - words.input_tokens;
-      assert.ok(added > 1_215 && added < 1_260, String(added));
+      t.ok(added > 1_215 && added < 1_260, String(added));
     }
   });
 
-  it("refuses in the shape of its protocol", async () => {
+  t.test("refuses in the shape of its protocol", async (t) => {
     for (const [body, words] of [
       ["no json", /JSON/],
       ["[]", /JSON object/],
@@ -114,19 +113,19 @@ describe("POST /v1/messages/count_tokens", () => {
       [{ model: "claude-opus-5-5", messages: [] }, /^messages:/],
     ] as const) {
       const { status, json } = await count(body);
-      assert.equal(status, 400, JSON.stringify(json));
-      assert.equal(json.type, "error");
-      assert.equal(json.error.type, "invalid_request_error");
-      assert.match(json.error.message, words);
-      assert.match(json.request_id, /./);
+      t.equal(status, 400, JSON.stringify(json));
+      t.equal(json.type, "error");
+      t.equal(json.error.type, "invalid_request_error");
+      t.match(json.error.message, words);
+      t.match(json.request_id, /./);
     }
     const keyless = await post(gateway, PATH, undefined, { messages: [TURN] });
-    assert.equal(keyless.status, 401);
-    assert.equal(keyless.json.type, "error");
-    assert.equal(keyless.json.error.type, "authentication_error");
+    t.equal(keyless.status, 401);
+    t.equal(keyless.json.type, "error");
+    t.equal(keyless.json.error.type, "authentication_error");
   });
 
-  it("lets other requests pass while it counts ten megabytes", async () => {
+  t.test("lets other requests pass while it counts ten megabytes", async (t) => {
     const content = "The toll road was older than the town. ".repeat(270_000);
     let counting = true;
     const counted = count({ model: "gpt-4.1-nano", messages: [{ role: "user", content }] });
@@ -135,13 +134,13 @@ describe("POST /v1/messages/count_tokens", () => {
     });
     let served = 0;
     while (counting) {
-      assert.equal((await get(gateway, "/v1/models", customer)).status, 200);
+      t.equal((await get(gateway, "/v1/models", customer)).status, 200);
       served++;
     }
     const { status, json } = await over;
-    assert.equal(status, 200);
+    t.equal(status, 200);
     // Nine tokens a sentence, of which only the first million characters are counted one by one.
-    assert.ok(Math.abs(json.input_tokens / (9 * 270_000) - 1) < 0.05, String(json.input_tokens));
-    assert.ok(served > 3, String(served));
+    t.ok(Math.abs(json.input_tokens / (9 * 270_000) - 1) < 0.05, String(json.input_tokens));
+    t.ok(served > 3, String(served));
   });
 });

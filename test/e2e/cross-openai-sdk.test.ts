@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
 import OpenAI from "openai";
 import type { ChatCompletionChunk, ChatCompletionMessageParam } from "openai/resources/index.js";
+import t from "tap";
 import type { Directive } from "../../plugins/simulator/directive.ts";
 import { makePng } from "../../plugins/simulator/png.ts";
 import type { Customer } from "../support/admin.ts";
@@ -42,14 +42,14 @@ interface Thoughts {
   readonly thinking_blocks?: readonly object[];
 }
 
-describe("OpenAI's client on a model of the Messages protocol", () => {
+t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
   let gateway: TestGateway;
   let openai: OpenAI;
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway();
     openai = clientOf((await customerWith(gateway)).key);
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
   const clientOf = (apiKey: string, more: object = {}) =>
     new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey, maxRetries: 0, ...more });
@@ -79,76 +79,79 @@ describe("OpenAI's client on a model of the Messages protocol", () => {
     return [whole, streamed] as const;
   }
 
-  describe("text", () => {
-    it("comes whole, under the name of the model that was asked for, and costs its usage", async () => {
-      const { openai, customer } = await fresh();
-      const { data, response } = await openai.chat.completions
-        .create(chat({ text: "Xin chào 🌏", input_tokens: 10, output_tokens: 5 }))
-        .withResponse();
-      assert.equal(data.object, "chat.completion");
-      assert.match(data.id, /^chatcmpl-msg_/);
-      assert.equal(data.model, MODEL);
-      assert.equal(data.choices.length, 1);
-      assert.equal(data.choices[0]?.message.role, "assistant");
-      assert.equal(data.choices[0]?.message.content, "Xin chào 🌏");
-      assert.equal(data.choices[0]?.finish_reason, "stop");
-      assert.equal(data.usage?.total_tokens, 15);
-      assert.equal(response.headers.get("x-svc-cost-vnd"), "0.54");
-      await assertBalance(gateway, customer, "99999.46");
-    });
+  t.test("text", async (t) => {
+    t.test(
+      "comes whole, under the name of the model that was asked for, and costs its usage",
+      async (t) => {
+        const { openai, customer } = await fresh();
+        const { data, response } = await openai.chat.completions
+          .create(chat({ text: "Xin chào 🌏", input_tokens: 10, output_tokens: 5 }))
+          .withResponse();
+        t.equal(data.object, "chat.completion");
+        t.match(data.id, /^chatcmpl-msg_/);
+        t.equal(data.model, MODEL);
+        t.equal(data.choices.length, 1);
+        t.equal(data.choices[0]?.message.role, "assistant");
+        t.equal(data.choices[0]?.message.content, "Xin chào 🌏");
+        t.equal(data.choices[0]?.finish_reason, "stop");
+        t.equal(data.usage?.total_tokens, 15);
+        t.equal(response.headers.get("x-svc-cost-vnd"), "0.54");
+        await assertBalance(gateway, customer, "99999.46");
+      },
+    );
 
-    it("streams: one id, one role, no usage unless asked, and costs the same", async () => {
+    t.test("streams: one id, one role, no usage unless asked, and costs the same", async (t) => {
       const { openai, customer } = await fresh();
       const body = chat({ text: "one two three", input_tokens: 10, output_tokens: 5 });
       const chunks: ChatCompletionChunk[] = [];
       for await (const chunk of await openai.chat.completions.create({ ...body, stream: true })) {
         chunks.push(chunk);
       }
-      assert.equal(new Set(chunks.map(({ id }) => id)).size, 1);
-      assert.deepEqual([...new Set(chunks.map(({ model }) => model))], [MODEL]);
-      assert.equal(chunks.filter(({ choices }) => choices[0]?.delta.role).length, 1);
-      assert.ok(chunks.every((chunk) => chunk.choices.length === 1 && !("usage" in chunk)));
-      assert.equal(
+      t.equal(new Set(chunks.map(({ id }) => id)).size, 1);
+      t.strictSame([...new Set(chunks.map(({ model }) => model))], [MODEL]);
+      t.equal(chunks.filter(({ choices }) => choices[0]?.delta.role).length, 1);
+      t.ok(chunks.every((chunk) => chunk.choices.length === 1 && !("usage" in chunk)));
+      t.equal(
         chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join(""),
         "one two three",
       );
-      assert.equal(chunks.at(-1)?.choices[0]?.finish_reason, "stop");
+      t.equal(chunks.at(-1)?.choices[0]?.finish_reason, "stop");
       await assertBalance(gateway, customer, "99999.46");
     });
 
-    it("is cut where the client's limit says, and is told so", async () => {
+    t.test("is cut where the client's limit says, and is told so", async (t) => {
       const body = chat({ output_tokens: 100 }, { max_completion_tokens: 7 });
       for (const { choices, usage } of await both(body)) {
-        assert.equal(choices[0]?.finish_reason, "length");
-        if (usage) assert.equal(usage.completion_tokens, 7);
+        t.equal(choices[0]?.finish_reason, "length");
+        if (usage) t.equal(usage.completion_tokens, 7);
       }
     });
 
-    it("that stops at a stop sequence ends as any other", async () => {
+    t.test("that stops at a stop sequence ends as any other", async (t) => {
       const [whole, streamed] = await both(chat({ text: "one END two" }, { stop: "END" }));
       for (const { choices } of [whole, streamed]) {
-        assert.equal(choices[0]?.message.content, "one ");
-        assert.equal(choices[0]?.finish_reason, "stop");
+        t.equal(choices[0]?.message.content, "one ");
+        t.equal(choices[0]?.finish_reason, "stop");
       }
     });
 
-    it("of a refusal is content filtered, with the provider's explanation", async () => {
+    t.test("of a refusal is content filtered, with the provider's explanation", async (t) => {
       const body = chat({ refusal: "I cannot help with that." });
       for (const { choices } of await both(body)) {
-        assert.equal(choices[0]?.finish_reason, "content_filter");
-        assert.equal(choices[0]?.message.refusal, "I cannot help with that.");
+        t.equal(choices[0]?.finish_reason, "content_filter");
+        t.equal(choices[0]?.message.refusal, "I cannot help with that.");
       }
     });
 
-    it("names the alias that was asked for, not the model behind it", async () => {
+    t.test("names the alias that was asked for, not the model behind it", async (t) => {
       const body = { ...chat({ text: "ok" }), model: "opus" };
-      for (const answer of await both(body)) assert.equal(answer.model, "opus");
+      for (const answer of await both(body)) t.equal(answer.model, "opus");
       const { body: sent } = await upstreamOf({ model: "opus" });
-      assert.equal(sent.model, MODEL);
+      t.equal(sent.model, MODEL);
     });
   });
 
-  describe("tools", () => {
+  t.test("tools", async (t) => {
     const asked: Directive = {
       text: "Let me look.",
       tools: [
@@ -157,11 +160,11 @@ describe("OpenAI's client on a model of the Messages protocol", () => {
       ],
     };
 
-    it("are called in parallel, whole and streamed, byte for byte", async () => {
+    t.test("are called in parallel, whole and streamed, byte for byte", async (t) => {
       for (const { choices } of await both(chat(asked, { tools: [WEATHER, CLOCK] }))) {
         assert.equal(choices[0]?.finish_reason, "tool_calls");
-        assert.equal(choices[0].message.content, "Let me look.");
-        assert.deepEqual(
+        t.equal(choices[0].message.content, "Let me look.");
+        t.strictSame(
           choices[0].message.tool_calls?.map((call) =>
             call.type === "function"
               ? [call.id, call.function.name, call.function.arguments]
@@ -175,60 +178,63 @@ describe("OpenAI's client on a model of the Messages protocol", () => {
       }
     });
 
-    it("get their results back in a full loop, and the upstream sees pairs that match", async () => {
-      const question = { role: "user" as const, content: asking(asked) };
-      const first = await openai.chat.completions
-        .stream({ model: MODEL, messages: [question], tools: [WEATHER, CLOCK] })
-        .finalChatCompletion();
-      const conversation: ChatCompletionMessageParam[] = [
-        question,
-        first.choices[0]!.message,
-        { role: "tool", tool_call_id: "toolu_1", content: "31 °C" },
-        { role: "tool", tool_call_id: "toolu_2", content: "12:00" },
-      ];
-      const answer = await openai.chat.completions.create({
-        model: MODEL,
-        tools: [WEATHER, CLOCK],
-        messages: [...conversation, { role: "user", content: asking({ text: "It is hot." }) }],
-      });
-      assert.equal(answer.choices[0]?.message.content, "It is hot.");
-      const { body } = await upstreamOf({ tools: [WEATHER, CLOCK] }, conversation);
-      assert.deepEqual(body.tools, [
-        {
-          name: "weather",
-          description: "The weather of a city.",
-          input_schema: WEATHER.function.parameters,
-        },
-        { name: "clock", input_schema: { type: "object", properties: {} } },
-      ]);
-      assert.deepEqual(body.messages.slice(1), [
-        {
-          role: "assistant",
-          content: [
-            { type: "text", text: "Let me look." },
-            {
-              type: "tool_use",
-              id: "toolu_1",
-              name: "weather",
-              input: { city: "Huế", days: [1, [2]] },
-            },
-            { type: "tool_use", id: "toolu_2", name: "clock", input: {} },
-          ],
-        },
-        {
-          role: "user",
-          content: [
-            { type: "tool_result", tool_use_id: "toolu_1", content: "31 °C" },
-            { type: "tool_result", tool_use_id: "toolu_2", content: "12:00" },
-            { type: "text", text: asking({ echo: true }) },
-          ],
-        },
-      ]);
-    });
+    t.test(
+      "get their results back in a full loop, and the upstream sees pairs that match",
+      async (t) => {
+        const question = { role: "user" as const, content: asking(asked) };
+        const first = await openai.chat.completions
+          .stream({ model: MODEL, messages: [question], tools: [WEATHER, CLOCK] })
+          .finalChatCompletion();
+        const conversation: ChatCompletionMessageParam[] = [
+          question,
+          first.choices[0]!.message,
+          { role: "tool", tool_call_id: "toolu_1", content: "31 °C" },
+          { role: "tool", tool_call_id: "toolu_2", content: "12:00" },
+        ];
+        const answer = await openai.chat.completions.create({
+          model: MODEL,
+          tools: [WEATHER, CLOCK],
+          messages: [...conversation, { role: "user", content: asking({ text: "It is hot." }) }],
+        });
+        t.equal(answer.choices[0]?.message.content, "It is hot.");
+        const { body } = await upstreamOf({ tools: [WEATHER, CLOCK] }, conversation);
+        t.strictSame(body.tools, [
+          {
+            name: "weather",
+            description: "The weather of a city.",
+            input_schema: WEATHER.function.parameters,
+          },
+          { name: "clock", input_schema: { type: "object", properties: {} } },
+        ]);
+        t.strictSame(body.messages.slice(1), [
+          {
+            role: "assistant",
+            content: [
+              { type: "text", text: "Let me look." },
+              {
+                type: "tool_use",
+                id: "toolu_1",
+                name: "weather",
+                input: { city: "Huế", days: [1, [2]] },
+              },
+              { type: "tool_use", id: "toolu_2", name: "clock", input: {} },
+            ],
+          },
+          {
+            role: "user",
+            content: [
+              { type: "tool_result", tool_use_id: "toolu_1", content: "31 °C" },
+              { type: "tool_result", tool_use_id: "toolu_2", content: "12:00" },
+              { type: "text", text: asking({ echo: true }) },
+            ],
+          },
+        ]);
+      },
+    );
 
-    it("of one megabyte of arguments in 100,000 deltas arrive byte for byte", async () => {
+    t.test("of one megabyte of arguments in 100,000 deltas arrive byte for byte", async (t) => {
       const args = JSON.stringify({ text: 'ab"\\ngạo 🌏 '.repeat(65_000) });
-      assert.ok(Buffer.byteLength(args) > 1_000_000);
+      t.ok(Buffer.byteLength(args) > 1_000_000);
       const body = chat(
         { tools: [{ name: "weather", arguments: args }], argument_deltas: 100_000 },
         { tools: [WEATHER] },
@@ -239,11 +245,11 @@ describe("OpenAI's client on a model of the Messages protocol", () => {
           parts.push(call.function?.arguments ?? "");
         }
       }
-      assert.ok(parts.length > 90_000);
-      assert.ok(parts.join("") === args);
+      t.ok(parts.length > 90_000);
+      t.ok(parts.join("") === args);
     });
 
-    it("of one megabyte of arguments are put together by the streaming helper", async () => {
+    t.test("of one megabyte of arguments are put together by the streaming helper", async (t) => {
       const args = JSON.stringify({ text: "lúa nếp 🌾 ".repeat(90_000) });
       const body = chat(
         { tools: [{ name: "weather", arguments: args }], argument_deltas: 300 },
@@ -251,29 +257,32 @@ describe("OpenAI's client on a model of the Messages protocol", () => {
       );
       for (const { choices } of await both(body)) {
         const [call] = choices[0]?.message.tool_calls ?? [];
-        assert.ok(call?.type === "function" && call.function.arguments === args);
+        t.ok(call?.type === "function" && call.function.arguments === args);
       }
     });
 
-    it("with names that the upstream would refuse keep them on the client's side", async () => {
-      const name = "files.read/all";
-      const tools = [{ type: "function" as const, function: { name } }];
-      const { body } = await upstreamOf({
-        tools,
-        tool_choice: { type: "function", function: { name } },
-      });
-      const sent: string = body.tools[0].name;
-      assert.match(sent, /^[a-zA-Z0-9_-]{1,128}$/);
-      assert.deepEqual(body.tool_choice, { type: "tool", name: sent });
-      const called = chat({ tools: [{ name: sent, arguments: { a: 1 } }] }, { tools });
-      for (const { choices } of await both(called)) {
-        const [call] = choices[0]?.message.tool_calls ?? [];
-        assert.ok(call?.type === "function");
-        assert.equal(call.function.name, name);
-      }
-    });
+    t.test(
+      "with names that the upstream would refuse keep them on the client's side",
+      async (t) => {
+        const name = "files.read/all";
+        const tools = [{ type: "function" as const, function: { name } }];
+        const { body } = await upstreamOf({
+          tools,
+          tool_choice: { type: "function", function: { name } },
+        });
+        const sent: string = body.tools[0].name;
+        t.match(sent, /^[a-zA-Z0-9_-]{1,128}$/);
+        t.strictSame(body.tool_choice, { type: "tool", name: sent });
+        const called = chat({ tools: [{ name: sent, arguments: { a: 1 } }] }, { tools });
+        for (const { choices } of await both(called)) {
+          const [call] = choices[0]?.message.tool_calls ?? [];
+          assert.ok(call?.type === "function");
+          t.equal(call.function.name, name);
+        }
+      },
+    );
 
-    it("are chosen, forced, forbidden and serialised in the upstream's words", async () => {
+    t.test("are chosen, forced, forbidden and serialised in the upstream's words", async (t) => {
       const tools = [WEATHER];
       for (const [choice, sent] of [
         ["auto", { type: "auto" }],
@@ -285,24 +294,24 @@ describe("OpenAI's client on a model of the Messages protocol", () => {
         ],
       ] as const) {
         const { body } = await upstreamOf({ tools, tool_choice: choice });
-        assert.deepEqual(body.tool_choice, sent);
+        t.strictSame(body.tool_choice, sent);
       }
       const { body } = await upstreamOf({ tools, parallel_tool_calls: false });
-      assert.deepEqual(body.tool_choice, { type: "auto", disable_parallel_tool_use: true });
+      t.strictSame(body.tool_choice, { type: "auto", disable_parallel_tool_use: true });
     });
 
-    it("declared as custom are called as custom", async () => {
+    t.test("declared as custom are called as custom", async (t) => {
       const tools = [{ type: "custom" as const, custom: { name: "sql" } }];
       const body = chat({ tools: [{ name: "sql", arguments: { input: "SELECT 1" } }] }, { tools });
       const whole = await openai.chat.completions.create(body);
       const [call] = whole.choices[0]?.message.tool_calls ?? [];
       assert.ok(call?.type === "custom");
-      assert.deepEqual(call.custom, { name: "sql", input: "SELECT 1" });
+      t.strictSame(call.custom, { name: "sql", input: "SELECT 1" });
     });
   });
 
-  describe("what goes upstream", () => {
-    it("holds images, inline and by address", async () => {
+  t.test("what goes upstream", async (t) => {
+    t.test("holds images, inline and by address", async (t) => {
       const data = makePng(4, 4, 0xff0000).toString("base64");
       const { body } = await upstreamOf({}, [
         {
@@ -314,96 +323,99 @@ describe("OpenAI's client on a model of the Messages protocol", () => {
           ],
         },
       ]);
-      assert.deepEqual(body.messages[0].content.slice(0, 3), [
+      t.strictSame(body.messages[0].content.slice(0, 3), [
         { type: "image", source: { type: "base64", media_type: "image/png", data } },
         { type: "image", source: { type: "url", url: "https://example.com/a.png" } },
         { type: "text", text: "colours?" },
       ]);
     });
 
-    it("holds system and developer prompts where the upstream reads them, in order", async () => {
-      const { body } = await upstreamOf({}, [
-        { role: "system", content: "One." },
-        { role: "developer", content: [{ type: "text", text: "Two." }] },
-        { role: "user", content: "hello" },
-        { role: "assistant", content: "hi" },
-        { role: "system", content: "Three." },
-      ]);
-      assert.deepEqual(body.system, [
-        { type: "text", text: "One." },
-        { type: "text", text: "Two." },
-        { type: "text", text: "Three." },
-      ]);
-      assert.deepEqual(
-        body.messages.map(({ role }: { role: string }) => role),
-        ["user", "assistant", "user"],
-      );
-    });
+    t.test(
+      "holds system and developer prompts where the upstream reads them, in order",
+      async (t) => {
+        const { body } = await upstreamOf({}, [
+          { role: "system", content: "One." },
+          { role: "developer", content: [{ type: "text", text: "Two." }] },
+          { role: "user", content: "hello" },
+          { role: "assistant", content: "hi" },
+          { role: "system", content: "Three." },
+        ]);
+        t.strictSame(body.system, [
+          { type: "text", text: "One." },
+          { type: "text", text: "Two." },
+          { type: "text", text: "Three." },
+        ]);
+        t.strictSame(
+          body.messages.map(({ role }: { role: string }) => role),
+          ["user", "assistant", "user"],
+        );
+      },
+    );
 
-    it("asks for JSON by a schema", async () => {
+    t.test("asks for JSON by a schema", async (t) => {
       const response_format = {
         type: "json_schema" as const,
         json_schema: { name: "weather", strict: true, schema: SCHEMA },
       };
       const { body } = await upstreamOf({ response_format });
-      assert.deepEqual(body.output_config, { format: { type: "json_schema", schema: SCHEMA } });
+      t.strictSame(body.output_config, { format: { type: "json_schema", schema: SCHEMA } });
       const text = '{"city":"Huế","celsius":31}';
       const parsed = await openai.chat.completions.parse(chat({ text }, { response_format }));
-      assert.deepEqual(parsed.choices[0]?.message.parsed, { city: "Huế", celsius: 31 });
+      t.strictSame(parsed.choices[0]?.message.parsed, { city: "Huế", celsius: 31 });
     });
 
-    it("has a limit of output even where the client has none: the model's own", async () => {
-      assert.equal((await upstreamOf({})).body.max_tokens, 128_000);
-      assert.equal((await upstreamOf({ max_tokens: 50 })).body.max_tokens, 50);
+    t.test("has a limit of output even where the client has none: the model's own", async (t) => {
+      t.equal((await upstreamOf({})).body.max_tokens, 128_000);
+      t.equal((await upstreamOf({ max_tokens: 50 })).body.max_tokens, 50);
       const both = { max_tokens: 50, max_completion_tokens: 60 };
-      assert.equal((await upstreamOf(both)).body.max_tokens, 60);
+      t.equal((await upstreamOf(both)).body.max_tokens, 60);
     });
 
-    it("names no hint that was left out, and the reply lists them", async () => {
+    t.test("names no hint that was left out, and the reply lists them", async (t) => {
       const { body, dropped } = await upstreamOf({
         seed: 1,
         logit_bias: {},
         temperature: 0.5,
         user: "u-1",
       });
-      assert.deepEqual(dropped?.split(",").sort(), ["logit_bias", "seed", "temperature"]);
-      assert.deepEqual(Object.keys(body).sort(), ["max_tokens", "messages", "metadata", "model"]);
-      assert.deepEqual(body.metadata, { user_id: "u-1" });
-      assert.equal((await upstreamOf({})).dropped, null);
+      t.strictSame(dropped?.split(",").sort(), ["logit_bias", "seed", "temperature"]);
+      t.strictSame(Object.keys(body).sort(), ["max_tokens", "messages", "metadata", "model"]);
+      t.strictSame(body.metadata, { user_id: "u-1" });
+      t.equal((await upstreamOf({})).dropped, null);
     });
 
-    it("carries no header of the client's protocol, and the reply says so", async () => {
+    t.test("carries no header of the client's protocol, and the reply says so", async (t) => {
       const { data, response } = await openai.chat.completions
         .create(chat({ echo: true }), { headers: { "openai-beta": "x=v1", "openai-project": "p" } })
         .withResponse();
       const { headers } = echoIn(data.choices[0]?.message.content);
-      assert.deepEqual(
+      t.strictSame(
         Object.keys(headers).filter((name) => /openai|beta|authorization/.test(name)),
         [],
       );
-      assert.equal(headers["anthropic-version"], "2023-06-01");
-      assert.equal(headers["x-api-key"], "simulated");
-      assert.equal(response.headers.get("x-svc-translate-dropped"), "openai-beta");
+      t.equal(headers["anthropic-version"], "2023-06-01");
+      t.equal(headers["x-api-key"], "simulated");
+      t.equal(response.headers.get("x-svc-translate-dropped"), "openai-beta");
     });
 
-    it("carries the beta header on a call in the model's own protocol", async () => {
+    t.test("carries the beta header on a call in the model's own protocol", async (t) => {
       const { data } = await openai.chat.completions
         .create(bodies.chat({ echo: true }), { headers: { "openai-beta": "x=v1" } })
         .withResponse();
-      assert.equal(echoIn(data.choices[0]?.message.content).headers["openai-beta"], "x=v1");
+      t.equal(echoIn(data.choices[0]?.message.content).headers["openai-beta"], "x=v1");
     });
   });
 
-  describe("reasoning", () => {
-    it("is asked for by effort, or by a budget where the model wants one", async () => {
+  t.test("reasoning", async (t) => {
+    t.test("is asked for by effort, or by a budget where the model wants one", async (t) => {
       const adaptive = (await upstreamOf({ reasoning_effort: "high" })).body;
-      assert.deepEqual(adaptive.thinking, { type: "adaptive", display: "summarized" });
-      assert.deepEqual(adaptive.output_config, { effort: "high" });
+      t.strictSame(adaptive.thinking, { type: "adaptive", display: "summarized" });
+      t.strictSame(adaptive.output_config, { effort: "high" });
       const budget = (await upstreamOf({ model: BUDGET_MODEL, reasoning_effort: "low" })).body;
-      assert.deepEqual(budget.thinking, { type: "enabled", budget_tokens: 2048 });
+      t.strictSame(budget.thinking, { type: "enabled", budget_tokens: 2048 });
     });
 
-    it("comes apart from the text, whole and streamed, and can be sent back", async () => {
+    t.test("comes apart from the text, whole and streamed, and can be sent back", async (t) => {
       const body = chat(
         { thinking: "I think so.", signature: "sig", redacted_thinking: "hidden", text: "Yes." },
         { reasoning_effort: "high" },
@@ -414,9 +426,9 @@ describe("OpenAI's client on a model of the Messages protocol", () => {
       ];
       const whole = await openai.chat.completions.create(body);
       const message: OpenAI.ChatCompletionMessage & Thoughts = whole.choices[0]!.message;
-      assert.equal(message.content, "Yes.");
-      assert.equal(message.reasoning_content, "I think so.");
-      assert.deepEqual(message.thinking_blocks, blocks);
+      t.equal(message.content, "Yes.");
+      t.equal(message.reasoning_content, "I think so.");
+      t.strictSame(message.thinking_blocks, blocks);
 
       let reasoning = "";
       let text = "";
@@ -430,14 +442,14 @@ describe("OpenAI's client on a model of the Messages protocol", () => {
         text += delta?.content ?? "";
         streamed.push(...(delta?.thinking_blocks ?? []));
       }
-      assert.deepEqual([reasoning, text], ["I think so.", "Yes."]);
-      assert.deepEqual(streamed, blocks);
+      t.strictSame([reasoning, text], ["I think so.", "Yes."]);
+      t.strictSame(streamed, blocks);
 
       const { body: sent } = await upstreamOf({}, [{ role: "user", content: "sure?" }, message]);
-      assert.deepEqual(sent.messages[1].content, [...blocks, { type: "text", text: "Yes." }]);
+      t.strictSame(sent.messages[1].content, [...blocks, { type: "text", text: "Yes." }]);
     });
 
-    it("and the cache are counted in the words of the client's protocol", async () => {
+    t.test("and the cache are counted in the words of the client's protocol", async (t) => {
       const body = chat({
         text: "ok",
         input_tokens: 1000,
@@ -453,73 +465,79 @@ describe("OpenAI's client on a model of the Messages protocol", () => {
         prompt_tokens_details: { cached_tokens: 600, cache_write_tokens: 300 },
         completion_tokens_details: { reasoning_tokens: 40 },
       };
-      assert.deepEqual((await openai.chat.completions.create(body)).usage, expected);
+      t.strictSame((await openai.chat.completions.create(body)).usage, expected);
       const stream = openai.chat.completions.stream({
         ...body,
         stream_options: { include_usage: true },
       });
-      assert.deepEqual((await stream.finalChatCompletion()).usage, expected);
+      t.strictSame((await stream.finalChatCompletion()).usage, expected);
     });
   });
 
-  describe("a stream", () => {
-    it("that its client aborts is cancelled upstream, and costs what was delivered", async () => {
-      const { openai, customer } = await fresh();
-      const before = await tally();
-      const delivered = "abcd".repeat(10);
-      const stream = await openai.chat.completions.create({
-        ...chat({
-          text: `${delivered}never`,
-          input_tokens: 100,
-          silent_ms: 600_000,
-          silent_after_events: 12,
-        }),
-        stream: true,
-      });
-      let text = "";
-      for await (const chunk of stream) {
-        text += chunk.choices[0]?.delta.content ?? "";
-        if (text === delivered) stream.controller.abort();
-      }
-      await until("the upstream is cancelled", async () => {
-        return (await tally())["aborted"] === before["aborted"]! + 1;
-      });
-      const record = await billedCall(gateway, customer);
-      assert.equal(record["outcome"], "gone");
-      assert.equal(record["input_tokens"], 100);
-      // 40 letters at 4.2 bytes a token, rounded up.
-      assert.equal(record["output_tokens"], 10);
-      assert.equal(record["cost_vnd"], "3.96");
-    });
-
-    it("that the upstream breaks off ends in an error, never as if it were whole", async () => {
-      for (const fault of [
-        { cut_after_events: 6 },
-        { end_after_events: 6 },
-        { error_after_events: 6 },
-      ] as const) {
+  t.test("a stream", async (t) => {
+    t.test(
+      "that its client aborts is cancelled upstream, and costs what was delivered",
+      async (t) => {
+        const { openai, customer } = await fresh();
+        const before = await tally();
+        const delivered = "abcd".repeat(10);
         const stream = await openai.chat.completions.create({
-          ...chat({ text: "one two three four five six", ...fault }),
+          ...chat({
+            text: `${delivered}never`,
+            input_tokens: 100,
+            silent_ms: 600_000,
+            silent_after_events: 12,
+          }),
           stream: true,
         });
-        const finished: unknown[] = [];
         let text = "";
-        await assert.rejects(
-          async () => {
-            for await (const { choices } of stream) {
-              text += choices[0]?.delta.content ?? "";
-              if (choices[0]?.finish_reason) finished.push(choices[0].finish_reason);
-            }
-          },
-          (error) => error instanceof OpenAI.APIError,
-          JSON.stringify(fault),
-        );
-        assert.deepEqual(finished, []);
-        assert.equal(text, "one two three fo");
-      }
-    });
+        for await (const chunk of stream) {
+          text += chunk.choices[0]?.delta.content ?? "";
+          if (text === delivered) stream.controller.abort();
+        }
+        await until("the upstream is cancelled", async () => {
+          return (await tally())["aborted"] === before["aborted"]! + 1;
+        });
+        const record = await billedCall(gateway, customer);
+        t.equal(record["outcome"], "gone");
+        t.equal(record["input_tokens"], 100);
+        // 40 letters at 4.2 bytes a token, rounded up.
+        t.equal(record["output_tokens"], 10);
+        t.equal(record["cost_vnd"], "3.96");
+      },
+    );
 
-    it("whose first event is an error is an error with a status", async () => {
+    t.test(
+      "that the upstream breaks off ends in an error, never as if it were whole",
+      async (t) => {
+        for (const fault of [
+          { cut_after_events: 6 },
+          { end_after_events: 6 },
+          { error_after_events: 6 },
+        ] as const) {
+          const stream = await openai.chat.completions.create({
+            ...chat({ text: "one two three four five six", ...fault }),
+            stream: true,
+          });
+          const finished: unknown[] = [];
+          let text = "";
+          await assert.rejects(
+            async () => {
+              for await (const { choices } of stream) {
+                text += choices[0]?.delta.content ?? "";
+                if (choices[0]?.finish_reason) finished.push(choices[0].finish_reason);
+              }
+            },
+            (error) => error instanceof OpenAI.APIError,
+            JSON.stringify(fault),
+          );
+          t.strictSame(finished, []);
+          t.equal(text, "one two three fo");
+        }
+      },
+    );
+
+    t.test("whose first event is an error is an error with a status", async () => {
       const { openai, customer } = await fresh();
       const body = chat({
         error_after_events: 0,
@@ -535,7 +553,7 @@ describe("OpenAI's client on a model of the Messages protocol", () => {
     });
   });
 
-  describe("errors arrive as the client's own classes", () => {
+  t.test("errors arrive as the client's own classes", async (t) => {
     async function refused(
       body: ReturnType<typeof chat>,
       ErrorClass: new (...args: never[]) => InstanceType<typeof OpenAI.APIError>,
@@ -556,7 +574,7 @@ describe("OpenAI's client on a model of the Messages protocol", () => {
       }
     }
 
-    it("for what the provider refuses", async () => {
+    t.test("for what the provider refuses", async () => {
       await refused(chat({ status: 400 }), OpenAI.BadRequestError, { status: 400 });
       await refused(chat({ status: 404 }), OpenAI.NotFoundError, {
         status: 404,
@@ -568,7 +586,7 @@ describe("OpenAI's client on a model of the Messages protocol", () => {
       });
     });
 
-    it("for a conversation that is too long, by the code that agents look for", async () => {
+    t.test("for a conversation that is too long, by the code that agents look for", async () => {
       await refused(
         chat({
           status: 400,
@@ -583,7 +601,7 @@ describe("OpenAI's client on a model of the Messages protocol", () => {
       );
     });
 
-    it("for a rate limit, with the provider's retry-after", async () => {
+    t.test("for a rate limit, with the provider's retry-after", async () => {
       for (const stream of [false, true]) {
         const call = openai.chat.completions.create({
           ...chat({ status: 429, retry_after: 7 }),
@@ -598,7 +616,7 @@ describe("OpenAI's client on a model of the Messages protocol", () => {
       }
     });
 
-    it("for a provider that fails, as a 502 and free of charge", async () => {
+    t.test("for a provider that fails, as a 502 and free of charge", async () => {
       const { openai, customer } = await fresh();
       for (const status of [500, 503, 529]) {
         await assert.rejects(openai.chat.completions.create(chat({ status })), (error) => {
@@ -610,7 +628,7 @@ describe("OpenAI's client on a model of the Messages protocol", () => {
       await assertNotCharged(gateway, customer);
     });
 
-    it("for what the upstream's protocol cannot express, naming the field", async () => {
+    t.test("for what the upstream's protocol cannot express, naming the field", async (t) => {
       const before = await tally();
       for (const [param, more] of [
         ["n", { n: 2 }],
@@ -628,7 +646,7 @@ describe("OpenAI's client on a model of the Messages protocol", () => {
         { status: 400, param: "messages" },
         /call_x/,
       );
-      assert.deepEqual(await tally(), before);
+      t.strictSame(await tally(), before);
     });
   });
 });

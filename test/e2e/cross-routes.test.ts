@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { stringify } from "yaml";
 import type { Directive } from "../../plugins/simulator/directive.ts";
 import { billedCall, customerWith } from "../support/billed.ts";
@@ -45,11 +45,11 @@ const CATALOGUE = {
   })),
 };
 
-describe("a model whose routes differ in what they take", () => {
+t.test("a model whose routes differ in what they take", async (t) => {
   let simulator: TestSimulator;
   let gateway: TestGateway;
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
-  before(async () => {
+  t.before(async () => {
     simulator = await startTestSimulator();
     const catalogue = join(folder, "catalogue.yaml");
     writeFileSync(catalogue, stringify(CATALOGUE, { aliasDuplicateObjects: false }));
@@ -72,7 +72,7 @@ describe("a model whose routes differ in what they take", () => {
       },
     });
   });
-  after(async () => {
+  t.teardown(async () => {
     await gateway.close();
     await simulator.stop();
     rmSync(folder, { recursive: true, force: true });
@@ -107,55 +107,55 @@ describe("a model whose routes differ in what they take", () => {
     return echo;
   }
 
-  it("is asked in the second one's dialect when the first fails", async () => {
+  t.test("is asked in the second one's dialect when the first fails", async (t) => {
     const more = { tools, top_k: 5 };
     const loose = await second(paths.messages, bodyOf("strict-then-loose", { echo: true }, more));
-    assert.equal(loose.body.max_tokens, 4096);
-    assert.equal(loose.body.max_completion_tokens, undefined);
-    assert.equal(loose.body.tools[0].function.name, LONG_NAME);
-    assert.equal(loose.body.top_k, 5);
+    t.equal(loose.body.max_tokens, 4096);
+    t.equal(loose.body.max_completion_tokens, undefined);
+    t.equal(loose.body.tools[0].function.name, LONG_NAME);
+    t.equal(loose.body.top_k, 5);
     const strict = await second(paths.messages, bodyOf("loose-then-strict", { echo: true }, more));
-    assert.equal(strict.body.max_completion_tokens, 4096);
-    assert.equal(strict.body.max_tokens, undefined);
-    assert.match(strict.body.tools[0].function.name, /^.{64}$/);
-    assert.equal(strict.body.top_k, undefined);
+    t.equal(strict.body.max_completion_tokens, 4096);
+    t.equal(strict.body.max_tokens, undefined);
+    t.match(strict.body.tools[0].function.name, /^.{64}$/);
+    t.equal(strict.body.top_k, undefined);
     const broken = await second(paths.messages, bodyOf("broken-then-loose", { echo: true }, {}));
-    assert.equal(broken.body.max_tokens, 4096);
+    t.equal(broken.body.max_tokens, 4096);
   });
 
-  it("says what was left out for the route that replied", async () => {
+  t.test("says what was left out for the route that replied", async (t) => {
     for (const [model, dropped] of [
       ["strict-then-loose", null],
       ["loose-then-strict", "top_k"],
     ] as const) {
       const { answer } = await ask(paths.messages, bodyOf(model, { text: "ok" }, { top_k: 5 }));
-      assert.equal(answer.status, 200);
-      assert.equal(answer.headers.get("x-svc-translate-dropped"), dropped, model);
+      t.equal(answer.status, 200);
+      t.equal(answer.headers.get("x-svc-translate-dropped"), dropped, model);
     }
   });
 
-  it("answers with the names that the client knows, whole and streamed", async () => {
+  t.test("answers with the names that the client knows, whole and streamed", async (t) => {
     const { body } = await second(
       paths.messages,
       bodyOf("loose-then-strict", { echo: true }, { tools }),
     );
     const name: string = body.tools[0].function.name;
-    assert.notEqual(name, LONG_NAME);
+    t.not(name, LONG_NAME);
     const called = bodyOf("loose-then-strict", { tools: [{ name }] }, { tools });
     const { answer: whole } = await ask(paths.messages, called);
-    assert.equal(whole.json.content[0].name, LONG_NAME);
+    t.equal(whole.json.content[0].name, LONG_NAME);
     const { answer: streamed } = await ask(paths.messages, { ...called, stream: true });
     const [start] = eventsOf(streamed.text).filter(({ type }) => type === "content_block_start");
-    assert.equal(start.content_block.name, LONG_NAME);
+    t.equal(start.content_block.name, LONG_NAME);
   });
 
-  it("is asked to think, and for its format, as the second one's model must be", async () => {
+  t.test("is asked to think, and for its format, as the second one's model must be", async (t) => {
     const { body } = await second(
       paths.chat,
       bodyOf("adaptive-then-budget", { echo: true }, { reasoning_effort: "low" }),
     );
-    assert.deepEqual(body.thinking, { type: "enabled", budget_tokens: 2048 });
-    assert.equal(body.output_config, undefined);
+    t.strictSame(body.thinking, { type: "enabled", budget_tokens: 2048 });
+    t.equal(body.output_config, undefined);
     const response_format = {
       type: "json_schema",
       json_schema: { name: "city", schema: { type: "object", properties: { city: {} } } },
@@ -163,13 +163,13 @@ describe("a model whose routes differ in what they take", () => {
     const input = { tools: [{ name: "structured_output", arguments: { city: "Huế" } }] };
     const asked = bodyOf("adaptive-then-budget", input, { response_format });
     const { answer: whole } = await ask(paths.chat, asked);
-    assert.equal(whole.json.choices[0].message.content, '{"city":"Huế"}');
-    assert.equal(whole.json.choices[0].finish_reason, "stop");
+    t.equal(whole.json.choices[0].message.content, '{"city":"Huế"}');
+    t.equal(whole.json.choices[0].finish_reason, "stop");
     const { answer: streamed } = await ask(paths.chat, { ...asked, stream: true });
-    assert.equal(deliveredText(streamed.text), '{"city":"Huế"}');
+    t.equal(deliveredText(streamed.text), '{"city":"Huế"}');
   });
 
-  it("is limited to what the wallet affords, in whichever words are sent", async () => {
+  t.test("is limited to what the wallet affords, in whichever words are sent", async (t) => {
     // 10,000 đ per million tokens: 20 đ are 2,000 tokens in and out.
     for (const [path, model, field] of [
       [paths.messages, "strict-then-loose", "max_tokens"],
@@ -177,35 +177,35 @@ describe("a model whose routes differ in what they take", () => {
       [paths.chat, "adaptive-then-budget", "max_tokens"],
     ] as const) {
       const { body } = await second(path, bodyOf(model, { echo: true }, {}), "20");
-      assert.ok(body[field] > 1800 && body[field] < 2000, `${model}: ${body[field]}`);
+      t.ok(body[field] > 1800 && body[field] < 2000, `${model}: ${body[field]}`);
     }
     const thinking = bodyOf("adaptive-then-budget", { echo: true }, { reasoning_effort: "medium" });
     const { body } = await second(paths.chat, { ...thinking, max_tokens: 8000 }, "30");
-    assert.ok(body.max_tokens < 3000, String(body.max_tokens));
-    assert.equal(body.thinking.budget_tokens, body.max_tokens - 1);
+    t.ok(body.max_tokens < 3000, String(body.max_tokens));
+    t.equal(body.thinking.budget_tokens, body.max_tokens - 1);
   });
 
-  it("is asked where the request can be expressed, and nowhere else", async () => {
+  t.test("is asked where the request can be expressed, and nowhere else", async (t) => {
     const stop_sequences = ["a", "b", "c", "d", "e"];
     for (const model of ["strict-then-loose", "loose-then-strict"] as const) {
       const body = bodyOf(model, { text: "zz" }, { stop_sequences });
       const { answer, customer } = await ask(paths.messages, body);
       if (model === "strict-then-loose") {
-        assert.equal(answer.status, 200, answer.text);
-        assert.equal((await billedCall(gateway, customer))["upstream"], "sound");
+        t.equal(answer.status, 200, answer.text);
+        t.equal((await billedCall(gateway, customer))["upstream"], "sound");
       } else {
         // Only the route that is over its limit could take it: its answer stands.
-        assert.equal(answer.status, 429, answer.text);
-        assert.equal(answer.json.error.type, "rate_limit_error");
-        assert.equal(answer.headers.get("retry-after"), "9");
+        t.equal(answer.status, 429, answer.text);
+        t.equal(answer.json.error.type, "rate_limit_error");
+        t.equal(answer.headers.get("retry-after"), "9");
       }
     }
   });
 
-  it("refuses what none of its routes can express, naming the field", async () => {
+  t.test("refuses what none of its routes can express, naming the field", async (t) => {
     const body = bodyOf("strict-then-loose", {}, { container: "c" });
     const { answer } = await ask(paths.messages, body);
-    assert.equal(answer.status, 400);
-    assert.match(answer.json.error.message, /container/);
+    t.equal(answer.status, 400);
+    t.match(answer.json.error.message, /container/);
   });
 });

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import type { Directive } from "../../plugins/simulator/directive.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
@@ -37,12 +36,12 @@ const WIRES: readonly Directive[] = [
   { event_delay_ms: 0 },
 ];
 
-describe("translated replies on the wire", () => {
+t.test("translated replies on the wire", async (t) => {
   let gateway: TestGateway;
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway();
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
   async function ask(
     { path, model }: Crossed,
@@ -62,10 +61,10 @@ describe("translated replies on the wire", () => {
   }
 
   for (const crossed of CROSSED) {
-    describe(`${crossed.path} on ${crossed.model}`, () => {
+    t.test(`${crossed.path} on ${crossed.model}`, async (t) => {
       const stream = { stream: true };
 
-      it("are the same events however the upstream's bytes come", async () => {
+      t.test("are the same events however the upstream's bytes come", async (t) => {
         // Ids are made of the request, which the directive is part of.
         const read = async (wire: Directive) => {
           const { answer } = await ask(crossed, { ...ANSWER, ...wire }, stream);
@@ -78,60 +77,66 @@ describe("translated replies on the wire", () => {
             );
         };
         const plain = await read({});
-        assert.ok(plain.length > 10);
-        for (const wire of WIRES) assert.deepEqual(await read(wire), plain, JSON.stringify(wire));
+        t.ok(plain.length > 10);
+        for (const wire of WIRES) t.strictSame(await read(wire), plain, JSON.stringify(wire));
       });
 
-      it("end with the one event that says so, and nothing behind it", async () => {
+      t.test("end with the one event that says so, and nothing behind it", async (t) => {
         const { answer } = await ask(crossed, ANSWER, stream);
         const end = crossed.path === paths.messages ? '{"type":"message_stop"}' : "[DONE]";
-        assert.ok(answer.text.endsWith(`data: ${end}\n\n`));
-        assert.equal(answer.text.split(end).length, 2);
-        assert.equal(answer.headers.get("content-type"), "text/event-stream; charset=utf-8");
+        t.ok(answer.text.endsWith(`data: ${end}\n\n`));
+        t.equal(answer.text.split(end).length, 2);
+        t.equal(answer.headers.get("content-type"), "text/event-stream; charset=utf-8");
       });
 
-      it("are an error in the client's shape where a proxy answers with its own page", async () => {
-        const page = { body: "<html>Not Found</html>", content_type: "text/html" };
-        for (const more of [{}, stream]) {
-          for (const [status, expected] of [
-            [404, 404],
-            [413, 413],
-            [429, 429],
-            [500, 502],
-          ] as const) {
-            const { answer, customer } = await ask(crossed, { status, ...page }, more);
-            assert.equal(answer.status, expected);
-            assert.ok(answer.json.error.message.length > 10);
-            assert.ok(!answer.text.includes("html"));
-            assert.equal(answer.json.type, crossed.path === paths.messages ? "error" : undefined);
-            await assertNotCharged(gateway, customer);
+      t.test(
+        "are an error in the client's shape where a proxy answers with its own page",
+        async (t) => {
+          const page = { body: "<html>Not Found</html>", content_type: "text/html" };
+          for (const more of [{}, stream]) {
+            for (const [status, expected] of [
+              [404, 404],
+              [413, 413],
+              [429, 429],
+              [500, 502],
+            ] as const) {
+              const { answer, customer } = await ask(crossed, { status, ...page }, more);
+              t.equal(answer.status, expected);
+              t.ok(answer.json.error.message.length > 10);
+              t.ok(!answer.text.includes("html"));
+              t.equal(answer.json.type, crossed.path === paths.messages ? "error" : undefined);
+              await assertNotCharged(gateway, customer);
+            }
           }
-        }
-      });
+        },
+      );
 
-      it("never tell the client of the gateway's own account upstream", async () => {
+      t.test("never tell the client of the gateway's own account upstream", async (t) => {
         for (const status of [401, 402, 403]) {
           const { answer } = await ask(crossed, { status, error: { message: "account acme-7" } });
-          assert.equal(answer.status, 502);
-          assert.ok(!answer.text.includes("acme-7"));
+          t.equal(answer.status, 502);
+          t.ok(!answer.text.includes("acme-7"));
         }
       });
 
-      it("are cut where the wallet runs out, in the client's protocol, and cost the wallet", async () => {
-        const money = crossed.path === paths.chat ? "54" : "2.25";
-        const { answer, customer } = await ask(crossed, { output_tokens: 4000 }, stream, money);
-        const last = eventsOf(answer.text).at(-1);
-        assert.match(last.error.message, /balance/);
-        if (crossed.path === paths.messages) assert.equal(last.type, "error");
-        else assert.equal(last.error.code, "insufficient_balance");
-        assert.ok(!answer.text.includes("[DONE]") && !answer.text.includes("message_stop"));
-        assert.ok(deliveredText(answer.text).length > 4000);
-        const record = await billedCall(gateway, customer);
-        assert.equal(record["outcome"], "exhausted");
-        assert.ok(Number(record["cost_vnd"]) <= Number(money));
-      });
+      t.test(
+        "are cut where the wallet runs out, in the client's protocol, and cost the wallet",
+        async (t) => {
+          const money = crossed.path === paths.chat ? "54" : "2.25";
+          const { answer, customer } = await ask(crossed, { output_tokens: 4000 }, stream, money);
+          const last = eventsOf(answer.text).at(-1);
+          t.match(last.error.message, /balance/);
+          if (crossed.path === paths.messages) t.equal(last.type, "error");
+          else t.equal(last.error.code, "insufficient_balance");
+          t.ok(!answer.text.includes("[DONE]") && !answer.text.includes("message_stop"));
+          t.ok(deliveredText(answer.text).length > 4000);
+          const record = await billedCall(gateway, customer);
+          t.equal(record["outcome"], "exhausted");
+          t.ok(Number(record["cost_vnd"]) <= Number(money));
+        },
+      );
 
-      it("that are no replies at all are an error, free of charge", async () => {
+      t.test("that are no replies at all are an error, free of charge", async (t) => {
         for (const reply of [
           {},
           { error: { message: "We failed.", type: "x" } },
@@ -146,8 +151,8 @@ describe("translated replies on the wire", () => {
             });
             for (const more of [{}, stream]) {
               const { answer, customer } = await ask(crossed, {}, more);
-              assert.ok(answer.status >= 500, `${answer.status} ${answer.text}`);
-              assert.ok(answer.json.error.message.length > 5);
+              t.ok(answer.status >= 500, `${answer.status} ${answer.text}`);
+              t.ok(answer.json.error.message.length > 5);
               await assertBalance(gateway, customer, "100000");
             }
           } finally {

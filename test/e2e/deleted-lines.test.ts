@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { createCustomer, usage, wallet } from "../support/admin.ts";
 import { assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
@@ -19,42 +18,42 @@ const SEES_AN_IMAGE = [
 const UNBILLED = { meter: false, settle: false } as const;
 
 let gateway: TestGateway;
-before(async () => {
+t.before(async () => {
   gateway = await startGateway({ plugins: { "rate-limit": { requests_per_minute: 1 } } });
 });
-after(() => gateway.close());
+t.teardown(() => gateway.close());
 
-describe("without rate-limit", () => {
-  it("nothing limits a key, which one call a minute did before", async () => {
+t.test("without rate-limit", async (t) => {
+  t.test("nothing limits a key, which one call a minute did before", async (t) => {
     const customer = await customerWith(gateway);
     const call = () => post(gateway, paths.chat, customer, bodies.chat());
-    assert.equal((await call()).status, 200);
-    assert.equal((await call()).status, 429);
+    t.equal((await call()).status, 200);
+    t.equal((await call()).status, 429);
     await reload(gateway, { plugins: { "rate-limit": false } });
     for (let round = 0; round < 3; round++) {
       const { status, headers } = await call();
-      assert.equal(status, 200);
-      assert.equal(headers.get("x-ratelimit-limit-requests"), null);
+      t.equal(status, 200);
+      t.equal(headers.get("x-ratelimit-limit-requests"), null);
     }
   });
 });
 
-describe("without alias", () => {
-  before(() => reload(gateway, { plugins: { "rate-limit": false, alias: false } }));
+t.test("without alias", async (t) => {
+  t.before(() => reload(gateway, { plugins: { "rate-limit": false, alias: false } }));
 
-  it("ids of the catalogue are served and charged as before", async () => {
+  t.test("ids of the catalogue are served and charged as before", async (t) => {
     const customer = await customerWith(gateway);
     const { status, headers } = await post(gateway, paths.messages, customer, bodies.messages());
-    assert.deepEqual([status, headers.get("x-svc-model-mapped-from")], [200, null]);
+    t.strictSame([status, headers.get("x-svc-model-mapped-from")], [200, null]);
     const record = await billedCall(gateway, customer);
-    assert.deepEqual([record["model"], record["mapped_from"]], ["claude-opus-5-5", null]);
-    assert.notEqual(record["cost_vnd"], "0");
+    t.strictSame([record["model"], record["mapped_from"]], ["claude-opus-5-5", null]);
+    t.not(record["cost_vnd"], "0");
   });
 
-  it("a chat call is translated as before", async () => {
+  t.test("a chat call is translated as before", async (t) => {
     const customer = await customerWith(gateway);
     const body = bodies.chat({}, { model: "claude-opus-5-5" });
-    assert.equal((await post(gateway, paths.chat, customer, body)).status, 200);
+    t.equal((await post(gateway, paths.chat, customer, body)).status, 200);
   });
 
   const refusals: readonly (readonly [
@@ -78,82 +77,88 @@ describe("without alias", () => {
     ],
   ];
   for (const [what, path, body, status, param] of refusals) {
-    it(`${what} gets ${status}, in the words of the protocol, and costs nothing`, async () => {
+    t.test(`${what} gets ${status}, in the words of the protocol, and costs nothing`, async (t) => {
       const customer = await customerWith(gateway);
       const answer = await post(gateway, path, customer, body);
-      assert.equal(answer.status, status, answer.text);
-      if (path === paths.messages) assert.equal(answer.json.type, "error");
-      else assert.equal(answer.json.error.param, param);
+      t.equal(answer.status, status, answer.text);
+      if (path === paths.messages) t.equal(answer.json.type, "error");
+      else t.equal(answer.json.error.param, param);
       await assertNotCharged(gateway, customer);
     });
   }
 
-  it("tokens are counted for ids of the catalogue only", async () => {
+  t.test("tokens are counted for ids of the catalogue only", async (t) => {
     const customer = await customerWith(gateway);
     const path = "/v1/messages/count_tokens";
     const count = (model: string) =>
       post(gateway, path, customer, bodies.messages({}, { model, max_tokens: undefined }));
-    assert.equal((await count("claude-opus-5-5")).status, 200);
-    assert.equal((await count("opus")).status, 404);
+    t.equal((await count("claude-opus-5-5")).status, 200);
+    t.equal((await count("opus")).status, 404);
   });
 });
 
-describe("without translate", () => {
-  before(() => reload(gateway, { plugins: { "rate-limit": false, translate: false } }));
+t.test("without translate", async (t) => {
+  t.before(() => reload(gateway, { plugins: { "rate-limit": false, translate: false } }));
 
-  it("a model is served, streamed too, on the endpoint whose protocol it speaks, and charged", async () => {
-    for (const [path, body] of [
-      [paths.messages, bodies.messages()],
-      [paths.messages, bodies.messages({}, { stream: true })],
-      [paths.chat, bodies.chat()],
-      [paths.chat, bodies.chat({}, { stream: true })],
-      [paths.responses, bodies.responses()],
-      [paths.images, bodies.images()],
-      [paths.speech, bodies.speech()],
-    ] as const) {
+  t.test(
+    "a model is served, streamed too, on the endpoint whose protocol it speaks, and charged",
+    async (t) => {
+      for (const [path, body] of [
+        [paths.messages, bodies.messages()],
+        [paths.messages, bodies.messages({}, { stream: true })],
+        [paths.chat, bodies.chat()],
+        [paths.chat, bodies.chat({}, { stream: true })],
+        [paths.responses, bodies.responses()],
+        [paths.images, bodies.images()],
+        [paths.speech, bodies.speech()],
+      ] as const) {
+        const customer = await customerWith(gateway);
+        const answer = await post(gateway, path, customer, body);
+        t.equal(answer.status, 200, `${path}: ${answer.text}`);
+        t.not((await billedCall(gateway, customer))["cost_vnd"], "0", path);
+      }
+    },
+  );
+
+  t.test(
+    "a model of another protocol gets 400, which names the field and the endpoint that serves it",
+    async (t) => {
       const customer = await customerWith(gateway);
-      const answer = await post(gateway, path, customer, body);
-      assert.equal(answer.status, 200, `${path}: ${answer.text}`);
-      assert.notEqual((await billedCall(gateway, customer))["cost_vnd"], "0", path);
-    }
-  });
+      const chat = await post(
+        gateway,
+        paths.chat,
+        customer,
+        bodies.chat({}, { model: "claude-opus-5-5" }),
+      );
+      t.equal(chat.status, 400);
+      t.equal(chat.json.error.param, "model");
+      t.equal(
+        chat.json.error.message,
+        "model: claude-opus-5-5 is not served on /v1/chat/completions: use /v1/messages",
+      );
+      const messages = await post(
+        gateway,
+        paths.messages,
+        customer,
+        bodies.messages({}, { model: "gpt-4.1-nano" }),
+      );
+      t.strictSame([messages.status, messages.json.type], [400, "error"]);
+      t.match(messages.json.error.message, /^model: .* use \/v1\/chat\/completions$/);
+      const responses = await post(
+        gateway,
+        paths.responses,
+        customer,
+        bodies.responses({}, { model: "claude-opus-5-5" }),
+      );
+      // The simulated upstreams take Responses for every model.
+      t.equal(responses.status, 200);
+    },
+  );
 
-  it("a model of another protocol gets 400, which names the field and the endpoint that serves it", async () => {
-    const customer = await customerWith(gateway);
-    const chat = await post(
-      gateway,
-      paths.chat,
-      customer,
-      bodies.chat({}, { model: "claude-opus-5-5" }),
-    );
-    assert.equal(chat.status, 400);
-    assert.equal(chat.json.error.param, "model");
-    assert.equal(
-      chat.json.error.message,
-      "model: claude-opus-5-5 is not served on /v1/chat/completions: use /v1/messages",
-    );
-    const messages = await post(
-      gateway,
-      paths.messages,
-      customer,
-      bodies.messages({}, { model: "gpt-4.1-nano" }),
-    );
-    assert.deepEqual([messages.status, messages.json.type], [400, "error"]);
-    assert.match(messages.json.error.message, /^model: .* use \/v1\/chat\/completions$/);
-    const responses = await post(
-      gateway,
-      paths.responses,
-      customer,
-      bodies.responses({}, { model: "claude-opus-5-5" }),
-    );
-    // The simulated upstreams take Responses for every model.
-    assert.equal(responses.status, 200);
-  });
-
-  it("an image is edited from the provider's own form only", async () => {
+  t.test("an image is edited from the provider's own form only", async (t) => {
     const customer = await customerWith(gateway);
     const json = await post(gateway, paths.edits, customer, bodies.images({}, { image: IMAGE }));
-    assert.deepEqual([json.status, json.json.error.param], [400, "image"]);
+    t.strictSame([json.status, json.json.error.param], [400, "image"]);
     const form = new FormData();
     form.set("model", "req/gpt-image-2");
     form.set("prompt", "a hat");
@@ -161,57 +166,60 @@ describe("without translate", () => {
     const authorization = `Bearer ${customer.key}`;
     const init = { method: "POST", headers: { authorization }, body: form };
     const answer = await send(gateway, paths.edits, init);
-    assert.equal(answer.status, 200, answer.text);
-    assert.equal((await billedCall(gateway, customer))["cost_vnd"], "1000");
+    t.equal(answer.status, 200, answer.text);
+    t.equal((await billedCall(gateway, customer))["cost_vnd"], "1000");
   });
 
-  it("without alias as well, ids of models that speak the protocol are served", async () => {
+  t.test("without alias as well, ids of models that speak the protocol are served", async (t) => {
     const customer = await customerWith(gateway);
     await reload(gateway, { plugins: { "rate-limit": false, translate: false, alias: false } });
-    assert.equal((await post(gateway, paths.chat, customer, bodies.chat())).status, 200);
+    t.equal((await post(gateway, paths.chat, customer, bodies.chat())).status, 200);
     const other = bodies.chat({}, { model: "claude-opus-5-5" });
-    assert.equal((await post(gateway, paths.chat, customer, other)).status, 400);
+    t.equal((await post(gateway, paths.chat, customer, other)).status, 400);
   });
 });
 
-describe("with unbilled: true, and without meter and settle", () => {
+t.test("with unbilled: true, and without meter and settle", async (t) => {
   const changes = {
     config: { unbilled: true },
     plugins: { "rate-limit": false, ...UNBILLED },
   } as const;
-  before(() => reload(gateway, changes));
+  t.before(() => reload(gateway, changes));
 
-  it("a key without money is served on every endpoint, streamed too; nothing is held, charged or recorded", async () => {
-    const customer = await createCustomer(gateway);
-    for (const [path, body] of [
-      [paths.messages, bodies.messages()],
-      [paths.messages, bodies.messages({}, { stream: true })],
-      [paths.chat, bodies.chat({}, { stream: true })],
-      [paths.chat, bodies.chat({}, { model: "claude-opus-5-5", stream: true })],
-      [paths.responses, bodies.responses()],
-      [paths.images, bodies.images()],
-      [paths.edits, bodies.images({}, { image: IMAGE })],
-      [paths.speech, bodies.speech()],
-    ] as const) {
-      const { status, headers, text } = await post(gateway, path, customer, body);
-      assert.equal(status, 200, `${path}: ${text}`);
-      assert.equal(headers.get("x-svc-cost-vnd"), null);
-    }
-    assert.deepEqual(await wallet(gateway, customer.accountId), {
-      balance: "0",
-      held: "0",
-      available: "0",
-      pending: "0",
-    });
-    assert.deepEqual(await usage(gateway, customer.accountId), []);
+  t.test(
+    "a key without money is served on every endpoint, streamed too; nothing is held, charged or recorded",
+    async (t) => {
+      const customer = await createCustomer(gateway);
+      for (const [path, body] of [
+        [paths.messages, bodies.messages()],
+        [paths.messages, bodies.messages({}, { stream: true })],
+        [paths.chat, bodies.chat({}, { stream: true })],
+        [paths.chat, bodies.chat({}, { model: "claude-opus-5-5", stream: true })],
+        [paths.responses, bodies.responses()],
+        [paths.images, bodies.images()],
+        [paths.edits, bodies.images({}, { image: IMAGE })],
+        [paths.speech, bodies.speech()],
+      ] as const) {
+        const { status, headers, text } = await post(gateway, path, customer, body);
+        t.equal(status, 200, `${path}: ${text}`);
+        t.equal(headers.get("x-svc-cost-vnd"), null);
+      }
+      t.strictSame(await wallet(gateway, customer.accountId), {
+        balance: "0",
+        held: "0",
+        available: "0",
+        pending: "0",
+      });
+      t.strictSame(await usage(gateway, customer.accountId), []);
+    },
+  );
+
+  t.test("a call without a key is still refused", async (t) => {
+    t.equal((await post(gateway, paths.chat, undefined, bodies.chat())).status, 401);
   });
 
-  it("a call without a key is still refused", async () => {
-    assert.equal((await post(gateway, paths.chat, undefined, bodies.chat())).status, 401);
-  });
-
-  it("/readyz shows it and the log warns of it, at each start and reload", async () => {
-    assert.equal((await get(gateway, "/readyz", undefined)).json.unbilled, true);
+  t.test("/readyz shows it and the log warns of it, at each start and reload", async (t) => {
+    t.equal((await get(gateway, "/readyz", undefined)).json.unbilled, true);
     const warnings = () => gateway.logs.match(/"level":40.*neither held nor charged/g)?.length ?? 0;
     await until("the reload has warned", () => warnings() > 0);
     const before = warnings();
@@ -221,16 +229,16 @@ describe("with unbilled: true, and without meter and settle", () => {
     await until("the start warns", () => warnings() > before);
   });
 
-  it("without auth as well, on loopback, callers need no key", async () => {
+  t.test("without auth as well, on loopback, callers need no key", async (t) => {
     await reload(gateway, { ...changes, plugins: { ...changes.plugins, auth: false } });
-    assert.equal((await post(gateway, paths.chat, undefined, bodies.chat())).status, 200);
-    assert.equal((await get(gateway, "/v1/models", undefined)).status, 200);
+    t.equal((await post(gateway, paths.chat, undefined, bodies.chat())).status, 200);
+    t.equal((await get(gateway, "/v1/models", undefined)).status, 200);
   });
 
-  it("and calls are charged again once they are back", async () => {
+  t.test("and calls are charged again once they are back", async (t) => {
     await reload(gateway, { plugins: { "rate-limit": false } });
-    assert.equal((await get(gateway, "/readyz", undefined)).json.unbilled, undefined);
+    t.equal((await get(gateway, "/readyz", undefined)).json.unbilled, undefined);
     const poor = await createCustomer(gateway);
-    assert.equal((await post(gateway, paths.chat, poor, bodies.chat())).status, 402);
+    t.equal((await post(gateway, paths.chat, poor, bodies.chat())).status, 402);
   });
 });

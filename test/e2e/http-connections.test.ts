@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { committedWallet, createCustomer, usage, wallet } from "../support/admin.ts";
 import { bodyOf } from "../support/ask.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
@@ -12,10 +11,10 @@ const CREDIT_VND = 100_000;
 
 let gateway: TestGateway;
 
-before(async () => {
+t.before(async () => {
   gateway = await startGateway();
 });
-after(() => gateway.close());
+t.teardown(() => gateway.close());
 
 const newCustomer = () => createCustomer(gateway, { creditVnd: CREDIT_VND });
 
@@ -28,21 +27,21 @@ function get(path: string, key: string, method = "GET"): string {
   return `${method} ${path} HTTP/1.1\r\nhost: gateway\r\nx-api-key: ${key}\r\n\r\n`;
 }
 
-describe("a connection", () => {
-  it("serves call after call, streamed and not", async () => {
+t.test("a connection", async (t) => {
+  t.test("serves call after call, streamed and not", async (t) => {
     const { key } = await newCustomer();
     const client = await RawClient.open(gateway.port);
     for (const stream of [false, true, false, true]) {
       await client.send(rawPost(PATH, key, bodyOf(PATH, { output_tokens: 2 }, { stream })));
       const { status, whole, body } = await client.response();
-      assert.equal(status, 200);
-      assert.equal(whole, true);
-      assert.match(body.toString(), stream ? /message_stop/ : /"type":"message"/);
+      t.equal(status, 200);
+      t.equal(whole, true);
+      t.match(body.toString(), stream ? /message_stop/ : /"type":"message"/);
     }
     client.destroy();
   });
 
-  it("goes on after calls that were refused", async () => {
+  t.test("goes on after calls that were refused", async (t) => {
     const { key } = await newCustomer();
     const client = await RawClient.open(gateway.port);
     for (const [wrongKey, body, expected] of [
@@ -54,86 +53,95 @@ describe("a connection", () => {
       [key, bodyOf(PATH), 200],
     ] as const) {
       await client.send(rawPost(PATH, wrongKey, body));
-      assert.equal((await client.response()).status, expected);
+      t.equal((await client.response()).status, expected);
     }
     client.destroy();
   });
 
-  it("answers requests that need no upstream in the order in which they were pipelined", async () => {
-    const { key } = await newCustomer();
-    const client = await RawClient.open(gateway.port);
-    await client.send(get("/healthz", key) + get("/v2/x", key) + get("/healthz", key));
-    for (const status of [200, 404, 200]) assert.equal((await client.response()).status, status);
-    client.destroy();
-  });
+  t.test(
+    "answers requests that need no upstream in the order in which they were pipelined",
+    async (t) => {
+      const { key } = await newCustomer();
+      const client = await RawClient.open(gateway.port);
+      await client.send(get("/healthz", key) + get("/v2/x", key) + get("/healthz", key));
+      for (const status of [200, 404, 200]) t.equal((await client.response()).status, status);
+      client.destroy();
+    },
+  );
 
-  it("is cut when a request is pipelined onto a call that is not answered: nothing is charged", async () => {
-    const { key, accountId } = await newCustomer();
-    const { aborted } = await upstreamTally();
-    const client = await RawClient.open(gateway.port);
-    await client.send(rawPost(PATH, key, bodyOf(PATH, { hang: true })));
-    await until("the upstream is asked", async () => (await upstreamTally()).open === 1);
-    assert.notEqual((await wallet(gateway, accountId)).held, "0");
-    await client.send(rawPost(PATH, key, bodyOf(PATH)));
-    await client.closed;
-    assert.equal(client.pending.toString(), "");
-    await noCallsInFlight(gateway);
-    assert.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
-    await until(
-      "the upstream is left",
-      async () => (await upstreamTally()).aborted === aborted + 1,
-    );
-  });
+  t.test(
+    "is cut when a request is pipelined onto a call that is not answered: nothing is charged",
+    async (t) => {
+      const { key, accountId } = await newCustomer();
+      const { aborted } = await upstreamTally();
+      const client = await RawClient.open(gateway.port);
+      await client.send(rawPost(PATH, key, bodyOf(PATH, { hang: true })));
+      await until("the upstream is asked", async () => (await upstreamTally()).open === 1);
+      t.not((await wallet(gateway, accountId)).held, "0");
+      await client.send(rawPost(PATH, key, bodyOf(PATH)));
+      await client.closed;
+      t.equal(client.pending.toString(), "");
+      await noCallsInFlight(gateway);
+      t.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
+      await until(
+        "the upstream is left",
+        async () => (await upstreamTally()).aborted === aborted + 1,
+      );
+    },
+  );
 
-  it("is cut when two calls arrive in one packet: neither is charged", async () => {
+  t.test("is cut when two calls arrive in one packet: neither is charged", async (t) => {
     const { key, accountId } = await newCustomer();
     const client = await RawClient.open(gateway.port);
     const call = rawPost(PATH, key, bodyOf(PATH));
     await client.send(Buffer.concat([call, call]));
     await client.closed;
     await noCallsInFlight(gateway);
-    assert.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
+    t.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
   });
 
-  it("whose client has closed its half counts as left: nothing is charged, the upstream is cancelled", async () => {
-    const { key, accountId } = await newCustomer();
-    const { aborted } = await upstreamTally();
-    const client = await RawClient.open(gateway.port, { allowHalfOpen: true });
-    await client.send(rawPost(PATH, key, bodyOf(PATH, { hang: true })));
-    await until("the upstream is asked", async () => (await upstreamTally()).open === 1);
-    client.socket.end();
-    await client.closed;
-    await noCallsInFlight(gateway);
-    assert.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
-    await until(
-      "the upstream is left",
-      async () => (await upstreamTally()).aborted === aborted + 1,
-    );
-  });
+  t.test(
+    "whose client has closed its half counts as left: nothing is charged, the upstream is cancelled",
+    async (t) => {
+      const { key, accountId } = await newCustomer();
+      const { aborted } = await upstreamTally();
+      const client = await RawClient.open(gateway.port, { allowHalfOpen: true });
+      await client.send(rawPost(PATH, key, bodyOf(PATH, { hang: true })));
+      await until("the upstream is asked", async () => (await upstreamTally()).open === 1);
+      client.socket.end();
+      await client.closed;
+      await noCallsInFlight(gateway);
+      t.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
+      await until(
+        "the upstream is left",
+        async () => (await upstreamTally()).aborted === aborted + 1,
+      );
+    },
+  );
 
-  it("of another version of HTTP is refused", async () => {
+  t.test("of another version of HTTP is refused", async (t) => {
     const client = await RawClient.open(gateway.port);
     await client.send("GET /healthz HTTP/1.0\r\n\r\n");
     await client.closed;
-    assert.match(client.pending.toString(), /^HTTP\/1\.1 505 /);
+    t.match(client.pending.toString(), /^HTTP\/1\.1 505 /);
   });
 });
 
-describe("a method", () => {
+t.test("a method", async (t) => {
   for (const path of ["/healthz", "/v1/models", "/v1/models/claude-opus-5-5"]) {
-    it(`HEAD ${path} is answered as GET is, without the body`, async () => {
+    t.test(`HEAD ${path} is answered as GET is, without the body`, async (t) => {
       const { key } = await newCustomer();
       const client = await RawClient.open(gateway.port);
       await client.send(get(path, key));
       const { status, body, headers } = await client.response();
-      assert.equal(status, 200);
+      t.equal(status, 200);
       await client.send(get(path, key, "HEAD"));
       const head = await client.head();
-      assert.match(head, /^HTTP\/1\.1 200 /);
-      assert.match(head, new RegExp(`content-length: ${body.length}\r\n`, "i"));
-      assert.ok(head.includes(String(headers["content-type"])));
+      t.match(head, /^HTTP\/1\.1 200 /);
+      t.match(head, new RegExp(`content-length: ${body.length}\r\n`, "i"));
+      t.ok(head.includes(String(headers["content-type"])));
       await client.send(get("/v2/none", key));
-      assert.equal((await client.response()).status, 404, "what follows is the next reply");
+      t.equal((await client.response()).status, 404, "what follows is the next reply");
       client.destroy();
     });
   }
@@ -146,17 +154,17 @@ describe("a method", () => {
     ["POST", "/v1/models", "GET"],
     ["PUT", "/healthz", "GET"],
   ] as const) {
-    it(`${method} ${path} answers 405 and names ${allowed}`, async () => {
+    t.test(`${method} ${path} answers 405 and names ${allowed}`, async (t) => {
       const response = await fetch(gateway.url + path, { method });
-      assert.equal(response.status, 405);
-      assert.equal(response.headers.get("allow"), allowed);
-      assert.match(await response.text(), /"message"/);
+      t.equal(response.status, 405);
+      t.equal(response.headers.get("allow"), allowed);
+      t.match(await response.text(), /"message"/);
     });
   }
 });
 
-describe("a client that leaves", () => {
-  it("before its body is complete is charged nothing, and no upstream is asked", async () => {
+t.test("a client that leaves", async (t) => {
+  t.test("before its body is complete is charged nothing, and no upstream is asked", async (t) => {
     const { key, accountId } = await newCustomer();
     const { calls } = await upstreamTally();
     const body = bodyOf(PATH);
@@ -167,27 +175,30 @@ describe("a client that leaves", () => {
     await until("the call is open", async () => (await callsInFlight(gateway)) === 1);
     client.reset();
     await noCallsInFlight(gateway);
-    assert.equal((await upstreamTally()).calls, calls);
-    assert.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
-    assert.deepEqual(await usage(gateway, accountId), []);
+    t.equal((await upstreamTally()).calls, calls);
+    t.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
+    t.strictSame(await usage(gateway, accountId), []);
   });
 
   for (const stream of [false, true]) {
-    it(`before the upstream has answered is charged nothing (streamed: ${stream})`, async () => {
-      const { key, accountId } = await newCustomer();
-      const { aborted } = await upstreamTally();
-      const client = await RawClient.open(gateway.port);
-      await client.send(rawPost(PATH, key, bodyOf(PATH, { hang: true }, { stream })));
-      await until("the upstream is asked", async () => (await upstreamTally()).open === 1);
-      client.destroy();
-      await noCallsInFlight(gateway);
-      await until("it is left", async () => (await upstreamTally()).aborted === aborted + 1);
-      assert.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
-    });
+    t.test(
+      `before the upstream has answered is charged nothing (streamed: ${stream})`,
+      async (t) => {
+        const { key, accountId } = await newCustomer();
+        const { aborted } = await upstreamTally();
+        const client = await RawClient.open(gateway.port);
+        await client.send(rawPost(PATH, key, bodyOf(PATH, { hang: true }, { stream })));
+        await until("the upstream is asked", async () => (await upstreamTally()).open === 1);
+        client.destroy();
+        await noCallsInFlight(gateway);
+        await until("it is left", async () => (await upstreamTally()).aborted === aborted + 1);
+        t.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
+      },
+    );
   }
 
   for (const how of ["destroy", "reset"] as const) {
-    it(`in the middle of a stream is charged the input and what it got (${how})`, async () => {
+    t.test(`in the middle of a stream is charged the input and what it got (${how})`, async (t) => {
       const { key, accountId } = await newCustomer();
       const { aborted } = await upstreamTally();
       const directive = {
@@ -203,18 +214,18 @@ describe("a client that leaves", () => {
       await noCallsInFlight(gateway);
       await until("it is left", async () => (await upstreamTally()).aborted === aborted + 1);
       const { held } = await committedWallet(gateway, accountId);
-      assert.equal(held, "0");
+      t.equal(held, "0");
       const [record] = await usage(gateway, accountId);
-      assert.equal(record?.["outcome"], "gone");
-      assert.equal(record?.["estimated"], true);
+      t.equal(record?.["outcome"], "gone");
+      t.equal(record?.["estimated"], true);
       const outputTokens = Number(record?.["output_tokens"]);
-      assert.ok(outputTokens >= 1 && outputTokens <= 10, `${outputTokens} output tokens`);
-      assert.ok(Number(record?.["input_tokens"]) > 0);
-      assert.ok((await spent(gateway, accountId, CREDIT_VND)) > 0n);
+      t.ok(outputTokens >= 1 && outputTokens <= 10, `${outputTokens} output tokens`);
+      t.ok(Number(record?.["input_tokens"]) > 0);
+      t.ok((await spent(gateway, accountId, CREDIT_VND)) > 0n);
     });
   }
 
-  it("in crowds leaves nothing behind", async () => {
+  t.test("in crowds leaves nothing behind", async () => {
     const { key } = await newCustomer();
     const clients = await Promise.all(
       Array.from({ length: 100 }, () => RawClient.open(gateway.port)),

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import type { Directive } from "../../plugins/simulator/directive.ts";
 import { type Customer, createCustomer } from "../support/admin.ts";
 import { bodyOf, type CallPath } from "../support/ask.ts";
@@ -10,14 +9,14 @@ import { assertReconciled, noCallsInFlight } from "../support/proof.ts";
 /** More than a minute, though timers of sockets may count in steps of four seconds. */
 const SILENCE_MS = 66_000;
 
-describe("a stream that is silent", { concurrency: true }, () => {
+t.test("a stream that is silent", { jobs: 16 }, async (t) => {
   let gateway: TestGateway;
   let customer: Customer;
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway();
     customer = await createCustomer(gateway, { creditVnd: 1_000 });
   });
-  after(async () => {
+  t.teardown(async () => {
     await noCallsInFlight(gateway);
     await assertReconciled(gateway);
     await gateway.close();
@@ -32,17 +31,17 @@ describe("a stream that is silent", { concurrency: true }, () => {
     ["/v1/messages", /event: message_stop/],
     ["/v1/chat/completions", /data: \[DONE\]/],
   ] as const) {
-    it(`for more than a minute stays open: ${path}`, async () => {
+    t.test(`for more than a minute stays open: ${path}`, async (t) => {
       const directive = { output_tokens: 12, silent_ms: SILENCE_MS, silent_after_events: 5 };
       const got = await stream(path, directive);
-      assert.equal(got.error, undefined);
-      assert.match(got.body.toString(), terminal);
+      t.equal(got.error, undefined);
+      t.match(got.body.toString(), terminal);
     });
   }
 
-  it("for more than a minute before its first byte stays open too", async () => {
+  t.test("for more than a minute before its first byte stays open too", async (t) => {
     const got = await stream("/v1/messages", { output_tokens: 3, delay_ms: SILENCE_MS });
-    assert.equal(got.error, undefined);
-    assert.match(got.body.toString(), /event: message_stop/);
+    t.equal(got.error, undefined);
+    t.match(got.body.toString(), /event: message_stop/);
   });
 });

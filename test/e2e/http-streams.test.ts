@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { formatVnd } from "../../core/contract/amount.ts";
 import type { Directive } from "../../plugins/simulator/directive.ts";
 import { createCustomer, usage } from "../support/admin.ts";
@@ -36,11 +36,11 @@ const PATHS = Object.keys(STREAMS) as Streamed[];
 let gateway: TestGateway;
 let key: string;
 
-before(async () => {
+t.before(async () => {
   gateway = await startGateway();
   ({ key } = await createCustomer(gateway, { creditVnd: CREDIT_VND }));
 });
-after(async () => {
+t.teardown(async () => {
   await noCallsInFlight(gateway);
   await assertReconciled(gateway);
   await gateway.close();
@@ -62,7 +62,7 @@ async function onlyRecord(accountId: string): Promise<Record<string, unknown>> {
   return records[0] ?? {};
 }
 
-describe("a stream of the same protocol", { concurrency: true }, () => {
+t.test("a stream of the same protocol", { jobs: 16 }, async (t) => {
   const shapes: Record<string, Directive> = {
     "as it mostly is": {},
     "with line ends of CRLF": { eol: "\r\n" },
@@ -82,22 +82,22 @@ describe("a stream of the same protocol", { concurrency: true }, () => {
   };
   for (const [name, directive] of Object.entries(shapes)) {
     for (const path of PATHS) {
-      it(`arrives byte for byte ${name}: ${path}`, async () => {
+      t.test(`arrives byte for byte ${name}: ${path}`, async (t) => {
         const body = bodyOf(path, directive, STREAMS[path].more);
         const asked = { authorization: "Bearer simulated" };
         const provider = await download(gateway.simulator.url + path, body, asked);
         const got = await stream(path, directive);
-        assert.equal(got.status, 200);
-        assert.match(String(got.headers["content-type"]), /^text\/event-stream/);
-        assert.equal(got.error, undefined);
-        assert.equal(got.bytes, provider.bytes);
-        assert.equal(got.hash, provider.hash);
+        t.equal(got.status, 200);
+        t.match(String(got.headers["content-type"]), /^text\/event-stream/);
+        t.equal(got.error, undefined);
+        t.equal(got.bytes, provider.bytes);
+        t.equal(got.hash, provider.hash);
       });
     }
   }
 });
 
-describe("a stream that fails", { concurrency: true }, () => {
+t.test("a stream that fails", { jobs: 16 }, async (t) => {
   for (const path of PATHS) {
     const { terminal, error } = STREAMS[path];
 
@@ -105,35 +105,38 @@ describe("a stream that fails", { concurrency: true }, () => {
       "is cut off": { cut_after_events: 4 },
       "ends cleanly, but too early": { end_after_events: 4 },
     })) {
-      it(`because it ${name} ends with an error in its protocol, never as if it were whole: ${path}`, async () => {
-        const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
-        const got = await stream(path, { output_tokens: 40, ...directive }, customer.key);
-        const text = got.body.toString();
-        assert.equal(got.error, undefined, "the connection itself ends well");
-        assert.match(text, error);
-        assert.doesNotMatch(text, terminal);
-        assert.match(text, /\n\n$/);
-        const record = await onlyRecord(customer.accountId);
-        assert.equal(record["outcome"], "broken");
-        // 40 tokens were ordered; four events are a few of them at most, or none.
-        assert.ok(Number(record["output_tokens"]) < 20, JSON.stringify(record));
-        const cost = await spent(gateway, customer.accountId, CREDIT_VND);
-        assert.equal(formatVnd(cost), record["cost_vnd"]);
-        assert.equal(cost > 0n, Number(record["output_tokens"]) > 0);
-      });
+      t.test(
+        `because it ${name} ends with an error in its protocol, never as if it were whole: ${path}`,
+        async (t) => {
+          const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+          const got = await stream(path, { output_tokens: 40, ...directive }, customer.key);
+          const text = got.body.toString();
+          t.equal(got.error, undefined, "the connection itself ends well");
+          t.match(text, error);
+          t.notMatch(text, terminal);
+          t.match(text, /\n\n$/);
+          const record = await onlyRecord(customer.accountId);
+          t.equal(record["outcome"], "broken");
+          // 40 tokens were ordered; four events are a few of them at most, or none.
+          t.ok(Number(record["output_tokens"]) < 20, JSON.stringify(record));
+          const cost = await spent(gateway, customer.accountId, CREDIT_VND);
+          t.equal(formatVnd(cost), record["cost_vnd"]);
+          t.equal(cost > 0n, Number(record["output_tokens"]) > 0);
+        },
+      );
     }
 
-    it(`by its provider's own error event passes that on, once: ${path}`, async () => {
+    t.test(`by its provider's own error event passes that on, once: ${path}`, async (t) => {
       const message = "the provider is overloaded";
       const directive = { output_tokens: 40, error_after_events: 4, error: { message } };
       const got = await stream(path, directive);
       const text = got.body.toString();
-      assert.equal(text.split(message).length, 2, text);
-      assert.doesNotMatch(text, terminal);
-      assert.doesNotMatch(text, /ended before completion|connection to the upstream/);
+      t.equal(text.split(message).length, 2, text);
+      t.notMatch(text, terminal);
+      t.notMatch(text, /ended before completion|connection to the upstream/);
     });
 
-    it(`that is not streamed is a 502 and costs nothing: ${path}`, async () => {
+    t.test(`that is not streamed is a 502 and costs nothing: ${path}`, async (t) => {
       const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
       const response = await ask(
         gateway.url,
@@ -141,19 +144,19 @@ describe("a stream that fails", { concurrency: true }, () => {
         path,
         bodyOf(path, { output_tokens: 40, cut_after_events: 4 }),
       );
-      assert.equal(response.status, 502);
-      assert.match(await response.text(), /"api_error"/);
-      assert.equal(await spent(gateway, customer.accountId, CREDIT_VND), 0n);
+      t.equal(response.status, 502);
+      t.match(await response.text(), /"api_error"/);
+      t.equal(await spent(gateway, customer.accountId, CREDIT_VND), 0n);
     });
   }
 
-  it("in the middle of audio is cut off, and costs nothing", async () => {
+  t.test("in the middle of audio is cut off, and costs nothing", async (t) => {
     const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
     const body = bodyOf("/v1/audio/speech", { audio_bytes: 500_000, cut_after_events: 2 });
     const url = `${gateway.url}/v1/audio/speech`;
     const got = await download(url, body, { "x-api-key": customer.key });
-    assert.notEqual(got.error, undefined);
-    assert.ok(got.bytes < 500_000);
-    assert.equal(await spent(gateway, customer.accountId, CREDIT_VND), 0n);
+    t.not(got.error, undefined);
+    t.ok(got.bytes < 500_000);
+    t.equal(await spent(gateway, customer.accountId, CREDIT_VND), 0n);
   });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { makePng } from "../../plugins/simulator/png.ts";
 import { assertBalance, assertNotCharged, customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
@@ -20,13 +20,13 @@ const formats = {
   "image/webp": Buffer.from("RIFF\x0c\x00\x00\x00WEBPVP8 ", "latin1"),
 } as const;
 
-describe("POST /v1/images/edits", () => {
+t.test("POST /v1/images/edits", async (t) => {
   let gateway: TestGateway;
   let server: Server;
   let address: string;
   let asked: string[];
 
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway(PRIVATE_TOO);
     asked = [];
     server = createServer((request, response) => {
@@ -60,7 +60,7 @@ describe("POST /v1/images/edits", () => {
     assert.ok(bound !== null && typeof bound === "object");
     address = `http://127.0.0.1:${bound.port}`;
   });
-  after(async () => {
+  t.teardown(async () => {
     server.closeAllConnections();
     server.close();
     await gateway.close();
@@ -81,45 +81,45 @@ describe("POST /v1/images/edits", () => {
   const digest = (data: Buffer) => createHash("sha256").update(data).digest("hex");
 
   for (const field of FIELDS) {
-    it(`takes the image as ${field}: a data URL, plain base64 or an address`, async () => {
+    t.test(`takes the image as ${field}: a data URL, plain base64 or an address`, async (t) => {
       const base64 = png.toString("base64");
       for (const source of [`data:image/png;base64,${base64}`, base64, `${address}/photo`]) {
         const form = sent(await edit(bodies.images({ echo: true }, { [field]: source })));
-        assert.equal(form.image.sha256, digest(png));
-        assert.equal(form.image.type, "image/png");
-        assert.equal(form.model, "gpt-image-2");
+        t.equal(form.image.sha256, digest(png));
+        t.equal(form.image.type, "image/png");
+        t.equal(form.model, "gpt-image-2");
       }
     });
   }
 
-  it("takes PNG, JPEG, WebP and GIF, known by their bytes whatever is declared", async () => {
+  t.test("takes PNG, JPEG, WebP and GIF, known by their bytes whatever is declared", async (t) => {
     for (const [type, data] of Object.entries(formats)) {
       const image = `data:application/octet-stream;base64,${data.toString("base64")}`;
       const form = sent(await edit(bodies.images({ echo: true }, { image })));
-      assert.equal(form.image.type, type);
-      assert.equal(form.image.sha256, digest(data));
+      t.equal(form.image.type, type);
+      t.equal(form.image.sha256, digest(data));
     }
   });
 
-  it("passes the other fields on", async () => {
+  t.test("passes the other fields on", async (t) => {
     const image = png.toString("base64");
     const more = { image, size: "512x512", quality: "high", user: "u1" };
     const form = sent(await edit(bodies.images({ echo: true }, more)));
-    assert.equal(form.size, "512x512");
-    assert.equal(form.quality, "high");
-    assert.equal(form.user, "u1");
-    assert.match(form.prompt, /^hello/);
+    t.equal(form.size, "512x512");
+    t.equal(form.quality, "high");
+    t.equal(form.user, "u1");
+    t.match(form.prompt, /^hello/);
   });
 
-  it("takes several images, as a list or under several names", async () => {
+  t.test("takes several images, as a list or under several names", async (t) => {
     const image = png.toString("base64");
     for (const more of [{ image: [image, image] }, { image, ref_image: image }]) {
       const form = sent(await edit(bodies.images({ echo: true }, more)));
-      assert.equal(form.image.length, 2);
+      t.equal(form.image.length, 2);
     }
   });
 
-  it("refuses what is no image of the four formats", async () => {
+  t.test("refuses what is no image of the four formats", async (t) => {
     for (const image of [
       "data:image/bmp;base64,Qk0AAAAAAAAAAAAA",
       Buffer.from("not an image").toString("base64"),
@@ -134,27 +134,27 @@ describe("POST /v1/images/edits", () => {
       `${address}/large`,
     ]) {
       const answer = await edit(bodies.images({}, { image }));
-      assert.equal(answer.status, 400, `${image}: ${answer.text}`);
-      assert.equal(answer.json.error.type, "invalid_request_error");
-      assert.equal(answer.json.error.param, "image");
+      t.equal(answer.status, 400, `${image}: ${answer.text}`);
+      t.equal(answer.json.error.type, "invalid_request_error");
+      t.equal(answer.json.error.param, "image");
     }
     const missing = await edit(bodies.images());
-    assert.match(missing.json.error.message, /^image: a reference image is required/);
+    t.match(missing.json.error.message, /^image: a reference image is required/);
   });
 
-  it("outlives servers of images that misbehave", async () => {
+  t.test("outlives servers of images that misbehave", async (t) => {
     for (const path of ["/moved-with-a-body", "/missing-with-a-body", "/cut", "/large"]) {
       await edit(bodies.images({}, { image: address + path }));
     }
-    assert.equal((await edit(bodies.images({}, { image: png.toString("base64") }))).status, 200);
+    t.equal((await edit(bodies.images({}, { image: png.toString("base64") }))).status, 200);
   });
 
-  it("follows a redirect", async () => {
+  t.test("follows a redirect", async (t) => {
     const form = sent(await edit(bodies.images({ echo: true }, { image: `${address}/moved` })));
-    assert.equal(form.image.sha256, digest(png));
+    t.equal(form.image.sha256, digest(png));
   });
 
-  it("takes a file of a form, under each of the four names", async () => {
+  t.test("takes a file of a form, under each of the four names", async (t) => {
     for (const field of FIELDS) {
       const customer = await customerWith(gateway);
       const form = new FormData();
@@ -170,15 +170,15 @@ describe("POST /v1/images/edits", () => {
         body: form,
       });
       const reached = sent(answer);
-      assert.equal(reached.image.filename, "photo.png");
-      assert.equal(reached.image.sha256, digest(png));
-      assert.equal(reached.size, "512x512");
-      assert.equal(answer.json.data.length, 2);
+      t.equal(reached.image.filename, "photo.png");
+      t.equal(reached.image.sha256, digest(png));
+      t.equal(reached.size, "512x512");
+      t.equal(answer.json.data.length, 2);
       await assertBalance(gateway, customer, "98000");
     }
   });
 
-  it("takes the other forms of an image inside of a form too", async () => {
+  t.test("takes the other forms of an image inside of a form too", async (t) => {
     const customer = await customerWith(gateway);
     const form = new FormData();
     const { model, prompt } = bodies.images({ echo: true });
@@ -190,10 +190,10 @@ describe("POST /v1/images/edits", () => {
       headers: { authorization: `Bearer ${customer.key}` },
       body: form,
     });
-    assert.equal(sent(answer).image.sha256, digest(png));
+    t.equal(sent(answer).image.sha256, digest(png));
   });
 
-  it("refuses a form that is broken, and forms where JSON is expected", async () => {
+  t.test("refuses a form that is broken, and forms where JSON is expected", async (t) => {
     const customer = await customerWith(gateway);
     const headers = {
       authorization: `Bearer ${customer.key}`,
@@ -201,13 +201,13 @@ describe("POST /v1/images/edits", () => {
     };
     for (const path of [paths.edits, paths.images, paths.chat]) {
       const answer = await send(gateway, path, { method: "POST", headers, body: "--y\r\n" });
-      assert.equal(answer.status, 400, path);
-      assert.equal(answer.json.error.type, "invalid_request_error");
+      t.equal(answer.status, 400, path);
+      t.equal(answer.json.error.type, "invalid_request_error");
     }
     await assertNotCharged(gateway, customer);
   });
 
-  it("fetches from public addresses only, unless the operator says otherwise", async () => {
+  t.test("fetches from public addresses only, unless the operator says otherwise", async (t) => {
     await reload(gateway, { plugins: { translate: { fetch_private_images: false } } });
     asked = [];
     const { port } = new URL(address);
@@ -223,12 +223,12 @@ describe("POST /v1/images/edits", () => {
       "http://192.168.0.1/photo",
     ]) {
       const answer = await edit(bodies.images({}, { image }));
-      assert.equal(answer.status, 400, image);
-      assert.match(answer.json.error.message, /only public http\(s\) addresses are fetched/);
+      t.equal(answer.status, 400, image);
+      t.match(answer.json.error.message, /only public http\(s\) addresses are fetched/);
     }
-    assert.deepEqual(asked, []);
+    t.strictSame(asked, []);
     const inline = await edit(bodies.images({}, { image: png.toString("base64") }));
-    assert.equal(inline.status, 200);
+    t.equal(inline.status, 200);
     await reload(gateway, PRIVATE_TOO);
   });
 });

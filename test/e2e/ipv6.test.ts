@@ -1,13 +1,12 @@
-import assert from "node:assert/strict";
 import { networkInterfaces } from "node:os";
-import { describe, it } from "node:test";
+import t from "tap";
 import { startGateway } from "../support/gateway.ts";
 
 const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
 const skip = addresses.some(({ address }) => address === "::1") ? false : "no IPv6 here";
 
-describe("a gateway on an IPv6 address", () => {
-  it("prints an address that can be called", { skip }, async () => {
+t.test("a gateway on an IPv6 address", async (t) => {
+  t.test("prints an address that can be called", { skip }, async (t) => {
     const gateway = await startGateway();
     try {
       gateway.configure({ config: { listen: { host: "::1" } } });
@@ -17,10 +16,10 @@ describe("a gateway on an IPv6 address", () => {
       const url = `http://[::1]:${gateway.port}`;
       const deadline = performance.now() + 30_000;
       while (!gateway.logs.includes(`"address":"${url}"`)) {
-        assert.ok(performance.now() < deadline, gateway.logs);
+        t.ok(performance.now() < deadline, gateway.logs);
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
-      assert.equal((await fetch(`${url}/healthz`)).status, 200);
+      t.equal((await fetch(`${url}/healthz`)).status, 200);
       await gateway.kill9();
       await started;
     } finally {

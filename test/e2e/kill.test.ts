@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import t from "tap";
 import { committedWallet, createCustomer, usage } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
@@ -26,10 +26,10 @@ interface Sent {
 let gateway: TestGateway;
 const random = Random.printed();
 
-before(async () => {
+t.before(async () => {
   gateway = await startGateway({ ledger: "embedded", config: { log: { level: "warn" } } });
 });
-after(() => gateway.close());
+t.teardown(() => gateway.close());
 
 /** Calls without a pause until the gateway is gone; what it knows of them goes into `sent`. */
 async function callOn(key: string, sent: Sent[]): Promise<void> {
@@ -56,49 +56,52 @@ async function callOn(key: string, sent: Sent[]): Promise<void> {
   }
 }
 
-describe("a gateway that is killed again and again while it serves", () => {
-  it("charges every reply that arrived whole exactly once, and others for what was delivered at most", async () => {
-    const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
-    const sent: Sent[] = [];
-    for (let round = 0; round < ROUNDS; round++) {
-      const load = Array.from({ length: WORKERS }, () => callOn(key, sent));
-      const enough = sent.length + 50 + random.below(200);
-      await until("the load is on", () => sent.length >= enough);
-      // The moment of the kill is the point, and no event tells which one would hurt.
-      await delay(random.below(30));
-      await gateway.kill9();
-      await Promise.all(load);
-      await gateway.start();
-    }
-    await noCallsInFlight(gateway);
-    const { balance, held } = await committedWallet(gateway, accountId);
-    assert.equal(held, "0");
+t.test("a gateway that is killed again and again while it serves", async (t) => {
+  t.test(
+    "charges every reply that arrived whole exactly once, and others for what was delivered at most",
+    async (t) => {
+      const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+      const sent: Sent[] = [];
+      for (let round = 0; round < ROUNDS; round++) {
+        const load = Array.from({ length: WORKERS }, () => callOn(key, sent));
+        const enough = sent.length + 50 + random.below(200);
+        await until("the load is on", () => sent.length >= enough);
+        // The moment of the kill is the point, and no event tells which one would hurt.
+        await delay(random.below(30));
+        await gateway.kill9();
+        await Promise.all(load);
+        await gateway.start();
+      }
+      await noCallsInFlight(gateway);
+      const { balance, held } = await committedWallet(gateway, accountId);
+      t.equal(held, "0");
 
-    const records = new Map<unknown, bigint>();
-    let costs = 0n;
-    for (const record of await allUsage(gateway, accountId)) {
-      assert.ok(!records.has(record["call_id"]), `${record["call_id"]} is recorded twice`);
-      records.set(record["call_id"], microVnd(record["cost_vnd"]));
-      costs += microVnd(record["cost_vnd"]);
-    }
-    const whole = sent.filter((call) => call.whole);
-    console.log(`# ${whole.length} whole of ${sent.length}, ${records.size} recorded`);
-    assert.ok(whole.length > ROUNDS * WORKERS, "the load was one");
-    for (const { id, costMicroVnd } of whole) assert.equal(records.get(id), costMicroVnd, id);
-    for (const { id, costMicroVnd } of sent.filter((call) => !call.whole)) {
-      const charged = records.get(id) ?? 0n;
-      assert.ok(charged <= costMicroVnd, `${id} was charged ${charged} of ${costMicroVnd}`);
-    }
-    assert.equal(microVnd(CREDIT_VND) - microVnd(balance), costs);
-    await assertReconciled(gateway);
-  });
+      const records = new Map<unknown, bigint>();
+      let costs = 0n;
+      for (const record of await allUsage(gateway, accountId)) {
+        t.ok(!records.has(record["call_id"]), `${record["call_id"]} is recorded twice`);
+        records.set(record["call_id"], microVnd(record["cost_vnd"]));
+        costs += microVnd(record["cost_vnd"]);
+      }
+      const whole = sent.filter((call) => call.whole);
+      t.comment(`${whole.length} whole of ${sent.length}, ${records.size} recorded`);
+      t.ok(whole.length > ROUNDS * WORKERS, "the load was one");
+      for (const { id, costMicroVnd } of whole) t.equal(records.get(id), costMicroVnd, id);
+      for (const { id, costMicroVnd } of sent.filter((call) => !call.whole)) {
+        const charged = records.get(id) ?? 0n;
+        t.ok(charged <= costMicroVnd, `${id} was charged ${charged} of ${costMicroVnd}`);
+      }
+      t.equal(microVnd(CREDIT_VND) - microVnd(balance), costs);
+      await assertReconciled(gateway);
+    },
+  );
 
-  it("is as good as new for the next customer", async () => {
+  t.test("is as good as new for the next customer", async (t) => {
     const { key, accountId } = await createCustomer(gateway, { creditVnd: 100 });
     const body = bodyOf(PATH, { input_tokens: 900, output_tokens: 50 });
     const response = await ask(gateway.url, key, PATH, body);
-    assert.equal(response.headers.get("x-svc-cost-vnd"), "34.2");
-    assert.equal((await committedWallet(gateway, accountId)).balance, "65.8");
-    assert.equal((await usage(gateway, accountId)).length, 1);
+    t.equal(response.headers.get("x-svc-cost-vnd"), "34.2");
+    t.equal((await committedWallet(gateway, accountId)).balance, "65.8");
+    t.equal((await usage(gateway, accountId)).length, 1);
   });
 });

@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
 import { committedWallet, createCustomer, credit, usage, wallet } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
@@ -25,11 +25,11 @@ const LASTING_VND = "5.4";
 let simulator: TestSimulator;
 let folder: string;
 
-before(async () => {
+t.before(async () => {
   simulator = await startTestSimulator();
   folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
 });
-after(async () => {
+t.teardown(async () => {
   await simulator.stop();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -54,100 +54,106 @@ async function refusesConnections(port: number): Promise<boolean> {
   }
 }
 
-describe("SIGTERM", () => {
+t.test("SIGTERM", async (t) => {
   let gateway: TestGateway;
 
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway({ simulator, config: { limits: { drain_seconds: 20 } } });
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
-  it("lets a running stream finish and be charged, takes no new call, and exits with 0", async () => {
-    const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
-    const idle = await RawClient.open(gateway.port);
-    await idle.send(rawPost(PATH, key, bodyOf(PATH, { input_tokens: 1, output_tokens: 1 })));
-    assert.equal((await idle.response()).status, 200);
-    const headers = { "x-api-key": key };
-    const url = gateway.url + PATH;
-    const stream = await post(url, bodyOf(PATH, LASTING, { stream: true }), headers);
-    const answer = download(url, bodyOf(PATH, { ...LASTING, delay_ms: 1_000 }), headers);
-    await until("both calls are open", async () => (await callsInFlight(gateway)) === 2);
+  t.test(
+    "lets a running stream finish and be charged, takes no new call, and exits with 0",
+    async (t) => {
+      const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+      const idle = await RawClient.open(gateway.port);
+      await idle.send(rawPost(PATH, key, bodyOf(PATH, { input_tokens: 1, output_tokens: 1 })));
+      t.equal((await idle.response()).status, 200);
+      const headers = { "x-api-key": key };
+      const url = gateway.url + PATH;
+      const stream = await post(url, bodyOf(PATH, LASTING, { stream: true }), headers);
+      const answer = download(url, bodyOf(PATH, { ...LASTING, delay_ms: 1_000 }), headers);
+      await until("both calls are open", async () => (await callsInFlight(gateway)) === 2);
 
-    const stopped = gateway.stop();
-    await until("new connections are refused", () => refusesConnections(gateway.port));
-    await idle.send(rawPost(PATH, key, bodyOf(PATH)));
-    const late = await idle.response();
-    assert.equal(late.status, 503);
-    assert.match(late.body.toString(), /"service_unavailable"/);
-    await idle.closed;
+      const stopped = gateway.stop();
+      await until("new connections are refused", () => refusesConnections(gateway.port));
+      await idle.send(rawPost(PATH, key, bodyOf(PATH)));
+      const late = await idle.response();
+      t.equal(late.status, 503);
+      t.match(late.body.toString(), /"service_unavailable"/);
+      await idle.closed;
 
-    const streamed = await read(stream, { keep: true });
-    assert.equal(streamed.error, undefined);
-    assert.match(streamed.body.toString(), /event: message_stop/);
-    const answered = await answer;
-    assert.equal(answered.status, 200);
-    assert.equal(answered.headers["x-svc-cost-vnd"], LASTING_VND);
-    assert.equal(await stopped, 0);
+      const streamed = await read(stream, { keep: true });
+      t.equal(streamed.error, undefined);
+      t.match(streamed.body.toString(), /event: message_stop/);
+      const answered = await answer;
+      t.equal(answered.status, 200);
+      t.equal(answered.headers["x-svc-cost-vnd"], LASTING_VND);
+      t.equal(await stopped, 0);
 
-    await gateway.start();
-    await committedWallet(gateway, accountId);
-    const costs = (await usage(gateway, accountId)).map((record) => record["cost_vnd"]);
-    assert.deepEqual(costs.sort(), ["0.072", LASTING_VND, LASTING_VND]);
-    await assertReconciled(gateway);
-  });
+      await gateway.start();
+      await committedWallet(gateway, accountId);
+      const costs = (await usage(gateway, accountId)).map((record) => record["cost_vnd"]);
+      t.strictSame(costs.sort(), ["0.072", LASTING_VND, LASTING_VND]);
+      await assertReconciled(gateway);
+    },
+  );
 
-  it("ends what outlasts the drain limit with an error in its protocol, charged as delivered", async () => {
-    await gateway.stop();
-    gateway.configure({ config: { limits: { drain_seconds: 1 } } });
-    await gateway.start();
-    const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
-    const endless = {
-      text: "word ".repeat(20),
-      deltas: 20,
-      silent_ms: 600_000,
-      silent_after_events: 6,
-    };
-    const body = bodyOf(PATH, endless, { stream: true });
-    const stream = await post(gateway.url + PATH, body, { "x-api-key": key });
-    const reading = read(stream, { keep: true });
-    await until("it is open", async () => (await callsInFlight(gateway)) === 1);
-    assert.equal(await gateway.stop(), 0);
-    const text = (await reading).body.toString();
-    assert.match(text, /event: error\ndata: .*service_unavailable/);
-    assert.doesNotMatch(text, /message_stop/);
+  t.test(
+    "ends what outlasts the drain limit with an error in its protocol, charged as delivered",
+    async (t) => {
+      await gateway.stop();
+      gateway.configure({ config: { limits: { drain_seconds: 1 } } });
+      await gateway.start();
+      const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+      const endless = {
+        text: "word ".repeat(20),
+        deltas: 20,
+        silent_ms: 600_000,
+        silent_after_events: 6,
+      };
+      const body = bodyOf(PATH, endless, { stream: true });
+      const stream = await post(gateway.url + PATH, body, { "x-api-key": key });
+      const reading = read(stream, { keep: true });
+      await until("it is open", async () => (await callsInFlight(gateway)) === 1);
+      t.equal(await gateway.stop(), 0);
+      const text = (await reading).body.toString();
+      t.match(text, /event: error\ndata: .*service_unavailable/);
+      t.notMatch(text, /message_stop/);
 
-    await gateway.start();
-    assert.ok((await spent(gateway, accountId, CREDIT_VND)) > 0n);
-    const [record] = await usage(gateway, accountId);
-    assert.equal(record?.["outcome"], "broken");
-    assert.equal(record?.["estimated"], true);
-    assert.equal((await wallet(gateway, accountId)).held, "0");
-  });
+      await gateway.start();
+      t.ok((await spent(gateway, accountId, CREDIT_VND)) > 0n);
+      const [record] = await usage(gateway, accountId);
+      t.equal(record?.["outcome"], "broken");
+      t.equal(record?.["estimated"], true);
+      t.equal((await wallet(gateway, accountId)).held, "0");
+    },
+  );
 });
 
-describe("SIGTERM with the data folder gone", () => {
-  it("ends a gateway that cannot stop in order, and says why", async () => {
+t.test("SIGTERM with the data folder gone", async (t) => {
+  t.test("ends a gateway that cannot stop in order, and says why", async (t) => {
     const gateway = await startGateway({ simulator, ledger: "embedded" });
     try {
       rmSync(gateway.data, { recursive: true, force: true });
-      assert.equal(await gateway.stop(), 1);
-      assert.match(gateway.logs, /cannot stop cleanly; exiting with 1/);
+      t.equal(await gateway.stop(), 1);
+      t.match(gateway.logs, /cannot stop cleanly; exiting with 1/);
     } finally {
       await gateway.close();
     }
   });
 });
 
-describe("SIGHUP", () => {
+t.test("SIGHUP", async (t) => {
   let gateway: TestGateway;
   let catalogue: string;
 
-  before(async () => {
+  t.before(async () => {
     catalogue = join(folder, "catalogue.yaml");
     cpSync(join(packageRoot, "config", "catalogue.yaml"), catalogue);
     gateway = await startGateway({ simulator, config: { catalogue } });
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
   const reprice = (from: number, to: number) => {
     const entry = `- id: claude-opus-5-5\n    price_vnd_per_mtok: `;
@@ -156,7 +162,7 @@ describe("SIGHUP", () => {
     writeFileSync(catalogue, text.replace(entry + from, entry + to));
   };
 
-  it("makes a new price count for new calls, while running calls keep theirs", async () => {
+  t.test("makes a new price count for new calls, while running calls keep theirs", async (t) => {
     const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
     const tokens = { input_tokens: 100, output_tokens: 50 };
     const running = ask(gateway.url, key, PATH, bodyOf(PATH, { ...tokens, delay_ms: 3_000 }));
@@ -167,17 +173,17 @@ describe("SIGHUP", () => {
     gateway.signal("SIGHUP");
     await until("it has reloaded", () => gateway.logs.includes('"reloaded"'));
     const next = await ask(gateway.url, key, PATH, bodyOf(PATH, tokens));
-    assert.equal(next.headers.get("x-svc-price-vnd-per-mtok"), "20000");
-    assert.equal(next.headers.get("x-svc-cost-vnd"), "3");
+    t.equal(next.headers.get("x-svc-price-vnd-per-mtok"), "20000");
+    t.equal(next.headers.get("x-svc-cost-vnd"), "3");
     await next.text();
 
     const before = await running;
-    assert.equal(before.headers.get("x-svc-price-vnd-per-mtok"), "36000");
-    assert.equal(before.headers.get("x-svc-cost-vnd"), LASTING_VND);
+    t.equal(before.headers.get("x-svc-price-vnd-per-mtok"), "36000");
+    t.equal(before.headers.get("x-svc-cost-vnd"), LASTING_VND);
     await before.text();
-    assert.match(await (await stream).text(), /message_stop/);
+    t.match(await (await stream).text(), /message_stop/);
     await noCallsInFlight(gateway);
-    assert.equal(await spent(gateway, accountId, CREDIT_VND), 13_800_000n);
+    t.equal(await spent(gateway, accountId, CREDIT_VND), 13_800_000n);
     reprice(20_000, 36_000);
   });
 
@@ -189,7 +195,7 @@ describe("SIGHUP", () => {
       () => gateway.configure({ plugins: { simulator: { port: simulator.port } } }),
     ],
   ] as const) {
-    it(`with a config ${name} changes nothing, and says so in the log`, async () => {
+    t.test(`with a config ${name} changes nothing, and says so in the log`, async (t) => {
       const { key } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
       const lines = () => gateway.logs.match(/"level":50,.*keeping the old one/g)?.length ?? 0;
       const before = lines();
@@ -197,7 +203,7 @@ describe("SIGHUP", () => {
       gateway.signal("SIGHUP");
       await until("the error is logged", () => lines() === before + 1);
       const response = await ask(gateway.url, key, PATH, bodyOf(PATH, { output_tokens: 1 }));
-      assert.equal(response.status, 200);
+      t.equal(response.status, 200);
       await response.text();
       const reloads = () => gateway.logs.match(/"reloaded"/g)?.length ?? 0;
       const reloaded = reloads();
@@ -208,32 +214,35 @@ describe("SIGHUP", () => {
   }
 });
 
-describe("a start", () => {
+t.test("a start", async (t) => {
   let gateway: TestGateway;
 
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway({ simulator });
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
-  it("on a data folder that another gateway uses is refused, with the folder in the message", async () => {
-    const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
-    const second = join(folder, "second.yaml");
-    const text = readFileSync(gateway.configFile, "utf8");
-    writeFileSync(second, text.replace(`port: ${gateway.port}`, "port: 0"));
-    const { code, output } = await runMain(second);
-    assert.equal(code, 1);
-    assert.match(output, /is in use by .*; stop it first/);
-    assert.ok(output.includes(gateway.data), output);
-    assert.doesNotMatch(output, /\n\s+at /, "a message, not a stack");
+  t.test(
+    "on a data folder that another gateway uses is refused, with the folder in the message",
+    async (t) => {
+      const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+      const second = join(folder, "second.yaml");
+      const text = readFileSync(gateway.configFile, "utf8");
+      writeFileSync(second, text.replace(`port: ${gateway.port}`, "port: 0"));
+      const { code, output } = await runMain(second);
+      t.equal(code, 1);
+      t.match(output, /is in use by .*; stop it first/);
+      t.ok(output.includes(gateway.data), output);
+      t.notMatch(output, /\n\s+at /, "a message, not a stack");
 
-    const response = await ask(gateway.url, key, PATH, bodyOf(PATH));
-    assert.equal(response.status, 200, "the first one serves on");
-    await response.text();
-    assert.ok((await spent(gateway, accountId, CREDIT_VND)) > 0n);
-  });
+      const response = await ask(gateway.url, key, PATH, bodyOf(PATH));
+      t.equal(response.status, 200, "the first one serves on");
+      await response.text();
+      t.ok((await spent(gateway, accountId, CREDIT_VND)) > 0n);
+    },
+  );
 
-  it("on a port that is taken is refused, with what to do about it", async () => {
+  t.test("on a port that is taken is refused, with what to do about it", async (t) => {
     const other = createServer();
     other.listen(0, "127.0.0.1");
     await once(other, "listening");
@@ -245,51 +254,54 @@ describe("a start", () => {
     writeFileSync(file, text.replace(`port: ${gateway.port}`, `port: ${address.port}`));
     const { code, output } = await runMain(file);
     other.close();
-    assert.equal(code, 1);
-    assert.match(
+    t.equal(code, 1);
+    t.match(
       output,
       new RegExp(`cannot listen on 127\\.0\\.0\\.1:${address.port}: .*listen\\.port`),
     );
-    assert.doesNotMatch(output, /\n\s+at /);
+    t.notMatch(output, /\n\s+at /);
     await gateway.start();
   });
 
-  it("with a config of several errors exits with 1 and tells all of them, with file and path", async () => {
-    const file = join(folder, "wrong.yaml");
-    const text = readFileSync(gateway.configFile, "utf8");
-    const wrong = text
-      .replace(`port: ${gateway.port}`, "port: 99999")
-      .replace("catalogue:", "limits: { call_seconds: soon }\ncatalogue:")
-      .replace("- meter", "- metre");
-    writeFileSync(file, wrong.replace(/^limits:\n(?: .*\n)+/m, ""));
-    const { code, output } = await runMain(file);
-    assert.equal(code, 1);
-    for (const part of ["wrong.yaml", "listen.port", "limits.call_seconds", "metre"]) {
-      assert.ok(output.includes(part), `${part} in:\n${output}`);
-    }
-    assert.doesNotMatch(output, /\n\s+at /);
-  });
+  t.test(
+    "with a config of several errors exits with 1 and tells all of them, with file and path",
+    async (t) => {
+      const file = join(folder, "wrong.yaml");
+      const text = readFileSync(gateway.configFile, "utf8");
+      const wrong = text
+        .replace(`port: ${gateway.port}`, "port: 99999")
+        .replace("catalogue:", "limits: { call_seconds: soon }\ncatalogue:")
+        .replace("- meter", "- metre");
+      writeFileSync(file, wrong.replace(/^limits:\n(?: .*\n)+/m, ""));
+      const { code, output } = await runMain(file);
+      t.equal(code, 1);
+      for (const part of ["wrong.yaml", "listen.port", "limits.call_seconds", "metre"]) {
+        t.ok(output.includes(part), `${part} in:\n${output}`);
+      }
+      t.notMatch(output, /\n\s+at /);
+    },
+  );
 
-  it("with a config that does not exist exits with 1", async () => {
+  t.test("with a config that does not exist exits with 1", async (t) => {
     const { code, output } = await runMain(join(folder, "none.yaml"));
-    assert.equal(code, 1);
-    assert.ok(output.includes("none.yaml"), output);
+    t.equal(code, 1);
+    t.ok(output.includes("none.yaml"), output);
   });
 
-  it("from an empty folder makes everything it needs, and keeps it", async () => {
+  t.test("from an empty folder makes everything it needs, and keeps it", async (t) => {
     const startedAt = performance.now();
     const fresh = await startGateway({ simulator, firstStart: true });
-    console.log(`# ready ${Math.round(performance.now() - startedAt)} ms after an empty folder`);
+    t.comment(`ready ${Math.round(performance.now() - startedAt)} ms after an empty folder`);
     try {
       const { key, accountId } = await createCustomer(fresh, { creditVnd: 10 });
-      assert.equal((await ask(fresh.url, key, PATH, bodyOf(PATH))).status, 200);
-      assert.equal(await fresh.stop(), 0);
+      t.equal((await ask(fresh.url, key, PATH, bodyOf(PATH))).status, 200);
+      t.equal(await fresh.stop(), 0);
       await fresh.start();
-      assert.equal(
+      t.equal(
         await credit(fresh, accountId, "5"),
         String((await wallet(fresh, accountId)).balance),
       );
-      assert.equal((await usage(fresh, accountId)).length, 1);
+      t.equal((await usage(fresh, accountId)).length, 1);
     } finally {
       await fresh.close();
     }

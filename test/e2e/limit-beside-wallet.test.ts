@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
+import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
 import { admin, committedWallet, createCustomer } from "../support/admin.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
@@ -18,46 +18,49 @@ const TWO_CALLS = "72_000_000n";
 let gateway: TestGateway;
 let folder: string;
 
-before(async () => {
+t.before(async () => {
   folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   const file = join(folder, "budget.mjs");
   writeFileSync(file, example());
   const plugins = ["auth", "alias", "translate", "meter", file, "settle", "admin"];
   gateway = await startGateway({ config: { plugins } });
 });
-after(async () => {
+t.teardown(async () => {
   await gateway.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
-describe("a limit beside the wallet, by the example in the plugins' README", () => {
-  it("refuses a call that it does not afford with the plugin's own 402, and the wallet pays for the others", async () => {
-    const customer = await createCustomer(gateway, { creditVnd: 10_000 });
-    const key = { name: "another" };
-    const { body } = await admin(gateway, "POST", `/accounts/${customer.accountId}/keys`, key);
-    const another = { ...customer, key: String(body["key"]) };
-    const call = (caller = customer) =>
-      post(gateway, paths.messages, caller, bodies.messages(CALL));
+t.test("a limit beside the wallet, by the example in the plugins' README", async (t) => {
+  t.test(
+    "refuses a call that it does not afford with the plugin's own 402, and the wallet pays for the others",
+    async (t) => {
+      const customer = await createCustomer(gateway, { creditVnd: 10_000 });
+      const key = { name: "another" };
+      const { body } = await admin(gateway, "POST", `/accounts/${customer.accountId}/keys`, key);
+      const another = { ...customer, key: String(body["key"]) };
+      const call = (caller = customer) =>
+        post(gateway, paths.messages, caller, bodies.messages(CALL));
 
-    assert.deepEqual([(await call()).status, (await call()).status], [200, 200]);
-    const refused = await call();
-    assert.equal(refused.status, 402);
-    assert.equal(refused.json.error.message, "The budget of this key is spent.");
+      t.strictSame([(await call()).status, (await call()).status], [200, 200]);
+      const refused = await call();
+      t.equal(refused.status, 402);
+      t.equal(refused.json.error.message, "The budget of this key is spent.");
 
-    assert.equal((await call(another)).status, 200);
-    assert.equal((await committedWallet(gateway, customer.accountId)).balance, "9892");
-  });
+      t.equal((await call(another)).status, 200);
+      t.equal((await committedWallet(gateway, customer.accountId)).balance, "9892");
+    },
+  );
 
-  it("keeps what is left of it over a kill -9", async () => {
+  t.test("keeps what is left of it over a kill -9", async (t) => {
     const customer = await createCustomer(gateway, { creditVnd: 10_000 });
     const call = () => post(gateway, paths.messages, customer, bodies.messages(CALL));
-    assert.equal((await call()).status, 200);
+    t.equal((await call()).status, 200);
     await gateway.kill9();
     await gateway.start();
-    assert.deepEqual([(await call()).status, (await call()).status], [200, 402]);
+    t.strictSame([(await call()).status, (await call()).status], [200, 402]);
     await gateway.kill9();
     await gateway.start();
-    assert.equal((await call()).status, 402);
+    t.equal((await call()).status, 402);
     await assertReconciled(gateway);
   });
 });

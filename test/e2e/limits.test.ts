@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { Agent, request } from "node:http";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { admin, type Customer } from "../support/admin.ts";
 import { assertNotCharged, customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
@@ -11,92 +11,95 @@ import { type Answer, bodies, get, openStream, paths, post, reload } from "../su
 const MB = 1024 * 1024;
 const BODY_BYTES_MAX = 20 * MB;
 
-describe("the table of limits", () => {
+t.test("the table of limits", async (t) => {
   let gateway: TestGateway;
   let customer: Customer;
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway();
     customer = await customerWith(gateway);
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
-  describe("calls per minute and key", () => {
+  t.test("calls per minute and key", async (t) => {
     const call = (caller: Customer, more?: object) =>
       post(gateway, paths.chat, caller, bodies.chat({ text: "ok" }, more));
     const rateHeaders = ({ headers }: Answer) =>
       [...headers].map(([name]) => name).filter((name) => name.startsWith("x-ratelimit-"));
 
-    it("0, as published: not limited, and no header speaks of a limit", async () => {
+    t.test("0, as published: not limited, and no header speaks of a limit", async (t) => {
       const answers = await Promise.all(Array.from({ length: 100 }, () => call(customer)));
-      assert.ok(answers.every(({ status }) => status === 200));
-      assert.deepEqual(answers.flatMap(rateHeaders), []);
+      t.ok(answers.every(({ status }) => status === 200));
+      t.strictSame(answers.flatMap(rateHeaders), []);
     });
 
-    describe("above 0", () => {
-      before(() => reload(gateway, { plugins: { "rate-limit": { requests_per_minute: 3 } } }));
-      after(() => reload(gateway, {}));
+    t.test("above 0", async (t) => {
+      t.before(() => reload(gateway, { plugins: { "rate-limit": { requests_per_minute: 3 } } }));
+      t.teardown(() => reload(gateway, {}));
 
-      it("429 rate_limit_error beyond it, with retry-after, in each protocol's shape", async () => {
-        const own = await customerWith(gateway);
-        for (const remaining of ["2", "1", "0"]) {
-          const { status, headers } = await call(own);
-          assert.equal(status, 200);
-          assert.equal(headers.get("x-ratelimit-limit-requests"), "3");
-          assert.equal(headers.get("x-ratelimit-remaining-requests"), remaining);
-          assert.match(headers.get("x-ratelimit-reset-requests") ?? "", /^\d+\.\d{3}s$/);
-        }
-        const chat = await call(own);
-        assert.equal(chat.status, 429);
-        assert.deepEqual(chat.json, {
-          error: {
-            message:
-              "This key is limited to 3 calls a minute; wait for the seconds in retry-after.",
-            type: "rate_limit_error",
-            param: null,
-            code: "rate_limit_exceeded",
-          },
-        });
-        const seconds = Number(chat.headers.get("retry-after"));
-        assert.ok(seconds >= 1 && seconds <= 20, `${seconds}`);
-        assert.equal(chat.headers.get("x-ratelimit-remaining-requests"), "0");
-        const messages = await post(gateway, paths.messages, own, bodies.messages());
-        assert.equal(messages.status, 429);
-        assert.equal(messages.json.type, "error");
-        assert.equal(messages.json.error.type, "rate_limit_error");
-        assert.equal((await get(gateway, "/v1/models", own)).status, 429);
-      });
+      t.test(
+        "429 rate_limit_error beyond it, with retry-after, in each protocol's shape",
+        async (t) => {
+          const own = await customerWith(gateway);
+          for (const remaining of ["2", "1", "0"]) {
+            const { status, headers } = await call(own);
+            t.equal(status, 200);
+            t.equal(headers.get("x-ratelimit-limit-requests"), "3");
+            t.equal(headers.get("x-ratelimit-remaining-requests"), remaining);
+            t.match(headers.get("x-ratelimit-reset-requests") ?? "", /^\d+\.\d{3}s$/);
+          }
+          const chat = await call(own);
+          t.equal(chat.status, 429);
+          t.strictSame(chat.json, {
+            error: {
+              message:
+                "This key is limited to 3 calls a minute; wait for the seconds in retry-after.",
+              type: "rate_limit_error",
+              param: null,
+              code: "rate_limit_exceeded",
+            },
+          });
+          const seconds = Number(chat.headers.get("retry-after"));
+          t.ok(seconds >= 1 && seconds <= 20, `${seconds}`);
+          t.equal(chat.headers.get("x-ratelimit-remaining-requests"), "0");
+          const messages = await post(gateway, paths.messages, own, bodies.messages());
+          t.equal(messages.status, 429);
+          t.equal(messages.json.type, "error");
+          t.equal(messages.json.error.type, "rate_limit_error");
+          t.equal((await get(gateway, "/v1/models", own)).status, 429);
+        },
+      );
 
-      it("counts each key for itself", async () => {
+      t.test("counts each key for itself", async (t) => {
         const own = await customerWith(gateway);
         const { body } = await admin(gateway, "POST", `/accounts/${own.accountId}/keys`, {
           name: "other",
         });
         for (let calls = 0; calls < 4; calls++) await call(own);
-        assert.equal((await call(own)).status, 429);
-        assert.equal((await call({ ...own, key: String(body["key"]) })).status, 200);
+        t.equal((await call(own)).status, 429);
+        t.equal((await call({ ...own, key: String(body["key"]) })).status, 200);
       });
 
-      it("counts calls at once exactly, and a stream shows the headers too", async () => {
+      t.test("counts calls at once exactly, and a stream shows the headers too", async (t) => {
         const own = await customerWith(gateway);
         const stream = await call(own, { stream: true });
-        assert.equal(stream.headers.get("x-ratelimit-remaining-requests"), "2");
+        t.equal(stream.headers.get("x-ratelimit-remaining-requests"), "2");
         const answers = await Promise.all(Array.from({ length: 20 }, () => call(own)));
-        assert.equal(answers.filter(({ status }) => status === 200).length, 2);
-        assert.equal(answers.filter(({ status }) => status === 429).length, 18);
+        t.equal(answers.filter(({ status }) => status === 200).length, 2);
+        t.equal(answers.filter(({ status }) => status === 429).length, 18);
       });
 
-      it("a key's own limit goes before it, and 0 there is no limit", async () => {
+      t.test("a key's own limit goes before it, and 0 there is no limit", async (t) => {
         const narrow = await customerWith(gateway);
         await setRateLimit(gateway, narrow.keyId, 1);
-        assert.equal((await call(narrow)).headers.get("x-ratelimit-limit-requests"), "1");
-        assert.equal((await call(narrow)).status, 429);
+        t.equal((await call(narrow)).headers.get("x-ratelimit-limit-requests"), "1");
+        t.equal((await call(narrow)).status, 429);
         const free = await customerWith(gateway);
         await setRateLimit(gateway, free.keyId, 0);
-        for (let calls = 0; calls < 5; calls++) assert.equal((await call(free)).status, 200);
+        for (let calls = 0; calls < 5; calls++) t.equal((await call(free)).status, 200);
       });
     });
 
-    it("calls at a time: one more gets 429, and one that has ended makes room", async () => {
+    t.test("calls at a time: one more gets 429, and one that has ended makes room", async (t) => {
       await reload(gateway, { plugins: { "rate-limit": { concurrent_calls: 2 } } });
       const own = await customerWith(gateway);
       const open = async () => {
@@ -107,20 +110,20 @@ describe("the table of limits", () => {
       };
       const streams = [await open(), await open()];
       const refused = await call(own);
-      assert.equal(refused.status, 429);
-      assert.equal(refused.headers.get("retry-after"), "1");
-      assert.match(refused.json.error.message, /limited to 2 calls at once/);
+      t.equal(refused.status, 429);
+      t.equal(refused.headers.get("retry-after"), "1");
+      t.match(refused.json.error.message, /limited to 2 calls at once/);
       streams.pop()?.leave();
       let status = 429;
       for (let tries = 0; status === 429 && tries < 1000; tries++)
         status = (await call(own)).status;
-      assert.equal(status, 200);
+      t.equal(status, 200);
       streams.pop()?.leave();
       await reload(gateway, {});
     });
   });
 
-  describe("request body of 20 MB", () => {
+  t.test("request body of 20 MB", async (t) => {
     /** A body of exactly so many bytes, which is mostly an image that its model reads. */
     function bodyOf(path: string, bytes: number): Buffer {
       const data = "A".repeat(bytes);
@@ -183,22 +186,22 @@ describe("the table of limits", () => {
 
     for (const declared of [true, false]) {
       const how = declared ? "declared" : "chunked";
-      it(`exactly 20 MB is accepted, ${how}`, async () => {
+      t.test(`exactly 20 MB is accepted, ${how}`, async (t) => {
         for (const path of [paths.messages, paths.chat]) {
           const answer = await sendBody(path, bodyOf(path, BODY_BYTES_MAX), declared);
-          assert.equal(answer.status, 200, answer.text.slice(0, 500));
+          t.equal(answer.status, 200, answer.text.slice(0, 500));
         }
       });
 
-      it(`one byte more gets 413 request_too_large, ${how}`, async () => {
+      t.test(`one byte more gets 413 request_too_large, ${how}`, async (t) => {
         const own = await customerWith(gateway);
         const messages = await sendBody(
           paths.messages,
           bodyOf(paths.messages, BODY_BYTES_MAX + 1),
           declared,
         );
-        assert.equal(messages.status, 413);
-        assert.deepEqual(messages.json, {
+        t.equal(messages.status, 413);
+        t.strictSame(messages.json, {
           type: "error",
           error: {
             type: "request_too_large",
@@ -207,34 +210,37 @@ describe("the table of limits", () => {
           request_id: messages.headers.get("x-request-id"),
         });
         const chat = await sendBody(paths.chat, bodyOf(paths.chat, BODY_BYTES_MAX + 1), declared);
-        assert.equal(chat.status, 413);
-        assert.equal(chat.json.error.type, "request_too_large");
+        t.equal(chat.status, 413);
+        t.equal(chat.json.error.type, "request_too_large");
         await assertNotCharged(gateway, own);
       });
     }
 
-    it("a declared length beyond it is refused before a byte of the body has come", async () => {
-      const sent = request({
-        host: "127.0.0.1",
-        port: gateway.port,
-        path: paths.chat,
-        method: "POST",
-        agent: false,
-        headers: {
-          authorization: `Bearer ${customer.key}`,
-          "content-type": "application/json",
-          "content-length": BODY_BYTES_MAX + 1,
-        },
-      });
-      sent.on("error", () => {});
-      sent.flushHeaders();
-      const [response] = await once(sent, "response");
-      assert.equal(response.statusCode, 413);
-      sent.destroy();
-    });
+    t.test(
+      "a declared length beyond it is refused before a byte of the body has come",
+      async (t) => {
+        const sent = request({
+          host: "127.0.0.1",
+          port: gateway.port,
+          path: paths.chat,
+          method: "POST",
+          agent: false,
+          headers: {
+            authorization: `Bearer ${customer.key}`,
+            "content-type": "application/json",
+            "content-length": BODY_BYTES_MAX + 1,
+          },
+        });
+        sent.on("error", () => {});
+        sent.flushHeaders();
+        const [response] = await once(sent, "response");
+        t.equal(response.statusCode, 413);
+        sent.destroy();
+      },
+    );
   });
 
-  describe("images for reading", () => {
+  t.test("images for reading", async (t) => {
     const bytes = { png: "iVBORw0KGgo=", jpeg: "/9j/", webp: "UklGRgAAAABXRUJQ", gif: "R0lGODlh" };
     const image = (media_type: string, data: string) => ({
       type: "image",
@@ -251,26 +257,29 @@ describe("the table of limits", () => {
       });
     };
 
-    it("PNG, JPEG, WebP and GIF are read, as base64 and as data URLs, in either protocol's models", async () => {
-      for (const [format, data] of Object.entries(bytes)) {
-        for (const model of ["claude-opus-5-5", "gpt-4.1-nano"]) {
-          for (const part of [
-            image(`image/${format}`, data),
-            url(`data:image/${format};base64,${data}`),
-          ]) {
-            const answer = await ask(model, part);
-            assert.equal(answer.status, 200, `${format} ${model} ${answer.text}`);
+    t.test(
+      "PNG, JPEG, WebP and GIF are read, as base64 and as data URLs, in either protocol's models",
+      async (t) => {
+        for (const [format, data] of Object.entries(bytes)) {
+          for (const model of ["claude-opus-5-5", "gpt-4.1-nano"]) {
+            for (const part of [
+              image(`image/${format}`, data),
+              url(`data:image/${format};base64,${data}`),
+            ]) {
+              const answer = await ask(model, part);
+              t.equal(answer.status, 200, `${format} ${model} ${answer.text}`);
+            }
           }
         }
-      }
-    });
+      },
+    );
 
-    it("images at an address are read", async () => {
+    t.test("images at an address are read", async (t) => {
       const answer = await ask("gpt-4.1-nano", url("https://images.example/a.png"));
-      assert.equal(answer.status, 200, answer.text);
+      t.equal(answer.status, 200, answer.text);
     });
 
-    it("other formats get 400 with the formats that are read", async () => {
+    t.test("other formats get 400 with the formats that are read", async (t) => {
       for (const part of [
         image("image/bmp", "Qk0="),
         image("image/svg+xml", "PHN2Zz4="),
@@ -278,9 +287,9 @@ describe("the table of limits", () => {
         url("data:,hello"),
       ]) {
         const answer = await ask("claude-opus-5-5", part);
-        assert.equal(answer.status, 400);
-        assert.equal(answer.json.error.type, "invalid_request_error");
-        assert.match(answer.json.error.message, /PNG, JPEG, WebP or GIF/);
+        t.equal(answer.status, 400);
+        t.equal(answer.json.error.type, "invalid_request_error");
+        t.match(answer.json.error.message, /PNG, JPEG, WebP or GIF/);
       }
       const responses = await post(gateway, paths.responses, customer, {
         ...bodies.responses(),
@@ -291,19 +300,19 @@ describe("the table of limits", () => {
           },
         ],
       });
-      assert.equal(responses.status, 400);
-      assert.equal(responses.json.error.param, "input");
+      t.equal(responses.status, 400);
+      t.equal(responses.json.error.param, "input");
     });
 
-    it("only by models labelled vision; others get 400 before anything is held", async () => {
+    t.test("only by models labelled vision; others get 400 before anything is held", async (t) => {
       for (const part of [
         image("image/png", bytes.png),
         url(`data:image/png;base64,${bytes.png}`),
         url("https://images.example/a.png"),
       ]) {
         const answer = await ask("deepseek-v4-flash", part);
-        assert.equal(answer.status, 400);
-        assert.match(answer.json.error.message, /deepseek-v4-flash cannot read images.*vision/);
+        t.equal(answer.status, 400);
+        t.match(answer.json.error.message, /deepseek-v4-flash cannot read images.*vision/);
       }
       const result = await post(gateway, paths.messages, customer, {
         ...bodies.messages({}, { model: "glm-5.2" }),
@@ -318,7 +327,7 @@ describe("the table of limits", () => {
           },
         ],
       });
-      assert.equal(result.status, 400);
+      t.equal(result.status, 400);
       const responses = await post(gateway, paths.responses, customer, {
         ...bodies.responses({}, { model: "qwen3.7-max" }),
         input: [
@@ -328,15 +337,15 @@ describe("the table of limits", () => {
           },
         ],
       });
-      assert.equal(responses.status, 400);
+      t.equal(responses.status, 400);
     });
   });
 
-  it("a head of more than 16 KB is refused, and the gateway goes on", async () => {
+  t.test("a head of more than 16 KB is refused, and the gateway goes on", async (t) => {
     const response = await fetch(`${gateway.url}/v1/models`, {
       headers: { authorization: `Bearer ${customer.key}`, "x-long": "a".repeat(20_000) },
     }).catch(() => undefined);
-    assert.ok(response === undefined || response.status >= 400, `${response?.status}`);
-    assert.equal((await get(gateway, "/v1/models", customer)).status, 200);
+    t.ok(response === undefined || response.status >= 400, `${response?.status}`);
+    t.equal((await get(gateway, "/v1/models", customer)).status, 200);
   });
 });

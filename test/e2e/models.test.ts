@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { parse } from "yaml";
 import { packageRoot } from "../../core/process/root.ts";
 import type { Customer } from "../support/admin.ts";
@@ -45,14 +45,14 @@ function extras(entry: Entry): object {
   };
 }
 
-describe("GET /v1/models", () => {
+t.test("GET /v1/models", async (t) => {
   let gateway: TestGateway;
   let customer: Customer;
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway();
     customer = await customerWith(gateway, "0.000001");
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
   // biome-ignore lint/suspicious/noExplicitAny: the answer is compared field by field
   const list = async (headers = {}, query = ""): Promise<any> => {
     const answer = await get(gateway, `/v1/models${query}`, customer, headers);
@@ -61,33 +61,36 @@ describe("GET /v1/models", () => {
     return answer.json;
   };
 
-  it("lists all 102 models with limits, labels and prices in the OpenAI shape", async () => {
+  t.test("lists all 102 models with limits, labels and prices in the OpenAI shape", async (t) => {
     const { object, data } = await list();
-    assert.equal(object, "list");
-    assert.equal(data.length, 102);
+    t.equal(object, "list");
+    t.equal(data.length, 102);
     for (const [at, entry] of catalogue.entries()) {
       const { created, owned_by, ...rest } = data[at];
-      assert.deepEqual(rest, { id: entry.id, object: "model", ...extras(entry) });
-      assert.ok(Number.isInteger(created));
-      assert.equal(typeof owned_by, "string");
+      t.strictSame(rest, { id: entry.id, object: "model", ...extras(entry) });
+      t.ok(Number.isInteger(created));
+      t.equal(typeof owned_by, "string");
     }
   });
 
-  it("lists them in the Messages shape to a client that sends its version header", async () => {
-    const answer = await list(VERSIONED);
-    assert.equal(answer.has_more, false);
-    assert.equal(answer.first_id, catalogue[0]?.id);
-    assert.equal(answer.last_id, catalogue.at(-1)?.id);
-    assert.equal(answer.data.length, 102);
-    for (const [at, entry] of catalogue.entries()) {
-      const { created_at, display_name, ...rest } = answer.data[at];
-      assert.deepEqual(rest, { id: entry.id, type: "model", ...extras(entry) });
-      assert.ok(!Number.isNaN(Date.parse(created_at)));
-      assert.equal(typeof display_name, "string");
-    }
-  });
+  t.test(
+    "lists them in the Messages shape to a client that sends its version header",
+    async (t) => {
+      const answer = await list(VERSIONED);
+      t.equal(answer.has_more, false);
+      t.equal(answer.first_id, catalogue[0]?.id);
+      t.equal(answer.last_id, catalogue.at(-1)?.id);
+      t.equal(answer.data.length, 102);
+      for (const [at, entry] of catalogue.entries()) {
+        const { created_at, display_name, ...rest } = answer.data[at];
+        t.strictSame(rest, { id: entry.id, type: "model", ...extras(entry) });
+        t.ok(!Number.isNaN(Date.parse(created_at)));
+        t.equal(typeof display_name, "string");
+      }
+    },
+  );
 
-  it("pages in the Messages shape, without a gap or a repetition", async () => {
+  t.test("pages in the Messages shape, without a gap or a repetition", async (t) => {
     const ids: string[] = [];
     let after = "";
     for (let more = true; more; ) {
@@ -96,92 +99,101 @@ describe("GET /v1/models", () => {
       more = page.has_more;
       after = `&after_id=${encodeURIComponent(page.last_id)}`;
     }
-    assert.deepEqual(
+    t.strictSame(
       ids,
       catalogue.map(({ id }) => id),
     );
   });
 
-  it("holds what the specification counts: 23 on the AWS channel, 38 per call, 64 per token", async () => {
-    const { data } = await list();
-    const count = (holds: (model: ReturnType<typeof JSON.parse>) => boolean) =>
-      data.filter(holds).length;
-    assert.equal(
-      count((model) => model.channel === "aws"),
-      23,
-    );
-    assert.equal(
-      count((model) => model.id.startsWith("svc/")),
-      23,
-    );
-    assert.equal(
-      count((model) => model.id.startsWith("req/")),
-      38,
-    );
-    assert.equal(
-      count((model) => model.pricing.vnd_per_mtok !== null),
-      64,
-    );
-    const windows = new Set(data.map((model: Entry) => model.context_window));
-    for (const tokens of [1_000_000, 200_000, 256_000, 196_000, 500_000, 1_050_000, null]) {
-      assert.ok(windows.has(tokens), `${tokens}`);
-    }
-  });
+  t.test(
+    "holds what the specification counts: 23 on the AWS channel, 38 per call, 64 per token",
+    async (t) => {
+      const { data } = await list();
+      const count = (holds: (model: ReturnType<typeof JSON.parse>) => boolean) =>
+        data.filter(holds).length;
+      t.equal(
+        count((model) => model.channel === "aws"),
+        23,
+      );
+      t.equal(
+        count((model) => model.id.startsWith("svc/")),
+        23,
+      );
+      t.equal(
+        count((model) => model.id.startsWith("req/")),
+        38,
+      );
+      t.equal(
+        count((model) => model.pricing.vnd_per_mtok !== null),
+        64,
+      );
+      const windows = new Set(data.map((model: Entry) => model.context_window));
+      for (const tokens of [1_000_000, 200_000, 256_000, 196_000, 500_000, 1_050_000, null]) {
+        t.ok(windows.has(tokens), `${tokens}`);
+      }
+    },
+  );
 
-  it("limits of the top family: 1,000,000 tokens of context, 128,000 of output", async () => {
+  t.test("limits of the top family: 1,000,000 tokens of context, 128,000 of output", async (t) => {
     const { data } = await list();
     const top = data.find((model: Entry) => model.id === "claude-opus-5-5");
-    assert.equal(top.context_window, 1_000_000);
-    assert.equal(top.max_output_tokens, 128_000);
+    t.equal(top.context_window, 1_000_000);
+    t.equal(top.max_output_tokens, 128_000);
   });
 
-  it("answers one model by its id, with its slash as it is or encoded, and 404 for none", async () => {
-    for (const entry of catalogue) {
-      for (const id of [entry.id, encodeURIComponent(entry.id)]) {
-        const answer = await get(gateway, `/v1/models/${id}`, customer);
-        assert.equal(answer.json.id, entry.id);
-        assert.deepEqual(answer.json.pricing, Object(extras(entry)).pricing);
+  t.test(
+    "answers one model by its id, with its slash as it is or encoded, and 404 for none",
+    async (t) => {
+      for (const entry of catalogue) {
+        for (const id of [entry.id, encodeURIComponent(entry.id)]) {
+          const answer = await get(gateway, `/v1/models/${id}`, customer);
+          t.equal(answer.json.id, entry.id);
+          t.strictSame(answer.json.pricing, Object(extras(entry)).pricing);
+        }
       }
-    }
-    const chat = await get(gateway, "/v1/models/none", customer);
-    assert.equal(chat.status, 404);
-    assert.equal(chat.json.error.type, "not_found_error");
-    const messages = await get(gateway, "/v1/models/none", customer, VERSIONED);
-    assert.equal(messages.status, 404);
-    assert.equal(messages.json.type, "error");
-    assert.equal(messages.json.error.type, "not_found_error");
-  });
+      const chat = await get(gateway, "/v1/models/none", customer);
+      t.equal(chat.status, 404);
+      t.equal(chat.json.error.type, "not_found_error");
+      const messages = await get(gateway, "/v1/models/none", customer, VERSIONED);
+      t.equal(messages.status, 404);
+      t.equal(messages.json.type, "error");
+      t.equal(messages.json.error.type, "not_found_error");
+    },
+  );
 
-  it("answers the ids that calls take, and their prices are those that calls pay", async () => {
-    const rich = await customerWith(gateway);
-    const { data } = await list();
-    for (const { id, api_standard, pricing } of data) {
-      if (api_standard !== "messages" && api_standard !== "chat") continue;
-      const isMessages = api_standard === "messages";
-      const response = await fetch(
-        `${gateway.url}${isMessages ? "/v1/messages" : "/v1/chat/completions"}`,
-        {
-          method: "POST",
-          headers: { authorization: `Bearer ${rich.key}`, "content-type": "application/json" },
-          body: JSON.stringify({
-            model: id,
-            max_tokens: 8,
-            messages: [
-              { role: "user", content: '[[sim {"input_tokens":1000,"output_tokens":0}]]' },
-            ],
-          }),
-        },
-      );
-      await response.arrayBuffer();
-      assert.equal(response.headers.get("x-svc-model"), id);
-      assert.equal(response.headers.get("x-svc-model-mapped-from"), null);
-      const price = pricing.vnd_per_mtok;
-      const cost = price === null ? pricing.vnd_per_call : price / 1000;
-      assert.equal(response.headers.get("x-svc-cost-vnd"), String(cost), id);
-    }
-  });
+  t.test(
+    "answers the ids that calls take, and their prices are those that calls pay",
+    async (t) => {
+      const rich = await customerWith(gateway);
+      const { data } = await list();
+      for (const { id, api_standard, pricing } of data) {
+        if (api_standard !== "messages" && api_standard !== "chat") continue;
+        const isMessages = api_standard === "messages";
+        const response = await fetch(
+          `${gateway.url}${isMessages ? "/v1/messages" : "/v1/chat/completions"}`,
+          {
+            method: "POST",
+            headers: { authorization: `Bearer ${rich.key}`, "content-type": "application/json" },
+            body: JSON.stringify({
+              model: id,
+              max_tokens: 8,
+              messages: [
+                { role: "user", content: '[[sim {"input_tokens":1000,"output_tokens":0}]]' },
+              ],
+            }),
+          },
+        );
+        await response.arrayBuffer();
+        t.equal(response.headers.get("x-svc-model"), id);
+        t.equal(response.headers.get("x-svc-model-mapped-from"), null);
+        const price = pricing.vnd_per_mtok;
+        const cost = price === null ? pricing.vnd_per_call : price / 1000;
+        t.equal(response.headers.get("x-svc-cost-vnd"), String(cost), id);
+      }
+    },
+  );
 
-  it("takes no offence at a body that some clients send", async () => {
+  t.test("takes no offence at a body that some clients send", async (t) => {
     const client = await RawClient.open(gateway.port);
     try {
       const head = `host: gateway\r\nauthorization: Bearer ${customer.key}\r\n`;
@@ -190,8 +202,8 @@ describe("GET /v1/models", () => {
         await client.send(`GET /v1/models HTTP/1.1\r\n${head}${length}\r\n${body}`);
         return (await client.response()).status;
       };
-      assert.deepEqual([await sent("{}"), await sent("x".repeat(5_000))], [200, 200]);
-      assert.equal(await sent("x".repeat(70_000)), 413);
+      t.strictSame([await sent("{}"), await sent("x".repeat(5_000))], [200, 200]);
+      t.equal(await sent("x".repeat(70_000)), 413);
     } finally {
       client.destroy();
     }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { after, before, describe, it } from "node:test";
 import OpenAI, { toFile } from "openai";
+import t from "tap";
 import { makePng } from "../../plugins/simulator/png.ts";
 import { admin, type Customer } from "../support/admin.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
@@ -10,12 +10,12 @@ import { suspend } from "../support/ledger-sql.ts";
 import { asking, bodies } from "../support/requests.ts";
 import { until } from "../support/until.ts";
 
-describe("OpenAI's official client", () => {
+t.test("OpenAI's official client", async (t) => {
   let gateway: TestGateway;
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway();
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
   async function client(creditVnd?: string): Promise<{ openai: OpenAI; customer: Customer }> {
     const customer = await customerWith(gateway, creditVnd);
@@ -25,92 +25,95 @@ describe("OpenAI's official client", () => {
     new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey, maxRetries: 0, ...more });
   const tally = async (path: string) => (await gateway.simulator.stats())[path]!;
 
-  describe("chat completions", () => {
-    it("creates one, whole", async () => {
+  t.test("chat completions", async (t) => {
+    t.test("creates one, whole", async (t) => {
       const { openai, customer } = await client();
       const { data, response } = await openai.chat.completions
         .create(bodies.chat({ text: "Xin chào 🌏", input_tokens: 10, output_tokens: 5 }))
         .withResponse();
-      assert.equal(data.choices[0]?.message.content, "Xin chào 🌏");
-      assert.equal(data.choices[0]?.finish_reason, "stop");
-      assert.equal(data.usage?.total_tokens, 15);
+      t.equal(data.choices[0]?.message.content, "Xin chào 🌏");
+      t.equal(data.choices[0]?.finish_reason, "stop");
+      t.equal(data.usage?.total_tokens, 15);
       // 15 tokens at 1,500 đ per million.
-      assert.equal(response.headers.get("x-svc-cost-vnd"), "0.0225");
+      t.equal(response.headers.get("x-svc-cost-vnd"), "0.0225");
       await assertBalance(gateway, customer, "99999.9775");
     });
 
-    it("streams one, with no usage chunk unless asked, and pays the same", async () => {
+    t.test("streams one, with no usage chunk unless asked, and pays the same", async (t) => {
       const { openai, customer } = await client();
       const body = bodies.chat({ text: "one two", input_tokens: 10, output_tokens: 5 });
       let text = "";
       for await (const chunk of await openai.chat.completions.create({ ...body, stream: true })) {
-        assert.equal(chunk.object, "chat.completion.chunk");
-        assert.equal(chunk.choices.length, 1);
-        assert.equal(chunk.usage ?? null, null);
+        t.equal(chunk.object, "chat.completion.chunk");
+        t.equal(chunk.choices.length, 1);
+        t.equal(chunk.usage ?? null, null);
         text += chunk.choices[0]?.delta.content ?? "";
       }
-      assert.equal(text, "one two");
+      t.equal(text, "one two");
       await assertBalance(gateway, customer, "99999.9775");
     });
 
-    it("streams one with its usage where the client asks for it", async () => {
+    t.test("streams one with its usage where the client asks for it", async (t) => {
       const { openai, customer } = await client();
       const stream = openai.chat.completions.stream({
         ...bodies.chat({ text: "one two", input_tokens: 10, output_tokens: 5 }),
         stream_options: { include_usage: true },
       });
-      assert.equal(await stream.finalContent(), "one two");
-      assert.equal((await stream.totalUsage()).total_tokens, 15);
+      t.equal(await stream.finalContent(), "one two");
+      t.equal((await stream.totalUsage()).total_tokens, 15);
       await assertBalance(gateway, customer, "99999.9775");
     });
 
-    it("calls tools in parallel and sends their results back, whole and streamed", async () => {
-      const { openai } = await client();
-      const body = bodies.chat(
-        {
-          tools: [
-            { name: "weather", arguments: { city: "Huế" }, id: "call_1" },
-            { name: "clock", id: "call_2" },
-          ],
-          interleave: true,
-        },
-        {
-          tools: [
-            { type: "function" as const, function: { name: "weather", parameters: {} } },
-            { type: "function" as const, function: { name: "clock", parameters: {} } },
-          ],
-        },
-      );
-      const whole = await openai.chat.completions.create(body);
-      const streamed = await openai.chat.completions.stream(body).finalChatCompletion();
-      for (const { choices } of [whole, streamed]) {
-        assert.equal(choices[0]?.finish_reason, "tool_calls");
-        assert.deepEqual(
-          choices[0].message.tool_calls?.map((call) =>
-            call.type === "function"
-              ? [call.id, call.function.name, JSON.parse(call.function.arguments)]
-              : call,
-          ),
-          [
-            ["call_1", "weather", { city: "Huế" }],
-            ["call_2", "clock", {}],
-          ],
+    t.test(
+      "calls tools in parallel and sends their results back, whole and streamed",
+      async (t) => {
+        const { openai } = await client();
+        const body = bodies.chat(
+          {
+            tools: [
+              { name: "weather", arguments: { city: "Huế" }, id: "call_1" },
+              { name: "clock", id: "call_2" },
+            ],
+            interleave: true,
+          },
+          {
+            tools: [
+              { type: "function" as const, function: { name: "weather", parameters: {} } },
+              { type: "function" as const, function: { name: "clock", parameters: {} } },
+            ],
+          },
         );
-      }
-      const answer = await openai.chat.completions.create({
-        ...body,
-        messages: [
-          ...body.messages,
-          whole.choices[0]!.message,
-          { role: "tool", tool_call_id: "call_1", content: "31 °C" },
-          { role: "tool", tool_call_id: "call_2", content: "12:00" },
-          { role: "user", content: asking({ text: "It is hot." }) },
-        ],
-      });
-      assert.equal(answer.choices[0]?.message.content, "It is hot.");
-    });
+        const whole = await openai.chat.completions.create(body);
+        const streamed = await openai.chat.completions.stream(body).finalChatCompletion();
+        for (const { choices } of [whole, streamed]) {
+          assert.equal(choices[0]?.finish_reason, "tool_calls");
+          t.strictSame(
+            choices[0].message.tool_calls?.map((call) =>
+              call.type === "function"
+                ? [call.id, call.function.name, JSON.parse(call.function.arguments)]
+                : call,
+            ),
+            [
+              ["call_1", "weather", { city: "Huế" }],
+              ["call_2", "clock", {}],
+            ],
+          );
+        }
+        const answer = await openai.chat.completions.create({
+          ...body,
+          messages: [
+            ...body.messages,
+            whole.choices[0]!.message,
+            { role: "tool", tool_call_id: "call_1", content: "31 °C" },
+            { role: "tool", tool_call_id: "call_2", content: "12:00" },
+            { role: "user", content: asking({ text: "It is hot." }) },
+          ],
+        });
+        t.equal(answer.choices[0]?.message.content, "It is hot.");
+      },
+    );
 
-    it("sends an image to a model that reads images", async () => {
+    t.test("sends an image to a model that reads images", async (t) => {
       const { openai, customer } = await client();
       const url = `data:image/png;base64,${makePng(4, 4, 0xff0000).toString("base64")}`;
       const answer = await openai.chat.completions.create({
@@ -125,13 +128,13 @@ describe("OpenAI's official client", () => {
           },
         ],
       });
-      assert.equal(answer.choices[0]?.message.content, "red");
-      assert.ok(answer.usage!.prompt_tokens > 256);
+      t.equal(answer.choices[0]?.message.content, "red");
+      t.ok(answer.usage!.prompt_tokens > 256);
       const record = await billedCall(gateway, customer);
-      assert.equal(record["input_tokens"], answer.usage!.prompt_tokens);
+      t.equal(record["input_tokens"], answer.usage!.prompt_tokens);
     });
 
-    it("gets the reasoning of a model that thinks", async () => {
+    t.test("gets the reasoning of a model that thinks", async (t) => {
       const { openai, customer } = await client();
       const answer = await openai.chat.completions.create({
         ...bodies.chat({ thinking: "I think so.", reasoning_tokens: 3, text: "Yes." }),
@@ -139,13 +142,13 @@ describe("OpenAI's official client", () => {
         reasoning_effort: "high",
       });
       const message = answer.choices[0]!.message;
-      assert.equal(message.content, "Yes.");
-      assert.equal("reasoning_content" in message && message.reasoning_content, "I think so.");
+      t.equal(message.content, "Yes.");
+      t.equal("reasoning_content" in message && message.reasoning_content, "I think so.");
       const record = await billedCall(gateway, customer);
-      assert.equal(record["reasoning_tokens"], 3);
+      t.equal(record["reasoning_tokens"], 3);
     });
 
-    it("uses a Messages model as it would any other, tools included", async () => {
+    t.test("uses a Messages model as it would any other, tools included", async (t) => {
       const { openai, customer } = await client();
       const body = {
         ...bodies.chat(
@@ -163,67 +166,70 @@ describe("OpenAI's official client", () => {
       for (const { choices } of [whole, streamed]) {
         const [call] = choices[0]?.message.tool_calls ?? [];
         assert.ok(call?.type === "function");
-        assert.deepEqual(JSON.parse(call.function.arguments), { city: "Huế" });
+        t.strictSame(JSON.parse(call.function.arguments), { city: "Huế" });
       }
       // 2 × 15 tokens at 36,000 đ per million.
       await assertBalance(gateway, customer, "99998.92");
     });
 
-    it("aborted in the middle of a stream, cancels upstream and pays for what was delivered", async () => {
-      const { openai, customer } = await client();
-      const before = await tally("/v1/chat/completions");
-      const delivered = "abcd".repeat(10);
-      const stream = await openai.chat.completions.create({
-        ...bodies.chat({
-          text: `${delivered}never`,
-          silent_ms: 600_000,
-          silent_after_events: 11,
-        }),
-        stream: true,
-      });
-      let text = "";
-      for await (const chunk of stream) {
-        text += chunk.choices[0]?.delta.content ?? "";
-        if (text === delivered) stream.controller.abort();
-      }
-      assert.equal(text, delivered);
-      await until("the upstream is cancelled", async () => {
-        return (await tally("/v1/chat/completions"))["aborted"] === before["aborted"]! + 1;
-      });
-      const record = await billedCall(gateway, customer);
-      assert.equal(record["outcome"], "gone");
-      assert.equal(record["estimated"], true);
-      assert.equal(record["output_tokens"], 10);
-      // A Chat stream tells its input at its end only, so that is estimated too.
-      assert.ok(Number(record["input_tokens"]) > 10);
-      const tokens = Number(record["input_tokens"]) + 10;
-      assert.equal(record["cost_vnd"], String((tokens * 1500) / 1_000_000));
-    });
+    t.test(
+      "aborted in the middle of a stream, cancels upstream and pays for what was delivered",
+      async (t) => {
+        const { openai, customer } = await client();
+        const before = await tally("/v1/chat/completions");
+        const delivered = "abcd".repeat(10);
+        const stream = await openai.chat.completions.create({
+          ...bodies.chat({
+            text: `${delivered}never`,
+            silent_ms: 600_000,
+            silent_after_events: 11,
+          }),
+          stream: true,
+        });
+        let text = "";
+        for await (const chunk of stream) {
+          text += chunk.choices[0]?.delta.content ?? "";
+          if (text === delivered) stream.controller.abort();
+        }
+        t.equal(text, delivered);
+        await until("the upstream is cancelled", async () => {
+          return (await tally("/v1/chat/completions"))["aborted"] === before["aborted"]! + 1;
+        });
+        const record = await billedCall(gateway, customer);
+        t.equal(record["outcome"], "gone");
+        t.equal(record["estimated"], true);
+        t.equal(record["output_tokens"], 10);
+        // A Chat stream tells its input at its end only, so that is estimated too.
+        t.ok(Number(record["input_tokens"]) > 10);
+        const tokens = Number(record["input_tokens"]) + 10;
+        t.equal(record["cost_vnd"], String((tokens * 1500) / 1_000_000));
+      },
+    );
   });
 
-  describe("responses", () => {
-    it("creates one, whole and streamed", async () => {
+  t.test("responses", async (t) => {
+    t.test("creates one, whole and streamed", async (t) => {
       const { openai, customer } = await client();
       const body = bodies.responses({ text: "one two", input_tokens: 10, output_tokens: 5 });
       const whole = await openai.responses.create(body);
-      assert.equal(whole.output_text, "one two");
-      assert.equal(whole.status, "completed");
+      t.equal(whole.output_text, "one two");
+      t.equal(whole.status, "completed");
       const types: string[] = [];
       let text = "";
       for await (const event of await openai.responses.create({ ...body, stream: true })) {
         types.push(event.type);
         if (event.type === "response.output_text.delta") text += event.delta;
       }
-      assert.equal(text, "one two");
-      assert.equal(types[0], "response.created");
-      assert.equal(types.at(-1), "response.completed");
+      t.equal(text, "one two");
+      t.equal(types[0], "response.created");
+      t.equal(types.at(-1), "response.completed");
       const final = await openai.responses.stream(body).finalResponse();
-      assert.equal(final.output_text, "one two");
+      t.equal(final.output_text, "one two");
       // 3 × 15 tokens at 1,500 đ per million.
       await assertBalance(gateway, customer, "99999.9325");
     });
 
-    it("calls tools", async () => {
+    t.test("calls tools", async (t) => {
       const { openai } = await client();
       const answer = await openai.responses.create({
         ...bodies.responses({ tools: [{ name: "weather", arguments: { city: "Huế" } }] }),
@@ -231,10 +237,10 @@ describe("OpenAI's official client", () => {
       });
       const call = answer.output.find((item) => item.type === "function_call");
       assert.equal(call?.name, "weather");
-      assert.deepEqual(JSON.parse(call.arguments), { city: "Huế" });
+      t.strictSame(JSON.parse(call.arguments), { city: "Huế" });
     });
 
-    it("aborted in the middle of a stream, pays for what was delivered", async () => {
+    t.test("aborted in the middle of a stream, pays for what was delivered", async (t) => {
       const { openai, customer } = await client();
       const delivered = "abcd".repeat(10);
       const stream = await openai.responses.create({
@@ -252,26 +258,26 @@ describe("OpenAI's official client", () => {
         if (text === delivered) stream.controller.abort();
       }
       const record = await billedCall(gateway, customer);
-      assert.equal(record["outcome"], "gone");
-      assert.equal(record["output_tokens"], 10);
+      t.equal(record["outcome"], "gone");
+      t.equal(record["output_tokens"], 10);
     });
   });
 
-  describe("images", () => {
+  t.test("images", async (t) => {
     const png = makePng(8, 8, 0x00ff00);
 
-    it("generates n of them", async () => {
+    t.test("generates n of them", async (t) => {
       const { openai, customer } = await client();
       const { data } = await openai.images.generate(
         bodies.images({}, { n: 2, size: "1024x1536" as const }),
       );
       assert.equal(data?.length, 2);
       const first = Buffer.from(data[0]?.b64_json ?? "", "base64");
-      assert.deepEqual([first.readUInt32BE(16), first.readUInt32BE(20)], [1024, 1536]);
+      t.strictSame([first.readUInt32BE(16), first.readUInt32BE(20)], [1024, 1536]);
       await assertBalance(gateway, customer, "98000");
     });
 
-    it("edits one from a file, which arrives byte for byte", async () => {
+    t.test("edits one from a file, which arrives byte for byte", async (t) => {
       const { openai, customer } = await client();
       const image = await toFile(png, "photo.png", { type: "image/png" });
       const { data } = await openai.images.edit({
@@ -283,19 +289,19 @@ describe("OpenAI's official client", () => {
       });
       assert.equal(data?.length, 2);
       const { body } = JSON.parse(data[0]?.revised_prompt ?? "");
-      assert.deepEqual(body.image, {
+      t.strictSame(body.image, {
         filename: "photo.png",
         type: "image/png",
         bytes: png.length,
         sha256: createHash("sha256").update(png).digest("hex"),
       });
-      assert.equal(body.model, "gpt-image-2");
-      assert.equal(body.size, "1024x1024");
-      assert.equal(body.n, "2");
+      t.equal(body.model, "gpt-image-2");
+      t.equal(body.size, "1024x1024");
+      t.equal(body.n, "2");
       await assertBalance(gateway, customer, "98000");
     });
 
-    it("edits several files at a time", async () => {
+    t.test("edits several files at a time", async (t) => {
       const { openai, customer } = await client();
       const files = await Promise.all(
         ["a.png", "b.png"].map((name) => toFile(png, name, { type: "image/png" })),
@@ -306,51 +312,51 @@ describe("OpenAI's official client", () => {
         prompt: asking({ echo: true }),
       });
       const { body } = JSON.parse(data?.[0]?.revised_prompt ?? "");
-      assert.equal(body.image.length, 2);
+      t.equal(body.image.length, 2);
       await assertBalance(gateway, customer, "99000");
     });
   });
 
-  describe("speech", () => {
-    it("is audio bytes in the provider's content type", async () => {
+  t.test("speech", async (t) => {
+    t.test("is audio bytes in the provider's content type", async (t) => {
       const { openai, customer } = await client();
       const speech = await openai.audio.speech.create(bodies.speech({ audio_bytes: 100_000 }));
-      assert.equal(speech.headers.get("content-type"), "audio/mpeg");
-      assert.equal((await speech.arrayBuffer()).byteLength, 100_000);
+      t.equal(speech.headers.get("content-type"), "audio/mpeg");
+      t.equal((await speech.arrayBuffer()).byteLength, 100_000);
       const wav = await openai.audio.speech.create(
         bodies.speech({}, { response_format: "wav" as const }),
       );
-      assert.equal(wav.headers.get("content-type"), "audio/wav");
+      t.equal(wav.headers.get("content-type"), "audio/wav");
       await wav.arrayBuffer();
       await assertBalance(gateway, customer, "97300");
     });
 
-    it("comes as events where the client asks for them, and costs the same", async () => {
+    t.test("comes as events where the client asks for them, and costs the same", async (t) => {
       const { openai, customer } = await client();
       const speech = await openai.audio.speech.create(
         bodies.speech({}, { stream_format: "sse" as const }),
       );
       const text = await speech.text();
-      assert.equal(text.slice(0, 26), "event: speech.audio.delta\n");
-      assert.match(text.slice(-200), /"type":"speech\.audio\.done"[^\n]*\n\n$/);
+      t.equal(text.slice(0, 26), "event: speech.audio.delta\n");
+      t.match(text.slice(-200), /"type":"speech\.audio\.done"[^\n]*\n\n$/);
       await assertBalance(gateway, customer, "98650");
     });
   });
 
-  it("lists and retrieves models", async () => {
+  t.test("lists and retrieves models", async (t) => {
     const { openai } = await client();
     const ids: string[] = [];
     for await (const model of openai.models.list()) ids.push(model.id);
-    assert.equal(ids.length, 102);
+    t.equal(ids.length, 102);
     for (const id of ["gpt-4.1-nano", "req/gpt-image-2", "svc/grok-4.3"]) {
       const model = await openai.models.retrieve(id);
-      assert.equal(model.id, id);
-      assert.equal(model.object, "model");
+      t.equal(model.id, id);
+      t.equal(model.object, "model");
     }
     await assert.rejects(openai.models.retrieve("no-such-model"), OpenAI.NotFoundError);
   });
 
-  it("times out on the client's side, which cancels upstream and costs nothing", async () => {
+  t.test("times out on the client's side, which cancels upstream and costs nothing", async () => {
     const { customer } = await client();
     const before = await tally("/v1/chat/completions");
     await assert.rejects(
@@ -363,7 +369,7 @@ describe("OpenAI's official client", () => {
     await assertNotCharged(gateway, customer);
   });
 
-  describe("errors arrive as the client's own classes", () => {
+  t.test("errors arrive as the client's own classes", async (t) => {
     type ErrorClass = new (...args: never[]) => InstanceType<typeof OpenAI.APIError>;
     async function refused(
       call: Promise<unknown>,
@@ -379,7 +385,7 @@ describe("OpenAI's official client", () => {
       });
     }
 
-    it("BadRequestError with the field at fault", async () => {
+    t.test("BadRequestError with the field at fault", async () => {
       const { openai, customer } = await client();
       const { model } = bodies.chat();
       await assert.rejects(openai.chat.completions.create({ model, messages: [] }), (error) => {
@@ -393,7 +399,7 @@ describe("OpenAI's official client", () => {
       await assertNotCharged(gateway, customer);
     });
 
-    it("AuthenticationError for a key that is wrong or revoked", async () => {
+    t.test("AuthenticationError for a key that is wrong or revoked", async () => {
       const { openai, customer } = await client();
       const wrong = clientOf("tg-wrong").chat.completions.create(bodies.chat());
       await refused(wrong, OpenAI.AuthenticationError, 401, "authentication_error");
@@ -402,7 +408,7 @@ describe("OpenAI's official client", () => {
       await refused(revoked, OpenAI.AuthenticationError, 401, "authentication_error");
     });
 
-    it("APIError with status 402 for an empty wallet, on every endpoint", async () => {
+    t.test("APIError with status 402 for an empty wallet, on every endpoint", async () => {
       const customer = await customerWith(gateway, "0.000001");
       const openai = clientOf(customer.key);
       for (const call of [
@@ -416,14 +422,14 @@ describe("OpenAI's official client", () => {
       }
     });
 
-    it("PermissionDeniedError where the account is suspended", async () => {
+    t.test("PermissionDeniedError where the account is suspended", async () => {
       const { openai, customer } = await client();
       await suspend(gateway, customer.accountId);
       const call = openai.chat.completions.create(bodies.chat());
       await refused(call, OpenAI.PermissionDeniedError, 403, "permission_error");
     });
 
-    it("RateLimitError with the provider's retry-after", async () => {
+    t.test("RateLimitError with the provider's retry-after", async () => {
       const { openai, customer } = await client();
       await assert.rejects(
         openai.chat.completions.create(bodies.chat({ status: 429, retry_after: 7 })),
@@ -436,7 +442,7 @@ describe("OpenAI's official client", () => {
       await assertNotCharged(gateway, customer);
     });
 
-    it("InternalServerError where the provider fails, on every endpoint", async () => {
+    t.test("InternalServerError where the provider fails, on every endpoint", async () => {
       const { openai, customer } = await client();
       for (const call of [
         () => openai.chat.completions.create(bodies.chat({ status: 500 })),
@@ -449,7 +455,7 @@ describe("OpenAI's official client", () => {
       await assertNotCharged(gateway, customer);
     });
 
-    it("APIError in the middle of a stream that the provider breaks off", async () => {
+    t.test("APIError in the middle of a stream that the provider breaks off", async () => {
       const { openai } = await client();
       for (const fault of [{ cut_after_events: 5 }, { end_after_events: 5 }] as const) {
         const body = bodies.chat({ output_tokens: 50, ...fault });
@@ -460,21 +466,24 @@ describe("OpenAI's official client", () => {
     });
   });
 
-  it("finds its endpoints at the base address with /v1; without or doubled it is told so by a 404", async () => {
-    const { customer } = await client();
-    for (const [baseURL, message] of [
-      [gateway.url, /\/v1 is missing: use \/v1\/chat\/completions/],
-      [`${gateway.url}/v1/v1`, /\/v1 is doubled: use \/v1\/chat\/completions/],
-    ] as const) {
-      // Even with a key that is wrong: the address is at fault first.
-      for (const key of [customer.key, "tg-wrong"]) {
-        const lost = clientOf(key, { baseURL });
-        await assert.rejects(lost.chat.completions.create(bodies.chat()), (error) => {
-          assert.ok(error instanceof OpenAI.NotFoundError);
-          assert.match(error.message, message);
-          return true;
-        });
+  t.test(
+    "finds its endpoints at the base address with /v1; without or doubled it is told so by a 404",
+    async () => {
+      const { customer } = await client();
+      for (const [baseURL, message] of [
+        [gateway.url, /\/v1 is missing: use \/v1\/chat\/completions/],
+        [`${gateway.url}/v1/v1`, /\/v1 is doubled: use \/v1\/chat\/completions/],
+      ] as const) {
+        // Even with a key that is wrong: the address is at fault first.
+        for (const key of [customer.key, "tg-wrong"]) {
+          const lost = clientOf(key, { baseURL });
+          await assert.rejects(lost.chat.completions.create(bodies.chat()), (error) => {
+            assert.ok(error instanceof OpenAI.NotFoundError);
+            assert.match(error.message, message);
+            return true;
+          });
+        }
       }
-    }
-  });
+    },
+  );
 });

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { type Customer, committedWallet, createCustomer } from "../support/admin.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import { startOneReplyUpstream } from "../support/one-reply-upstream.ts";
@@ -9,12 +8,12 @@ import { startTestSimulator, type TestSimulator } from "../support/simulator.ts"
 
 const STATUSES = [300, 301, 302, 303, 304, 307, 308];
 
-describe("an upstream that redirects", () => {
+t.test("an upstream that redirects", async (t) => {
   let simulator: TestSimulator;
   let gateway: TestGateway;
   let customer: Customer;
   const upstreams: { url: string; stop(): Promise<void> }[] = [];
-  before(async () => {
+  t.before(async () => {
     simulator = await startTestSimulator();
     const models: Record<string, { behaves: URL | object; priority: number }[]> = {};
     for (const status of STATUSES) {
@@ -28,7 +27,7 @@ describe("an upstream that redirects", () => {
     gateway = await startRoutedGateway(simulator, models, {});
     customer = await createCustomer(gateway, { creditVnd: 1000 });
   });
-  after(async () => {
+  t.teardown(async () => {
     await gateway?.close();
     await simulator?.stop();
     for (const upstream of upstreams) await upstream.stop();
@@ -43,22 +42,25 @@ describe("an upstream that redirects", () => {
     });
 
   for (const status of STATUSES) {
-    it(`with ${status} has failed: nobody is sent on, nobody follows, nothing is charged`, async () => {
-      const { balance } = await committedWallet(gateway, customer.accountId);
-      const asked = await simulator.stats();
-      for (const stream of [false, true]) {
-        const refused = await call(`only-${status}`, stream);
-        assert.equal(refused.status, 502);
-        assert.equal(refused.json.error.type, "api_error");
-        assert.match(refused.json.error.message, new RegExp(`HTTP ${status}`));
-        assert.equal(refused.headers.get("location"), null);
-      }
-      assert.deepEqual(await simulator.stats(), asked);
-      assert.equal((await committedWallet(gateway, customer.accountId)).balance, balance);
-    });
+    t.test(
+      `with ${status} has failed: nobody is sent on, nobody follows, nothing is charged`,
+      async (t) => {
+        const { balance } = await committedWallet(gateway, customer.accountId);
+        const asked = await simulator.stats();
+        for (const stream of [false, true]) {
+          const refused = await call(`only-${status}`, stream);
+          t.equal(refused.status, 502);
+          t.equal(refused.json.error.type, "api_error");
+          t.match(refused.json.error.message, new RegExp(`HTTP ${status}`));
+          t.equal(refused.headers.get("location"), null);
+        }
+        t.strictSame(await simulator.stats(), asked);
+        t.equal((await committedWallet(gateway, customer.accountId)).balance, balance);
+      },
+    );
 
-    it(`with ${status} leaves the call to the next route`, async () => {
-      assert.equal((await call(`first-${status}`, false)).status, 200);
+    t.test(`with ${status} leaves the call to the next route`, async (t) => {
+      t.equal((await call(`first-${status}`, false)).status, 200);
     });
   }
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, afterEach, before, describe, it } from "node:test";
+import t from "tap";
 import { admin, committedWallet } from "../support/admin.ts";
 import { customerWith } from "../support/billed.ts";
 import { BrowserSession } from "../support/browser-session.ts";
@@ -62,17 +62,17 @@ let gateway: TestGateway;
 let folder: string;
 let asking: string;
 
-before(async () => {
+t.before(async () => {
   folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
   asking = file("asking.js", ASKING);
   gateway = await startGateway({ plugins: { demo: true, [asking]: true } });
 });
-after(async () => {
+t.teardown(async () => {
   await gateway.close();
   rmSync(folder, { recursive: true, force: true });
 });
-afterEach(() => reload(gateway, {}));
+t.afterEach(() => reload(gateway, {}));
 
 function file(name: string, text: string): string {
   const path = join(folder, name);
@@ -105,17 +105,17 @@ async function me(cookie: string): Promise<readonly [status: number, said: unkno
   return [status, json?.accountId ?? json?.error?.message];
 }
 
-describe("a plugin that a reload has switched off decides nothing any more", () => {
-  it("accounts, after two reloads: its old cookies get 503", async () => {
+t.test("a plugin that a reload has switched off decides nothing any more", async (t) => {
+  t.test("accounts, after two reloads: its old cookies get 503", async (t) => {
     const cookie = await signedIn();
-    assert.equal((await me(cookie))[0], 200);
+    t.equal((await me(cookie))[0], 200);
     await reload(gateway, { plugins: { accounts: { active_keys_max: 3 } } });
-    assert.equal((await me(cookie))[0], 200);
+    t.equal((await me(cookie))[0], 200);
     await reload(gateway, { plugins: WITHOUT_CUSTOMERS });
-    assert.deepEqual(await me(cookie), [503, SWITCHED_OFF]);
+    t.strictSame(await me(cookie), [503, SWITCHED_OFF]);
   });
 
-  it("accounts, while a call of its time still runs", async () => {
+  t.test("accounts, while a call of its time still runs", async (t) => {
     const cookie = await signedIn();
     const customer = await customerWith(gateway);
     // On a busy machine the first call of a key may get 503, since nothing of it is cached.
@@ -128,51 +128,54 @@ describe("a plugin that a reload has switched off decides nothing any more", () 
       return /^tollgate_open_calls 1$/m.test(text);
     });
     await reload(gateway, { plugins: WITHOUT_CUSTOMERS });
-    assert.deepEqual(await me(cookie), [503, SWITCHED_OFF]);
+    t.strictSame(await me(cookie), [503, SWITCHED_OFF]);
     const { status, text } = await running;
-    assert.equal(status, 200, text);
+    t.equal(status, 200, text);
   });
 
-  it("admin: operators' routes of other plugins get 503, with the right token too", async () => {
-    const state = () => admin(gateway, "GET", "/maintenance");
-    assert.equal((await state()).status, 200);
-    const headers = { authorization: `Bearer ${gateway.adminToken}` };
-    await reload(gateway, WITHOUT_ADMIN);
-    const { status } = await get(gateway, "/admin/v1/maintenance", undefined, headers);
-    assert.equal(status, 503);
-  });
+  t.test(
+    "admin: operators' routes of other plugins get 503, with the right token too",
+    async (t) => {
+      const state = () => admin(gateway, "GET", "/maintenance");
+      t.equal((await state()).status, 200);
+      const headers = { authorization: `Bearer ${gateway.adminToken}` };
+      await reload(gateway, WITHOUT_ADMIN);
+      const { status } = await get(gateway, "/admin/v1/maintenance", undefined, headers);
+      t.equal(status, 503);
+    },
+  );
 
-  it("one that forgets to withdraw what it provided", async () => {
+  t.test("one that forgets to withdraw what it provided", async (t) => {
     const forgetful = file("forgetful.js", FORGETFUL);
     await reload(gateway, { plugins: { ...WITHOUT_CUSTOMERS, [forgetful]: true } });
-    assert.deepEqual(await me(""), [200, "forgetful"]);
+    t.strictSame(await me(""), [200, "forgetful"]);
     await reload(gateway, { plugins: WITHOUT_CUSTOMERS });
-    assert.deepEqual(await me(""), [503, SWITCHED_OFF]);
+    t.strictSame(await me(""), [503, SWITCHED_OFF]);
     await reload(gateway, {});
-    assert.equal((await me(""))[0], 401);
+    t.equal((await me(""))[0], 401);
   });
 
-  it("alias: families are unknown names again", async () => {
+  t.test("alias: families are unknown names again", async (t) => {
     const customer = await customerWith(gateway);
     const call = () =>
       post(gateway, paths.messages, customer, bodies.messages({}, { model: "opus" }));
     await reload(gateway, { plugins: { alias: { unknown: "refuse" } } });
-    assert.equal((await call()).status, 200);
+    t.equal((await call()).status, 200);
     await reload(gateway, { plugins: { alias: false } });
-    assert.equal((await call()).status, 404);
+    t.equal((await call()).status, 404);
   });
 });
 
-describe("a reload that fails", () => {
-  it("leaves what plugins provide exactly as it was", async () => {
+t.test("a reload that fails", async (t) => {
+  t.test("leaves what plugins provide exactly as it was", async (t) => {
     const cookie = await signedIn();
     const before = await me(cookie);
-    assert.equal(before[0], 200);
+    t.equal(before[0], 200);
     const failing = file("failing.js", FAILING);
     gateway.configure({ plugins: { [failing]: true } });
     gateway.signal("SIGHUP");
     await until("the log says so", () => gateway.logs.includes("it fails to start"));
-    assert.deepEqual(await me(cookie), before);
+    t.strictSame(await me(cookie), before);
     // A new key asks every source of discounts, and a name of a family asks alias.
     const customer = await customerWith(gateway);
     const { status } = await post(
@@ -181,27 +184,27 @@ describe("a reload that fails", () => {
       customer,
       bodies.messages({}, { model: "opus", max_tokens: undefined }),
     );
-    assert.equal(status, 200);
+    t.equal(status, 200);
   });
 
-  it("is one whose config has a wrong order, which the log says with the line", async () => {
+  t.test("is one whose config has a wrong order, which the log says with the line", async (t) => {
     const before = gateway.logs.length;
     gateway.configure({ config: { plugins: ["auth", "settle", "meter", "admin"] } });
     gateway.signal("SIGHUP");
     const told = "expected settle after meter, which sets usage";
     await until("it is refused", () => gateway.logs.slice(before).includes(told));
     const customer = await customerWith(gateway);
-    assert.equal((await post(gateway, paths.chat, customer, bodies.chat())).status, 200);
+    t.equal((await post(gateway, paths.chat, customer, bodies.chat())).status, 200);
   });
 });
 
-describe("a reload", () => {
-  it("makes a changed headers.prefix count for every plugin", async () => {
+t.test("a reload", async (t) => {
+  t.test("makes a changed headers.prefix count for every plugin", async (t) => {
     await reload(gateway, { config: { headers: { prefix: "x-acme-" } } });
     const customer = await customerWith(gateway);
     const body = bodies.chat({}, { model: "opus", seed: 1, logit_bias: { 1: 1 } });
     const { status, headers } = await post(gateway, paths.chat, customer, body);
-    assert.equal(status, 200);
+    t.equal(status, 200);
     const names = [...headers.keys()];
     for (const name of [
       "model",
@@ -211,60 +214,63 @@ describe("a reload", () => {
       "price-vnd-per-mtok",
       "translate-dropped",
     ]) {
-      assert.ok(names.includes(`x-acme-${name}`), `${name}: ${names.join()}`);
+      t.ok(names.includes(`x-acme-${name}`), `${name}: ${names.join()}`);
     }
-    assert.deepEqual(
+    t.strictSame(
       names.filter((name) => name.startsWith("x-svc-")),
       [],
     );
     await committedWallet(gateway, customer.accountId);
   });
 
-  it("names what needs a restart, each time until there is one, and applies the rest", async () => {
-    const named = /reloaded; these need a restart: ([^"]*)"/g;
-    const seen = () => [...gateway.logs.matchAll(named)].map(([, list]) => list);
-    const before = seen().length;
-    const config = {
-      listen: { port: gateway.port + 1, host: "127.0.0.2" },
-      stores: { data: "./elsewhere" },
-      limits: { header_kb: 32 },
-      headers: { prefix: "x-acme-" },
-    };
-    await reload(gateway, { config });
-    await reload(gateway, { config });
-    const list = "listen.host, listen.port, stores.data, limits.header_kb";
-    assert.deepEqual(seen().slice(before), [list, list]);
-    const customer = await customerWith(gateway);
-    const { headers } = await post(gateway, paths.chat, customer, bodies.chat());
-    assert.ok(headers.has("x-acme-cost-vnd"));
-    await reload(gateway, {});
-    assert.equal(seen().length, before + 2);
-  });
+  t.test(
+    "names what needs a restart, each time until there is one, and applies the rest",
+    async (t) => {
+      const named = /reloaded; these need a restart: ([^"]*)"/g;
+      const seen = () => [...gateway.logs.matchAll(named)].map(([, list]) => list);
+      const before = seen().length;
+      const config = {
+        listen: { port: gateway.port + 1, host: "127.0.0.2" },
+        stores: { data: "./elsewhere" },
+        limits: { header_kb: 32 },
+        headers: { prefix: "x-acme-" },
+      };
+      await reload(gateway, { config });
+      await reload(gateway, { config });
+      const list = "listen.host, listen.port, stores.data, limits.header_kb";
+      t.strictSame(seen().slice(before), [list, list]);
+      const customer = await customerWith(gateway);
+      const { headers } = await post(gateway, paths.chat, customer, bodies.chat());
+      t.ok(headers.has("x-acme-cost-vnd"));
+      await reload(gateway, {});
+      t.equal(seen().length, before + 2);
+    },
+  );
 
-  it("names a plugin whose file has changed, and goes on with the old one", async () => {
+  t.test("names a plugin whose file has changed, and goes on with the old one", async (t) => {
     const path = file("versioned.js", version("one"));
     const plugins = { [path]: true } as const;
     const customer = await customerWith(gateway);
     const running = async () =>
       (await post(gateway, paths.chat, customer, bodies.chat())).headers.get("x-version");
     await reload(gateway, { plugins });
-    assert.equal(await running(), "one");
+    t.equal(await running(), "one");
     file("versioned.js", version("two"));
     await reload(gateway, { plugins });
     const line = `reloaded; these need a restart: plugin ${path}`;
-    assert.ok(gateway.logs.includes(line));
-    assert.equal(await running(), "one");
+    t.ok(gateway.logs.includes(line));
+    t.equal(await running(), "one");
     // Taken out and put in again, it is still the old one.
     await reload(gateway, {});
     await reload(gateway, { plugins });
-    assert.equal(gateway.logs.split(line).length, 3);
+    t.equal(gateway.logs.split(line).length, 3);
   });
 
-  it("makes a changed log level count at once", async () => {
+  t.test("makes a changed log level count at once", async (t) => {
     const customer = await customerWith(gateway);
     const lines = () => gateway.logs.match(/"msg":"call"/g)?.length ?? 0;
     const call = async () => {
-      assert.equal((await post(gateway, paths.chat, customer, bodies.chat())).status, 200);
+      t.equal((await post(gateway, paths.chat, customer, bodies.chat())).status, 200);
     };
     const before = lines();
     await call();
@@ -277,6 +283,6 @@ describe("a reload", () => {
     await reload(gateway, {});
     await call();
     await until("the call after it is logged", () => lines() >= before + 2);
-    assert.equal(lines(), before + 2);
+    t.equal(lines(), before + 2);
   });
 });

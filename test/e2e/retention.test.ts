@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { makePng } from "../../plugins/simulator/png.ts";
 import { type Customer, createCustomer } from "../support/admin.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
@@ -165,14 +165,14 @@ async function leave(gateway: TestGateway, caller: Customer): Promise<void> {
 
 const AT_THE_MOST = { config: { log: { level: "trace" } } };
 
-describe("what is kept of calls", () => {
-  it("is found by the searches, in every writing", () => {
+t.test("what is kept of calls", async (t) => {
+  t.test("is found by the searches, in every writing", async (t) => {
     for (const mark of Object.values(MARKS)) {
       for (const before of ["", "a", "ab", "abc"]) {
         const text = `${before}${mark} and more`;
         for (const encoding of ["utf8", "hex", "base64"] as const) {
           const kept = Buffer.from(text).toString(encoding);
-          assert.ok(
+          t.ok(
             writings(mark).some((writing) => kept.includes(writing)),
             `${encoding} ${mark}`,
           );
@@ -181,19 +181,19 @@ describe("what is kept of calls", () => {
     }
   });
 
-  describe("in embedded stores", () => {
+  t.test("in embedded stores", async (t) => {
     let gateway: TestGateway;
     let caller: Customer;
-    before(async () => {
+    t.before(async () => {
       gateway = await startGateway({ ...AT_THE_MOST, ledger: "embedded" });
       caller = await createCustomer(gateway, { creditVnd: 1_000_000 });
     });
-    after(() => gateway.close());
+    t.teardown(() => gateway.close());
 
-    it("is in no file, log or table, before and after it is committed", async () => {
+    t.test("is in no file, log or table, before and after it is committed", async (t) => {
       const nothing = (where: string) => {
         const secrets = [...TEXTS, caller.key];
-        assert.deepEqual(tracesInFiles(gateway.folder, secrets), [], where);
+        t.strictSame(tracesInFiles(gateway.folder, secrets), [], where);
       };
       await say(gateway, caller);
       await leave(gateway, caller);
@@ -202,31 +202,31 @@ describe("what is kept of calls", () => {
       // A crash leaves behind what had not been committed yet.
       await gateway.kill9();
       nothing("after a crash");
-      assert.ok(tracesInFiles(gateway.folder, [id]).length > 0, "the log at least has the id");
+      t.ok(tracesInFiles(gateway.folder, [id]).length > 0, "the log at least has the id");
       await gateway.start();
       await until("everything is committed", async () => {
         const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
         return /^tollgate_outbox_backlog 0$/m.test(metrics);
       });
       const tables = await withLedger(gateway, async (sql) => {
-        assert.ok((await tracesInTables(sql, [id])).length > 0, "the usage record has the id");
+        t.ok((await tracesInTables(sql, [id])).length > 0, "the usage record has the id");
         return tracesInTables(sql, [...TEXTS, caller.key]);
       });
-      assert.deepEqual(tables, []);
+      t.strictSame(tables, []);
       await gateway.stop();
       nothing("after a stop");
       // Whoever wrote one down would be found.
       writeFileSync(join(gateway.data, "leak"), `x${MARKS.prompt}`);
-      assert.equal(tracesInFiles(gateway.folder, TEXTS).length, 1);
+      t.equal(tracesInFiles(gateway.folder, TEXTS).length, 1);
     });
   });
 
-  describe("in Redis and Postgres", () => {
+  t.test("in Redis and Postgres", async (t) => {
     let postgres: PostgresServer;
     let redis: RedisServer;
     let gateway: TestGateway;
     let caller: Customer;
-    before(async () => {
+    t.before(async () => {
       postgres = await startPostgresServer();
       redis = await startRedisServer();
       gateway = await startGateway({
@@ -234,7 +234,7 @@ describe("what is kept of calls", () => {
       });
       caller = await createCustomer(gateway, { creditVnd: 1_000_000 });
     });
-    after(async () => {
+    t.teardown(async () => {
       await gateway?.close();
       await redis?.stop();
       await postgres?.stop();
@@ -246,7 +246,7 @@ describe("what is kept of calls", () => {
       assert.deepEqual(await tracesInRedis(redis, secrets), [], where);
     };
 
-    it("is in no key of Redis, no file, log or table", async () => {
+    t.test("is in no key of Redis, no file, log or table", async (t) => {
       await post(gateway, paths.messages, caller, bodies.messages());
       // What waits for the ledger stays in Redis while Postgres is away.
       await postgres.kill();
@@ -254,7 +254,7 @@ describe("what is kept of calls", () => {
       await leave(gateway, caller);
       const { headers } = await post(gateway, paths.messages, caller, bodies.messages());
       const id = headers.get("x-request-id") ?? "";
-      assert.ok((await tracesInRedis(redis, [id])).length > 0, "it waits there");
+      t.ok((await tracesInRedis(redis, [id])).length > 0, "it waits there");
       await nowhere("while Postgres is away");
       await postgres.restart();
       await until("the call is recorded", () =>
@@ -266,10 +266,10 @@ describe("what is kept of calls", () => {
       await nowhere("afterwards");
       const secrets = [...TEXTS, caller.key];
       const tables = await withPostgres(postgres.url, (sql) => tracesInTables(sql, secrets));
-      assert.deepEqual(tables, []);
+      t.strictSame(tables, []);
     });
 
-    it("is not in what is kept on disk while Redis is away", async () => {
+    t.test("is not in what is kept on disk while Redis is away", async (t) => {
       const slow = asking({ text: `${MARKS.reply} `.repeat(20), event_delay_ms: 20 }, MARKS.prompt);
       const stream = await openStream(gateway, paths.messages, caller, {
         ...bodies.messages({}, { messages: [{ role: "user", content: slow }] }),
@@ -277,9 +277,9 @@ describe("what is kept of calls", () => {
       });
       await stream.until((text) => text.includes("content_block_delta"));
       await redis.kill();
-      assert.match(await stream.rest(), /message_stop/);
-      assert.ok(tracesInFiles(join(gateway.data, "spool"), [caller.accountId]).length > 0);
-      assert.deepEqual(tracesInFiles(gateway.folder, [...TEXTS, caller.key]), []);
+      t.match(await stream.rest(), /message_stop/);
+      t.ok(tracesInFiles(join(gateway.data, "spool"), [caller.accountId]).length > 0);
+      t.strictSame(tracesInFiles(gateway.folder, [...TEXTS, caller.key]), []);
       await redis.start();
     });
   });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { boot, type Gateway } from "../../core/boot/boot.ts";
 import { loadConfig } from "../../core/config/load.ts";
 import { endpoints } from "../../core/contract/endpoint.ts";
@@ -27,18 +27,18 @@ const CALLS = [
   [paths.speech, bodies.speech()],
 ] as const;
 
-describe("no stray access", () => {
+t.test("no stray access", async (t) => {
   let gateway: TestGateway;
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway();
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
-  describe("every route of a gateway that runs the shipped plugins", () => {
+  t.test("every route of a gateway that runs the shipped plugins", async (t) => {
     let routes: Route[];
     let inProcess: Gateway;
     let folder: string;
-    before(async () => {
+    t.before(async () => {
       // Routes are not seen from outside, so this gateway runs in the test's own process.
       folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
       const file = join(folder, "gateway.yaml");
@@ -50,36 +50,36 @@ describe("no stray access", () => {
       inProcess = await boot(loaded.config, createLog("silent"));
       routes = inProcess.router.all();
     });
-    after(async () => {
+    t.teardown(async () => {
       await inProcess.stop();
       rmSync(folder, { recursive: true, force: true });
     });
 
-    it("under /v1 is a call or needs a key", () => {
+    t.test("under /v1 is a call or needs a key", async (t) => {
       const under = routes.filter((route) => route.path.startsWith("/v1"));
-      assert.ok(under.length >= 9);
+      t.ok(under.length >= 9);
       for (const { method, path, access } of under) {
-        assert.ok(access === "call" || access === "key", `${method} ${path} is ${access}`);
+        t.ok(access === "call" || access === "key", `${method} ${path} is ${access}`);
       }
     });
 
-    it("that reaches an upstream is one of the six endpoints, and a call", () => {
+    t.test("that reaches an upstream is one of the six endpoints, and a call", async (t) => {
       const calls = routes.filter((route) => route.access === "call");
-      assert.deepEqual(
+      t.strictSame(
         calls.map((route) => `${route.method} ${route.path}`).sort(),
         endpoints.map((endpoint) => `POST ${endpoint.path}`).sort(),
       );
-      assert.deepEqual(calls.map(({ path }) => path).sort(), CALLS.map(([path]) => path).sort());
+      t.strictSame(calls.map(({ path }) => path).sort(), CALLS.map(([path]) => path).sort());
     });
 
-    it("that is open to anybody tells of the gateway as a whole only", () => {
+    t.test("that is open to anybody tells of the gateway as a whole only", async (t) => {
       const open = routes.filter((route) => route.access === "public").map(({ path }) => path);
       // Pages and prices are the same for everybody.
       const pages = ["/account/v1/catalogue", "/dashboard/*"];
-      assert.deepEqual(open.sort(), [...pages, "/healthz", "/metrics", "/readyz"]);
+      t.strictSame(open.sort(), [...pages, "/healthz", "/metrics", "/readyz"]);
     });
 
-    it("refuses whoever has no key, no token, or nothing to say", async () => {
+    t.test("refuses whoever has no key, no token, or nothing to say", async (t) => {
       for (const route of routes) {
         if (route.access === "public") continue;
         const path = route.path.replaceAll(/:\w+|\*/g, "x");
@@ -90,31 +90,34 @@ describe("no stray access", () => {
         await response.arrayBuffer();
         // Customers come in by routes that anybody may ask; an empty body gets nobody in.
         const refused = [400, 401, 403, 404].includes(response.status);
-        assert.ok(refused, `${route.method} ${route.path} answered ${response.status}`);
-        if (path.startsWith("/v1")) assert.equal(response.status, 401, path);
+        t.ok(refused, `${route.method} ${route.path} answered ${response.status}`);
+        if (path.startsWith("/v1")) t.equal(response.status, 401, path);
       }
     });
   });
 
-  it("all six are served where every plugin is on", async () => {
+  t.test("all six are served where every plugin is on", async (t) => {
     const customer = await customerWith(gateway);
     for (const [path, body] of CALLS) {
-      assert.equal((await post(gateway, path, customer, body)).status, 200, path);
+      t.equal((await post(gateway, path, customer, body)).status, 200, path);
     }
   });
 
   for (const plugin of ["auth", "meter", "settle"]) {
-    it(`a reload without ${plugin}, which calls are charged by, is refused, and calls go on`, async () => {
-      const customer = await customerWith(gateway);
-      const refusals = () => gateway.logs.split("the new config is refused").length;
-      const before = refusals();
-      gateway.configure({ plugins: { [plugin]: false } });
-      gateway.signal("SIGHUP");
-      await until("the log says so", () => refusals() > before);
-      assert.ok(gateway.logs.includes(`expected ${plugin} as well`));
-      assert.equal((await post(gateway, paths.chat, undefined, bodies.chat())).status, 401);
-      const { status, headers } = await post(gateway, paths.chat, customer, bodies.chat());
-      assert.deepEqual([status, headers.has("x-svc-cost-vnd")], [200, true]);
-    });
+    t.test(
+      `a reload without ${plugin}, which calls are charged by, is refused, and calls go on`,
+      async (t) => {
+        const customer = await customerWith(gateway);
+        const refusals = () => gateway.logs.split("the new config is refused").length;
+        const before = refusals();
+        gateway.configure({ plugins: { [plugin]: false } });
+        gateway.signal("SIGHUP");
+        await until("the log says so", () => refusals() > before);
+        t.ok(gateway.logs.includes(`expected ${plugin} as well`));
+        t.equal((await post(gateway, paths.chat, undefined, bodies.chat())).status, 401);
+        const { status, headers } = await post(gateway, paths.chat, customer, bodies.chat());
+        t.strictSame([status, headers.has("x-svc-cost-vnd")], [200, true]);
+      },
+    );
   }
 });

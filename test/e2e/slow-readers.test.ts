@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import t from "tap";
 import type { Directive } from "../../plugins/simulator/directive.ts";
 import { type Customer, createCustomer } from "../support/admin.ts";
 import { bodyOf, type CallPath, MESSAGES_MODEL } from "../support/ask.ts";
@@ -14,11 +14,11 @@ const MEMORY_MB_MAX = 150;
 let gateway: TestGateway;
 let customer: Customer;
 
-before(async () => {
+t.before(async () => {
   gateway = await startGateway({ config: { log: { level: "warn" } } });
   customer = await createCustomer(gateway, { creditVnd: 10_000_000 });
 });
-after(() => gateway.close());
+t.teardown(() => gateway.close());
 
 /** The reply as the provider itself gives it: what must arrive, byte for byte. */
 function fromProvider(path: CallPath, body: string): Promise<Download> {
@@ -64,32 +64,37 @@ async function assertIntact(path: CallPath, body: string, pace: Pace): Promise<D
 /** A reader that falls behind again and again: less than a socket buffer at a time, with pauses. */
 const STUTTER: Pace = { bytes: 300_000, pauseMs: 3, untilBytes: 20_000_000 };
 
-describe("a client that reads slowly", () => {
-  it("gets 200 MB of a stream intact, while the gateway stays small and its upstream waits", async () => {
-    const body = bodyOf("/v1/messages", { total_bytes: 200_000_000 }, { stream: true });
-    const { bytes: whole, hash } = await fromProvider("/v1/messages", body);
-    await gateway.simulator.reset();
-    const response = await post(`${gateway.url}/v1/messages`, body, { "x-api-key": customer.key });
+t.test("a client that reads slowly", async (t) => {
+  t.test(
+    "gets 200 MB of a stream intact, while the gateway stays small and its upstream waits",
+    async (t) => {
+      const body = bodyOf("/v1/messages", { total_bytes: 200_000_000 }, { stream: true });
+      const { bytes: whole, hash } = await fromProvider("/v1/messages", body);
+      await gateway.simulator.reset();
+      const response = await post(`${gateway.url}/v1/messages`, body, {
+        "x-api-key": customer.key,
+      });
 
-    // Nobody reads: what the provider has sent comes to a standstill at what the sockets hold.
-    await standstill("/v1/messages");
-    const { bytes: sent = 0, open } = (await gateway.simulator.stats())["/v1/messages"] ?? {};
-    assert.equal(open, 1);
-    assert.ok(sent < whole / 4, `${sent} bytes went to a client that reads nothing`);
+      // Nobody reads: what the provider has sent comes to a standstill at what the sockets hold.
+      await standstill("/v1/messages");
+      const { bytes: sent = 0, open } = (await gateway.simulator.stats())["/v1/messages"] ?? {};
+      t.equal(open, 1);
+      t.ok(sent < whole / 4, `${sent} bytes went to a client that reads nothing`);
 
-    let most = 0;
-    const sampling = setInterval(async () => {
-      most = Math.max(most, await memoryMb(gateway, "VmRSS"));
-    }, 20);
-    const pace = { bytes: 20_000, pauseMs: 10, untilBytes: 3_000_000 };
-    const got = await read(response, { pace });
-    clearInterval(sampling);
+      let most = 0;
+      const sampling = setInterval(async () => {
+        most = Math.max(most, await memoryMb(gateway, "VmRSS"));
+      }, 20);
+      const pace = { bytes: 20_000, pauseMs: 10, untilBytes: 3_000_000 };
+      const got = await read(response, { pace });
+      clearInterval(sampling);
 
-    assert.equal(got.error, undefined);
-    assert.equal(got.bytes, whole);
-    assert.equal(got.hash, hash);
-    assert.ok(most > 0 && most < MEMORY_MB_MAX, `the gateway took ${most} MB`);
-  });
+      t.equal(got.error, undefined);
+      t.equal(got.bytes, whole);
+      t.equal(got.hash, hash);
+      t.ok(most > 0 && most < MEMORY_MB_MAX, `the gateway took ${most} MB`);
+    },
+  );
 
   const streams: Record<string, Directive> = {
     "of many small events": { total_bytes: 16_000_000, event_delay_ms: 0 },
@@ -98,15 +103,15 @@ describe("a client that reads slowly", () => {
     "of one giant event": { giant_event_bytes: 16_000_000, ignore_max_tokens: true },
   };
   for (const [name, directive] of Object.entries(streams)) {
-    it(`gets every byte of a stream ${name}`, async () => {
+    t.test(`gets every byte of a stream ${name}`, async () => {
       const more = { stream: true };
       await assertIntact("/v1/messages", bodyOf("/v1/messages", directive, more), STUTTER);
     });
   }
 
-  it("gets every byte of streams whose packets have sizes of all kinds", async () => {
+  t.test("gets every byte of streams whose packets have sizes of all kinds", async () => {
     let seed = Date.now() % 2_147_483_647;
-    console.log(`# seed ${seed}`);
+    t.comment(`seed ${seed}`);
     const random = (below: number) => {
       seed = (Math.imul(seed, 48_271) >>> 0) % 2_147_483_647;
       return seed % below;
@@ -124,49 +129,52 @@ describe("a client that reads slowly", () => {
     }
   });
 
-  it("gets every event of a stream that is translated, so that it is written in many small pieces", async () => {
-    // Several writes under one cork beyond 16 KB are what uWebSockets.js loses: see core/http/write.ts.
-    const directive = { total_bytes: 16_000_000, coalesce: true };
-    const text = (reply: Download, events: RegExp) => {
-      const lines = reply.body.toString("utf8").matchAll(events);
-      return Array.from(lines, ([, json]) => JSON.parse(`"${json}"`)).join("");
-    };
-    const asked = bodyOf("/v1/messages", directive, { stream: true });
-    const provider = await download(
-      `${gateway.simulator.url}/v1/messages`,
-      asked,
-      { "x-api-key": "simulated" },
-      { keep: true },
-    );
-    const wanted = { model: MESSAGES_MODEL, stream: true };
-    const path = "/v1/chat/completions";
-    const body = bodyOf(path, directive, wanted);
-    const got = await call(path, body, STUTTER, { keep: true, upstreamPath: "/v1/messages" });
-    assert.equal(got.error, undefined);
-    const expected = text(provider, /"text_delta","text":"((?:[^"\\]|\\.)*)"/g);
-    assert.equal(expected.length, directive.total_bytes);
-    assert.equal(text(got, /"content":"((?:[^"\\]|\\.)*)"/g), expected);
-    assert.match(got.body.subarray(-100).toString(), /data: \[DONE\]\n\n$/);
-  });
+  t.test(
+    "gets every event of a stream that is translated, so that it is written in many small pieces",
+    async (t) => {
+      // Several writes under one cork beyond 16 KB are what uWebSockets.js loses: see core/http/write.ts.
+      const directive = { total_bytes: 16_000_000, coalesce: true };
+      const text = (reply: Download, events: RegExp) => {
+        const lines = reply.body.toString("utf8").matchAll(events);
+        return Array.from(lines, ([, json]) => JSON.parse(`"${json}"`)).join("");
+      };
+      const asked = bodyOf("/v1/messages", directive, { stream: true });
+      const provider = await download(
+        `${gateway.simulator.url}/v1/messages`,
+        asked,
+        { "x-api-key": "simulated" },
+        { keep: true },
+      );
+      const wanted = { model: MESSAGES_MODEL, stream: true };
+      const path = "/v1/chat/completions";
+      const body = bodyOf(path, directive, wanted);
+      const got = await call(path, body, STUTTER, { keep: true, upstreamPath: "/v1/messages" });
+      t.equal(got.error, undefined);
+      const expected = text(provider, /"text_delta","text":"((?:[^"\\]|\\.)*)"/g);
+      t.equal(expected.length, directive.total_bytes);
+      t.equal(text(got, /"content":"((?:[^"\\]|\\.)*)"/g), expected);
+      t.match(got.body.subarray(-100).toString(), /data: \[DONE\]\n\n$/);
+    },
+  );
 
-  it("gets a whole reply of 5 MB, with its cost in the head", async () => {
+  t.test("gets a whole reply of 5 MB, with its cost in the head", async (t) => {
     const body = bodyOf("/v1/messages", { total_bytes: 5_000_000 });
     const got = await assertIntact("/v1/messages", body, STUTTER);
-    assert.match(String(got.headers["x-svc-cost-vnd"]), /^\d+(\.\d+)?$/);
-    assert.equal(got.headers["content-length"], String(got.bytes));
+    t.match(String(got.headers["x-svc-cost-vnd"]), /^\d+(\.\d+)?$/);
+    t.equal(got.headers["content-length"], String(got.bytes));
   });
 
-  it("gets 20 MB of audio", async () => {
+  t.test("gets 20 MB of audio", async () => {
     const body = bodyOf("/v1/audio/speech", { audio_bytes: 20_000_000 });
     await assertIntact("/v1/audio/speech", body, STUTTER);
   });
 
-  it("gets images as large as providers make them", async () => {
+  t.test("gets images as large as providers make them", async () => {
     const body = bodyOf("/v1/images/generations", { image_bytes: 3_000_000, images: 2 });
     await assertIntact("/v1/images/generations", body, STUTTER);
   });
 
-  it("may leave while its upstream waits for it: nothing stays open or held", async () => {
+  t.test("may leave while its upstream waits for it: nothing stays open or held", async () => {
     const body = bodyOf("/v1/messages", { total_bytes: 100_000_000 }, { stream: true });
     const response = await post(`${gateway.url}/v1/messages`, body, { "x-api-key": customer.key });
     await standstill("/v1/messages");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { Agent, request } from "node:http";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { admin, type Customer } from "../support/admin.ts";
 import { assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import { freePort } from "../support/free-port.ts";
@@ -28,10 +28,10 @@ const CALLS = [
   [paths.speech, bodies.speech()],
 ] as const;
 
-describe("the specification's tables", () => {
+t.test("the specification's tables", async (t) => {
   let gateway: TestGateway;
   let customer: Customer;
-  before(async () => {
+  t.before(async () => {
     const nobody = `http://127.0.0.1:${await freePort()}`;
     gateway = await startGateway({
       config: {
@@ -41,7 +41,7 @@ describe("the specification's tables", () => {
     });
     customer = await customerWith(gateway);
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
   /** Fails unless the answer is this error in exactly the shape of its endpoint. */
   function assertError(
@@ -64,14 +64,14 @@ describe("the specification's tables", () => {
     } else assert.deepEqual(answer.json, { error: { message: text, type, param, code } });
   }
 
-  describe("aliasing", () => {
+  t.test("aliasing", async (t) => {
     const mapped = async (path: string, body: object) => {
       const answer = await post(gateway, path, customer, body);
       assert.equal(answer.status, 200, answer.text);
       return [answer.headers.get("x-svc-model"), answer.headers.get("x-svc-model-mapped-from")];
     };
 
-    it("rule 1: short names of families stand for their generation-5 models", async () => {
+    t.test("rule 1: short names of families stand for their generation-5 models", async (t) => {
       for (const [name, model] of [
         ["fable", "claude-fable-5-2"],
         ["opus", "claude-opus-5-5"],
@@ -79,67 +79,76 @@ describe("the specification's tables", () => {
         ["haiku", "claude-haiku-5-5"],
       ]) {
         const { model: _, ...body } = bodies.messages();
-        assert.deepEqual(await mapped(paths.messages, { model: name, ...body }), [model, name]);
+        t.strictSame(await mapped(paths.messages, { model: name, ...body }), [model, name]);
         const chat = bodies.chat({}, { model: name });
-        assert.deepEqual(await mapped(paths.chat, chat), [model, name]);
+        t.strictSame(await mapped(paths.chat, chat), [model, name]);
         const responses = bodies.responses({}, { model: name });
-        assert.deepEqual(await mapped(paths.responses, responses), [model, name]);
+        t.strictSame(await mapped(paths.responses, responses), [model, name]);
       }
     });
 
-    it("rule 2: smaller tiers and unsupported names fall back to the top model of the default family", async () => {
-      for (const name of [
-        "claude-3-haiku-20240307",
-        "gpt-3.5-turbo",
-        "opus-mini",
-        "openai/gpt-4.1-nano",
-        "Claude-Opus-5-5",
-        "no such model",
-      ]) {
-        const [model, from] = await mapped(paths.messages, bodies.messages({}, { model: name }));
-        assert.equal(model, "claude-opus-5-5");
-        assert.equal(from, name.includes(" ") ? "no%20such%20model" : name);
-      }
-    });
+    t.test(
+      "rule 2: smaller tiers and unsupported names fall back to the top model of the default family",
+      async (t) => {
+        for (const name of [
+          "claude-3-haiku-20240307",
+          "gpt-3.5-turbo",
+          "opus-mini",
+          "openai/gpt-4.1-nano",
+          "Claude-Opus-5-5",
+          "no such model",
+        ]) {
+          const [model, from] = await mapped(paths.messages, bodies.messages({}, { model: name }));
+          t.equal(model, "claude-opus-5-5");
+          t.equal(from, name.includes(" ") ? "no%20such%20model" : name);
+        }
+      },
+    );
 
-    it("rule 2: an unsupported name on an image or speech endpoint is a 404, as no family serves it", async () => {
-      for (const [path, body] of [
-        [paths.images, bodies.images({}, { model: "dall-e-3" })],
-        [paths.edits, bodies.images({}, { model: "dall-e-3", image: "iVBORw0KGgo=" })],
-        [paths.speech, bodies.speech({}, { model: "tts-1" })],
-      ] as const) {
-        const answer = await post(gateway, path, customer, body);
-        const detail = { param: "model", code: "model_not_found" };
-        assertError(answer, 404, "not_found_error", /GET \/v1\/models lists the names/, detail);
-      }
-    });
+    t.test(
+      "rule 2: an unsupported name on an image or speech endpoint is a 404, as no family serves it",
+      async () => {
+        for (const [path, body] of [
+          [paths.images, bodies.images({}, { model: "dall-e-3" })],
+          [paths.edits, bodies.images({}, { model: "dall-e-3", image: "iVBORw0KGgo=" })],
+          [paths.speech, bodies.speech({}, { model: "tts-1" })],
+        ] as const) {
+          const answer = await post(gateway, path, customer, body);
+          const detail = { param: "model", code: "model_not_found" };
+          assertError(answer, 404, "not_found_error", /GET \/v1\/models lists the names/, detail);
+        }
+      },
+    );
 
-    it("rule 3: x-svc-model-mapped-from is there if a name was mapped, streamed too, and else not", async () => {
-      const plain = await mapped(paths.messages, bodies.messages());
-      assert.deepEqual(plain, ["claude-opus-5-5", null]);
-      const stream = bodies.messages({}, { model: "haiku", stream: true });
-      assert.deepEqual(await mapped(paths.messages, stream), ["claude-haiku-5-5", "haiku"]);
-      const own = await customerWith(gateway);
-      await post(gateway, paths.chat, own, bodies.chat({}, { model: "tên không có" }));
-      const record = await billedCall(gateway, own);
-      assert.equal(record["mapped_from"], "tên không có");
-      assert.equal(record["model"], "claude-opus-5-5");
-    });
+    t.test(
+      "rule 3: x-svc-model-mapped-from is there if a name was mapped, streamed too, and else not",
+      async (t) => {
+        const plain = await mapped(paths.messages, bodies.messages());
+        t.strictSame(plain, ["claude-opus-5-5", null]);
+        const stream = bodies.messages({}, { model: "haiku", stream: true });
+        t.strictSame(await mapped(paths.messages, stream), ["claude-haiku-5-5", "haiku"]);
+        const own = await customerWith(gateway);
+        await post(gateway, paths.chat, own, bodies.chat({}, { model: "tên không có" }));
+        const record = await billedCall(gateway, own);
+        t.equal(record["mapped_from"], "tên không có");
+        t.equal(record["model"], "claude-opus-5-5");
+      },
+    );
 
-    it("a name can smuggle no line into the response headers", async () => {
+    t.test("a name can smuggle no line into the response headers", async (t) => {
       const evil = "x\r\nset-cookie: a=b";
       const answer = await post(gateway, paths.chat, customer, bodies.chat({}, { model: evil }));
-      assert.equal(answer.status, 200);
-      assert.equal(answer.headers.get("set-cookie"), null);
+      t.equal(answer.status, 200);
+      t.equal(answer.headers.get("set-cookie"), null);
       const header = answer.headers.get("x-svc-model-mapped-from");
-      assert.equal(header, "x%0D%0Aset-cookie%3A%20a%3Db");
+      t.equal(header, "x%0D%0Aset-cookie%3A%20a%3Db");
     });
   });
 
-  describe("authentication", () => {
+  t.test("authentication", async (t) => {
     const models = (headers: Record<string, string>) => send(gateway, "/v1/models", { headers });
 
-    it("rule 1: either header is accepted on every endpoint", async () => {
+    t.test("rule 1: either header is accepted on every endpoint", async (t) => {
       const { key } = customer;
       const either: Record<string, string>[] = [
         { "x-api-key": key },
@@ -149,90 +158,99 @@ describe("the specification's tables", () => {
       for (const [path, body] of CALLS) {
         for (const headers of either) {
           const answer = await post(gateway, path, undefined, body, headers);
-          assert.equal(answer.status, 200, path);
+          t.equal(answer.status, 200, path);
         }
       }
-      assert.equal((await models({ "x-api-key": key })).status, 200);
-      assert.equal((await models({ authorization: `Bearer ${key}` })).status, 200);
+      t.equal((await models({ "x-api-key": key })).status, 200);
+      t.equal((await models({ authorization: `Bearer ${key}` })).status, 200);
     });
 
-    it("rule 1: an empty header does not hide the other one", async () => {
+    t.test("rule 1: an empty header does not hide the other one", async (t) => {
       const { key } = customer;
       const both = await models({ "x-api-key": "", authorization: `Bearer ${key}` });
-      assert.equal(both.status, 200);
-      assert.equal((await models({ "x-api-key": key, authorization: "" })).status, 200);
+      t.equal(both.status, 200);
+      t.equal((await models({ "x-api-key": key, authorization: "" })).status, 200);
     });
 
-    it("rule 2: a missing or wrong key gets 401 authentication_error on every endpoint", async () => {
-      const refused: Record<string, string>[] = [
-        {},
-        { "x-api-key": "" },
-        { authorization: "Bearer" },
-        { authorization: `Basic ${customer.key}` },
-        { "x-api-key": "tg-wrong" },
-        { authorization: `Bearer ${customer.key.slice(0, -1)}` },
-        { authorization: `Bearer ${customer.key}x` },
-        { "x-api-key": "x".repeat(5000) },
-      ];
-      for (const [path, body] of CALLS) {
-        for (const headers of refused) {
-          const answer = await post(gateway, path, undefined, body, headers);
-          const isMessages = path === paths.messages;
-          const code = { code: "invalid_api_key" };
-          assertError(answer, 401, "authentication_error", /key/, code, isMessages);
+    t.test(
+      "rule 2: a missing or wrong key gets 401 authentication_error on every endpoint",
+      async () => {
+        const refused: Record<string, string>[] = [
+          {},
+          { "x-api-key": "" },
+          { authorization: "Bearer" },
+          { authorization: `Basic ${customer.key}` },
+          { "x-api-key": "tg-wrong" },
+          { authorization: `Bearer ${customer.key.slice(0, -1)}` },
+          { authorization: `Bearer ${customer.key}x` },
+          { "x-api-key": "x".repeat(5000) },
+        ];
+        for (const [path, body] of CALLS) {
+          for (const headers of refused) {
+            const answer = await post(gateway, path, undefined, body, headers);
+            const isMessages = path === paths.messages;
+            const code = { code: "invalid_api_key" };
+            assertError(answer, 401, "authentication_error", /key/, code, isMessages);
+          }
         }
-      }
-      const list = await get(gateway, "/v1/models", undefined);
-      assertError(list, 401, "authentication_error", /key is required/, {
-        code: "invalid_api_key",
-      });
-    });
+        const list = await get(gateway, "/v1/models", undefined);
+        assertError(list, 401, "authentication_error", /key is required/, {
+          code: "invalid_api_key",
+        });
+      },
+    );
 
-    it("rule 2: a revoked key is refused at once, and its account's other keys go on", async () => {
-      const own = await customerWith(gateway);
-      const { body } = await admin(gateway, "POST", `/accounts/${own.accountId}/keys`, {
-        name: "other",
-      });
-      const call = (key: unknown) =>
-        post(gateway, paths.messages, { key: String(key) }, bodies.messages());
-      assert.equal((await call(own.key)).status, 200);
-      assert.equal((await call(body["key"])).status, 200);
-      await admin(gateway, "POST", `/keys/${own.keyId}/revoke`);
-      const answer = await call(own.key);
-      assertError(answer, 401, "authentication_error", /revoked/, {}, true);
-      assert.equal((await call(body["key"])).status, 200);
-    });
+    t.test(
+      "rule 2: a revoked key is refused at once, and its account's other keys go on",
+      async (t) => {
+        const own = await customerWith(gateway);
+        const { body } = await admin(gateway, "POST", `/accounts/${own.accountId}/keys`, {
+          name: "other",
+        });
+        const call = (key: unknown) =>
+          post(gateway, paths.messages, { key: String(key) }, bodies.messages());
+        t.equal((await call(own.key)).status, 200);
+        t.equal((await call(body["key"])).status, 200);
+        await admin(gateway, "POST", `/keys/${own.keyId}/revoke`);
+        const answer = await call(own.key);
+        assertError(answer, 401, "authentication_error", /revoked/, {}, true);
+        t.equal((await call(body["key"])).status, 200);
+      },
+    );
 
-    it("rule 3: an account has at most 10 active keys, and a revoked one makes room", async () => {
-      const { accountId, keyId } = await customerWith(gateway);
-      const create = async (name: string) =>
-        (await admin(gateway, "POST", `/accounts/${accountId}/keys`, { name })).status;
-      for (let made = 2; made <= 10; made++) assert.equal(await create(`key ${made}`), 201);
-      assert.equal(await create("key 11"), 409);
-      await admin(gateway, "POST", `/keys/${keyId}/revoke`);
-      assert.equal(await create("key 11"), 201);
-    });
+    t.test(
+      "rule 3: an account has at most 10 active keys, and a revoked one makes room",
+      async (t) => {
+        const { accountId, keyId } = await customerWith(gateway);
+        const create = async (name: string) =>
+          (await admin(gateway, "POST", `/accounts/${accountId}/keys`, { name })).status;
+        for (let made = 2; made <= 10; made++) t.equal(await create(`key ${made}`), 201);
+        t.equal(await create("key 11"), 409);
+        await admin(gateway, "POST", `/keys/${keyId}/revoke`);
+        t.equal(await create("key 11"), 201);
+      },
+    );
 
-    it("rule 4: usage is recorded by key", async () => {
+    t.test("rule 4: usage is recorded by key", async (t) => {
       const own = await customerWith(gateway);
       await post(gateway, paths.chat, own, bodies.chat());
-      assert.equal((await billedCall(gateway, own))["key_id"], own.keyId);
+      t.equal((await billedCall(gateway, own))["key_id"], own.keyId);
     });
 
-    it("a suspended account gets 403 permission_error", async () => {
+    t.test("a suspended account gets 403 permission_error", async () => {
       const own = await customerWith(gateway);
       await suspend(gateway, own.accountId);
       const chat = await post(gateway, paths.chat, own, bodies.chat());
       assertError(chat, 403, "permission_error", /suspended/);
     });
 
-    it("the key does not reach the provider", async () => {
+    t.test("the key does not reach the provider", async (t) => {
       const answer = await post(gateway, paths.chat, customer, bodies.chat({ echo: true }));
-      assert.ok(!answer.text.includes(customer.key));
+      t.ok(!answer.text.includes(customer.key));
     });
   });
 
-  describe("errors", () => {
+  t.test("errors", async (t) => {
     const both = async (
       body: (path: string) => unknown,
       status: number,
@@ -246,14 +264,14 @@ describe("the specification's tables", () => {
       }
     };
 
-    it("400 invalid_request_error: invalid JSON", async () => {
+    t.test("400 invalid_request_error: invalid JSON", async () => {
       await both(() => "{", 400, "invalid_request_error", /not valid JSON/);
       await both(() => "", 400, "invalid_request_error", /empty/);
       await both(() => "[1]", 400, "invalid_request_error", /must be a JSON object/);
       await both(() => "null", 400, "invalid_request_error", /must be a JSON object/);
     });
 
-    it("400 invalid_request_error: bytes that are no UTF-8", async () => {
+    t.test("400 invalid_request_error: bytes that are no UTF-8", async () => {
       const answer = await send(gateway, paths.chat, {
         method: "POST",
         headers: { authorization: `Bearer ${customer.key}` },
@@ -262,7 +280,7 @@ describe("the specification's tables", () => {
       assertError(answer, 400, "invalid_request_error", /not UTF-8/);
     });
 
-    it("400 invalid_request_error: a missing or wrong parameter, by its name", async () => {
+    t.test("400 invalid_request_error: a missing or wrong parameter, by its name", async () => {
       for (const [path, body, param] of [
         [paths.messages, bodies.messages({}, { model: undefined }), "model"],
         [paths.messages, bodies.messages({}, { messages: undefined }), "messages"],
@@ -296,7 +314,7 @@ describe("the specification's tables", () => {
       }
     });
 
-    it("400 invalid_request_error: JSON that is nested too deeply", async () => {
+    t.test("400 invalid_request_error: JSON that is nested too deeply", async () => {
       const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
       const body = `{"model":"gpt-4.1-nano","messages":[${deep}]}`;
       const answer = await post(gateway, paths.chat, customer, body);
@@ -307,7 +325,7 @@ describe("the specification's tables", () => {
       assertError(nested, 400, "invalid_request_error", /nested too deeply/, {}, true);
     });
 
-    it("402 insufficient_balance: the wallet is exhausted", async () => {
+    t.test("402 insufficient_balance: the wallet is exhausted", async () => {
       const poor = await customerWith(gateway, "0.000001");
       for (const [path, body] of CALLS) {
         const answer = await post(gateway, path, poor, body);
@@ -317,92 +335,98 @@ describe("the specification's tables", () => {
       }
     });
 
-    it("404: a wrong base address, before any key is asked for, with the right one in the message", async () => {
-      for (const [path, message] of [
-        ["/messages", /\/v1 is missing: use \/v1\/messages/],
-        ["/chat/completions", /\/v1 is missing: use \/v1\/chat\/completions/],
-        ["/models", /\/v1 is missing: use \/v1\/models/],
-        ["/v1/v1/messages", /\/v1 is doubled: use \/v1\/messages/],
-        ["/v1/v1/chat/completions", /\/v1 is doubled: use \/v1\/chat\/completions/],
-        ["/v1/v1/audio/speech", /\/v1 is doubled: use \/v1\/audio\/speech/],
-        ["/api/v1/responses", /Use \/v1\/responses/],
-        ["/v1/completions", /base address/],
-        ["/", /base address/],
-      ] as const) {
-        const answer = await post(gateway, path, undefined, "{}");
-        assertError(answer, 404, "not_found_error", message, { code: "not_found" });
-      }
-      const versioned = { "anthropic-version": "2023-06-01" };
-      const shaped = await post(gateway, "/v1/v1/messages", undefined, "{}", versioned);
-      assertError(shaped, 404, "not_found_error", /doubled/, {}, true);
-    });
+    t.test(
+      "404: a wrong base address, before any key is asked for, with the right one in the message",
+      async () => {
+        for (const [path, message] of [
+          ["/messages", /\/v1 is missing: use \/v1\/messages/],
+          ["/chat/completions", /\/v1 is missing: use \/v1\/chat\/completions/],
+          ["/models", /\/v1 is missing: use \/v1\/models/],
+          ["/v1/v1/messages", /\/v1 is doubled: use \/v1\/messages/],
+          ["/v1/v1/chat/completions", /\/v1 is doubled: use \/v1\/chat\/completions/],
+          ["/v1/v1/audio/speech", /\/v1 is doubled: use \/v1\/audio\/speech/],
+          ["/api/v1/responses", /Use \/v1\/responses/],
+          ["/v1/completions", /base address/],
+          ["/", /base address/],
+        ] as const) {
+          const answer = await post(gateway, path, undefined, "{}");
+          assertError(answer, 404, "not_found_error", message, { code: "not_found" });
+        }
+        const versioned = { "anthropic-version": "2023-06-01" };
+        const shaped = await post(gateway, "/v1/v1/messages", undefined, "{}", versioned);
+        assertError(shaped, 404, "not_found_error", /doubled/, {}, true);
+      },
+    );
 
-    it("405 with the methods that a path takes", async () => {
+    t.test("405 with the methods that a path takes", async (t) => {
       const answer = await get(gateway, paths.chat, customer);
       assertError(answer, 405, "invalid_request_error", /takes POST/);
-      assert.equal(answer.headers.get("allow"), "POST");
+      t.equal(answer.headers.get("allow"), "POST");
     });
 
-    it("429 rate_limit_error of the provider passes with its retry-after", async () => {
+    t.test("429 rate_limit_error of the provider passes with its retry-after", async (t) => {
       const limited = { status: 429, retry_after: 12 };
       const messages = await post(gateway, paths.messages, customer, bodies.messages(limited));
-      assert.equal(messages.status, 429);
-      assert.equal(messages.json.type, "error");
-      assert.equal(messages.json.error.type, "rate_limit_error");
-      assert.equal(messages.headers.get("retry-after"), "12");
+      t.equal(messages.status, 429);
+      t.equal(messages.json.type, "error");
+      t.equal(messages.json.error.type, "rate_limit_error");
+      t.equal(messages.headers.get("retry-after"), "12");
       const chat = await post(gateway, paths.chat, customer, bodies.chat(limited));
-      assert.equal(chat.status, 429);
-      assert.equal(typeof chat.json.error.message, "string");
-      assert.equal(chat.headers.get("retry-after"), "12");
+      t.equal(chat.status, 429);
+      t.equal(typeof chat.json.error.message, "string");
+      t.equal(chat.headers.get("retry-after"), "12");
     });
 
-    it("4xx of the provider pass with its message, in the protocol's shape", async () => {
+    t.test("4xx of the provider pass with its message, in the protocol's shape", async (t) => {
       const refused = {
         status: 400,
         error: { message: "temperature: too hot", param: "temperature" },
       };
       const messages = await post(gateway, paths.messages, customer, bodies.messages(refused));
-      assert.equal(messages.status, 400);
-      assert.equal(messages.json.type, "error");
-      assert.equal(messages.json.error.type, "invalid_request_error");
-      assert.equal(messages.json.error.message, "temperature: too hot");
+      t.equal(messages.status, 400);
+      t.equal(messages.json.type, "error");
+      t.equal(messages.json.error.type, "invalid_request_error");
+      t.equal(messages.json.error.message, "temperature: too hot");
       const chat = await post(gateway, paths.chat, customer, bodies.chat(refused));
-      assert.equal(chat.status, 400);
-      assert.equal(chat.json.error.message, "temperature: too hot");
-      assert.equal(chat.json.error.param, "temperature");
+      t.equal(chat.status, 400);
+      t.equal(chat.json.error.message, "temperature: too hot");
+      t.equal(chat.json.error.param, "temperature");
     });
 
-    it("4xx of the provider that are a web page are told in the protocol's shape", async () => {
-      for (const [status, type] of [
-        [404, "not_found_error"],
-        [413, "request_too_large"],
-        [418, "invalid_request_error"],
-        [429, "rate_limit_error"],
-      ] as const) {
-        const page = {
-          status,
-          body: "<html>nginx</html>",
-          content_type: "text/html",
-          retry_after: 3,
-        };
-        for (const stream of [false, true]) {
-          const messages = await post(
-            gateway,
-            paths.messages,
-            customer,
-            bodies.messages(page, { stream }),
-          );
-          assertError(messages, status, type, new RegExp(`HTTP ${status}`), {}, true);
-          const chat = await post(gateway, paths.chat, customer, bodies.chat(page, { stream }));
-          assertError(chat, status, type, new RegExp(`HTTP ${status}`));
-          assert.equal(chat.headers.get("retry-after"), "3");
-          const translated = bodies.chat(page, { model: "opus", stream });
-          assert.equal((await post(gateway, paths.chat, customer, translated)).status, status);
+    t.test(
+      "4xx of the provider that are a web page are told in the protocol's shape",
+      async (t) => {
+        for (const [status, type] of [
+          [404, "not_found_error"],
+          [413, "request_too_large"],
+          [418, "invalid_request_error"],
+          [429, "rate_limit_error"],
+        ] as const) {
+          const page = {
+            status,
+            body: "<html>nginx</html>",
+            content_type: "text/html",
+            retry_after: 3,
+          };
+          for (const stream of [false, true]) {
+            const messages = await post(
+              gateway,
+              paths.messages,
+              customer,
+              bodies.messages(page, { stream }),
+            );
+            assertError(messages, status, type, new RegExp(`HTTP ${status}`), {}, true);
+            const chat = await post(gateway, paths.chat, customer, bodies.chat(page, { stream }));
+            assertError(chat, status, type, new RegExp(`HTTP ${status}`));
+            t.equal(chat.headers.get("retry-after"), "3");
+            const translated = bodies.chat(page, { model: "opus", stream });
+            t.equal((await post(gateway, paths.chat, customer, translated)).status, status);
+          }
         }
-      }
-    });
+      },
+    );
 
-    it("502 api_error: the provider cannot be reached", async () => {
+    t.test("502 api_error: the provider cannot be reached", async () => {
       for (const stream of [false, true]) {
         const chat = bodies.chat({}, { model: "grok-4.5", stream });
         const answer = await post(gateway, paths.chat, customer, chat);
@@ -413,55 +437,64 @@ describe("the specification's tables", () => {
       }
     });
 
-    it("502 api_error: the provider refuses the gateway's own key, of which its customer learns nothing", async () => {
-      for (const status of [401, 402, 403]) {
-        const secret = { status, error: { message: "the gateway's account is overdue" } };
-        const answer = await post(gateway, paths.chat, customer, bodies.chat(secret));
-        assertError(answer, 502, "api_error", /cannot be used at the moment/);
-      }
-    });
+    t.test(
+      "502 api_error: the provider refuses the gateway's own key, of which its customer learns nothing",
+      async () => {
+        for (const status of [401, 402, 403]) {
+          const secret = { status, error: { message: "the gateway's account is overdue" } };
+          const answer = await post(gateway, paths.chat, customer, bodies.chat(secret));
+          assertError(answer, 502, "api_error", /cannot be used at the moment/);
+        }
+      },
+    );
 
-    it("502 api_error: the provider fails", async () => {
+    t.test("502 api_error: the provider fails", async () => {
       for (const status of [500, 502, 503, 504, 529]) {
         const answer = await post(gateway, paths.messages, customer, bodies.messages({ status }));
         assertError(answer, 502, "api_error", /Nothing was charged/, {}, true);
       }
     });
 
-    it("503 service_unavailable: more open calls than the gateway takes, with retry-after", async () => {
-      const own = await customerWith(gateway);
-      await reload(gateway, { config: { limits: { calls_max: 1 } } });
-      const stream = await openStream(
-        gateway,
-        paths.chat,
-        own,
-        bodies.chat({ silent_ms: 600_000 }, { stream: true }),
-      );
-      await stream.until((text) => text.includes("data: "));
-      for (const [path, body] of CALLS) {
-        const answer = await post(gateway, path, own, body);
-        const isMessages = path === paths.messages;
-        assertError(answer, 503, "service_unavailable", /try again shortly/, {}, isMessages);
-        assert.equal(answer.headers.get("retry-after"), "1");
-      }
-      stream.leave();
-      await reload(gateway, {});
-    });
+    t.test(
+      "503 service_unavailable: more open calls than the gateway takes, with retry-after",
+      async (t) => {
+        const own = await customerWith(gateway);
+        await reload(gateway, { config: { limits: { calls_max: 1 } } });
+        const stream = await openStream(
+          gateway,
+          paths.chat,
+          own,
+          bodies.chat({ silent_ms: 600_000 }, { stream: true }),
+        );
+        await stream.until((text) => text.includes("data: "));
+        for (const [path, body] of CALLS) {
+          const answer = await post(gateway, path, own, body);
+          const isMessages = path === paths.messages;
+          assertError(answer, 503, "service_unavailable", /try again shortly/, {}, isMessages);
+          t.equal(answer.headers.get("retry-after"), "1");
+        }
+        stream.leave();
+        await reload(gateway, {});
+      },
+    );
 
-    it("504 timeout_error: a call that outlasts the limit, which costs nothing and cancels upstream", async () => {
-      const own = await customerWith(gateway);
-      await reload(gateway, { config: { limits: { call_seconds: 1 } } });
-      const answer = await post(gateway, paths.messages, own, bodies.messages({ hang: true }));
-      assertError(answer, 504, "timeout_error", /longer than the limit of 1 second/, {}, true);
-      const stream = bodies.chat({ silent_ms: 600_000 }, { stream: true });
-      const cut = await post(gateway, paths.chat, own, stream);
-      assert.equal(cut.status, 200);
-      assert.match(cut.text, /"type":"timeout_error"[^\n]*\n\n$/);
-      await reload(gateway, {});
-      await assertNotCharged(gateway, own);
-    });
+    t.test(
+      "504 timeout_error: a call that outlasts the limit, which costs nothing and cancels upstream",
+      async (t) => {
+        const own = await customerWith(gateway);
+        await reload(gateway, { config: { limits: { call_seconds: 1 } } });
+        const answer = await post(gateway, paths.messages, own, bodies.messages({ hang: true }));
+        assertError(answer, 504, "timeout_error", /longer than the limit of 1 second/, {}, true);
+        const stream = bodies.chat({ silent_ms: 600_000 }, { stream: true });
+        const cut = await post(gateway, paths.chat, own, stream);
+        t.equal(cut.status, 200);
+        t.match(cut.text, /"type":"timeout_error"[^\n]*\n\n$/);
+        await reload(gateway, {});
+        await assertNotCharged(gateway, own);
+      },
+    );
 
-    it("none of them is charged", async () => {
+    t.test("none of them is charged", async (t) => {
       const own = await customerWith(gateway);
       for (const answer of [
         await post(gateway, paths.chat, own, "{"),
@@ -469,26 +502,26 @@ describe("the specification's tables", () => {
         await post(gateway, paths.chat, own, bodies.chat({ status: 404, body: "x" })),
         await post(gateway, paths.images, own, bodies.images({}, { model: "opus" })),
       ]) {
-        assert.ok(answer.status >= 400);
-        assert.equal(answer.headers.get("x-svc-cost-vnd"), null);
+        t.ok(answer.status >= 400);
+        t.equal(answer.headers.get("x-svc-cost-vnd"), null);
       }
       await assertNotCharged(gateway, own);
     });
   });
 
-  describe("response headers", () => {
+  t.test("response headers", async (t) => {
     const directive = { input_tokens: 1000, output_tokens: 500, text: "ok" };
     const own = (headers: Headers) =>
       Object.fromEntries([...headers].filter(([name]) => name.startsWith("x-svc-")));
 
-    it("of a call priced per token", async () => {
+    t.test("of a call priced per token", async (t) => {
       const answer = await post(
         gateway,
         paths.messages,
         customer,
         bodies.messages(directive, { model: "opus" }),
       );
-      assert.deepEqual(own(answer.headers), {
+      t.strictSame(own(answer.headers), {
         "x-svc-model": "claude-opus-5-5",
         "x-svc-model-mapped-from": "opus",
         "x-svc-input-tokens": "1000",
@@ -498,10 +531,10 @@ describe("the specification's tables", () => {
       });
     });
 
-    it("of a call with a fixed price", async () => {
+    t.test("of a call with a fixed price", async (t) => {
       const body = bodies.chat(directive, { model: "req/gpt-4.1-nano" });
       const answer = await post(gateway, paths.chat, customer, body);
-      assert.deepEqual(own(answer.headers), {
+      t.strictSame(own(answer.headers), {
         "x-svc-model": "req/gpt-4.1-nano",
         "x-svc-input-tokens": "1000",
         "x-svc-output-tokens": "500",
@@ -510,32 +543,32 @@ describe("the specification's tables", () => {
       });
     });
 
-    it("of a translated call", async () => {
+    t.test("of a translated call", async (t) => {
       const body = bodies.chat(directive, { model: "claude-opus-5-5" });
       const answer = await post(gateway, paths.chat, customer, body);
-      assert.equal(answer.headers.get("x-svc-model"), "claude-opus-5-5");
-      assert.equal(answer.headers.get("x-svc-cost-vnd"), "54");
+      t.equal(answer.headers.get("x-svc-model"), "claude-opus-5-5");
+      t.equal(answer.headers.get("x-svc-cost-vnd"), "54");
     });
 
-    it("of every endpoint, on success, hold the cost", async () => {
+    t.test("of every endpoint, on success, hold the cost", async (t) => {
       for (const [path, body] of CALLS) {
         const { status, headers } = await post(gateway, path, customer, body);
-        assert.equal(status, 200);
-        assert.match(headers.get("x-svc-cost-vnd") ?? "", /^\d+(\.\d{1,6})?$/, path);
-        assert.ok(headers.get("x-svc-model"));
+        t.equal(status, 200);
+        t.match(headers.get("x-svc-cost-vnd") ?? "", /^\d+(\.\d{1,6})?$/, path);
+        t.ok(headers.get("x-svc-model"));
       }
     });
 
-    it("of a stream lack tokens and cost, which nobody knows yet", async () => {
+    t.test("of a stream lack tokens and cost, which nobody knows yet", async (t) => {
       for (const [path, body] of [
         [paths.messages, bodies.messages(directive, { stream: true, model: "opus" })],
         [paths.chat, bodies.chat(directive, { stream: true, model: "opus" })],
         [paths.responses, bodies.responses(directive, { stream: true, model: "opus" })],
       ] as const) {
         const answer = await post(gateway, path, customer, body);
-        assert.equal(answer.status, 200);
-        assert.match(answer.headers.get("content-type") ?? "", /^text\/event-stream/);
-        assert.deepEqual(own(answer.headers), {
+        t.equal(answer.status, 200);
+        t.match(answer.headers.get("content-type") ?? "", /^text\/event-stream/);
+        t.strictSame(own(answer.headers), {
           "x-svc-model": "claude-opus-5-5",
           "x-svc-model-mapped-from": "opus",
           "x-svc-price-vnd-per-mtok": "36000",
@@ -543,7 +576,7 @@ describe("the specification's tables", () => {
       }
     });
 
-    it("x-request-id is on every response, and no two are the same", async () => {
+    t.test("x-request-id is on every response, and no two are the same", async (t) => {
       const ids = new Set<string | null>();
       const answers = [
         await get(gateway, "/healthz", undefined),
@@ -565,44 +598,64 @@ describe("the specification's tables", () => {
         answers.push(await post(gateway, path, undefined, body));
       }
       for (const { headers } of answers) ids.add(headers.get("x-request-id"));
-      assert.equal(ids.size, answers.length);
-      assert.ok(!ids.has(null));
+      t.equal(ids.size, answers.length);
+      t.ok(!ids.has(null));
     });
   });
 
-  describe("endpoints", () => {
-    it("the image model is used on the image endpoints only, and others say where to go", async () => {
-      const model = "req/gpt-image-2";
-      for (const [path, body] of [
-        [paths.messages, bodies.messages({}, { model })],
-        [paths.chat, bodies.chat({}, { model })],
-        [paths.responses, bodies.responses({}, { model })],
-        [paths.speech, bodies.speech({}, { model })],
-      ] as const) {
-        const answer = await post(gateway, path, customer, body);
-        const message = /use \/v1\/images\/generations or \/v1\/images\/edits/;
-        const isMessages = path === paths.messages;
-        assertError(answer, 400, "invalid_request_error", message, { param: "model" }, isMessages);
-      }
-    });
+  t.test("endpoints", async (t) => {
+    t.test(
+      "the image model is used on the image endpoints only, and others say where to go",
+      async () => {
+        const model = "req/gpt-image-2";
+        for (const [path, body] of [
+          [paths.messages, bodies.messages({}, { model })],
+          [paths.chat, bodies.chat({}, { model })],
+          [paths.responses, bodies.responses({}, { model })],
+          [paths.speech, bodies.speech({}, { model })],
+        ] as const) {
+          const answer = await post(gateway, path, customer, body);
+          const message = /use \/v1\/images\/generations or \/v1\/images\/edits/;
+          const isMessages = path === paths.messages;
+          assertError(
+            answer,
+            400,
+            "invalid_request_error",
+            message,
+            { param: "model" },
+            isMessages,
+          );
+        }
+      },
+    );
 
-    it("the speech model is used on the speech endpoint only, and others say where to go", async () => {
-      const model = "req/gpt-4o-mini-tts";
-      for (const [path, body] of [
-        [paths.messages, bodies.messages({}, { model })],
-        [paths.chat, bodies.chat({}, { model })],
-        [paths.responses, bodies.responses({}, { model })],
-        [paths.images, bodies.images({}, { model })],
-        [paths.edits, bodies.images({}, { model, image: "iVBORw0KGgo=" })],
-      ] as const) {
-        const answer = await post(gateway, path, customer, body);
-        const message = /use \/v1\/audio\/speech/;
-        const isMessages = path === paths.messages;
-        assertError(answer, 400, "invalid_request_error", message, { param: "model" }, isMessages);
-      }
-    });
+    t.test(
+      "the speech model is used on the speech endpoint only, and others say where to go",
+      async () => {
+        const model = "req/gpt-4o-mini-tts";
+        for (const [path, body] of [
+          [paths.messages, bodies.messages({}, { model })],
+          [paths.chat, bodies.chat({}, { model })],
+          [paths.responses, bodies.responses({}, { model })],
+          [paths.images, bodies.images({}, { model })],
+          [paths.edits, bodies.images({}, { model, image: "iVBORw0KGgo=" })],
+        ] as const) {
+          const answer = await post(gateway, path, customer, body);
+          const message = /use \/v1\/audio\/speech/;
+          const isMessages = path === paths.messages;
+          assertError(
+            answer,
+            400,
+            "invalid_request_error",
+            message,
+            { param: "model" },
+            isMessages,
+          );
+        }
+      },
+    );
 
-    it("chat models are not used for images or speech", async () => {
+    t.test("chat models are not used for images or speech", async () => {
       for (const [path, body] of [
         [paths.images, bodies.images({}, { model: "opus" })],
         [paths.edits, bodies.images({}, { model: "gpt-4.1-nano", image: "iVBORw0KGgo=" })],
@@ -614,74 +667,80 @@ describe("the specification's tables", () => {
       }
     });
 
-    it("/v1/messages/count_tokens is free and answers input_tokens alone", async () => {
+    t.test("/v1/messages/count_tokens is free and answers input_tokens alone", async (t) => {
       const own = await customerWith(gateway);
       const { max_tokens: _, ...body } = bodies.messages();
       const answer = await post(gateway, "/v1/messages/count_tokens", own, body);
-      assert.equal(answer.status, 200, answer.text);
-      assert.deepEqual(Object.keys(answer.json), ["input_tokens"]);
-      assert.ok(answer.json.input_tokens > 0);
+      t.equal(answer.status, 200, answer.text);
+      t.strictSame(Object.keys(answer.json), ["input_tokens"]);
+      t.ok(answer.json.input_tokens > 0);
       await assertNotCharged(gateway, own);
     });
 
-    it("HEAD gets the headers alone, of refusals too, so that its connection can serve again", async () => {
-      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-      const ask = async (method: string, path: string, key = customer.key) => {
-        const sent = request({
-          host: "127.0.0.1",
-          port: gateway.port,
-          path,
-          method,
-          agent,
-          headers: { "x-api-key": key },
-        }).end();
-        const [response] = await once(sent, "response");
-        let bytes = 0;
-        for await (const more of response) bytes += more.length;
-        if (method === "HEAD") assert.equal(bytes, 0);
-        return { status: response.statusCode, bytes };
-      };
-      for (const [path, key, status] of [
-        ["/v1/models", customer.key, 200],
-        ["/v1/models", "tg-wrong", 401],
-        ["/healthz", "", 200],
-        ["/nothing", "", 404],
-        [paths.messages, "", 405],
-        ["/admin/v1/accounts", "", 401],
-      ] as const) {
-        assert.equal((await ask("HEAD", path, key)).status, status, path);
-        const { status: next, bytes } = await ask("GET", "/v1/models/opus");
-        assert.equal(next, 404, path);
-        assert.ok(bytes > 0);
-      }
-      agent.destroy();
-    });
+    t.test(
+      "HEAD gets the headers alone, of refusals too, so that its connection can serve again",
+      async (t) => {
+        const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+        const ask = async (method: string, path: string, key = customer.key) => {
+          const sent = request({
+            host: "127.0.0.1",
+            port: gateway.port,
+            path,
+            method,
+            agent,
+            headers: { "x-api-key": key },
+          }).end();
+          const [response] = await once(sent, "response");
+          let bytes = 0;
+          for await (const more of response) bytes += more.length;
+          if (method === "HEAD") t.equal(bytes, 0);
+          return { status: response.statusCode, bytes };
+        };
+        for (const [path, key, status] of [
+          ["/v1/models", customer.key, 200],
+          ["/v1/models", "tg-wrong", 401],
+          ["/healthz", "", 200],
+          ["/nothing", "", 404],
+          [paths.messages, "", 405],
+          ["/admin/v1/accounts", "", 401],
+        ] as const) {
+          t.equal((await ask("HEAD", path, key)).status, status, path);
+          const { status: next, bytes } = await ask("GET", "/v1/models/opus");
+          t.equal(next, 404, path);
+          t.ok(bytes > 0);
+        }
+        agent.destroy();
+      },
+    );
 
-    it("a stream is that of its endpoint, byte for byte as the provider sends it", async () => {
-      for (const [path, body, key] of [
-        [paths.messages, bodies.messages({ text: "Xin chào" }, { stream: true }), "x-api-key"],
-        [
-          paths.responses,
-          bodies.responses({ text: "Xin chào" }, { stream: true }),
-          "authorization",
-        ],
-        [
-          paths.chat,
-          bodies.chat(
-            { text: "Xin chào", comments: 2, eol: "\r\n" },
-            { stream: true, stream_options: { include_usage: true } },
-          ),
-          "authorization",
-        ],
-      ] as const) {
-        const through = await post(gateway, path, customer, body);
-        const direct = await fetch(gateway.simulator.url + path, {
-          method: "POST",
-          headers: { "content-type": "application/json", [key]: "Bearer simulated" },
-          body: JSON.stringify(body),
-        });
-        assert.equal(through.text, await direct.text(), path);
-      }
-    });
+    t.test(
+      "a stream is that of its endpoint, byte for byte as the provider sends it",
+      async (t) => {
+        for (const [path, body, key] of [
+          [paths.messages, bodies.messages({ text: "Xin chào" }, { stream: true }), "x-api-key"],
+          [
+            paths.responses,
+            bodies.responses({ text: "Xin chào" }, { stream: true }),
+            "authorization",
+          ],
+          [
+            paths.chat,
+            bodies.chat(
+              { text: "Xin chào", comments: 2, eol: "\r\n" },
+              { stream: true, stream_options: { include_usage: true } },
+            ),
+            "authorization",
+          ],
+        ] as const) {
+          const through = await post(gateway, path, customer, body);
+          const direct = await fetch(gateway.simulator.url + path, {
+            method: "POST",
+            headers: { "content-type": "application/json", [key]: "Bearer simulated" },
+            body: JSON.stringify(body),
+          });
+          t.equal(through.text, await direct.text(), path);
+        }
+      },
+    );
   });
 });

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { createCustomer, usage } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
 import type { TestGateway } from "../support/gateway.ts";
@@ -70,11 +69,11 @@ const MODELS: Record<string, readonly TestRoute[]> = {
 let simulator: TestSimulator;
 let gateway: TestGateway;
 
-before(async () => {
+t.before(async () => {
   simulator = await startTestSimulator();
   gateway = await startRoutedGateway(simulator, MODELS, { idle_seconds: 2, connect_seconds: 2 });
 });
-after(async () => {
+t.teardown(async () => {
   await noCallsInFlight(gateway);
   await assertReconciled(gateway);
   await gateway.close();
@@ -106,147 +105,153 @@ async function askedUpstream(): Promise<number> {
   return (await simulator.stats())[PATH]?.["calls"] ?? 0;
 }
 
-describe("a call whose first upstream fails before its first byte", () => {
+t.test("a call whose first upstream fails before its first byte", async (t) => {
   for (const model of Object.keys(PASSED_ON)) {
     // Without a stream the simulator cuts off the body, which is later than the head.
     for (const stream of model === "cut-head" ? [true] : [false, true]) {
-      it(`is served by the next and charged once: ${model}, streamed: ${stream}`, async () => {
+      t.test(`is served by the next and charged once: ${model}, streamed: ${stream}`, async (t) => {
         const result = await callOnce(model, { stream });
-        assert.equal(result.status, 200, result.text);
-        assert.match(result.text, stream ? /event: message_stop/ : /"type":"message"/);
-        assert.equal(result.upstream, upstreamName(model, 1));
-        assert.equal(result.cost, COST_MICRO_VND);
+        t.equal(result.status, 200, result.text);
+        t.match(result.text, stream ? /event: message_stop/ : /"type":"message"/);
+        t.equal(result.upstream, upstreamName(model, 1));
+        t.equal(result.cost, COST_MICRO_VND);
       });
     }
   }
 
-  it("because it says nothing for the idle limit is served by the next", async () => {
+  t.test("because it says nothing for the idle limit is served by the next", async (t) => {
     const result = await callOnce("hangs");
-    assert.equal(result.status, 200);
-    assert.equal(result.upstream, upstreamName("hangs", 1));
-    assert.equal(result.cost, COST_MICRO_VND);
+    t.equal(result.status, 200);
+    t.equal(result.upstream, upstreamName("hangs", 1));
+    t.equal(result.cost, COST_MICRO_VND);
   });
 });
 
-it("a call is tried three times at most", async () => {
+t.test("a call is tried three times at most", async (t) => {
   const before = await askedUpstream();
   const result = await callOnce("falls");
-  assert.equal(result.status, 502);
-  assert.equal((await askedUpstream()) - before, 3);
-  assert.equal(result.cost, 0n);
+  t.equal(result.status, 502);
+  t.equal((await askedUpstream()) - before, 3);
+  t.equal(result.cost, 0n);
 });
 
-describe("a call whose upstream has begun to answer", () => {
-  it("is not tried again when its stream breaks: what was delivered is charged", async () => {
+t.test("a call whose upstream has begun to answer", async (t) => {
+  t.test("is not tried again when its stream breaks: what was delivered is charged", async (t) => {
     const before = await askedUpstream();
     const result = await callOnce("cut-later", { stream: true });
-    assert.equal(result.status, 200);
-    assert.match(result.text, /event: error/);
-    assert.doesNotMatch(result.text, /message_stop/);
-    assert.equal((await askedUpstream()) - before, 1);
-    assert.ok(result.cost < COST_MICRO_VND, `${result.cost}`);
+    t.equal(result.status, 200);
+    t.match(result.text, /event: error/);
+    t.notMatch(result.text, /message_stop/);
+    t.equal((await askedUpstream()) - before, 1);
+    t.ok(result.cost < COST_MICRO_VND, `${result.cost}`);
   });
 
-  it("is not tried again when its whole reply breaks: nothing is charged", async () => {
+  t.test("is not tried again when its whole reply breaks: nothing is charged", async (t) => {
     const before = await askedUpstream();
     const result = await callOnce("cut-later");
-    assert.equal(result.status, 502);
-    assert.equal((await askedUpstream()) - before, 1);
-    assert.equal(result.cost, 0n);
+    t.equal(result.status, 502);
+    t.equal((await askedUpstream()) - before, 1);
+    t.equal(result.cost, 0n);
   });
 
-  it("is answered with the provider's own refusal where the request is at fault", async () => {
+  t.test("is answered with the provider's own refusal where the request is at fault", async (t) => {
     const before = await askedUpstream();
     const result = await callOnce("bad-request");
-    assert.equal(result.status, 400);
-    assert.match(result.text, /no such tool/);
-    assert.equal((await askedUpstream()) - before, 1, "another provider would say the same");
-    assert.equal(result.cost, 0n);
+    t.equal(result.status, 400);
+    t.match(result.text, /no such tool/);
+    t.equal((await askedUpstream()) - before, 1, "another provider would say the same");
+    t.equal(result.cost, 0n);
   });
 });
 
-describe("a call that no upstream serves", () => {
-  it("answers the provider's 429 with its retry-after", async () => {
+t.test("a call that no upstream serves", async (t) => {
+  t.test("answers the provider's 429 with its retry-after", async (t) => {
     const result = await callOnce("all-429");
-    assert.equal(result.status, 429);
-    assert.equal(result.headers.get("retry-after"), "9");
-    assert.match(result.text, /"rate_limit_error"/);
-    assert.equal(result.cost, 0n);
+    t.equal(result.status, 429);
+    t.equal(result.headers.get("retry-after"), "9");
+    t.match(result.text, /"rate_limit_error"/);
+    t.equal(result.cost, 0n);
   });
 
   for (const model of ["all-503", "all-dead", "all-hang"]) {
     for (const stream of [false, true]) {
-      it(`answers 502 api_error: ${model}, streamed: ${stream}`, async () => {
+      t.test(`answers 502 api_error: ${model}, streamed: ${stream}`, async (t) => {
         const result = await callOnce(model, { stream });
-        assert.equal(result.status, 502);
+        t.equal(result.status, 502);
         const { type, error } = JSON.parse(result.text);
-        assert.equal(type, "error");
-        assert.equal(error.type, "api_error");
-        assert.equal(result.cost, 0n);
+        t.equal(type, "error");
+        t.equal(error.type, "api_error");
+        t.equal(result.cost, 0n);
       });
     }
   }
 
-  it("never shows the gateway's own bad credentials as the client's, and tells the operator", async () => {
-    const result = await callOnce("all-401");
-    assert.equal(result.status, 502);
-    assert.doesNotMatch(result.text, /authentication|permission|key/i);
-    assert.equal(result.cost, 0n);
-    await until("it is logged", () => gateway.logs.includes("refuses the gateway's key"));
-  });
+  t.test(
+    "never shows the gateway's own bad credentials as the client's, and tells the operator",
+    async (t) => {
+      const result = await callOnce("all-401");
+      t.equal(result.status, 502);
+      t.notMatch(result.text, /authentication|permission|key/i);
+      t.equal(result.cost, 0n);
+      await until("it is logged", () => gateway.logs.includes("refuses the gateway's key"));
+    },
+  );
 });
 
-describe("routes", () => {
-  it("of one priority share calls by weight; a higher number gets none while those work", async () => {
-    const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
-    const calls = 400;
-    await Promise.all(
-      Array.from({ length: 8 }, async () => {
-        for (let call = 0; call < calls / 8; call++) {
-          const response = await ask(
-            gateway.url,
-            key,
-            PATH,
-            bodyOf(PATH, USED, { model: "weighted" }),
-          );
-          assert.equal(response.status, 200);
-          await response.text();
+t.test("routes", async (t) => {
+  t.test(
+    "of one priority share calls by weight; a higher number gets none while those work",
+    async (t) => {
+      const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+      const calls = 400;
+      await Promise.all(
+        Array.from({ length: 8 }, async () => {
+          for (let call = 0; call < calls / 8; call++) {
+            const response = await ask(
+              gateway.url,
+              key,
+              PATH,
+              bodyOf(PATH, USED, { model: "weighted" }),
+            );
+            t.equal(response.status, 200);
+            await response.text();
+          }
+        }),
+      );
+      t.equal(await spent(gateway, accountId, CREDIT_VND), BigInt(calls) * COST_MICRO_VND);
+      const counts = [0, 0, 0];
+      for (const { upstream } of await allUsage(gateway, accountId)) {
+        for (const at of counts.keys()) {
+          if (upstream === upstreamName("weighted", at)) counts[at] = (counts[at] ?? 0) + 1;
         }
-      }),
-    );
-    assert.equal(await spent(gateway, accountId, CREDIT_VND), BigInt(calls) * COST_MICRO_VND);
-    const counts = [0, 0, 0];
-    for (const { upstream } of await allUsage(gateway, accountId)) {
-      for (const at of counts.keys()) {
-        if (upstream === upstreamName("weighted", at)) counts[at] = (counts[at] ?? 0) + 1;
       }
-    }
-    // 300 are expected; a fair coin of this weight is off by 60 once in 10^11 runs.
-    assert.ok((counts[0] ?? 0) > 240 && (counts[0] ?? 0) < 360, counts.join());
-    assert.equal(counts[2], 0);
-    assert.equal((counts[0] ?? 0) + (counts[1] ?? 0), calls);
-  });
+      // 300 are expected; a fair coin of this weight is off by 60 once in 10^11 runs.
+      t.ok((counts[0] ?? 0) > 240 && (counts[0] ?? 0) < 360, counts.join());
+      t.equal(counts[2], 0);
+      t.equal((counts[0] ?? 0) + (counts[1] ?? 0), calls);
+    },
+  );
 
-  it("whose upstream has failed five times in a row are left alone", async () => {
-    for (let call = 0; call < 5; call++) assert.equal((await callOnce("breaks")).status, 200);
+  t.test("whose upstream has failed five times in a row are left alone", async (t) => {
+    for (let call = 0; call < 5; call++) t.equal((await callOnce("breaks")).status, 200);
     const before = await askedUpstream();
-    assert.equal((await callOnce("breaks")).status, 200);
-    assert.equal((await askedUpstream()) - before, 1, "only the good one was asked");
+    t.equal((await callOnce("breaks")).status, 200);
+    t.equal((await askedUpstream()) - before, 1, "only the good one was asked");
   });
 });
 
-describe("a call that lasts too long", () => {
+t.test("a call that lasts too long", async (t) => {
   let hasty: TestGateway;
 
-  before(async () => {
+  t.before(async () => {
     hasty = await startRoutedGateway(simulator, { goes: [{ behaves: {} }] }, { call_seconds: 3 });
   });
-  after(async () => {
+  t.teardown(async () => {
     await assertReconciled(hasty);
     await hasty.close();
   });
 
-  it("is answered with 504 and costs nothing where it is not streamed", async () => {
+  t.test("is answered with 504 and costs nothing where it is not streamed", async (t) => {
     const { key, accountId } = await createCustomer(hasty, { creditVnd: CREDIT_VND });
     const response = await ask(
       hasty.url,
@@ -254,42 +259,48 @@ describe("a call that lasts too long", () => {
       PATH,
       bodyOf(PATH, { hang: true }, { model: "goes" }),
     );
-    assert.equal(response.status, 504);
-    assert.match(await response.text(), /"timeout_error"/);
-    assert.equal(await spent(hasty, accountId, CREDIT_VND), 0n);
+    t.equal(response.status, 504);
+    t.match(await response.text(), /"timeout_error"/);
+    t.equal(await spent(hasty, accountId, CREDIT_VND), 0n);
   });
 
-  it("ends with an error event where it is streamed, charged for what was delivered", async () => {
-    const { key, accountId } = await createCustomer(hasty, { creditVnd: CREDIT_VND });
-    const directive = {
-      text: "word ".repeat(400),
-      deltas: 400,
-      event_delay_ms: 20,
-      ignore_max_tokens: true,
-    };
-    const body = bodyOf(PATH, directive, { model: "goes", stream: true });
-    const text = await (await ask(hasty.url, key, PATH, body)).text();
-    assert.match(text, /event: error\ndata: .*"timeout_error"/);
-    assert.doesNotMatch(text, /message_stop/);
-    assert.ok((await spent(hasty, accountId, CREDIT_VND)) > 0n);
-    const [record] = await usage(hasty, accountId);
-    assert.equal(record?.["outcome"], "broken");
-  });
+  t.test(
+    "ends with an error event where it is streamed, charged for what was delivered",
+    async (t) => {
+      const { key, accountId } = await createCustomer(hasty, { creditVnd: CREDIT_VND });
+      const directive = {
+        text: "word ".repeat(400),
+        deltas: 400,
+        event_delay_ms: 20,
+        ignore_max_tokens: true,
+      };
+      const body = bodyOf(PATH, directive, { model: "goes", stream: true });
+      const text = await (await ask(hasty.url, key, PATH, body)).text();
+      t.match(text, /event: error\ndata: .*"timeout_error"/);
+      t.notMatch(text, /message_stop/);
+      t.ok((await spent(hasty, accountId, CREDIT_VND)) > 0n);
+      const [record] = await usage(hasty, accountId);
+      t.equal(record?.["outcome"], "broken");
+    },
+  );
 });
 
-describe("an upstream that falls silent in the middle of a stream", () => {
-  it("is given up at the idle limit: an error event, and what was delivered is charged", async () => {
-    const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
-    const directive = {
-      text: "one two three",
-      deltas: 3,
-      silent_ms: 600_000,
-      silent_after_events: 4,
-    };
-    const body = bodyOf(PATH, directive, { model: "goes", stream: true });
-    const text = await (await ask(gateway.url, key, PATH, body)).text();
-    assert.match(text, /event: error/);
-    assert.doesNotMatch(text, /message_stop/);
-    assert.ok((await spent(gateway, accountId, CREDIT_VND)) > 0n);
-  });
+t.test("an upstream that falls silent in the middle of a stream", async (t) => {
+  t.test(
+    "is given up at the idle limit: an error event, and what was delivered is charged",
+    async (t) => {
+      const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+      const directive = {
+        text: "one two three",
+        deltas: 3,
+        silent_ms: 600_000,
+        silent_after_events: 4,
+      };
+      const body = bodyOf(PATH, directive, { model: "goes", stream: true });
+      const text = await (await ask(gateway.url, key, PATH, body)).text();
+      t.match(text, /event: error/);
+      t.notMatch(text, /message_stop/);
+      t.ok((await spent(gateway, accountId, CREDIT_VND)) > 0n);
+    },
+  );
 });

@@ -1,13 +1,12 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { assertBalance, billedCall, customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { bodies, deliveredText, openStream, paths, post } from "../support/requests.ts";
 import { until } from "../support/until.ts";
 
-describe("settle's options", () => {
+t.test("settle's options", async (t) => {
   let gateway: TestGateway;
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway({
       plugins: {
         settle: {
@@ -18,11 +17,11 @@ describe("settle's options", () => {
       },
     });
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
   const tally = async (path: string) => (await gateway.simulator.stats())[path]!;
 
-  describe("when_client_leaves: drain", () => {
-    it("reads a stream on to its usage, and charges that", async () => {
+  t.test("when_client_leaves: drain", async (t) => {
+    t.test("reads a stream on to its usage, and charges that", async (t) => {
       for (const [path, body] of [
         [paths.messages, bodies.messages],
         [paths.chat, bodies.chat],
@@ -42,15 +41,15 @@ describe("settle's options", () => {
         await stream.until((text) => text.includes("data: "));
         stream.leave();
         const record = await billedCall(gateway, customer);
-        assert.deepEqual([record["input_tokens"], record["output_tokens"]], [200, 800], path);
-        assert.equal(record["estimated"], false);
+        t.strictSame([record["input_tokens"], record["output_tokens"]], [200, 800], path);
+        t.equal(record["estimated"], false);
         const after = await tally(path);
-        assert.equal(after["completed"], before["completed"]! + 1);
-        assert.equal(after["aborted"], before["aborted"]);
+        t.equal(after["completed"], before["completed"]! + 1);
+        t.equal(after["aborted"], before["aborted"]);
       }
     });
 
-    it("does so for a call that is not streamed too", async () => {
+    t.test("does so for a call that is not streamed too", async () => {
       const customer = await customerWith(gateway);
       const before = await tally(paths.chat);
       const call = await openStream(
@@ -67,24 +66,27 @@ describe("settle's options", () => {
     });
   });
 
-  it("when_exhausted: finish lets a stream run on, and the excess is written off", async () => {
-    // 2,500 tokens at 1,500 µđ.
-    const customer = await customerWith(gateway, "3.75");
-    const body = bodies.chat({ input_tokens: 100, output_tokens: 4900 }, { stream: true });
-    const answer = await post(gateway, paths.chat, customer, body);
-    assert.equal(deliveredText(answer.text).length, 4 * 4900);
-    assert.ok(answer.text.endsWith("data: [DONE]\n\n"));
-    const record = await billedCall(gateway, customer);
-    assert.equal(record["outcome"], "complete");
-    assert.equal(record["cost_vnd"], "3.75");
-    assert.equal(record["written_off_vnd"], "3.75");
-    await assertBalance(gateway, customer, "0");
-  });
+  t.test(
+    "when_exhausted: finish lets a stream run on, and the excess is written off",
+    async (t) => {
+      // 2,500 tokens at 1,500 µđ.
+      const customer = await customerWith(gateway, "3.75");
+      const body = bodies.chat({ input_tokens: 100, output_tokens: 4900 }, { stream: true });
+      const answer = await post(gateway, paths.chat, customer, body);
+      t.equal(deliveredText(answer.text).length, 4 * 4900);
+      t.ok(answer.text.endsWith("data: [DONE]\n\n"));
+      const record = await billedCall(gateway, customer);
+      t.equal(record["outcome"], "complete");
+      t.equal(record["cost_vnd"], "3.75");
+      t.equal(record["written_off_vnd"], "3.75");
+      await assertBalance(gateway, customer, "0");
+    },
+  );
 
-  it("topup_address is where a 402 sends the customer", async () => {
+  t.test("topup_address is where a 402 sends the customer", async (t) => {
     const customer = await customerWith(gateway, "0.000001");
     const answer = await post(gateway, paths.messages, customer, bodies.messages());
-    assert.equal(answer.status, 402);
-    assert.match(answer.json.error.message, /Top up at https:\/\/pay\.example\/topup;/);
+    t.equal(answer.status, 402);
+    t.match(answer.json.error.message, /Top up at https:\/\/pay\.example\/topup;/);
   });
 });

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import type { Directive } from "../../plugins/simulator/directive.ts";
 import { committedWallet, createCustomer, credit, wallet } from "../support/admin.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
@@ -21,56 +20,64 @@ const MESSAGES = "claude-haiku-5-5";
 /** Far more than the buffers between a provider and its client hold. */
 const ENDLESS: Directive = { output_tokens: 60_000, event_delay_ms: 0 };
 
-describe("wallets and running calls", () => {
+t.test("wallets and running calls", async (t) => {
   let gateway: TestGateway;
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway({ ledger: "embedded" });
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
   const tally = async (path: string) => (await gateway.simulator.stats())[path]!;
 
-  describe("an empty wallet", () => {
-    it("gets 402 with a text that says where to top up, in each protocol's shape", async () => {
+  t.test("an empty wallet", async (t) => {
+    t.test(
+      "gets 402 with a text that says where to top up, in each protocol's shape",
+      async (t) => {
+        const customer = await customerWith(gateway, "0.000001");
+        const answer = await post(gateway, paths.messages, customer, bodies.messages());
+        t.equal(answer.status, 402);
+        const { message } = answer.json.error;
+        t.match(message, /balance does not cover this call\. Top up at http:\/\/\S+/);
+        t.strictSame(Object.keys(answer.json), ["type", "error", "request_id"]);
+        t.strictSame(answer.json.error, { type: "insufficient_balance", message });
+        const chat = await post(gateway, paths.chat, customer, bodies.chat());
+        t.equal(chat.status, 402);
+        t.strictSame(chat.json, {
+          error: {
+            message,
+            type: "insufficient_balance",
+            param: null,
+            code: "insufficient_balance",
+          },
+        });
+      },
+    );
+
+    t.test("still reads the list of models", async (t) => {
       const customer = await customerWith(gateway, "0.000001");
-      const answer = await post(gateway, paths.messages, customer, bodies.messages());
-      assert.equal(answer.status, 402);
-      const { message } = answer.json.error;
-      assert.match(message, /balance does not cover this call\. Top up at http:\/\/\S+/);
-      assert.deepEqual(Object.keys(answer.json), ["type", "error", "request_id"]);
-      assert.deepEqual(answer.json.error, { type: "insufficient_balance", message });
-      const chat = await post(gateway, paths.chat, customer, bodies.chat());
-      assert.equal(chat.status, 402);
-      assert.deepEqual(chat.json, {
-        error: { message, type: "insufficient_balance", param: null, code: "insufficient_balance" },
-      });
+      t.equal((await get(gateway, "/v1/models", customer)).status, 200);
     });
 
-    it("still reads the list of models", async () => {
-      const customer = await customerWith(gateway, "0.000001");
-      assert.equal((await get(gateway, "/v1/models", customer)).status, 200);
-    });
-
-    it("serves again at once after a top-up, with the same key", async () => {
+    t.test("serves again at once after a top-up, with the same key", async (t) => {
       const customer = await customerWith(gateway, "0.000001");
       const call = () =>
         post(gateway, paths.chat, customer, bodies.chat({ input_tokens: 1, output_tokens: 1 }));
-      assert.equal((await call()).status, 402);
+      t.equal((await call()).status, 402);
       await credit(gateway, customer.accountId, 50_000);
-      assert.equal((await call()).status, 200);
+      t.equal((await call()).status, 200);
       await assertBalance(gateway, customer, "49999.997001");
     });
 
-    it("that was never filled is refused as well", async () => {
+    t.test("that was never filled is refused as well", async (t) => {
       const customer = await createCustomer(gateway);
-      assert.equal((await post(gateway, paths.chat, customer, bodies.chat())).status, 402);
+      t.equal((await post(gateway, paths.chat, customer, bodies.chat())).status, 402);
       await assertBalance(gateway, customer, "0");
     });
   });
 
-  describe("a wallet with money for a part of the output", () => {
+  t.test("a wallet with money for a part of the output", async (t) => {
     const echoed = (text: string) => JSON.parse(text).body;
 
-    it("lowers max_tokens upstream to what it affords (Messages)", async () => {
+    t.test("lowers max_tokens upstream to what it affords (Messages)", async (t) => {
       // 1,000 tokens at 3,000 µđ.
       const customer = await customerWith(gateway, 3);
       const body = bodies.messages(
@@ -78,47 +85,50 @@ describe("wallets and running calls", () => {
         { model: MESSAGES, max_tokens: 100_000 },
       );
       const answer = await post(gateway, paths.messages, customer, body);
-      assert.equal(answer.status, 200);
+      t.equal(answer.status, 200);
       const { max_tokens } = echoed(answer.json.content[0].text);
-      assert.ok(max_tokens >= 800 && max_tokens < 1000, `${max_tokens}`);
+      t.ok(max_tokens >= 800 && max_tokens < 1000, `${max_tokens}`);
       await assertBalance(gateway, customer, "2.829");
     });
 
-    it("lowers it under the name that the caller used, and adds it where there was none (Chat)", async () => {
-      for (const [limit, name] of [
-        [{ max_tokens: 30_000 }, "max_tokens"],
-        [{ max_completion_tokens: 30_000 }, "max_completion_tokens"],
-        [{}, "max_completion_tokens"],
-      ] as const) {
-        const customer = await customerWith(gateway, "1.5");
-        const body = bodies.chat({ echo: true, input_tokens: 50, output_tokens: 7 }, limit);
-        const answer = await post(gateway, paths.chat, customer, body);
-        const sent = echoed(answer.json.choices[0].message.content);
-        assert.ok(sent[name] >= 800 && sent[name] < 1000, JSON.stringify(sent));
-        const names = Object.keys(sent).filter((key) => /^max_/.test(key));
-        assert.deepEqual(names, [name]);
-      }
-    });
+    t.test(
+      "lowers it under the name that the caller used, and adds it where there was none (Chat)",
+      async (t) => {
+        for (const [limit, name] of [
+          [{ max_tokens: 30_000 }, "max_tokens"],
+          [{ max_completion_tokens: 30_000 }, "max_completion_tokens"],
+          [{}, "max_completion_tokens"],
+        ] as const) {
+          const customer = await customerWith(gateway, "1.5");
+          const body = bodies.chat({ echo: true, input_tokens: 50, output_tokens: 7 }, limit);
+          const answer = await post(gateway, paths.chat, customer, body);
+          const sent = echoed(answer.json.choices[0].message.content);
+          t.ok(sent[name] >= 800 && sent[name] < 1000, JSON.stringify(sent));
+          const names = Object.keys(sent).filter((key) => /^max_/.test(key));
+          t.strictSame(names, [name]);
+        }
+      },
+    );
 
-    it("lowers it on Responses, and in a stream", async () => {
+    t.test("lowers it on Responses, and in a stream", async (t) => {
       const customer = await customerWith(gateway, "1.5");
       const directive = { echo: true, input_tokens: 50, output_tokens: 7 };
       const answer = await post(gateway, paths.responses, customer, bodies.responses(directive));
       const [{ content }] = answer.json.output;
-      assert.ok(echoed(content[0].text).max_output_tokens < 1000);
+      t.ok(echoed(content[0].text).max_output_tokens < 1000);
       const body = bodies.chat(directive, { stream: true });
       const stream = await post(gateway, paths.chat, customer, body);
-      assert.ok(echoed(deliveredText(stream.text)).max_completion_tokens < 1000);
+      t.ok(echoed(deliveredText(stream.text)).max_completion_tokens < 1000);
     });
 
-    it("does not raise a limit that it affords", async () => {
+    t.test("does not raise a limit that it affords", async (t) => {
       const customer = await customerWith(gateway);
       const body = bodies.messages({ echo: true }, { max_tokens: 17 });
       const answer = await post(gateway, paths.messages, customer, body);
-      assert.equal(echoed(answer.json.content[0].text).max_tokens, 17);
+      t.equal(echoed(answer.json.content[0].text).max_tokens, 17);
     });
 
-    it("keeps a thinking budget below the lowered limit, or leaves thinking out", async () => {
+    t.test("keeps a thinking budget below the lowered limit, or leaves thinking out", async (t) => {
       for (const [vnd, thinks] of [
         [9, true],
         [2, false],
@@ -134,19 +144,19 @@ describe("wallets and running calls", () => {
         );
         const answer = await post(gateway, paths.messages, customer, body);
         const { max_tokens, thinking } = echoed(answer.json.content[0].text);
-        if (thinks) assert.equal(thinking.budget_tokens, max_tokens - 1);
-        else assert.equal(thinking, undefined);
+        if (thinks) t.equal(thinking.budget_tokens, max_tokens - 1);
+        else t.equal(thinking, undefined);
       }
     });
 
-    it("gets 402 where it does not cover the input and one token", async () => {
+    t.test("gets 402 where it does not cover the input and one token", async (t) => {
       const customer = await customerWith(gateway, "0.015");
       const answer = await post(gateway, paths.chat, customer, bodies.chat());
-      assert.equal(answer.status, 402);
+      t.equal(answer.status, 402);
       await assertBalance(gateway, customer, "0.015");
     });
 
-    it("holds for each of n choices, so that none of them is given away", async () => {
+    t.test("holds for each of n choices, so that none of them is given away", async (t) => {
       const customer = await customerWith(gateway);
       const stream = await openStream(
         gateway,
@@ -162,12 +172,12 @@ describe("wallets and running calls", () => {
       });
       // 8 × 10,000 tokens at 1,500 µđ, and some input.
       const { held } = await wallet(gateway, customer.accountId);
-      assert.ok(Number(held) > 120 && Number(held) < 121, held);
+      t.ok(Number(held) > 120 && Number(held) < 121, held);
       stream.leave();
       await assertNotCharged(gateway, customer);
     });
 
-    it("lowers the limit of each of n choices to its share", async () => {
+    t.test("lowers the limit of each of n choices to its share", async (t) => {
       const customer = await customerWith(gateway, "1.5");
       const body = bodies.chat(
         { echo: true, input_tokens: 50, output_tokens: 7 },
@@ -175,44 +185,47 @@ describe("wallets and running calls", () => {
       );
       const answer = await post(gateway, paths.chat, customer, body);
       const { max_tokens } = echoed(answer.json.choices[0].message.content);
-      assert.ok(max_tokens >= 200 && max_tokens < 250, `${max_tokens}`);
+      t.ok(max_tokens >= 200 && max_tokens < 250, `${max_tokens}`);
     });
   });
 
-  describe("a stream whose wallet runs out", () => {
-    it("ends with an error event of the Messages protocol and costs what was delivered", async () => {
-      // 2,500 tokens: two slices and a half.
-      const customer = await customerWith(gateway, "7.5");
-      const before = await tally(paths.messages);
-      const answer = await post(
-        gateway,
-        paths.messages,
-        customer,
-        bodies.messages(ENDLESS, { model: MESSAGES, max_tokens: 100_000, stream: true }),
-      );
-      assert.equal(answer.status, 200);
-      const last = eventsOf(answer.text).at(-1);
-      assert.equal(last.type, "error");
-      assert.equal(last.error.type, "insufficient_balance");
-      assert.match(last.error.message, /Top up at/);
-      assert.match(answer.text, /\nevent: error\ndata: [^\n]+\n\n$/);
-      const tokens = Math.ceil(deliveredText(answer.text).length / 4.2);
-      assert.ok(tokens > 2000 && tokens <= 2500, `${tokens}`);
-      const record = await billedCall(gateway, customer);
-      assert.equal(record["outcome"], "exhausted");
-      assert.equal(record["status"], 200);
-      assert.equal(record["estimated"], true);
-      assert.equal(record["output_tokens"], tokens);
-      assert.equal(record["written_off_vnd"], "0");
-      const cost = (Number(record["input_tokens"]) + tokens) * 3000;
-      assert.equal(record["cost_vnd"], String(cost / 1_000_000));
-      await assertBalance(gateway, customer, String((7_500_000 - cost) / 1_000_000));
-      await until("the upstream is cancelled", async () => {
-        return (await tally(paths.messages))["aborted"] === before["aborted"]! + 1;
-      });
-    });
+  t.test("a stream whose wallet runs out", async (t) => {
+    t.test(
+      "ends with an error event of the Messages protocol and costs what was delivered",
+      async (t) => {
+        // 2,500 tokens: two slices and a half.
+        const customer = await customerWith(gateway, "7.5");
+        const before = await tally(paths.messages);
+        const answer = await post(
+          gateway,
+          paths.messages,
+          customer,
+          bodies.messages(ENDLESS, { model: MESSAGES, max_tokens: 100_000, stream: true }),
+        );
+        t.equal(answer.status, 200);
+        const last = eventsOf(answer.text).at(-1);
+        t.equal(last.type, "error");
+        t.equal(last.error.type, "insufficient_balance");
+        t.match(last.error.message, /Top up at/);
+        t.match(answer.text, /\nevent: error\ndata: [^\n]+\n\n$/);
+        const tokens = Math.ceil(deliveredText(answer.text).length / 4.2);
+        t.ok(tokens > 2000 && tokens <= 2500, `${tokens}`);
+        const record = await billedCall(gateway, customer);
+        t.equal(record["outcome"], "exhausted");
+        t.equal(record["status"], 200);
+        t.equal(record["estimated"], true);
+        t.equal(record["output_tokens"], tokens);
+        t.equal(record["written_off_vnd"], "0");
+        const cost = (Number(record["input_tokens"]) + tokens) * 3000;
+        t.equal(record["cost_vnd"], String(cost / 1_000_000));
+        await assertBalance(gateway, customer, String((7_500_000 - cost) / 1_000_000));
+        await until("the upstream is cancelled", async () => {
+          return (await tally(paths.messages))["aborted"] === before["aborted"]! + 1;
+        });
+      },
+    );
 
-    it("ends with an error of the Chat protocol, and without [DONE]", async () => {
+    t.test("ends with an error of the Chat protocol, and without [DONE]", async (t) => {
       const customer = await customerWith(gateway, "3.75");
       const answer = await post(
         gateway,
@@ -222,18 +235,18 @@ describe("wallets and running calls", () => {
       );
       const events = eventsOf(answer.text);
       const { error } = events.at(-1);
-      assert.equal(error.type, "insufficient_balance");
-      assert.equal(error.code, "insufficient_balance");
-      assert.ok(!events.includes("[DONE]"));
+      t.equal(error.type, "insufficient_balance");
+      t.equal(error.code, "insufficient_balance");
+      t.ok(!events.includes("[DONE]"));
       const tokens = Math.ceil(deliveredText(answer.text).length / 4.2);
       const record = await billedCall(gateway, customer);
-      assert.equal(record["outcome"], "exhausted");
-      assert.equal(record["output_tokens"], tokens);
+      t.equal(record["outcome"], "exhausted");
+      t.equal(record["output_tokens"], tokens);
       const cost = (Number(record["input_tokens"]) + tokens) * 1500;
-      assert.equal(record["cost_vnd"], String(cost / 1_000_000));
+      t.equal(record["cost_vnd"], String(cost / 1_000_000));
     });
 
-    it("ends with an error event of the Responses protocol", async () => {
+    t.test("ends with an error event of the Responses protocol", async (t) => {
       const customer = await customerWith(gateway, "3.75");
       const answer = await post(
         gateway,
@@ -242,12 +255,12 @@ describe("wallets and running calls", () => {
         bodies.responses(ENDLESS, { stream: true }),
       );
       const last = eventsOf(answer.text).at(-1);
-      assert.equal(last.type, "error");
-      assert.equal(last.code, "insufficient_balance");
-      assert.equal((await billedCall(gateway, customer))["outcome"], "exhausted");
+      t.equal(last.type, "error");
+      t.equal(last.code, "insufficient_balance");
+      t.equal((await billedCall(gateway, customer))["outcome"], "exhausted");
     });
 
-    it("goes on where a top-up comes in time", async () => {
+    t.test("goes on where a top-up comes in time", async (t) => {
       const customer = await customerWith(gateway, "3.75");
       const body = bodies.chat(
         // A silence in the second slice, long before the wallet is empty, until the money has come.
@@ -257,82 +270,91 @@ describe("wallets and running calls", () => {
       const stream = await openStream(gateway, paths.chat, customer, body);
       await credit(gateway, customer.accountId, 50_000);
       const text = await stream.rest();
-      assert.ok(text.endsWith("data: [DONE]\n\n"));
+      t.ok(text.endsWith("data: [DONE]\n\n"));
       const record = await billedCall(gateway, customer);
-      assert.equal(record["outcome"], "complete");
-      assert.equal(record["output_tokens"], 5000);
+      t.equal(record["outcome"], "complete");
+      t.equal(record["output_tokens"], 5000);
     });
   });
 
-  it("a long stream extends its hold a slice at a time, and many fit into one wallet", async () => {
-    const customer = await customerWith(gateway);
-    const held = async () => Number((await wallet(gateway, customer.accountId)).held);
-    const open = (silent_after_events: number, max_tokens = 100_000) =>
-      openStream(
-        gateway,
-        paths.messages,
-        customer,
-        bodies.messages(
-          { output_tokens: 50_000, silent_ms: 600_000, silent_after_events },
-          { model: MESSAGES, max_tokens, stream: true },
-        ),
-      );
-    // One event a token, two of them before the text: at the silence 4,000 tokens have come.
-    const stream = await open(4002);
-    await stream.until((text) => deliveredText(text).length === 16_000);
-    const delivered = Math.ceil(16_000 / 4.2);
-    // Between half a slice and one and a half ahead of what was delivered, and the input.
-    const tokens = (await held()) / 0.003;
-    assert.ok(tokens > delivered + 512 && tokens < delivered + 1700, `${tokens}`);
-    // A short one holds no more than its max_tokens.
-    const short = await open(2, 100);
-    const both = (await held()) / 0.003;
-    assert.ok(both > tokens + 100 && both < tokens + 300, `${both - tokens}`);
-    short.leave();
-    stream.leave();
-    await committedWallet(gateway, customer.accountId);
-  });
+  t.test(
+    "a long stream extends its hold a slice at a time, and many fit into one wallet",
+    async (t) => {
+      const customer = await customerWith(gateway);
+      const held = async () => Number((await wallet(gateway, customer.accountId)).held);
+      const open = (silent_after_events: number, max_tokens = 100_000) =>
+        openStream(
+          gateway,
+          paths.messages,
+          customer,
+          bodies.messages(
+            { output_tokens: 50_000, silent_ms: 600_000, silent_after_events },
+            { model: MESSAGES, max_tokens, stream: true },
+          ),
+        );
+      // One event a token, two of them before the text: at the silence 4,000 tokens have come.
+      const stream = await open(4002);
+      await stream.until((text) => deliveredText(text).length === 16_000);
+      const delivered = Math.ceil(16_000 / 4.2);
+      // Between half a slice and one and a half ahead of what was delivered, and the input.
+      const tokens = (await held()) / 0.003;
+      t.ok(tokens > delivered + 512 && tokens < delivered + 1700, `${tokens}`);
+      // A short one holds no more than its max_tokens.
+      const short = await open(2, 100);
+      const both = (await held()) / 0.003;
+      t.ok(both > tokens + 100 && both < tokens + 300, `${both - tokens}`);
+      short.leave();
+      stream.leave();
+      await committedWallet(gateway, customer.accountId);
+    },
+  );
 
-  it("a stream that outlasts its slices is charged exactly once it has ended", async () => {
+  t.test("a stream that outlasts its slices is charged exactly once it has ended", async (t) => {
     const customer = await customerWith(gateway);
     const body = bodies.messages(
       { input_tokens: 1000, output_tokens: 9000 },
       { model: MESSAGES, max_tokens: 20_000, stream: true },
     );
     const answer = await post(gateway, paths.messages, customer, body);
-    assert.ok(answer.text.includes("message_stop"));
+    t.ok(answer.text.includes("message_stop"));
     await assertBalance(gateway, customer, "99970");
   });
 
-  it("a cost above the hold takes what is available, and the rest is written off", async () => {
-    const customer = await customerWith(gateway, "1.5");
-    const body = bodies.chat({ input_tokens: 1000, output_tokens: 500, ignore_max_tokens: true });
-    const answer = await post(gateway, paths.chat, customer, body);
-    assert.equal(answer.status, 200);
-    assert.equal(answer.headers.get("x-svc-cost-vnd"), "1.5");
-    const record = await billedCall(gateway, customer);
-    assert.equal(record["cost_vnd"], "1.5");
-    assert.equal(record["written_off_vnd"], "0.75");
-    await assertBalance(gateway, customer, "0");
-  });
+  t.test(
+    "a cost above the hold takes what is available, and the rest is written off",
+    async (t) => {
+      const customer = await customerWith(gateway, "1.5");
+      const body = bodies.chat({ input_tokens: 1000, output_tokens: 500, ignore_max_tokens: true });
+      const answer = await post(gateway, paths.chat, customer, body);
+      t.equal(answer.status, 200);
+      t.equal(answer.headers.get("x-svc-cost-vnd"), "1.5");
+      const record = await billedCall(gateway, customer);
+      t.equal(record["cost_vnd"], "1.5");
+      t.equal(record["written_off_vnd"], "0.75");
+      await assertBalance(gateway, customer, "0");
+    },
+  );
 
-  it("a customer may take any number of calls at once, as far as the wallet goes", async () => {
-    // Each call costs 230 đ.
-    const customer = await customerWith(gateway, 700);
-    const body = bodies.chat({}, { model: "req/gpt-4.1-nano" });
-    const statuses = await Promise.all(
-      Array.from(
-        { length: 40 },
-        async () => (await post(gateway, paths.chat, customer, body)).status,
-      ),
-    );
-    assert.equal(statuses.filter((status) => status === 200).length, 3);
-    assert.equal(statuses.filter((status) => status === 402).length, 37);
-    await assertBalance(gateway, customer, "10");
-  });
+  t.test(
+    "a customer may take any number of calls at once, as far as the wallet goes",
+    async (t) => {
+      // Each call costs 230 đ.
+      const customer = await customerWith(gateway, 700);
+      const body = bodies.chat({}, { model: "req/gpt-4.1-nano" });
+      const statuses = await Promise.all(
+        Array.from(
+          { length: 40 },
+          async () => (await post(gateway, paths.chat, customer, body)).status,
+        ),
+      );
+      t.equal(statuses.filter((status) => status === 200).length, 3);
+      t.equal(statuses.filter((status) => status === 402).length, 37);
+      await assertBalance(gateway, customer, "10");
+    },
+  );
 
-  describe("a client that leaves", () => {
-    it("before the first byte pays nothing, and upstream is cancelled", async () => {
+  t.test("a client that leaves", async (t) => {
+    t.test("before the first byte pays nothing, and upstream is cancelled", async (t) => {
       for (const [path, body] of [
         [paths.messages, bodies.messages({ hang: true })],
         [paths.messages, bodies.messages({ hang: true }, { stream: true })],
@@ -351,13 +373,13 @@ describe("wallets and running calls", () => {
           return (await tally(path))["aborted"] === before["aborted"]! + 1;
         });
         const record = await billedCall(gateway, customer);
-        assert.equal(record["outcome"], "gone");
-        assert.equal(record["cost_vnd"], "0");
+        t.equal(record["outcome"], "gone");
+        t.equal(record["cost_vnd"], "0");
         await assertNotCharged(gateway, customer);
       }
     });
 
-    it("after the first byte pays the input and what was delivered", async () => {
+    t.test("after the first byte pays the input and what was delivered", async (t) => {
       const customer = await customerWith(gateway);
       const before = await tally(paths.messages);
       const stream = await openStream(
@@ -375,13 +397,13 @@ describe("wallets and running calls", () => {
         return (await tally(paths.messages))["aborted"] === before["aborted"]! + 1;
       });
       const record = await billedCall(gateway, customer);
-      assert.equal(record["outcome"], "gone");
-      assert.equal(record["estimated"], true);
-      assert.deepEqual([record["input_tokens"], record["output_tokens"]], [200, 200]);
+      t.equal(record["outcome"], "gone");
+      t.equal(record["estimated"], true);
+      t.strictSame([record["input_tokens"], record["output_tokens"]], [200, 200]);
       await assertBalance(gateway, customer, "99998.8");
     });
 
-    it("in the middle of speech pays for the call", async () => {
+    t.test("in the middle of speech pays for the call", async (t) => {
       const customer = await customerWith(gateway);
       const stream = await openStream(
         gateway,
@@ -392,12 +414,12 @@ describe("wallets and running calls", () => {
       await stream.until((text) => text.length > 0);
       stream.leave();
       const record = await billedCall(gateway, customer);
-      assert.equal(record["outcome"], "gone");
+      t.equal(record["outcome"], "gone");
       await assertBalance(gateway, customer, "98650");
     });
   });
 
-  it("a stream that the provider breaks off costs what was delivered", async () => {
+  t.test("a stream that the provider breaks off costs what was delivered", async (t) => {
     for (const fault of [
       { cut_after_events: 212 },
       { end_after_events: 212 },
@@ -413,16 +435,16 @@ describe("wallets and running calls", () => {
           { model: MESSAGES, stream: true },
         ),
       );
-      assert.equal(eventsOf(answer.text).at(-1).type, "error");
-      assert.equal(deliveredText(answer.text).length, 840);
+      t.equal(eventsOf(answer.text).at(-1).type, "error");
+      t.equal(deliveredText(answer.text).length, 840);
       const record = await billedCall(gateway, customer);
-      assert.equal(record["outcome"], "broken");
-      assert.deepEqual([record["input_tokens"], record["output_tokens"]], [200, 200]);
+      t.equal(record["outcome"], "broken");
+      t.strictSame([record["input_tokens"], record["output_tokens"]], [200, 200]);
       await assertBalance(gateway, customer, "99998.8");
     }
   });
 
-  it("a price per call is not taken for a stream that the provider breaks off", async () => {
+  t.test("a price per call is not taken for a stream that the provider breaks off", async () => {
     const customer = await customerWith(gateway);
     const body = bodies.messages(
       { output_tokens: 1000, end_after_events: 100 },

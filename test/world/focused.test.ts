@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import t from "tap";
 import { LuaScripts } from "./redis/lua.ts";
 import { simulate } from "./simulate.ts";
 import { describePlan, type FaultName, planWorld, type StoreKind } from "./world-plan.ts";
@@ -38,14 +37,14 @@ const FOCI: readonly Focus[] = [
   },
 ];
 
-describe("a world with few faults", () => {
+t.test("a world with few faults", async (t) => {
   const lua = new LuaScripts();
   for (const { name, store, faults } of FOCI) {
-    it(name, async () => {
+    t.test(name, async (t) => {
       for (let seed = 1; seed <= SEEDS; seed += 1) {
         const plan = planWorld(seed, { store, faults });
         const { violations } = await simulate(plan, { lua });
-        assert.deepEqual(violations, [], `seed ${seed}: ${describePlan(plan)}`);
+        t.strictSame(violations, [], `seed ${seed}: ${describePlan(plan)}`);
       }
     });
   }

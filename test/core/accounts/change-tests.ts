@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import type { Test } from "tap";
 import { changedAccounts } from "../../../core/accounts/account-rows.ts";
 import { fundedAccount } from "../money/ledger/fixtures.ts";
 import type { AccountsUnderTest } from "./conformance.ts";
@@ -7,7 +7,7 @@ import type { AccountsUnderTest } from "./conformance.ts";
 const HOUR_MS = 3_600_000;
 
 /** A cached key would be good for another half minute. */
-export function changeTests(get: () => AccountsUnderTest): void {
+export function changeTests(t: Test, get: () => AccountsUnderTest): void {
   async function cachedKey() {
     const { keys, ledger } = get();
     const accountId = await fundedAccount(ledger, 0n);
@@ -17,34 +17,37 @@ export function changeTests(get: () => AccountsUnderTest): void {
     return { accountId, id: made.id, find: async () => keys.find(made.key) };
   }
 
-  test("a discount is in force for the next call, though the key was cached", async () => {
+  t.test("a discount is in force for the next call, though the key was cached", async (t) => {
     const { accountId, find } = await cachedKey();
-    assert.equal(await get().accounts.setDiscount(accountId, 250), true);
-    assert.equal((await find())?.discountBps, 250);
-    assert.equal((await get().accounts.find(accountId))?.discountBps, 250);
+    t.equal(await get().accounts.setDiscount(accountId, 250), true);
+    t.equal((await find())?.discountBps, 250);
+    t.equal((await get().accounts.find(accountId))?.discountBps, 250);
   });
 
-  test("a key's limit is in force for the next call, though the key was cached", async () => {
+  t.test("a key's limit is in force for the next call, though the key was cached", async (t) => {
     const { id, find } = await cachedKey();
-    assert.equal(await get().accounts.setKeyLimit(id, 7), true);
-    assert.equal((await find())?.requestsPerMinute, 7);
-    assert.equal(await get().accounts.setKeyLimit(id, null), true);
-    assert.equal((await find())?.requestsPerMinute, null);
+    t.equal(await get().accounts.setKeyLimit(id, 7), true);
+    t.equal((await find())?.requestsPerMinute, 7);
+    t.equal(await get().accounts.setKeyLimit(id, null), true);
+    t.equal((await find())?.requestsPerMinute, null);
   });
 
-  test("a suspended account has no good key, and no hold, until it is active again", async () => {
-    const { accounts, holdStore } = get();
-    const { accountId, id, find } = await cachedKey();
-    const request = { accountId, keyId: id, amountMicroVnd: 1, floorMicroVnd: 1 };
-    assert.equal(await accounts.setStatus(accountId, "suspended"), true);
-    assert.equal((await find())?.accountStatus, "suspended");
-    assert.equal(holdStore.hold({ callId: "one", ...request }).kind, "revoked");
-    assert.equal(await accounts.setStatus(accountId, "active"), true);
-    assert.equal((await find())?.accountStatus, "active");
-    assert.notEqual(holdStore.hold({ callId: "two", ...request }).kind, "revoked");
-  });
+  t.test(
+    "a suspended account has no good key, and no hold, until it is active again",
+    async (t) => {
+      const { accounts, holdStore } = get();
+      const { accountId, id, find } = await cachedKey();
+      const request = { accountId, keyId: id, amountMicroVnd: 1, floorMicroVnd: 1 };
+      t.equal(await accounts.setStatus(accountId, "suspended"), true);
+      t.equal((await find())?.accountStatus, "suspended");
+      t.equal(holdStore.hold({ callId: "one", ...request }).kind, "revoked");
+      t.equal(await accounts.setStatus(accountId, "active"), true);
+      t.equal((await find())?.accountStatus, "active");
+      t.not(holdStore.hold({ callId: "two", ...request }).kind, "revoked");
+    },
+  );
 
-  test("other processes find the accounts that changed, or a key of which did", async () => {
+  t.test("other processes find the accounts that changed, or a key of which did", async (t) => {
     const { accounts, keys, ledger } = get();
     const { accountId: discounted } = await cachedKey();
     const { accountId: limited, id: limitedKey } = await cachedKey();
@@ -54,7 +57,7 @@ export function changeTests(get: () => AccountsUnderTest): void {
     await accounts.setKeyLimit(limitedKey, 1);
     await keys.revoke(revokedKey);
     const changed = await changedAccounts(ledger.database, HOUR_MS);
-    for (const id of [discounted, limited, revoked]) assert.ok(changed.includes(id));
-    assert.ok(!changed.includes(unchanged));
+    for (const id of [discounted, limited, revoked]) t.ok(changed.includes(id));
+    t.ok(!changed.includes(unchanged));
   });
 }

@@ -1,4 +1,4 @@
-import { describe } from "node:test";
+import type { Test } from "tap";
 import { openAccounts } from "../../../core/accounts/index.ts";
 import { type KeyRows, keyRowsOf } from "../../../core/accounts/key-rows.ts";
 import type { Accounts, Keys } from "../../../core/contract/accounts.ts";
@@ -20,16 +20,16 @@ export interface AccountsUnderTest extends LedgerUnderTest {
 }
 
 /** What accounts do, whichever Postgres is behind them. `get` returns the same ledger for all tests. */
-export function accountsConformance(name: string, get: () => LedgerUnderTest): void {
+export function accountsConformance(t: Test, name: string, get: () => LedgerUnderTest): void {
   let opened: AccountsUnderTest | undefined;
   const open = () => {
     opened ??= opening(get());
     return opened;
   };
-  describe(`accounts: ${name}`, () => {
-    accountTests(open);
-    keyTests(open);
-    changeTests(open);
+  t.test(`accounts: ${name}`, async (t) => {
+    accountTests(t, open);
+    keyTests(t, open);
+    changeTests(t, open);
   });
 }
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before } from "node:test";
+import t from "tap";
 import { connect, type Sql } from "../../../core/database/client.ts";
 import { EmbeddedDatabase } from "../../../core/database/embedded.ts";
 import { PostgresLedger } from "../../../core/money/ledger/postgres.ts";
@@ -15,7 +15,7 @@ let folder: string;
 let ledger: PostgresLedger;
 let sql: Sql;
 
-before(async () => {
+t.before(async () => {
   folder = mkdtempSync(join(tmpdir(), "tollgate-accounts-"));
   await copyEmptyLedger(folder);
   const server = new EmbeddedDatabase({ folder: join(folder, "ledger"), log });
@@ -25,10 +25,10 @@ before(async () => {
   sql = connect({ server: { socketPath }, connectionsMax: 1, statementTimeoutMs: 0, log });
 });
 
-after(async () => {
+t.teardown(async () => {
   await sql.end(1);
   await ledger.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
-accountsConformance("embedded", () => ({ ledger, sql, isConcurrent: false }));
+accountsConformance(t, "embedded", () => ({ ledger, sql, isConcurrent: false }));

@@ -1,15 +1,14 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
+import type { Test } from "tap";
 import { newId } from "../../../core/process/id.ts";
 import { AT, fundedAccount, holdUp } from "../money/ledger/fixtures.ts";
 import type { AccountsUnderTest } from "./conformance.ts";
 import { newKey } from "./new-key.ts";
 
-export function keyTests(get: () => AccountsUnderTest): void {
-  test("a key is found by its hash until long after it is revoked", async () => {
+export function keyTests(t: Test, get: () => AccountsUnderTest): void {
+  t.test("a key is found by its hash until long after it is revoked", async (t) => {
     const { ledger, rows } = get();
     const key = newKey(await fundedAccount(ledger, 0n));
-    assert.equal(await rows.create(key), "created");
+    t.equal(await rows.create(key), "created");
     const expected = {
       id: key.id,
       accountId: key.accountId,
@@ -21,93 +20,99 @@ export function keyTests(get: () => AccountsUnderTest): void {
       discountBps: 0,
       creditVersion: 0,
     };
-    assert.deepEqual({ ...(await rows.byHash(key.hash)) }, expected);
+    t.strictSame({ ...(await rows.byHash(key.hash)) }, expected);
     const revoked = { ...expected, status: "revoked" };
-    assert.deepEqual({ ...(await rows.revoke(key.id)) }, revoked);
-    assert.deepEqual({ ...(await rows.revoke(key.id)) }, revoked);
-    assert.deepEqual({ ...(await rows.byHash(key.hash)) }, revoked);
+    t.strictSame({ ...(await rows.revoke(key.id)) }, revoked);
+    t.strictSame({ ...(await rows.revoke(key.id)) }, revoked);
+    t.strictSame({ ...(await rows.byHash(key.hash)) }, revoked);
   });
 
-  test("of twenty keys at once three are made if three may be, and a revoked one makes room", async () => {
-    const { ledger, rows } = get();
-    const accountId = await fundedAccount(ledger, 0n);
-    const keys = Array.from({ length: 20 }, () => newKey(accountId, 3));
-    const { released } = await holdUp(get(), "accounts", accountId);
-    const made = await Promise.all(keys.map((key) => rows.create(key)));
-    await released;
-    assert.equal(made.filter((result) => result === "created").length, 3);
-    assert.equal(made.filter((result) => result === "too_many_keys").length, 17);
-    await rows.revoke(keys[made.indexOf("created")]!.id);
-    assert.equal(await rows.create(newKey(accountId, 3)), "created");
-    assert.equal(await rows.create(newKey(accountId, 3)), "too_many_keys");
-  });
+  t.test(
+    "of twenty keys at once three are made if three may be, and a revoked one makes room",
+    async (t) => {
+      const { ledger, rows } = get();
+      const accountId = await fundedAccount(ledger, 0n);
+      const keys = Array.from({ length: 20 }, () => newKey(accountId, 3));
+      const { released } = await holdUp(get(), "accounts", accountId);
+      const made = await Promise.all(keys.map((key) => rows.create(key)));
+      await released;
+      t.equal(made.filter((result) => result === "created").length, 3);
+      t.equal(made.filter((result) => result === "too_many_keys").length, 17);
+      await rows.revoke(keys[made.indexOf("created")]!.id);
+      t.equal(await rows.create(newKey(accountId, 3)), "created");
+      t.equal(await rows.create(newKey(accountId, 3)), "too_many_keys");
+    },
+  );
 
-  test("keys are listed oldest first, or active ones first and the latest revoked ones", async () => {
-    const { accounts, ledger, rows } = get();
-    const accountId = await fundedAccount(ledger, 0n);
-    const ids: string[] = [];
-    for (let made = 0; made < 5; made += 1) {
-      const key = newKey(accountId);
-      assert.equal(await rows.create(key), "created");
-      ids.push(key.id);
-    }
-    const [a = "", b = "", c = "", d = "", e = ""] = ids;
-    for (const id of [d, b, c]) await rows.revoke(id);
-    const all = await accounts.keys(accountId);
-    assert.deepEqual(
-      all.map(({ id, status }) => [id, status]),
-      [
-        [a, "active"],
-        [b, "revoked"],
-        [c, "revoked"],
-        [d, "revoked"],
-        [e, "active"],
-      ],
-    );
-    const latest = await accounts.latestKeys(accountId, 2);
-    assert.deepEqual(
-      latest.map(({ id }) => id),
-      [e, a, c, b],
-    );
-    const { createdAt, ...shown } = latest[0]!;
-    assert.ok(createdAt instanceof Date && latest[2]?.revokedAt instanceof Date);
-    assert.deepEqual(shown, {
-      id: e,
-      name: "laptop",
-      prefix: "tg-ab12",
-      status: "active",
-      requestsPerMinute: null,
-      revokedAt: null,
-      isSealed: false,
-    });
-  });
+  t.test(
+    "keys are listed oldest first, or active ones first and the latest revoked ones",
+    async (t) => {
+      const { accounts, ledger, rows } = get();
+      const accountId = await fundedAccount(ledger, 0n);
+      const ids: string[] = [];
+      for (let made = 0; made < 5; made += 1) {
+        const key = newKey(accountId);
+        t.equal(await rows.create(key), "created");
+        ids.push(key.id);
+      }
+      const [a = "", b = "", c = "", d = "", e = ""] = ids;
+      for (const id of [d, b, c]) await rows.revoke(id);
+      const all = await accounts.keys(accountId);
+      t.strictSame(
+        all.map(({ id, status }) => [id, status]),
+        [
+          [a, "active"],
+          [b, "revoked"],
+          [c, "revoked"],
+          [d, "revoked"],
+          [e, "active"],
+        ],
+      );
+      const latest = await accounts.latestKeys(accountId, 2);
+      t.strictSame(
+        latest.map(({ id }) => id),
+        [e, a, c, b],
+      );
+      const { createdAt, ...shown } = latest[0]!;
+      t.ok(createdAt instanceof Date && latest[2]?.revokedAt instanceof Date);
+      t.strictSame(shown, {
+        id: e,
+        name: "laptop",
+        prefix: "tg-ab12",
+        status: "active",
+        requestsPerMinute: null,
+        revokedAt: null,
+        isSealed: false,
+      });
+    },
+  );
 
-  test("a sealed key is read by its own account only, and sealed anew once", async () => {
+  t.test("a sealed key is read by its own account only, and sealed anew once", async (t) => {
     const { accounts, ledger, rows } = get();
     const [accountId, other] = [await fundedAccount(ledger, 0n), await fundedAccount(ledger, 0n)];
     const old = `old-${newId(AT)}`;
     const sealed = { sealed: Buffer.from("by the old one"), sealedBy: old };
     const [key, unsealed] = [{ ...newKey(accountId), sealed }, newKey(accountId)];
-    assert.equal(await rows.create(key), "created");
-    assert.equal(await rows.create(unsealed), "created");
+    t.equal(await rows.create(key), "created");
+    t.equal(await rows.create(unsealed), "created");
     const record = { keyId: key.id, accountId, ...sealed };
-    assert.deepEqual(await accounts.sealedKey(accountId, key.id), record);
-    assert.equal(await accounts.sealedKey(accountId, unsealed.id), "unsealed");
-    assert.equal(await accounts.sealedKey(other, key.id), undefined);
+    t.strictSame(await accounts.sealedKey(accountId, key.id), record);
+    t.equal(await accounts.sealedKey(accountId, unsealed.id), "unsealed");
+    t.equal(await accounts.sealedKey(other, key.id), undefined);
 
     const byOld = async (newest: string) =>
       (await accounts.keysSealedByOthers(newest, undefined)).filter(
         ({ sealedBy }) => sealedBy === old,
       );
-    assert.deepEqual(await byOld(old), []);
-    assert.deepEqual(
+    t.strictSame(await byOld(old), []);
+    t.strictSame(
       (await byOld("new")).map((found) => ({ ...found })),
       [record],
     );
-    assert.deepEqual(await accounts.keysSealedByOthers("new", key.id), []);
+    t.strictSame(await accounts.keysSealedByOthers("new", key.id), []);
     const next = { sealed: Buffer.from("by the new one"), sealedBy: "new" };
-    assert.equal(await accounts.resealKey(key.id, old, next), true);
-    assert.equal(await accounts.resealKey(key.id, old, next), false);
-    assert.deepEqual(await accounts.sealedKey(accountId, key.id), { ...record, ...next });
+    t.equal(await accounts.resealKey(key.id, old, next), true);
+    t.equal(await accounts.resealKey(key.id, old, next), false);
+    t.strictSame(await accounts.sealedKey(accountId, key.id), { ...record, ...next });
   });
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import t from "tap";
 import type { KeyRows } from "../../../core/accounts/key-rows.ts";
 import { CachedKeys } from "../../../core/accounts/keys.ts";
 import { KEY_PREFIX, type KeyRecord, type NewKey } from "../../../core/contract/accounts.ts";
@@ -79,89 +79,98 @@ function setUp() {
   };
 }
 
-describe("keys", () => {
-  it("that are in use survive a flood of unknown ones, which evicts only what nobody asks for", async () => {
-    const { keys, rows } = setUp();
-    rows.add("good");
-    await keys.find("good");
-    for (let batch = 0; batch < 110; batch += 1) {
-      const guesses = Array.from({ length: 1_000 }, (_, n) => keys.find(`guess ${batch} ${n}`));
-      await Promise.all(guesses);
-      assert.ok(!(keys.find("good") instanceof Promise), `it was evicted in batch ${batch}`);
-    }
-    assert.equal(rows.asked, 1 + 110_000);
-  });
+t.test("keys", async (t) => {
+  t.test(
+    "that are in use survive a flood of unknown ones, which evicts only what nobody asks for",
+    async (t) => {
+      const { keys, rows } = setUp();
+      rows.add("good");
+      await keys.find("good");
+      for (let batch = 0; batch < 110; batch += 1) {
+        const guesses = Array.from({ length: 1_000 }, (_, n) => keys.find(`guess ${batch} ${n}`));
+        await Promise.all(guesses);
+        t.ok(!(keys.find("good") instanceof Promise), `it was evicted in batch ${batch}`);
+      }
+      t.equal(rows.asked, 1 + 110_000);
+    },
+  );
 
-  it("are read from the ledger once, and then answered at once", async () => {
+  t.test("are read from the ledger once, and then answered at once", async (t) => {
     const { keys, rows } = setUp();
     const key = rows.add("secret");
     const first = keys.find("secret");
-    assert.ok(first instanceof Promise);
-    assert.equal(await first, key);
-    assert.equal(keys.find("secret"), key);
-    assert.equal(rows.asked, 1);
+    t.ok(first instanceof Promise);
+    t.equal(await first, key);
+    t.equal(keys.find("secret"), key);
+    t.equal(rows.asked, 1);
   });
 
-  it("that many calls ask for at once share one reading", async () => {
+  t.test("that many calls ask for at once share one reading", async (t) => {
     const { keys, rows } = setUp();
     const key = rows.add("secret");
     const found = await Promise.all(Array.from({ length: 100 }, () => keys.find("secret")));
-    assert.deepEqual(new Set(found), new Set([key]));
-    assert.equal(rows.asked, 1);
+    t.strictSame(new Set(found), new Set([key]));
+    t.equal(rows.asked, 1);
   });
 
-  it("are read again in the background once they are half a minute old", async () => {
+  t.test("are read again in the background once they are half a minute old", async (t) => {
     const { keys, rows, clock } = setUp();
     const old = rows.add("secret");
     await keys.find("secret");
     const fresh = rows.add("secret", { discountBps: 100 });
     clock.ms += MINUTE_MS / 2;
-    assert.equal(keys.find("secret"), old, "nobody waits");
+    t.equal(keys.find("secret"), old, "nobody waits");
     await new Promise((resolve) => setImmediate(resolve));
-    assert.equal(keys.find("secret"), fresh);
-    assert.equal(rows.asked, 2);
+    t.equal(keys.find("secret"), fresh);
+    t.equal(rows.asked, 2);
   });
 
-  it("that are none are not asked for again within five seconds, so that guessing is cheap", async () => {
-    const { keys, rows, clock } = setUp();
-    assert.equal(await keys.find("guess"), undefined);
-    assert.equal(keys.find("guess"), undefined);
-    assert.equal(rows.asked, 1);
-    clock.ms += 5_000;
-    const made = rows.add("guess");
-    assert.equal(await keys.find("guess"), made);
-  });
+  t.test(
+    "that are none are not asked for again within five seconds, so that guessing is cheap",
+    async (t) => {
+      const { keys, rows, clock } = setUp();
+      t.equal(await keys.find("guess"), undefined);
+      t.equal(keys.find("guess"), undefined);
+      t.equal(rows.asked, 1);
+      clock.ms += 5_000;
+      const made = rows.add("guess");
+      t.equal(await keys.find("guess"), made);
+    },
+  );
 
-  it("stay good for an hour while the ledger is away, and no longer", async () => {
+  t.test("stay good for an hour while the ledger is away, and no longer", async (t) => {
     const { keys, rows, clock, lines } = setUp();
     const key = rows.add("secret");
     await keys.find("secret");
     rows.away = true;
     for (let minutes = 1; minutes < 60; minutes++) {
       clock.ms += MINUTE_MS;
-      assert.equal(keys.find("secret"), key, `after ${minutes} minutes`);
+      t.equal(keys.find("secret"), key, `after ${minutes} minutes`);
       await new Promise((resolve) => setImmediate(resolve));
     }
-    assert.ok(lines.length > 0 && lines.length <= 60, `${lines.length} lines in the log`);
-    assert.ok(!JSON.stringify(lines).includes("secret"));
+    t.ok(lines.length > 0 && lines.length <= 60, `${lines.length} lines in the log`);
+    t.ok(!JSON.stringify(lines).includes("secret"));
   });
 
-  it("that nobody knows yet are refused while the ledger is away, and found once it is back", async () => {
-    const { keys, rows } = setUp();
-    const key = rows.add("secret");
-    rows.away = true;
-    await assert.rejects(async () => keys.find("secret"), /away/);
-    rows.away = false;
-    assert.equal(await keys.find("secret"), key);
-  });
+  t.test(
+    "that nobody knows yet are refused while the ledger is away, and found once it is back",
+    async (t) => {
+      const { keys, rows } = setUp();
+      const key = rows.add("secret");
+      rows.away = true;
+      await t.rejects(async () => keys.find("secret"), /away/);
+      rows.away = false;
+      t.equal(await keys.find("secret"), key);
+    },
+  );
 
-  it("that are revoked are refused from that moment", async () => {
+  t.test("that are revoked are refused from that moment", async (t) => {
     const { keys, rows, holdStore } = setUp();
     const { id } = rows.add("secret");
     await keys.find("secret");
-    assert.equal(await keys.revoke(id), true);
+    t.equal(await keys.revoke(id), true);
     const found = await keys.find("secret");
-    assert.equal(found?.status, "revoked");
+    t.equal(found?.status, "revoked");
     const hold = {
       callId: "c",
       accountId: "account",
@@ -169,38 +178,41 @@ describe("keys", () => {
       amountMicroVnd: 1,
       floorMicroVnd: 1,
     };
-    assert.equal(
+    t.equal(
       holdStore.hold(hold).kind,
       "revoked",
       "calls that were let in before hold nothing any more",
     );
   });
 
-  it("that are revoked while a reading of them is under way do not come back with it", async () => {
-    const { keys, rows, clock } = setUp();
-    const { id } = rows.add("secret");
-    await keys.find("secret");
-    let arrive: () => void = () => {};
-    rows.answers = new Promise((resolve) => {
-      arrive = resolve;
-    });
-    clock.ms += MINUTE_MS / 2;
-    // This reading saw the key active, and answers after it was revoked.
-    keys.find("secret");
-    rows.answers = Promise.resolve();
-    await keys.revoke(id);
-    const asked = keys.find("secret");
-    arrive();
-    assert.equal((await asked)?.status, "revoked");
-    await new Promise((resolve) => setImmediate(resolve));
-    assert.equal((await keys.find("secret"))?.status, "revoked");
+  t.test(
+    "that are revoked while a reading of them is under way do not come back with it",
+    async (t) => {
+      const { keys, rows, clock } = setUp();
+      const { id } = rows.add("secret");
+      await keys.find("secret");
+      let arrive: () => void = () => {};
+      rows.answers = new Promise((resolve) => {
+        arrive = resolve;
+      });
+      clock.ms += MINUTE_MS / 2;
+      // This reading saw the key active, and answers after it was revoked.
+      keys.find("secret");
+      rows.answers = Promise.resolve();
+      await keys.revoke(id);
+      const asked = keys.find("secret");
+      arrive();
+      t.equal((await asked)?.status, "revoked");
+      await new Promise((resolve) => setImmediate(resolve));
+      t.equal((await keys.find("secret"))?.status, "revoked");
+    },
+  );
+
+  t.test("that do not exist cannot be revoked", async (t) => {
+    t.equal(await setUp().keys.revoke("none"), false);
   });
 
-  it("that do not exist cannot be revoked", async () => {
-    assert.equal(await setUp().keys.revoke("none"), false);
-  });
-
-  it("of an account are forgotten when the account changes", async () => {
+  t.test("of an account are forgotten when the account changes", async (t) => {
     const { keys, rows } = setUp();
     rows.add("one");
     rows.add("other", { accountId: "other account" });
@@ -208,17 +220,17 @@ describe("keys", () => {
     await keys.find("other");
     rows.add("one", { accountStatus: "suspended" });
     keys.forgetAccount("account");
-    assert.equal((await keys.find("one"))?.accountStatus, "suspended");
-    assert.equal(rows.asked, 3);
+    t.equal((await keys.find("one"))?.accountStatus, "suspended");
+    t.equal(rows.asked, 3);
   });
 
-  it("are made at random, told once, and kept as their hash", async () => {
+  t.test("are made at random, told once, and kept as their hash", async (t) => {
     const { keys, rows } = setUp();
     const made = await keys.create("account", "laptop", 10);
     assert.ok(made.kind === "created");
-    assert.ok(made.key.startsWith(KEY_PREFIX));
-    assert.ok(made.key.length > 40);
-    assert.equal((await keys.find(made.key))?.id, made.id);
-    assert.ok(!JSON.stringify([...rows.known]).includes(made.key));
+    t.ok(made.key.startsWith(KEY_PREFIX));
+    t.ok(made.key.length > 40);
+    t.equal((await keys.find(made.key))?.id, made.id);
+    t.ok(!JSON.stringify([...rows.known]).includes(made.key));
   });
 });

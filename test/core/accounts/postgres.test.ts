@@ -1,4 +1,4 @@
-import { after, before } from "node:test";
+import t from "tap";
 import { connect, type Sql } from "../../../core/database/client.ts";
 import { remoteServer } from "../../../core/database/server.ts";
 import { PostgresLedger } from "../../../core/money/ledger/postgres.ts";
@@ -12,14 +12,14 @@ const { log } = recordedLog();
 let postgres: TestPostgres;
 let subject: LedgerUnderTest;
 
-before(async () => {
+t.before(async () => {
   postgres = await startPostgres();
   const ledger = new PostgresLedger({ server: remoteServer(pool(6)), clock: systemClock, log });
   await ledger.start();
   subject = { ledger, sql: pool(4), isConcurrent: true };
 });
 
-after(async () => {
+t.teardown(async () => {
   await subject.ledger.stop();
   await subject.sql.end(1);
   await postgres.stop();
@@ -30,4 +30,4 @@ function pool(connectionsMax: number): Sql {
   return connect({ server, connectionsMax, statementTimeoutMs: 30_000, log });
 }
 
-accountsConformance("postgres", () => subject);
+accountsConformance(t, "postgres", () => subject);

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { OutsideFolder } from "../../support/outside.ts";
 import { get } from "../../support/requests.ts";
@@ -20,31 +19,31 @@ export default (services) => ({
 });
 `;
 
-describe("a plugin with tables, in a folder of its own", () => {
+t.test("a plugin with tables, in a folder of its own", async (t) => {
   let folder: OutsideFolder;
   let gateway: TestGateway;
-  before(async () => {
+  t.before(async () => {
     folder = new OutsideFolder();
     const plugin = folder.write("guests/plugin.mjs", PLUGIN);
     folder.write("guests/sql/0001-book.sql", "create table guest_book (name text not null);");
     gateway = await startGateway({ plugins: { [plugin]: true } });
   });
-  after(async () => {
+  t.teardown(async () => {
     await gateway?.close();
     folder?.remove();
   });
 
-  it("has them before its start, and keeps them over a restart", async () => {
-    assert.deepEqual((await get(gateway, "/guests", undefined)).json, [{ name: "start" }]);
+  t.test("has them before its start, and keeps them over a restart", async (t) => {
+    t.strictSame((await get(gateway, "/guests", undefined)).json, [{ name: "start" }]);
     await gateway.stop();
     await gateway.start();
     const twice = [{ name: "start" }, { name: "start" }];
-    assert.deepEqual((await get(gateway, "/guests", undefined)).json, twice);
+    t.strictSame((await get(gateway, "/guests", undefined)).json, twice);
   });
 
-  it("does not start with a migration that has changed, and says which", async () => {
+  t.test("does not start with a migration that has changed, and says which", async (t) => {
     await gateway.stop();
     folder.write("guests/sql/0001-book.sql", "create table guest_book (name text);");
-    await assert.rejects(gateway.start(), /0001-book\.sql has changed since it was applied/);
+    await t.rejects(gateway.start(), /0001-book\.sql has changed since it was applied/);
   });
 });

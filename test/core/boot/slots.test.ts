@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import t from "tap";
 import { type Owner, SlotBoard } from "../../../core/boot/slots.ts";
 import type { ModelNames } from "../../../core/contract/model-names.ts";
 import { isRefusal, refuse } from "../../../core/contract/refusal.ts";
@@ -31,38 +31,38 @@ function setUp() {
   return { board, core, owner, serve };
 }
 
-describe("a slot", () => {
-  it("that no plugin fills refuses: guards with 503, others with what stands in", async () => {
+t.test("a slot", async (t) => {
+  t.test("that no plugin fills refuses: guards with 503, others with what stands in", async (t) => {
     const { core } = setUp();
     const operator = await core.guards.operator.current(REQUEST);
     assert.ok(operator && isRefusal(operator));
-    assert.equal(operator.status, 503);
-    assert.match(operator.message, /plugin admin, which is switched off/);
+    t.equal(operator.status, 503);
+    t.match(operator.message, /plugin admin, which is switched off/);
     const customer = await core.guards.customer.current(REQUEST);
     assert.ok(isRefusal(customer));
-    assert.equal(customer.status, 503);
-    assert.equal(await core.customers.current.setPassword("a", "b"), false);
-    assert.equal(core.modelNames.current, EXACT);
-    assert.equal(core.keySealer.current, undefined);
-    assert.deepEqual(core.discounts.all, []);
+    t.equal(customer.status, 503);
+    t.equal(await core.customers.current.setPassword("a", "b"), false);
+    t.equal(core.modelNames.current, EXACT);
+    t.equal(core.keySealer.current, undefined);
+    t.strictSame(core.discounts.all, []);
   });
 
-  it("holds what the newest provider gave, until it withdraws", () => {
+  t.test("holds what the newest provider gave, until it withdraws", async (t) => {
     const { board, core, owner, serve } = setUp();
     const [one, other] = [owner("one"), owner("other")];
     serve(one, other);
     const [first, second] = [names("first"), names("second")];
     const withdrawFirst = board.slotsOf(one).modelNames.provide(first);
     const withdrawSecond = board.slotsOf(other).modelNames.provide(second);
-    assert.equal(core.modelNames.current, second);
+    t.equal(core.modelNames.current, second);
     withdrawSecond();
-    assert.equal(core.modelNames.current, first);
+    t.equal(core.modelNames.current, first);
     withdrawFirst();
     withdrawFirst();
-    assert.equal(core.modelNames.current, EXACT);
+    t.equal(core.modelNames.current, EXACT);
   });
 
-  it("never revives a provider that has stopped, however many reloads have been", () => {
+  t.test("never revives a provider that has stopped, however many reloads have been", async (t) => {
     const { board, core, owner, serve } = setUp();
     const [one, two] = [owner("accounts"), owner("accounts")];
     serve(one);
@@ -73,46 +73,55 @@ describe("a slot", () => {
     board.withdraw(one);
     serve();
     board.withdraw(two);
-    assert.equal(core.modelNames.current, EXACT);
+    t.equal(core.modelNames.current, EXACT);
   });
 
-  it("forgets a plugin at the moment that a reload leaves it behind, though its calls still run", () => {
-    const { board, core, owner, serve } = setUp();
-    const one = owner("accounts");
-    serve(one);
-    const withdraw = board.slotsOf(one).modelNames.provide(names("one"));
-    serve();
-    assert.equal(core.modelNames.current, EXACT);
-    board.slotsOf(one).modelNames.provide(names("late"));
-    assert.equal(core.modelNames.current, EXACT);
-    withdraw();
-  });
+  t.test(
+    "forgets a plugin at the moment that a reload leaves it behind, though its calls still run",
+    async (t) => {
+      const { board, core, owner, serve } = setUp();
+      const one = owner("accounts");
+      serve(one);
+      const withdraw = board.slotsOf(one).modelNames.provide(names("one"));
+      serve();
+      t.equal(core.modelNames.current, EXACT);
+      board.slotsOf(one).modelNames.provide(names("late"));
+      t.equal(core.modelNames.current, EXACT);
+      withdraw();
+    },
+  );
 
-  it("shows a plugin that is being started what its own generation provides, and to the others what serves", () => {
-    const { board, core, owner, serve } = setUp();
-    const [old, next, demo] = [owner("accounts"), owner("accounts"), owner("demo")];
-    serve(old);
-    const [before, behind] = [names("before"), names("behind")];
-    board.slotsOf(old).modelNames.provide(before);
-    board.start(new Set([next, demo]));
-    board.slotsOf(next).modelNames.provide(behind);
-    assert.equal(board.slotsOf(demo).modelNames.current, behind);
-    assert.equal(board.slotsOf(old).modelNames.current, before);
-    assert.equal(core.modelNames.current, before);
-    board.serve();
-    assert.equal(core.modelNames.current, behind);
-  });
+  t.test(
+    "shows a plugin that is being started what its own generation provides, and to the others what serves",
+    async (t) => {
+      const { board, core, owner, serve } = setUp();
+      const [old, next, demo] = [owner("accounts"), owner("accounts"), owner("demo")];
+      serve(old);
+      const [before, behind] = [names("before"), names("behind")];
+      board.slotsOf(old).modelNames.provide(before);
+      board.start(new Set([next, demo]));
+      board.slotsOf(next).modelNames.provide(behind);
+      t.equal(board.slotsOf(demo).modelNames.current, behind);
+      t.equal(board.slotsOf(old).modelNames.current, before);
+      t.equal(core.modelNames.current, before);
+      board.serve();
+      t.equal(core.modelNames.current, behind);
+    },
+  );
 
-  it("shows core what the first generation provides while it starts, since no other can", () => {
-    const { board, core, owner } = setUp();
-    const accounts = owner("accounts");
-    board.start(new Set([accounts]));
-    const provided = names("accounts");
-    board.slotsOf(accounts).modelNames.provide(provided);
-    assert.equal(core.modelNames.current, provided);
-  });
+  t.test(
+    "shows core what the first generation provides while it starts, since no other can",
+    async (t) => {
+      const { board, core, owner } = setUp();
+      const accounts = owner("accounts");
+      board.start(new Set([accounts]));
+      const provided = names("accounts");
+      board.slotsOf(accounts).modelNames.provide(provided);
+      t.equal(core.modelNames.current, provided);
+    },
+  );
 
-  it("is exactly as it was after a reload that failed", () => {
+  t.test("is exactly as it was after a reload that failed", async (t) => {
     const { board, core, owner, serve } = setUp();
     const [kept, next] = [owner("kept"), owner("next")];
     serve(kept);
@@ -122,22 +131,22 @@ describe("a slot", () => {
     board.slotsOf(next).modelNames.provide(names("never"));
     board.giveUp();
     board.withdraw(next);
-    assert.equal(core.modelNames.current, before);
-    assert.equal(board.slotsOf(kept).modelNames.current, before);
+    t.equal(core.modelNames.current, before);
+    t.equal(board.slotsOf(kept).modelNames.current, before);
   });
 
-  it("that is shared holds one value a provider that runs", async () => {
+  t.test("that is shared holds one value a provider that runs", async (t) => {
     const { board, core, owner, serve } = setUp();
     const [one, other] = [owner("topup"), owner("loyalty")];
     serve(one, other);
     board.slotsOf(one).discounts.provide(async () => [{ name: "one", bps: 1, untilMs: 1 }]);
     board.slotsOf(other).discounts.provide(async () => [{ name: "other", bps: 2, untilMs: 1 }]);
     const found = await Promise.all(core.discounts.all.map((source) => source("a")));
-    assert.deepEqual(
+    t.strictSame(
       found.flat().map(({ bps }) => bps),
       [1, 2],
     );
     serve(other);
-    assert.equal(core.discounts.all.length, 1);
+    t.equal(core.discounts.all.length, 1);
   });
 });

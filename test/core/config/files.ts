@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { TestContext } from "node:test";
+import type { Test } from "tap";
 import {
   type Environment,
   formatProblems,
@@ -63,9 +63,9 @@ export function swap(text: string, from: string, to: string): string {
 }
 
 /** Writes the files into a folder of their own, which is gone after the test. */
-export async function folderOf(t: TestContext, files: Files): Promise<string> {
+export async function folderOf(t: Test, files: Files): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "tollgate-config-"));
-  t.after(() => rm(folder, { recursive: true }));
+  t.teardown(() => rm(folder, { recursive: true }));
   const all: Files = {
     "gateway.yaml": GATEWAY,
     "catalogue.yaml": CATALOGUE,
@@ -82,7 +82,7 @@ export async function folderOf(t: TestContext, files: Files): Promise<string> {
 
 /** The config of the files, which must be right. */
 export async function accepted(
-  t: TestContext,
+  t: Test,
   files: Files,
   environment: Environment = {},
   options: LoadOptions = {},
@@ -95,7 +95,7 @@ export async function accepted(
 
 /** What is told of the files, which must be wrong: one line a problem, without the folder. */
 export async function refused(
-  t: TestContext,
+  t: Test,
   files: Files,
   environment: Environment = {},
   options: LoadOptions = {},

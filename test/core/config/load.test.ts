@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import t from "tap";
 import { accepted, credentialsOf, GATEWAY, swap } from "./files.ts";
 
 const SMALLEST = `
@@ -9,11 +9,11 @@ plugins: [./plugin.js]
 unbilled: true
 `;
 
-describe("a config that is right", () => {
-  test("has a default for everything that may be left out", async (t) => {
+t.test("a config that is right", async (t) => {
+  t.test("has a default for everything that may be left out", async (t) => {
     const config = await accepted(t, { "gateway.yaml": SMALLEST });
     const { catalogue, plugins, upstreams, ...settings } = config;
-    assert.deepEqual(settings, {
+    t.strictSame(settings, {
       listen: { host: "127.0.0.1", port: 8080, workers: 1 },
       admin: { token: undefined },
       stores: { hot: "embedded", ledger: "embedded", data: "./data" },
@@ -31,55 +31,55 @@ describe("a config that is right", () => {
       headers: { prefix: "x-svc-" },
       unbilled: true,
     });
-    assert.deepEqual(Object.keys(upstreams), ["main"]);
+    t.strictSame(Object.keys(upstreams), ["main"]);
     const { createAdapter, ...main } = upstreams["main"] ?? assert.fail();
     const protocols = new Set(["messages"]);
-    assert.deepEqual(main, { kind: "http-json", protocols, profile: {}, connections: 20_000 });
-    assert.deepEqual(createAdapter().describe(), {
+    t.strictSame(main, { kind: "http-json", protocols, profile: {}, connections: 20_000 });
+    t.strictSame(createAdapter().describe(), {
       protocols: { messages: "http://127.0.0.1:9001" },
       keys: 1,
     });
-    assert.deepEqual(credentialsOf(upstreams["main"]), ["x-api-key", "key"]);
-    assert.equal(catalogue.models.length, 2);
-    assert.deepEqual(
+    t.strictSame(credentialsOf(upstreams["main"]), ["x-api-key", "key"]);
+    t.equal(catalogue.models.length, 2);
+    t.strictSame(
       plugins.map(({ name }) => name),
       ["./plugin.js"],
     );
   });
 
-  test("waits as long for a silent upstream as for a call, unless it says less", async (t) => {
+  t.test("waits as long for a silent upstream as for a call, unless it says less", async (t) => {
     const limits = "limits: { body_mb: 20, call_seconds: 900 }";
     const longer = swap(GATEWAY, limits, "limits: { call_seconds: 1200 }");
-    assert.equal((await accepted(t, { "gateway.yaml": longer })).limits.idleMs, 1_200_000);
+    t.equal((await accepted(t, { "gateway.yaml": longer })).limits.idleMs, 1_200_000);
     const less = swap(GATEWAY, limits, "limits: { idle_seconds: 30 }");
-    assert.equal((await accepted(t, { "gateway.yaml": less })).limits.idleMs, 30_000);
+    t.equal((await accepted(t, { "gateway.yaml": less })).limits.idleMs, 30_000);
   });
 
-  test("names one Redis, or some nodes of a cluster, and Postgres", async (t) => {
+  t.test("names one Redis, or some nodes of a cluster, and Postgres", async (t) => {
     const stores = "hot: embedded, ledger: embedded";
     const one = swap(GATEWAY, stores, "hot: redis://a:6379, ledger: postgres://b/ledger");
-    assert.deepEqual((await accepted(t, { "gateway.yaml": one })).stores, {
+    t.strictSame((await accepted(t, { "gateway.yaml": one })).stores, {
       hot: "redis://a:6379",
       ledger: "postgres://b/ledger",
       data: "./data",
     });
     const cluster = swap(GATEWAY, stores, "hot: [rediss://a:1, rediss://b:2], ledger: embedded");
-    assert.deepEqual((await accepted(t, { "gateway.yaml": cluster })).stores.hot, [
+    t.strictSame((await accepted(t, { "gateway.yaml": cluster })).stores.hot, [
       "rediss://a:1",
       "rediss://b:2",
     ]);
   });
 
-  test("may have workers once no store belongs to one process", async (t) => {
+  t.test("may have workers once no store belongs to one process", async (t) => {
     const text = swap(
       swap(GATEWAY, "workers: 1", "workers: 4"),
       "hot: embedded, ledger: embedded",
       "hot: redis://a:6379, ledger: postgres://b/ledger",
     );
-    assert.equal((await accepted(t, { "gateway.yaml": text })).listen.workers, 4);
+    t.equal((await accepted(t, { "gateway.yaml": text })).listen.workers, 4);
   });
 
-  test("repeats a mapping by its alias", async (t) => {
+  t.test("repeats a mapping by its alias", async (t) => {
     const text = swap(
       swap(GATEWAY, "  main:\n", "  main: &one\n"),
       "catalogue:",
@@ -87,54 +87,48 @@ describe("a config that is right", () => {
     );
     const { upstreams } = await accepted(t, { "gateway.yaml": text });
     const { main, other } = upstreams;
-    assert.deepEqual({ ...other, createAdapter: 0 }, { ...main, createAdapter: 0 });
-    assert.deepEqual(credentialsOf(other), credentialsOf(main));
+    t.strictSame({ ...other, createAdapter: 0 }, { ...main, createAdapter: 0 });
+    t.strictSame(credentialsOf(other), credentialsOf(main));
   });
 });
 
-describe("a variable of the environment", () => {
+t.test("a variable of the environment", async (t) => {
   const token = async (t: Parameters<typeof accepted>[0], written: string, environment = {}) => {
     const text = swap(GATEWAY, "0123456789abcdef", written);
     return (await accepted(t, { "gateway.yaml": text }, environment)).admin.token;
   };
 
-  test("is put in, alone or inside a text", async (t) => {
+  t.test("is put in, alone or inside a text", async (t) => {
     const environment = { TOKEN: "a-token-of-some-length", ID: "7" };
-    assert.equal(await token(t, `"\${TOKEN}"`, environment), "a-token-of-some-length");
-    assert.equal(
-      await token(t, `"\${TOKEN}-of-\${ID}"`, environment),
-      "a-token-of-some-length-of-7",
-    );
+    t.equal(await token(t, `"\${TOKEN}"`, environment), "a-token-of-some-length");
+    t.equal(await token(t, `"\${TOKEN}-of-\${ID}"`, environment), "a-token-of-some-length-of-7");
   });
 
-  test("has a default for when it is not set or empty", async (t) => {
+  t.test("has a default for when it is not set or empty", async (t) => {
     const written = `"\${TOKEN:-a-default-of-some-length}"`;
-    assert.equal(await token(t, written), "a-default-of-some-length");
-    assert.equal(await token(t, written, { TOKEN: "" }), "a-default-of-some-length");
-    assert.equal(
-      await token(t, written, { TOKEN: "from-the-environment" }),
-      "from-the-environment",
-    );
+    t.equal(await token(t, written), "a-default-of-some-length");
+    t.equal(await token(t, written, { TOKEN: "" }), "a-default-of-some-length");
+    t.equal(await token(t, written, { TOKEN: "from-the-environment" }), "from-the-environment");
   });
 
-  test("is not looked for where the dollar is doubled", async (t) => {
-    assert.equal(await token(t, `"$\${NOT_A_VARIABLE}"`), `\${NOT_A_VARIABLE}`);
+  t.test("is not looked for where the dollar is doubled", async (t) => {
+    t.equal(await token(t, `"$\${NOT_A_VARIABLE}"`), `\${NOT_A_VARIABLE}`);
   });
 
-  test("is not looked for again in what was put in", async (t) => {
-    assert.equal(
+  t.test("is not looked for again in what was put in", async (t) => {
+    t.equal(
       await token(t, `"\${TOKEN}"`, { TOKEN: `\${OTHER}-and-some-more` }),
       `\${OTHER}-and-some-more`,
     );
   });
 
-  test("is a number without quotes and text with them", async (t) => {
+  t.test("is a number without quotes and text with them", async (t) => {
     const port = swap(GATEWAY, "{ host: 127.0.0.1, port: 8080, workers: 1 }", `\n  port: \${PORT}`);
-    assert.equal((await accepted(t, { "gateway.yaml": port }, { PORT: "9090" })).listen.port, 9090);
-    assert.equal(await token(t, `"\${TOKEN}"`, { TOKEN: "1234567890123456" }), "1234567890123456");
+    t.equal((await accepted(t, { "gateway.yaml": port }, { PORT: "9090" })).listen.port, 9090);
+    t.equal(await token(t, `"\${TOKEN}"`, { TOKEN: "1234567890123456" }), "1234567890123456");
   });
 
-  test("may stand in the catalogue too", async (t) => {
+  t.test("may stand in the catalogue too", async (t) => {
     const { catalogue } = await accepted(
       t,
       {
@@ -150,6 +144,6 @@ models:
       },
       { ID: "named", PRICE: "3000" },
     );
-    assert.equal(catalogue.get("named")?.price.vnd, 3000);
+    t.equal(catalogue.get("named")?.price.vnd, 3000);
   });
 });

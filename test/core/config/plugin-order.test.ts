@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import t from "tap";
 import { BUILT_IN } from "../../../core/config/plugin-files.ts";
 import { accepted, refused } from "./files.ts";
 
@@ -252,23 +251,23 @@ const right: readonly (readonly [name: string, list: string, settings?: Settings
   ],
 ];
 
-describe("a list of plugins is refused", () => {
+t.test("a list of plugins is refused", async (t) => {
   for (const [name, list, told, settings = {}] of wrong) {
-    test(name, async (t) => {
-      assert.deepEqual(await refused(t, files(list, settings)), told);
+    t.test(name, async (t) => {
+      t.strictSame(await refused(t, files(list, settings)), told);
     });
   }
 });
 
-describe("a list of plugins is accepted", () => {
+t.test("a list of plugins is accepted", async (t) => {
   for (const [name, list, settings = {}] of right) {
-    test(name, async (t) => {
+    t.test(name, async (t) => {
       await accepted(t, files(list, settings));
     });
   }
 });
 
-test("a built-in plugin has one name, whichever path leads to it", async (t) => {
+t.test("a built-in plugin has one name, whichever path leads to it", async (t) => {
   const { plugins } = await accepted(t, files(`${AUTH}\nmeter\nsettle`, {}));
-  assert.equal(plugins[0]?.name, "auth");
+  t.equal(plugins[0]?.name, "auth");
 });

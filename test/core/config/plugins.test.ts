@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { describe, test } from "node:test";
 import { promisify } from "node:util";
+import t from "tap";
 import { accepted, folderOf, GATEWAY, refused, swap } from "./files.ts";
 
 const PLAIN = `export default () => ({ name: "plain" });\n`;
@@ -28,20 +28,20 @@ export default function typed(services: Services): Plugin { return { name: "type
 `;
 const runsTypeScript = Boolean(Reflect.get(process.features, "typescript"));
 
-describe("a plugin is found", () => {
-  test("by the name of one that comes with the gateway", async (t) => {
+t.test("a plugin is found", async (t) => {
+  t.test("by the name of one that comes with the gateway", async (t) => {
     const { plugins } = await accepted(t, { "gateway.yaml": withPlugins("  - auth\n") });
-    assert.equal(plugins[0]?.name, "auth");
-    assert.equal(typeof plugins[0]?.module.default, "function");
+    t.equal(plugins[0]?.name, "auth");
+    t.equal(typeof plugins[0]?.module.default, "function");
   });
 
-  test("by a path beside the config file, to a file or a folder with an index.js", async (t) => {
+  t.test("by a path beside the config file, to a file or a folder with an index.js", async (t) => {
     const { plugins } = await accepted(t, {
       "gateway.yaml": withPlugins("  - ./own/plain.js\n  - ./own/folder\n"),
       "own/plain.js": PLAIN,
       "own/folder/index.js": PLAIN,
     });
-    assert.deepEqual(
+    t.strictSame(
       plugins.map(({ name, options }) => [name, options]),
       [
         ["./own/plain.js", undefined],
@@ -50,7 +50,7 @@ describe("a plugin is found", () => {
     );
   });
 
-  test("as a package that exports to `import` alone, or names a main file", async (t) => {
+  t.test("as a package that exports to `import` alone, or names a main file", async (t) => {
     const { plugins } = await accepted(t, {
       "gateway.yaml": withPlugins(`  - modern\n  - "@scope/classic"\n`),
       "node_modules/modern/package.json": `{"type":"module","exports":{".":{"import":"./lib.js"}}}`,
@@ -58,18 +58,18 @@ describe("a plugin is found", () => {
       "node_modules/@scope/classic/package.json": `{"type":"module","main":"main.js"}`,
       "node_modules/@scope/classic/main.js": PLAIN,
     });
-    assert.equal(plugins.length, 2);
+    t.equal(plugins.length, 2);
   });
 
-  test("and imports the contract from a folder without node_modules", async (t) => {
+  t.test("and imports the contract from a folder without node_modules", async (t) => {
     const { plugins } = await accepted(t, {
       "gateway.yaml": withPlugins("  - ./contract.js: {}\n"),
       "contract.js": CONTRACT,
     });
-    assert.deepEqual(plugins[0]?.options, { count: 2 });
+    t.strictSame(plugins[0]?.options, { count: 2 });
   });
 
-  test("in TypeScript, if this Node runs it", async (t) => {
+  t.test("in TypeScript, if this Node runs it", async (t) => {
     for (const list of ["  - ./typed.ts: { count: 1 }\n", "  - ./folder: { count: 1 }\n"]) {
       const files = {
         "gateway.yaml": withPlugins(list),
@@ -77,7 +77,7 @@ describe("a plugin is found", () => {
         "folder/index.ts": TYPED,
       };
       if (runsTypeScript) {
-        assert.deepEqual((await accepted(t, files)).plugins[0]?.options, { count: 1 });
+        t.strictSame((await accepted(t, files)).plugins[0]?.options, { count: 1 });
         continue;
       }
       const [told = ""] = await refused(t, files);
@@ -88,7 +88,7 @@ describe("a plugin is found", () => {
     }
   });
 
-  test("and only one from outside makes the gateway resolve the contract's name", async (t) => {
+  t.test("and only one from outside makes the gateway resolve the contract's name", async (t) => {
     const own = swap(GATEWAY, "  - ./plugin.js\n", "  - auth\n");
     const folder = await folderOf(t, { "own.yaml": own, "outside.yaml": GATEWAY });
     const load = new URL("../../../core/config/load.js", import.meta.url).href;
@@ -100,19 +100,19 @@ describe("a plugin is found", () => {
         console.log(await import(url).then(() => "found", () => "not found"));
       }`;
     const run = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script]);
-    assert.deepEqual(run, { stdout: "not found\nfound\n", stderr: "" });
+    t.strictSame(run, { stdout: "not found\nfound\n", stderr: "" });
   });
 
-  test("and gets its options as its schema reads them", async (t) => {
+  t.test("and gets its options as its schema reads them", async (t) => {
     const { plugins } = await accepted(t, {
       "gateway.yaml": withPlugins("  - ./counting.js: { count: 3 }\n"),
       "counting.js": COUNTING,
     });
-    assert.deepEqual(plugins[0]?.options, { count: 3, step: 1 });
+    t.strictSame(plugins[0]?.options, { count: 3, step: 1 });
   });
 });
 
-describe("a plugin is refused", () => {
+t.test("a plugin is refused", async (t) => {
   const place = "gateway.yaml:13 plugins";
   const rows: readonly (readonly [list: string, ...told: string[]])[] = [
     [
@@ -155,7 +155,7 @@ describe("a plugin is refused", () => {
     ],
   ];
   for (const [list, ...told] of rows) {
-    test(told[0], async (t) => {
+    t.test(String(told[0]), async (t) => {
       const files = {
         "gateway.yaml": withPlugins(list),
         "plain.js": PLAIN,
@@ -163,7 +163,7 @@ describe("a plugin is refused", () => {
         "throws.js": `throw new Error("not today");\n`,
         "counting.js": COUNTING,
       };
-      assert.deepEqual(await refused(t, files), told);
+      t.strictSame(await refused(t, files), told);
     });
   }
 });

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import t from "tap";
 import { CATALOGUE, GATEWAY, refused, swap } from "./files.ts";
 
 /** What is put wrong: the text, what stands there instead, and the line that tells of it. */
@@ -352,62 +351,62 @@ const models: readonly Row[] = [
   ],
 ];
 
-describe("a setting is refused", () => {
+t.test("a setting is refused", async (t) => {
   for (const [from, to, told] of settings) {
-    test(told, async (t) => {
-      assert.deepEqual(await refused(t, { "gateway.yaml": swap(GATEWAY, from, to) }), [told]);
+    t.test(told, async (t) => {
+      t.strictSame(await refused(t, { "gateway.yaml": swap(GATEWAY, from, to) }), [told]);
     });
   }
 });
 
-describe("a variable is refused", () => {
+t.test("a variable is refused", async (t) => {
   for (const [from, to, told] of variables) {
-    test(told, async (t) => {
+    t.test(told, async (t) => {
       const files = { "gateway.yaml": swap(GATEWAY, from, to) };
-      assert.deepEqual(await refused(t, files, { EMPTY: "" }), [told]);
+      t.strictSame(await refused(t, files, { EMPTY: "" }), [told]);
     });
   }
 });
 
-describe("a text that is no YAML is refused", () => {
+t.test("a text that is no YAML is refused", async (t) => {
   for (const [from, to, told] of yaml) {
-    test(told, async (t) => {
-      assert.deepEqual(await refused(t, { "gateway.yaml": swap(GATEWAY, from, to) }), [told]);
+    t.test(told, async (t) => {
+      t.strictSame(await refused(t, { "gateway.yaml": swap(GATEWAY, from, to) }), [told]);
     });
   }
 
-  test("and so is a file that is not there", async (t) => {
-    assert.deepEqual(await refused(t, { "gateway.yaml": "" }), [
+  t.test("and so is a file that is not there", async (t) => {
+    t.strictSame(await refused(t, { "gateway.yaml": "" }), [
       "gateway.yaml: expected a mapping of listen, admin, stores, limits, log, headers, upstreams, catalogue, unbilled, plugins, got nothing",
     ]);
   });
 
-  test("and so is an alias of itself", async (t) => {
+  t.test("and so is an alias of itself", async (t) => {
     const text = swap(GATEWAY, "log: { level: info }", "log: &log { level: *log }");
-    assert.deepEqual(await refused(t, { "gateway.yaml": text }), [
+    t.strictSame(await refused(t, { "gateway.yaml": text }), [
       "gateway.yaml:5 log: expected a smaller file, or less nesting",
     ]);
   });
 });
 
-describe("a model is refused", () => {
+t.test("a model is refused", async (t) => {
   for (const [from, to, told] of models) {
-    test(told, async (t) => {
-      assert.deepEqual(await refused(t, { "catalogue.yaml": swap(CATALOGUE, from, to) }), [told]);
+    t.test(told, async (t) => {
+      t.strictSame(await refused(t, { "catalogue.yaml": swap(CATALOGUE, from, to) }), [told]);
     });
   }
 
-  test("for speech that is priced by tokens", async (t) => {
+  t.test("for speech that is priced by tokens", async (t) => {
     const text = swap(CATALOGUE, "standard: messages", "standard: speech");
-    assert.deepEqual(await refused(t, { "catalogue.yaml": text }), [
+    t.strictSame(await refused(t, { "catalogue.yaml": text }), [
       "catalogue.yaml:3 models[0].price_vnd_per_mtok: expected price_vnd_per_call, since speech models are not billed by tokens",
       "catalogue.yaml:9 models[0].routes[0].upstream: expected an upstream with the protocol speech, which main lacks",
     ]);
   });
 });
 
-describe("all that is wrong is told at once", () => {
-  test("ten errors in two files and a plugin", async (t) => {
+t.test("all that is wrong is told at once", async (t) => {
+  t.test("ten errors in two files and a plugin", async (t) => {
     const gateway = `
 listen: { port: eighty, hots: localhost }
 stores: { hot: memory }
@@ -425,7 +424,7 @@ plugins: [./plugin.js: { a: 1 }, ./missing.js]
       "gateway.yaml": gateway,
       "catalogue.yaml": swap(catalogue, "id: req/plain", "id: plain"),
     };
-    assert.deepEqual(await refused(t, files), [
+    t.strictSame(await refused(t, files), [
       `gateway.yaml:2 listen.hots: unknown key; expected host, port, workers`,
       `gateway.yaml:2 listen.port: expected a whole number from 0 to 65535, got text`,
       `gateway.yaml:3 stores.hot: expected embedded, a redis:// or rediss:// URL, or a list of them for a cluster, got other text`,
@@ -439,16 +438,16 @@ plugins: [./plugin.js: { a: 1 }, ./missing.js]
     ]);
   });
 
-  test("two unknown keys of one mapping", async (t) => {
+  t.test("two unknown keys of one mapping", async (t) => {
     const text = swap(GATEWAY, "port: 8080", "prot: 1, hots: 2");
-    assert.deepEqual(await refused(t, { "gateway.yaml": text }), [
+    t.strictSame(await refused(t, { "gateway.yaml": text }), [
       `gateway.yaml:1 listen.hots: unknown key; expected host, port, workers`,
       `gateway.yaml:1 listen.prot: unknown key; expected host, port, workers`,
     ]);
   });
 });
 
-test("no message repeats what a variable holds", async (t) => {
+t.test("no message repeats what a variable holds", async (t) => {
   const secret = "hunter2 hunter2";
   const gateway = `
 listen: "\${S}"
@@ -471,6 +470,6 @@ plugins: ["\${S}", { ./plugin.js: { count: "\${S}" } }]
     "catalogue.yaml": CATALOGUE.replaceAll("main", `"\${S}"`).replace("plain", `"\${S}"`),
   };
   const told = await refused(t, files, { S: secret });
-  assert.equal(told.length, 18);
-  for (const line of told) assert.ok(!line.includes("hunter2"), line);
+  t.equal(told.length, 18);
+  for (const line of told) t.ok(!line.includes("hunter2"), line);
 });

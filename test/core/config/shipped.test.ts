@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { test } from "node:test";
+import t from "tap";
 import { type Environment, formatProblems, loadConfig } from "../../../core/config/load.ts";
 import { isObject, objectOf } from "../../../core/process/json.ts";
 import { packageRoot } from "../../../core/process/root.ts";
@@ -13,18 +13,18 @@ async function load(name: string, environment: Environment) {
   return loaded.config;
 }
 
-test("the default config needs nothing: no variable, no server", async () => {
+t.test("the default config needs nothing: no variable, no server", async (t) => {
   const config = await load("gateway.yaml", {});
-  assert.deepEqual([config.stores.hot, config.stores.ledger], ["embedded", "embedded"]);
+  t.strictSame([config.stores.hot, config.stores.ledger], ["embedded", "embedded"]);
   for (const upstream of Object.values(config.upstreams)) {
     const addresses = objectOf(upstream.createAdapter().describe()["protocols"]);
     assert.ok(addresses);
     for (const address of Object.values(addresses))
-      assert.match(String(address), /^http:\/\/127\.0\.0\.1:/);
+      t.match(String(address), /^http:\/\/127\.0\.0\.1:/);
   }
 });
 
-test("the production config needs the variables that it names, and nothing else", async () => {
+t.test("the production config needs the variables that it names, and nothing else", async (t) => {
   const text = await readFile(join(packageRoot, "config/production.yaml"), "utf8");
   const settings = text.replace(/#.*$/gm, "");
   const needed = new Set([...settings.matchAll(/\$\{([A-Z_]+)\}/g)].map(([, name = ""]) => name));
@@ -38,11 +38,11 @@ test("the production config needs the variables that it names, and nothing else"
     TOLLGATE_MASTER_KEY: Buffer.alloc(32).toString("base64"),
   };
   const { upstreams, stores } = await load("production.yaml", environment);
-  assert.deepEqual(
+  t.strictSame(
     [stores.hot, stores.ledger],
     ["rediss://redis:6379", "postgres://postgres/tollgate"],
   );
-  assert.deepEqual(credentialsOf(upstreams["openai"]), [
+  t.strictSame(credentialsOf(upstreams["openai"]), [
     "authorization",
     "Bearer value-of-OPENAI_API_KEY",
   ]);
@@ -51,29 +51,28 @@ test("the production config needs the variables that it names, and nothing else"
   assert.ok(!nothing.ok);
   // A variable may be named more than once.
   const told = new Set(nothing.problems.map(({ message }) => message));
-  assert.deepEqual(
+  t.strictSame(
     [...told],
     [...needed].map((name) => `environment variable ${name} is not set`),
   );
 });
 
-test("both configs offer the same upstreams and families of models", async () => {
+t.test("both configs offer the same upstreams and families of models", async (t) => {
   const gateway = await load("gateway.yaml", {});
   const text = await readFile(join(packageRoot, "config/production.yaml"), "utf8");
-  for (const name of Object.keys(gateway.upstreams))
-    assert.ok(text.includes(`\n  ${name}:\n`), name);
+  for (const name of Object.keys(gateway.upstreams)) t.ok(text.includes(`\n  ${name}:\n`), name);
 
   const alias = gateway.plugins.find(({ name }) => name === "alias")?.options;
   assert.ok(isObject(alias) && isObject(alias["families"]));
   for (const [family, id] of Object.entries(alias["families"])) {
-    assert.equal(typeof id, "string");
-    assert.match(String(id), new RegExp(`^claude-${family}-5(?:-\\d+)?$`));
-    assert.ok(gateway.catalogue.get(String(id)), family);
-    assert.ok(text.includes(`${family}: ${id}\n`));
+    t.equal(typeof id, "string");
+    t.match(String(id), new RegExp(`^claude-${family}-5(?:-\\d+)?$`));
+    t.ok(gateway.catalogue.get(String(id)), family);
+    t.ok(text.includes(`${family}: ${id}\n`));
   }
 });
 
-test("the production config mentions every setting of the core", async () => {
+t.test("the production config mentions every setting of the core", async (t) => {
   const text = await readFile(join(packageRoot, "config/production.yaml"), "utf8");
   const schema: unknown = JSON.parse(
     await readFile(join(packageRoot, "config/schema.json"), "utf8"),
@@ -86,6 +85,6 @@ test("the production config mentions every setting of the core", async () => {
   };
   assert.ok(isObject(schema) && isObject(schema["definitions"]));
   const gateway = schema["definitions"]["gateway"];
-  assert.ok(keys(gateway).length > 25);
-  for (const key of keys(gateway)) assert.ok(new RegExp(`\\b${key}\\b`).test(text), key);
+  t.ok(keys(gateway).length > 25);
+  for (const key of keys(gateway)) t.ok(new RegExp(`\\b${key}\\b`).test(text), key);
 });

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import t from "tap";
 import { upstreamKinds } from "../../../core/upstream/kinds/index.ts";
 import { signing } from "../upstream/kinds/signing.ts";
 import { accepted, GATEWAY, refused, swap } from "./files.ts";
@@ -12,20 +11,17 @@ function withUpstream(written: string): { "gateway.yaml": string } {
   return { "gateway.yaml": swap(GATEWAY, own, written) };
 }
 
-describe("the kind of an upstream", () => {
-  test("may be named where it is the default", async (t) => {
+t.test("the kind of an upstream", async (t) => {
+  t.test("may be named where it is the default", async (t) => {
     const files = { "gateway.yaml": swap(GATEWAY, "    keys:", "    kind: http-json\n    keys:") };
-    assert.equal((await accepted(t, files)).upstreams["main"]?.kind, "http-json");
+    t.equal((await accepted(t, files)).upstreams["main"]?.kind, "http-json");
   });
 
-  test("brings settings and protocols of its own", async (t) => {
+  t.test("brings settings and protocols of its own", async (t) => {
     const files = withUpstream(`    kind: signing\n    address: http://a\n    secret: s\n`);
     const { main } = (await accepted(t, files, {}, kinds)).upstreams;
-    assert.deepEqual(
-      [main?.kind, [...(main?.protocols ?? [])]],
-      ["signing", ["messages", "images"]],
-    );
-    assert.ok(!JSON.stringify(main).includes("secret"), "plugins see no settings");
+    t.strictSame([main?.kind, [...(main?.protocols ?? [])]], ["signing", ["messages", "images"]]);
+    t.ok(!JSON.stringify(main).includes("secret"), "plugins see no settings");
   });
 
   for (const [what, written, told] of [
@@ -55,20 +51,20 @@ describe("the kind of an upstream", () => {
       ],
     ],
   ] as const) {
-    test(`is refused: one ${what}`, async (t) => {
-      assert.deepEqual(await refused(t, withUpstream(written), {}, kinds), told);
+    t.test(`is refused: one ${what}`, async (t) => {
+      t.strictSame(await refused(t, withUpstream(written), {}, kinds), told);
     });
   }
 
-  test("says which protocols a route can count on, though other settings are at fault", async (t) => {
-    const files = {
-      ...withUpstream(`    protocols: { chat: "http://a" }\n    keys: []\n`),
-    };
-    const told = await refused(t, files);
-    assert.match(told.join("\n"), /upstreams\.main\.keys: expected a list of at least one key/);
-    assert.match(
-      told.join("\n"),
-      /expected an upstream with the protocol messages, which main lacks/,
-    );
-  });
+  t.test(
+    "says which protocols a route can count on, though other settings are at fault",
+    async (t) => {
+      const files = {
+        ...withUpstream(`    protocols: { chat: "http://a" }\n    keys: []\n`),
+      };
+      const told = await refused(t, files);
+      t.match(told.join("\n"), /upstreams\.main\.keys: expected a list of at least one key/);
+      t.match(told.join("\n"), /expected an upstream with the protocol messages, which main lacks/);
+    },
+  );
 });

@@ -1,8 +1,7 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
+import t from "tap";
 import { httpAddress, reachableAddress } from "../../../core/contract/routes/address.ts";
 
-test("an address that only listens is shown as one that can be connected to", () => {
+t.test("an address that only listens is shown as one that can be connected to", async (t) => {
   for (const [host, expected] of [
     ["0.0.0.0", "http://127.0.0.1:8080"],
     ["::", "http://[::1]:8080"],
@@ -12,7 +11,7 @@ test("an address that only listens is shown as one that can be connected to", ()
     ["gateway.example", "http://gateway.example:8080"],
     ["10.0.0.0", "http://10.0.0.0:8080"],
   ] as const) {
-    assert.equal(reachableAddress(httpAddress(host, 8080)), expected);
+    t.equal(reachableAddress(httpAddress(host, 8080)), expected);
   }
-  assert.equal(reachableAddress("https://0.0.0.0"), "https://127.0.0.1");
+  t.equal(reachableAddress("https://0.0.0.0"), "https://127.0.0.1");
 });

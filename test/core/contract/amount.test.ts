@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import fc from "fast-check";
+import t from "tap";
 import {
   cost,
   discounted,
@@ -11,9 +11,9 @@ import {
 
 const amount = fc.integer({ min: 0, max: MICRO_VND_MAX });
 
-test("a cost is an exact product, or refused", () => {
-  assert.equal(cost(1_000_000, 55_000), 55_000_000_000);
-  assert.equal(cost(0, 55_000), 0);
+t.test("a cost is an exact product, or refused", async (t) => {
+  t.equal(cost(1_000_000, 55_000), 55_000_000_000);
+  t.equal(cost(0, 55_000), 0);
   for (const [units, price] of [
     [2 ** 27, 2 ** 26],
     [1.5, 1],
@@ -25,7 +25,7 @@ test("a cost is an exact product, or refused", () => {
   }
 });
 
-test("every cost is exact or refused", () => {
+t.test("every cost is exact or refused", async () => {
   const factor = fc.integer({ min: 0, max: 2 ** 40 });
   fc.assert(
     fc.property(factor, factor, (units, price) => {
@@ -36,17 +36,17 @@ test("every cost is exact or refused", () => {
   );
 });
 
-test("a discount is taken once and rounded half up", () => {
-  assert.equal(discounted(1_000_000, 0), 1_000_000);
-  assert.equal(discounted(1_000_000, 200), 980_000);
-  assert.equal(discounted(50, 100), 50); // 49.5
-  assert.equal(discounted(49, 100), 49); // 48.51
-  assert.equal(discounted(1, 5_000), 1); // 0.5
-  assert.equal(discounted(1, 5_001), 0); // 0.4999
-  assert.equal(discounted(MICRO_VND_MAX, 10_000), 0);
+t.test("a discount is taken once and rounded half up", async (t) => {
+  t.equal(discounted(1_000_000, 0), 1_000_000);
+  t.equal(discounted(1_000_000, 200), 980_000);
+  t.equal(discounted(50, 100), 50); // 49.5
+  t.equal(discounted(49, 100), 49); // 48.51
+  t.equal(discounted(1, 5_000), 1); // 0.5
+  t.equal(discounted(1, 5_001), 0); // 0.4999
+  t.equal(discounted(MICRO_VND_MAX, 10_000), 0);
 });
 
-test("every discount is exact to the µđ, up to the largest amount", () => {
+t.test("every discount is exact to the µđ, up to the largest amount", async () => {
   fc.assert(
     fc.property(amount, fc.integer({ min: 0, max: 10_000 }), (micro, bps) => {
       const exact = (BigInt(micro) * BigInt(10_000 - bps) + 5_000n) / 10_000n;
@@ -55,7 +55,7 @@ test("every discount is exact to the µđ, up to the largest amount", () => {
   );
 });
 
-test("amounts are written as decimals without needless zeros", () => {
+t.test("amounts are written as decimals without needless zeros", async (t) => {
   for (const [micro, text] of [
     [0n, "0"],
     [1n, "0.000001"],
@@ -65,13 +65,13 @@ test("amounts are written as decimals without needless zeros", () => {
     [50_000_000_000n, "50000"],
     [9_007_199_254_740_991n, "9007199254.740991"],
   ] as const) {
-    assert.equal(formatVnd(micro), text);
-    assert.equal(parseVnd(text), micro);
+    t.equal(formatVnd(micro), text);
+    t.equal(parseVnd(text), micro);
   }
-  assert.equal(formatVnd(1_500_000), "1.5");
+  t.equal(formatVnd(1_500_000), "1.5");
 });
 
-test("what is written is read again", () => {
+t.test("what is written is read again", async () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -(10n ** 18n) + 1n, max: 10n ** 18n - 1n }), (micro) => {
       assert.equal(parseVnd(formatVnd(micro)), micro);
@@ -79,7 +79,7 @@ test("what is written is read again", () => {
   );
 });
 
-test("what is no decimal of at most six places is no amount", () => {
+t.test("what is no decimal of at most six places is no amount", async (t) => {
   for (const text of [
     "",
     "-",
@@ -101,6 +101,6 @@ test("what is no decimal of at most six places is no amount", () => {
     "٣",
     "1234567890123",
   ]) {
-    assert.equal(parseVnd(text), undefined, JSON.stringify(text));
+    t.equal(parseVnd(text), undefined, JSON.stringify(text));
   }
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { packageRoot } from "../../../core/process/root.ts";
 import { type Customer, createCustomer } from "../../support/admin.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
@@ -34,14 +34,14 @@ function typed(): string {
   return text;
 }
 
-describe("the README's plugin, in a folder outside of the repository", () => {
+t.test("the README's plugin, in a folder outside of the repository", async (t) => {
   let simulator: TestSimulator;
   let folder: OutsideFolder;
-  before(async () => {
+  t.before(async () => {
     simulator = await startTestSimulator();
     folder = new OutsideFolder();
   });
-  after(async () => {
+  t.teardown(async () => {
     await simulator?.stop();
     folder?.remove();
   });
@@ -67,38 +67,41 @@ describe("the README's plugin, in a folder outside of the repository", () => {
     }
   }
 
-  it("runs as it is, beside nothing else", async () => {
+  t.test("runs as it is, beside nothing else", async () => {
     await serves(folder.write("plain/team.js", TEAM));
   });
 
-  it("compiles in TypeScript by the README's tsconfig.json, and runs", async () => {
+  t.test("compiles in TypeScript by the README's tsconfig.json, and runs", async (t) => {
     folder.write("typed/package.json", MODULE);
     folder.write("typed/tsconfig.json", TSCONFIG);
     folder.write("typed/team.ts", typed());
-    assert.equal(await compile(join(folder.path, "typed")), "");
+    t.equal(await compile(join(folder.path, "typed")), "");
     await serves(join(folder.path, "typed", "team.js"));
   });
 
-  it("runs in TypeScript without being compiled, if Node can", async () => {
+  t.test("runs in TypeScript without being compiled, if Node can", async (t) => {
     folder.write("direct/package.json", MODULE);
     const plugin = folder.write("direct/team.ts", typed());
     const start = serves(plugin);
     if (runsTypeScript) await start;
-    else await assert.rejects(start, /this Node does not run TypeScript; compile/);
+    else await t.rejects(start, /this Node does not run TypeScript; compile/);
   });
 
-  it("compiles against the package where it is installed or linked, libraries checked", async () => {
-    mkdirSync(join(folder.path, "linked", "node_modules"), { recursive: true });
-    symlinkSync(packageRoot, join(folder.path, "linked", "node_modules", "tollgate"));
-    folder.write("linked/package.json", MODULE);
-    const { compilerOptions } = JSON.parse(TSCONFIG);
-    const { paths: _, skipLibCheck: __, ...others } = compilerOptions;
-    folder.write("linked/tsconfig.json", JSON.stringify({ compilerOptions: others }));
-    folder.write("linked/team.ts", typed());
-    assert.equal(await compile(join(folder.path, "linked")), "");
-  });
+  t.test(
+    "compiles against the package where it is installed or linked, libraries checked",
+    async (t) => {
+      mkdirSync(join(folder.path, "linked", "node_modules"), { recursive: true });
+      symlinkSync(packageRoot, join(folder.path, "linked", "node_modules", "tollgate"));
+      folder.write("linked/package.json", MODULE);
+      const { compilerOptions } = JSON.parse(TSCONFIG);
+      const { paths: _, skipLibCheck: __, ...others } = compilerOptions;
+      folder.write("linked/tsconfig.json", JSON.stringify({ compilerOptions: others }));
+      folder.write("linked/team.ts", typed());
+      t.equal(await compile(join(folder.path, "linked")), "");
+    },
+  );
 
-  it("does not compile if it misuses the contract", async () => {
+  t.test("does not compile if it misuses the contract", async (t) => {
     folder.write("wrong/package.json", MODULE);
     folder.write("wrong/tsconfig.json", TSCONFIG);
     const head = 'import { type Plugin, type PlainRequest, type Services } from "tollgate/plugin";';
@@ -108,7 +111,7 @@ describe("the README's plugin, in a folder outside of the repository", () => {
       ["export const f = (r: PlainRequest) => r.body.nothing;", /'nothing' does not exist/],
     ] as const) {
       folder.write("wrong/team.ts", `${head}\n${line}\n`);
-      assert.match(await compile(join(folder.path, "wrong")), told);
+      t.match(await compile(join(folder.path, "wrong")), told);
     }
   });
 });

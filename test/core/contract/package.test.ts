@@ -1,9 +1,8 @@
-import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
+import t from "tap";
 import { packageRoot } from "../../../core/process/root.ts";
 import { createCustomer } from "../../support/admin.ts";
 import { startGateway } from "../../support/gateway.ts";
@@ -12,10 +11,10 @@ import { bodies, paths, post } from "../../support/requests.ts";
 
 const run = promisify(execFile);
 
-describe("the package, as it is installed as a dependency", () => {
+t.test("the package, as it is installed as a dependency", async (t) => {
   let folder: OutsideFolder;
   let root: string;
-  before(async () => {
+  t.before(async () => {
     folder = new OutsideFolder();
     const where = ["--ignore-scripts", "--pack-destination", folder.path];
     await run("npm", ["pack", ...where], { cwd: packageRoot });
@@ -32,25 +31,25 @@ describe("the package, as it is installed as a dependency", () => {
       symlinkSync(join(packageRoot, "node_modules", name), link);
     }
   });
-  after(() => folder?.remove());
+  t.teardown(() => folder?.remove());
 
   const filesBelow = (place: string, wanted: RegExp) =>
     readdirSync(place, { recursive: true, encoding: "utf8" })
       .filter((file) => wanted.test(file))
       .sort();
 
-  it("has all that is read at run time, and no test, benchmark or source", () => {
+  t.test("has all that is read at run time, and no test, benchmark or source", async (t) => {
     for (const place of ["core", "plugins"]) {
       const read = /\.(?:sql|lua|css|svg)$/;
       const here = filesBelow(join(packageRoot, place), read);
-      assert.ok(here.length > 5);
-      assert.deepEqual(filesBelow(join(root, place), read), here);
+      t.ok(here.length > 5);
+      t.strictSame(filesBelow(join(root, place), read), here);
     }
-    assert.deepEqual(readdirSync(join(root, "dist")).sort(), ["core", "plugins"]);
-    assert.deepEqual(filesBelow(root, /(?<!\.d)\.ts$|\.map$|\.test\./), []);
+    t.strictSame(readdirSync(join(root, "dist")).sort(), ["core", "plugins"]);
+    t.strictSame(filesBelow(root, /(?<!\.d)\.ts$|\.map$|\.test\./), []);
   });
 
-  it("serves a call, a page and a plugin that imports it", async () => {
+  t.test("serves a call, a page and a plugin that imports it", async (t) => {
     const plugin = folder.write(
       "team.js",
       `import { refuse } from "tollgate/plugin";
@@ -61,12 +60,12 @@ describe("the package, as it is installed as a dependency", () => {
     try {
       const customer = await createCustomer(gateway, { creditVnd: 1000 });
       const body = bodies.messages({ output_tokens: 1 });
-      assert.equal((await post(gateway, paths.messages, customer, body)).status, 403);
+      t.equal((await post(gateway, paths.messages, customer, body)).status, 403);
       const headers = { "x-team": "blue" };
-      assert.equal((await post(gateway, paths.messages, customer, body, headers)).status, 200);
+      t.equal((await post(gateway, paths.messages, customer, body, headers)).status, 200);
       const page = await fetch(`${gateway.url}/dashboard/`);
-      assert.equal(page.status, 200);
-      assert.match(await page.text(), /<script[^>]*main\.js/);
+      t.equal(page.status, 200);
+      t.match(await page.text(), /<script[^>]*main\.js/);
     } finally {
       await gateway.close();
     }

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import t from "tap";
 import { type Match, Router } from "../../../core/contract/routes/router.ts";
 
 function routerOf(...routes: readonly string[]): Router {
@@ -31,7 +30,7 @@ const router = routerOf(
   "POST /accounts/all",
 );
 
-describe("a router", () => {
+t.test("a router", async (t) => {
   for (const [request, expected] of [
     ["GET /v1/models", "GET /v1/models"],
     ["HEAD /v1/models", "GET /v1/models"],
@@ -59,17 +58,17 @@ describe("a router", () => {
     ["constructor /v1/models", "405 GET"],
     ["GET ", "404"],
   ] as const) {
-    it(`takes ${request} to ${expected}`, () => {
+    t.test(`takes ${request} to ${expected}`, async (t) => {
       const [method = "", path = ""] = request.split(" ");
-      assert.equal(told(router.match(method, path)), expected);
+      t.equal(told(router.match(method, path)), expected);
     });
   }
 
-  it("refuses a second route for the same method and path", () => {
-    assert.throws(() => routerOf("GET /a", "GET /a"), /two routes for GET \/a/);
+  t.test("refuses a second route for the same method and path", async (t) => {
+    t.throws(() => routerOf("GET /a", "GET /a"), /two routes for GET \/a/);
   });
 
-  it("names every route, so that a test can walk them", () => {
-    assert.equal(router.all().length, 7);
+  t.test("names every route, so that a test can walk them", async (t) => {
+    t.equal(router.all().length, 7);
   });
 });

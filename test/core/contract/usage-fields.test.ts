@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import t from "tap";
 import { endpoints } from "../../../core/contract/endpoint.ts";
 import { recordOf } from "../../../core/contract/found-call.ts";
 import { fieldsIn, usageColumns, usageFieldList } from "../../../core/contract/usage-fields.ts";
@@ -11,55 +11,61 @@ import { csvColumns } from "../../../plugins/dashboard/csv.ts";
 import { recordedLog } from "../../support/log.ts";
 import { posting } from "../../support/posting.ts";
 
-describe("the table of usage fields", () => {
+t.test("the table of usage fields", async (t) => {
   const record = recordOf(entryOf("1", posting({ callId: "c", accountId: "a" }), 7, 0));
 
-  it("names every field and column once", () => {
+  t.test("names every field and column once", async (t) => {
     for (const key of ["name", "column", "json"] as const) {
       const names = usageFieldList.map((field) => field[key]);
-      assert.deepEqual(names, [...new Set(names)], key);
+      t.strictSame(names, [...new Set(names)], key);
     }
   });
 
-  it("makes the JSON of both APIs, the select list and the record", () => {
+  t.test("makes the JSON of both APIs, the select list and the record", async (t) => {
     for (const api of ["admin", "api"] as const) {
       const names = fieldsIn(api).map(({ json }) => json);
-      assert.deepEqual(Object.keys(usageJson(record, api)), names);
+      t.strictSame(Object.keys(usageJson(record, api)), names);
     }
-    assert.deepEqual(
+    t.strictSame(
       Object.keys(record),
       usageFieldList.map(({ name }) => name),
     );
     const selected = usageColumns(usageFieldList, "t").match(/(?<=as ")\w+/g);
-    assert.deepEqual(selected, Object.keys(record));
+    t.strictSame(selected, Object.keys(record));
   });
 
-  it("shows the operator everything, and the customer neither the provider nor what it costs", () => {
-    assert.equal(fieldsIn("admin").length, usageFieldList.length);
-    const hidden = usageFieldList.filter(({ places }) => !places.includes("api"));
-    assert.deepEqual(
-      hidden.map(({ column }) => column),
-      [
-        ...["account_id", "upstream", "operator_cost", "operator_currency", "operator_rate"],
-        ...["costs_version", "limits"],
-      ],
-    );
-  });
+  t.test(
+    "shows the operator everything, and the customer neither the provider nor what it costs",
+    async (t) => {
+      t.equal(fieldsIn("admin").length, usageFieldList.length);
+      const hidden = usageFieldList.filter(({ places }) => !places.includes("api"));
+      t.strictSame(
+        hidden.map(({ column }) => column),
+        [
+          ...["account_id", "upstream", "operator_cost", "operator_currency", "operator_rate"],
+          ...["costs_version", "limits"],
+        ],
+      );
+    },
+  );
 
-  it("makes the columns of the CSV, but for those that it writes in another form", () => {
-    const own = ["time_utc", "time_vietnam", "key_name", "discount_percent"];
-    const names = fieldsIn("csv").map(({ json }) => json);
-    assert.deepEqual(
-      csvColumns.filter((column) => !names.includes(column)),
-      own,
-    );
-    assert.deepEqual(
-      names.filter((name) => !csvColumns.includes(name)),
-      ["at", "discount_bps"],
-    );
-  });
+  t.test(
+    "makes the columns of the CSV, but for those that it writes in another form",
+    async (t) => {
+      const own = ["time_utc", "time_vietnam", "key_name", "discount_percent"];
+      const names = fieldsIn("csv").map(({ json }) => json);
+      t.strictSame(
+        csvColumns.filter((column) => !names.includes(column)),
+        own,
+      );
+      t.strictSame(
+        names.filter((name) => !csvColumns.includes(name)),
+        ["at", "discount_bps"],
+      );
+    },
+  );
 
-  it("names the amounts in the log line of a call", () => {
+  t.test("names the amounts in the log line of a call", async (t) => {
     const [endpoint] = endpoints;
     assert.ok(endpoint);
     const call = new HttpCall("id", 0, 0, endpoint, {});
@@ -87,9 +93,9 @@ describe("the table of usage fields", () => {
     const names = usageFieldList.map(({ json }) => json);
     const other = ["level", "time", "msg", "attempts"];
     for (const name of Object.keys(written)) {
-      assert.ok(names.includes(name) || other.includes(name), name);
+      t.ok(names.includes(name) || other.includes(name), name);
     }
-    assert.equal(written.unit_price_vnd, "36000");
-    assert.deepEqual(written.discounts, discounts);
+    t.equal(written.unit_price_vnd, "36000");
+    t.strictSame(written.discounts, discounts);
   });
 });

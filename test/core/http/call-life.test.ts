@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { after, before, describe, it } from "node:test";
 import { setImmediate as turnOver } from "node:timers/promises";
+import t from "tap";
 import type { Call } from "../../../core/contract/call.ts";
 import type { AwaitableVerdict, Plugin } from "../../../core/contract/plugin.ts";
 import { refuse } from "../../../core/contract/refusal.ts";
@@ -127,12 +127,12 @@ const BODY = JSON.stringify({
   messages: [{ role: "user", content: "x" }],
 });
 
-describe("a call", () => {
+t.test("a call", async (t) => {
   let bare: BareServer;
-  before(async () => {
+  t.before(async () => {
     bare = await startServer([watching], (request, response) => void upstream(request, response));
   });
-  after(() => bare.close());
+  t.teardown(() => bare.close());
 
   async function send(run: Run): Promise<RawClient> {
     runs.clear();
@@ -154,37 +154,43 @@ describe("a call", () => {
       // `close` gives no verdict.
       if (stage === "close" && way.startsWith("refuses")) continue;
       for (const moment of MOMENTS) {
-        it(`is closed once and reported once: ${stage} ${way}, the client leaves: ${moment}`, async () => {
-          const run = new Run(stage, way, moment);
-          const client = await send(run);
-          await until("it is over", () => run.seen.some((entry) => entry.startsWith("ended")));
-          await until("nothing is open", () => bare.server.callsInFlight.size === 0);
-          const response = moment === "never" ? await client.response() : undefined;
-          client.destroy();
-          assert.equal(run.count("close"), 1, String(run.seen));
-          const ends = run.seen.filter((entry) => entry.startsWith("ended"));
-          assert.equal(ends.length, 1, String(run.seen));
-          assert.equal(run.seen.at(-1), ends[0], "reported when everything is closed");
-          if (!response) return;
-          if (stage === "close") {
-            assert.equal(ends[0], "ended complete");
-            const isWhole = response.body.includes("[DONE]");
-            assert.equal(isWhole, way.startsWith("passes"), "withheld unless all is closed");
-          } else assert.deepEqual([response.status, ends[0]], expected(way));
-        });
+        t.test(
+          `is closed once and reported once: ${stage} ${way}, the client leaves: ${moment}`,
+          async (t) => {
+            const run = new Run(stage, way, moment);
+            const client = await send(run);
+            await until("it is over", () => run.seen.some((entry) => entry.startsWith("ended")));
+            await until("nothing is open", () => bare.server.callsInFlight.size === 0);
+            const response = moment === "never" ? await client.response() : undefined;
+            client.destroy();
+            t.equal(run.count("close"), 1, String(run.seen));
+            const ends = run.seen.filter((entry) => entry.startsWith("ended"));
+            t.equal(ends.length, 1, String(run.seen));
+            t.equal(run.seen.at(-1), ends[0], "reported when everything is closed");
+            if (!response) return;
+            if (stage === "close") {
+              t.equal(ends[0], "ended complete");
+              const isWhole = response.body.includes("[DONE]");
+              t.equal(isWhole, way.startsWith("passes"), "withheld unless all is closed");
+            } else t.strictSame([response.status, ends[0]], expected(way));
+          },
+        );
       }
     }
   }
 
-  it("whose step is out of order ends with 500, and the log says from where to where", async () => {
-    const { send: request } = await bug({ request: (call) => step(call, "replying") });
-    const { response, line } = await request();
-    assert.equal(response.status, 500);
-    assert.match(JSON.stringify(line), /from \\"requesting\\" to \\"replying\\"/);
-    assert.equal(line?.["state"], "requesting");
-  });
+  t.test(
+    "whose step is out of order ends with 500, and the log says from where to where",
+    async (t) => {
+      const { send: request } = await bug({ request: (call) => step(call, "replying") });
+      const { response, line } = await request();
+      t.equal(response.status, 500);
+      t.match(JSON.stringify(line), /from \\"requesting\\" to \\"replying\\"/);
+      t.equal(line?.["state"], "requesting");
+    },
+  );
 
-  it("whose `ended` throws is not affected, nor are the plugins after it", async () => {
+  t.test("whose `ended` throws is not affected, nor are the plugins after it", async (t) => {
     let reported = 0;
     const { send: request, server } = await bug(
       {
@@ -195,10 +201,10 @@ describe("a call", () => {
       { name: "later", ended: () => void reported++ },
     );
     const { response } = await request();
-    assert.equal(response.status, 200);
-    assert.equal(reported, 1);
+    t.equal(response.status, 200);
+    t.equal(reported, 1);
     const line = server.logged.find(({ msg }) => String(msg).includes("after the end of a call"));
-    assert.equal(line?.["plugin"], "buggy");
+    t.equal(line?.["plugin"], "buggy");
   });
 });
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import t from "tap";
 import { type CallState, STEPS, StepOutOfOrder } from "../../../core/http/call-state.ts";
 import { newCall } from "../../support/call.ts";
 
@@ -30,10 +30,10 @@ const [head = [], ...rows] = TABLE.trim()
   .split("\n")
   .map((line) => line.trim().split(/\s+/) as CallState[]);
 
-describe("the steps of a call", () => {
-  it("are those of the table, for every state", () => {
-    assert.deepEqual(head, Object.keys(STEPS));
-    assert.deepEqual(
+t.test("the steps of a call", async (t) => {
+  t.test("are those of the table, for every state", async (t) => {
+    t.strictSame(head, Object.keys(STEPS));
+    t.strictSame(
       rows.map(([from]) => from),
       head,
     );
@@ -43,10 +43,10 @@ describe("the steps of a call", () => {
     for (const [at, cell] of cells.entries()) {
       const to = head[at] ?? "ended";
       const isAllowed = String(cell) === "yes";
-      it(`${isAllowed ? "lead" : "do not lead"} from ${from} to ${to}`, () => {
+      t.test(`${isAllowed ? "lead" : "do not lead"} from ${from} to ${to}`, async (t) => {
         const call = newCall();
         for (const state of WAYS[from]) call.step(state);
-        assert.equal(call.state, from);
+        t.equal(call.state, from);
         if (isAllowed) call.step(to);
         else {
           assert.throws(
@@ -56,7 +56,7 @@ describe("the steps of a call", () => {
               error.message === `a call cannot go from "${from}" to "${to}"`,
           );
         }
-        assert.equal(call.state, isAllowed ? to : from);
+        t.equal(call.state, isAllowed ? to : from);
       });
     }
   }

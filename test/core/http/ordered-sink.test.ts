@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import t from "tap";
 import { COMPLETE, GONE, type Outcome, REFUSED } from "../../../core/contract/call.ts";
 import type { Sink } from "../../../core/contract/plugin.ts";
 import { refuse } from "../../../core/contract/refusal.ts";
@@ -48,9 +48,9 @@ const TABLE: readonly (readonly [string, string, string | undefined])[] = [
   ["head end head", "head end", "head of its client's sink after end"],
 ];
 
-describe("the sink that a plugin writes to", () => {
+t.test("the sink that a plugin writes to", async (t) => {
   for (const [uses, passed, misuse] of TABLE) {
-    it(`${misuse === undefined ? "takes" : "reports, once"}: ${uses}`, () => {
+    t.test(`${misuse === undefined ? "takes" : "reports, once"}: ${uses}`, async (t) => {
       const seen: string[] = [];
       const reported: unknown[] = [];
       const call = newCall();
@@ -64,17 +64,17 @@ describe("the sink that a plugin writes to", () => {
       };
       const sink = new OrderedSink("rude", client, call);
       for (const use of uses.split(" ")) USES[use]?.(sink);
-      assert.equal(seen.join(" "), passed);
-      assert.equal(reported.length, misuse === undefined ? 0 : 1);
+      t.equal(seen.join(" "), passed);
+      t.equal(reported.length, misuse === undefined ? 0 : 1);
       if (misuse === undefined) return;
       const [error] = reported;
       assert.ok(error instanceof SinkMisuse);
-      assert.equal(error.plugin, "rude");
-      assert.equal(error.message, `plugin "rude" called ${misuse}`);
+      t.equal(error.plugin, "rude");
+      t.equal(error.message, `plugin "rude" called ${misuse}`);
     });
   }
 
-  it("throws while no exchange has begun that could end the call", () => {
+  t.test("throws while no exchange has begun that could end the call", async () => {
     const sink = new OrderedSink("rude", USES_NOTHING, newCall());
     assert.throws(() => sink.event(EVENT), SinkMisuse);
   });

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import t from "tap";
 import { COMPLETE } from "../../../core/contract/call.ts";
 import type { Plugin, Sink } from "../../../core/contract/plugin.ts";
 import { refuse } from "../../../core/contract/refusal.ts";
@@ -50,45 +49,51 @@ const clientSink = (notes: string[]): Sink => ({
 
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
-describe("the pipeline", () => {
-  it("runs requests first to last, bytes last to first, and closes first to last", () => {
-    const notes: string[] = [];
-    const pipeline = new Pipeline([noting("a", notes), noting("b", notes), noting("c", notes)]);
-    const call = newCall();
-    assert.equal(pipeline.admit(call), undefined);
-    assert.equal(pipeline.request(call), undefined);
-    const sink = pipeline.wrap(call, clientSink(notes));
-    sink.head(200, []);
-    sink.event(new ServerEvent(Buffer.from("data: x\n\n")));
-    sink.end(COMPLETE);
-    assert.equal(pipeline.close(call), undefined);
-    assert.deepEqual(notes, [
-      ...["admit a", "admit b", "admit c"],
-      ...["request a", "request b", "request c"],
-      ...["stream a", "stream b", "stream c"],
-      ...["event c", "event b", "event a", "event client"],
-      ...["end c", "end b", "end a", "end client"],
-      ...["close a", "close b", "close c"],
-    ]);
-  });
+t.test("the pipeline", async (t) => {
+  t.test(
+    "runs requests first to last, bytes last to first, and closes first to last",
+    async (t) => {
+      const notes: string[] = [];
+      const pipeline = new Pipeline([noting("a", notes), noting("b", notes), noting("c", notes)]);
+      const call = newCall();
+      t.equal(pipeline.admit(call), undefined);
+      t.equal(pipeline.request(call), undefined);
+      const sink = pipeline.wrap(call, clientSink(notes));
+      sink.head(200, []);
+      sink.event(new ServerEvent(Buffer.from("data: x\n\n")));
+      sink.end(COMPLETE);
+      t.equal(pipeline.close(call), undefined);
+      t.strictSame(notes, [
+        ...["admit a", "admit b", "admit c"],
+        ...["request a", "request b", "request c"],
+        ...["stream a", "stream b", "stream c"],
+        ...["event c", "event b", "event a", "event client"],
+        ...["end c", "end b", "end a", "end client"],
+        ...["close a", "close b", "close c"],
+      ]);
+    },
+  );
 
   for (const stage of ["admit", "request"] as const) {
-    it(`stops at the first refusal in ${stage}, and closes those it has reached only`, () => {
-      const notes: string[] = [];
-      const refusal = refuse.badRequest("no");
-      const pipeline = new Pipeline([
-        noting("a", notes),
-        noting("b", notes, { [stage]: () => refusal }),
-        noting("c", notes),
-      ]);
-      const call = newCall();
-      assert.equal(pipeline[stage](call), refusal);
-      pipeline.close(call);
-      assert.deepEqual(notes, [`${stage} a`, "close a", "close b"]);
-    });
+    t.test(
+      `stops at the first refusal in ${stage}, and closes those it has reached only`,
+      async (t) => {
+        const notes: string[] = [];
+        const refusal = refuse.badRequest("no");
+        const pipeline = new Pipeline([
+          noting("a", notes),
+          noting("b", notes, { [stage]: () => refusal }),
+          noting("c", notes),
+        ]);
+        const call = newCall();
+        t.equal(pipeline[stage](call), refusal);
+        pipeline.close(call);
+        t.strictSame(notes, [`${stage} a`, "close a", "close b"]);
+      },
+    );
   }
 
-  it("closes all that admission has reached, though a request was refused early", () => {
+  t.test("closes all that admission has reached, though a request was refused early", async (t) => {
     const notes: string[] = [];
     const pipeline = new Pipeline([
       noting("a", notes, { request: () => refuse.badRequest("no") }),
@@ -99,40 +104,40 @@ describe("the pipeline", () => {
     pipeline.request(call);
     notes.length = 0;
     pipeline.close(call);
-    assert.deepEqual(notes, ["close a", "close b"]);
+    t.strictSame(notes, ["close a", "close b"]);
   });
 
-  it("closes nothing of a call that has reached nobody", () => {
+  t.test("closes nothing of a call that has reached nobody", async (t) => {
     const notes: string[] = [];
     new Pipeline([noting("a", notes)]).close(newCall());
-    assert.deepEqual(notes, []);
+    t.strictSame(notes, []);
   });
 
-  it("answers no promise unless a plugin does", async () => {
+  t.test("answers no promise unless a plugin does", async (t) => {
     const notes: string[] = [];
     const late = noting("late", notes, { request: async () => undefined });
     const pipeline = new Pipeline([noting("a", notes), late, noting("b", notes)]);
     const call = newCall();
-    assert.equal(pipeline.admit(call), undefined);
+    t.equal(pipeline.admit(call), undefined);
     const verdict = pipeline.request(call);
-    assert.ok(verdict instanceof Promise);
-    assert.ok(!notes.includes("request b"), "the next one waits");
-    assert.equal(await verdict, undefined);
-    assert.ok(notes.includes("request b"));
+    t.ok(verdict instanceof Promise);
+    t.ok(!notes.includes("request b"), "the next one waits");
+    t.equal(await verdict, undefined);
+    t.ok(notes.includes("request b"));
   });
 
-  it("takes a late refusal as it takes an early one", async () => {
+  t.test("takes a late refusal as it takes an early one", async (t) => {
     const notes: string[] = [];
     const refusal = refuse.badRequest("late");
     const late = noting("late", notes, { admit: async () => refusal });
     const pipeline = new Pipeline([late, noting("b", notes)]);
     const call = newCall();
-    assert.equal(await pipeline.admit(call), refusal);
+    t.equal(await pipeline.admit(call), refusal);
     pipeline.close(call);
-    assert.deepEqual(notes, ["close late"]);
+    t.strictSame(notes, ["close late"]);
   });
 
-  it("takes no further step for a client that left while a plugin was at work", async () => {
+  t.test("takes no further step for a client that left while a plugin was at work", async (t) => {
     const notes: string[] = [];
     let finish: () => void = () => {};
     const slow = noting("slow", notes, {
@@ -148,10 +153,10 @@ describe("the pipeline", () => {
     finish();
     await verdict;
     pipeline.close(call);
-    assert.deepEqual(notes, ["close slow"]);
+    t.strictSame(notes, ["close slow"]);
   });
 
-  it("lets a plugin's bug through, and still closes what it has reached", () => {
+  t.test("lets a plugin's bug through, and still closes what it has reached", async (t) => {
     const notes: string[] = [];
     const bug = new Error("a bug");
     const buggy = noting("buggy", notes, {
@@ -161,9 +166,9 @@ describe("the pipeline", () => {
     });
     const pipeline = new Pipeline([noting("a", notes), buggy, noting("b", notes)]);
     const call = newCall();
-    assert.throws(() => pipeline.request(call), bug);
+    t.throws(() => pipeline.request(call), bug);
     pipeline.close(call);
-    assert.deepEqual(notes, ["request a", "close a", "close buggy"]);
+    t.strictSame(notes, ["request a", "close a", "close buggy"]);
   });
 
   for (const [name, close] of [
@@ -175,7 +180,7 @@ describe("the pipeline", () => {
     ],
     ["rejects", () => Promise.reject(new Error("first"))],
   ] as const) {
-    it(`closes the others where one ${name}, and then tells the first failure`, async () => {
+    t.test(`closes the others where one ${name}, and then tells the first failure`, async (t) => {
       const notes: string[] = [];
       const pipeline = new Pipeline([
         noting("a", notes),
@@ -186,12 +191,12 @@ describe("the pipeline", () => {
       const call = newCall();
       pipeline.request(call);
       notes.length = 0;
-      await assert.rejects(async () => pipeline.close(call), /first/);
-      assert.deepEqual(notes, ["close a", "close d"]);
+      await t.rejects(async () => pipeline.close(call), /first/);
+      t.strictSame(notes, ["close a", "close d"]);
     });
   }
 
-  it("waits for each close before the next", async () => {
+  t.test("waits for each close before the next", async (t) => {
     const notes: string[] = [];
     const slow = noting("slow", notes, {
       async close() {
@@ -204,6 +209,6 @@ describe("the pipeline", () => {
     pipeline.request(call);
     notes.length = 0;
     await pipeline.close(call);
-    assert.deepEqual(notes, ["close slow", "close b"]);
+    t.strictSame(notes, ["close slow", "close b"]);
   });
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { admin, type Customer, createCustomer } from "../../support/admin.ts";
 import { signedUp } from "../../support/browser-session.ts";
 import { type DashboardGateway, startDashboard } from "../../support/dashboard.ts";
@@ -35,19 +35,19 @@ export default (services) => ({
 });
 `;
 
-describe("a refusal that a plugin writes out as an object", () => {
+t.test("a refusal that a plugin writes out as an object", async (t) => {
   let folder: OutsideFolder;
   let running: DashboardGateway;
   let gateway: TestGateway;
   let customer: Customer;
-  before(async () => {
+  t.before(async () => {
     folder = new OutsideFolder();
     const plugin = folder.write("written.mjs", PLUGIN);
     running = await startDashboard({ plugins: { [plugin]: true } });
     gateway = running.gateway;
     customer = await createCustomer(gateway, { creditVnd: 1000 });
   });
-  after(async () => {
+  t.teardown(async () => {
     await running?.close();
     folder?.remove();
   });
@@ -65,40 +65,37 @@ describe("a refusal that a plugin writes out as an object", () => {
   }
 
   for (const stage of ["admit", "request", "late"]) {
-    it(`refuses a call in ${stage}, in its protocol's shape`, async () => {
+    t.test(`refuses a call in ${stage}, in its protocol's shape`, async (t) => {
       const headers = { "x-stage": stage };
       isRefused(await post(gateway, paths.chat, customer, bodies.chat(), headers), stage);
       const other = await post(gateway, paths.messages, customer, bodies.messages(), headers);
       isRefused(other, stage);
-      assert.equal(other.json.type, "error");
+      t.equal(other.json.type, "error");
     });
   }
 
-  it("refuses in a JSON route, whoever may enter it", async () => {
+  t.test("refuses in a JSON route, whoever may enter it", async (t) => {
     const answer = await get(gateway, "/w/public", undefined);
     isRefused(answer, "public", { param: "field" });
-    assert.equal(answer.headers.get("x-more"), "1");
+    t.equal(answer.headers.get("x-more"), "1");
     const session = await signedUp(gateway, running.mailServer);
     const { status, body } = await session.get("/written");
-    assert.deepEqual(
-      [status, body.error.message, body.error.param],
-      [409, "not customer", "field"],
-    );
+    t.strictSame([status, body.error.message, body.error.param], [409, "not customer", "field"]);
     for (const answer of [
       await admin(gateway, "GET", "/written"),
       await admin(gateway, "POST", "/written", {}),
     ]) {
-      assert.equal(answer.status, 409);
-      assert.match(JSON.stringify(answer.body), /"not (?:get|post)","param":"field"/);
+      t.equal(answer.status, 409);
+      t.match(JSON.stringify(answer.body), /"not (?:get|post)","param":"field"/);
     }
   });
 
-  it("refuses in a plain route, in the shape of the client's protocol", async () => {
+  t.test("refuses in a plain route, in the shape of the client's protocol", async (t) => {
     for (const access of ["public", "own", "key"]) {
       isRefused(await get(gateway, `/w/plain/${access}`, customer), access);
       const messages = await get(gateway, `/v1/messages/${access}`, customer);
       isRefused(messages, access);
-      assert.equal(messages.json.type, "error");
+      t.equal(messages.json.type, "error");
     }
   });
 });

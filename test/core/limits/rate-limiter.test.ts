@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
 import fc from "fast-check";
+import t from "tap";
 import { EmbeddedRateLimiter } from "../../../core/limits/embedded.ts";
 
 /** A clock that stands still until it is moved. */
@@ -43,8 +43,8 @@ const pauses = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 30_00
   maxLength: 100,
 });
 
-describe("the rate limiter", () => {
-  it("answers as a bucket does that is filled evenly", () => {
+t.test("the rate limiter", async (t) => {
+  t.test("answers as a bucket does that is filled evenly", async () => {
     fc.assert(
       fc.property(rate, burst, pauses, (perMinute, most, waits) => {
         const clock = stoppedClock();
@@ -60,7 +60,7 @@ describe("the rate limiter", () => {
     );
   });
 
-  it("never allows more in a minute than the rate and one burst", () => {
+  t.test("never allows more in a minute than the rate and one burst", async () => {
     fc.assert(
       fc.property(rate, burst, pauses, (perMinute, most, waits) => {
         const clock = stoppedClock();
@@ -78,46 +78,52 @@ describe("the rate limiter", () => {
     );
   });
 
-  it("allows a call that waited as long as it was told, and not one that came a moment earlier", () => {
-    const clock = stoppedClock();
-    const limiter = new EmbeddedRateLimiter(clock);
-    while (limiter.take("key", 60, 5).allowed) {}
-    const { retryMs } = limiter.take("key", 60, 5);
-    clock.ms += retryMs - 1;
-    assert.equal(limiter.take("key", 60, 5).allowed, false);
-    clock.ms += 1;
-    assert.equal(limiter.take("key", 60, 5).allowed, true);
-  });
+  t.test(
+    "allows a call that waited as long as it was told, and not one that came a moment earlier",
+    async (t) => {
+      const clock = stoppedClock();
+      const limiter = new EmbeddedRateLimiter(clock);
+      while (limiter.take("key", 60, 5).allowed) {}
+      const { retryMs } = limiter.take("key", 60, 5);
+      clock.ms += retryMs - 1;
+      t.equal(limiter.take("key", 60, 5).allowed, false);
+      clock.ms += 1;
+      t.equal(limiter.take("key", 60, 5).allowed, true);
+    },
+  );
 
-  it("does not count refused calls: whoever keeps asking is not shut out", () => {
+  t.test("does not count refused calls: whoever keeps asking is not shut out", async (t) => {
     const clock = stoppedClock();
     const limiter = new EmbeddedRateLimiter(clock);
     let allowed = 0;
     for (; clock.ms < 60_000; clock.ms += 10) if (limiter.take("key", 60, 1).allowed) allowed++;
-    assert.equal(allowed, 60);
+    t.equal(allowed, 60);
   });
 
-  it("keeps keys apart, and remembers them when it has seen a great many", () => {
+  t.test("keeps keys apart, and remembers them when it has seen a great many", async (t) => {
     const clock = stoppedClock();
     const limiter = new EmbeddedRateLimiter(clock);
-    assert.equal(limiter.take("first", 1, 1).allowed, true);
+    t.equal(limiter.take("first", 1, 1).allowed, true);
     for (let key = 0; key < 25_000; key++) limiter.take(`key ${key}`, 1, 1);
-    assert.equal(limiter.take("first", 1, 1).allowed, false);
+    t.equal(limiter.take("first", 1, 1).allowed, false);
     clock.ms += 60_000;
-    assert.equal(limiter.take("first", 1, 1).allowed, true);
+    t.equal(limiter.take("first", 1, 1).allowed, true);
   });
 
-  it("lets as many calls run at a time as it is told, and another when one has left", () => {
-    const limiter = new EmbeddedRateLimiter(stoppedClock());
-    assert.equal(limiter.enter("key", "a", 2), true);
-    assert.equal(limiter.enter("key", "b", 2), true);
-    assert.equal(limiter.enter("key", "c", 2), false);
-    assert.equal(limiter.enter("other", "d", 2), true);
-    limiter.leave("key", "c");
-    assert.equal(limiter.enter("key", "c", 2), false, "who was not let in cannot leave");
-    limiter.leave("key", "a");
-    limiter.leave("key", "a");
-    assert.equal(limiter.enter("key", "c", 2), true);
-    assert.equal(limiter.enter("key", "e", 2), false);
-  });
+  t.test(
+    "lets as many calls run at a time as it is told, and another when one has left",
+    async (t) => {
+      const limiter = new EmbeddedRateLimiter(stoppedClock());
+      t.equal(limiter.enter("key", "a", 2), true);
+      t.equal(limiter.enter("key", "b", 2), true);
+      t.equal(limiter.enter("key", "c", 2), false);
+      t.equal(limiter.enter("other", "d", 2), true);
+      limiter.leave("key", "c");
+      t.equal(limiter.enter("key", "c", 2), false, "who was not let in cannot leave");
+      limiter.leave("key", "a");
+      limiter.leave("key", "a");
+      t.equal(limiter.enter("key", "c", 2), true);
+      t.equal(limiter.enter("key", "e", 2), false);
+    },
+  );
 });

@@ -1,6 +1,5 @@
-import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
-import { test } from "node:test";
+import t from "tap";
 import { EntryRefused } from "../../../core/contract/ledger.ts";
 import { Committer } from "../../../core/money/committer.ts";
 import { posting } from "../../support/posting.ts";
@@ -21,7 +20,7 @@ function names(count: number): string[] {
   return Array.from({ length: count }, (_, n) => `c${n}`);
 }
 
-test("posted calls reach the ledger, and stopping waits for the last", () =>
+t.test("posted calls reach the ledger, and stopping waits for the last", async (t) =>
   withStores(async (stores) => {
     const { wallets, ledger, holdStore } = stores;
     await wallets.credit(movement(10_000n));
@@ -29,13 +28,14 @@ test("posted calls reach the ledger, and stopping waits for the last", () =>
     committer.start();
     await postCalls(stores, names(95));
     await committer.stop(5_000);
-    assert.equal(ledger.charges.size, 95);
-    assert.equal(holdStore.uncommittedCalls(), 0);
-    assert.deepEqual(committer.status, { committedCalls: 95, quarantinedCalls: 0, failing: false });
-    assert.equal(holdStore.balances("A")?.uncommittedMicroVnd, 0);
-  }));
+    t.equal(ledger.charges.size, 95);
+    t.equal(holdStore.uncommittedCalls(), 0);
+    t.strictSame(committer.status, { committedCalls: 95, quarantinedCalls: 0, failing: false });
+    t.equal(holdStore.balances("A")?.uncommittedMicroVnd, 0);
+  }),
+);
 
-test("while the ledger is away calls go on and wait, and the log stays short", () =>
+t.test("while the ledger is away calls go on and wait, and the log stays short", async (t) =>
   withStores(async (stores) => {
     const { wallets, ledger, holdStore, logged } = stores;
     await wallets.credit(movement(10_000n));
@@ -51,16 +51,17 @@ test("while the ledger is away calls go on and wait, and the log stays short", (
     committer.start();
     await postCalls(stores, names(30));
     for (let n = 0; n < 3; n += 1) await once(tried, "commit");
-    assert.equal(committer.status.failing, true);
-    assert.equal(holdStore.uncommittedCalls(), 30);
-    assert.ok(logged.lines.length <= 3);
+    t.equal(committer.status.failing, true);
+    t.equal(holdStore.uncommittedCalls(), 30);
+    t.ok(logged.lines.length <= 3);
     away = false;
     await committer.stop(5_000);
-    assert.equal(ledger.charges.size, 30);
-    assert.equal(committer.status.failing, false);
-  }));
+    t.equal(ledger.charges.size, 30);
+    t.equal(committer.status.failing, false);
+  }),
+);
 
-test("a commit whose answer was lost is committed again and charged once", () =>
+t.test("a commit whose answer was lost is committed again and charged once", async (t) =>
   withStores(async (stores) => {
     const { wallets, ledger, holdStore } = stores;
     await wallets.credit(movement(1_000n));
@@ -74,12 +75,13 @@ test("a commit whose answer was lost is committed again and charged once", () =>
     const committer = committerOn(stores);
     committer.start();
     await committer.stop(5_000);
-    assert.equal(ledger.calls.commit, 4);
-    assert.equal((await ledger.wallet("A"))?.balanceMicroVnd, 985n);
-    assert.equal(holdStore.uncommittedCalls(), 0);
-  }));
+    t.equal(ledger.calls.commit, 4);
+    t.equal((await ledger.wallet("A"))?.balanceMicroVnd, 985n);
+    t.equal(holdStore.uncommittedCalls(), 0);
+  }),
+);
 
-test("a call that the ledger refuses is put aside loudly, and the others go through", () =>
+t.test("a call that the ledger refuses is put aside loudly, and the others go through", async (t) =>
   withStores(async (stores) => {
     const { wallets, ledger, holdStore, logged } = stores;
     await wallets.credit(movement(1_000n));
@@ -89,20 +91,21 @@ test("a call that the ledger refuses is put aside loudly, and the others go thro
     const committer = committerOn(stores);
     committer.start();
     await committer.stop(5_000);
-    assert.deepEqual([...ledger.charges.keys()], [...names(4), "after"]);
-    assert.deepEqual(
+    t.strictSame([...ledger.charges.keys()], [...names(4), "after"]);
+    t.strictSame(
       ledger.parked.map((entry) => entry.posting.callId),
       ["stray"],
     );
-    assert.equal(committer.status.quarantinedCalls, 1);
+    t.equal(committer.status.quarantinedCalls, 1);
     const loud = logged.lines.filter((line) => line["level"] === 50);
-    assert.deepEqual(
+    t.strictSame(
       loud.map((line) => line["callId"]),
       ["stray"],
     );
-  }));
+  }),
+);
 
-test("a quarantined charge stays visible as drift", () =>
+t.test("a quarantined charge stays visible as drift", async (t) =>
   withStores(async (stores) => {
     const { wallets, ledger } = stores;
     await wallets.credit(movement(1_000n));
@@ -113,10 +116,11 @@ test("a quarantined charge stays visible as drift", () =>
     const committer = committerOn(stores);
     committer.start();
     await committer.stop(5_000);
-    for await (const row of wallets.reconcile()) assert.equal(row.driftMicroVnd, -3n);
-  }));
+    for await (const row of wallets.reconcile()) t.equal(row.driftMicroVnd, -3n);
+  }),
+);
 
-test("stopping gives up at its limit, and the calls stay in the outbox", () =>
+t.test("stopping gives up at its limit, and the calls stay in the outbox", async (t) =>
   withStores(async (stores) => {
     const { wallets, ledger, holdStore, logged } = stores;
     await wallets.credit(movement(1_000n));
@@ -125,11 +129,12 @@ test("stopping gives up at its limit, and the calls stay in the outbox", () =>
     const committer = committerOn(stores);
     committer.start();
     await committer.stop(100);
-    assert.equal(holdStore.uncommittedCalls(), 3);
-    assert.match(JSON.stringify(logged.lines), /stopped before all calls were committed/);
-  }));
+    t.equal(holdStore.uncommittedCalls(), 3);
+    t.match(JSON.stringify(logged.lines), /stopped before all calls were committed/);
+  }),
+);
 
-test("reconcile finds no drift while calls run", () =>
+t.test("reconcile finds no drift while calls run", async (t) =>
   withStores(async (stores) => {
     const { wallets, ledger } = stores;
     await wallets.credit(movement(1_000_000n));
@@ -150,7 +155,7 @@ test("reconcile finds no drift while calls run", () =>
     try {
       for (let round = 0; round < 25; round += 1) {
         await turn();
-        for await (const row of wallets.reconcile()) assert.equal(row.driftMicroVnd, 0n);
+        for await (const row of wallets.reconcile()) t.equal(row.driftMicroVnd, 0n);
       }
     } finally {
       running = false;
@@ -158,12 +163,13 @@ test("reconcile finds no drift while calls run", () =>
     }
     await committer.stop(5_000);
     for await (const row of wallets.reconcile()) {
-      assert.equal(row.driftMicroVnd, 0n);
-      assert.equal(row.uncommittedMicroVnd, 0n);
+      t.equal(row.driftMicroVnd, 0n);
+      t.equal(row.uncommittedMicroVnd, 0n);
     }
-  }));
+  }),
+);
 
-test("a store that hands nothing out, and does not wait, stops no event loop", () =>
+t.test("a store that hands nothing out, and does not wait, stops no event loop", async () =>
   withStores(async (stores) => {
     const { holdStore } = stores;
     holdStore.read = async () => [];
@@ -172,4 +178,5 @@ test("a store that hands nothing out, and does not wait, stops no event loop", (
     // Promises alone would never let a timer fire.
     await new Promise((resolve) => setTimeout(resolve, 1));
     await committer.stop(1_000);
-  }));
+  }),
+);

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import type { Test } from "tap";
 import type { HoldStore } from "../../../core/contract/hold-store.ts";
 import { histories } from "./histories.ts";
 import { LIMIT_TABLES } from "./limit-tables.ts";
@@ -233,23 +232,24 @@ const WALLETS_ARE_LOST =
 
 /** Runs every table and the property against a kind of hold store. */
 export function holdStoreConformance(
+  t: Test,
   name: string,
   create: () => Promise<HoldStoreUnderTest>,
   { walletsOutliveCrashes = false } = {},
 ): void {
-  describe(`hold store: ${name}`, () => {
+  t.test(`hold store: ${name}`, async (t) => {
     for (const [title, text] of Object.entries({ ...TABLES, ...LIMIT_TABLES })) {
       if (walletsOutliveCrashes && title === WALLETS_ARE_LOST) continue;
-      test(title, async () => {
+      t.test(title, async (t) => {
         const table = await Table.begin(create);
         try {
           const { expected, found } = await table.run(text);
-          assert.equal(found, expected);
+          t.equal(found, expected);
         } finally {
           await table.dispose();
         }
       });
     }
-    histories(create);
+    histories(t, create);
   });
 }

@@ -1,14 +1,13 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
+import t from "tap";
 import { usageFieldList } from "../../../core/contract/usage-fields.ts";
 import { decodeEntry, encodeEntry, entryOf } from "../../../core/money/entry.ts";
 import { posting } from "../../support/posting.ts";
 
 const call = posting({ callId: "c1", accountId: "a1", costMicroVnd: 70, mappedFrom: "opus" });
 
-test("an entry is read as it was written", () => {
+t.test("an entry is read as it was written", async (t) => {
   const text = encodeEntry(call, 60, 10);
-  assert.deepEqual(decodeEntry("7", text), {
+  t.strictSame(decodeEntry("7", text), {
     entryId: "7",
     posting: call,
     chargedMicroVnd: 60,
@@ -17,56 +16,70 @@ test("an entry is read as it was written", () => {
   });
 });
 
-test("an entry keeps the limits that its call counts against", () => {
+t.test("an entry keeps the limits that its call counts against", async (t) => {
   const limited = { ...call, limits: ["key:K", "day"] };
-  assert.deepEqual(decodeEntry("7", encodeEntry(limited, 60, 10)).posting, limited);
+  t.strictSame(decodeEntry("7", encodeEntry(limited, 60, 10)).posting, limited);
 });
 
-test("an entry keeps every field of the table, and leaves out nulls that no reader needs", () => {
-  const full = posting({
-    ...{ callId: "c1", accountId: "a1", costMicroVnd: 70, unit: "image" },
-    ...{
-      unitPriceMicroVnd: 1_000_000_000,
-      quantity: 2,
-      discounts: { account: 50, 'x","charged":': 1 },
-    },
-    ...{ feesMicroVnd: 1, catalogueVersion: "abc", operatorCostMicro: 2, operatorCurrency: "USD" },
-    ...{ operatorRateMicroVnd: 3, costsVersion: "def", limits: ["key:K"] },
-  });
-  const text = encodeEntry(full, 60, 10);
-  assert.deepEqual(decodeEntry("7", text).posting, full);
-  // The charge is put in later where Redis decides it.
-  const later = entryOf("7", full, 60, 10, encodeEntry(full, 0, 0));
-  assert.equal(later.text, text);
-  const columns = usageFieldList.map(({ column }) => column);
-  assert.deepEqual(Object.keys(JSON.parse(text)).sort(), ["cost", "v", ...columns].sort());
-  const plain = Object.keys(
-    JSON.parse(encodeEntry(posting({ callId: "c", accountId: "a" }), 0, 0)),
-  );
-  assert.ok(plain.includes("mapped_from") && !plain.includes("unit"), plain.join());
-});
+t.test(
+  "an entry keeps every field of the table, and leaves out nulls that no reader needs",
+  async (t) => {
+    const full = posting({
+      ...{ callId: "c1", accountId: "a1", costMicroVnd: 70, unit: "image" },
+      ...{
+        unitPriceMicroVnd: 1_000_000_000,
+        quantity: 2,
+        discounts: { account: 50, 'x","charged":': 1 },
+      },
+      ...{
+        feesMicroVnd: 1,
+        catalogueVersion: "abc",
+        operatorCostMicro: 2,
+        operatorCurrency: "USD",
+      },
+      ...{ operatorRateMicroVnd: 3, costsVersion: "def", limits: ["key:K"] },
+    });
+    const text = encodeEntry(full, 60, 10);
+    t.strictSame(decodeEntry("7", text).posting, full);
+    // The charge is put in later where Redis decides it.
+    const later = entryOf("7", full, 60, 10, encodeEntry(full, 0, 0));
+    t.equal(later.text, text);
+    const columns = usageFieldList.map(({ column }) => column);
+    t.strictSame(Object.keys(JSON.parse(text)).sort(), ["cost", "v", ...columns].sort());
+    const plain = Object.keys(
+      JSON.parse(encodeEntry(posting({ callId: "c", accountId: "a" }), 0, 0)),
+    );
+    t.ok(plain.includes("mapped_from") && !plain.includes("unit"), plain.join());
+  },
+);
 
-test("an entry with a field that a later gateway has added is read, and its text kept", () => {
-  const text = encodeEntry(call, 60, 10).replace('"v":2', '"v":2,"later":[1]');
-  assert.deepEqual(decodeEntry("7", text), {
-    ...decodeEntry("7", encodeEntry(call, 60, 10)),
-    text,
-  });
-});
+t.test(
+  "an entry with a field that a later gateway has added is read, and its text kept",
+  async (t) => {
+    const text = encodeEntry(call, 60, 10).replace('"v":2', '"v":2,"later":[1]');
+    t.strictSame(decodeEntry("7", text), {
+      ...decodeEntry("7", encodeEntry(call, 60, 10)),
+      text,
+    });
+  },
+);
 
-test("an entry of version 1, which was a list, is read, and commits like one of today", () => {
-  const list = [
-    ...[1, call.callId, call.accountId, call.keyId, call.at, call.endpoint, call.model],
-    ...[call.mappedFrom, call.upstream, call.inputTokens, call.cacheReadTokens],
-    ...[call.cacheWriteTokens, call.outputTokens, call.reasoningTokens, call.images],
-    ...[call.costMicroVnd, call.discountBps, call.latencyMs, call.firstByteMs, call.status],
-    ...[call.streamed, call.outcome, call.estimated, 60, 10],
-  ];
-  const today = decodeEntry("7", encodeEntry(call, 60, 10));
-  assert.deepEqual(decodeEntry("7", JSON.stringify(list)), today);
-});
+t.test(
+  "an entry of version 1, which was a list, is read, and commits like one of today",
+  async (t) => {
+    const list = [
+      ...[1, call.callId, call.accountId, call.keyId, call.at, call.endpoint, call.model],
+      ...[call.mappedFrom, call.upstream, call.inputTokens, call.cacheReadTokens],
+      ...[call.cacheWriteTokens, call.outputTokens, call.reasoningTokens, call.images],
+      ...[call.costMicroVnd, call.discountBps, call.latencyMs, call.firstByteMs, call.status],
+      ...[call.streamed, call.outcome, call.estimated, 60, 10],
+    ];
+    const today = decodeEntry("7", encodeEntry(call, 60, 10));
+    t.strictSame(decodeEntry("7", JSON.stringify(list)), today);
+  },
+);
 
-test("an entry of another version is refused, with what to do", () => {
+t.test("an entry of another version is refused, with what to do", async (t) => {
   const text = encodeEntry(call, 60, 10).replace('"v":2', '"v":3');
-  assert.throws(() => decodeEntry("7", text), /run the version of the gateway that wrote it/);
+  t.throws(() => decodeEntry("7", text), /run the version of the gateway that wrote it/);
 });

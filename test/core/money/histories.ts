@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import fc from "fast-check";
+import type { Test } from "tap";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
 import { posting } from "../../support/posting.ts";
 import type { HoldStoreUnderTest } from "./conformance.ts";
@@ -35,8 +35,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /** Random histories: whatever happens in whatever order, both stores agree to the µđ. */
-export function histories(create: () => Promise<HoldStoreUnderTest>): void {
-  test("random histories agree to the µđ", async () => {
+export function histories(t: Test, create: () => Promise<HoldStoreUnderTest>): void {
+  t.test("random histories agree to the µđ", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
         const history = new History(await create());

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import t from "tap";
 import { createAccount } from "../../../core/accounts/account-rows.ts";
 import type { Ledger } from "../../../core/contract/ledger.ts";
 import { connect } from "../../../core/database/client.ts";
@@ -85,7 +85,7 @@ function soon(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, Math.random() * 300));
 }
 
-test("Postgres is killed again and again while calls run", async () => {
+t.test("Postgres is killed again and again while calls run", async () => {
   const postgres = await startPostgresServer();
   const server = { url: postgres.url };
   const sql = connect({ server, connectionsMax: 4, statementTimeoutMs: 10_000, log });
@@ -105,7 +105,7 @@ test("Postgres is killed again and again while calls run", async () => {
   }
 });
 
-test("the embedded database is killed again and again while calls run", async () => {
+t.test("the embedded database is killed again and again while calls run", async () => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-commit-"));
   await copyEmptyLedger(folder);
   const server = new EmbeddedDatabase({ folder: join(folder, "ledger"), log });

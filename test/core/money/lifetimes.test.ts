@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, test } from "node:test";
+import t from "tap";
 import { LIFETIMES, type Lifetimes, requireLifetimes } from "../../../core/money/lifetimes.ts";
 import { packageRoot } from "../../../core/process/root.ts";
 
@@ -38,21 +38,21 @@ function brokenBy(change: Partial<Lifetimes>): string[] {
   }
 }
 
-describe("the lifetimes of money", () => {
+t.test("the lifetimes of money", async (t) => {
   for (const [relation, change] of Object.entries(BROKEN)) {
-    test(`are refused unless ${relation}`, () => {
+    t.test(`are refused unless ${relation}`, async (t) => {
       const broken = brokenBy(change);
-      assert.equal(broken.length, 1, broken.join("\n"));
-      assert.ok(broken[0]?.startsWith(relation), broken[0]);
+      t.equal(broken.length, 1, broken.join("\n"));
+      t.ok(broken[0]?.startsWith(relation), broken[0] ?? "");
     });
   }
 
-  test("have no relation that no test breaks", () => {
+  t.test("have no relation that no test breaks", async (t) => {
     const nonsense = Object.fromEntries(Object.keys(LIFETIMES).map((name) => [name, Number.NaN]));
-    assert.equal(brokenBy(nonsense).length, Object.keys(BROKEN).length);
+    t.equal(brokenBy(nonsense).length, Object.keys(BROKEN).length);
   });
 
-  test("stand in one file: no other file of money names a number of milliseconds", () => {
+  t.test("stand in one file: no other file of money names a number of milliseconds", async (t) => {
     const folder = join(packageRoot, "core/money");
     const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
     const found = files.filter((file) => {
@@ -62,6 +62,6 @@ describe("the lifetimes of money", () => {
       const text = readFileSync(join(folder, file), "utf8");
       return /_MS(?:_[A-Z_]+)? = ["\d]|Ms: [1-9]|'PX', \d|EXPIRE', [^,]+, \d/.test(text);
     });
-    assert.deepEqual(found, []);
+    t.strictSame(found, []);
   });
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import t from "tap";
 import type { LimitChange } from "../../../core/contract/ledger.ts";
 import type { Wallets } from "../../../core/contract/wallets.ts";
 import { posting } from "../../support/posting.ts";
@@ -14,33 +14,38 @@ function within(callId: string, amountMicroVnd: number) {
   return { ...holdRequest(callId, amountMicroVnd), limits: [LIMIT] };
 }
 
-test("a limit is loaded with its wallet by the first hold", () =>
+t.test("a limit is loaded with its wallet by the first hold", async (t) =>
   withStores(async ({ wallets, ledger }) => {
     await wallets.credit(movement(1_000n));
     ledger.setLimit("A", LIMIT, 500);
-    assert.equal((await wallets.hold(within("c1", 400))).kind, "held");
-    assert.deepEqual(await wallets.hold(within("c2", 400)), SHORT);
-    assert.equal(ledger.calls.wallet, 1);
-  }));
+    t.equal((await wallets.hold(within("c1", 400))).kind, "held");
+    t.strictSame(await wallets.hold(within("c2", 400)), SHORT);
+    t.equal(ledger.calls.wallet, 1);
+  }),
+);
 
-test("a limit that was stored, and never set in the hold store, is read by the hold that names it", () =>
-  withStores(async ({ wallets, ledger }) => {
-    await wallets.credit(movement(1_000n));
-    await wallets.hold(holdRequest("c0", 0));
-    ledger.setLimit("A", LIMIT, 500);
-    assert.equal((await wallets.hold(within("c1", 400))).kind, "held");
-    assert.deepEqual(await wallets.hold(within("c2", 400)), SHORT);
-  }));
+t.test(
+  "a limit that was stored, and never set in the hold store, is read by the hold that names it",
+  async (t) =>
+    withStores(async ({ wallets, ledger }) => {
+      await wallets.credit(movement(1_000n));
+      await wallets.hold(holdRequest("c0", 0));
+      ledger.setLimit("A", LIMIT, 500);
+      t.equal((await wallets.hold(within("c1", 400))).kind, "held");
+      t.strictSame(await wallets.hold(within("c2", 400)), SHORT);
+    }),
+);
 
-test("a limit that nothing has stored refuses the hold", () =>
+t.test("a limit that nothing has stored refuses the hold", async (t) =>
   withStores(async ({ wallets, holdStore }) => {
     await wallets.credit(movement(1_000n));
     const refused = await wallets.hold(within("c1", 1));
-    assert.ok(refused.kind === "unavailable" && /no limit key:K/.test(refused.reason));
-    assert.equal(holdStore.balances("A")?.heldMicroVnd, 0);
-  }));
+    t.ok(refused.kind === "unavailable" && /no limit key:K/.test(refused.reason));
+    t.equal(holdStore.balances("A")?.heldMicroVnd, 0);
+  }),
+);
 
-test("a limit that is set while its wallet is being read is not lost", () =>
+t.test("a limit that is set while its wallet is being read is not lost", async (t) =>
   withStores(async ({ wallets, ledger }) => {
     await wallets.credit(movement(1_000n));
     ledger.setLimit("A", LIMIT, 900);
@@ -54,78 +59,86 @@ test("a limit that is set while its wallet is being read is not lost", () =>
     await new Promise(setImmediate);
     const lowered = wallets.changeLimit(change("set", 500n));
     release();
-    assert.equal((await lowered).kind, "changed");
-    assert.equal((await first).kind, "held");
-    assert.equal((await wallets.limit("A", LIMIT))?.availableMicroVnd, 500);
-  }));
+    t.equal((await lowered).kind, "changed");
+    t.equal((await first).kind, "held");
+    t.equal((await wallets.limit("A", LIMIT))?.availableMicroVnd, 500);
+  }),
+);
 
-test("a change that the hold store has missed is applied at the next start", () =>
+t.test("a change that the hold store has missed is applied at the next start", async (t) =>
   withStores(async ({ wallets, ledger }) => {
     await wallets.credit(movement(1_000n));
     await wallets.changeLimit(change("set", 900n));
     await wallets.hold(within("c1", 400));
     ledger.setLimit("A", LIMIT, 500);
     await wallets.start();
-    assert.deepEqual(await wallets.hold(within("c2", 400)), SHORT);
-  }));
+    t.strictSame(await wallets.hold(within("c2", 400)), SHORT);
+  }),
+);
 
-test("a change is applied once for its reference, to running calls too", () =>
+t.test("a change is applied once for its reference, to running calls too", async (t) =>
   withStores(async ({ wallets }) => {
     await wallets.credit(movement(1_000n));
     const raise = change("add", 300n);
     await wallets.changeLimit(change("set", 200n));
     await wallets.hold(within("c1", 200));
-    assert.deepEqual([await applied(wallets, raise), await applied(wallets, raise)], [true, false]);
-    assert.equal(await left(wallets), "300 of 500, held 200");
+    t.strictSame([await applied(wallets, raise), await applied(wallets, raise)], [true, false]);
+    t.equal(await left(wallets), "300 of 500, held 200");
     const other = { ...raise, amountMicroVnd: 301n };
-    assert.equal((await wallets.changeLimit(other)).kind, "reference_conflict");
-  }));
+    t.equal((await wallets.changeLimit(other)).kind, "reference_conflict");
+  }),
+);
 
-test("a change whose news the hold store does not take rejects, and is applied when it does", () =>
-  withStores(async ({ wallets, holdStore }) => {
-    await wallets.credit(movement(1_000n));
-    await wallets.changeLimit(change("set", 900n));
-    const set = holdStore.setLimit.bind(holdStore);
-    let refusals = 2;
-    holdStore.setLimit = (accountId, limit) => {
-      refusals -= 1;
-      if (refusals >= 0) throw new Error("away");
-      return set(accountId, limit);
-    };
-    const lower = change("set", 500n);
-    await assert.rejects(wallets.changeLimit(lower), /away/);
-    await until(
-      "it is applied",
-      async () => (await wallets.limit("A", LIMIT))?.availableMicroVnd === 500,
-    );
-    assert.equal(await applied(wallets, lower), false);
-  }));
+t.test(
+  "a change whose news the hold store does not take rejects, and is applied when it does",
+  async (t) =>
+    withStores(async ({ wallets, holdStore }) => {
+      await wallets.credit(movement(1_000n));
+      await wallets.changeLimit(change("set", 900n));
+      const set = holdStore.setLimit.bind(holdStore);
+      let refusals = 2;
+      holdStore.setLimit = (accountId, limit) => {
+        refusals -= 1;
+        if (refusals >= 0) throw new Error("away");
+        return set(accountId, limit);
+      };
+      const lower = change("set", 500n);
+      await t.rejects(wallets.changeLimit(lower), /away/);
+      await until(
+        "it is applied",
+        async () => (await wallets.limit("A", LIMIT))?.availableMicroVnd === 500,
+      );
+      t.equal(await applied(wallets, lower), false);
+    }),
+);
 
-test("what is left of a limit is known before its wallet is loaded", () =>
+t.test("what is left of a limit is known before its wallet is loaded", async (t) =>
   withStores(async ({ wallets, ledger }) => {
     ledger.setLimit("A", LIMIT, 500);
-    assert.equal(await left(wallets), "500 of 500, held 0");
-    assert.equal(await wallets.limit("A", "key:none"), undefined);
-    assert.equal(await wallets.limit("B", LIMIT), undefined);
-  }));
+    t.equal(await left(wallets), "500 of 500, held 0");
+    t.equal(await wallets.limit("A", "key:none"), undefined);
+    t.equal(await wallets.limit("B", LIMIT), undefined);
+  }),
+);
 
-test("a limit that was removed is in neither store, and its name is used up", () =>
+t.test("a limit that was removed is in neither store, and its name is used up", async (t) =>
   withStores(async ({ wallets, holdStore, ledger }) => {
     await wallets.credit(movement(1_000n));
     await wallets.changeLimit(change("set", 500n));
     await wallets.hold(within("c1", 100));
-    assert.equal(await wallets.removeLimit("A", LIMIT), true);
+    t.equal(await wallets.removeLimit("A", LIMIT), true);
     // The call that holds it ends first; then the removal, sent again, takes it out of the hold store as well.
-    assert.equal(holdStore.limit("A", LIMIT)?.heldMicroVnd, 100);
+    t.equal(holdStore.limit("A", LIMIT)?.heldMicroVnd, 100);
     await wallets.void("c1", "A");
-    assert.equal(await wallets.removeLimit("A", LIMIT), false);
-    assert.equal(await wallets.limit("A", LIMIT), undefined);
-    assert.equal((await wallets.hold(within("c2", 1))).kind, "unavailable");
-    assert.equal((await wallets.changeLimit(change("set", 500n))).kind, "removed");
-    assert.equal((await ledger.wallet("A"))?.limits, undefined);
-  }));
+    t.equal(await wallets.removeLimit("A", LIMIT), false);
+    t.equal(await wallets.limit("A", LIMIT), undefined);
+    t.equal((await wallets.hold(within("c2", 1))).kind, "unavailable");
+    t.equal((await wallets.changeLimit(change("set", 500n))).kind, "removed");
+    t.equal((await ledger.wallet("A"))?.limits, undefined);
+  }),
+);
 
-test("reconcile shows what is left of every limit, and finds a drift of one µđ", () =>
+t.test("reconcile shows what is left of every limit, and finds a drift of one µđ", async (t) =>
   withStores(async ({ wallets, holdStore, ledger }) => {
     await wallets.credit(movement(1_000n));
     await wallets.changeLimit(change("set", 500n));
@@ -138,26 +151,30 @@ test("reconcile shows what is left of every limit, and finds a drift of one µđ
     };
     const amounts = { availableMicroVnd: 370n, heldMicroVnd: 100n, uncommittedMicroVnd: 30n };
     const expected = { accountId: "A", limit: LIMIT, ledgerSumMicroVnd: 500n, ...amounts };
-    assert.deepEqual(await row(), { ...expected, balanceMicroVnd: 500n, driftMicroVnd: 0n });
+    t.strictSame(await row(), { ...expected, balanceMicroVnd: 500n, driftMicroVnd: 0n });
     const entries = await holdStore.read(10, 0);
     await ledger.commit(entries);
-    assert.equal((await row())?.driftMicroVnd, 30n);
+    t.equal((await row())?.driftMicroVnd, 30n);
     holdStore.acknowledge(entries);
-    assert.equal((await row())?.driftMicroVnd, 0n);
+    t.equal((await row())?.driftMicroVnd, 0n);
     holdStore.setLimit("A", { name: LIMIT, version: 9, totalMicroVnd: 501, availableMicroVnd: 0 });
-    assert.equal((await row())?.driftMicroVnd, 1n);
-  }));
+    t.equal((await row())?.driftMicroVnd, 1n);
+  }),
+);
 
-test("a limit of an account that is not there, or with a name that is none, is not set", () =>
-  withStores(async ({ wallets, ledger }) => {
-    const set = change("set", 500n);
-    assert.equal((await wallets.changeLimit({ ...set, accountId: "B" })).kind, "no_account");
-    for (const name of ["a|b", "wallet", "", "x".repeat(101)]) {
-      await assert.rejects(wallets.changeLimit({ ...set, name }), RangeError, name);
-      await assert.rejects(wallets.removeLimit("A", name), RangeError, name);
-    }
-    assert.equal((await ledger.wallet("A"))?.limits, undefined);
-  }));
+t.test(
+  "a limit of an account that is not there, or with a name that is none, is not set",
+  async (t) =>
+    withStores(async ({ wallets, ledger }) => {
+      const set = change("set", 500n);
+      t.equal((await wallets.changeLimit({ ...set, accountId: "B" })).kind, "no_account");
+      for (const name of ["a|b", "wallet", "", "x".repeat(101)]) {
+        await assert.rejects(wallets.changeLimit({ ...set, name }), RangeError, name);
+        await assert.rejects(wallets.removeLimit("A", name), RangeError, name);
+      }
+      t.equal((await ledger.wallet("A"))?.limits, undefined);
+    }),
+);
 
 function change(kind: LimitChange["kind"], amountMicroVnd: bigint): LimitChange {
   references += 1;

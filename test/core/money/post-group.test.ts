@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
+import t from "tap";
 import type { HoldStore, Posted, Posting } from "../../../core/contract/hold-store.ts";
 import { PostGroup } from "../../../core/money/post-group.ts";
 import { posting } from "../../support/posting.ts";
@@ -16,27 +15,32 @@ function recordingStore(): { holdStore: Pick<HoldStore, "postAll">; groups: stri
   return { holdStore: { postAll }, groups };
 }
 
-test("the posts of one turn go to the store together, and each gets its own answer", async () => {
-  const { holdStore, groups } = recordingStore();
-  const group = new PostGroup(holdStore);
-  const add = (callId: string, costMicroVnd: number) =>
-    group.add(posting({ callId, accountId: "A", costMicroVnd }));
-  const first = [add("a", 1), add("b", 0), add("c", 1)];
-  assert.deepEqual(groups, []);
-  const answers = await Promise.allSettled(first);
-  assert.deepEqual(
-    answers.map((answer) => (answer.status === "fulfilled" ? answer.value : answer.reason.message)),
-    [POSTED, "b", POSTED],
-  );
-  await add("d", 1);
-  assert.deepEqual(groups, [["a", "b", "c"], ["d"]]);
-});
+t.test(
+  "the posts of one turn go to the store together, and each gets its own answer",
+  async (t) => {
+    const { holdStore, groups } = recordingStore();
+    const group = new PostGroup(holdStore);
+    const add = (callId: string, costMicroVnd: number) =>
+      group.add(posting({ callId, accountId: "A", costMicroVnd }));
+    const first = [add("a", 1), add("b", 0), add("c", 1)];
+    t.strictSame(groups, []);
+    const answers = await Promise.allSettled(first);
+    t.strictSame(
+      answers.map((answer) =>
+        answer.status === "fulfilled" ? answer.value : answer.reason.message,
+      ),
+      [POSTED, "b", POSTED],
+    );
+    await add("d", 1);
+    t.strictSame(groups, [["a", "b", "c"], ["d"]]);
+  },
+);
 
-test("a store that has to wait answers each post when it can", async () => {
+t.test("a store that has to wait answers each post when it can", async (t) => {
   const postAll = () => [Promise.resolve(POSTED), Promise.reject(new Error("away"))];
   const group = new PostGroup({ postAll });
   const posts = ["a", "b"].map((callId) => group.add(posting({ callId, accountId: "A" })));
   const [first, second] = await Promise.allSettled(posts);
-  assert.deepEqual(first, { status: "fulfilled", value: POSTED });
-  assert.ok(second?.status === "rejected" && /away/.test(String(second.reason)));
+  t.strictSame(first, { status: "fulfilled", value: POSTED });
+  t.ok(second?.status === "rejected" && /away/.test(String(second.reason)));
 });

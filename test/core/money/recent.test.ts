@@ -1,25 +1,24 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
+import t from "tap";
 import { RecentCalls } from "../../../core/money/recent.ts";
 
 const POSTED = { chargedMicroVnd: 1, writtenOffMicroVnd: 0, duplicate: false };
 
-test("calls on their way to the ledger are never forgotten, others are in time", () => {
+t.test("calls on their way to the ledger are never forgotten, others are in time", async (t) => {
   const recent = new RecentCalls(10);
   for (let position = 1; position <= 100; position += 1) {
     recent.add(`c${position}`, POSTED, position, 0);
   }
   for (let position = 1; position <= 100; position += 1) {
-    assert.ok(recent.get(`c${position}`), `call ${position} waits for the ledger`);
+    t.ok(recent.get(`c${position}`), `call ${position} waits for the ledger`);
   }
   // The ledger has the first half: those may go, the other half may not.
   for (let position = 101; position <= 130; position += 1) {
     recent.add(`c${position}`, POSTED, position, 50);
   }
-  for (let position = 51; position <= 130; position += 1) assert.ok(recent.get(`c${position}`));
+  for (let position = 51; position <= 130; position += 1) t.ok(recent.get(`c${position}`));
   for (let position = 131; position <= 160; position += 1) {
     recent.add(`c${position}`, POSTED, position, position - 1);
   }
-  assert.equal(recent.get("c1"), undefined);
-  for (let position = 151; position <= 160; position += 1) assert.ok(recent.get(`c${position}`));
+  t.equal(recent.get("c1"), undefined);
+  for (let position = 151; position <= 160; position += 1) t.ok(recent.get(`c${position}`));
 });

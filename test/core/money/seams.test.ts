@@ -1,7 +1,6 @@
-import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import t from "tap";
 import { packageRoot } from "../../../core/process/root.ts";
 
 /** The SQL of the ledger runs against a real Postgres in its own tests; a simulation puts a model in its place. */
@@ -16,17 +15,20 @@ const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
   (file) => file.endsWith(".ts") && !NOT_SIMULATED.test(file),
 );
 
-describe("the code of money", () => {
-  it("is found", () => {
-    assert.ok(files.length > 30, `${files.length} files`);
+t.test("the code of money", async (t) => {
+  t.test("is found", async (t) => {
+    t.ok(files.length > 30, `${files.length} files`);
   });
 
-  it("takes time, timers, chance, sockets and files from the machine that it is given", () => {
-    const code = (file: string) =>
-      readFileSync(join(folder, file), "utf8").replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
-    assert.deepEqual(
-      files.filter((file) => FORBIDDEN.test(code(file))),
-      [],
-    );
-  });
+  t.test(
+    "takes time, timers, chance, sockets and files from the machine that it is given",
+    async (t) => {
+      const code = (file: string) =>
+        readFileSync(join(folder, file), "utf8").replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
+      t.strictSame(
+        files.filter((file) => FORBIDDEN.test(code(file))),
+        [],
+      );
+    },
+  );
 });

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
+import t from "tap";
 import { posting } from "../../support/posting.ts";
 import { until } from "../../support/until.ts";
 import { holdRequest, movement, type Stores, withStores } from "./wallet-fixtures.ts";
@@ -17,54 +16,62 @@ function parts({ holdStore }: Stores): string {
   return `${found.availableMicroVnd} ${found.heldMicroVnd} ${found.uncommittedMicroVnd}`;
 }
 
-test("the first holds at once share one reading of the ledger, later ones are synchronous", () =>
-  withStores(async ({ wallets, ledger }) => {
-    await wallets.credit(movement(1_000n));
-    const held = await Promise.all(
-      ["c1", "c2", "c3"].map((callId) => wallets.hold(holdRequest(callId, 100))),
-    );
-    assert.deepEqual(
-      held.map((one) => one.kind),
-      ["held", "held", "held"],
-    );
-    assert.equal(ledger.calls.wallet, 1);
-    assert.ok(!(wallets.hold(holdRequest("c4", 100)) instanceof Promise));
-  }));
+t.test(
+  "the first holds at once share one reading of the ledger, later ones are synchronous",
+  async (t) =>
+    withStores(async ({ wallets, ledger }) => {
+      await wallets.credit(movement(1_000n));
+      const held = await Promise.all(
+        ["c1", "c2", "c3"].map((callId) => wallets.hold(holdRequest(callId, 100))),
+      );
+      t.strictSame(
+        held.map((one) => one.kind),
+        ["held", "held", "held"],
+      );
+      t.equal(ledger.calls.wallet, 1);
+      t.ok(!(wallets.hold(holdRequest("c4", 100)) instanceof Promise));
+    }),
+);
 
-test("an account that is not there holds nothing", () =>
+t.test("an account that is not there holds nothing", async (t) =>
   withStores(async ({ wallets }) => {
-    assert.deepEqual(await wallets.hold(holdRequest("c1", 1, "B")), { kind: "no_account" });
-    assert.equal(await wallets.balances("B"), undefined);
-  }));
+    t.strictSame(await wallets.hold(holdRequest("c1", 1, "B")), { kind: "no_account" });
+    t.equal(await wallets.balances("B"), undefined);
+  }),
+);
 
-test("a ledger that is away or slow refuses a first hold within a second or so", () =>
+t.test("a ledger that is away or slow refuses a first hold within a second or so", async (t) =>
   withStores(async ({ wallets, ledger, holdStore }) => {
     ledger.before = () => Promise.reject(new Error("connection refused"));
     const refused = await wallets.hold(holdRequest("c1", 1));
-    assert.ok(refused.kind === "unavailable" && /connection refused/.test(refused.reason));
+    t.ok(refused.kind === "unavailable" && /connection refused/.test(refused.reason));
     ledger.before = () => new Promise(() => {});
     const late = await wallets.hold(holdRequest("c2", 1));
-    assert.ok(late.kind === "unavailable" && /within 1000 ms/.test(late.reason));
-    assert.equal(holdStore.balances("A"), undefined);
-  }));
+    t.ok(late.kind === "unavailable" && /within 1000 ms/.test(late.reason));
+    t.equal(holdStore.balances("A"), undefined);
+  }),
+);
 
-test("balances come from the hold store if the wallet is loaded, else from the ledger", () =>
-  withStores(async (stores) => {
-    const { wallets } = stores;
-    await wallets.credit(movement(1_000n));
-    const closed = { availableMicroVnd: 1_000, heldMicroVnd: 0, uncommittedMicroVnd: 0 };
-    assert.deepEqual(await wallets.balances("A"), { ...closed, balanceMicroVnd: 1_000 });
-    await wallets.hold(holdRequest("c1", 100));
-    await wallets.post(posting({ callId: "c1", accountId: "A", costMicroVnd: 30 }));
-    await wallets.hold(holdRequest("c2", 50));
-    const loaded = { availableMicroVnd: 920, heldMicroVnd: 50, uncommittedMicroVnd: 30 };
-    assert.deepEqual(await wallets.balances("A"), { ...loaded, balanceMicroVnd: 1_000 });
-    await commit(stores);
-    const committed = { availableMicroVnd: 920, heldMicroVnd: 50, uncommittedMicroVnd: 0 };
-    assert.deepEqual(await wallets.balances("A"), { ...committed, balanceMicroVnd: 970 });
-  }));
+t.test(
+  "balances come from the hold store if the wallet is loaded, else from the ledger",
+  async (t) =>
+    withStores(async (stores) => {
+      const { wallets } = stores;
+      await wallets.credit(movement(1_000n));
+      const closed = { availableMicroVnd: 1_000, heldMicroVnd: 0, uncommittedMicroVnd: 0 };
+      t.strictSame(await wallets.balances("A"), { ...closed, balanceMicroVnd: 1_000 });
+      await wallets.hold(holdRequest("c1", 100));
+      await wallets.post(posting({ callId: "c1", accountId: "A", costMicroVnd: 30 }));
+      await wallets.hold(holdRequest("c2", 50));
+      const loaded = { availableMicroVnd: 920, heldMicroVnd: 50, uncommittedMicroVnd: 30 };
+      t.strictSame(await wallets.balances("A"), { ...loaded, balanceMicroVnd: 1_000 });
+      await commit(stores);
+      const committed = { availableMicroVnd: 920, heldMicroVnd: 50, uncommittedMicroVnd: 0 };
+      t.strictSame(await wallets.balances("A"), { ...committed, balanceMicroVnd: 970 });
+    }),
+);
 
-test("a credit is spendable when it is answered, and once", () =>
+t.test("a credit is spendable when it is answered, and once", async (t) =>
   withStores(async (stores) => {
     const { wallets } = stores;
     await wallets.hold(holdRequest("c0", 0));
@@ -74,37 +81,40 @@ test("a credit is spendable when it is answered, and once", () =>
       wallets.credit(topUp),
       wallets.credit(movement(70n)),
     ]);
-    assert.deepEqual(
+    t.strictSame(
       results.map((one) => one.kind === "credited" && one.applied),
       [true, false, true],
     );
-    assert.equal(parts(stores), "570 0 0");
-  }));
+    t.equal(parts(stores), "570 0 0");
+  }),
+);
 
-test("a credit that was committed and not applied is applied when it is sent again", () =>
+t.test("a credit that was committed and not applied is applied when it is sent again", async (t) =>
   withStores(async (stores) => {
     const { wallets, ledger } = stores;
     await wallets.hold(holdRequest("c0", 0));
     ledger.after = () => Promise.reject(new Error("the answer is lost"));
     const topUp = movement(500n);
-    await assert.rejects(wallets.credit(topUp), /lost/);
-    assert.equal(parts(stores), "0 0 0");
+    await t.rejects(wallets.credit(topUp), /lost/);
+    t.equal(parts(stores), "0 0 0");
     ledger.after = async () => {};
-    assert.equal((await wallets.credit(topUp)).kind, "credited");
-    assert.equal(parts(stores), "500 0 0");
-  }));
+    t.equal((await wallets.credit(topUp)).kind, "credited");
+    t.equal(parts(stores), "500 0 0");
+  }),
+);
 
-test("a credit that was committed and not applied is applied at the next start", () =>
+t.test("a credit that was committed and not applied is applied at the next start", async (t) =>
   withStores(async (stores) => {
     const { wallets, ledger } = stores;
     await wallets.hold(holdRequest("c0", 0));
     await ledger.credit(movement(500n));
-    assert.equal(parts(stores), "0 0 0");
+    t.equal(parts(stores), "0 0 0");
     await wallets.start();
-    assert.equal(parts(stores), "500 0 0");
-  }));
+    t.equal(parts(stores), "500 0 0");
+  }),
+);
 
-test("money that running calls hold or have spent cannot be taken away", () =>
+t.test("money that running calls hold or have spent cannot be taken away", async (t) =>
   withStores(async (stores) => {
     const { wallets, ledger } = stores;
     await wallets.credit(movement(1_000n));
@@ -112,33 +122,35 @@ test("money that running calls hold or have spent cannot be taken away", () =>
     await wallets.hold(holdRequest("c2", 300));
     await wallets.post(posting({ callId: "c2", accountId: "A", costMicroVnd: 300 }));
     // The ledger alone still has 1,000.
-    assert.deepEqual(await wallets.credit(movement(-101n)), { kind: "below_zero" });
-    assert.equal(parts(stores), "100 600 300");
-    assert.equal((await wallets.credit(movement(-100n))).kind, "credited");
-    assert.equal(parts(stores), "0 600 300");
+    t.strictSame(await wallets.credit(movement(-101n)), { kind: "below_zero" });
+    t.equal(parts(stores), "100 600 300");
+    t.equal((await wallets.credit(movement(-100n))).kind, "credited");
+    t.equal(parts(stores), "0 600 300");
     await wallets.post(posting({ callId: "c1", accountId: "A", costMicroVnd: 700 }));
     await commit(stores);
-    assert.equal((await ledger.wallet("A"))?.balanceMicroVnd, 0n);
-  }));
+    t.equal((await ledger.wallet("A"))?.balanceMicroVnd, 0n);
+  }),
+);
 
-test("money is taken away once, also where the first answer was lost", () =>
+t.test("money is taken away once, also where the first answer was lost", async (t) =>
   withStores(async (stores) => {
     const { wallets, ledger } = stores;
     await wallets.credit(movement(1_000n));
     const adjustment = movement(-400n);
     ledger.after = (what) =>
       what === "credit" ? Promise.reject(new Error("lost")) : Promise.resolve();
-    await assert.rejects(wallets.credit(adjustment), /lost/);
+    await t.rejects(wallets.credit(adjustment), /lost/);
     // It may be committed or not, so nobody may spend it.
-    assert.equal(parts(stores), "600 400 0");
+    t.equal(parts(stores), "600 400 0");
     ledger.after = async () => {};
-    assert.equal((await wallets.credit(adjustment)).kind, "credited");
-    assert.equal((await wallets.credit(adjustment)).kind, "credited");
-    assert.equal(parts(stores), "600 0 0");
-    assert.equal((await ledger.wallet("A"))?.balanceMicroVnd, 600n);
-  }));
+    t.equal((await wallets.credit(adjustment)).kind, "credited");
+    t.equal((await wallets.credit(adjustment)).kind, "credited");
+    t.equal(parts(stores), "600 0 0");
+    t.equal((await ledger.wallet("A"))?.balanceMicroVnd, 600n);
+  }),
+);
 
-test("credits and adjustments at once leave both stores with the same", () =>
+t.test("credits and adjustments at once leave both stores with the same", async (t) =>
   withStores(async (stores) => {
     const { wallets, ledger } = stores;
     await wallets.credit(movement(1_000n));
@@ -147,11 +159,12 @@ test("credits and adjustments at once leave both stores with the same", () =>
       Array.from({ length: 40 }, (_, n) => wallets.credit(movement(n % 2 ? 30n : -700n))),
     );
     const balance = (await ledger.wallet("A"))?.balanceMicroVnd ?? -1n;
-    assert.equal(parts(stores), `${balance} 0 0`);
-    for await (const row of wallets.reconcile()) assert.equal(row.driftMicroVnd, 0n);
-  }));
+    t.equal(parts(stores), `${balance} 0 0`);
+    for await (const row of wallets.reconcile()) t.equal(row.driftMicroVnd, 0n);
+  }),
+);
 
-test("reconcile shows the parts of every wallet", () =>
+t.test("reconcile shows the parts of every wallet", async (t) =>
   withStores(async (stores) => {
     const { wallets, ledger } = stores;
     ledger.addAccount("B");
@@ -162,7 +175,7 @@ test("reconcile shows the parts of every wallet", () =>
     const rows = [];
     for await (const row of wallets.reconcile()) rows.push(row);
     const zero = { limit: null, ledgerSumMicroVnd: 0n, balanceMicroVnd: 0n, availableMicroVnd: 0n };
-    assert.deepEqual(rows, [
+    t.strictSame(rows, [
       {
         accountId: "A",
         limit: null,
@@ -175,9 +188,10 @@ test("reconcile shows the parts of every wallet", () =>
       },
       { accountId: "B", ...zero, heldMicroVnd: 0n, uncommittedMicroVnd: 0n, driftMicroVnd: 0n },
     ]);
-  }));
+  }),
+);
 
-test("reconcile finds a drift of one µđ, in either store", () =>
+t.test("reconcile finds a drift of one µđ, in either store", async (t) =>
   withStores(async ({ wallets, ledger, holdStore }) => {
     await wallets.credit(movement(1_000n));
     await wallets.hold(holdRequest("c1", 100));
@@ -187,32 +201,39 @@ test("reconcile finds a drift of one µđ, in either store", () =>
       creditedMicroVnd: 1_001n,
       releasedCallId: null,
     });
-    for await (const row of wallets.reconcile()) assert.equal(row.driftMicroVnd, 1n);
+    for await (const row of wallets.reconcile()) t.equal(row.driftMicroVnd, 1n);
     await ledger.credit(movement(2n));
-    for await (const row of wallets.reconcile()) assert.equal(row.driftMicroVnd, -1n);
-  }));
+    for await (const row of wallets.reconcile()) t.equal(row.driftMicroVnd, -1n);
+  }),
+);
 
-test("a post that the disk had no room for is charged once there is room, and its hold stays until then", async () => {
-  await withStores(async ({ holdStore, wallets }) => {
-    await wallets.credit(movement(1_000n));
-    await wallets.hold(holdRequest("late", 400));
-    wallets.postLater(posting({ callId: "late", accountId: "A", costMicroVnd: 300 }));
-    assert.equal(holdStore.balances("A")?.heldMicroVnd, 400);
-    await until("it is charged", () => holdStore.balances("A")?.uncommittedMicroVnd === 300);
-    assert.equal(holdStore.balances("A")?.heldMicroVnd, 0);
-  });
-});
+t.test(
+  "a post that the disk had no room for is charged once there is room, and its hold stays until then",
+  async (t) => {
+    await withStores(async ({ holdStore, wallets }) => {
+      await wallets.credit(movement(1_000n));
+      await wallets.hold(holdRequest("late", 400));
+      wallets.postLater(posting({ callId: "late", accountId: "A", costMicroVnd: 300 }));
+      t.equal(holdStore.balances("A")?.heldMicroVnd, 400);
+      await until("it is charged", () => holdStore.balances("A")?.uncommittedMicroVnd === 300);
+      t.equal(holdStore.balances("A")?.heldMicroVnd, 0);
+    });
+  },
+);
 
-test("money that is taken away with a commit in doubt is not held for ever, though nobody asks again", () =>
-  withStores(async (stores) => {
-    const { ledger, wallets } = stores;
-    await wallets.credit(movement(1_000n));
-    await wallets.hold(holdRequest("open", 1));
-    let failures = 1;
-    ledger.before = async (operation) => {
-      if (operation === "credit" && failures-- > 0) throw new Error("the connection was closed");
-    };
-    await assert.rejects(wallets.credit(movement(-300n)));
-    assert.equal(parts(stores), "699 301 0");
-    await until("the movement is complete", () => parts(stores) === "699 1 0");
-  }));
+t.test(
+  "money that is taken away with a commit in doubt is not held for ever, though nobody asks again",
+  async (t) =>
+    withStores(async (stores) => {
+      const { ledger, wallets } = stores;
+      await wallets.credit(movement(1_000n));
+      await wallets.hold(holdRequest("open", 1));
+      let failures = 1;
+      ledger.before = async (operation) => {
+        if (operation === "credit" && failures-- > 0) throw new Error("the connection was closed");
+      };
+      await t.rejects(wallets.credit(movement(-300n)));
+      t.equal(parts(stores), "699 301 0");
+      await until("the movement is complete", () => parts(stores) === "699 1 0");
+    }),
+);

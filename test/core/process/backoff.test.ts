@@ -1,8 +1,7 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
+import t from "tap";
 import { backoffMs } from "../../../core/process/backoff.ts";
 
-test("the wait doubles with each failure, up to its limit, however many there are", () => {
+t.test("the wait doubles with each failure, up to its limit, however many there are", async (t) => {
   const waits = [0, 1, 2, 3, 4, 5, 6, 5_000].map((failures) => backoffMs(failures, 50, 1_000));
-  assert.deepEqual(waits, [50, 50, 100, 200, 400, 800, 1_000, 1_000]);
+  t.strictSame(waits, [50, 50, 100, 200, 400, 800, 1_000, 1_000]);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
 import fc from "fast-check";
+import t from "tap";
 import { nestsDeeperThan } from "../../../core/process/json.ts";
 
 function depthOf(value: unknown): number {
@@ -10,8 +10,8 @@ function depthOf(value: unknown): number {
 
 const text = (json: unknown, space?: number) => Buffer.from(JSON.stringify(json, null, space));
 
-describe("the depth of a JSON text", () => {
-  it("is found as a parser finds it, whatever stands in its strings", () => {
+t.test("the depth of a JSON text", async (t) => {
+  t.test("is found as a parser finds it, whatever stands in its strings", async () => {
     const anything = fc.anything({
       key: fc.string({ unit: fc.constantFrom('"', "\\", "[", "]", "{", "}", "a", "đ") }),
       values: [
@@ -30,17 +30,17 @@ describe("the depth of a JSON text", () => {
     );
   });
 
-  it("counts levels, not brackets", () => {
-    assert.equal(nestsDeeperThan(2, text(Array(1000).fill([]))), false);
+  t.test("counts levels, not brackets", async (t) => {
+    t.equal(nestsDeeperThan(2, text(Array(1000).fill([]))), false);
   });
 
-  it("is found in 20 MB of brackets without reading them all", () => {
-    assert.equal(nestsDeeperThan(200, Buffer.alloc(20_000_000, "[")), true);
+  t.test("is found in 20 MB of brackets without reading them all", async (t) => {
+    t.equal(nestsDeeperThan(200, Buffer.alloc(20_000_000, "[")), true);
   });
 
-  it("of a string that never ends is no matter", () => {
+  t.test("of a string that never ends is no matter", async (t) => {
     for (const broken of ['"', '"\\', '"\\"', '{"a', `"${"\\".repeat(1_000_001)}"`]) {
-      assert.equal(nestsDeeperThan(200, Buffer.from(broken)), false);
+      t.equal(nestsDeeperThan(200, Buffer.from(broken)), false);
     }
   });
 });

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import t from "tap";
 import { FolderInUse, lockFolder, shortSocketPath } from "../../../core/process/lock.ts";
 
 async function inFolder(body: (folder: string) => Promise<void>): Promise<void> {
@@ -24,7 +24,7 @@ async function leaveDeadLock(folder: string): Promise<void> {
   assert.ok(existsSync(join(folder, "lock")));
 }
 
-test("one of many takes a lock, also where a killed process has left it", () =>
+t.test("one of many takes a lock, also where a killed process has left it", async (t) =>
   inFolder(async (folder) => {
     for (const dead of [false, true]) {
       if (dead) await leaveDeadLock(folder);
@@ -32,26 +32,31 @@ test("one of many takes a lock, also where a killed process has left it", () =>
         Array.from({ length: 10 }, () => lockFolder(folder, 200)),
       );
       const taken = results.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-      assert.equal(taken.length, 1);
+      t.equal(taken.length, 1);
       for (const one of results) {
-        if (one.status === "rejected") assert.ok(one.reason instanceof FolderInUse);
+        if (one.status === "rejected") t.ok(one.reason instanceof FolderInUse);
       }
       await taken[0]?.release();
     }
-  }));
+  }),
+);
 
-test("who waits gets the lock once it is given up", () =>
+t.test("who waits gets the lock once it is given up", async () =>
   inFolder(async (folder) => {
     const first = await lockFolder(folder, 0);
     const second = lockFolder(folder, 10_000);
     await first.release();
     await (await second).release();
-  }));
+  }),
+);
 
-test("a path that fits stays where it is, a longer one is short and always the same", () => {
-  assert.equal(shortSocketPath("/data", "lock"), "/data/lock");
-  const deep = `/${"x".repeat(120)}`;
-  assert.ok(shortSocketPath(deep, "lock").length <= 100);
-  assert.equal(shortSocketPath(deep, "lock"), shortSocketPath(deep, "lock"));
-  assert.notEqual(shortSocketPath(deep, "lock"), shortSocketPath(deep, "socket"));
-});
+t.test(
+  "a path that fits stays where it is, a longer one is short and always the same",
+  async (t) => {
+    t.equal(shortSocketPath("/data", "lock"), "/data/lock");
+    const deep = `/${"x".repeat(120)}`;
+    t.ok(shortSocketPath(deep, "lock").length <= 100);
+    t.equal(shortSocketPath(deep, "lock"), shortSocketPath(deep, "lock"));
+    t.not(shortSocketPath(deep, "lock"), shortSocketPath(deep, "socket"));
+  },
+);

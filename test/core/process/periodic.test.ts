@@ -1,11 +1,10 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
+import t from "tap";
 import { PeriodicTask } from "../../../core/process/periodic.ts";
 import { until } from "../../support/until.ts";
 
 const HOUR_MS = 3_600_000;
 
-test("a task that is hurried runs again at once, and waits again after that", async () => {
+t.test("a task that is hurried runs again at once, and waits again after that", async (t) => {
   let rounds = 0;
   const task = new PeriodicTask(async () => {
     rounds += 1;
@@ -16,10 +15,10 @@ test("a task that is hurried runs again at once, and waits again after that", as
   task.hurry();
   await until("it has run again", () => rounds === 2);
   await task.stop();
-  assert.equal(rounds, 2);
+  t.equal(rounds, 2);
 });
 
-test("a stop waits for the run that is under way, and is followed by none", async () => {
+t.test("a stop waits for the run that is under way, and is followed by none", async (t) => {
   const log: string[] = [];
   let finish = () => {};
   const task = new PeriodicTask(async () => {
@@ -34,5 +33,5 @@ test("a stop waits for the run that is under way, and is followed by none", asyn
   const stopped = task.stop().then(() => log.push("stopped"));
   finish();
   await stopped;
-  assert.deepEqual(log, ["run", "end", "stopped"]);
+  t.strictSame(log, ["run", "end", "stopped"]);
 });

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import t from "tap";
 
 const SUPERVISOR = fileURLToPath(new URL("./supervisor-child.js", import.meta.url));
 
@@ -34,28 +34,28 @@ class Supervisor {
   }
 }
 
-test("a worker that dies is started again, and signals reach all", async () => {
+t.test("a worker that dies is started again, and signals reach all", async (t) => {
   const supervisor = new Supervisor();
   const [first, second] = await supervisor.both("start");
   process.kill(first!, "SIGKILL");
   const third = await supervisor.next("start");
   supervisor.process.kill("SIGHUP");
-  assert.deepEqual(await supervisor.both("hup"), [second, third].sort());
+  t.strictSame(await supervisor.both("hup"), [second, third].sort());
   supervisor.process.kill("SIGTERM");
   await supervisor.both("term");
   const [code] = await once(supervisor.process, "exit");
-  assert.equal(code, 0);
+  t.equal(code, 0);
 });
 
-test("workers that cannot start end the supervisor with an error", async () => {
+t.test("workers that cannot start end the supervisor with an error", async (t) => {
   const supervisor = new Supervisor("broken");
   const [code] = await once(supervisor.process, "exit");
-  assert.equal(code, 1);
+  t.equal(code, 1);
 });
 
-test("workers do not outlive a supervisor that is killed", async () => {
+t.test("workers do not outlive a supervisor that is killed", async (t) => {
   const supervisor = new Supervisor();
   const pids = await supervisor.both("start");
   supervisor.process.kill("SIGKILL");
-  assert.deepEqual(await supervisor.both("orphan"), pids);
+  t.strictSame(await supervisor.both("orphan"), pids);
 });

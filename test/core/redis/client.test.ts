@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
+import t, { type Test } from "tap";
 import { membersScript } from "../../../core/money/redis/scripts.ts";
 import { RedisAway, RedisClient } from "../../../core/redis/client.ts";
 import { startRedisCluster, startRedisServer } from "../../support/redis.ts";
@@ -12,12 +12,12 @@ const ECHO = { source: "return ARGV[1]", sha: "098e0f0d1448c0a81dafe820f66d460eb
 
 /** A client that is gone when the test is over, however it ends: one that is left behind goes on for ever. */
 async function connected(
-  t: TestContext,
+  t: Test,
   servers: string | readonly string[],
   timeoutMs = TIMEOUT_MS,
 ): Promise<RedisClient> {
   const client = new RedisClient(servers, timeoutMs);
-  t.after(() => client.disconnect());
+  t.teardown(() => client.disconnect());
   await new Promise<void>((resolve) => client.connect(resolve));
   return client;
 }
@@ -39,69 +39,75 @@ async function echoes(client: RedisClient): Promise<void> {
   await Promise.all(Array.from({ length: 500 }, (_, n) => one(n)));
 }
 
-test("every command gets its own answer, whatever is sent around it", async (t) => {
+t.test("every command gets its own answer, whatever is sent around it", async (t) => {
   const server = await startRedisServer();
-  t.after(() => server.stop());
+  t.teardown(() => server.stop());
   const client = await connected(t, server.url, PATIENT_MS);
   await echoes(client);
 });
 
-test("every command to a cluster gets its own answer too", async (t) => {
+t.test("every command to a cluster gets its own answer too", async (t) => {
   const cluster = await startRedisCluster();
-  t.after(() => cluster.stop());
+  t.teardown(() => cluster.stop());
   const client = await connected(t, cluster.servers, PATIENT_MS);
   await echoes(client);
 });
 
-test("a frozen server rejects what is under way, and answers again when it goes on", async (t) => {
-  const server = await startRedisServer();
-  t.after(() => server.stop());
-  const client = await connected(t, server.url);
-  server.signal("SIGSTOP");
-  // It is frozen until all of them are rejected.
-  const sent = Array.from({ length: 50 }, () => client.call("PING"));
-  const results = await Promise.allSettled(sent);
-  assert.ok(results.every((result) => result.status === "rejected"));
-  await assert.rejects(client.call("PING"), RedisAway);
-  const back = new Promise<void>((resolve) => client.connect(resolve));
-  server.signal("SIGCONT");
-  await back;
-  await echoes(client);
-});
+t.test(
+  "a frozen server rejects what is under way, and answers again when it goes on",
+  async (t) => {
+    const server = await startRedisServer();
+    t.teardown(() => server.stop());
+    const client = await connected(t, server.url);
+    server.signal("SIGSTOP");
+    // It is frozen until all of them are rejected.
+    const sent = Array.from({ length: 50 }, () => client.call("PING"));
+    const results = await Promise.allSettled(sent);
+    t.ok(results.every((result) => result.status === "rejected"));
+    await assert.rejects(client.call("PING"), RedisAway);
+    const back = new Promise<void>((resolve) => client.connect(resolve));
+    server.signal("SIGCONT");
+    await back;
+    await echoes(client);
+  },
+);
 
-test("a server that is demoted is left for the one that its address leads to then", async (t) => {
+t.test("a server that is demoted is left for the one that its address leads to then", async (t) => {
   const [first, second] = await Promise.all([startRedisServer(), startRedisServer()]);
   const line = await startTcpProxy(first.port);
-  t.after(() => Promise.all([line.close(), first.stop(), second.stop()]));
+  t.teardown(() => Promise.all([line.close(), first.stop(), second.stop()]));
   const client = await connected(t, `redis://127.0.0.1:${line.port}`);
   await client.call("SET", "at", "first");
   await first.call("REPLICAOF", "127.0.0.1", String(second.port));
   line.lead(second.port);
   const back = new Promise<void>((resolve) => client.connect(resolve));
-  await assert.rejects(client.call("SET", "at", "nowhere"), /^ReplyError: READONLY/);
+  await t.rejects(client.call("SET", "at", "nowhere"), {
+    name: "ReplyError",
+    message: /^READONLY/,
+  });
   await back;
   await client.call("SET", "at", "second");
-  assert.equal(await second.call("GET", "at"), "second");
+  t.equal(await second.call("GET", "at"), "second");
 });
 
-test("a script that the server does not know is loaded once it is asked for", async (t) => {
+t.test("a script that the server does not know is loaded once it is asked for", async (t) => {
   const server = await startRedisServer();
-  t.after(() => server.stop());
+  t.teardown(() => server.stop());
   const client = await connected(t, server.url);
   const args = ["look", "p", "0", "0", "0"];
-  await assert.rejects(client.evalsha(membersScript.sha, ["{a}:epoch"], args), /NOSCRIPT/);
-  assert.ok(Array.isArray(await client.run(membersScript, ["{a}:epoch"], args)));
-  assert.ok(Array.isArray(await client.evalsha(membersScript.sha, ["{a}:epoch"], args)));
+  await t.rejects(client.evalsha(membersScript.sha, ["{a}:epoch"], args), /NOSCRIPT/);
+  t.ok(Array.isArray(await client.run(membersScript, ["{a}:epoch"], args)));
+  t.ok(Array.isArray(await client.evalsha(membersScript.sha, ["{a}:epoch"], args)));
 });
 
-test("a stall of this process is not taken for silence of redis", async (t) => {
+t.test("a stall of this process is not taken for silence of redis", async (t) => {
   const server = await startRedisServer();
-  t.after(() => server.stop());
+  t.teardown(() => server.stop());
   const client = await connected(t, server.url);
   const answers = Array.from({ length: 10 }, () => client.call("PING"));
   // Sent by now, and answered during the stall.
   await new Promise(setImmediate);
   const goOnAtMs = performance.now() + 3 * TIMEOUT_MS;
   while (performance.now() < goOnAtMs);
-  assert.deepEqual(await Promise.all(answers), Array(10).fill("PONG"));
+  t.strictSame(await Promise.all(answers), Array(10).fill("PONG"));
 });

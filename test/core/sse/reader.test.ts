@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
 import fc from "fast-check";
+import t from "tap";
 import { type ServerEvent, SseReader } from "../../../core/sse/reader.ts";
 import { encodeComment, encodeEvent } from "../../../core/sse/writer.ts";
 import { parseNaively } from "./reference.ts";
@@ -91,24 +91,24 @@ const FIXTURES: readonly Fixture[] = [
   { name: "last line without any end", text: "event: a\ndata: 1", events: [["a", "1"]] },
 ];
 
-describe("SseReader", () => {
+t.test("SseReader", async (t) => {
   for (const fixture of FIXTURES) {
     const bytes = Buffer.from(fixture.text);
-    test(`${fixture.name}: whole`, () => check(fixture, [bytes]));
-    test(`${fixture.name}: byte by byte`, () => {
+    t.test(`${fixture.name}: whole`, async () => check(fixture, [bytes]));
+    t.test(`${fixture.name}: byte by byte`, async () => {
       check(
         fixture,
         Array.from(bytes, (byte) => Uint8Array.of(byte)),
       );
     });
-    test(`${fixture.name}: split at every boundary`, () => {
+    t.test(`${fixture.name}: split at every boundary`, async () => {
       for (let at = 0; at <= bytes.length; at += 1) {
         check(fixture, [bytes.subarray(0, at), bytes.subarray(at)]);
       }
     });
   }
 
-  test("any bytes, however split, read as the plain reference reads them", () => {
+  t.test("any bytes, however split, read as the plain reference reads them", async () => {
     const piece = fc.constantFrom(
       ..."\r \n \r\n data: data event: event :c d e x 1 é 🌏 \ufeff".split(" "),
       " ",
@@ -140,66 +140,72 @@ describe("SseReader", () => {
     );
   });
 
-  test("a block leaves as soon as its blank line is there", () => {
+  t.test("a block leaves as soon as its blank line is there", async (t) => {
     const seen: string[] = [];
     const reader = new SseReader();
     const push = (text: string) => reader.push(Buffer.from(text), (event) => seen.push(event.data));
     push("data: 1\n");
-    assert.deepEqual(seen, []);
+    t.strictSame(seen, []);
     push("\n");
-    assert.deepEqual(seen, ["1"]);
+    t.strictSame(seen, ["1"]);
     push(": comment\n\n");
-    assert.deepEqual(seen, ["1", ""]);
+    t.strictSame(seen, ["1", ""]);
     push("data: 2\r\r");
-    assert.deepEqual(seen, ["1", "", "2"]);
+    t.strictSame(seen, ["1", "", "2"]);
   });
 
-  test("a line feed stays with its carriage return, and half a byte order mark is text", () => {
-    const raws = (bytes: Buffer): string[] =>
-      read(Array.from(bytes, (byte) => Uint8Array.of(byte))).map(({ raw }) =>
-        Buffer.from(raw).toString("latin1"),
-      );
-    const crlf = ["data: 1\r\n\r\n", "\r\n", "data: 2\r\n\r\n"];
-    assert.deepEqual(raws(Buffer.from(crlf.join(""))), crlf);
-    const half = "\xef\xbb\ndata: 1\n\n";
-    assert.deepEqual(raws(Buffer.from(half, "latin1")), [half]);
-  });
+  t.test(
+    "a line feed stays with its carriage return, and half a byte order mark is text",
+    async (t) => {
+      const raws = (bytes: Buffer): string[] =>
+        read(Array.from(bytes, (byte) => Uint8Array.of(byte))).map(({ raw }) =>
+          Buffer.from(raw).toString("latin1"),
+        );
+      const crlf = ["data: 1\r\n\r\n", "\r\n", "data: 2\r\n\r\n"];
+      t.strictSame(raws(Buffer.from(crlf.join(""))), crlf);
+      const half = "\xef\xbb\ndata: 1\n\n";
+      t.strictSame(raws(Buffer.from(half, "latin1")), [half]);
+    },
+  );
 
-  test("a block within one chunk is a view of it, an open one is copied out", () => {
+  t.test("a block within one chunk is a view of it, an open one is copied out", async (t) => {
     const chunk = new Uint8Array(Buffer.from("data: 1\n\ndata: 2"));
     const raws: Uint8Array[] = [];
     const reader = new SseReader();
     reader.push(chunk, (event) => raws.push(event.raw));
     chunk.fill(0x78);
     reader.push(Buffer.from("\n\n"), (event) => raws.push(event.raw));
-    assert.equal(raws[0]?.buffer, chunk.buffer);
-    assert.equal(Buffer.from(raws[1] ?? []).toString(), "data: 2\n\n");
+    t.equal(raws[0]?.buffer, chunk.buffer);
+    t.equal(Buffer.from(raws[1] ?? []).toString(), "data: 2\n\n");
   });
 
-  test("a block over the limit is refused, however it comes, and nothing follows it", () => {
-    const over = Buffer.from(`data: 1\n\ndata: ${"x".repeat(100)}\n\ndata: 2\n\n`);
-    for (const size of [1, 7, over.length]) {
-      const reader = new SseReader(64);
-      const seen: string[] = [];
-      const results: boolean[] = [];
-      for (let at = 0; at < over.length; at += size) {
-        results.push(reader.push(over.subarray(at, at + size), (event) => seen.push(event.data)));
+  t.test(
+    "a block over the limit is refused, however it comes, and nothing follows it",
+    async (t) => {
+      const over = Buffer.from(`data: 1\n\ndata: ${"x".repeat(100)}\n\ndata: 2\n\n`);
+      for (const size of [1, 7, over.length]) {
+        const reader = new SseReader(64);
+        const seen: string[] = [];
+        const results: boolean[] = [];
+        for (let at = 0; at < over.length; at += size) {
+          results.push(reader.push(over.subarray(at, at + size), (event) => seen.push(event.data)));
+        }
+        reader.end((event) => seen.push(event.data));
+        t.equal(results.at(-1), false);
+        t.strictSame(seen, ["1"]);
       }
-      reader.end((event) => seen.push(event.data));
-      assert.equal(results.at(-1), false);
-      assert.deepEqual(seen, ["1"]);
-    }
-  });
+    },
+  );
 
-  test("a block of the exact limit passes", () => {
+  t.test("a block of the exact limit passes", async (t) => {
     const exact = Buffer.from(`data: ${"x".repeat(56)}\n\n`);
     const reader = new SseReader(exact.length);
-    assert.equal(
+    t.equal(
       reader.push(exact, () => {}),
       true,
     );
     for (const byte of exact) {
-      assert.equal(
+      t.equal(
         reader.push(Uint8Array.of(byte), () => {}),
         true,
       );
@@ -207,15 +213,15 @@ describe("SseReader", () => {
   });
 });
 
-describe("encodeEvent", () => {
-  test("writes what the reader reads", () => {
+t.test("encodeEvent", async (t) => {
+  t.test("writes what the reader reads", async (t) => {
     const text =
       encodeEvent("ping", '{"type":"ping"}') +
       encodeComment("x") +
       encodeEvent(undefined, "[DONE]");
-    assert.equal(text, 'event: ping\ndata: {"type":"ping"}\n\n: x\n\ndata: [DONE]\n\n');
+    t.equal(text, 'event: ping\ndata: {"type":"ping"}\n\n: x\n\ndata: [DONE]\n\n');
     const events = read([Buffer.from(text)]);
-    assert.deepEqual(
+    t.strictSame(
       events.map((event) => [event.type, event.data]),
       [
         ["ping", '{"type":"ping"}'],

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import t from "tap";
 import { Breaker } from "../../../core/upstream/breaker.ts";
 
 function newBreaker() {
@@ -14,71 +13,77 @@ function failTimes(breaker: Breaker, times: number): void {
   }
 }
 
-describe("a breaker", () => {
-  it("opens at the fifth failure in a row", () => {
+t.test("a breaker", async (t) => {
+  t.test("opens at the fifth failure in a row", async (t) => {
     const { breaker } = newBreaker();
     failTimes(breaker, 4);
-    assert.equal(breaker.allows, true);
-    assert.equal(breaker.state, "closed");
+    t.equal(breaker.allows, true);
+    t.equal(breaker.state, "closed");
     failTimes(breaker, 1);
-    assert.equal(breaker.allows, false);
-    assert.equal(breaker.state, "open");
+    t.equal(breaker.allows, false);
+    t.equal(breaker.state, "open");
   });
 
-  it("starts to count anew after a success", () => {
+  t.test("starts to count anew after a success", async (t) => {
     const { breaker } = newBreaker();
     failTimes(breaker, 4);
     breaker.succeed();
     failTimes(breaker, 4);
-    assert.equal(breaker.allows, true);
+    t.equal(breaker.allows, true);
   });
 
-  it("lets one call probe after five seconds, and no second one meanwhile", () => {
+  t.test("lets one call probe after five seconds, and no second one meanwhile", async (t) => {
     const { breaker, clock } = newBreaker();
     failTimes(breaker, 5);
     clock.ms += 4_999;
-    assert.equal(breaker.allows, false);
+    t.equal(breaker.allows, false);
     clock.ms += 1;
-    assert.equal(breaker.allows, true);
+    t.equal(breaker.allows, true);
     breaker.begin();
-    assert.equal(breaker.state, "probing");
-    assert.equal(breaker.allows, false);
+    t.equal(breaker.state, "probing");
+    t.equal(breaker.allows, false);
   });
 
-  it("closes when the probe succeeds", () => {
+  t.test("closes when the probe succeeds", async (t) => {
     const { breaker, clock } = newBreaker();
     failTimes(breaker, 5);
     clock.ms += 5_000;
     breaker.begin();
     breaker.succeed();
-    assert.equal(breaker.state, "closed");
-    assert.equal(breaker.allows, true);
+    t.equal(breaker.state, "closed");
+    t.equal(breaker.allows, true);
   });
 
-  it("doubles the wait with each failed probe, up to a minute, and starts at five seconds again", () => {
-    const { breaker, clock } = newBreaker();
-    failTimes(breaker, 5);
-    for (const waitMs of [5_000, 10_000, 20_000, 40_000, 60_000, 60_000]) {
-      clock.ms += waitMs - 1;
-      assert.equal(breaker.allows, false, `before ${waitMs}`);
-      clock.ms += 1;
-      assert.equal(breaker.allows, true, `after ${waitMs}`);
-      failTimes(breaker, 1);
-    }
-    clock.ms += 60_000;
-    breaker.begin();
-    breaker.succeed();
-    failTimes(breaker, 5);
-    clock.ms += 5_000;
-    assert.equal(breaker.allows, true);
-  });
+  t.test(
+    "doubles the wait with each failed probe, up to a minute, and starts at five seconds again",
+    async (t) => {
+      const { breaker, clock } = newBreaker();
+      failTimes(breaker, 5);
+      for (const waitMs of [5_000, 10_000, 20_000, 40_000, 60_000, 60_000]) {
+        clock.ms += waitMs - 1;
+        t.equal(breaker.allows, false, `before ${waitMs}`);
+        clock.ms += 1;
+        t.equal(breaker.allows, true, `after ${waitMs}`);
+        failTimes(breaker, 1);
+      }
+      clock.ms += 60_000;
+      breaker.begin();
+      breaker.succeed();
+      failTimes(breaker, 5);
+      clock.ms += 5_000;
+      t.equal(breaker.allows, true);
+    },
+  );
 
-  it("lets another call probe when the one that did has left without a word on the upstream", () => {
-    const { breaker, clock } = newBreaker();
-    failTimes(breaker, 5);
-    clock.ms += 5_000;
-    breaker.begin();
-    breaker.forget();
-    assert.equal(breaker.allows, true);
-  });
+  t.test(
+    "lets another call probe when the one that did has left without a word on the upstream",
+    async (t) => {
+      const { breaker, clock } = newBreaker();
+      failTimes(breaker, 5);
+      clock.ms += 5_000;
+      breaker.begin();
+      breaker.forget();
+      t.equal(breaker.allows, true);
+    },
+  );
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHook } from "node:async_hooks";
-import { describe, it, type TestContext } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
+import t, { type Test } from "tap";
 import type { AttemptListener } from "../../../core/upstream/attempt.ts";
 import { Dispatch } from "../../../core/upstream/dispatch.ts";
 import { ConnectedUpstreams } from "../../../core/upstream/upstreams.ts";
@@ -13,14 +13,14 @@ import { accepted } from "../config/files.ts";
 const clock = { now: () => 0, monotonic: () => 0 };
 
 /** A call that may be sent to the upstream `main`, whose connections note what they are given. */
-async function setUp(t: TestContext) {
+async function setUp(t: Test) {
   const config = await accepted(t, {});
   const upstreams = new ConnectedUpstreams(config, clock);
-  t.after(() => upstreams.close());
+  t.teardown(() => upstreams.close());
   const upstream = upstreams.get("main");
   assert.ok(upstream);
   const sent: unknown[] = [];
-  t.mock.method(upstream.dispatcher, "dispatch", (request: unknown) => sent.push(request) > 0);
+  t.capture(upstream.dispatcher, "dispatch", (request: unknown) => sent.push(request) > 0);
   const call = newCall();
   call.step("reading");
   call.step("requesting");
@@ -48,8 +48,8 @@ async function setUp(t: TestContext) {
   return { call, upstream, dispatch, sent, lines };
 }
 
-describe("an attempt", () => {
-  it("of a kind that needs not wait is sent in the same turn, without a promise", async (t) => {
+t.test("an attempt", async (t) => {
+  t.test("of a kind that needs not wait is sent in the same turn, without a promise", async (t) => {
     const { call, dispatch, sent } = await setUp(t);
     let promises = 0;
     const hook = createHook({
@@ -57,12 +57,12 @@ describe("an attempt", () => {
         if (type === "PROMISE") promises++;
       },
     }).enable();
-    assert.ok(dispatch.prepare());
+    t.ok(dispatch.prepare());
     dispatch.send();
     hook.disable();
 
-    assert.equal(promises, 0);
-    assert.deepEqual(sent, [
+    t.equal(promises, 0);
+    t.strictSame(sent, [
       {
         origin: "http://127.0.0.1:9001",
         path: "/v1/messages",
@@ -74,33 +74,36 @@ describe("an attempt", () => {
         body: `{"model":"plain-1","max_tokens":1}`,
       },
     ]);
-    assert.deepEqual([call.route?.upstream, call.attempts], ["main", 1]);
+    t.strictSame([call.route?.upstream, call.attempts], ["main", 1]);
   });
 
-  it("leaves the credentials that a kind keeps as they were, however often they are sent", async (t) => {
-    const { upstream, dispatch, sent } = await setUp(t);
-    const kept = ["authorization", "Bearer kept"];
-    t.mock.method(upstream.adapter, "authorise", () => kept);
-    assert.ok(dispatch.prepare());
-    dispatch.send();
-    assert.equal(sent.length, 1);
-    assert.deepEqual(kept, ["authorization", "Bearer kept"]);
-  });
+  t.test(
+    "leaves the credentials that a kind keeps as they were, however often they are sent",
+    async (t) => {
+      const { upstream, dispatch, sent } = await setUp(t);
+      const kept = ["authorization", "Bearer kept"];
+      t.capture(upstream.adapter, "authorise", () => kept);
+      t.ok(dispatch.prepare());
+      dispatch.send();
+      t.equal(sent.length, 1);
+      t.strictSame(kept, ["authorization", "Bearer kept"]);
+    },
+  );
 
   for (const [end, settle] of [
     ["come", (credentials: Credentials) => credentials.resolve(["x-api-key", "late"])],
     ["are refused", (credentials: Credentials) => credentials.reject(new Error("late"))],
   ] as const) {
-    it(`that is cut sends and logs nothing when its credentials ${end}`, async (t) => {
+    t.test(`that is cut sends and logs nothing when its credentials ${end}`, async (t) => {
       const { upstream, dispatch, sent, lines } = await setUp(t);
       const credentials = new Credentials();
-      t.mock.method(upstream.adapter, "authorise", () => credentials.promise);
-      assert.ok(dispatch.prepare());
+      t.capture(upstream.adapter, "authorise", () => credentials.promise);
+      t.ok(dispatch.prepare());
       dispatch.send();
       dispatch.attempt?.abort();
       settle(credentials);
       await turn();
-      assert.deepEqual([sent, lines], [[], []]);
+      t.strictSame([sent, lines], [[], []]);
     });
   }
 });

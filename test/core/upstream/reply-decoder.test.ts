@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { billedCall, customerWith } from "../../support/billed.ts";
 import {
   type GatewayOfKinds,
@@ -22,11 +21,11 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   broken: "breaks frames",
 };
 
-describe("a stream in a provider's own format", () => {
+t.test("a stream in a provider's own format", async (t) => {
   const providers: SignedProvider[] = [];
   let gateway: GatewayOfKinds;
 
-  before(async () => {
+  t.before(async () => {
     const upstreams: Record<string, object> = {};
     for (const [name, behaviour] of Object.entries(BEHAVIOURS)) {
       const provider = await startSignedProvider(SECRET, behaviour);
@@ -36,7 +35,7 @@ describe("a stream in a provider's own format", () => {
     const models = Object.fromEntries(Object.keys(BEHAVIOURS).map((name) => [name, [name]]));
     gateway = await startGatewayOfKinds(signing, upstreams, models);
   });
-  after(async () => {
+  t.teardown(async () => {
     await gateway.close();
     await Promise.all(providers.map((provider) => provider.stop()));
   });
@@ -51,26 +50,29 @@ describe("a stream in a provider's own format", () => {
     return { answer, record: await billedCall(gateway, customer) };
   }
 
-  it("reaches the client as server-sent events, however its bytes are cut, and is charged exactly", async () => {
-    const { answer, record } = await stream("whole");
-    assert.equal(answer.headers.get("content-type"), "text/event-stream");
-    assert.equal(deliveredText(answer.text), "signed and served");
-    assert.equal(eventsOf(answer.text).at(-1).type, "message_stop");
-    const { input_tokens, output_tokens } = USED;
-    const cost_vnd = String(((input_tokens + output_tokens) * PRICE_VND_PER_MTOK) / 1e6);
-    assert.deepEqual(
-      [record["input_tokens"], record["output_tokens"], record["cost_vnd"]],
-      [input_tokens, output_tokens, cost_vnd],
-    );
-  });
+  t.test(
+    "reaches the client as server-sent events, however its bytes are cut, and is charged exactly",
+    async (t) => {
+      const { answer, record } = await stream("whole");
+      t.equal(answer.headers.get("content-type"), "text/event-stream");
+      t.equal(deliveredText(answer.text), "signed and served");
+      t.equal(eventsOf(answer.text).at(-1).type, "message_stop");
+      const { input_tokens, output_tokens } = USED;
+      const cost_vnd = String(((input_tokens + output_tokens) * PRICE_VND_PER_MTOK) / 1e6);
+      t.strictSame(
+        [record["input_tokens"], record["output_tokens"], record["cost_vnd"]],
+        [input_tokens, output_tokens, cost_vnd],
+      );
+    },
+  );
 
-  it("that is cut off ends in an error", async () => {
+  t.test("that is cut off ends in an error", async (t) => {
     const { answer } = await stream("cut");
-    assert.match(eventsOf(answer.text).at(-1).error.message, /ended before completion/);
+    t.match(eventsOf(answer.text).at(-1).error.message, /ended before completion/);
   });
 
-  it("that cannot be read ends in an error", async () => {
+  t.test("that cannot be read ends in an error", async (t) => {
     const { answer } = await stream("broken");
-    assert.match(eventsOf(answer.text).at(-1).error.message, /cannot read/);
+    t.match(eventsOf(answer.text).at(-1).error.message, /cannot read/);
   });
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, it, type TestContext } from "node:test";
+import t, { type Test } from "tap";
 import type { Model, Route } from "../../../core/contract/catalogue.ts";
 import { chooseRoute } from "../../../core/upstream/route.ts";
 import { ConnectedUpstreams } from "../../../core/upstream/upstreams.ts";
@@ -9,7 +9,7 @@ import { accepted, CATALOGUE, GATEWAY, swap } from "../config/files.ts";
 const clock = { ms: 0, now: () => clock.ms, monotonic: () => clock.ms };
 
 /** A model with these routes, each written `upstream`, `upstream*weight` or `upstream@priority`. */
-async function setUp(t: TestContext, written: readonly string[]) {
+async function setUp(t: Test, written: readonly string[]) {
   const routes = written.map((text) => {
     const [, upstream, weight = "1", priority = "0"] =
       /^(\w+)(?:\*(\d+))?(?:@(\d+))?$/.exec(text) ?? [];
@@ -24,7 +24,7 @@ async function setUp(t: TestContext, written: readonly string[]) {
     "catalogue.yaml": CATALOGUE.replace("routes: [{ upstream: main, model: plain-1 }]", list),
   });
   const upstreams = new ConnectedUpstreams(config, clock);
-  t.after(() => upstreams.close());
+  t.teardown(() => upstreams.close());
   const model = config.catalogue.get("plain");
   assert.ok(model);
   return { model, upstreams };
@@ -44,13 +44,13 @@ function order(model: Model, upstreams: ConnectedUpstreams, random?: () => numbe
   }
 }
 
-describe("the choice of a route", () => {
-  it("goes by priority, the lower first, whatever the order in the file", async (t) => {
+t.test("the choice of a route", async (t) => {
+  t.test("goes by priority, the lower first, whatever the order in the file", async (t) => {
     const { model, upstreams } = await setUp(t, ["c@2", "a", "b@1"]);
-    assert.equal(order(model, upstreams), "a b c");
+    t.equal(order(model, upstreams), "a b c");
   });
 
-  it("goes by weight among equals", async (t) => {
+  t.test("goes by weight among equals", async (t) => {
     const { model, upstreams } = await setUp(t, ["a*6", "b*3", "c*1"]);
     const random = new Random(7);
     const counts: Record<string, number> = {};
@@ -65,44 +65,44 @@ describe("the choice of a route", () => {
       ["b", 3_000],
       ["c", 1_000],
     ] as const) {
-      assert.ok(Math.abs((counts[name] ?? 0) - expected) < 200, JSON.stringify(counts));
+      t.ok(Math.abs((counts[name] ?? 0) - expected) < 200, JSON.stringify(counts));
     }
   });
 
-  it("reaches every route, whichever numbers are drawn", async (t) => {
+  t.test("reaches every route, whichever numbers are drawn", async (t) => {
     const { model, upstreams } = await setUp(t, ["a", "b", "c@1"]);
-    assert.equal(
+    t.equal(
       order(model, upstreams, () => 0),
       "b a c",
     );
-    assert.equal(
+    t.equal(
       order(model, upstreams, () => 0.999),
       "a b c",
     );
   });
 
-  it("leaves out upstreams that do not speak the protocol", async (t) => {
+  t.test("leaves out upstreams that do not speak the protocol", async (t) => {
     const { model, upstreams } = await setUp(t, ["a", "b@1"]);
-    assert.equal(chooseRoute(model, "chat", [], upstreams), undefined);
+    t.equal(chooseRoute(model, "chat", [], upstreams), undefined);
   });
 
-  it("leaves an upstream for last whose breaker is open", async (t) => {
+  t.test("leaves an upstream for last whose breaker is open", async (t) => {
     const { model, upstreams } = await setUp(t, ["a", "b@1", "c@2"]);
     open(upstreams, "a");
-    assert.equal(order(model, upstreams), "b c a");
+    t.equal(order(model, upstreams), "b c a");
   });
 
-  it("tries the best all the same where every breaker is open", async (t) => {
+  t.test("tries the best all the same where every breaker is open", async (t) => {
     const { model, upstreams } = await setUp(t, ["a", "b@1"]);
     open(upstreams, "a");
     open(upstreams, "b");
-    assert.equal(order(model, upstreams), "a b");
+    t.equal(order(model, upstreams), "a b");
   });
 
-  it("goes back to an upstream whose time to be probed has come", async (t) => {
+  t.test("goes back to an upstream whose time to be probed has come", async (t) => {
     const { model, upstreams } = await setUp(t, ["a", "b@1"]);
     open(upstreams, "a");
     clock.ms += 5_000;
-    assert.equal(order(model, upstreams), "a b");
+    t.equal(order(model, upstreams), "a b");
   });
 });

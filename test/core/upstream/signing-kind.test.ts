@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, it } from "node:test";
+import t from "tap";
 import { arrayOf, isObject, objectOf } from "../../../core/process/json.ts";
 import { makePng } from "../../../plugins/simulator/png.ts";
 import { admin, type Customer } from "../../support/admin.ts";
@@ -32,14 +32,14 @@ const MODELS = {
 };
 
 for (const token of [undefined, TOKEN]) {
-  describe(`a kind that signs, ${token ? "with a token that it fetches" : "at once"}`, () => {
+  t.test(`a kind that signs, ${token ? "with a token that it fetches" : "at once"}`, async (t) => {
     let first: SignedProvider;
     let second: SignedProvider;
     let broken: SignedProvider;
     let tokens: TokenServer;
     let gateway: GatewayOfKinds;
 
-    before(async () => {
+    t.before(async () => {
       first = await startSignedProvider(SECRETS.first, "serves", token);
       second = await startSignedProvider(SECRETS.second, "serves", token);
       broken = await startSignedProvider(SECRETS.broken, "fails", token);
@@ -59,7 +59,7 @@ for (const token of [undefined, TOKEN]) {
       };
       gateway = await startGatewayOfKinds(signing, upstreams, MODELS);
     });
-    after(async () => {
+    t.teardown(async () => {
       await gateway.close();
       await Promise.all([first, second, broken, tokens].map((server) => server.stop()));
     });
@@ -70,80 +70,80 @@ for (const token of [undefined, TOKEN]) {
       assert.equal(first.refused + second.refused + broken.refused, 0, "every signature was good");
     }
 
-    it("serves a whole reply", async () => {
+    t.test("serves a whole reply", async (t) => {
       const customer = await customerWith(gateway);
       const answer = await post(gateway, paths.messages, customer, messages("plain"));
-      assert.equal(answer.json.content[0].text, "signed and served");
+      t.equal(answer.json.content[0].text, "signed and served");
       await charged(customer, answer, COST_VND);
       const request = first.requests.at(-1);
-      assert.equal(request?.path, "/model/plain-0/invoke");
-      assert.deepEqual(Object.keys(JSON.parse(request?.body ?? "")), ["max_tokens", "messages"]);
+      t.equal(request?.path, "/model/plain-0/invoke");
+      t.strictSame(Object.keys(JSON.parse(request?.body ?? "")), ["max_tokens", "messages"]);
     });
 
-    it("serves a stream", async () => {
+    t.test("serves a stream", async (t) => {
       const customer = await customerWith(gateway);
       const body = { ...messages("plain"), stream: true };
       const answer = await post(gateway, paths.messages, customer, body);
-      assert.equal(eventsOf(answer.text).at(-1).type, "message_stop");
+      t.equal(eventsOf(answer.text).at(-1).type, "message_stop");
       await charged(customer, answer, COST_VND);
-      assert.equal(first.requests.at(-1)?.path, "/model/plain-0/invoke-stream");
+      t.equal(first.requests.at(-1)?.path, "/model/plain-0/invoke-stream");
     });
 
-    it("signs a form as its bytes go out", async () => {
+    t.test("signs a form as its bytes go out", async (t) => {
       const customer = await customerWith(gateway);
       const answer = await send(gateway, paths.edits, imageEdit(customer, "req/image"));
       await charged(customer, answer, String(PRICE_VND_PER_IMAGE));
       const request = first.requests.at(-1);
-      assert.match(request?.contentType ?? "", /^multipart\/form-data; boundary=tollgate-/);
-      assert.match(request?.body ?? "", /name="model"\r\n\r\nimage-0\r\n/);
+      t.match(request?.contentType ?? "", /^multipart\/form-data; boundary=tollgate-/);
+      t.match(request?.body ?? "", /name="model"\r\n\r\nimage-0\r\n/);
     });
 
     for (const stream of [false, true]) {
-      it(`signs again for the next route's own address, streamed: ${stream}`, async () => {
+      t.test(`signs again for the next route's own address, streamed: ${stream}`, async (t) => {
         const customer = await customerWith(gateway);
         const body = { ...messages("retried"), stream };
         const answer = await post(gateway, paths.messages, customer, body);
         await charged(customer, answer, COST_VND);
         const operation = stream ? "invoke-stream" : "invoke";
-        assert.equal(broken.requests.at(-1)?.path, `/model/retried-0/${operation}`);
-        assert.equal(second.requests.at(-1)?.path, `/model/retried-1/${operation}`);
+        t.equal(broken.requests.at(-1)?.path, `/model/retried-0/${operation}`);
+        t.equal(second.requests.at(-1)?.path, `/model/retried-1/${operation}`);
       });
     }
 
-    it("signs a form again for the next route, with that route's model in it", async () => {
+    t.test("signs a form again for the next route, with that route's model in it", async (t) => {
       const customer = await customerWith(gateway);
       const answer = await send(gateway, paths.edits, imageEdit(customer, "req/image-retried"));
       await charged(customer, answer, String(PRICE_VND_PER_IMAGE));
-      assert.match(broken.requests.at(-1)?.body ?? "", /\r\n\r\nimage-retried-0\r\n/);
-      assert.match(second.requests.at(-1)?.body ?? "", /\r\n\r\nimage-retried-1\r\n/);
+      t.match(broken.requests.at(-1)?.body ?? "", /\r\n\r\nimage-retried-0\r\n/);
+      t.match(second.requests.at(-1)?.body ?? "", /\r\n\r\nimage-retried-1\r\n/);
     });
 
-    it("passes on to the next route what it cannot express", async () => {
+    t.test("passes on to the next route what it cannot express", async (t) => {
       const customer = await customerWith(gateway);
       const before = first.requests.length;
       const answer = await post(gateway, paths.messages, customer, messages("passed"));
       await charged(customer, answer, COST_VND);
-      assert.equal(first.requests.length, before);
+      t.equal(first.requests.length, before);
     });
 
-    it("describes itself to operators without its secret", async () => {
+    t.test("describes itself to operators without its secret", async (t) => {
       const response = await fetch(`${gateway.url}/admin/v1/upstreams`, {
         headers: { authorization: `Bearer ${gateway.adminToken}` },
       });
       const text = await response.text();
-      assert.ok(text.includes(`"name":"first","kind":"signing","address":"${first.url}"`), text);
-      assert.doesNotMatch(text, /-secret/);
+      t.ok(text.includes(`"name":"first","kind":"signing","address":"${first.url}"`), text);
+      t.notMatch(text, /-secret/);
     });
 
     if (token) {
-      it("keeps its token", () => {
-        assert.equal(tokens.asked, Object.keys(SECRETS).length, "one for each upstream");
+      t.test("keeps its token", async (t) => {
+        t.equal(tokens.asked, Object.keys(SECRETS).length, "one for each upstream");
       });
     }
   });
 }
 
-describe("credentials that have to be waited for", () => {
+t.test("credentials that have to be waited for", async (t) => {
   let provider: SignedProvider;
   let second: SignedProvider;
   let tokens: TokenServer;
@@ -156,14 +156,14 @@ describe("credentials that have to be waited for", () => {
     const models = { alone: ["token"], backed: ["token", "other"] };
     gateway = await startGatewayOfKinds(signing, { token, other }, models, changes);
   };
-  before(async () => {
+  t.before(async () => {
     provider = await startSignedProvider(SECRETS.first, "serves", TOKEN);
     second = await startSignedProvider(SECRETS.second, "serves");
   });
-  beforeEach(async () => {
+  t.beforeEach(async () => {
     tokens = await startTokenServer(TOKEN);
   });
-  after(() => Promise.all([provider.stop(), second.stop()]));
+  t.teardown(() => Promise.all([provider.stop(), second.stop()]));
 
   /** Stops the gateway, which must have sent nothing to the provider, and logged none of its secrets. */
   async function finish(): Promise<void> {
@@ -174,45 +174,45 @@ describe("credentials that have to be waited for", () => {
     assert.doesNotMatch(JSON.stringify(gateway.logLines), /-secret|a-token/);
   }
 
-  it("and are refused: the next route serves, the log says why and no secret", async () => {
+  t.test("and are refused: the next route serves, the log says why and no secret", async (t) => {
     await start({});
     tokens.does = "refuse";
     const customer = await customerWith(gateway);
     const answer = await post(gateway, paths.messages, customer, messages("backed"));
-    assert.equal(answer.status, 200, answer.text);
-    assert.equal((await billedCall(gateway, customer))["cost_vnd"], COST_VND);
+    t.equal(answer.status, 200, answer.text);
+    t.equal((await billedCall(gateway, customer))["cost_vnd"], COST_VND);
     const line = gateway.logLines.find(({ msg }) =>
       String(msg).startsWith("cannot get credentials"),
     );
-    assert.deepEqual([line?.["upstream"], line?.["reason"]], ["token", "RangeError"]);
-    assert.equal(await lastFailure(gateway), "no credentials: RangeError");
+    t.strictSame([line?.["upstream"], line?.["reason"]], ["token", "RangeError"]);
+    t.equal(await lastFailure(gateway), "no credentials: RangeError");
     await finish();
   });
 
-  it("and are refused on the only route: 502, and nothing is charged", async () => {
+  t.test("and are refused on the only route: 502, and nothing is charged", async (t) => {
     await start({});
     tokens.does = "refuse";
     const customer = await customerWith(gateway);
     const answer = await post(gateway, paths.messages, customer, messages("alone"));
-    assert.equal(answer.status, 502);
-    assert.equal(answer.json.error.type, "api_error");
+    t.equal(answer.status, 502);
+    t.equal(answer.json.error.type, "api_error");
     await assertNotCharged(gateway, customer);
     await finish();
   });
 
-  it("and do not come: after connect_seconds the next route serves", async () => {
+  t.test("and do not come: after connect_seconds the next route serves", async (t) => {
     await start({ config: { limits: { connect_seconds: 1 } } });
     tokens.does = "wait";
     const customer = await customerWith(gateway);
     const answer = await post(gateway, paths.messages, customer, messages("backed"));
-    assert.equal(answer.status, 200, answer.text);
+    t.equal(answer.status, 200, answer.text);
     tokens.release();
-    assert.equal(await lastFailure(gateway), "no credentials: timed out");
+    t.equal(await lastFailure(gateway), "no credentials: timed out");
     await finish();
   });
 
   for (const leaving of ["cancel", "drain"] as const) {
-    it(`and whose client leaves first: nothing goes upstream (${leaving})`, async () => {
+    t.test(`and whose client leaves first: nothing goes upstream (${leaving})`, async (t) => {
       await start({ plugins: { settle: { when_client_leaves: leaving } } });
       tokens.does = "wait";
       const customer = await customerWith(gateway);
@@ -226,17 +226,17 @@ describe("credentials that have to be waited for", () => {
       tokens.release();
       await noCallsInFlight(gateway);
       await assertNotCharged(gateway, customer);
-      assert.equal(second.requests.length, before);
+      t.equal(second.requests.length, before);
       await finish();
     });
   }
 
-  it("and whose call is cut first: 504, and nothing goes upstream", async () => {
+  t.test("and whose call is cut first: 504, and nothing goes upstream", async (t) => {
     await start({ config: { limits: { call_seconds: 1 } } });
     tokens.does = "wait";
     const customer = await customerWith(gateway);
     const answer = await post(gateway, paths.messages, customer, messages("backed"));
-    assert.equal(answer.status, 504, answer.text);
+    t.equal(answer.status, 504, answer.text);
     tokens.release();
     await assertNotCharged(gateway, customer);
     await finish();

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import t from "tap";
 import { kindOf, type Protocol, type Wire } from "../../../core/contract/protocol.ts";
 import { refuse } from "../../../core/contract/refusal.ts";
 import { type EventKind, ServerEvent, SseReader } from "../../../core/sse/reader.ts";
@@ -58,32 +57,35 @@ const KINDS: readonly [Protocol, string, EventKind][] = [
   ["speech", 'data: {"type":"speech.audio.delta","audio":"AA"}\n\n', "data"],
 ];
 
-describe("the kind of an event", () => {
+t.test("the kind of an event", async (t) => {
   for (const [protocol, text, kind] of KINDS) {
-    it(`is ${kind}: ${protocol} ${JSON.stringify(text)}`, () => {
-      assert.equal(kindOf(event(text), wires[protocol]), kind);
+    t.test(`is ${kind}: ${protocol} ${JSON.stringify(text)}`, async (t) => {
+      t.equal(kindOf(event(text), wires[protocol]), kind);
     });
   }
 
   for (const protocol of ["messages", "chat", "responses"] as const) {
-    it(`is data where content imitates an end or an error: ${protocol}`, () => {
+    t.test(`is data where content imitates an end or an error: ${protocol}`, async (t) => {
       for (const text of IMITATIONS) {
-        assert.equal(kindOf(event(delta[protocol](text)), wires[protocol]), "data", text);
+        t.equal(kindOf(event(delta[protocol](text)), wires[protocol]), "data", text);
       }
     });
 
-    it(`of the gateway's own error event is an error, and it is one event: ${protocol}`, () => {
-      const refusal = refuse.upstreamFailed('it "broke"\n\ndata: [DONE]\n\n');
-      const kinds: string[] = [];
-      const reader = new SseReader();
-      reader.push(Buffer.from(wires[protocol].errorEvent(refusal)), (each) => {
-        kinds.push(kindOf(each, wires[protocol]));
-      });
-      assert.deepEqual(kinds, ["error"]);
-    });
+    t.test(
+      `of the gateway's own error event is an error, and it is one event: ${protocol}`,
+      async (t) => {
+        const refusal = refuse.upstreamFailed('it "broke"\n\ndata: [DONE]\n\n');
+        const kinds: string[] = [];
+        const reader = new SseReader();
+        reader.push(Buffer.from(wires[protocol].errorEvent(refusal)), (each) => {
+          kinds.push(kindOf(each, wires[protocol]));
+        });
+        t.strictSame(kinds, ["error"]);
+      },
+    );
   }
 
-  it("is read once, whoever asks for it later", () => {
+  t.test("is read once, whoever asks for it later", async (t) => {
     let asked = 0;
     const counting: Wire = {
       ...wires.chat,
@@ -93,20 +95,23 @@ describe("the kind of an event", () => {
       },
     };
     const done = event("data: [DONE]\n\n");
-    assert.deepEqual([kindOf(done, counting), kindOf(done, counting)], ["terminal", "terminal"]);
-    assert.equal(asked, 1);
-    assert.equal(kindOf(new ServerEvent(Buffer.from("data: x\n\n"), "usage"), counting), "usage");
-    assert.equal(asked, 1);
+    t.strictSame([kindOf(done, counting), kindOf(done, counting)], ["terminal", "terminal"]);
+    t.equal(asked, 1);
+    t.equal(kindOf(new ServerEvent(Buffer.from("data: x\n\n"), "usage"), counting), "usage");
+    t.equal(asked, 1);
   });
 
-  it("lets a stream end without a terminal event only behind the reason for its end", () => {
-    const stop = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n';
-    const open = 'data: {"choices":[{"delta":{"content":"x"},"finish_reason":null}]}\n\n';
-    assert.equal(wires.chat.mayEndAt(event(stop)), true);
-    assert.equal(wires.chat.mayEndAt(event(open)), false);
-    const reason = 'event: message_delta\ndata: {"delta":{"stop_reason":"end_turn"}}\n\n';
-    assert.equal(wires.messages.mayEndAt(event(reason)), true);
-    assert.equal(wires.messages.mayEndAt(event(delta.messages("stop_reason"))), false);
-    assert.equal(wires.responses.mayEndAt(event(stop)), false);
-  });
+  t.test(
+    "lets a stream end without a terminal event only behind the reason for its end",
+    async (t) => {
+      const stop = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n';
+      const open = 'data: {"choices":[{"delta":{"content":"x"},"finish_reason":null}]}\n\n';
+      t.equal(wires.chat.mayEndAt(event(stop)), true);
+      t.equal(wires.chat.mayEndAt(event(open)), false);
+      const reason = 'event: message_delta\ndata: {"delta":{"stop_reason":"end_turn"}}\n\n';
+      t.equal(wires.messages.mayEndAt(event(reason)), true);
+      t.equal(wires.messages.mayEndAt(event(delta.messages("stop_reason"))), false);
+      t.equal(wires.responses.mayEndAt(event(stop)), false);
+    },
+  );
 });

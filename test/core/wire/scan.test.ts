@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
 import fc from "fast-check";
+import t from "tap";
 import { Delivered } from "../../../core/contract/protocol.ts";
 import { countStrings, hasObject, startsWith } from "../../../core/wire/scan.ts";
 
@@ -49,8 +49,8 @@ const tree = fc.letrec((tie) => ({
   ),
 })).node;
 
-describe("counting strings without a parser", () => {
-  it("finds every one that a parser finds, and no other", () => {
+t.test("counting strings without a parser", async (t) => {
+  t.test("finds every one that a parser finds, and no other", async () => {
     fc.assert(
       fc.property(tree, (value) => {
         const strings = stringsUnder(value);
@@ -63,53 +63,59 @@ describe("counting strings without a parser", () => {
     );
   });
 
-  it("counts ASCII by its characters and other scripts by their bytes, escapes as what they stand for", () => {
-    fc.assert(
-      fc.property(tree, (value) => {
-        const all = stringsUnder(value).join("");
-        const { asciiBytes, otherBytes } = counted(JSON.stringify({ value }));
-        // Control characters have no short escape: they count as one of another script does, cautiously.
-        const controls = all.split("\u0001").length - 1;
-        // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII begins with them
-        const ascii = all.match(/[\u0000-\u007f]/g)?.length ?? 0;
-        assert.equal(asciiBytes, ascii - controls);
-        assert.equal(otherBytes, Buffer.byteLength(all) - ascii + 2 * controls);
-      }),
-    );
-  });
+  t.test(
+    "counts ASCII by its characters and other scripts by their bytes, escapes as what they stand for",
+    async () => {
+      fc.assert(
+        fc.property(tree, (value) => {
+          const all = stringsUnder(value).join("");
+          const { asciiBytes, otherBytes } = counted(JSON.stringify({ value }));
+          // Control characters have no short escape: they count as one of another script does, cautiously.
+          const controls = all.split("\u0001").length - 1;
+          // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII begins with them
+          const ascii = all.match(/[\u0000-\u007f]/g)?.length ?? 0;
+          assert.equal(asciiBytes, ascii - controls);
+          assert.equal(otherBytes, Buffer.byteLength(all) - ascii + 2 * controls);
+        }),
+      );
+    },
+  );
 
-  it("takes white space around the colon, and an event's other lines, as they come", () => {
-    assert.equal(counted('event: x\ndata: {"text" :  "four"}\n\n').asciiBytes, 4);
-    assert.equal(counted('{"text":"a","text":"bc"}').asciiBytes, 3);
-  });
+  t.test(
+    "takes white space around the colon, and an event's other lines, as they come",
+    async (t) => {
+      t.equal(counted('event: x\ndata: {"text" :  "four"}\n\n').asciiBytes, 4);
+      t.equal(counted('{"text":"a","text":"bc"}').asciiBytes, 3);
+    },
+  );
 
-  it("survives text that ends in the middle", () => {
+  t.test("survives text that ends in the middle", async () => {
     const json = JSON.stringify({ text: 'a "quoted" \\ đồng' });
     for (let end = 0; end <= json.length; end++) counted(json.slice(0, end));
   });
 
-  it("is not deceived by content that imitates a key", () => {
-    assert.equal(counted(JSON.stringify({ other: '"text":"imitated"' })).any, false);
+  t.test("is not deceived by content that imitates a key", async (t) => {
+    t.equal(counted(JSON.stringify({ other: '"text":"imitated"' })).any, false);
   });
 });
 
-describe("looking for an object under a key", () => {
+t.test("looking for an object under a key", async (t) => {
   const usage = Buffer.from('"usage"');
 
-  it("finds it with white space or without", () => {
+  t.test("finds it with white space or without", async (t) => {
     for (const json of ['{"usage":{}}', '{"usage": {"a":1}}', '{"a":[{"usage"  :  {}}]}']) {
-      assert.equal(hasObject(Buffer.from(json), usage), true, json);
+      t.equal(hasObject(Buffer.from(json), usage), true, json);
     }
   });
 
-  it("finds none in null, in a number, in content", () => {
+  t.test("finds none in null, in a number, in content", async (t) => {
     const imitation = JSON.stringify({ content: '"usage":{"output_tokens":1}' });
     for (const json of ['{"usage":null}', '{"usage":1}', '{"usage"', imitation]) {
-      assert.equal(hasObject(Buffer.from(json), usage), false, json);
+      t.equal(hasObject(Buffer.from(json), usage), false, json);
     }
   });
 
-  it("says no about a shorter text than its prefix", () => {
-    assert.equal(startsWith(Buffer.from("ev"), Buffer.from("event:")), false);
+  t.test("says no about a shorter text than its prefix", async (t) => {
+    t.equal(startsWith(Buffer.from("ev"), Buffer.from("event:")), false);
   });
 });

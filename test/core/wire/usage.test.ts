@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import t from "tap";
 import { Delivered, type Protocol } from "../../../core/contract/protocol.ts";
 import { Usage } from "../../../core/contract/usage.ts";
 import { SseReader } from "../../../core/sse/reader.ts";
@@ -36,8 +36,8 @@ function assertUsage(usage: Usage, expected: Partial<Usage>): void {
   assert.deepEqual(got, expected);
 }
 
-describe("usage of the Messages protocol", () => {
-  it("adds cache reads and writes to the input, which does not hold them", () => {
+t.test("usage of the Messages protocol", async (t) => {
+  t.test("adds cache reads and writes to the input, which does not hold them", async () => {
     const usage = fromReply("messages", {
       usage: {
         input_tokens: 10,
@@ -58,7 +58,7 @@ describe("usage of the Messages protocol", () => {
     });
   });
 
-  it("takes the input from the first event and the output from the last", () => {
+  t.test("takes the input from the first event and the output from the last", async (t) => {
     const { usage, delivered } = fromStream("messages", [
       [
         "message_start",
@@ -72,10 +72,10 @@ describe("usage of the Messages protocol", () => {
       ["message_delta", { type: "message_delta", delta: {}, usage: { output_tokens: 8 } }],
     ]);
     assertUsage(usage, { inputTokens: 9, outputTokens: 8, outputReported: true });
-    assert.equal(delivered.asciiBytes, 4);
+    t.equal(delivered.asciiBytes, 4);
   });
 
-  it("lets a later report of the input replace an earlier one, part by part", () => {
+  t.test("lets a later report of the input replace an earlier one, part by part", async () => {
     const { usage } = fromStream("messages", [
       [
         "message_start",
@@ -89,7 +89,7 @@ describe("usage of the Messages protocol", () => {
     assertUsage(usage, { inputTokens: 25, cacheReadTokens: 5, outputTokens: 2 });
   });
 
-  it("is not complete before the last event: the first only opens the count", () => {
+  t.test("is not complete before the last event: the first only opens the count", async () => {
     const { usage } = fromStream("messages", [
       [
         "message_start",
@@ -99,7 +99,7 @@ describe("usage of the Messages protocol", () => {
     assertUsage(usage, { inputReported: true, outputReported: false });
   });
 
-  it("counts text, thinking and arguments of tools as delivered", () => {
+  t.test("counts text, thinking and arguments of tools as delivered", async (t) => {
     const delta = (delta: object) =>
       ["content_block_delta", { type: "content_block_delta", delta }] as const;
     const { delivered } = fromStream("messages", [
@@ -108,12 +108,12 @@ describe("usage of the Messages protocol", () => {
       delta({ type: "input_json_delta", partial_json: '{"f":1}' }),
       delta({ type: "signature_delta", signature: "not a word of it" }),
     ]);
-    assert.equal(delivered.asciiBytes, 2 + 3 + 7);
+    t.equal(delivered.asciiBytes, 2 + 3 + 7);
   });
 });
 
-describe("usage of the Chat Completions protocol", () => {
-  it("finds cached tokens inside the input", () => {
+t.test("usage of the Chat Completions protocol", async (t) => {
+  t.test("finds cached tokens inside the input", async () => {
     const usage = fromReply("chat", {
       usage: {
         prompt_tokens: 100,
@@ -131,19 +131,22 @@ describe("usage of the Chat Completions protocol", () => {
     });
   });
 
-  it("adds reasoning that a provider leaves out of the output but not out of the total", () => {
-    const usage = fromReply("chat", {
-      usage: {
-        prompt_tokens: 100,
-        completion_tokens: 20,
-        total_tokens: 320,
-        completion_tokens_details: { reasoning_tokens: 200 },
-      },
-    });
-    assertUsage(usage, { inputTokens: 100, outputTokens: 220, reasoningTokens: 200 });
-  });
+  t.test(
+    "adds reasoning that a provider leaves out of the output but not out of the total",
+    async () => {
+      const usage = fromReply("chat", {
+        usage: {
+          prompt_tokens: 100,
+          completion_tokens: 20,
+          total_tokens: 320,
+          completion_tokens_details: { reasoning_tokens: 200 },
+        },
+      });
+      assertUsage(usage, { inputTokens: 100, outputTokens: 220, reasoningTokens: 200 });
+    },
+  );
 
-  it("reads the event that only reports usage, and says that it is one", () => {
+  t.test("reads the event that only reports usage, and says that it is one", async (t) => {
     const usage = new Usage();
     const reader = new SseReader();
     const only: boolean[] = [];
@@ -154,11 +157,11 @@ describe("usage of the Chat Completions protocol", () => {
     ];
     const text = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("");
     reader.push(Buffer.from(text), (event) => only.push(wires.chat.readEvent(event, usage)));
-    assert.deepEqual(only, [false, false, true]);
+    t.strictSame(only, [false, false, true]);
     assertUsage(usage, { inputTokens: 3, outputTokens: 4, outputReported: true });
   });
 
-  it("takes the last of several cumulative reports", () => {
+  t.test("takes the last of several cumulative reports", async () => {
     const report = (completion_tokens: number) =>
       [
         undefined,
@@ -168,13 +171,13 @@ describe("usage of the Chat Completions protocol", () => {
     assertUsage(usage, { inputTokens: 3, outputTokens: 9 });
   });
 
-  it("does not take content for a report", () => {
+  t.test("does not take content for a report", async () => {
     const content = '"usage":{"prompt_tokens":1,"completion_tokens":1}';
     const { usage } = fromStream("chat", [[undefined, { choices: [{ delta: { content } }] }]]);
     assertUsage(usage, { inputReported: false, outputReported: false, inputTokens: 0 });
   });
 
-  it("adds image tokens that stand beside the input, and not those inside it", () => {
+  t.test("adds image tokens that stand beside the input, and not those inside it", async () => {
     const beside = {
       prompt_tokens: 10,
       completion_tokens: 5,
@@ -192,7 +195,7 @@ describe("usage of the Chat Completions protocol", () => {
   });
 });
 
-describe("usage of the Responses protocol", () => {
+t.test("usage of the Responses protocol", async (t) => {
   const response = {
     usage: {
       input_tokens: 50,
@@ -203,12 +206,12 @@ describe("usage of the Responses protocol", () => {
   };
   const expected = { inputTokens: 50, cacheReadTokens: 20, outputTokens: 9, reasoningTokens: 4 };
 
-  it("stands in the reply", () => {
+  t.test("stands in the reply", async () => {
     assertUsage(fromReply("responses", response), expected);
   });
 
   for (const type of ["response.completed", "response.incomplete", "response.failed"]) {
-    it(`stands in the event ${type}`, () => {
+    t.test(`stands in the event ${type}`, async () => {
       const { usage } = fromStream("responses", [
         ["response.created", { type: "response.created", response: { usage: null } }],
         ["response.output_text.delta", { type: "response.output_text.delta", delta: "abc" }],
@@ -219,14 +222,14 @@ describe("usage of the Responses protocol", () => {
   }
 });
 
-describe("usage that is hostile or broken", () => {
+t.test("usage that is hostile or broken", async (t) => {
   const wrong = [null, -1, 1.5, "7", 2 ** 60, Number.NaN, {}, [], true];
   for (const [protocol, input, output] of [
     ["messages", "input_tokens", "output_tokens"],
     ["chat", "prompt_tokens", "completion_tokens"],
     ["responses", "input_tokens", "output_tokens"],
   ] as const) {
-    it(`is not believed: ${protocol}`, () => {
+    t.test(`is not believed: ${protocol}`, async () => {
       for (const value of wrong) {
         const usage = fromReply(protocol, { usage: { [input]: value, [output]: value } });
         assertUsage(usage, {
@@ -238,7 +241,7 @@ describe("usage that is hostile or broken", () => {
       }
     });
 
-    it(`of zero is a report of zero: ${protocol}`, () => {
+    t.test(`of zero is a report of zero: ${protocol}`, async () => {
       const usage = fromReply(protocol, { usage: { [input]: 0, [output]: 0 } });
       assertUsage(usage, { inputReported: true, outputReported: true });
     });

@@ -1,6 +1,5 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
 import type { Page } from "playwright-core";
+import t from "tap";
 import { credit, usage } from "../../support/admin.ts";
 import { prompt } from "../../support/ask.ts";
 import { signInByForm } from "../../support/dashboard.ts";
@@ -13,12 +12,12 @@ const PNG = Buffer.from(
   "base64",
 );
 
-describe("the chat in a browser", () => {
+t.test("the chat in a browser", async (t) => {
   let stage: Stage;
-  before(async () => {
+  t.before(async () => {
     stage = await startStage();
   });
-  after(() => stage.close());
+  t.teardown(() => stage.close());
 
   type Chatter = Visitor & { readonly accountId: string };
   async function chatter(creditVnd: number): Promise<Chatter> {
@@ -36,7 +35,7 @@ describe("the chat in a browser", () => {
     await page.keyboard.press("Enter");
   }
 
-  it("makes a key of its own, streams an answer and tells its cost", async () => {
+  t.test("makes a key of its own, streams an answer and tells its cost", async (t) => {
     const { page, complaints, accountId } = await chatter(50_000);
     await say(page, prompt({ text: "Xin chào bạn", input_tokens: 20, output_tokens: 10 }));
     await page.locator(".turn.assistant", { hasText: "Xin chào bạn" }).waitFor();
@@ -44,21 +43,21 @@ describe("the chat in a browser", () => {
     await page.locator(".cost strong", { hasText: "1,08 đ" }).waitFor();
     await page.getByText("20 token vào, 10 ra").waitFor();
     const [call] = await usage(stage.gateway, accountId);
-    assert.equal(call?.["endpoint"], "/v1/chat/completions");
-    assert.equal(call?.["streamed"], true);
+    t.equal(call?.["endpoint"], "/v1/chat/completions");
+    t.equal(call?.["streamed"], true);
 
     await page.getByLabel("Mô hình").selectOption("gpt-5.6-sol");
     await say(page, prompt({ text: "again" }));
     await page.locator(".turn.assistant", { hasText: "again" }).waitFor();
     const keys = await page.request.get(`${stage.url}/account/v1/keys`);
-    assert.deepEqual(
+    t.strictSame(
       (await keys.json()).data.map((key: { name: string }) => key.name),
       ["Dashboard chat"],
     );
-    assert.deepEqual(complaints, []);
+    t.strictSame(complaints, []);
   });
 
-  it("sends what was said before, and forgets it in a new conversation", async () => {
+  t.test("sends what was said before, and forgets it in a new conversation", async (t) => {
     const { page } = await chatter(50_000);
     await say(page, prompt({ text: "first answer" }, "first question"));
     await page.locator(".cost strong").waitFor();
@@ -66,15 +65,15 @@ describe("the chat in a browser", () => {
     const echoed = page.locator(".turn.assistant").nth(1);
     await echoed.getByText("second question").first().waitFor();
     const text = (await echoed.textContent()) ?? "";
-    assert.ok(text.includes("first question") && text.includes("first answer"), text);
+    t.ok(text.includes("first question") && text.includes("first answer"), text);
     await page.getByRole("button", { name: "Hội thoại mới" }).click();
     await say(page, prompt({ echo: true }, "third question"));
     const alone = page.locator(".turn.assistant");
     await alone.getByText("third question").first().waitFor();
-    assert.ok(!((await alone.textContent()) ?? "").includes("first question"));
+    t.ok(!((await alone.textContent()) ?? "").includes("first question"));
   });
 
-  it("stops an answer half way, which costs what was said", async () => {
+  t.test("stops an answer half way, which costs what was said", async (t) => {
     const { page, accountId } = await chatter(50_000);
     await say(page, prompt({ output_tokens: 2000, event_delay_ms: 20 }));
     const answer = page.locator(".turn.assistant .markdown");
@@ -86,13 +85,13 @@ describe("the chat in a browser", () => {
     await page.getByText("đã dừng").waitFor();
     await page.locator(".cost strong").waitFor();
     const [call] = await usage(stage.gateway, accountId);
-    assert.equal(call?.["outcome"], "gone");
+    t.equal(call?.["outcome"], "gone");
     const tokens = Number(call?.["output_tokens"]);
-    assert.ok(tokens > 0 && tokens < 2000, String(tokens));
+    t.ok(tokens > 0 && tokens < 2000, String(tokens));
     await page.getByRole("button", { name: "Gửi" }).waitFor();
   });
 
-  it("shows what a model writes, and runs none of it", async () => {
+  t.test("shows what a model writes, and runs none of it", async (t) => {
     const { page, complaints } = await chatter(50_000);
     const evil = [
       "<img src=x onerror=alert(1)> <script>alert(2)</script>",
@@ -110,22 +109,22 @@ describe("the chat in a browser", () => {
       text: element.textContent ?? "",
       code: element.querySelector("pre")?.textContent,
     }));
-    for (const tag of ["img", "script", "b", "i", "u"]) assert.ok(!made.tags.includes(tag), tag);
+    for (const tag of ["img", "script", "b", "i", "u"]) t.ok(!made.tags.includes(tag), tag);
     for (const tag of ["strong", "em", "code", "pre", "table"]) {
-      assert.ok(made.tags.includes(tag), tag);
+      t.ok(made.tags.includes(tag), tag);
     }
-    assert.deepEqual(made.links, [
+    t.strictSame(made.links, [
       "https://example.com/a_(b) noopener noreferrer nofollow",
       "https://evil.test/x.png noopener noreferrer nofollow",
     ]);
-    assert.ok(made.text.includes("<script>alert(2)</script>"));
-    assert.equal(made.code, "alert('<i>')");
+    t.ok(made.text.includes("<script>alert(2)</script>"));
+    t.equal(made.code, "alert('<i>')");
     await answer.getByRole("button", { name: "Sao chép mã" }).click();
-    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "alert('<i>')");
-    assert.deepEqual(complaints, []);
+    t.equal(await page.evaluate(() => navigator.clipboard.readText()), "alert('<i>')");
+    t.strictSame(complaints, []);
   });
 
-  it("sends pictures to models that see, and offers it for no others", async () => {
+  t.test("sends pictures to models that see, and offers it for no others", async (t) => {
     const { page, complaints } = await chatter(50_000);
     const attach = page.getByRole("button", { name: "Đính kèm ảnh" });
     await page.locator("input[type=file]").setInputFiles([
@@ -137,26 +136,26 @@ describe("the chat in a browser", () => {
     await say(page, prompt({ echo: true }));
     const answer = page.locator(".turn.assistant .markdown");
     await answer.getByText("image/png").first().waitFor();
-    assert.ok(((await answer.textContent()) ?? "").includes(PNG.toString("base64").slice(0, 40)));
+    t.ok(((await answer.textContent()) ?? "").includes(PNG.toString("base64").slice(0, 40)));
     await page.locator(".turn.user img").waitFor();
     await page.getByLabel("Mô hình").selectOption("deepseek-v4-flash");
     await attach.waitFor({ state: "hidden" });
-    assert.deepEqual(complaints, []);
+    t.strictSame(complaints, []);
   });
 
-  it("says kindly that there is no money, and where to top up", async () => {
+  t.test("says kindly that there is no money, and where to top up", async (t) => {
     const { page, complaints } = await chatter(0);
     await say(page, prompt({ text: "never said" }));
     await page.getByText("Số dư không đủ cho lượt gọi này.").waitFor();
     const link = page.getByRole("alert").getByRole("link", { name: "Nạp tiền" });
-    assert.equal(await link.getAttribute("href"), "/dashboard/top-up");
-    assert.deepEqual(
+    t.equal(await link.getAttribute("href"), "/dashboard/top-up");
+    t.strictSame(
       complaints.filter((text) => !/status of 402/.test(text)),
       [],
     );
   });
 
-  it("says that a provider failed, before an answer and amid one", async () => {
+  t.test("says that a provider failed, before an answer and amid one", async (t) => {
     const { page } = await chatter(50_000);
     await say(page, prompt({ status: 503 }));
     await page.getByText("Hiện không kết nối được nhà cung cấp").waitFor();
@@ -165,7 +164,7 @@ describe("the chat in a browser", () => {
     await say(page, prompt({ output_tokens: 50, error_after_events: 6 }));
     await page.getByRole("alert").nth(1).getByText("nhà cung cấp").waitFor();
     const heard = await page.locator(".turn.assistant .markdown").nth(1).textContent();
-    assert.notEqual(heard, "");
+    t.not(heard, "");
     await say(page, prompt({ text: "well again" }));
     await page.getByText("well again", { exact: true }).waitFor();
   });

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { credit } from "../../support/admin.ts";
 import { ask, bodyOf } from "../../support/ask.ts";
 import { PASSWORD } from "../../support/browser-session.ts";
 import { signInByForm } from "../../support/dashboard.ts";
 import { type Stage, startStage } from "./stage.ts";
 
-describe("a customer in a browser", () => {
+t.test("a customer in a browser", async (t) => {
   let stage: Stage;
-  before(async () => {
+  t.before(async () => {
     stage = await startStage();
   });
-  after(() => stage.close());
+  t.teardown(() => stage.close());
 
-  it("comes from sign-up by a mail to a key and a first call", async () => {
+  t.test("comes from sign-up by a mail to a key and a first call", async (t) => {
     const { page, complaints } = await stage.visitor();
     const email = "an.nguyen@tollgate.test";
     await page.goto(`${stage.url}/dashboard`);
@@ -38,7 +38,7 @@ describe("a customer in a browser", () => {
     assert.ok(link, mail?.text);
     await page.goto(link);
     await page.getByText("Giờ bạn có thể tạo khóa API").waitFor();
-    assert.ok(!page.url().includes("token"), "the token has left the address");
+    t.ok(!page.url().includes("token"), "the token has left the address");
     await page.getByRole("link", { name: "Tiếp tục" }).click();
     await page.getByLabel("Email").fill(email);
     await page.getByLabel("Mật khẩu").fill(PASSWORD);
@@ -50,85 +50,85 @@ describe("a customer in a browser", () => {
     const shown = await page.locator("[data-secret]").textContent();
     await page.getByRole("dialog").getByRole("button", { name: "Sao chép khóa" }).click();
     const key = await page.evaluate(() => navigator.clipboard.readText());
-    assert.equal(key, shown);
-    assert.match(key, /^tg-/);
+    t.equal(key, shown);
+    t.match(key, /^tg-/);
     await page.getByRole("button", { name: "Xong" }).click();
 
     const me = await (await page.request.get(`${stage.url}/account/v1/me`)).json();
     await credit(stage.gateway, me.id, 50_000);
     const reply = await ask(stage.url, key, "/v1/messages", bodyOf("/v1/messages"));
-    assert.equal(reply.status, 200, await reply.text());
+    t.equal(reply.status, 200, await reply.text());
     await page.getByRole("link", { name: "Tổng quan" }).click();
     await page.locator(".calls tbody tr").first().waitFor();
-    assert.match(
-      (await page.locator(".calls tbody").textContent()) ?? "",
-      /claude-opus-5-5.*laptop/,
-    );
-    assert.match((await page.locator(".balance .figure").textContent()) ?? "", /^49\.\d{3} đ$/);
-    assert.deepEqual(
+    t.match((await page.locator(".calls tbody").textContent()) ?? "", /claude-opus-5-5.*laptop/);
+    t.match((await page.locator(".balance .figure").textContent()) ?? "", /^49\.\d{3} đ$/);
+    t.strictSame(
       complaints.filter((text) => !/status of 401/.test(text)),
       [],
     );
   });
 
-  it("signs in by the keyboard alone, and skips to the content", async () => {
+  t.test("signs in by the keyboard alone, and skips to the content", async (t) => {
     const { page, complaints, session } = await stage.customer();
     await page.goto(`${stage.url}/dashboard/usage`);
     await page.getByRole("heading", { name: "Đăng nhập" }).waitFor();
     const focused = () => page.evaluate(() => document.activeElement?.getAttribute("name"));
     for (let presses = 0; (await focused()) !== "email"; presses += 1) {
-      assert.ok(presses < 20, "the tab key leads to the address");
+      t.ok(presses < 20, "the tab key leads to the address");
       await page.keyboard.press("Tab");
     }
     await page.keyboard.type(session.email);
     await page.keyboard.press("Tab");
-    assert.equal(await focused(), "password");
+    t.equal(await focused(), "password");
     await page.keyboard.type("wrong password");
     await page.keyboard.press("Enter");
     await page.getByRole("alert").getByText("Email hoặc mật khẩu không đúng").waitFor();
-    assert.equal(await focused(), "password");
+    t.equal(await focused(), "password");
     await page.keyboard.press("Control+A");
     await page.keyboard.type(PASSWORD);
     await page.keyboard.press("Enter");
     // Where they wanted to go in the first place.
     await page.getByRole("heading", { name: "Mức sử dụng" }).waitFor();
-    assert.ok(page.url().endsWith("/dashboard/usage"));
+    t.ok(page.url().endsWith("/dashboard/usage"));
 
     await page.reload();
     await page.getByRole("heading", { name: "Mức sử dụng" }).waitFor();
     await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
     await page.keyboard.press("Tab");
     const skip = page.getByRole("link", { name: "Chuyển đến nội dung chính" });
-    assert.ok(await skip.evaluate((link) => link === document.activeElement));
+    t.ok(await skip.evaluate((link) => link === document.activeElement));
     const outline = await skip.evaluate((link) => getComputedStyle(link).outlineStyle);
-    assert.equal(outline, "solid", "who uses the keyboard sees where they are");
+    t.equal(outline, "solid", "who uses the keyboard sees where they are");
     await page.keyboard.press("Enter");
-    assert.equal(await page.evaluate(() => document.activeElement?.id), "main");
-    assert.deepEqual(
+    t.equal(await page.evaluate(() => document.activeElement?.id), "main");
+    t.strictSame(
       complaints.filter((text) => !/status of 401/.test(text)),
       [],
     );
   });
 
-  it("who has forgotten the password gets a new one by mail, and every session ends", async () => {
-    const { page, session } = await stage.customer();
-    await page.goto(`${stage.url}/dashboard/sign-in`);
-    await page.getByRole("link", { name: "Quên mật khẩu?" }).click();
-    await page.getByLabel("Email").fill(session.email);
-    await page.getByRole("button", { name: "Gửi liên kết" }).click();
-    await page.getByText("chúng tôi đã gửi liên kết tới đó").waitFor();
-    const mails = await stage.mailServer.mailsTo(session.email, 2);
-    const link = /https?:\/\/\S+\/dashboard\/reset#token=[\w-]+/.exec(mails[1]?.text ?? "")?.[0];
-    assert.ok(link, mails[1]?.text);
-    await page.goto(link);
-    await page.getByLabel("Mật khẩu mới").fill("another long password");
-    await page.getByRole("button", { name: "Đặt mật khẩu" }).click();
-    await page.getByText("Đã đổi mật khẩu").waitFor();
-    assert.equal((await session.get("/me")).status, 401);
-    assert.equal((await session.signIn(session.email, "another long password")).status, 200);
-  });
+  t.test(
+    "who has forgotten the password gets a new one by mail, and every session ends",
+    async (t) => {
+      const { page, session } = await stage.customer();
+      await page.goto(`${stage.url}/dashboard/sign-in`);
+      await page.getByRole("link", { name: "Quên mật khẩu?" }).click();
+      await page.getByLabel("Email").fill(session.email);
+      await page.getByRole("button", { name: "Gửi liên kết" }).click();
+      await page.getByText("chúng tôi đã gửi liên kết tới đó").waitFor();
+      const mails = await stage.mailServer.mailsTo(session.email, 2);
+      const link = /https?:\/\/\S+\/dashboard\/reset#token=[\w-]+/.exec(mails[1]?.text ?? "")?.[0];
+      assert.ok(link, mails[1]?.text);
+      await page.goto(link);
+      await page.getByLabel("Mật khẩu mới").fill("another long password");
+      await page.getByRole("button", { name: "Đặt mật khẩu" }).click();
+      await page.getByText("Đã đổi mật khẩu").waitFor();
+      t.equal((await session.get("/me")).status, 401);
+      t.equal((await session.signIn(session.email, "another long password")).status, 200);
+    },
+  );
 
-  it("makes, copies and revokes keys, and is refused the eleventh", async () => {
+  t.test("makes, copies and revokes keys, and is refused the eleventh", async (t) => {
     const { page, complaints, session } = await stage.customer();
     await signInByForm(page, stage.url, session.email);
     await page.goto(`${stage.url}/dashboard/keys`);
@@ -151,35 +151,35 @@ describe("a customer in a browser", () => {
     await page.getByText("Đã chép").first().waitFor();
     const key = await page.evaluate(() => navigator.clipboard.readText());
     const models = () => fetch(`${stage.url}/v1/models`, { headers: { "x-api-key": key } });
-    assert.equal((await models()).status, 200, "a key that was copied later works");
+    t.equal((await models()).status, 200, "a key that was copied later works");
     await page.getByRole("button", { name: "Xem khóa key 3" }).click();
-    assert.equal(await page.locator("[data-secret]").textContent(), key);
+    t.equal(await page.locator("[data-secret]").textContent(), key);
     await page.getByRole("button", { name: "Xong" }).click();
 
     await page.getByRole("button", { name: "Thu hồi khóa key 3" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Hủy" }).click();
-    assert.equal((await models()).status, 200, "only asked");
+    t.equal((await models()).status, 200, "only asked");
     await page.getByRole("button", { name: "Thu hồi khóa key 3" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Thu hồi" }).click();
     await page.getByText("Khóa đã thu hồi (1)").waitFor();
     await page.getByText("9/10").waitFor();
-    assert.equal((await models()).status, 401);
+    t.equal((await models()).status, 401);
     await make("room again");
     await page.getByRole("button", { name: "Xong" }).click();
     await page.getByText("10/10").waitFor();
-    assert.deepEqual(
+    t.strictSame(
       complaints.filter((text) => !/status of 409/.test(text)),
       [],
     );
   });
 
-  it("ends another session, and all of them", async () => {
+  t.test("ends another session, and all of them", async (t) => {
     const { page, session } = await stage.customer();
     await signInByForm(page, stage.url, session.email);
     await page.goto(`${stage.url}/dashboard/account`);
     await page.getByRole("button", { name: "Kết thúc" }).click();
     await page.getByRole("button", { name: "Kết thúc" }).waitFor({ state: "detached" });
-    assert.equal((await session.get("/me")).status, 401);
+    t.equal((await session.get("/me")).status, 401);
     await page.getByLabel("Ngôn ngữ").selectOption("en");
     await page.getByRole("heading", { name: "Account", exact: true }).waitFor();
     await page.getByRole("button", { name: "Sign out everywhere" }).click();

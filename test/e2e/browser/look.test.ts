@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
 import type { Page } from "playwright-core";
+import t from "tap";
 import { topupSettings } from "../../plugins/dashboard/bank.ts";
 import { showCustomer } from "../../plugins/dashboard/show-customer.ts";
 import { signInByForm } from "../../support/dashboard.ts";
@@ -13,12 +13,12 @@ const CUSTOMER_PAGES = ["", "usage", "keys", "top-up", "models", "how-to", "acco
 const VISITOR_PAGES = ["sign-in", "sign-up", "forgot", "reset", "models", "how-to", "nowhere"];
 
 /** All tours at once: most of each is waiting for pages to come to rest. */
-describe("every page in a browser", { concurrency: true }, () => {
+t.test("every page in a browser", { jobs: 16 }, async (t) => {
   let stage: Stage;
-  before(async () => {
+  t.before(async () => {
     stage = await startStage({ plugins: { topup: topupSettings() } });
   });
-  after(() => stage.close());
+  t.teardown(() => stage.close());
 
   async function visit(page: Page, path: string): Promise<void> {
     await page.goto(`${stage.url}/dashboard/${path}`);
@@ -56,56 +56,65 @@ describe("every page in a browser", { concurrency: true }, () => {
     assert.ok(width <= PHONE.width, `${path} is ${width} pixels wide`);
   }
 
-  it("fits a phone in Vietnamese and in the light, legible and with a name for every control", async () => {
-    const visitor = await stage.visitor({ viewport: PHONE, colorScheme: "light" });
-    await tour(visitor, "minh.tran@example.com", async (path) => {
-      await assertFits(visitor.page, path);
-      assert.deepEqual(await faintTexts(visitor.page), [], path);
-      assert.deepEqual(await unnamedControls(visitor.page), [], path);
-    });
-  });
+  t.test(
+    "fits a phone in Vietnamese and in the light, legible and with a name for every control",
+    async (t) => {
+      const visitor = await stage.visitor({ viewport: PHONE, colorScheme: "light" });
+      await tour(visitor, "minh.tran@example.com", async (path) => {
+        await assertFits(visitor.page, path);
+        t.strictSame(await faintTexts(visitor.page), [], path);
+        t.strictSame(await unnamedControls(visitor.page), [], path);
+      });
+    },
+  );
 
-  it("fits a phone in English and in the dark, legible and with a name for every control", async () => {
-    const visitor = await stage.visitor({ viewport: PHONE, colorScheme: "dark" });
-    await visitor.page.goto(`${stage.url}/dashboard/sign-in`);
-    await visitor.page.getByRole("button", { name: "English" }).click();
-    await visitor.page.getByRole("heading", { name: "Sign in" }).waitFor();
-    const vietnamese = /[ăđơưạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹ]/i;
-    await tour(visitor, "hoa.le@example.com", async (path) => {
-      // The account speaks Vietnamese until its owner chooses otherwise there as well.
-      if (path === "") {
-        await visitor.page.getByRole("button", { name: "English" }).click();
-        await visitor.page.getByRole("heading", { name: "Overview" }).waitFor();
-        await visitor.page.waitForLoadState("networkidle");
-      }
-      await assertFits(visitor.page, path);
-      assert.deepEqual(await faintTexts(visitor.page), [], path);
-      assert.deepEqual(await unnamedControls(visitor.page), [], path);
-      const text = (await visitor.page.locator("main").textContent()) ?? "";
-      const own = text
-        .replaceAll(
-          /[\d.,]+ đ|\(đ\)|đ \/|Máy chủ chính|Bot hỗ trợ khách hàng|Tiếng Việt|Xin chào!/g,
-          "",
-        )
-        .replaceAll(/in đ\b/g, "");
-      assert.doesNotMatch(own, vietnamese, path);
-    });
-  });
+  t.test(
+    "fits a phone in English and in the dark, legible and with a name for every control",
+    async (t) => {
+      const visitor = await stage.visitor({ viewport: PHONE, colorScheme: "dark" });
+      await visitor.page.goto(`${stage.url}/dashboard/sign-in`);
+      await visitor.page.getByRole("button", { name: "English" }).click();
+      await visitor.page.getByRole("heading", { name: "Sign in" }).waitFor();
+      const vietnamese = /[ăđơưạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹ]/i;
+      await tour(visitor, "hoa.le@example.com", async (path) => {
+        // The account speaks Vietnamese until its owner chooses otherwise there as well.
+        if (path === "") {
+          await visitor.page.getByRole("button", { name: "English" }).click();
+          await visitor.page.getByRole("heading", { name: "Overview" }).waitFor();
+          await visitor.page.waitForLoadState("networkidle");
+        }
+        await assertFits(visitor.page, path);
+        t.strictSame(await faintTexts(visitor.page), [], path);
+        t.strictSame(await unnamedControls(visitor.page), [], path);
+        const text = (await visitor.page.locator("main").textContent()) ?? "";
+        const own = text
+          .replaceAll(
+            /[\d.,]+ đ|\(đ\)|đ \/|Máy chủ chính|Bot hỗ trợ khách hàng|Tiếng Việt|Xin chào!/g,
+            "",
+          )
+          .replaceAll(/in đ\b/g, "");
+        t.notMatch(own, vietnamese, path);
+      });
+    },
+  );
 
-  it("stands on a desktop without a word of complaint, and in the colours that were chosen", async () => {
-    const visitor = await stage.visitor({ viewport: DESKTOP, colorScheme: "light" });
-    await visitor.page.goto(`${stage.url}/dashboard/sign-in`);
-    const ground = () =>
-      visitor.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-    const light = await ground();
-    const theme = visitor.page.locator(".theme-switch").first();
-    await theme.click();
-    assert.equal(await ground(), light, "light is what the system has as well");
-    await theme.click();
-    const dark = await ground();
-    assert.notEqual(dark, light);
-    await tour(visitor, "an.pham@example.com", async () => {
-      assert.equal(await ground(), dark);
-    });
-  });
+  t.test(
+    "stands on a desktop without a word of complaint, and in the colours that were chosen",
+    async (t) => {
+      const visitor = await stage.visitor({ viewport: DESKTOP, colorScheme: "light" });
+      await visitor.page.goto(`${stage.url}/dashboard/sign-in`);
+      const ground = () =>
+        visitor.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+      const light = await ground();
+      const theme = visitor.page.locator(".theme-switch").first();
+      await theme.click();
+      t.equal(await ground(), light, "light is what the system has as well");
+      await theme.click();
+      const dark = await ground();
+      t.not(dark, light);
+      await tour(visitor, "an.pham@example.com", async () => {
+        t.equal(await ground(), dark);
+      });
+    },
+  );
 });

@@ -1,63 +1,68 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { topupSettings } from "../../plugins/dashboard/bank.ts";
 import { BANK, notify, transfer } from "../../plugins/topup/topups.ts";
 import { ask, bodyOf } from "../../support/ask.ts";
 import { signInByForm } from "../../support/dashboard.ts";
 import { type Stage, startStage } from "./stage.ts";
 
-describe("a top-up in a browser", () => {
+t.test("a top-up in a browser", async (t) => {
   let stage: Stage;
-  before(async () => {
+  t.before(async () => {
     stage = await startStage({ plugins: { topup: topupSettings() } });
   });
-  after(() => stage.close());
+  t.teardown(() => stage.close());
 
-  it("turns to paid by itself when the bank tells of the transfer, and the key works at once", async () => {
-    const { page, complaints, session } = await stage.customer();
-    const key = (await session.post("/keys", { name: "laptop" })).body.key;
-    const call = () => ask(stage.url, key, "/v1/messages", bodyOf("/v1/messages"));
-    assert.equal((await call()).status, 402);
+  t.test(
+    "turns to paid by itself when the bank tells of the transfer, and the key works at once",
+    async (t) => {
+      const { page, complaints, session } = await stage.customer();
+      const key = (await session.post("/keys", { name: "laptop" })).body.key;
+      const call = () => ask(stage.url, key, "/v1/messages", bodyOf("/v1/messages"));
+      t.equal((await call()).status, 402);
 
-    await signInByForm(page, stage.url, session.email);
-    await page.goto(`${stage.url}/dashboard/top-up`);
-    await page.getByLabel("100.000 đ", { exact: true }).check();
-    assert.equal(await page.getByLabel("Số tiền khác").inputValue(), "100.000");
-    await page.getByRole("button", { name: "Tạo mã QR" }).click();
-    await page.getByText("Đang chờ bạn chuyển khoản").waitFor();
+      await signInByForm(page, stage.url, session.email);
+      await page.goto(`${stage.url}/dashboard/top-up`);
+      await page.getByLabel("100.000 đ", { exact: true }).check();
+      t.equal(await page.getByLabel("Số tiền khác").inputValue(), "100.000");
+      await page.getByRole("button", { name: "Tạo mã QR" }).click();
+      await page.getByText("Đang chờ bạn chuyển khoản").waitFor();
 
-    const copied: Record<string, string> = {};
-    for (const name of ["Số tài khoản", "Chủ tài khoản", "Số tiền", "Nội dung"]) {
-      await page.getByRole("button", { name: `Sao chép: ${name}` }).click();
-      copied[name] = await page.evaluate(() => navigator.clipboard.readText());
-    }
-    const content = copied["Nội dung"] ?? "";
-    assert.match(content, /^TG/);
-    assert.deepEqual(copied, {
-      "Số tài khoản": BANK.account_number,
-      "Chủ tài khoản": BANK.account_name,
-      "Số tiền": "100000",
-      "Nội dung": content,
-    });
-    const qr = page.getByRole("img", { name: /Mã VietQR/ });
-    const width = await qr.evaluate((image) => (image as HTMLImageElement).naturalWidth);
-    assert.ok(width > 0, "the picture is one");
+      const copied: Record<string, string> = {};
+      for (const name of ["Số tài khoản", "Chủ tài khoản", "Số tiền", "Nội dung"]) {
+        await page.getByRole("button", { name: `Sao chép: ${name}` }).click();
+        copied[name] = await page.evaluate(() => navigator.clipboard.readText());
+      }
+      const content = copied["Nội dung"] ?? "";
+      t.match(content, /^TG/);
+      t.strictSame(copied, {
+        "Số tài khoản": BANK.account_number,
+        "Chủ tài khoản": BANK.account_name,
+        "Số tiền": "100000",
+        "Nội dung": content,
+      });
+      const qr = page.getByRole("img", { name: /Mã VietQR/ });
+      const width = await qr.evaluate((image) => (image as HTMLImageElement).naturalWidth);
+      t.ok(width > 0, "the picture is one");
 
-    await notify(stage.gateway, transfer({ content: `mb 0912 ${content.toLowerCase()} nap tien` }));
-    await page.getByText("Đã nhận 100.000 đ. Khóa của bạn dùng được ngay.").first().waitFor();
-    await page.getByText("Số dư hiện tại: 100.000 đ").waitFor();
-    assert.equal((await call()).status, 200);
+      await notify(
+        stage.gateway,
+        transfer({ content: `mb 0912 ${content.toLowerCase()} nap tien` }),
+      );
+      await page.getByText("Đã nhận 100.000 đ. Khóa của bạn dùng được ngay.").first().waitFor();
+      await page.getByText("Số dư hiện tại: 100.000 đ").waitFor();
+      t.equal((await call()).status, 200);
 
-    await page.goto(`${stage.url}/dashboard/top-up`);
-    const row = page.locator("tbody tr").first();
-    await row.waitFor();
-    assert.match((await row.textContent()) ?? "", new RegExp(`${content}.*100\\.000 đ.*Đã nhận`));
-    // A day with this much gives one percent more until midnight.
-    await page.getByText("Bạn đang được giảm 1%").waitFor();
-    assert.deepEqual(complaints, []);
-  });
+      await page.goto(`${stage.url}/dashboard/top-up`);
+      const row = page.locator("tbody tr").first();
+      await row.waitFor();
+      t.match((await row.textContent()) ?? "", new RegExp(`${content}.*100\\.000 đ.*Đã nhận`));
+      // A day with this much gives one percent more until midnight.
+      await page.getByText("Bạn đang được giảm 1%").waitFor();
+      t.strictSame(complaints, []);
+    },
+  );
 
-  it("says how much of it has come, where less has", async () => {
+  t.test("says how much of it has come, where less has", async () => {
     const { page, session } = await stage.customer();
     await signInByForm(page, stage.url, session.email);
     await page.goto(`${stage.url}/dashboard/top-up`);
@@ -72,18 +77,18 @@ describe("a top-up in a browser", () => {
     await page.getByText("Đã nhận 75.000 đ. Khóa").first().waitFor();
   });
 
-  it("refuses less than the least, and can be cancelled", async () => {
+  t.test("refuses less than the least, and can be cancelled", async (t) => {
     const { page, session } = await stage.customer();
     await signInByForm(page, stage.url, session.email);
     await page.goto(`${stage.url}/dashboard/top-up`);
     const amount = page.getByLabel("Số tiền khác");
     await amount.fill("49999");
     await page.getByRole("button", { name: "Tạo mã QR" }).click();
-    assert.equal(
+    t.equal(
       await amount.evaluate((input) => (input as HTMLInputElement).validationMessage),
       "Hãy nhập số tiền trong khoảng cho phép.",
     );
-    assert.equal((await session.get("/top-ups")).body.data.length, 0);
+    t.equal((await session.get("/top-ups")).body.data.length, 0);
     await amount.fill("50000");
     await page.getByRole("button", { name: "Tạo mã QR" }).click();
     await page.getByRole("button", { name: "Hủy yêu cầu nạp tiền" }).click();

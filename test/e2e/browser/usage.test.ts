@@ -1,19 +1,18 @@
-import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { topupSettings } from "../../plugins/dashboard/bank.ts";
 import { showCustomer } from "../../plugins/dashboard/show-customer.ts";
 import { signInByForm } from "../../support/dashboard.ts";
 import { type Stage, startStage, type Visitor } from "./stage.ts";
 
-describe("the usage page in a browser", () => {
+t.test("the usage page in a browser", async (t) => {
   let stage: Stage;
   let email: string;
-  before(async () => {
+  t.before(async () => {
     stage = await startStage({ plugins: { topup: topupSettings() } });
     email = (await showCustomer(stage)).session.email;
   });
-  after(() => stage.close());
+  t.teardown(() => stage.close());
 
   async function open(): Promise<Visitor> {
     const visitor = await stage.visitor({ acceptDownloads: true });
@@ -23,12 +22,12 @@ describe("the usage page in a browser", () => {
     return visitor;
   }
 
-  it("draws what the table beside it says", async () => {
+  t.test("draws what the table beside it says", async (t) => {
     const { page, complaints } = await open();
     await page.locator(".chart canvas").waitFor();
     const legend = page.locator(".legend li");
-    assert.equal(await legend.count(), 7);
-    assert.match((await legend.nth(1).textContent()) ?? "", /^claude-opus-5-5[\d.]+ đ$/);
+    t.equal(await legend.count(), 7);
+    t.match((await legend.nth(1).textContent()) ?? "", /^claude-opus-5-5[\d.]+ đ$/);
     const painted = await page.locator(".chart canvas").evaluate((canvas) => {
       if (!(canvas instanceof HTMLCanvasElement)) return 0;
       const { data = [] } =
@@ -39,25 +38,25 @@ describe("the usage page in a browser", () => {
       }
       return colours.size;
     });
-    assert.ok(painted > 6, `${painted} colours`);
+    t.ok(painted > 6, `${painted} colours`);
     await page.getByText("Theo khóa").click({ force: true });
     await page.locator(".legend li", { hasText: "Máy chủ chính" }).waitFor();
     await page.getByText("Token", { exact: true }).click({ force: true });
     await page.getByText("Xem dạng bảng").click();
     await page.getByRole("region", { name: "Xem dạng bảng" }).locator("tbody tr").first().waitFor();
-    assert.deepEqual(complaints, []);
+    t.strictSame(complaints, []);
   });
 
-  it("filters calls, and pages through them and back", async () => {
+  t.test("filters calls, and pages through them and back", async (t) => {
     const { page } = await open();
     const rows = page.locator(".calls tbody tr");
     const first = await rows.first().textContent();
     await page.getByRole("button", { name: "Cũ hơn" }).click();
     await page.locator(".pager").getByText("Trang 2").waitFor();
-    assert.notEqual(await rows.first().textContent(), first);
+    t.not(await rows.first().textContent(), first);
     await page.getByRole("button", { name: "Mới hơn" }).click();
     await page.locator(".pager").getByText("Trang 1").waitFor();
-    assert.equal(await rows.first().textContent(), first);
+    t.equal(await rows.first().textContent(), first);
     await page.getByLabel("Trạng thái").selectOption("failed");
     await page.locator(".calls .badge.bad").first().waitFor();
     await page.locator(".calls .badge.good").first().waitFor({ state: "detached" });
@@ -65,7 +64,7 @@ describe("the usage page in a browser", () => {
     await page.getByText("Không có lượt gọi nào phù hợp.").first().waitFor();
   });
 
-  it("saves a CSV of what is filtered", async () => {
+  t.test("saves a CSV of what is filtered", async (t) => {
     const { page } = await open();
     await page.getByLabel("Mô hình", { exact: true }).selectOption("gemini-3.5-flash");
     await page.getByRole("button", { name: "Xuất CSV" }).click();
@@ -73,12 +72,12 @@ describe("the usage page in a browser", () => {
       page.waitForEvent("download"),
       page.getByRole("dialog").getByRole("link", { name: "Tải xuống" }).click(),
     ]);
-    assert.match(download.suggestedFilename(), /^usage-\d{4}-\d\d-\d\d\.csv$/);
+    t.match(download.suggestedFilename(), /^usage-\d{4}-\d\d-\d\d\.csv$/);
     const text = readFileSync(await download.path(), "utf8");
-    assert.ok(text.startsWith("\ufeffcall_id;time_utc;"), text.slice(0, 60));
+    t.ok(text.startsWith("\ufeffcall_id;time_utc;"), text.slice(0, 60));
     const [, ...lines] = text.trimEnd().split("\r\n");
-    assert.ok(lines.length > 30, `${lines.length} lines`);
-    for (const line of lines) assert.equal(line.split(";")[4], "gemini-3.5-flash");
-    assert.ok(lines.some((line) => line.includes("Máy chủ chính")));
+    t.ok(lines.length > 30, `${lines.length} lines`);
+    for (const line of lines) t.equal(line.split(";")[4], "gemini-3.5-flash");
+    t.ok(lines.some((line) => line.includes("Máy chủ chính")));
   });
 });

@@ -1,37 +1,39 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
+import t from "tap";
 import { cookieOf, forgottenCookie, tokenIn } from "../../../plugins/accounts/cookie.ts";
 
 const token = `${"a".repeat(42)}_`;
 const other = "b".repeat(43);
 
-test("the session's token is the first cookie of its name, and nothing but a token", () => {
-  for (const [header, expected] of [
-    [undefined, undefined],
-    ["", undefined],
-    ["tollgate_session", undefined],
-    [`tollgate_session=${token}`, token],
-    [`theme=dark;tollgate_session=${token} ; x=1`, token],
-    [`tollgate_session=${token}; tollgate_session=${other}`, token],
-    [`tollgate_session=short; tollgate_session=${other}`, undefined],
-    [`not_tollgate_session=${token}`, undefined],
-    [`tollgate_session=${token}=`, undefined],
-    [`tollgate_session="${token}"`, undefined],
-    [`__proto__=x; tollgate_session=${token}`, token],
-    [`x=%E0%A4%A; tollgate_session=${token}`, token],
-  ] as const) {
-    assert.equal(tokenIn(header), expected, header);
-  }
-});
+t.test(
+  "the session's token is the first cookie of its name, and nothing but a token",
+  async (t) => {
+    for (const [header, expected] of [
+      [undefined, undefined],
+      ["", undefined],
+      ["tollgate_session", undefined],
+      [`tollgate_session=${token}`, token],
+      [`theme=dark;tollgate_session=${token} ; x=1`, token],
+      [`tollgate_session=${token}; tollgate_session=${other}`, token],
+      [`tollgate_session=short; tollgate_session=${other}`, undefined],
+      [`not_tollgate_session=${token}`, undefined],
+      [`tollgate_session=${token}=`, undefined],
+      [`tollgate_session="${token}"`, undefined],
+      [`__proto__=x; tollgate_session=${token}`, token],
+      [`x=%E0%A4%A; tollgate_session=${token}`, token],
+    ] as const) {
+      t.equal(tokenIn(header), expected, header ?? "");
+    }
+  },
+);
 
-test("scripts cannot read the cookie, and no other site's request carries it", () => {
+t.test("scripts cannot read the cookie, and no other site's request carries it", async (t) => {
   const attributes = (cookie: string) => cookie.split("; ").sort();
   const common = ["HttpOnly", "Path=/account", "SameSite=Strict"];
-  assert.deepEqual(
+  t.strictSame(
     attributes(cookieOf(token, 60, true)),
     [...common, "Max-Age=60", "Secure", `tollgate_session=${token}`].sort(),
   );
-  assert.deepEqual(
+  t.strictSame(
     attributes(forgottenCookie(false)),
     [...common, "Max-Age=0", "tollgate_session="].sort(),
   );

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import * as v from "valibot";
 import { CredentialStore } from "../../../plugins/accounts/credentials.ts";
 import { options } from "../../../plugins/accounts/options.ts";
@@ -18,12 +17,12 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-describe("in time", () => {
+t.test("in time", async (t) => {
   let world: GatewayInProcess;
-  before(async () => {
+  t.before(async () => {
     world = await bootInProcess();
   });
-  after(() => world.close());
+  t.teardown(() => world.close());
 
   function visitor(): BrowserSession {
     const session = new BrowserSession(world);
@@ -31,24 +30,24 @@ describe("in time", () => {
     return session;
   }
 
-  it("a session that is used lasts 30 days, and one that is not a week", async () => {
+  t.test("a session that is used lasts 30 days, and one that is not a week", async (t) => {
     const used = await signedUp(world, world.mailServer);
     const unused = visitor();
     await unused.signIn(used.email);
     const status = async (session: BrowserSession) => (await session.get("/me")).status;
     for (let day = 6; day < 30; day += 6) {
       world.pass(6 * DAY_MS);
-      assert.equal(await status(used), 200, `day ${day}`);
+      t.equal(await status(used), 200, `day ${day}`);
     }
-    assert.equal(await status(unused), 401);
-    assert.equal((await used.get("/sessions")).body.data.length, 1);
+    t.equal(await status(unused), 401);
+    t.equal((await used.get("/sessions")).body.data.length, 1);
     world.pass(6 * DAY_MS - MINUTE_MS);
-    assert.equal(await status(used), 200);
+    t.equal(await status(used), 200);
     world.pass(MINUTE_MS);
-    assert.equal(await status(used), 401);
+    t.equal(await status(used), 401);
   });
 
-  it("the last use is written once a minute", async () => {
+  t.test("the last use is written once a minute", async (t) => {
     const session = await signedUp(world, world.mailServer);
     const seen = async () => {
       const [one] = (await session.get("/sessions")).body.data;
@@ -56,13 +55,13 @@ describe("in time", () => {
     };
     world.pass(MINUTE_MS / 2);
     await session.get("/me");
-    assert.equal(await seen(), 0);
+    t.equal(await seen(), 0);
     world.pass(MINUTE_MS);
     await session.get("/me");
-    assert.ok((await seen()) >= 1.5 * MINUTE_MS);
+    t.ok((await seen()) >= 1.5 * MINUTE_MS);
   });
 
-  it("a link to set a password is good for an hour", async () => {
+  t.test("a link to set a password is good for an hour", async (t) => {
     const { email } = await signedUp(world, world.mailServer);
     const tokens: string[] = [];
     for (const count of [2, 3]) {
@@ -72,14 +71,14 @@ describe("in time", () => {
     const reset = async (token = "") =>
       (await visitor().post("/password/reset", { token, password: PASSWORD })).status;
     world.pass(HOUR_MS - MINUTE_MS);
-    assert.equal(await reset(tokens[0]), 200);
+    t.equal(await reset(tokens[0]), 200);
     await visitor().post("/password/forgot", { email });
     const late = tokenIn((await world.mailServer.mailsTo(email, 5)).at(-1));
     world.pass(HOUR_MS);
-    assert.equal(await reset(late), 400);
+    t.equal(await reset(late), 400);
   });
 
-  it("a link to verify an address is good for 48 hours", async () => {
+  t.test("a link to verify an address is good for 48 hours", async (t) => {
     for (const [afterMs, status] of [
       [48 * HOUR_MS - MINUTE_MS, 200],
       [48 * HOUR_MS, 400],
@@ -88,27 +87,27 @@ describe("in time", () => {
       await visitor().post("/sign-up", { email, password: PASSWORD });
       const token = tokenIn((await world.mailServer.mailsTo(email))[0]);
       world.pass(afterMs);
-      assert.equal((await visitor().post("/verify", { token })).status, status);
+      t.equal((await visitor().post("/verify", { token })).status, status);
     }
   });
 
-  it("an attempt comes back after a minute, a mail after ten", async () => {
+  t.test("an attempt comes back after a minute, a mail after ten", async (t) => {
     const { email } = await signedUp(world, world.mailServer);
     const thief = visitor();
     const guess = async () => (await thief.signIn(email, "a wrong password")).status;
-    for (let n = 0; n < 5; n++) assert.equal(await guess(), 401);
-    assert.equal(await guess(), 429);
+    for (let n = 0; n < 5; n++) t.equal(await guess(), 401);
+    t.equal(await guess(), 429);
     world.pass(MINUTE_MS);
-    assert.equal(await guess(), 401);
-    assert.equal(await guess(), 429);
+    t.equal(await guess(), 401);
+    t.equal(await guess(), 429);
     const forget = async () => (await visitor().post("/password/forgot", { email })).status;
     while ((await forget()) === 202);
     world.pass(10 * MINUTE_MS);
-    assert.equal(await forget(), 202);
-    assert.equal(await forget(), 429);
+    t.equal(await forget(), 202);
+    t.equal(await forget(), 429);
   });
 
-  it("what is over is deleted", async () => {
+  t.test("what is over is deleted", async (t) => {
     const { accounts, database, clock } = world.gateway.services;
     const count = async () => {
       const [row] = await database.query<{ rows: number }>(`
@@ -117,10 +116,10 @@ describe("in time", () => {
       return row?.rows;
     };
     await signedUp(world, world.mailServer);
-    assert.ok((await count()) ?? 0 > 3);
+    t.ok((await count()) ?? 0 > 3);
     world.pass(31 * DAY_MS);
     await new CredentialStore(accounts, database, clock).sweep();
     await new Sessions(accounts, database, clock, v.parse(options, {})).sweep();
-    assert.equal(await count(), 0);
+    t.equal(await count(), 0);
   });
 });

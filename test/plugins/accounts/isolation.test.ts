@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import type { Route } from "../../../core/contract/routes/router.ts";
 import { BrowserSession, signedUp } from "../../support/browser-session.ts";
 import { bootInProcess, type GatewayInProcess } from "./in-process.ts";
@@ -18,20 +18,20 @@ const PUBLIC = new Set([
 ]);
 const PREFIX = "/account/v1";
 
-describe("an account", () => {
+t.test("an account", async (t) => {
   let world: GatewayInProcess;
   let routes: Route[];
   let owner: SignedUp;
   let stranger: SignedUp;
   let key: { readonly id: string; readonly key: string };
-  before(async () => {
+  t.before(async () => {
     world = await bootInProcess();
     routes = world.gateway.router.all().filter(({ path }) => path.startsWith(`${PREFIX}/`));
     owner = await signedUp(world, world.mailServer);
     stranger = await signedUp(world, world.mailServer);
     key = (await owner.post("/keys", { name: "the owner's" })).body;
   });
-  after(() => world.close());
+  t.teardown(() => world.close());
 
   const pathOf = (route: Route) => route.path.slice(PREFIX.length);
   const methodOf = ({ method }: Route) => method as "GET" | "POST" | "DELETE";
@@ -52,19 +52,19 @@ describe("an account", () => {
     ];
   }
 
-  it("has routes", () => {
-    assert.ok(routes.length >= 19, `${routes.length}`);
+  t.test("has routes", async (t) => {
+    t.ok(routes.length >= 19, `${routes.length}`);
   });
 
-  it("is closed to whoever is not signed in", async () => {
+  t.test("is closed to whoever is not signed in", async (t) => {
     for (const route of routes.filter((route) => !PUBLIC.has(pathOf(route)))) {
       const path = pathOf(route).replaceAll(/:\w+/g, key.id);
       const answer = await new BrowserSession(world).send(methodOf(route), path);
-      assert.deepEqual([answer.status, answer.code], [401, "not_signed_in"], path);
+      t.strictSame([answer.status, answer.code], [401, "not_signed_in"], path);
     }
   });
 
-  it("is closed to another session, whatever it asks for by the owner's ids", async () => {
+  t.test("is closed to another session, whatever it asks for by the owner's ids", async (t) => {
     const before = await state();
     const [session] = (await owner.get("/sessions")).body.data;
     const ids = [key.id, session.id, owner.accountId];
@@ -75,23 +75,23 @@ describe("an account", () => {
         const body = methodOf(route) === "GET" ? undefined : { account: id, account_id: id };
         const answer = await stranger.send(methodOf(route), path, body);
         for (const secret of [key.key, owner.email, ...ids]) {
-          assert.ok(!answer.text.includes(secret), `${path}: ${answer.text}`);
+          t.ok(!answer.text.includes(secret), `${path}: ${answer.text}`);
         }
-        if (id !== "-") assert.equal(answer.status, 404, `${route.method} ${path}: ${answer.text}`);
+        if (id !== "-") t.equal(answer.status, 404, `${route.method} ${path}: ${answer.text}`);
       }
     }
-    assert.deepEqual(await state(), before);
+    t.strictSame(await state(), before);
   });
 
-  it("stays signed in when another signs out, here or everywhere", async () => {
-    assert.equal((await stranger.post("/sign-out-everywhere")).status, 200);
-    assert.equal((await stranger.get("/me")).status, 401);
-    assert.equal((await owner.get("/me")).status, 200);
+  t.test("stays signed in when another signs out, here or everywhere", async (t) => {
+    t.equal((await stranger.post("/sign-out-everywhere")).status, 200);
+    t.equal((await stranger.get("/me")).status, 401);
+    t.equal((await owner.get("/me")).status, 200);
   });
 
-  it("is not entered by an API key", async () => {
+  t.test("is not entered by an API key", async (t) => {
     const session = new BrowserSession(world);
     session.headers = { "x-api-key": key.key, authorization: `Bearer ${key.key}` };
-    assert.equal((await session.get("/me")).status, 401);
+    t.equal((await session.get("/me")).status, 401);
   });
 });

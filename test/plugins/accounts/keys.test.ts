@@ -1,9 +1,8 @@
-import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import t from "tap";
 import { formatVnd, MICRO_VND_PER_VND, parseVnd } from "../../../core/contract/amount.ts";
 import { type AccountsGateway, startAccountsGateway } from "../../support/accounts.ts";
 import { admin, committedWallet, credit } from "../../support/admin.ts";
@@ -12,14 +11,14 @@ import type { TestGateway } from "../../support/gateway.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
 import { bodies, paths, post } from "../../support/requests.ts";
 
-describe("keys", () => {
+t.test("keys", async (t) => {
   let all: AccountsGateway;
   let gateway: TestGateway;
-  before(async () => {
+  t.before(async () => {
     all = await startAccountsGateway();
     ({ gateway } = all);
   });
-  after(() => all.close());
+  t.teardown(() => all.close());
 
   const customer = () => signedUp(gateway, all.mailServer);
 
@@ -27,15 +26,15 @@ describe("keys", () => {
     return (await session.get("/keys")).body.data;
   }
 
-  it("are made with a name, and listed without their text", async () => {
+  t.test("are made with a name, and listed without their text", async (t) => {
     const session = await customer();
     const { status, body } = await session.post("/keys", { name: " máy tính " });
-    assert.equal(status, 201);
-    assert.match(body.key, /^tg-[\w-]{40}$/);
-    assert.deepEqual([body.name, body.prefix], ["máy tính", body.key.slice(0, 10)]);
+    t.equal(status, 201);
+    t.match(body.key, /^tg-[\w-]{40}$/);
+    t.strictSame([body.name, body.prefix], ["máy tính", body.key.slice(0, 10)]);
     const list = await session.get("/keys");
     const [key] = list.body.data;
-    assert.deepEqual(
+    t.strictSame(
       { ...key, created_at: null },
       {
         id: body.id,
@@ -49,34 +48,34 @@ describe("keys", () => {
         recoverable: true,
       },
     );
-    assert.ok(!list.text.includes(body.key));
+    t.ok(!list.text.includes(body.key));
     for (const name of ["", " ", "x".repeat(101), "two\nlines", 5, undefined]) {
       const answer = await session.post("/keys", { name });
-      assert.deepEqual([answer.status, answer.body.error.param], [400, "name"]);
+      t.strictSame([answer.status, answer.body.error.param], [400, "name"]);
     }
   });
 
-  it("are shown again to their owner", async () => {
+  t.test("are shown again to their owner", async (t) => {
     const session = await customer();
     const { body } = await session.post("/keys", { name: "one" });
     const revealed = await session.post(`/keys/${body.id}/reveal`);
-    assert.deepEqual([revealed.status, revealed.body], [200, { key: body.key }]);
-    assert.equal(revealed.headers.get("cache-control"), "no-store");
+    t.strictSame([revealed.status, revealed.body], [200, { key: body.key }]);
+    t.equal(revealed.headers.get("cache-control"), "no-store");
     for (const id of ["x", "'", "00000000-0000-0000-0000-000000000000"]) {
-      assert.equal((await session.post(`/keys/${id}/reveal`)).status, 404);
-      assert.equal((await session.post(`/keys/${id}/revoke`)).status, 404);
+      t.equal((await session.post(`/keys/${id}/reveal`)).status, 404);
+      t.equal((await session.post(`/keys/${id}/revoke`)).status, 404);
     }
   });
 
-  it("that an operator makes are shown to their owner too", async () => {
+  t.test("that an operator makes are shown to their owner too", async (t) => {
     const session = await customer();
     const path = `/accounts/${session.accountId}/keys`;
     const { body } = await admin(gateway, "POST", path, { name: "by the operator" });
     const revealed = await session.post(`/keys/${body["id"]}/reveal`);
-    assert.equal(revealed.body.key, body["key"]);
+    t.equal(revealed.body.key, body["key"]);
   });
 
-  it("that were not kept, or whose text was tampered with, cannot be recovered", async () => {
+  t.test("that were not kept, or whose text was tampered with, cannot be recovered", async (t) => {
     const session = await customer();
     const other = await customer();
     const [old, moved, kept] = [
@@ -93,54 +92,54 @@ describe("keys", () => {
     );
     for (const { id } of [old, moved]) {
       const answer = await session.post(`/keys/${id}/reveal`);
-      assert.deepEqual([answer.status, answer.code], [409, "key_not_recoverable"]);
+      t.strictSame([answer.status, answer.code], [409, "key_not_recoverable"]);
     }
-    assert.equal((await session.post(`/keys/${kept.id}/reveal`)).body.key, kept.key);
+    t.equal((await session.post(`/keys/${kept.id}/reveal`)).body.key, kept.key);
     const recoverable = (await listed(session)).map((key) => [key.name, key.recoverable]);
-    assert.deepEqual(Object.fromEntries(recoverable), { old: false, moved: true, kept: true });
+    t.strictSame(Object.fromEntries(recoverable), { old: false, moved: true, kept: true });
     // They work as before.
     const headers = { "x-api-key": old.key };
-    assert.equal((await fetch(`${gateway.url}/v1/models`, { headers })).status, 200);
+    t.equal((await fetch(`${gateway.url}/v1/models`, { headers })).status, 200);
   });
 
-  it("are ten at most, of eleven at once, and a revoked one makes room", async () => {
+  t.test("are ten at most, of eleven at once, and a revoked one makes room", async (t) => {
     const session = await customer();
     const answers = await Promise.all(
       Array.from({ length: 11 }, (_, n) => session.post("/keys", { name: `key ${n}` })),
     );
-    assert.equal(answers.filter(({ status }) => status === 201).length, 10);
+    t.equal(answers.filter(({ status }) => status === 201).length, 10);
     const refused = answers.filter(({ code }) => code === "too_many_keys");
-    assert.deepEqual(
+    t.strictSame(
       refused.map(({ status }) => status),
       [409],
     );
     const made = answers.find(({ status }) => status === 201)?.body;
-    assert.deepEqual((await session.post(`/keys/${made.id}/revoke`)).body, {
+    t.strictSame((await session.post(`/keys/${made.id}/revoke`)).body, {
       id: made.id,
       status: "revoked",
     });
-    assert.equal((await session.post("/keys", { name: "in its place" })).status, 201);
-    assert.equal((await session.post("/keys", { name: "one more" })).code, "too_many_keys");
+    t.equal((await session.post("/keys", { name: "in its place" })).status, 201);
+    t.equal((await session.post("/keys", { name: "one more" })).code, "too_many_keys");
     const list = await listed(session);
-    assert.deepEqual(
+    t.strictSame(
       list.map(({ status }) => status),
       [...Array.from({ length: 10 }, () => "active"), "revoked"],
     );
-    assert.ok(list.at(-1)?.revoked_at);
+    t.ok(list.at(-1)?.revoked_at);
   });
 
-  it("that are revoked are refused at once", async () => {
+  t.test("that are revoked are refused at once", async (t) => {
     const session = await customer();
     const { body } = await session.post("/keys", { name: "leaked" });
     const headers = { authorization: `Bearer ${body.key}` };
-    assert.equal((await fetch(`${gateway.url}/v1/models`, { headers })).status, 200);
-    assert.equal((await session.post(`/keys/${body.id}/revoke`)).status, 200);
-    assert.equal((await fetch(`${gateway.url}/v1/models`, { headers })).status, 401);
+    t.equal((await fetch(`${gateway.url}/v1/models`, { headers })).status, 200);
+    t.equal((await session.post(`/keys/${body.id}/revoke`)).status, 200);
+    t.equal((await fetch(`${gateway.url}/v1/models`, { headers })).status, 401);
     // Again is no error.
-    assert.equal((await session.post(`/keys/${body.id}/revoke`)).status, 200);
+    t.equal((await session.post(`/keys/${body.id}/revoke`)).status, 200);
   });
 
-  it("say what they cost and when they were last used", async () => {
+  t.test("say what they cost and when they were last used", async (t) => {
     const session = await customer();
     await credit(gateway, session.accountId, 10_000);
     const [used, unused] = [
@@ -149,40 +148,40 @@ describe("keys", () => {
     ];
     const beforeMs = Date.now();
     for (let n = 0; n < 3; n++) {
-      assert.equal((await post(gateway, paths.chat, used, bodies.chat())).status, 200);
+      t.equal((await post(gateway, paths.chat, used, bodies.chat())).status, 200);
     }
     const { balance } = await committedWallet(gateway, session.accountId);
     const keys = await listed(session);
     const [a, b] = [used, unused].map(({ id }) => keys.find((key) => key.id === id));
     const cost = parseVnd(a?.cost_vnd ?? "") ?? 0n;
-    assert.ok(cost > 0n);
-    assert.equal(formatVnd(10_000n * BigInt(MICRO_VND_PER_VND) - cost), balance);
+    t.ok(cost > 0n);
+    t.equal(formatVnd(10_000n * BigInt(MICRO_VND_PER_VND) - cost), balance);
     const usedMs = new Date(a?.last_used_at ?? 0).getTime();
-    assert.ok(usedMs >= beforeMs && usedMs <= Date.now());
-    assert.deepEqual([b?.cost_vnd, b?.last_used_at], ["0", null]);
+    t.ok(usedMs >= beforeMs && usedMs <= Date.now());
+    t.strictSame([b?.cost_vnd, b?.last_used_at], ["0", null]);
   });
 });
 
-describe("the master key", () => {
-  it("is in the data folder, for its owner only, where the options name none", async () => {
+t.test("the master key", async (t) => {
+  t.test("is in the data folder, for its owner only, where the options name none", async (t) => {
     const { gateway, mailServer, close } = await startAccountsGateway({ ledger: "embedded" });
     try {
       const file = join(gateway.data, "master-key");
-      assert.equal(statSync(file).mode & 0o777, 0o600);
+      t.equal(statSync(file).mode & 0o777, 0o600);
       const key = readFileSync(file, "utf8");
-      assert.equal(Buffer.from(key, "base64").length, 32);
+      t.equal(Buffer.from(key, "base64").length, 32);
       const session = await signedUp(gateway, mailServer);
       const { body } = await session.post("/keys", { name: "before" });
       await gateway.stop();
       await gateway.start();
-      assert.equal(readFileSync(file, "utf8"), key);
-      assert.equal((await session.post(`/keys/${body.id}/reveal`)).body.key, body.key);
+      t.equal(readFileSync(file, "utf8"), key);
+      t.equal((await session.post(`/keys/${body.id}/reveal`)).body.key, body.key);
     } finally {
       await close();
     }
   });
 
-  it("is replaced by a newer one, which takes over what the older sealed", async () => {
+  t.test("is replaced by a newer one, which takes over what the older sealed", async (t) => {
     const key = () => randomBytes(32).toString("base64");
     const env = { MASTER_ONE: key(), MASTER_TWO: key() };
     const [one, two] = [
@@ -201,17 +200,17 @@ describe("the master key", () => {
         return answer.code ?? answer.body.key;
       };
       await restart({ master_keys: [two, one] });
-      assert.equal(await reveal(), body.key);
+      t.equal(await reveal(), body.key);
       const deadline = performance.now() + 30_000;
       while (!gateway.logs.includes("sealed keys with the newest")) {
-        assert.ok(performance.now() < deadline, gateway.logs);
+        t.ok(performance.now() < deadline, gateway.logs);
         await delay(20);
       }
       await restart({ master_keys: [two] });
-      assert.equal(await reveal(), body.key);
+      t.equal(await reveal(), body.key);
       await restart({ master_keys: [one] });
-      assert.equal(await reveal(), "key_not_recoverable");
-      for (const secret of Object.values(env)) assert.ok(!gateway.logs.includes(secret));
+      t.equal(await reveal(), "key_not_recoverable");
+      for (const secret of Object.values(env)) t.ok(!gateway.logs.includes(secret));
     } finally {
       await close();
     }

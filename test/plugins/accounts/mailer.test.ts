@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { after, before, describe, it } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import t from "tap";
 import type { Log } from "../../../core/process/log.ts";
 import { Mailer } from "../../../plugins/accounts/mail/mailer.ts";
 import { smtpTransport } from "../../../plugins/accounts/mail/transport.ts";
@@ -22,13 +22,13 @@ async function until(what: () => boolean): Promise<void> {
   }
 }
 
-describe("mails", () => {
+t.test("mails", async (t) => {
   let server: TestMailServer;
   const login = { user: "tollgate", password: "of the server" };
-  before(async () => {
+  t.before(async () => {
     server = await startMailServer(login);
   });
-  after(() => server.stop());
+  t.teardown(() => server.stop());
 
   function mailerOf(log: Log): Mailer {
     const { port } = server;
@@ -36,65 +36,73 @@ describe("mails", () => {
     return new Mailer(smtpTransport(smtp), log);
   }
 
-  it("arrive in both languages, the reader's own first, from the sender of the options", async () => {
-    const mailer = mailerOf(recordedLog().log);
-    mailer.take(async () => ({ to: "vi@tollgate.test", language: "vi", template }));
-    mailer.take(async () => ({ to: "en@tollgate.test", language: "en", template }));
-    const [vi] = await server.mailsTo("vi@tollgate.test");
-    const [en] = await server.mailsTo("en@tollgate.test");
-    assert.equal(vi?.subject, "Đặt lại mật khẩu / Reset your password");
-    assert.equal(en?.subject, "Reset your password / Đặt lại mật khẩu");
-    assert.deepEqual(vi?.from?.value, [{ address: "no-reply@tollgate.test", name: "Cổng" }]);
-    for (const mail of [vi, en]) {
-      assert.equal(mail?.text?.split(LINK).length, 3, "the link stands under each language");
-      assert.equal(mail?.headers.get("auto-submitted"), "auto-generated");
-    }
-    await mailer.stop();
-  });
+  t.test(
+    "arrive in both languages, the reader's own first, from the sender of the options",
+    async (t) => {
+      const mailer = mailerOf(recordedLog().log);
+      mailer.take(async () => ({ to: "vi@tollgate.test", language: "vi", template }));
+      mailer.take(async () => ({ to: "en@tollgate.test", language: "en", template }));
+      const [vi] = await server.mailsTo("vi@tollgate.test");
+      const [en] = await server.mailsTo("en@tollgate.test");
+      t.equal(vi?.subject, "Đặt lại mật khẩu / Reset your password");
+      t.equal(en?.subject, "Reset your password / Đặt lại mật khẩu");
+      t.strictSame(vi?.from?.value, [{ address: "no-reply@tollgate.test", name: "Cổng" }]);
+      for (const mail of [vi, en]) {
+        t.equal(mail?.text?.split(LINK).length, 3, "the link stands under each language");
+        t.equal(mail?.headers.get("auto-submitted"), "auto-generated");
+      }
+      await mailer.stop();
+    },
+  );
 
-  it("are sent again when the server is busy, and given up when it says never", async () => {
+  t.test("are sent again when the server is busy, and given up when it says never", async (t) => {
     const { log, lines } = recordedLog();
     const mailer = mailerOf(log);
     server.refusals.push(450);
     mailer.take(mailTo("later@tollgate.test"));
-    assert.equal((await server.mailsTo("later@tollgate.test")).length, 1);
+    t.equal((await server.mailsTo("later@tollgate.test")).length, 1);
     server.refusals.push(550);
     mailer.take(mailTo("never@tollgate.test"));
     await until(() => JSON.stringify(lines).includes("giving up"));
     await mailer.stop();
     const told = JSON.stringify(lines);
-    assert.match(told, /450.*retrying.*550.*giving up/);
-    assert.ok(!told.includes("secret-of-the-link"), told);
-    assert.ok(!server.mails.some((mail) => JSON.stringify(mail.to).includes("never@")));
+    t.match(told, /450.*retrying.*550.*giving up/);
+    t.ok(!told.includes("secret-of-the-link"), told);
+    t.ok(!server.mails.some((mail) => JSON.stringify(mail.to).includes("never@")));
   });
 
-  it("wait for a server that takes nothing up to a bound, and a stop gives them up", async () => {
-    const silent = createServer(() => {});
-    silent.listen(0, "127.0.0.1");
-    await once(silent, "listening");
-    const address = silent.address();
-    assert.ok(address !== null && typeof address === "object");
-    const { port } = address;
-    const { log, lines } = recordedLog();
-    const stuck = smtpTransport({ host: "127.0.0.1", port, secure: false, from: FROM });
-    const mailer = new Mailer(stuck, log);
-    const taken = Array.from({ length: 1200 }, (_, n) => mailer.take(mailTo(`${n}@tollgate.test`)));
-    // Two are being sent, a thousand wait.
-    assert.equal(taken.filter(Boolean).length, 1002);
-    assert.ok(mailer.isFull);
-    await mailer.stop();
-    assert.match(JSON.stringify(lines), /1002.*stopped before all mails were sent/);
-    silent.close();
-  });
+  t.test(
+    "wait for a server that takes nothing up to a bound, and a stop gives them up",
+    async (t) => {
+      const silent = createServer(() => {});
+      silent.listen(0, "127.0.0.1");
+      await once(silent, "listening");
+      const address = silent.address();
+      assert.ok(address !== null && typeof address === "object");
+      const { port } = address;
+      const { log, lines } = recordedLog();
+      const stuck = smtpTransport({ host: "127.0.0.1", port, secure: false, from: FROM });
+      const mailer = new Mailer(stuck, log);
+      const taken = Array.from({ length: 1200 }, (_, n) =>
+        mailer.take(mailTo(`${n}@tollgate.test`)),
+      );
+      // Two are being sent, a thousand wait.
+      t.equal(taken.filter(Boolean).length, 1002);
+      t.ok(mailer.isFull);
+      await mailer.stop();
+      t.match(JSON.stringify(lines), /1002.*stopped before all mails were sent/);
+      silent.close();
+    },
+  );
 
-  it("need no errand to end well", async () => {
+  t.test("need no errand to end well", async (t) => {
     const { log, lines } = recordedLog();
     const mailer = mailerOf(log);
     mailer.take(async () => undefined);
     mailer.take(() => Promise.reject(new Error("no ledger")));
     mailer.take(mailTo("after@tollgate.test"));
     await server.mailsTo("after@tollgate.test");
-    assert.match(JSON.stringify(lines), /cannot prepare a mail/);
+    t.match(JSON.stringify(lines), /cannot prepare a mail/);
     await mailer.stop();
   });
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { type AccountsGateway, startAccountsGateway } from "../../support/accounts.ts";
 import { admin } from "../../support/admin.ts";
 import {
@@ -14,15 +14,15 @@ import { type TestMailServer, tokenIn } from "../../support/mail-server.ts";
 
 const NEW_PASSWORD = "mật khẩu mới";
 
-describe("a password", () => {
+t.test("a password", async (t) => {
   let all: AccountsGateway;
   let gateway: TestGateway;
   let mailServer: TestMailServer;
-  before(async () => {
+  t.before(async () => {
     all = await startAccountsGateway();
     ({ gateway, mailServer } = all);
   });
-  after(() => all.close());
+  t.teardown(() => all.close());
 
   function visitor(): BrowserSession {
     const session = new BrowserSession(gateway);
@@ -37,21 +37,21 @@ describe("a password", () => {
     return tokenIn(mails.at(-1));
   }
 
-  it("that is forgotten is replaced by a mail, and every session ends", async () => {
+  t.test("that is forgotten is replaced by a mail, and every session ends", async (t) => {
     const customer = await signedUp(gateway, mailServer);
     const { email } = customer;
     const token = await resetToken(email, 1);
     const done = await visitor().post("/password/reset", { token, password: NEW_PASSWORD });
-    assert.equal(done.status, 200, done.text);
-    assert.equal((await customer.get("/me")).status, 401);
-    assert.equal((await visitor().signIn(email)).status, 401);
-    assert.equal((await visitor().signIn(email, NEW_PASSWORD)).status, 200);
+    t.equal(done.status, 200, done.text);
+    t.equal((await customer.get("/me")).status, 401);
+    t.equal((await visitor().signIn(email)).status, 401);
+    t.equal((await visitor().signIn(email, NEW_PASSWORD)).status, 200);
     const told = (await mailServer.mailsTo(email, 3)).at(-1);
-    assert.match(told?.subject ?? "", /đã được thay đổi.*was changed/);
-    assert.ok(!told?.text?.includes("#token="));
+    t.match(told?.subject ?? "", /đã được thay đổi.*was changed/);
+    t.ok(!told?.text?.includes("#token="));
   });
 
-  it("is set by one link once, however often it is opened at once", async () => {
+  t.test("is set by one link once, however often it is opened at once", async (t) => {
     const { email } = await signedUp(gateway, mailServer);
     const [one, two] = [await resetToken(email, 1), await resetToken(email, 2)];
     const answers = await Promise.all(
@@ -59,52 +59,55 @@ describe("a password", () => {
         visitor().post("/password/reset", { token, password: `${NEW_PASSWORD} ${n}` }),
       ),
     );
-    assert.equal(answers.filter(({ status }) => status === 200).length, 1);
-    assert.equal(answers.filter(({ code }) => code === "invalid_token").length, 3);
+    t.equal(answers.filter(({ status }) => status === 200).length, 1);
+    t.equal(answers.filter(({ code }) => code === "invalid_token").length, 3);
     const set = answers.findIndex(({ status }) => status === 200);
-    assert.equal((await visitor().signIn(email, `${NEW_PASSWORD} ${set}`)).status, 200);
+    t.equal((await visitor().signIn(email, `${NEW_PASSWORD} ${set}`)).status, 200);
   });
 
-  it("is not set by a token that is none, or of another purpose", async () => {
+  t.test("is not set by a token that is none, or of another purpose", async (t) => {
     const { email } = await signedUp(gateway, mailServer);
     const [verifyMail] = await mailServer.mailsTo(email);
     for (const token of ["x".repeat(43), "", tokenIn(verifyMail)]) {
       const answer = await visitor().post("/password/reset", { token, password: NEW_PASSWORD });
-      assert.deepEqual([answer.status, answer.code], [400, "invalid_token"]);
+      t.strictSame([answer.status, answer.code], [400, "invalid_token"]);
     }
     const token = await resetToken(email, 1);
     const short = await visitor().post("/password/reset", { token, password: "short" });
-    assert.deepEqual([short.status, short.body.error.param], [400, "password"]);
+    t.strictSame([short.status, short.body.error.param], [400, "password"]);
     // The token is not used up by that.
     const answer = await visitor().post("/password/reset", { token, password: NEW_PASSWORD });
-    assert.equal(answer.status, 200);
+    t.equal(answer.status, 200);
   });
 
-  it("is set by the mail's reader for an account that an operator made", async () => {
+  t.test("is set by the mail's reader for an account that an operator made", async (t) => {
     const email = newEmail();
     const { body } = await admin(gateway, "POST", "/accounts", { email });
-    assert.equal((await visitor().signIn(email, NEW_PASSWORD)).status, 401);
+    t.equal((await visitor().signIn(email, NEW_PASSWORD)).status, 401);
     const token = await resetToken(email, 0);
-    assert.equal(
+    t.equal(
       (await visitor().post("/password/reset", { token, password: NEW_PASSWORD })).status,
       200,
     );
     const { account } = (await visitor().signIn(email, NEW_PASSWORD)).body;
-    assert.deepEqual([account.id, account.email_verified], [body["id"], true]);
+    t.strictSame([account.id, account.email_verified], [body["id"], true]);
   });
 
-  it("of whoever signed up with another's address is theirs no more once the owner comes", async () => {
-    const email = newEmail();
-    await visitor().post("/sign-up", { email, password: "of the squatter" });
-    await visitor().post("/sign-up", { email, password: PASSWORD });
-    const token = tokenIn((await mailServer.mailsTo(email, 2)).at(-1));
-    await visitor().post("/password/reset", { token, password: NEW_PASSWORD });
-    assert.equal((await visitor().signIn(email, "of the squatter")).status, 401);
-    const owner = visitor();
-    assert.equal((await owner.signIn(email, NEW_PASSWORD)).body.account.email_verified, true);
-  });
+  t.test(
+    "of whoever signed up with another's address is theirs no more once the owner comes",
+    async (t) => {
+      const email = newEmail();
+      await visitor().post("/sign-up", { email, password: "of the squatter" });
+      await visitor().post("/sign-up", { email, password: PASSWORD });
+      const token = tokenIn((await mailServer.mailsTo(email, 2)).at(-1));
+      await visitor().post("/password/reset", { token, password: NEW_PASSWORD });
+      t.equal((await visitor().signIn(email, "of the squatter")).status, 401);
+      const owner = visitor();
+      t.equal((await owner.signIn(email, NEW_PASSWORD)).body.account.email_verified, true);
+    },
+  );
 
-  it("is changed by whoever knows it, and the other sessions end", async () => {
+  t.test("is changed by whoever knows it, and the other sessions end", async (t) => {
     const customer = await signedUp(gateway, mailServer);
     const { email } = customer;
     const other = visitor();
@@ -114,32 +117,32 @@ describe("a password", () => {
       current: "wrong",
       password: NEW_PASSWORD,
     });
-    assert.deepEqual([wrong.status, wrong.code], [403, "wrong_password"]);
+    t.strictSame([wrong.status, wrong.code], [403, "wrong_password"]);
     const short = await customer.post("/password/change", { current: PASSWORD, password: "short" });
-    assert.equal(short.status, 400);
+    t.equal(short.status, 400);
     const done = await customer.post("/password/change", {
       current: PASSWORD,
       password: NEW_PASSWORD,
     });
-    assert.equal(done.status, 200);
-    assert.equal((await customer.get("/me")).status, 200);
-    assert.equal((await other.get("/me")).status, 401);
-    assert.equal((await visitor().signIn(email)).status, 401);
-    assert.equal((await visitor().signIn(email, NEW_PASSWORD)).status, 200);
+    t.equal(done.status, 200);
+    t.equal((await customer.get("/me")).status, 200);
+    t.equal((await other.get("/me")).status, 401);
+    t.equal((await visitor().signIn(email)).status, 401);
+    t.equal((await visitor().signIn(email, NEW_PASSWORD)).status, 200);
     // A link that was sent before the change is good no more.
     const late = await visitor().post("/password/reset", { token, password: PASSWORD });
-    assert.equal(late.code, "invalid_token");
+    t.equal(late.code, "invalid_token");
   });
 
-  it("that changes while somebody signs in by the old one lets nobody stay in", async () => {
+  t.test("that changes while somebody signs in by the old one lets nobody stay in", async (t) => {
     const customer = await signedUp(gateway, mailServer);
     const thieves = Array.from({ length: 8 }, () => visitor());
     const [changed] = await Promise.all([
       customer.post("/password/change", { current: PASSWORD, password: NEW_PASSWORD }),
       ...thieves.map((thief) => thief.signIn(customer.email)),
     ]);
-    assert.equal(changed?.status, 200);
-    for (const thief of thieves) assert.equal((await thief.get("/me")).status, 401);
-    assert.equal((await customer.get("/sessions")).body.data.length, 1);
+    t.equal(changed?.status, 200);
+    for (const thief of thieves) t.equal((await thief.get("/me")).status, 401);
+    t.equal((await customer.get("/sessions")).body.data.length, 1);
   });
 });

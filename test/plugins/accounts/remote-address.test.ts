@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import t from "tap";
 import { blockOf, remoteAddressOf } from "../../../plugins/accounts/remote-address.ts";
 
 function addressOf(remoteAddress: string, proxies: number, forwarded?: string): string {
@@ -9,7 +8,7 @@ function addressOf(remoteAddress: string, proxies: number, forwarded?: string): 
   return remoteAddressOf({ ...request, ...rest, remoteAddress }, proxies);
 }
 
-describe("remote addresses", () => {
+t.test("remote addresses", async (t) => {
   const peer = "10.0.0.1";
   for (const [what, proxies, forwarded, expected] of [
     ["the peer where there are no proxies, whatever it claims", 0, "9.9.9.9", peer],
@@ -22,12 +21,12 @@ describe("remote addresses", () => {
     ["an IPv6 address without brackets and port", 1, "[2001:db8::1]:4711", "2001:db8:0:0:0:0:0:1"],
     ["an IPv4 address within IPv6 as itself", 1, "::ffff:2.2.2.2", "2.2.2.2"],
   ] as const) {
-    it(`are ${what}`, () => assert.equal(addressOf(peer, proxies, forwarded), expected));
+    t.test(`are ${what}`, async (t) => t.equal(addressOf(peer, proxies, forwarded), expected));
   }
 
-  it("of a socket for both families are IPv4 where the client is", () => {
+  t.test("of a socket for both families are IPv4 where the client is", async (t) => {
     const peerText = "0000:0000:0000:0000:0000:ffff:7f00:0001";
-    assert.equal(addressOf(peerText, 0), "127.0.0.1");
+    t.equal(addressOf(peerText, 0), "127.0.0.1");
   });
 
   for (const [address, block] of [
@@ -39,6 +38,6 @@ describe("remote addresses", () => {
     ["fe80::1%eth0", "fe80:0:0:0"],
     ["1::2.3.4.5", "1:0:0:0"],
   ] as const) {
-    it(`${address} counts as ${block}`, () => assert.equal(blockOf(address), block));
+    t.test(`${address} counts as ${block}`, async (t) => t.equal(blockOf(address), block));
   }
 });

@@ -1,6 +1,5 @@
-import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { describe, it } from "node:test";
+import t from "tap";
 import { newId } from "../../../core/process/id.ts";
 import { Sealer } from "../../../plugins/accounts/sealing/sealer.ts";
 
@@ -12,45 +11,45 @@ function sealerOf(...keys: { id: string; key: Buffer }[]): Sealer {
   return sealer;
 }
 
-describe("sealed keys", () => {
+t.test("sealed keys", async (t) => {
   const [one, two] = [master("one"), master("two")];
   const [keyId, accountId, secret] = [newId(1), newId(2), "tg-some-secret"];
   const sealer = sealerOf(one);
   const record = { keyId, accountId, ...sealer.seal(keyId, accountId, secret) };
 
-  it("unseal to what was sealed, and look different each time", () => {
-    assert.equal(sealer.unseal(record), secret);
+  t.test("unseal to what was sealed, and look different each time", async (t) => {
+    t.equal(sealer.unseal(record), secret);
     const again = sealer.seal(keyId, accountId, secret);
-    assert.notDeepEqual(again.sealed, record.sealed);
-    assert.ok(!Buffer.from(record.sealed).includes(secret));
+    t.strictNotSame(again.sealed, record.sealed);
+    t.ok(!Buffer.from(record.sealed).includes(secret));
   });
 
-  it("are unsealed by an older master key, and are sealed by the newest", () => {
+  t.test("are unsealed by an older master key, and are sealed by the newest", async (t) => {
     const rotated = sealerOf(two, one);
-    assert.equal(rotated.unseal(record), secret);
-    assert.equal(rotated.seal(keyId, accountId, secret).sealedBy, "two");
+    t.equal(rotated.unseal(record), secret);
+    t.equal(rotated.seal(keyId, accountId, secret).sealedBy, "two");
   });
 
-  it("cannot be unsealed in another record", () => {
-    assert.equal(sealer.unseal({ ...record, keyId: newId(3) }), undefined);
-    assert.equal(sealer.unseal({ ...record, accountId: newId(3) }), undefined);
+  t.test("cannot be unsealed in another record", async (t) => {
+    t.equal(sealer.unseal({ ...record, keyId: newId(3) }), undefined);
+    t.equal(sealer.unseal({ ...record, accountId: newId(3) }), undefined);
   });
 
-  it("cannot be unsealed by another master key, whatever its name", () => {
-    assert.equal(sealerOf(two).unseal(record), undefined);
-    assert.equal(sealerOf({ ...two, id: "one" }).unseal(record), undefined);
-    assert.equal(sealerOf({ ...one, id: "two" }).unseal({ ...record, sealedBy: "two" }), undefined);
+  t.test("cannot be unsealed by another master key, whatever its name", async (t) => {
+    t.equal(sealerOf(two).unseal(record), undefined);
+    t.equal(sealerOf({ ...two, id: "one" }).unseal(record), undefined);
+    t.equal(sealerOf({ ...one, id: "two" }).unseal({ ...record, sealedBy: "two" }), undefined);
   });
 
-  it("cannot be unsealed with any byte changed, cut off or added", () => {
+  t.test("cannot be unsealed with any byte changed, cut off or added", async (t) => {
     const { sealed } = record;
     for (let at = 0; at < sealed.length; at++) {
       const changed = Buffer.from(sealed);
       changed[at]! ^= 1;
-      assert.equal(sealer.unseal({ ...record, sealed: changed }), undefined, `byte ${at}`);
-      assert.equal(sealer.unseal({ ...record, sealed: sealed.subarray(0, at) }), undefined);
+      t.equal(sealer.unseal({ ...record, sealed: changed }), undefined, `byte ${at}`);
+      t.equal(sealer.unseal({ ...record, sealed: sealed.subarray(0, at) }), undefined);
     }
     const longer = Buffer.concat([sealed, Buffer.alloc(1)]);
-    assert.equal(sealer.unseal({ ...record, sealed: longer }), undefined);
+    t.equal(sealer.unseal({ ...record, sealed: longer }), undefined);
   });
 });

@@ -1,8 +1,7 @@
-import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { connect, type Sql } from "../../../core/database/client.ts";
 import { MAIL_FROM } from "../../support/accounts.ts";
 import { BrowserSession, ownAddress, PASSWORD, signedUp } from "../../support/browser-session.ts";
@@ -13,13 +12,13 @@ import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
 
 const CHANGED_PASSWORD = "mật khẩu đã đổi";
 
-describe("two gateways on one Postgres", () => {
+t.test("two gateways on one Postgres", async (t) => {
   let postgres: TestPostgres;
   let mailServer: TestMailServer;
   let gateways: [TestGateway, TestGateway];
   let sql: Sql;
   const master = randomBytes(32).toString("base64");
-  before(async () => {
+  t.before(async () => {
     [postgres, mailServer] = await Promise.all([startPostgres(), startMailServer()]);
     const smtp = { host: "127.0.0.1", port: mailServer.port, from: MAIL_FROM };
     const accounts = { smtp, proxies: 1, master_keys: [{ id: "1", key: master }] };
@@ -29,14 +28,14 @@ describe("two gateways on one Postgres", () => {
     const server = { url: postgres.url };
     sql = connect({ server, connectionsMax: 1, statementTimeoutMs: 30_000, log });
   });
-  after(async () => {
+  t.teardown(async () => {
     await sql.end(1);
     await Promise.all(gateways.map((gateway) => gateway.close()));
     await mailServer.stop();
     await postgres.stop();
   });
 
-  it("share sessions, keys and the limits on attempts", async () => {
+  t.test("share sessions, keys and the limits on attempts", async (t) => {
     const [one, two] = gateways;
     const customer = await signedUp(one, mailServer);
     const { body } = await customer.post("/keys", { name: "shared" });
@@ -44,7 +43,7 @@ describe("two gateways on one Postgres", () => {
       cookie: customer.cookie,
       csrfToken: customer.csrfToken,
     });
-    assert.equal((await there.post(`/keys/${body.id}/reveal`)).body.key, body.key);
+    t.equal((await there.post(`/keys/${body.id}/reveal`)).body.key, body.key);
     const thieves = gateways.map((gateway) => new BrowserSession(gateway));
     const headers = { "x-forwarded-for": ownAddress() };
     for (const thief of thieves) thief.headers = headers;
@@ -53,12 +52,12 @@ describe("two gateways on one Postgres", () => {
         thieves[n % 2]!.signIn(customer.email, "wrong password"),
       ),
     );
-    assert.equal(answers.filter(({ status }) => status === 401).length, 5);
+    t.equal(answers.filter(({ status }) => status === 401).length, 5);
     await there.post("/sign-out");
-    assert.equal((await customer.get("/me")).status, 401);
+    t.equal((await customer.get("/me")).status, 401);
   });
 
-  it("leave no secret in a table, a log or a file, in clear", async () => {
+  t.test("leave no secret in a table, a log or a file, in clear", async (t) => {
     const [gateway] = gateways;
     const customer = await signedUp(gateway, mailServer);
     const key = (await customer.post("/keys", { name: "secret" })).body;
@@ -77,12 +76,12 @@ describe("two gateways on one Postgres", () => {
       customer.csrfToken ?? "",
       ...mails.filter(({ text }) => text?.includes("#token=")).map(tokenIn),
     ];
-    assert.equal(secrets.length, 9);
+    t.equal(secrets.length, 9);
     const places = new Map<string, string>();
     const tables = await sql.query<{ name: string }>(
       "select tablename as name from pg_tables where schemaname = 'public'",
     );
-    assert.ok(tables.length >= 12);
+    t.ok(tables.length >= 12);
     for (const { name } of tables) {
       // As text, bytea is hexadecimal.
       const rows = await sql.query<{ row: string }>(`select t::text as row from ${name} t`);
@@ -96,13 +95,13 @@ describe("two gateways on one Postgres", () => {
       }
     }
     // What is looked for would be found.
-    assert.ok(places.get("api_keys")?.includes(key.prefix));
-    assert.ok(places.get("accounts")?.includes(customer.email));
+    t.ok(places.get("api_keys")?.includes(key.prefix));
+    t.ok(places.get("accounts")?.includes(customer.email));
     for (const secret of secrets) {
-      assert.ok(secret.length >= 10);
+      t.ok(secret.length >= 10);
       for (const form of formsOf(secret)) {
         for (const [place, text] of places) {
-          assert.ok(!text.includes(form), `${secret} is in ${place}`);
+          t.ok(!text.includes(form), `${secret} is in ${place}`);
         }
       }
     }

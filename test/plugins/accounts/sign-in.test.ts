@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { type AccountsGateway, startAccountsGateway } from "../../support/accounts.ts";
 import {
   BrowserSession,
@@ -12,15 +11,15 @@ import type { TestGateway } from "../../support/gateway.ts";
 import { suspend } from "../../support/ledger-sql.ts";
 import type { TestMailServer } from "../../support/mail-server.ts";
 
-describe("sessions", () => {
+t.test("sessions", async (t) => {
   let all: AccountsGateway;
   let gateway: TestGateway;
   let mailServer: TestMailServer;
-  before(async () => {
+  t.before(async () => {
     all = await startAccountsGateway();
     ({ gateway, mailServer } = all);
   });
-  after(() => all.close());
+  t.teardown(() => all.close());
 
   function visitor(address = ownAddress()): BrowserSession {
     const session = new BrowserSession(gateway);
@@ -28,26 +27,26 @@ describe("sessions", () => {
     return session;
   }
 
-  it("are a cookie that scripts cannot read and other sites cannot send", async () => {
+  t.test("are a cookie that scripts cannot read and other sites cannot send", async (t) => {
     const { email } = await signedUp(gateway, mailServer);
     const { headers, body } = await visitor().signIn(email);
     const cookie = headers.getSetCookie()[0] ?? "";
     const form =
       /^tollgate_session=[\w-]{43}; Max-Age=2592000; Path=\/account; HttpOnly; SameSite=Strict$/;
-    assert.match(cookie, form);
-    assert.equal(headers.get("cache-control"), "no-store");
-    assert.equal(body.csrf_token, body.account.csrf_token);
+    t.match(cookie, form);
+    t.equal(headers.get("cache-control"), "no-store");
+    t.equal(body.csrf_token, body.account.csrf_token);
   });
 
-  it("are new with every sign-in, and each has a CSRF token of its own", async () => {
+  t.test("are new with every sign-in, and each has a CSRF token of its own", async (t) => {
     const { email } = await signedUp(gateway, mailServer);
     const [one, two] = [visitor(), visitor()];
     await Promise.all([one.signIn(email), two.signIn(email)]);
-    assert.notEqual(one.cookie, two.cookie);
-    assert.notEqual(one.csrfToken, two.csrfToken);
-    assert.equal((await one.get("/me")).body.csrf_token, one.csrfToken);
+    t.not(one.cookie, two.cookie);
+    t.not(one.csrfToken, two.csrfToken);
+    t.equal((await one.get("/me")).body.csrf_token, one.csrfToken);
     const mixed = await one.send("POST", "/sign-out", {}, { "x-csrf-token": two.csrfToken ?? "" });
-    assert.deepEqual([mixed.status, mixed.code], [403, "wrong_csrf_token"]);
+    t.strictSame([mixed.status, mixed.code], [403, "wrong_csrf_token"]);
   });
 
   for (const [what, cookie] of [
@@ -57,21 +56,21 @@ describe("sessions", () => {
     ["an empty one", "tollgate_session="],
     ["another cookie", "session=1; x"],
   ] as const) {
-    it(`are needed: ${what} is refused`, async () => {
+    t.test(`are needed: ${what} is refused`, async (t) => {
       const session = visitor();
       session.cookie = cookie;
       const answer = await session.get("/me");
-      assert.deepEqual([answer.status, answer.code], [401, "not_signed_in"]);
+      t.strictSame([answer.status, answer.code], [401, "not_signed_in"]);
     });
   }
 
-  it("are found among other cookies", async () => {
+  t.test("are found among other cookies", async (t) => {
     const customer = await signedUp(gateway, mailServer);
     customer.cookie = `a=b; ${customer.cookie}; tollgate_session=other`;
-    assert.equal((await customer.get("/me")).status, 200);
+    t.equal((await customer.get("/me")).status, 200);
   });
 
-  describe("change nothing for another site", () => {
+  t.test("change nothing for another site", async (t) => {
     for (const [what, headers, status, code] of [
       ["without a CSRF token", { "x-csrf-token": "" }, 403, "wrong_csrf_token"],
       ["with a wrong one", { "x-csrf-token": "x".repeat(43) }, 403, "wrong_csrf_token"],
@@ -82,16 +81,16 @@ describe("sessions", () => {
       ["from a neighbour", { "sec-fetch-site": "same-site" }, 403, "wrong_origin"],
       ["from its own page", { "sec-fetch-site": "same-origin" }, 200, undefined],
     ] as const) {
-      it(what, async () => {
+      t.test(what, async (t) => {
         const customer = await signedUp(gateway, mailServer);
         const answer = await customer.send("POST", "/me", { language: "en" }, headers);
-        assert.deepEqual([answer.status, answer.code], [status, code]);
+        t.strictSame([answer.status, answer.code], [status, code]);
         const { language } = (await customer.get("/me")).body;
-        assert.equal(language, status === 200 ? "en" : "vi");
+        t.equal(language, status === 200 ? "en" : "vi");
       });
     }
 
-    it("by its own origin, under any name that leads to it", async () => {
+    t.test("by its own origin, under any name that leads to it", async (t) => {
       const customer = await signedUp(gateway, mailServer);
       const answer = await customer.send(
         "POST",
@@ -99,10 +98,10 @@ describe("sessions", () => {
         { language: "en" },
         { origin: gateway.url },
       );
-      assert.equal(answer.status, 200);
+      t.equal(answer.status, 200);
       const url = gateway.url.replace("127.0.0.1", "localhost");
       const other = Object.assign(visitor(), { target: { url } });
-      assert.equal(
+      t.equal(
         (
           await other.send(
             "POST",
@@ -115,7 +114,7 @@ describe("sessions", () => {
       );
     });
 
-    it("nor does anybody sign in or up by one", async () => {
+    t.test("nor does anybody sign in or up by one", async (t) => {
       const { email } = await signedUp(gateway, mailServer);
       for (const headers of [{ origin: "https://evil.test" }, { "sec-fetch-site": "cross-site" }]) {
         for (const [path, body] of [
@@ -126,19 +125,19 @@ describe("sessions", () => {
           ["/verify", { token: "x".repeat(43) }],
         ] as const) {
           const answer = await visitor().send("POST", path, body, headers);
-          assert.deepEqual([answer.status, answer.code], [403, "wrong_origin"], path);
+          t.strictSame([answer.status, answer.code], [403, "wrong_origin"], path);
         }
       }
     });
   });
 
-  it("are listed with where they came from, and end one by one", async () => {
+  t.test("are listed with where they came from, and end one by one", async (t) => {
     const customer = await signedUp(gateway, mailServer);
     const other = visitor("203.0.113.9");
     other.headers["user-agent"] = `Trình duyệt ${"x".repeat(300)}`.replace(/[^\x20-\x7e]/g, "ì");
     await other.signIn(customer.email);
     const { data } = (await customer.get("/sessions")).body;
-    assert.deepEqual(
+    t.strictSame(
       data.map((one: { current: boolean; remote_address: string }) => [
         one.current,
         one.remote_address,
@@ -148,110 +147,110 @@ describe("sessions", () => {
         [true, customer.headers["x-forwarded-for"]],
       ],
     );
-    assert.match(data[0].user_agent, /^Tr[\x20-\x7e]{198}$/);
+    t.match(data[0].user_agent, /^Tr[\x20-\x7e]{198}$/);
     for (const time of [data[0].created_at, data[0].last_seen_at]) {
-      assert.equal(new Date(time).toISOString(), time);
+      t.equal(new Date(time).toISOString(), time);
     }
-    assert.equal((await customer.send("DELETE", `/sessions/${data[0].id}`)).status, 200);
-    assert.equal((await other.get("/me")).status, 401);
-    assert.equal((await customer.get("/me")).status, 200);
+    t.equal((await customer.send("DELETE", `/sessions/${data[0].id}`)).status, 200);
+    t.equal((await other.get("/me")).status, 401);
+    t.equal((await customer.get("/me")).status, 200);
     for (const id of [data[0].id, "x", "'"]) {
-      assert.equal((await customer.send("DELETE", `/sessions/${id}`)).status, 404);
+      t.equal((await customer.send("DELETE", `/sessions/${id}`)).status, 404);
     }
   });
 
-  it("end by signing out, here or everywhere", async () => {
+  t.test("end by signing out, here or everywhere", async (t) => {
     const customer = await signedUp(gateway, mailServer);
     const [one, two] = [visitor(), visitor()];
     await one.signIn(customer.email);
     await two.signIn(customer.email);
     const before = one.cookie;
     const out = await one.post("/sign-out");
-    assert.match(out.headers.getSetCookie()[0] ?? "", /^tollgate_session=; .*Max-Age=0;/);
+    t.match(out.headers.getSetCookie()[0] ?? "", /^tollgate_session=; .*Max-Age=0;/);
     one.cookie = before;
-    assert.equal((await one.get("/me")).status, 401);
-    assert.equal((await two.get("/me")).status, 200);
-    assert.equal((await two.post("/sign-out-everywhere")).status, 200);
-    assert.equal((await customer.get("/me")).status, 401);
+    t.equal((await one.get("/me")).status, 401);
+    t.equal((await two.get("/me")).status, 200);
+    t.equal((await two.post("/sign-out-everywhere")).status, 200);
+    t.equal((await customer.get("/me")).status, 401);
   });
 
-  it("are fifty at most: the oldest makes room", async () => {
+  t.test("are fifty at most: the oldest makes room", async (t) => {
     const customer = await signedUp(gateway, mailServer);
     const later = Array.from({ length: 50 }, () => visitor());
-    for (const session of later) assert.equal((await session.signIn(customer.email)).status, 200);
-    assert.equal((await customer.get("/me")).status, 401);
-    assert.equal((await later[0]!.get("/sessions")).body.data.length, 50);
+    for (const session of later) t.equal((await session.signIn(customer.email)).status, 200);
+    t.equal((await customer.get("/me")).status, 401);
+    t.equal((await later[0]!.get("/sessions")).body.data.length, 50);
   });
 
-  it("end where the account is suspended, and none begins", async () => {
+  t.test("end where the account is suspended, and none begins", async (t) => {
     const customer = await signedUp(gateway, mailServer);
     await suspend(gateway, customer.accountId);
     for (const answer of [await customer.get("/me"), await visitor().signIn(customer.email)]) {
-      assert.deepEqual([answer.status, answer.code], [403, "account_suspended"]);
+      t.strictSame([answer.status, answer.code], [403, "account_suspended"]);
     }
     const wrong = await visitor().signIn(customer.email, "a wrong password");
-    assert.deepEqual([wrong.status, wrong.code], [401, "wrong_credentials"]);
+    t.strictSame([wrong.status, wrong.code], [401, "wrong_credentials"]);
   });
 
-  describe("are hard to guess into", () => {
-    it("five wrong passwords at once from one address, and then one a minute", async () => {
+  t.test("are hard to guess into", async (t) => {
+    t.test("five wrong passwords at once from one address, and then one a minute", async (t) => {
       const { email } = await signedUp(gateway, mailServer);
       const thief = visitor();
       const answers = await Promise.all(
         Array.from({ length: 20 }, (_, n) => thief.signIn(email, `wrong password ${n}`)),
       );
-      assert.equal(answers.filter(({ status }) => status === 401).length, 5);
+      t.equal(answers.filter(({ status }) => status === 401).length, 5);
       const refused = answers.filter(({ code }) => code === "too_many_attempts");
-      assert.equal(refused.length, 15);
+      t.equal(refused.length, 15);
       const waitS = Number(refused[0]?.headers.get("retry-after"));
-      assert.ok(waitS > 0 && waitS <= 60, `${waitS}`);
+      t.ok(waitS > 0 && waitS <= 60, `${waitS}`);
       // Even the right one waits now; its owner elsewhere does not.
-      assert.equal((await thief.signIn(email)).status, 429);
-      assert.equal((await visitor().signIn(email)).status, 200);
+      t.equal((await thief.signIn(email)).status, 429);
+      t.equal((await visitor().signIn(email)).status, 200);
     });
 
-    it("as many for an address without an account", async () => {
+    t.test("as many for an address without an account", async (t) => {
       const [email, thief] = [newEmail(), visitor()];
       const answers = await Promise.all(
         Array.from({ length: 20 }, () => thief.signIn(email, "a wrong password")),
       );
-      assert.equal(answers.filter(({ status }) => status === 401).length, 5);
+      t.equal(answers.filter(({ status }) => status === 401).length, 5);
     });
 
-    it("right passwords do not count", async () => {
+    t.test("right passwords do not count", async (t) => {
       const customer = await signedUp(gateway, mailServer);
       const session = visitor();
       for (let n = 0; n < 12; n++) {
-        assert.equal((await session.signIn(customer.email)).status, 200);
+        t.equal((await session.signIn(customer.email)).status, 200);
       }
     });
 
-    it("a stolen session guesses no faster", async () => {
+    t.test("a stolen session guesses no faster", async (t) => {
       const customer = await signedUp(gateway, mailServer);
       const tries = Array.from({ length: 12 }, (_, n) =>
         customer.post("/password/change", { current: `wrong ${n}`, password: "a new password" }),
       );
       const answers = await Promise.all(tries);
-      assert.equal(answers.filter(({ code }) => code === "wrong_password").length, 5);
-      assert.equal(answers.filter(({ code }) => code === "too_many_attempts").length, 7);
+      t.equal(answers.filter(({ code }) => code === "wrong_password").length, 5);
+      t.equal(answers.filter(({ code }) => code === "too_many_attempts").length, 7);
     });
 
-    it("a hundred from everywhere", async () => {
+    t.test("a hundred from everywhere", async (t) => {
       const { email } = await signedUp(gateway, mailServer);
       let guesses = 0;
       while ((await visitor().signIn(email, "a wrong password")).status === 401) guesses += 1;
       // One more comes back every 36 seconds, however long this takes.
-      assert.ok(guesses >= 100 && guesses < 120, `${guesses}`);
+      t.ok(guesses >= 100 && guesses < 120, `${guesses}`);
     });
 
-    it("sixty attempts at once from one address, whomever they are for", async () => {
+    t.test("sixty attempts at once from one address, whomever they are for", async (t) => {
       const thief = visitor();
       const answers = await Promise.all(
         Array.from({ length: 100 }, () => thief.post("/verify", { token: "x".repeat(43) })),
       );
       const looked = answers.filter(({ status }) => status === 400).length;
       // One more comes back every second, however long this takes.
-      assert.ok(looked >= 60 && looked < 100, `${looked}`);
+      t.ok(looked >= 60 && looked < 100, `${looked}`);
     });
   });
 });

@@ -1,6 +1,5 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import t from "tap";
 import { type AccountsGateway, startAccountsGateway } from "../../support/accounts.ts";
 import { admin } from "../../support/admin.ts";
 import {
@@ -14,15 +13,15 @@ import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
 import { type TestMailServer, tokenIn } from "../../support/mail-server.ts";
 
-describe("sign-up", () => {
+t.test("sign-up", async (t) => {
   let all: AccountsGateway;
   let gateway: TestGateway;
   let mailServer: TestMailServer;
-  before(async () => {
+  t.before(async () => {
     all = await startAccountsGateway();
     ({ gateway, mailServer } = all);
   });
-  after(() => all.close());
+  t.teardown(() => all.close());
 
   function visitor(): BrowserSession {
     const session = new BrowserSession(gateway);
@@ -30,17 +29,17 @@ describe("sign-up", () => {
     return session;
   }
 
-  it("leads by a mail in both languages to a key that works", async () => {
+  t.test("leads by a mail in both languages to a key that works", async (t) => {
     const customer = await signedUp(gateway, mailServer);
     const [mail] = await mailServer.mailsTo(customer.email);
-    assert.match(mail?.subject ?? "", /Xác minh.*Verify/);
-    assert.ok(mail?.text?.includes(`${gateway.url}/dashboard/verify#token=`));
+    t.match(mail?.subject ?? "", /Xác minh.*Verify/);
+    t.ok(mail?.text?.includes(`${gateway.url}/dashboard/verify#token=`));
     const made = await customer.post("/keys", { name: "laptop" });
-    assert.equal(made.status, 201, made.text);
+    t.equal(made.status, 201, made.text);
     const headers = { "x-api-key": made.body.key };
-    assert.equal((await fetch(`${gateway.url}/v1/models`, { headers })).status, 200);
+    t.equal((await fetch(`${gateway.url}/v1/models`, { headers })).status, 200);
     const { body } = await customer.get("/me");
-    assert.deepEqual(
+    t.strictSame(
       { ...body, created_at: null, csrf_token: null },
       {
         id: customer.accountId,
@@ -52,30 +51,30 @@ describe("sign-up", () => {
         csrf_token: null,
       },
     );
-    assert.equal(new Date(body.created_at).toISOString(), body.created_at);
+    t.equal(new Date(body.created_at).toISOString(), body.created_at);
     const wallet = { balance_vnd: "0", held_vnd: "0", available_vnd: "0", pending_vnd: "0" };
-    assert.deepEqual((await customer.get("/wallet")).body, wallet);
+    t.strictSame((await customer.get("/wallet")).body, wallet);
   });
 
-  it("takes the language that is asked for, and lets it be changed", async () => {
+  t.test("takes the language that is asked for, and lets it be changed", async (t) => {
     const customer = visitor();
     const email = newEmail();
     await customer.post("/sign-up", { email, password: PASSWORD, language: "en" });
     const [mail] = await mailServer.mailsTo(email);
-    assert.match(mail?.subject ?? "", /Verify.*Xác minh/);
+    t.match(mail?.subject ?? "", /Verify.*Xác minh/);
     await customer.post("/verify", { token: tokenIn(mail) });
-    assert.equal((await customer.signIn(email)).body.account.language, "en");
-    assert.equal((await customer.post("/me", { language: "vi" })).body.language, "vi");
-    assert.equal((await customer.get("/me")).body.language, "vi");
-    assert.equal((await customer.post("/me", { language: "fr" })).status, 400);
+    t.equal((await customer.signIn(email)).body.account.language, "en");
+    t.equal((await customer.post("/me", { language: "vi" })).body.language, "vi");
+    t.equal((await customer.get("/me")).body.language, "vi");
+    t.equal((await customer.post("/me", { language: "fr" })).status, 400);
   });
 
-  it("knows an address in any case of letters, and with space around it", async () => {
+  t.test("knows an address in any case of letters, and with space around it", async (t) => {
     const email = newEmail();
     await visitor().post("/sign-up", { email: ` ${email.toUpperCase()} `, password: PASSWORD });
     const [mail] = await mailServer.mailsTo(email);
     await visitor().post("/verify", { token: tokenIn(mail) });
-    assert.equal((await visitor().signIn(email.toUpperCase())).status, 200);
+    t.equal((await visitor().signIn(email.toUpperCase())).status, 200);
   });
 
   for (const [what, body, param] of [
@@ -102,64 +101,67 @@ describe("sign-up", () => {
     ["a list", [], null],
     ["what is no JSON", "{", null],
   ] as const) {
-    it(`refuses ${what}`, async () => {
+    t.test(`refuses ${what}`, async (t) => {
       const answer = await visitor().post("/sign-up", body);
-      assert.equal(answer.status, 400, answer.text);
-      assert.equal(answer.body.error.param, param);
-      assert.ok(!answer.text.includes("khẩu 5678"), "it repeats no password");
+      t.equal(answer.status, 400, answer.text);
+      t.equal(answer.body.error.param, param);
+      t.ok(!answer.text.includes("khẩu 5678"), "it repeats no password");
     });
   }
 
-  it("takes passwords of 10 and of 200 characters, of any kind", async () => {
+  t.test("takes passwords of 10 and of 200 characters, of any kind", async (t) => {
     for (const password of ["0123456789", "🔑".repeat(200)]) {
       const email = newEmail();
-      assert.equal((await visitor().post("/sign-up", { email, password })).status, 202);
+      t.equal((await visitor().post("/sign-up", { email, password })).status, 202);
       const [mail] = await mailServer.mailsTo(email);
       await visitor().post("/verify", { token: tokenIn(mail) });
-      assert.equal((await visitor().signIn(email, password)).status, 200);
+      t.equal((await visitor().signIn(email, password)).status, 200);
     }
   });
 
-  it("lets nobody in until the address is verified, and sends the link again", async () => {
+  t.test("lets nobody in until the address is verified, and sends the link again", async (t) => {
     const customer = visitor();
     const email = newEmail();
     await customer.post("/sign-up", { email, password: PASSWORD });
     const early = await customer.signIn(email);
-    assert.deepEqual([early.status, early.code], [401, "wrong_credentials"]);
-    assert.equal(customer.cookie, undefined);
+    t.strictSame([early.status, early.code], [401, "wrong_credentials"]);
+    t.equal(customer.cookie, undefined);
     // The right password has the link sent again, once; asking for it does as well.
     await mailServer.mailsTo(email, 2);
     await customer.signIn(email);
-    assert.equal((await customer.post("/verification/resend", { email })).status, 202);
+    t.equal((await customer.post("/verification/resend", { email })).status, 202);
     const mails = await mailServer.mailsTo(email, 3);
     // Any of the links is good, and a second look at one does no harm.
     for (const mail of mails) {
-      assert.equal((await visitor().post("/verify", { token: tokenIn(mail) })).status, 200);
+      t.equal((await visitor().post("/verify", { token: tokenIn(mail) })).status, 200);
     }
-    assert.equal((await customer.signIn(email)).body.account.email_verified, true);
-    assert.equal((await customer.post("/keys", { name: "now" })).status, 201);
-    assert.equal((await mailServer.mailsTo(email)).length, 3);
+    t.equal((await customer.signIn(email)).body.account.email_verified, true);
+    t.equal((await customer.post("/keys", { name: "now" })).status, 201);
+    t.equal((await mailServer.mailsTo(email)).length, 3);
   });
 
-  it("makes no key for an address that is not verified, even for who is signed in", async () => {
-    const customer = await signedUp(gateway, mailServer);
-    await ledgerSql(
-      gateway,
-      `update account_credentials set verified_at = null where account_id = '${customer.accountId}'`,
-    );
-    const refused = await customer.post("/keys", { name: "too soon" });
-    assert.deepEqual([refused.status, refused.code], [403, "email_not_verified"]);
-    assert.equal((await customer.get("/me")).body.email_verified, false);
-  });
+  t.test(
+    "makes no key for an address that is not verified, even for who is signed in",
+    async (t) => {
+      const customer = await signedUp(gateway, mailServer);
+      await ledgerSql(
+        gateway,
+        `update account_credentials set verified_at = null where account_id = '${customer.accountId}'`,
+      );
+      const refused = await customer.post("/keys", { name: "too soon" });
+      t.strictSame([refused.status, refused.code], [403, "email_not_verified"]);
+      t.equal((await customer.get("/me")).body.email_verified, false);
+    },
+  );
 
-  it("sends no link again where there is nothing to verify", async () => {
+  t.test("sends no link again where there is nothing to verify", async (t) => {
     const customer = await signedUp(gateway, mailServer);
     const nobody = newEmail();
     const answers = [];
     for (const email of [customer.email, nobody]) {
       answers.push(await visitor().post("/verification/resend", { email }));
     }
-    assert.deepEqual(
+    t.strictSame(
       answers.map(({ status, text }) => [status, text]),
       [
         [202, "{}"],
@@ -169,26 +171,26 @@ describe("sign-up", () => {
     // A mail that is sent shows that those before it were not.
     await visitor().post("/password/forgot", { email: customer.email });
     const [, second] = await mailServer.mailsTo(customer.email, 2);
-    assert.match(second?.subject ?? "", /Reset your password/);
-    assert.ok(!mailServer.mails.some((mail) => JSON.stringify(mail.to).includes(nobody)));
+    t.match(second?.subject ?? "", /Reset your password/);
+    t.ok(!mailServer.mails.some((mail) => JSON.stringify(mail.to).includes(nobody)));
   });
 
-  it("refuses tokens that are none, and those of another purpose", async () => {
+  t.test("refuses tokens that are none, and those of another purpose", async (t) => {
     const customer = await signedUp(gateway, mailServer);
     await visitor().post("/password/forgot", { email: customer.email });
     const [, resetMail] = await mailServer.mailsTo(customer.email, 2);
     for (const token of ["x".repeat(43), "", "short", null, tokenIn(resetMail)]) {
       const answer = await visitor().post("/verify", { token });
-      assert.deepEqual([answer.status, answer.code], [400, "invalid_token"], String(token));
+      t.strictSame([answer.status, answer.code], [400, "invalid_token"], String(token));
     }
   });
 
-  it("sends one address three mails, and then makes it wait, whoever asks", async () => {
+  t.test("sends one address three mails, and then makes it wait, whoever asks", async (t) => {
     const email = newEmail();
     const customer = visitor();
     await customer.post("/sign-up", { email, password: PASSWORD });
-    assert.equal((await customer.post("/verification/resend", { email })).status, 202);
-    assert.equal((await visitor().post("/password/forgot", { email })).status, 202);
+    t.equal((await customer.post("/verification/resend", { email })).status, 202);
+    t.equal((await visitor().post("/password/forgot", { email })).status, 202);
     for (const [path, body] of [
       ["/verification/resend", { email }],
       ["/password/forgot", { email }],
@@ -196,32 +198,32 @@ describe("sign-up", () => {
     ] as const) {
       const session = visitor();
       const answer = await session.post(path, body);
-      assert.deepEqual([answer.status, answer.code], [429, "too_many_attempts"], path);
+      t.strictSame([answer.status, answer.code], [429, "too_many_attempts"], path);
       const waitS = Number(answer.headers.get("retry-after"));
-      assert.ok(waitS > 590 && waitS <= 600, `${waitS}`);
+      t.ok(waitS > 590 && waitS <= 600, `${waitS}`);
     }
   });
 
-  it("takes twenty an hour from one address, and goes on for others", async () => {
+  t.test("takes twenty an hour from one address, and goes on for others", async (t) => {
     const headers = { "x-forwarded-for": ownAddress() };
     const password = "short";
     const tried = visitor();
     tried.headers = headers;
     // What is refused for its form costs nothing.
-    assert.equal((await tried.post("/sign-up", { email: newEmail(), password })).status, 400);
+    t.equal((await tried.post("/sign-up", { email: newEmail(), password })).status, 400);
     const answers = await Promise.all(
       Array.from({ length: 25 }, () =>
         tried.post("/sign-up", { email: newEmail(), password: PASSWORD }),
       ),
     );
-    assert.equal(answers.filter(({ status }) => status === 202).length, 20);
-    assert.equal(answers.filter(({ code }) => code === "too_many_attempts").length, 5);
+    t.equal(answers.filter(({ status }) => status === 202).length, 20);
+    t.equal(answers.filter(({ code }) => code === "too_many_attempts").length, 5);
     const other = await visitor().post("/sign-up", { email: newEmail(), password: PASSWORD });
-    assert.equal(other.status, 202);
+    t.equal(other.status, 202);
   });
 
-  describe("does not tell who has an account", () => {
-    it("by its answer: only the owner's mail differs", async () => {
+  t.test("does not tell who has an account", async (t) => {
+    t.test("by its answer: only the owner's mail differs", async (t) => {
       const customer = await signedUp(gateway, mailServer);
       const fresh = newEmail();
       const body = { password: "another password" };
@@ -229,59 +231,65 @@ describe("sign-up", () => {
         await visitor().post("/sign-up", { ...body, email: customer.email }),
         await visitor().post("/sign-up", { ...body, email: fresh }),
       ];
-      assert.deepEqual([taken.status, taken.text], [free.status, free.text]);
-      assert.deepEqual(comparable(taken.headers), comparable(free.headers));
+      t.strictSame([taken.status, taken.text], [free.status, free.text]);
+      t.strictSame(comparable(taken.headers), comparable(free.headers));
       const [, mail] = await mailServer.mailsTo(customer.email, 2);
-      assert.match(mail?.subject ?? "", /đã có tài khoản.*already have an account/);
-      assert.ok(mail?.text?.includes(`${gateway.url}/dashboard/reset#token=`));
+      t.match(mail?.subject ?? "", /đã có tài khoản.*already have an account/);
+      t.ok(mail?.text?.includes(`${gateway.url}/dashboard/reset#token=`));
       // The stranger's password is not the account's.
-      assert.equal((await visitor().signIn(customer.email, "another password")).status, 401);
-      assert.equal((await visitor().signIn(customer.email)).status, 200);
+      t.equal((await visitor().signIn(customer.email, "another password")).status, 401);
+      t.equal((await visitor().signIn(customer.email)).status, 200);
     });
 
-    it("by its time: both hash a password, and answer at a full quarter of a second", async () => {
-      const customer = await signedUp(gateway, mailServer);
-      for (const email of [customer.email, newEmail()]) {
-        const startedMs = performance.now();
-        await visitor().post("/sign-up", { email, password: PASSWORD });
-        assert.ok(performance.now() - startedMs >= 249, email);
-      }
-    });
+    t.test(
+      "by its time: both hash a password, and answer at a full quarter of a second",
+      async (t) => {
+        const customer = await signedUp(gateway, mailServer);
+        for (const email of [customer.email, newEmail()]) {
+          const startedMs = performance.now();
+          await visitor().post("/sign-up", { email, password: PASSWORD });
+          t.ok(performance.now() - startedMs >= 249, email);
+        }
+      },
+    );
 
-    it("by the answer to a forgotten password", async () => {
+    t.test("by the answer to a forgotten password", async (t) => {
       const customer = await signedUp(gateway, mailServer);
       const [there, nowhere] = [
         await visitor().post("/password/forgot", { email: customer.email }),
         await visitor().post("/password/forgot", { email: newEmail() }),
       ];
-      assert.deepEqual([there.status, there.text], [nowhere.status, nowhere.text]);
-      assert.deepEqual(comparable(there.headers), comparable(nowhere.headers));
+      t.strictSame([there.status, there.text], [nowhere.status, nowhere.text]);
+      t.strictSame(comparable(there.headers), comparable(nowhere.headers));
     });
 
-    it("to somebody who signs up, and then signs in to see whose password counts", async () => {
-      const taken = newEmail();
-      // By an operator, so that no mail to it counts yet.
-      await admin(gateway, "POST", "/accounts", { email: taken });
-      const answers = [];
-      for (const email of [taken, newEmail()]) {
-        const spy = visitor();
-        const password = "of the stranger";
-        await spy.post("/sign-up", { email, password });
-        const statuses: unknown[] = [];
-        // Right or wrong, as many tries as any.
-        for (let n = 0; n < 7; n++) statuses.push((await spy.signIn(email, password)).text);
-        // Nor do the mails that are left tell.
-        for (let n = 0; n < 3; n++) {
-          statuses.push((await visitor().post("/password/forgot", { email })).status);
+    t.test(
+      "to somebody who signs up, and then signs in to see whose password counts",
+      async (t) => {
+        const taken = newEmail();
+        // By an operator, so that no mail to it counts yet.
+        await admin(gateway, "POST", "/accounts", { email: taken });
+        const answers = [];
+        for (const email of [taken, newEmail()]) {
+          const spy = visitor();
+          const password = "of the stranger";
+          await spy.post("/sign-up", { email, password });
+          const statuses: unknown[] = [];
+          // Right or wrong, as many tries as any.
+          for (let n = 0; n < 7; n++) statuses.push((await spy.signIn(email, password)).text);
+          // Nor do the mails that are left tell.
+          for (let n = 0; n < 3; n++) {
+            statuses.push((await visitor().post("/password/forgot", { email })).status);
+          }
+          answers.push(statuses);
         }
-        answers.push(statuses);
-      }
-      const [there, nowhere] = answers;
-      assert.deepEqual(there?.slice(0, 5), nowhere?.slice(0, 5));
-      for (const last of [there, nowhere]) assert.deepEqual(last?.slice(7), [202, 202, 429]);
-    });
+        const [there, nowhere] = answers;
+        t.strictSame(there?.slice(0, 5), nowhere?.slice(0, 5));
+        for (const last of [there, nowhere]) t.strictSame(last?.slice(7), [202, 202, 429]);
+      },
+    );
 
-    it("by a wrong password, nor whether it has one", async () => {
+    t.test("by a wrong password, nor whether it has one", async (t) => {
       const customer = await signedUp(gateway, mailServer);
       const withoutPassword = newEmail();
       await admin(gateway, "POST", "/accounts", { email: withoutPassword });
@@ -290,8 +298,8 @@ describe("sign-up", () => {
         answers.push(await visitor().signIn(email, "a wrong password"));
       }
       for (const { status, text, headers } of answers) {
-        assert.deepEqual([status, text], [401, answers[0]?.text]);
-        assert.deepEqual(comparable(headers), comparable(answers[0]!.headers));
+        t.strictSame([status, text], [401, answers[0]?.text]);
+        t.strictSame(comparable(headers), comparable(answers[0]!.headers));
       }
     });
   });
@@ -303,14 +311,14 @@ function comparable(headers: Headers): object {
   return rest;
 }
 
-describe("without a mail server", () => {
+t.test("without a mail server", async (t) => {
   let gateway: TestGateway;
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway();
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
-  it("the link is printed, and works", async () => {
+  t.test("the link is printed, and works", async (t) => {
     const [email, session] = [newEmail(), new BrowserSession(gateway)];
     await session.post("/sign-up", { email, password: PASSWORD });
     const link = new RegExp(
@@ -318,11 +326,11 @@ describe("without a mail server", () => {
     );
     const deadline = performance.now() + 30_000;
     while (!link.test(gateway.logs)) {
-      assert.ok(performance.now() < deadline, gateway.logs);
+      t.ok(performance.now() < deadline, gateway.logs);
       await delay(10);
     }
     const token = link.exec(gateway.logs)?.[1];
-    assert.equal((await session.post("/verify", { token })).status, 200);
-    assert.ok(gateway.logs.includes("no smtp configured; printing the links"));
+    t.equal((await session.post("/verify", { token })).status, 200);
+    t.ok(gateway.logs.includes("no smtp configured; printing the links"));
   });
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { isObject } from "../../../core/process/json.ts";
 import { committedWallet, createCustomer } from "../../support/admin.ts";
 import { freePort } from "../../support/free-port.ts";
@@ -8,12 +8,12 @@ import { runCli } from "./cli-process.ts";
 
 const NOBODY = "01a1f8dd-7b02-75fa-97ae-a9020a2b8f2d";
 
-describe("npm run admin", () => {
+t.test("npm run admin", async (t) => {
   let gateway: TestGateway;
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway({ config: { admin: undefined } });
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
   /** Runs a command in the folder of the gateway, where it finds the token. */
   const run = (...args: string[]) =>
@@ -28,31 +28,31 @@ describe("npm run admin", () => {
     return isObject(value) ? value : { list: value };
   }
 
-  it("makes an account, a key and a credit, and answers the contract's fields", async () => {
+  t.test("makes an account, a key and a credit, and answers the contract's fields", async (t) => {
     const account = await answer("account", "create", "--email", "cli@example.com");
-    assert.deepEqual(Object.keys(account).sort(), ["email", "id"]);
+    t.strictSame(Object.keys(account).sort(), ["email", "id"]);
     const id = String(account["id"]);
     const key = await answer("key", "create", "--account", id, "--name", "laptop");
-    assert.deepEqual(Object.keys(key).sort(), ["id", "key"]);
+    t.strictSame(Object.keys(key).sort(), ["id", "key"]);
     const credit = ["credit", "--account", id, "--reference", "cli-1", "--amount-vnd"];
-    assert.equal((await answer(...credit, "50000"))["balance_vnd"], "50000");
-    assert.equal((await answer(...credit, "50000"))["balance_vnd"], "50000");
+    t.equal((await answer(...credit, "50000"))["balance_vnd"], "50000");
+    t.equal((await answer(...credit, "50000"))["balance_vnd"], "50000");
     const less = ["credit", "--account", id, "--reference", "cli-2", "--amount-vnd", "-0.5"];
-    assert.equal((await answer(...less, "--reason", "fee"))["balance_vnd"], "49999.5");
-    assert.deepEqual(await answer("wallet", "--account", id), {
+    t.equal((await answer(...less, "--reason", "fee"))["balance_vnd"], "49999.5");
+    t.strictSame(await answer("wallet", "--account", id), {
       balance_vnd: "49999.5",
       held_vnd: "0",
       available_vnd: "49999.5",
       pending_vnd: "0",
     });
-    assert.deepEqual(await answer("usage", "--account", id), { list: [] });
+    t.strictSame(await answer("usage", "--account", id), { list: [] });
     const revoked = await answer("key", "revoke", "--key", String(key["id"]));
-    assert.equal(revoked["status"], "revoked");
+    t.equal(revoked["status"], "revoked");
     const { list } = await answer("account", "list");
-    assert.ok(Array.isArray(list) && list.some((one) => one.id === id));
+    t.ok(Array.isArray(list) && list.some((one) => one.id === id));
   });
 
-  it("prints the same JSON over several lines without --json", async () => {
+  t.test("prints the same JSON over several lines without --json", async (t) => {
     const { accountId } = await createCustomer(gateway, { creditVnd: 7 });
     for (const command of [
       ["wallet", "--account", accountId],
@@ -60,14 +60,14 @@ describe("npm run admin", () => {
     ]) {
       const long = await run(...command);
       const short = await run(...command, "--json");
-      assert.ok(long.stdout.split("\n").length > 4);
-      assert.deepEqual(JSON.parse(long.stdout), JSON.parse(short.stdout));
+      t.ok(long.stdout.split("\n").length > 4);
+      t.strictSame(JSON.parse(long.stdout), JSON.parse(short.stdout));
     }
     const none = await run("usage", "--account", accountId);
-    assert.equal(none.stdout, "[]\n");
+    t.equal(none.stdout, "[]\n");
   });
 
-  it("shows all usage, over the page size of the API, or as much as --limit", async () => {
+  t.test("shows all usage, over the page size of the API, or as much as --limit", async (t) => {
     const { accountId, key } = await createCustomer(gateway, { creditVnd: 1000 });
     const calls = 1003;
     for (let sent = 0; sent < calls; sent += 59) {
@@ -76,14 +76,14 @@ describe("npm run admin", () => {
     await committedWallet(gateway, accountId);
     const { list: all } = await answer("usage", "--account", accountId);
     assert.ok(Array.isArray(all));
-    assert.deepEqual([all.length, new Set(all.map((one) => one.call_id)).size], [calls, calls]);
+    t.strictSame([all.length, new Set(all.map((one) => one.call_id)).size], [calls, calls]);
     const long = await run("usage", "--account", accountId, "--limit", "1001");
-    assert.equal(JSON.parse(long.stdout).length, 1001);
+    t.equal(JSON.parse(long.stdout).length, 1001);
     const { list } = await answer("usage", "--account", accountId, "--limit", "2");
-    assert.ok(Array.isArray(list) && list.length === 2);
+    t.ok(Array.isArray(list) && list.length === 2);
   });
 
-  it("exits 1 where the gateway refuses, with its message on stderr alone", async () => {
+  t.test("exits 1 where the gateway refuses, with its message on stderr alone", async (t) => {
     for (const [args, message] of [
       [["wallet", "--account", NOBODY], /There is no account 01a1f8dd/],
       [["account", "create", "--email", "no address"], /email: expected an e-mail address/],
@@ -92,12 +92,12 @@ describe("npm run admin", () => {
       [["account", "list", "--url", gateway.simulator.url], /has no admin API.*--url/],
     ] as const) {
       const { code, stdout, stderr } = await run(...args);
-      assert.deepEqual([code, stdout], [1, ""], args.join(" "));
-      assert.match(stderr, message);
+      t.strictSame([code, stdout], [1, ""], args.join(" "));
+      t.match(stderr, message);
     }
   });
 
-  it("exits 2 on a wrong command line and says how it is written", async () => {
+  t.test("exits 2 on a wrong command line and says how it is written", async (t) => {
     for (const [args, message] of [
       [[], /npm run admin -- COMMAND/],
       [["acount", "list"], /there is no command "acount list"/],
@@ -112,61 +112,58 @@ describe("npm run admin", () => {
       [["account", "list", "--token", "a b"], /has spaces or non-ASCII/],
     ] as const) {
       const { code, stdout, stderr } = await run(...args);
-      assert.deepEqual([code, stdout], [2, ""], args.join(" "));
-      assert.match(stderr, message);
+      t.strictSame([code, stdout], [2, ""], args.join(" "));
+      t.match(stderr, message);
     }
   });
 
-  it("exits 2 without a token and says where it comes from", async () => {
+  t.test("exits 2 without a token and says where it comes from", async (t) => {
     const options = { env: { GATEWAY_URL: gateway.url }, cwd: gateway.data };
     const { code, stderr } = await runCli(["account", "list"], options);
-    assert.equal(code, 2);
-    assert.match(
+    t.equal(code, 2);
+    t.match(
       stderr,
       /no admin token; set GATEWAY_ADMIN_TOKEN, or run this in the gateway's working/,
     );
   });
 
-  it("exits 3 where no gateway answers", async () => {
+  t.test("exits 3 where no gateway answers", async (t) => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const { code, stdout, stderr } = await run("account", "list", "--url", url);
-    assert.deepEqual([code, stdout], [3, ""]);
-    assert.match(stderr, /cannot reach http.*ECONNREFUSED.*start the gateway with npm start/);
+    t.strictSame([code, stdout], [3, ""]);
+    t.match(stderr, /cannot reach http.*ECONNREFUSED.*start the gateway with npm start/);
   });
 
-  it("says what is missing from its commands if the gateway cannot be asked", async () => {
+  t.test("says what is missing from its commands if the gateway cannot be asked", async (t) => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const unknown = await run("transfer", "list", "--url", url);
-    assert.deepEqual([unknown.code, unknown.stdout], [3, ""]);
-    assert.match(
+    t.strictSame([unknown.code, unknown.stdout], [3, ""]);
+    t.match(
       unknown.stderr,
       /no command "transfer list"\. Cannot read the commands of plugins .*cannot reach/,
     );
     const { code, stdout } = await run("help", "--url", url);
-    assert.equal(code, 0);
-    assert.match(
-      stdout,
-      /wallet --account ID[\s\S]*Cannot read the commands of plugins .*cannot reach/,
-    );
-    assert.doesNotMatch(stdout, /transfer list/);
+    t.equal(code, 0);
+    t.match(stdout, /wallet --account ID[\s\S]*Cannot read the commands of plugins .*cannot reach/);
+    t.notMatch(stdout, /transfer list/);
   });
 
-  it("needs no gateway to say that a built-in command is written wrongly", async () => {
+  t.test("needs no gateway to say that a built-in command is written wrongly", async (t) => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const { code, stderr } = await run("wallet", "--acount", "x", "--url", url);
-    assert.equal(code, 2);
-    assert.match(stderr, /--acount[\s\S]*usage: npm run admin -- wallet --account ID/);
+    t.equal(code, 2);
+    t.match(stderr, /--acount[\s\S]*usage: npm run admin -- wallet --account ID/);
   });
 
-  it("helps", async () => {
+  t.test("helps", async (t) => {
     for (const args of [["help"], ["--help"], ["wallet", "-h"]]) {
       const { code, stdout } = await run(...args);
-      assert.equal(code, 0);
-      assert.match(stdout, /reconcile[\s\S]*exit codes: 0 done, 1 refused/);
+      t.equal(code, 0);
+      t.match(stdout, /reconcile[\s\S]*exit codes: 0 done, 1 refused/);
       // Of the plugins topup and maintenance, which the gateway says.
-      assert.match(stdout, /transfer assign --transfer ID --reason TEXT \[--account ID\]/);
-      assert.match(stdout, /maintenance on \[--message TEXT\] \[--reason TEXT\]/);
-      assert.doesNotMatch(stdout, /Cannot read/);
+      t.match(stdout, /transfer assign --transfer ID --reason TEXT \[--account ID\]/);
+      t.match(stdout, /maintenance on \[--message TEXT\] \[--reason TEXT\]/);
+      t.notMatch(stdout, /Cannot read/);
     }
   });
 

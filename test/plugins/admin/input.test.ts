@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import t from "tap";
 import { isRefusal } from "../../../core/contract/refusal.ts";
 import { readBody, readQuery } from "../../../core/contract/routes/json-input.ts";
 import { isId } from "../../../core/process/id.ts";
@@ -19,7 +19,7 @@ function text(_key: string, value: unknown): unknown {
   return typeof value === "bigint" ? String(value) : value;
 }
 
-describe("admin input: amounts", () => {
+t.test("admin input: amounts", async (t) => {
   const accepted: [string, bigint][] = [
     // JSON as sent             µđ
     ["1", 1_000_000n],
@@ -35,10 +35,10 @@ describe("admin input: amounts", () => {
     ['"00012.300000"', 12_300_000n],
   ];
   for (const [json, microVnd] of accepted) {
-    it(`takes ${json}`, () => {
+    t.test(`takes ${json}`, async (t) => {
       const result = readBody(movement, raw(`{"amount_vnd":${json},"reference":"r"}`));
       assert.ok(!isRefusal(result), String(result));
-      assert.equal(result.amount_vnd, microVnd);
+      t.equal(result.amount_vnd, microVnd);
     });
   }
 
@@ -67,110 +67,108 @@ describe("admin input: amounts", () => {
     "{}",
   ];
   for (const json of refusals) {
-    it(`refuses ${json}`, () => {
+    t.test(`refuses ${json}`, async (t) => {
       const { param, message } = refused(
         readBody(movement, raw(`{"amount_vnd":${json},"reference":"r"}`)),
       );
-      assert.equal(param, "amount_vnd");
-      assert.match(message, /at most 6 decimals/);
+      t.equal(param, "amount_vnd");
+      t.match(message, /at most 6 decimals/);
     });
   }
 });
 
-describe("admin input: text", () => {
-  it("lowers the case of an e-mail address and trims it", () => {
-    assert.deepEqual(readBody(newAccount, body({ email: " A.b+c@Example.COM " })), {
+t.test("admin input: text", async (t) => {
+  t.test("lowers the case of an e-mail address and trims it", async (t) => {
+    t.strictSame(readBody(newAccount, body({ email: " A.b+c@Example.COM " })), {
       email: "a.b+c@example.com",
     });
   });
 
   for (const email of ["", "a", "a@", "@b.co", "a b@c.de", "a@b", `${"a".repeat(250)}@b.co`, 7]) {
-    it(`refuses the address ${JSON.stringify(email).slice(0, 20)}`, () => {
-      assert.equal(refused(readBody(newAccount, body({ email }))).param, "email");
+    t.test(`refuses the address ${JSON.stringify(email).slice(0, 20)}`, async (t) => {
+      t.equal(refused(readBody(newAccount, body({ email }))).param, "email");
     });
   }
 
   for (const name of ["", "   ", "a\nb", "a\u0000b", "x".repeat(101), "\ud800", null, 1]) {
-    it(`refuses the name ${JSON.stringify(name).slice(0, 20)}`, () => {
-      assert.equal(refused(readBody(newKey, body({ name }))).param, "name");
+    t.test(`refuses the name ${JSON.stringify(name).slice(0, 20)}`, async (t) => {
+      t.equal(refused(readBody(newKey, body({ name }))).param, "name");
     });
   }
 
-  it("takes names in any language", () => {
-    assert.deepEqual(readBody(newKey, body({ name: "Máy chủ số 1 🚀" })), {
+  t.test("takes names in any language", async (t) => {
+    t.strictSame(readBody(newKey, body({ name: "Máy chủ số 1 🚀" })), {
       name: "Máy chủ số 1 🚀",
     });
   });
 
-  it("bounds references and reasons", () => {
+  t.test("bounds references and reasons", async (t) => {
     const sent = { amount_vnd: "1", reference: "r".repeat(201) };
-    assert.equal(refused(readBody(movement, body(sent))).param, "reference");
+    t.equal(refused(readBody(movement, body(sent))).param, "reference");
     const reason = "r".repeat(501);
-    assert.equal(
-      refused(readBody(movement, body({ ...sent, reference: "r", reason }))).param,
-      "reason",
-    );
+    t.equal(refused(readBody(movement, body({ ...sent, reference: "r", reason }))).param, "reason");
   });
 });
 
-describe("admin input: shapes", () => {
+t.test("admin input: shapes", async (t) => {
   for (const json of ["", "{", "nul", "\u0000", '{"email":"a@b.co"}}']) {
-    it(`refuses ${JSON.stringify(json)} as no JSON`, () => {
-      assert.match(refused(readBody(newAccount, raw(json))).message, /not JSON/);
+    t.test(`refuses ${JSON.stringify(json)} as no JSON`, async (t) => {
+      t.match(refused(readBody(newAccount, raw(json))).message, /not JSON/);
     });
   }
 
-  it("refuses text that is not UTF-8", () => {
+  t.test("refuses text that is not UTF-8", async (t) => {
     const bytes = Buffer.concat([raw('{"name":"'), Buffer.from([0xff, 0xfe]), raw('"}')]);
-    assert.match(refused(readBody(newKey, bytes)).message, /not JSON/);
+    t.match(refused(readBody(newKey, bytes)).message, /not JSON/);
   });
 
   for (const value of [null, [], 1, "text", [{ email: "a@b.co" }]]) {
-    it(`refuses ${JSON.stringify(value)} as no object`, () => {
+    t.test(`refuses ${JSON.stringify(value)} as no object`, async () => {
       refused(readBody(newAccount, body(value)));
     });
   }
 
-  it("names a field that is missing, and one that does not exist", () => {
-    assert.match(refused(readBody(newAccount, body({}))).message, /^email: expected an e-mail/);
+  t.test("names a field that is missing, and one that does not exist", async (t) => {
+    t.match(refused(readBody(newAccount, body({}))).message, /^email: expected an e-mail/);
     const { param, message } = refused(readBody(newAccount, body({ email: "a@b.co", mail: 1 })));
-    assert.equal(param, "mail");
-    assert.match(message, /unknown field; use email/);
+    t.equal(param, "mail");
+    t.match(message, /unknown field; use email/);
     refused(readBody(newAccount, raw('{"email":"a@b.co","__proto__":{"x":1}}')));
   });
 });
 
-describe("admin input: pages of usage", () => {
+t.test("admin input: pages of usage", async (t) => {
   const page = (query: string) => readQuery(usagePage, new URLSearchParams(query));
   const id = "01a1f8dd-7b02-75fa-97ae-a9020a2b8f2d";
 
-  it("has a limit of its own", () => assert.deepEqual(page(""), { limit: 100 }));
+  t.test("has a limit of its own", async (t) => t.strictSame(page(""), { limit: 100 }));
 
-  it("takes the last record of the page before", () => {
-    assert.deepEqual(page(`limit=5&before=2026-11-20T12:10:26.946Z,${id}`), {
+  t.test("takes the last record of the page before", async (t) => {
+    t.strictSame(page(`limit=5&before=2026-11-20T12:10:26.946Z,${id}`), {
       limit: 5,
       before: { at: new Date("2026-11-20T12:10:26.946Z"), callId: id },
     });
   });
 
   for (const query of ["limit=0", "limit=1001", "limit=-1", "limit=x", "limit=", "page=2"]) {
-    it(`refuses ${query}`, () => {
+    t.test(`refuses ${query}`, async () => {
       refused(page(query));
     });
   }
   for (const before of ["x", `x,${id}`, "2026-11-20,1", `2026-11-20T12:10:26.946Z,${id}x`]) {
-    it(`refuses before=${before}`, () =>
-      assert.equal(refused(page(`before=${before}`)).param, "before"));
+    t.test(`refuses before=${before}`, async (t) =>
+      t.equal(refused(page(`before=${before}`)).param, "before"),
+    );
   }
 });
 
-describe("admin input: ids", () => {
-  it("knows the ids of the gateway from other text", () => {
-    assert.ok(isId("01a1f8dd-7b02-75fa-97ae-a9020a2b8f2d"));
+t.test("admin input: ids", async (t) => {
+  t.test("knows the ids of the gateway from other text", async (t) => {
+    t.ok(isId("01a1f8dd-7b02-75fa-97ae-a9020a2b8f2d"));
     // The hold store compares ids as text: another spelling would be another wallet.
-    assert.ok(!isId("01A1F8DD-7B02-75FA-97AE-A9020A2B8F2D"));
+    t.ok(!isId("01A1F8DD-7B02-75FA-97AE-A9020A2B8F2D"));
     for (const other of ["", "1", "'; drop table", "01a1f8dd7b0275fa97aea9020a2b8f2d"]) {
-      assert.ok(!isId(other), other);
+      t.ok(!isId(other), other);
     }
   });
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import {
   admin,
   committedWallet,
@@ -10,12 +10,12 @@ import {
 } from "../../support/admin.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 
-describe("admin API: money", () => {
+t.test("admin API: money", async (t) => {
   let gateway: TestGateway;
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway();
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
   const move = (account: string, movement: object) =>
     admin(gateway, "POST", `/accounts/${account}/credits`, movement);
@@ -40,40 +40,40 @@ describe("admin API: money", () => {
     return response.status;
   }
 
-  it("applies twenty credits of one reference once", async () => {
+  t.test("applies twenty credits of one reference once", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const movement = { amount_vnd: "50000.000001", reference: "bank transfer 1" };
     const answers = await Promise.all(Array.from({ length: 20 }, () => move(accountId, movement)));
-    assert.ok(
+    t.ok(
       answers.every(({ status, body }) => status === 200 && body["balance_vnd"] === "50000.000001"),
     );
-    assert.equal(answers.filter(({ body }) => body["applied"] === true).length, 1);
-    assert.equal((await wallet(gateway, accountId)).balance, "50000.000001");
+    t.equal(answers.filter(({ body }) => body["applied"] === true).length, 1);
+    t.equal((await wallet(gateway, accountId)).balance, "50000.000001");
   });
 
-  it("refuses a reference that stands for another movement", async () => {
+  t.test("refuses a reference that stands for another movement", async (t) => {
     const [one, two] = [await createCustomer(gateway), await createCustomer(gateway)];
     await credit(gateway, one.accountId, 10, "mine");
     const same = { amount_vnd: 10, reference: "mine" };
-    assert.deepEqual(await refusal(two.accountId, same), [409, "reference_conflict"]);
+    t.strictSame(await refusal(two.accountId, same), [409, "reference_conflict"]);
     const more = { amount_vnd: 11, reference: "mine" };
-    assert.deepEqual(await refusal(one.accountId, more), [409, "reference_conflict"]);
-    assert.equal((await wallet(gateway, two.accountId)).balance, "0");
-    assert.equal((await wallet(gateway, one.accountId)).balance, "10");
+    t.strictSame(await refusal(one.accountId, more), [409, "reference_conflict"]);
+    t.equal((await wallet(gateway, two.accountId)).balance, "0");
+    t.equal((await wallet(gateway, one.accountId)).balance, "10");
   });
 
-  it("takes money away only for a reason, and never more than there is", async () => {
+  t.test("takes money away only for a reason, and never more than there is", async (t) => {
     const { accountId } = await createCustomer(gateway, { creditVnd: "10.5" });
     const less = { amount_vnd: "-10.500001", reference: "less" };
-    assert.deepEqual(await refusal(accountId, less), [400, "reason"]);
+    t.strictSame(await refusal(accountId, less), [400, "reason"]);
     const reason = "chargeback";
-    assert.deepEqual(await refusal(accountId, { ...less, reason }), [409, "below_zero"]);
+    t.strictSame(await refusal(accountId, { ...less, reason }), [409, "below_zero"]);
     const all = { amount_vnd: -10.5, reference: "all", reason };
-    assert.deepEqual(await move(accountId, all), {
+    t.strictSame(await move(accountId, all), {
       status: 200,
       body: { balance_vnd: "0", applied: true },
     });
-    assert.deepEqual(await wallet(gateway, accountId), {
+    t.strictSame(await wallet(gateway, accountId), {
       balance: "0",
       held: "0",
       available: "0",
@@ -81,27 +81,27 @@ describe("admin API: money", () => {
     });
   });
 
-  it("lets no wallet hold more than can be counted exactly", async () => {
+  t.test("lets no wallet hold more than can be counted exactly", async (t) => {
     const { accountId } = await createCustomer(gateway, { creditVnd: "9007199254.740991" });
     const more = { amount_vnd: "0.000001", reference: "one too many" };
-    assert.deepEqual(await refusal(accountId, more), [400, "amount_vnd"]);
-    assert.equal((await wallet(gateway, accountId)).balance, "9007199254.740991");
+    t.strictSame(await refusal(accountId, more), [400, "amount_vnd"]);
+    t.equal((await wallet(gateway, accountId)).balance, "9007199254.740991");
   });
 
-  it("shows what a call cost, and its record (billing rule 10)", async () => {
+  t.test("shows what a call cost, and its record (billing rule 10)", async (t) => {
     const { accountId, key, keyId } = await createCustomer(gateway, { creditVnd: 10 });
-    assert.deepEqual(await usage(gateway, accountId), []);
+    t.strictSame(await usage(gateway, accountId), []);
     // 10 tokens at 36,000 đ per million.
-    assert.equal(await call(key), 200);
-    assert.equal((await committedWallet(gateway, accountId)).balance, "9.64");
+    t.equal(await call(key), 200);
+    t.equal((await committedWallet(gateway, accountId)).balance, "9.64");
     const [record, ...others] = await usage(gateway, accountId);
-    assert.deepEqual(others, []);
+    t.strictSame(others, []);
     const { call_id, at, latency_ms, first_byte_ms, catalogue_version, ...rest } = record ?? {};
-    assert.match(String(catalogue_version), /^[0-9a-f]{8}$/);
-    assert.match(String(call_id), /^[0-9a-f-]{36}$/);
-    assert.ok(Math.abs(Date.parse(String(at)) - Date.now()) < 60_000);
-    assert.ok(Number(first_byte_ms) <= Number(latency_ms));
-    assert.deepEqual(rest, {
+    t.match(String(catalogue_version), /^[0-9a-f]{8}$/);
+    t.match(String(call_id), /^[0-9a-f-]{36}$/);
+    t.ok(Math.abs(Date.parse(String(at)) - Date.now()) < 60_000);
+    t.ok(Number(first_byte_ms) <= Number(latency_ms));
+    t.strictSame(rest, {
       model: "claude-opus-5-5",
       input_tokens: 7,
       output_tokens: 3,
@@ -134,14 +134,14 @@ describe("admin API: money", () => {
     });
   });
 
-  it("pages through usage, newest first, without a gap or a repetition", async () => {
+  t.test("pages through usage, newest first, without a gap or a repetition", async (t) => {
     const { accountId, key } = await createCustomer(gateway, { creditVnd: 100 });
     await Promise.all(Array.from({ length: 11 }, () => call(key)));
     await committedWallet(gateway, accountId);
     const all = await usage(gateway, accountId);
-    assert.equal(all.length, 11);
+    t.equal(all.length, 11);
     const ats = all.map((record) => String(record["at"]));
-    assert.deepEqual(ats, [...ats].sort().reverse());
+    t.strictSame(ats, [...ats].sort().reverse());
     const paged: unknown[] = [];
     let before = "";
     for (let page = 0; page < 4; page++) {
@@ -152,6 +152,6 @@ describe("admin API: money", () => {
       const last = body["list"].at(-1);
       if (last) before = `&before=${last.at},${last.call_id}`;
     }
-    assert.deepEqual(paged, all);
+    t.strictSame(paged, all);
   });
 });

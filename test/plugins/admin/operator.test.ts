@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { arrayOf, isObject, objectOf } from "../../../core/process/json.ts";
 import { admin, committedWallet, createCustomer, wallet } from "../../support/admin.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
@@ -8,12 +8,12 @@ import { runCli } from "./cli-process.ts";
 
 const NOBODY = "01a1f8dd-7b02-75fa-97ae-a9020a2b8f2d";
 
-describe("what operators do with accounts", () => {
+t.test("what operators do with accounts", async (t) => {
   let gateway: TestGateway;
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway();
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
   const run = (...args: string[]) =>
     runCli([...args, "--json"], {
@@ -36,30 +36,33 @@ describe("what operators do with accounts", () => {
   const call = (key: string) =>
     post(gateway, paths.messages, { key }, bodies.messages({ output_tokens: 1 }));
 
-  it("finds an account by part of its address, its id, its key, or the id of its key", async () => {
-    const { accountId, keyId, key } = await createCustomer(gateway, {
-      email: "Find.Me_100@Example.com",
-    });
-    await createCustomer(gateway, { email: "find.mex100@example.com" });
-    for (const query of ["ind.me_100", "FIND.ME_", accountId, keyId, key, key.slice(0, 8)]) {
-      const found = await list("account", "find", "--query", query);
-      assert.deepEqual(
-        found.map(({ id }) => id),
-        [accountId],
-        query,
-      );
-    }
-    assert.deepEqual(await list("account", "find", "--query", "nobody has this"), []);
-    assert.deepEqual(await list("account", "find", "--query", "tg-"), []);
-    assert.deepEqual(await list("account", "find", "--query", NOBODY), []);
-  });
+  t.test(
+    "finds an account by part of its address, its id, its key, or the id of its key",
+    async (t) => {
+      const { accountId, keyId, key } = await createCustomer(gateway, {
+        email: "Find.Me_100@Example.com",
+      });
+      await createCustomer(gateway, { email: "find.mex100@example.com" });
+      for (const query of ["ind.me_100", "FIND.ME_", accountId, keyId, key, key.slice(0, 8)]) {
+        const found = await list("account", "find", "--query", query);
+        t.strictSame(
+          found.map(({ id }) => id),
+          [accountId],
+          query,
+        );
+      }
+      t.strictSame(await list("account", "find", "--query", "nobody has this"), []);
+      t.strictSame(await list("account", "find", "--query", "tg-"), []);
+      t.strictSame(await list("account", "find", "--query", NOBODY), []);
+    },
+  );
 
-  it("lists accounts page by page", async () => {
+  t.test("lists accounts page by page", async (t) => {
     const made: string[] = [];
     for (let at = 0; at < 5; at++) made.push((await createCustomer(gateway)).accountId);
     const all = await list("account", "list");
     const ids = all.map(({ id }) => String(id));
-    assert.deepEqual(ids.slice(-5), made);
+    t.strictSame(ids.slice(-5), made);
     const pages: unknown[] = [];
     for (let after = ""; ; ) {
       const { body } = await admin(gateway, "GET", `/accounts?limit=2${after}`);
@@ -68,55 +71,55 @@ describe("what operators do with accounts", () => {
       if (page.length < 2) break;
       after = `&after=${page.at(-1)?.["id"]}`;
     }
-    assert.deepEqual(pages, all);
-    assert.equal((await list("account", "list", "--limit", "3")).length, 3);
-    assert.equal((await admin(gateway, "GET", "/accounts?after=x")).status, 400);
+    t.strictSame(pages, all);
+    t.equal((await list("account", "list", "--limit", "3")).length, 3);
+    t.equal((await admin(gateway, "GET", "/accounts?after=x")).status, 400);
   });
 
-  it("shows an account with wallet, keys and last calls", async () => {
+  t.test("shows an account with wallet, keys and last calls", async (t) => {
     const { accountId, keyId, key, email } = await createCustomer(gateway, { creditVnd: 500 });
-    assert.equal((await call(key)).status, 200);
+    t.equal((await call(key)).status, 200);
     await committedWallet(gateway, accountId);
     const shown = await answer("account", "show", "--account", accountId);
-    assert.deepEqual(
+    t.strictSame(
       [shown["id"], shown["email"], shown["status"], shown["discount_bps"]],
       [accountId, email, "active", 0],
     );
-    assert.equal(objectOf(shown["wallet"])?.["held_vnd"], "0");
+    t.equal(objectOf(shown["wallet"])?.["held_vnd"], "0");
     const [shownKey] = arrayOf(shown["keys"]).filter(isObject);
-    assert.equal(shownKey?.["id"], keyId);
-    assert.equal(shownKey?.["prefix"], key.slice(0, 10));
-    assert.ok(!JSON.stringify(shown).includes(key));
-    assert.equal(objectOf(arrayOf(shown["last_calls"])[0])?.["key_id"], keyId);
-    assert.deepEqual(await list("key", "list", "--account", accountId), shown["keys"]);
+    t.equal(shownKey?.["id"], keyId);
+    t.equal(shownKey?.["prefix"], key.slice(0, 10));
+    t.ok(!JSON.stringify(shown).includes(key));
+    t.equal(objectOf(arrayOf(shown["last_calls"])[0])?.["key_id"], keyId);
+    t.strictSame(await list("key", "list", "--account", accountId), shown["keys"]);
   });
 
-  it("refuses a suspended account's calls at once, and takes them again", async () => {
+  t.test("refuses a suspended account's calls at once, and takes them again", async (t) => {
     const { accountId, key } = await createCustomer(gateway, { creditVnd: 500 });
-    assert.equal((await call(key)).status, 200);
+    t.equal((await call(key)).status, 200);
     const suspend = ["--account", accountId, "--reason", "fraud"];
-    assert.equal((await answer("account", "suspend", ...suspend))["status"], "suspended");
+    t.equal((await answer("account", "suspend", ...suspend))["status"], "suspended");
     const refused = await call(key);
-    assert.equal(refused.status, 403);
-    assert.equal(refused.json.error.type, "permission_error");
-    assert.match(refused.json.error.message, /suspended/);
-    assert.equal((await answer("account", "resume", ...suspend))["status"], "active");
-    assert.equal((await call(key)).status, 200);
+    t.equal(refused.status, 403);
+    t.equal(refused.json.error.type, "permission_error");
+    t.match(refused.json.error.message, /suspended/);
+    t.equal((await answer("account", "resume", ...suspend))["status"], "active");
+    t.equal((await call(key)).status, 200);
   });
 
-  it("changes discount and limit from the next call on", async () => {
+  t.test("changes discount and limit from the next call on", async (t) => {
     const { accountId, keyId, key } = await createCustomer(gateway, { creditVnd: 500 });
     const full = Number((await call(key)).headers.get("x-svc-cost-vnd"));
     await answer("account", "discount", "--account", accountId, "--bps", "5000");
-    assert.equal(Number((await call(key)).headers.get("x-svc-cost-vnd")), full / 2);
+    t.equal(Number((await call(key)).headers.get("x-svc-cost-vnd")), full / 2);
     await answer("key", "limit", "--key", keyId, "--requests-per-minute", "1");
-    assert.deepEqual([(await call(key)).status, (await call(key)).status], [200, 429]);
+    t.strictSame([(await call(key)).status, (await call(key)).status], [200, 429]);
     const none = ["--key", keyId, "--requests-per-minute", "default"];
-    assert.equal((await answer("key", "limit", ...none))["requests_per_minute"], null);
-    assert.equal((await call(key)).status, 200);
+    t.equal((await answer("key", "limit", ...none))["requests_per_minute"], null);
+    t.equal((await call(key)).status, 200);
   });
 
-  it("adjusts a wallet both ways, once per reference, never below zero", async () => {
+  t.test("adjusts a wallet both ways, once per reference, never below zero", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const adjust = (amount: string, reference: string) =>
       run(
@@ -129,24 +132,24 @@ describe("what operators do with accounts", () => {
       ["-40.5", "adjust-2", "59.5"],
       ["-40.5", "adjust-2", "59.5"],
     ] as const) {
-      assert.equal((await adjust(amount, reference)).code, 0);
-      assert.equal((await wallet(gateway, accountId)).balance, balance);
+      t.equal((await adjust(amount, reference)).code, 0);
+      t.equal((await wallet(gateway, accountId)).balance, balance);
     }
-    assert.match((await adjust("-60", "adjust-3")).stderr, /has less than this amount/);
-    assert.match((await adjust("50", "adjust-1")).stderr, /another account or amount/);
+    t.match((await adjust("-60", "adjust-3")).stderr, /has less than this amount/);
+    t.match((await adjust("50", "adjust-1")).stderr, /another account or amount/);
     const { code, stderr } = await run("adjust", "--account", accountId, "--amount-vnd", "1");
-    assert.deepEqual([code, /needs --reference/.test(stderr)], [2, true]);
-    assert.equal((await wallet(gateway, accountId)).balance, "59.5");
+    t.strictSame([code, /needs --reference/.test(stderr)], [2, true]);
+    t.equal((await wallet(gateway, accountId)).balance, "59.5");
   });
 
-  it("keeps a trail of every change: who, what, when, why and what came of it", async () => {
+  t.test("keeps a trail of every change: who, what, when, why and what came of it", async (t) => {
     const { accountId, keyId } = await createCustomer(gateway, { creditVnd: 10 });
     const before = new Date();
     await answer("account", "suspend", "--account", accountId, "--reason", "chargeback");
     await answer("key", "limit", "--key", keyId, "--requests-per-minute", "7");
     await admin(gateway, "POST", `/accounts/${accountId}/discount`, { discount_bps: -1 });
     const actions = await list("actions", "--account", accountId);
-    assert.deepEqual(
+    t.strictSame(
       actions.map(({ action, status }) => [action, status]),
       [
         ["POST /admin/v1/accounts/:account/discount", 400],
@@ -156,29 +159,29 @@ describe("what operators do with accounts", () => {
       ],
     );
     const [, suspended] = actions;
-    assert.equal(suspended?.["reason"], "chargeback");
-    assert.match(String(suspended?.["remote_address"]), /127\.0\.0\.1|0001/);
-    assert.ok(new Date(String(suspended?.["at"])) >= new Date(before.getTime() - 1000));
+    t.equal(suspended?.["reason"], "chargeback");
+    t.match(String(suspended?.["remote_address"]), /127\.0\.0\.1|0001/);
+    t.ok(new Date(String(suspended?.["at"])) >= new Date(before.getTime() - 1000));
     const { adminToken } = gateway;
-    assert.match(String(suspended?.["operator"]), /^[0-9a-f]{12}$/);
-    assert.ok(!JSON.stringify(actions).includes(adminToken));
+    t.match(String(suspended?.["operator"]), /^[0-9a-f]{12}$/);
+    t.ok(!JSON.stringify(actions).includes(adminToken));
     // The limit is of a key, so the newest rows of all have it.
     const [newest] = (await list("actions", "--limit", "2")).slice(1);
-    assert.deepEqual(newest?.["details"], { key: keyId, requests_per_minute: 7 });
+    t.strictSame(newest?.["details"], { key: keyId, requests_per_minute: 7 });
     // Reading leaves no trace, nor does who has no token.
     const count = (await list("actions")).length;
     await fetch(`${gateway.url}/admin/v1/accounts`, { method: "POST", body: "{}" });
-    assert.equal((await list("actions")).length, count);
+    t.equal((await list("actions")).length, count);
   });
 
-  it("notes what a request holds even where no database would", async () => {
+  t.test("notes what a request holds even where no database would", async (t) => {
     const { status } = await admin(gateway, "POST", "/accounts", { email: "\u0000\ud800" });
-    assert.equal(status, 400);
+    t.equal(status, 400);
     const [newest] = await list("actions", "--limit", "1");
-    assert.deepEqual(newest?.["details"], { email: "\u0000\ud800" });
+    t.strictSame(newest?.["details"], { email: "\u0000\ud800" });
   });
 
-  it("answers unknown ids and wrong values helpfully", async () => {
+  t.test("answers unknown ids and wrong values helpfully", async (t) => {
     for (const [args, message] of [
       [["account", "show", "--account", NOBODY], /There is no account/],
       [["account", "suspend", "--account", "x", "--reason", "r"], /There is no account x/],
@@ -195,8 +198,8 @@ describe("what operators do with accounts", () => {
       ],
     ] as const) {
       const { code, stderr } = await run(...args);
-      assert.equal(code, 1, args.join(" "));
-      assert.match(stderr, message);
+      t.equal(code, 1, args.join(" "));
+      t.match(stderr, message);
     }
   });
 });

@@ -1,8 +1,7 @@
-import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import type { Command } from "../../../core/contract/command.ts";
 import type { Services } from "../../../core/contract/services.ts";
 import { commandRoutes } from "../../../plugins/admin/plugin-commands.ts";
@@ -24,7 +23,7 @@ function offered(...commands: Command[]): Services {
   return services as Services;
 }
 
-describe("a command of a plugin is refused", () => {
+t.test("a command of a plugin is refused", async (t) => {
   const rows: readonly (readonly [change: Partial<Command>, told: RegExp])[] = [
     [
       { words: "wallet" },
@@ -42,17 +41,17 @@ describe("a command of a plugin is refused", () => {
     [{ oneOf: ["a"] }, /oneOf names "a", which must be an optional option/],
   ];
   for (const [change, told] of rows) {
-    it(String(told), () => {
-      assert.throws(() => commandRoutes(offered({ ...LIST, ...change })), told);
+    t.test(String(told), async (t) => {
+      t.throws(() => commandRoutes(offered({ ...LIST, ...change })), told);
     });
   }
 
-  it("if another plugin has it", () => {
-    assert.throws(() => commandRoutes(offered(LIST, LIST)), /"team list", which team has/);
+  t.test("if another plugin has it", async (t) => {
+    t.throws(() => commandRoutes(offered(LIST, LIST)), /"team list", which team has/);
   });
 
-  it("and is taken if it is right", () => {
-    assert.equal(commandRoutes(offered(LIST, { ...LIST, words: "team" })).length, 1);
+  t.test("and is taken if it is right", async (t) => {
+    t.equal(commandRoutes(offered(LIST, { ...LIST, words: "team" })).length, 1);
   });
 });
 
@@ -97,17 +96,17 @@ export default (services, { words }) => {
 };
 `;
 
-describe("a plugin's commands", () => {
+t.test("a plugin's commands", async (t) => {
   let gateway: TestGateway;
   let folder: string;
   let plugin: string;
-  before(async () => {
+  t.before(async () => {
     folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
     plugin = join(folder, "team.mjs");
     writeFileSync(plugin, PLUGIN);
     gateway = await startGateway({ plugins: { [plugin]: {} } });
   });
-  after(async () => {
+  t.teardown(async () => {
     await gateway?.close();
     rmSync(folder, { recursive: true, force: true });
   });
@@ -118,24 +117,24 @@ describe("a plugin's commands", () => {
       cwd: folder,
     });
 
-  it("are shown, run and printed as the built-in ones are", async () => {
+  t.test("are shown, run and printed as the built-in ones are", async (t) => {
     const help = await run("help");
-    assert.match(help.stdout, /team open --team NAME --members-max N\n {6}opens a team/);
+    t.match(help.stdout, /team open --team NAME --members-max N\n {6}opens a team/);
     const opened = await run("team", "open", "--team", "a b/c", "--members-max", "7", "--json");
-    assert.deepEqual([opened.code, opened.stderr], [0, ""]);
-    assert.deepEqual(JSON.parse(opened.stdout), { name: "a b/c", members_max: 7, open: true });
+    t.strictSame([opened.code, opened.stderr], [0, ""]);
+    t.strictSame(JSON.parse(opened.stdout), { name: "a b/c", members_max: 7, open: true });
     const dropped = await run("team", "drop", "--team", "a b/c", "--json");
-    assert.deepEqual(JSON.parse(dropped.stdout), { name: "a b/c" });
+    t.strictSame(JSON.parse(dropped.stdout), { name: "a b/c" });
   });
 
-  it("list page by page, or as much as --limit", async () => {
+  t.test("list page by page, or as much as --limit", async (t) => {
     const all = JSON.parse((await run("team", "list")).stdout);
-    assert.deepEqual([all.length, all.at(-1)?.name], [1200, "t1199"]);
+    t.strictSame([all.length, all.at(-1)?.name], [1200, "t1199"]);
     const some = JSON.parse((await run("team", "list", "--limit", "1001")).stdout);
-    assert.equal(some.length, 1001);
+    t.equal(some.length, 1001);
   });
 
-  it("end as the built-in ones do when they are refused or written wrongly", async () => {
+  t.test("end as the built-in ones do when they are refused or written wrongly", async (t) => {
     for (const [args, code, message] of [
       [["team", "drop", "--team", "nobody"], 1, /^no such team\n$/],
       [["team", "open", "--team", "x", "--members-max", "-5"], 1, /members_max: expected a whole/],
@@ -149,16 +148,16 @@ describe("a plugin's commands", () => {
       [["team", "close"], 2, /there is no command "team close"[\s\S]*team drop --team NAME/],
     ] as const) {
       const { stdout, stderr, ...ended } = await run(...args);
-      assert.deepEqual([ended.code, stdout], [code, ""], args.join(" "));
-      assert.match(stderr, message);
+      t.strictSame([ended.code, stdout], [code, ""], args.join(" "));
+      t.match(stderr, message);
     }
   });
 
-  it("are for operators only", async () => {
-    assert.equal((await fetch(`${gateway.url}/admin/v1/commands`)).status, 401);
+  t.test("are for operators only", async (t) => {
+    t.equal((await fetch(`${gateway.url}/admin/v1/commands`)).status, 401);
   });
 
-  it("that shadow a built-in one stop a start, and a reload changes nothing", async () => {
+  t.test("that shadow a built-in one stop a start, and a reload changes nothing", async (t) => {
     const shadow = { plugins: { [plugin]: { words: "account" } } };
     gateway.configure(shadow);
     const before = gateway.logs.length;
@@ -166,15 +165,12 @@ describe("a plugin's commands", () => {
     await until("the reload is refused", () =>
       /adds the command .{0,4}account list.*keeping the old one/.test(gateway.logs.slice(before)),
     );
-    assert.equal((await run("team", "list", "--limit", "1")).code, 0);
+    t.equal((await run("team", "list", "--limit", "1")).code, 0);
     await gateway.stop();
-    await assert.rejects(
-      gateway.start(),
-      /plugin team adds the command "account list", which admin/,
-    );
+    await t.rejects(gateway.start(), /plugin team adds the command "account list", which admin/);
     gateway.configure({ plugins: { [plugin]: { words: "crew" } } });
     await gateway.start();
-    assert.equal((await run("crew", "list", "--limit", "1")).code, 0);
+    t.equal((await run("crew", "list", "--limit", "1")).code, 0);
     await reload(gateway, { plugins: { [plugin]: {} } });
     await until("its old words are there again", async () => {
       return (await run("team", "list", "--limit", "1")).code === 0;

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { committedWallet, createCustomer, wallet } from "../../support/admin.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
@@ -10,22 +9,22 @@ import { runCli } from "./cli-process.ts";
 
 const CREDIT_VND = 100;
 
-describe("npm run admin -- quarantine", () => {
+t.test("npm run admin -- quarantine", async (t) => {
   let gateway: TestGateway;
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway();
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
   const run = (...args: string[]) =>
     runCli([...args, "--json"], {
       env: { GATEWAY_URL: gateway.url, GATEWAY_ADMIN_TOKEN: gateway.adminToken },
     });
 
-  it("lists what the ledger refused, and commits it once the cause is mended", async () => {
+  t.test("lists what the ledger refused, and commits it once the cause is mended", async (t) => {
     const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
     const { accountId } = customer;
-    assert.equal((await callOnce(gateway, customer, 0)).status, 200);
+    t.equal((await callOnce(gateway, customer, 0)).status, 200);
     await committedWallet(gateway, accountId);
     const setBalance = (microVnd: bigint) =>
       ledgerSql(
@@ -34,31 +33,31 @@ describe("npm run admin -- quarantine", () => {
       );
     // Somebody has meddled with the ledger: it has less than the wallet, and the next charge does not fit.
     await setBalance(0n);
-    assert.equal((await callOnce(gateway, customer, 0)).status, 200);
+    t.equal((await callOnce(gateway, customer, 0)).status, 200);
     let listed: Record<string, unknown>[] = [];
     await until("the call is in quarantine", async () => {
       listed = JSON.parse((await run("quarantine", "list")).stdout);
       return listed.length > 0;
     });
-    assert.equal(listed.length, 1);
+    t.equal(listed.length, 1);
     const [call] = listed;
-    assert.equal(call?.["account_id"], accountId);
-    assert.equal(microVnd(call?.["cost_vnd"]), callMicroVnd(0));
+    t.equal(call?.["account_id"], accountId);
+    t.equal(microVnd(call?.["cost_vnd"]), callMicroVnd(0));
     const callId = String(call?.["call_id"]);
 
     const refused = await run("quarantine", "retry", "--call", callId);
-    assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /Nothing has changed/);
+    t.equal(refused.code, 1);
+    t.match(refused.stderr, /Nothing has changed/);
 
     await setBalance(microVnd(CREDIT_VND) - callMicroVnd(0));
-    assert.equal((await runReconcile(gateway)).code, 1);
+    t.equal((await runReconcile(gateway)).code, 1);
     const retried = await run("quarantine", "retry", "--call", callId);
-    assert.equal(retried.code, 0, retried.stderr);
-    assert.deepEqual(JSON.parse(retried.stdout), { call_id: callId, status: "settled" });
+    t.equal(retried.code, 0, retried.stderr);
+    t.strictSame(JSON.parse(retried.stdout), { call_id: callId, status: "settled" });
     await assertReconciled(gateway);
     const { balance } = await wallet(gateway, accountId);
-    assert.equal(microVnd(CREDIT_VND) - microVnd(balance), 2n * callMicroVnd(0));
-    assert.equal((await run("quarantine", "list")).stdout.trim(), "[]");
-    assert.equal((await run("quarantine", "retry", "--call", callId)).code, 1);
+    t.equal(microVnd(CREDIT_VND) - microVnd(balance), 2n * callMicroVnd(0));
+    t.equal((await run("quarantine", "list")).stdout.trim(), "[]");
+    t.equal((await run("quarantine", "retry", "--call", callId)).code, 1);
   });
 });

@@ -1,30 +1,29 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { type Customer, createCustomer } from "../../support/admin.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
 import { runCli } from "./cli-process.ts";
 
-describe("npm run admin -- reconcile", () => {
+t.test("npm run admin -- reconcile", async (t) => {
   let gateway: TestGateway;
   let customer: Customer;
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway();
     customer = await createCustomer(gateway, { creditVnd: 100 });
     await createCustomer(gateway, { creditVnd: "0.000001" });
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
   const reconcile = () =>
     runCli(["reconcile", "--json"], {
       env: { GATEWAY_URL: gateway.url, GATEWAY_ADMIN_TOKEN: gateway.adminToken },
     });
 
-  it("exits 0 where all books agree, with calls going on", async () => {
+  t.test("exits 0 where all books agree, with calls going on", async (t) => {
     const calls = Promise.all(Array.from({ length: 50 }, () => call(customer.key)));
     const { code, stdout } = await reconcile();
-    assert.equal(code, 0, stdout);
-    assert.deepEqual(JSON.parse(stdout), {
+    t.equal(code, 0, stdout);
+    t.strictSame(JSON.parse(stdout), {
       drift: false,
       wallets: 2,
       drifting_wallets: 0,
@@ -33,10 +32,10 @@ describe("npm run admin -- reconcile", () => {
       rows: [],
     });
     await calls;
-    assert.equal((await reconcile()).code, 0);
+    t.equal((await reconcile()).code, 0);
   });
 
-  it("exits 1 on a drift of 1 µđ and shows the row (guarantee 4)", async () => {
+  t.test("exits 1 on a drift of 1 µđ and shows the row (guarantee 4)", async (t) => {
     const { accountId } = customer;
     await ledgerSql(
       gateway,
@@ -45,13 +44,13 @@ describe("npm run admin -- reconcile", () => {
     await gateway.stop();
     await gateway.start();
     const { code, stdout } = await reconcile();
-    assert.equal(code, 1);
+    t.equal(code, 1);
     const { rows, ...summary } = JSON.parse(stdout);
     const limits = { limits: 0, drifting_limits: 0 };
-    assert.deepEqual(summary, { drift: true, wallets: 2, drifting_wallets: 1, ...limits });
-    assert.equal(rows.length, 1);
-    assert.equal(rows[0].account_id, customer.accountId);
-    assert.equal(rows[0].drift_vnd, "0.000001");
+    t.strictSame(summary, { drift: true, wallets: 2, drifting_wallets: 1, ...limits });
+    t.equal(rows.length, 1);
+    t.equal(rows[0].account_id, customer.accountId);
+    t.equal(rows[0].drift_vnd, "0.000001");
   });
 
   async function call(key: string): Promise<void> {

@@ -1,16 +1,15 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { arrayOf, isObject, objectOf } from "../../../core/process/json.ts";
 import { admin, createCustomer } from "../../support/admin.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { bodies, paths, post } from "../../support/requests.ts";
 
-describe("GET /admin/v1/upstreams", () => {
+t.test("GET /admin/v1/upstreams", async (t) => {
   let gateway: TestGateway;
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway({ config: { upstreams: { anthropic: { keys: ["a", "b"] } } } });
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
   async function upstream(): Promise<Record<string, unknown>> {
     const { body } = await admin(gateway, "GET", "/upstreams");
@@ -20,24 +19,24 @@ describe("GET /admin/v1/upstreams", () => {
     return found ?? {};
   }
 
-  it("shows a sound upstream, then one that fails, and never its keys", async () => {
+  t.test("shows a sound upstream, then one that fails, and never its keys", async (t) => {
     const caller = await createCustomer(gateway, { creditVnd: 500 });
-    assert.equal((await post(gateway, paths.messages, caller, bodies.messages())).status, 200);
+    t.equal((await post(gateway, paths.messages, caller, bodies.messages())).status, 200);
     const sound = await upstream();
-    assert.deepEqual(
+    t.strictSame(
       [sound["breaker"], sound["failures"], sound["last_failure"], sound["keys"]],
       ["closed", 0, null, 2],
     );
-    assert.ok(!JSON.stringify(sound).includes('"a"'));
+    t.ok(!JSON.stringify(sound).includes('"a"'));
     for (let at = 0; at < 5; at++) {
       const body = bodies.messages({ status: 500 });
-      assert.equal((await post(gateway, paths.messages, caller, body)).status, 502);
+      t.equal((await post(gateway, paths.messages, caller, body)).status, 502);
     }
     const failed = await upstream();
-    assert.deepEqual([failed["breaker"], failed["failures_in_row"]], ["open", 5]);
-    assert.ok(Number(failed["retry_in_ms"]) > 0);
+    t.strictSame([failed["breaker"], failed["failures_in_row"]], ["open", 5]);
+    t.ok(Number(failed["retry_in_ms"]) > 0);
     const last = objectOf(failed["last_failure"]);
-    assert.equal(last?.["reason"], "HTTP 500");
-    assert.ok(Math.abs(Date.parse(String(last?.["at"])) - Date.now()) < 60_000);
+    t.equal(last?.["reason"], "HTTP 500");
+    t.ok(Math.abs(Date.parse(String(last?.["at"])) - Date.now()) < 60_000);
   });
 });

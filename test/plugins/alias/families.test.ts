@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import t from "tap";
 import { formatProblems, loadConfig } from "../../../core/config/load.ts";
 import { Catalogue } from "../../../core/contract/catalogue.ts";
 import { isObject } from "../../../core/process/json.ts";
@@ -22,33 +22,36 @@ async function of(...ids: string[]) {
   return { families: Object.fromEntries(found.ids), default: found.defaultName };
 }
 
-describe("an alias without options", () => {
-  it("has the families that the shipped config names, and opus as the default", async () => {
+t.test("an alias without options", async (t) => {
+  t.test("has the families that the shipped config names, and opus as the default", async (t) => {
     const { catalogue, plugins } = await shipped();
     const options = plugins.find(({ name }) => name === "alias")?.options;
     assert.ok(isObject(options));
     const found = familiesOf({}, catalogue);
-    assert.deepEqual(Object.fromEntries(found.ids), options["families"]);
-    assert.equal(found.defaultName, options["default_family"]);
+    t.strictSame(Object.fromEntries(found.ids), options["families"]);
+    t.equal(found.defaultName, options["default_family"]);
   });
 
-  it("takes the highest version of a family, whatever the order of the catalogue", async () => {
-    const { families } = await of(
-      "claude-opus-4-8",
-      "claude-opus-5-10",
-      "claude-opus-5-9",
-      "claude-opus-5",
-      "svc/claude-opus-9",
-      "claude-opus-latest",
-    );
-    assert.deepEqual(families, { opus: "claude-opus-5-10" });
+  t.test(
+    "takes the highest version of a family, whatever the order of the catalogue",
+    async (t) => {
+      const { families } = await of(
+        "claude-opus-4-8",
+        "claude-opus-5-10",
+        "claude-opus-5-9",
+        "claude-opus-5",
+        "svc/claude-opus-9",
+        "claude-opus-latest",
+      );
+      t.strictSame(families, { opus: "claude-opus-5-10" });
+    },
+  );
+
+  t.test("falls back to the first family of a catalogue without opus", async (t) => {
+    t.equal((await of("claude-haiku-5", "claude-sonnet-5")).default, "haiku");
   });
 
-  it("falls back to the first family of a catalogue without opus", async () => {
-    assert.equal((await of("claude-haiku-5", "claude-sonnet-5")).default, "haiku");
-  });
-
-  it("has no family, and so no default, with a catalogue that has none", async () => {
-    assert.deepEqual(await of("gpt-4.1-nano"), { families: {}, default: undefined });
+  t.test("has no family, and so no default, with a catalogue that has none", async (t) => {
+    t.strictSame(await of("gpt-4.1-nano"), { families: {}, default: undefined });
   });
 });

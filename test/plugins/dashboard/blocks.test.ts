@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import t from "tap";
 import { blocksOf } from "../../../plugins/dashboard/browser/chat/blocks.ts";
 
 const ANSWER = [
@@ -29,10 +28,10 @@ const ANSWER = [
   "The end",
 ].join("\n");
 
-describe("Markdown", () => {
-  it("is cut into blocks", () => {
+t.test("Markdown", async (t) => {
+  t.test("is cut into blocks", async (t) => {
     const blocks = blocksOf(ANSWER).map(({ source, ...block }) => block);
-    assert.deepEqual(blocks, [
+    t.strictSame(blocks, [
       { kind: "heading", level: 1, text: "Title" },
       { kind: "paragraph", text: "A paragraph\nof two lines" },
       {
@@ -50,26 +49,26 @@ describe("Markdown", () => {
     ]);
   });
 
-  it("may end anywhere: a block before the last is what it will be in the end", () => {
+  t.test("may end anywhere: a block before the last is what it will be in the end", async (t) => {
     const whole = blocksOf(ANSWER).map((block) => JSON.stringify(block));
     for (let end = 0; end <= ANSWER.length; end += 1) {
       const blocks = blocksOf(ANSWER.slice(0, end));
       // What follows may still belong to the last two: a list goes on behind an empty line, a line makes a table.
       for (const [at, block] of blocks.slice(0, -2).entries()) {
-        assert.equal(JSON.stringify(block), whole[at], ANSWER.slice(0, end));
+        t.equal(JSON.stringify(block), whole[at], ANSWER.slice(0, end));
       }
     }
   });
 
-  it("takes no longer than its length for what models write when they go astray", () => {
+  t.test("takes no longer than its length for what models write when they go astray", async (t) => {
     for (const bad of [
       "`".repeat(50_000),
       "- ".repeat(20_000),
       "|".repeat(50_000),
       "> ".repeat(20_000),
     ]) {
-      assert.ok(blocksOf(bad).length >= 1);
+      t.ok(blocksOf(bad).length >= 1);
     }
-    assert.equal(blocksOf("x\n\n".repeat(20_000)).length, 20_000);
+    t.equal(blocksOf("x\n\n".repeat(20_000)).length, 20_000);
   });
 });

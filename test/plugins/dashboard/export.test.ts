@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { csvColumns, csvText } from "../../../plugins/dashboard/csv.ts";
 import { until } from "../../support/until.ts";
 import { ALICE, keyId, record, startUsageWorld, type UsageWorld } from "./usage-fixtures.ts";
 
-describe("the CSV export", () => {
+t.test("the CSV export", async (t) => {
   let world: UsageWorld;
-  before(async () => {
+  t.before(async () => {
     world = await startUsageWorld();
     await world.sql`
       insert into api_keys (id, account_id, name, hash, prefix)
       values (${keyId(1)}, ${ALICE}, ${'Khóa "chính", số 1'}, sha256('a'), 'tg-a'),
         (${keyId(2)}, ${ALICE}, '=HYPERLINK("http://evil.test")', sha256('b'), 'tg-b')`;
   });
-  after(() => world.close());
+  t.teardown(() => world.close());
 
   async function lines(query: Record<string, string>): Promise<string[]> {
     const response = await world.as(ALICE, "/usage.csv", query);
@@ -33,38 +33,38 @@ describe("the CSV export", () => {
     return text.slice(0, -2).split("\r\n");
   }
 
-  it("has a header, and a line for each call that passes the filter", async () => {
+  t.test("has a header, and a line for each call that passes the filter", async (t) => {
     const atMs = Date.UTC(2026, 10, 9, 18, 30, 15, 250);
     const id = await record(world.sql, { model: "one", atMs, charged: 1_500_000, firstByteMs: 20 });
     await record(world.sql, { model: "two", atMs });
-    assert.deepEqual(await lines({ model: "one" }), [
+    t.strictSame(await lines({ model: "one" }), [
       csvColumns.join(","),
       `${id},2026-11-09T18:30:15.250Z,2026-11-10 01:30:15,/v1/messages,one,,${keyId(1)},` +
         '"Khóa ""chính"", số 1",200,complete,true,900,100,50,100,20,0,1.5,0,1,1234.5,20,false,,,,,',
     ]);
   });
 
-  it("writes decimals with a comma for a spreadsheet that reads them so", async () => {
+  t.test("writes decimals with a comma for a spreadsheet that reads them so", async (t) => {
     await record(world.sql, { model: "comma", charged: 1_500_000 });
     const [head, line] = await lines({ model: "comma", decimal: "comma" });
-    assert.equal(head, csvColumns.join(";"));
-    assert.ok(line?.endsWith(";1,5;0;1;1234,5;;false;;;;;"), line);
+    t.equal(head, csvColumns.join(";"));
+    t.ok(line?.endsWith(";1,5;0;1;1234,5;;false;;;;;"), line ?? "");
   });
 
-  it("holds no formula, whatever a key or a model is called", async () => {
+  t.test("holds no formula, whatever a key or a model is called", async (t) => {
     await record(world.sql, { model: "-2+3", keyId: keyId(2), mappedFrom: "@SUM(A1)" });
     const [, line] = await lines({ key: keyId(2) });
-    assert.ok(line?.includes(`,'-2+3,'@SUM(A1),`), line);
-    assert.ok(line?.includes(`,"'=HYPERLINK(""http://evil.test"")",`), line);
+    t.ok(line?.includes(`,'-2+3,'@SUM(A1),`), line ?? "");
+    t.ok(line?.includes(`,"'=HYPERLINK(""http://evil.test"")",`), line ?? "");
     for (const text of ["=1", "+1", "-1", "@a", "\ta", "\ra"]) {
-      assert.match(csvText(text, ","), /^"?'/, JSON.stringify(text));
+      t.match(csvText(text, ","), /^"?'/, JSON.stringify(text));
     }
-    assert.equal(csvText("a=1", ","), "a=1");
-    assert.equal(csvText("a\nb", ","), '"a\nb"');
-    assert.equal(csvText("a;b", ";"), '"a;b"');
+    t.equal(csvText("a=1", ","), "a=1");
+    t.equal(csvText("a\nb", ","), '"a\nb"');
+    t.equal(csvText("a;b", ";"), '"a;b"');
   });
 
-  it("has every one of many calls once, newest first", async () => {
+  t.test("has every one of many calls once, newest first", async (t) => {
     const many = 2_500;
     await world.sql`
       insert into usage_records
@@ -75,11 +75,11 @@ describe("the CSV export", () => {
       from generate_series(1, ${many}) n`;
     const [, ...rows] = await lines({ model: "many" });
     const ids = rows.map((row) => row.split(",")[0] ?? "");
-    assert.equal(ids.length, many);
-    assert.deepEqual(ids, [...new Set(ids)].sort().reverse());
+    t.equal(ids.length, many);
+    t.strictSame(ids, [...new Set(ids)].sort().reverse());
   });
 
-  it("refuses a third at a time, and lets go of those whose client has left", async () => {
+  t.test("refuses a third at a time, and lets go of those whose client has left", async (t) => {
     await world.sql`
       insert into usage_records
       select gen_random_uuid(), '2026-11-07T00:00:00Z'::timestamptz + interval '1 ms' * n, ${ALICE},
@@ -89,11 +89,11 @@ describe("the CSV export", () => {
     // They do not read, and so neither ends: the file is larger than what sockets keep.
     const open = await Promise.all([1, 2].map(() => unread()));
     const refused = await world.as(ALICE, "/usage.csv", { model: "slow" });
-    assert.equal(refused.status, 429);
-    assert.ok(refused.headers.get("retry-after"));
+    t.equal(refused.status, 429);
+    t.ok(refused.headers.get("retry-after"));
     // biome-ignore lint/suspicious/noExplicitAny: the answer is compared field by field
     const body: any = await refused.json();
-    assert.equal(body.error.code, "too_many_exports");
+    t.equal(body.error.code, "too_many_exports");
     for (const response of open) response.destroy();
     await until("the exports of clients that left have ended", async () => {
       const response = await world.as(ALICE, "/usage.csv", { model: "one" });
@@ -113,7 +113,7 @@ describe("the CSV export", () => {
     return response;
   }
 
-  it("breaks off where the database fails, and does not pretend to be whole", async () => {
+  t.test("breaks off where the database fails, and does not pretend to be whole", async (t) => {
     const response = await unread();
     await world.sql`alter table usage_records rename to away`;
     try {
@@ -121,7 +121,7 @@ describe("the CSV export", () => {
         response.on("close", () => resolve(response.complete));
       });
       response.resume();
-      assert.equal(await ended, false);
+      t.equal(await ended, false);
     } finally {
       await world.sql`alter table away rename to usage_records`;
     }

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import t from "tap";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Answer, ask } from "./raw-get.ts";
 
 const BUDGET_BYTES = 100_000;
 
-describe("the files of the dashboard", () => {
+t.test("the files of the dashboard", async (t) => {
   let gateway: TestGateway;
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway({
       plugins: { dashboard: { service_name: 'A <b> & "C"' } },
     });
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
   const get = (path: string, headers: Record<string, string> = {}): Promise<Answer> =>
     ask(`${gateway.url}${path}`, headers);
 
@@ -44,41 +44,44 @@ describe("the files of the dashboard", () => {
     return found;
   }
 
-  it("are, all of them and the charts' library together, under 100 KB as they travel", async () => {
-    const all = await files();
-    assert.ok(all.size > 40, [...all.keys()].join("\n"));
-    let bytes = 0;
-    for (const path of all.keys()) {
-      const answer = await get(path, { "accept-encoding": "br" });
-      bytes += answer.bytes.length;
-    }
-    console.log(`${all.size} files, ${bytes} bytes`);
-    assert.ok(bytes < BUDGET_BYTES, `${bytes} bytes`);
-  });
+  t.test(
+    "are, all of them and the charts' library together, under 100 KB as they travel",
+    async (t) => {
+      const all = await files();
+      t.ok(all.size > 40, [...all.keys()].join("\n"));
+      let bytes = 0;
+      for (const path of all.keys()) {
+        const answer = await get(path, { "accept-encoding": "br" });
+        bytes += answer.bytes.length;
+      }
+      console.log(`${all.size} files, ${bytes} bytes`);
+      t.ok(bytes < BUDGET_BYTES, `${bytes} bytes`);
+    },
+  );
 
-  it("come compressed to whom that suits, and mean the same", async () => {
+  t.test("come compressed to whom that suits, and mean the same", async (t) => {
     const [path = ""] = [...(await files()).keys()].filter((name) => name.endsWith("/style.css"));
     const plain = await get(path);
-    assert.equal(plain.headers["content-encoding"], undefined);
+    t.equal(plain.headers["content-encoding"], undefined);
     const brotli = await get(path, { "accept-encoding": "gzip, deflate, br" });
-    assert.equal(brotli.headers["content-encoding"], "br");
-    assert.deepEqual(brotliDecompressSync(brotli.bytes), plain.bytes);
+    t.equal(brotli.headers["content-encoding"], "br");
+    t.strictSame(brotliDecompressSync(brotli.bytes), plain.bytes);
     const gzip = await get(path, { "accept-encoding": "gzip, br;q=0" });
-    assert.equal(gzip.headers["content-encoding"], "gzip");
-    assert.deepEqual(gunzipSync(gzip.bytes), plain.bytes);
-    assert.match(String(gzip.headers["vary"]), /accept-encoding/);
-    assert.match(String(plain.headers["cache-control"]), /immutable/);
+    t.equal(gzip.headers["content-encoding"], "gzip");
+    t.strictSame(gunzipSync(gzip.bytes), plain.bytes);
+    t.match(String(gzip.headers["vary"]), /accept-encoding/);
+    t.match(String(plain.headers["cache-control"]), /immutable/);
   });
 
-  it("are asked for once: the document only to learn that it is the same", async () => {
+  t.test("are asked for once: the document only to learn that it is the same", async (t) => {
     const first = await get("/dashboard");
-    assert.equal(first.headers["cache-control"], "no-cache");
+    t.equal(first.headers["cache-control"], "no-cache");
     const again = await get("/dashboard", { "if-none-match": String(first.headers["etag"]) });
-    assert.equal(again.status, 304);
-    assert.equal(again.bytes.length, 0);
+    t.equal(again.status, 304);
+    t.equal(again.bytes.length, 0);
   });
 
-  it("run nothing but themselves, in nobody's frame", async () => {
+  t.test("run nothing but themselves, in nobody's frame", async (t) => {
     for (const path of ["/dashboard", "/dashboard/usage", "/dashboard/verify", "/dashboard/x"]) {
       const { headers, text } = await get(path);
       const policy = String(headers["content-security-policy"]).split("; ");
@@ -93,28 +96,28 @@ describe("the files of the dashboard", () => {
         "frame-ancestors 'none'",
         "require-trusted-types-for 'script'",
       ]) {
-        assert.ok(policy.includes(rule), `${path}: ${rule}`);
+        t.ok(policy.includes(rule), `${path}: ${rule}`);
       }
-      assert.equal(headers["x-content-type-options"], "nosniff");
-      assert.equal(headers["referrer-policy"], "no-referrer");
-      assert.doesNotMatch(text, /<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=/);
+      t.equal(headers["x-content-type-options"], "nosniff");
+      t.equal(headers["referrer-policy"], "no-referrer");
+      t.notMatch(text, /<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=/);
     }
   });
 
-  it("come in the language and the colours that a browser remembers", async () => {
+  t.test("come in the language and the colours that a browser remembers", async (t) => {
     const root = async (cookie: string) => {
       const { text } = await get("/dashboard", cookie === "" ? {} : { cookie });
       return /<html[^>]*>/.exec(text)?.[0] ?? "";
     };
-    assert.match(await root(""), /lang="vi" data-theme="auto"/);
+    t.match(await root(""), /lang="vi" data-theme="auto"/);
     const chosen = "a=b; tollgate_language=en; tollgate_theme=dark";
-    assert.match(await root(chosen), /lang="en" data-theme="dark"/);
+    t.match(await root(chosen), /lang="en" data-theme="dark"/);
     const nonsense = 'tollgate_language="><script>; tollgate_theme=constructor';
-    assert.match(await root(nonsense), /lang="vi" data-theme="auto"/);
-    assert.match(await root(""), /data-service="A &lt;b&gt; &amp; &quot;C&quot;"/);
+    t.match(await root(nonsense), /lang="vi" data-theme="auto"/);
+    t.match(await root(""), /data-service="A &lt;b&gt; &amp; &quot;C&quot;"/);
   });
 
-  it("are found where a page is, and 404 where none is", async () => {
+  t.test("are found where a page is, and 404 where none is", async (t) => {
     const statuses: Record<string, number> = {};
     for (const path of [
       "",
@@ -128,7 +131,7 @@ describe("the files of the dashboard", () => {
     ]) {
       statuses[path] = (await get(`/dashboard${path}`)).status;
     }
-    assert.deepEqual(statuses, {
+    t.strictSame(statuses, {
       "": 200,
       "/": 200,
       "/keys": 200,
@@ -140,12 +143,12 @@ describe("the files of the dashboard", () => {
     });
   });
 
-  it("name the models with their prices, to anybody", async () => {
+  t.test("name the models with their prices, to anybody", async (t) => {
     const { status, text } = await get("/account/v1/catalogue");
-    assert.equal(status, 200);
+    t.equal(status, 200);
     const { models, popular } = JSON.parse(text);
-    assert.equal(models.length, 102);
-    assert.deepEqual(
+    t.equal(models.length, 102);
+    t.strictSame(
       models.find((model: { id: string }) => model.id === "claude-opus-5-5"),
       {
         id: "claude-opus-5-5",
@@ -159,10 +162,10 @@ describe("the files of the dashboard", () => {
       },
     );
     for (const id of popular)
-      assert.ok(
+      t.ok(
         models.some((model: { id: string }) => model.id === id),
         id,
       );
-    assert.ok(popular.length > 0);
+    t.ok(popular.length > 0);
   });
 });

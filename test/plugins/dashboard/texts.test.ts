@@ -1,7 +1,6 @@
-import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import t from "tap";
 import { packageRoot } from "../../../core/process/root.ts";
 import { text as english } from "../../../plugins/dashboard/browser/text-en.ts";
 import { text as vietnamese } from "../../../plugins/dashboard/browser/text-vi.ts";
@@ -14,36 +13,36 @@ const sources = readdirSync(folder, { recursive: true, encoding: "utf8" })
   .join("\n");
 const document = readFileSync(join(packageRoot, "plugins/dashboard/document.ts"), "utf8");
 
-describe("the texts of the pages", () => {
+t.test("the texts of the pages", async (t) => {
   const keys = Object.keys(english);
 
-  it("are the same in both languages, and none is empty", () => {
-    assert.ok(keys.length > 300, `${keys.length} texts`);
-    assert.deepEqual(Object.keys(vietnamese).sort(), [...keys].sort());
+  t.test("are the same in both languages, and none is empty", async (t) => {
+    t.ok(keys.length > 300, `${keys.length} texts`);
+    t.strictSame(Object.keys(vietnamese).sort(), [...keys].sort());
     for (const [key, text] of [...Object.entries(english), ...Object.entries(vietnamese)]) {
-      assert.ok(text.trim().length > 0, key);
+      t.ok(text.trim().length > 0, key);
     }
   });
 
-  it("have places for the same values in both", () => {
+  t.test("have places for the same values in both", async (t) => {
     const places = (text: string) => (text.match(/\{\w+\}/g) ?? []).sort();
     for (const [key, text] of Object.entries(english)) {
       const other = Object.entries(vietnamese).find(([name]) => name === key)?.[1] ?? "";
-      assert.deepEqual(places(other), places(text), key);
+      t.strictSame(places(other), places(text), key);
     }
   });
 
-  it("are in Vietnamese where they are to be", () => {
+  t.test("are in Vietnamese where they are to be", async (t) => {
     const same = Object.entries(vietnamese).filter(([key, text]) => {
       return Object.entries(english).some((entry) => entry[0] === key && entry[1] === text);
     });
-    assert.ok(same.length < 10, same.join("\n"));
+    t.ok(same.length < 10, same.join("\n"));
   });
 
-  it("are all of use", () => {
+  t.test("are all of use", async (t) => {
     // A name may be put together: `topup.status.${status}`.
     const families = [...sources.matchAll(/[`"]([\w.]+\.)\$\{/g)].map((match) => match[1] ?? "");
-    assert.ok(families.length > 5, families.join());
+    t.ok(families.length > 5, families.join());
     // A whole family may be listed: `textsOf("column.")`.
     families.push(
       ...Array.from(sources.matchAll(/textsOf\("([\w.]+)"\)/g), (match) => match[1] ?? ""),
@@ -52,13 +51,13 @@ describe("the texts of the pages", () => {
       const isUsed = sources.includes(`"${key}"`) || document.includes(`.${key})`);
       return !isUsed && !families.some((family) => key.startsWith(family));
     });
-    assert.deepEqual(unused, []);
+    t.strictSame(unused, []);
   });
 
-  it("explain every column of the CSV export", () => {
+  t.test("explain every column of the CSV export", async (t) => {
     for (const texts of [english, vietnamese]) {
       const explained = Object.keys(texts).filter((key) => key.startsWith("column."));
-      assert.deepEqual(
+      t.strictSame(
         explained,
         csvColumns.map((column) => `column.${column}`),
       );

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import {
   ALICE,
   BOB,
@@ -14,12 +14,12 @@ import {
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-describe("usage of a customer", () => {
+t.test("usage of a customer", async (t) => {
   let world: UsageWorld;
-  before(async () => {
+  t.before(async () => {
     world = await startUsageWorld();
   });
-  after(() => world.close());
+  t.teardown(() => world.close());
 
   // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever fields it expects.
   async function json(path: string, query: Record<string, string> = {}, who = ALICE): Promise<any> {
@@ -34,18 +34,18 @@ describe("usage of a customer", () => {
     return data.map((call: { call_id: string }) => call.call_id);
   }
 
-  it("needs somebody who is signed in", async () => {
+  t.test("needs somebody who is signed in", async (t) => {
     for (const path of ["/usage", "/usage/summary", "/usage.csv", `/calls/${KEY}`]) {
-      assert.equal((await world.as(undefined, path, { by: "day" })).status, 401, path);
+      t.equal((await world.as(undefined, path, { by: "day" })).status, 401, path);
     }
   });
 
-  it("shows a call with all its figures, and nothing of who provides the model", async () => {
+  t.test("shows a call with all its figures, and nothing of who provides the model", async (t) => {
     const id = await record(world.sql, { model: "figures", mappedFrom: "alias", firstByteMs: 321 });
     const [call] = (await json("/usage", { model: "figures" })).data;
     const { at, ...rest } = call;
-    assert.match(at, /^2026-11-10T05:00:00\.\d{3}Z$/);
-    assert.deepEqual(rest, {
+    t.match(at, /^2026-11-10T05:00:00\.\d{3}Z$/);
+    t.strictSame(rest, {
       call_id: id,
       endpoint: "/v1/messages",
       model: "figures",
@@ -74,87 +74,90 @@ describe("usage of a customer", () => {
       fees_vnd: null,
       catalogue_version: null,
     });
-    assert.deepEqual(await json(`/calls/${id}`), call);
+    t.strictSame(await json(`/calls/${id}`), call);
   });
 
-  it("is nobody else's", async () => {
+  t.test("is nobody else's", async (t) => {
     const mine = await record(world.sql, { model: "shared", keyId: keyId(2) });
     const theirs = await record(world.sql, { model: "shared", keyId: keyId(3), accountId: BOB });
-    assert.deepEqual(await ids({ model: "shared" }), [mine]);
-    assert.deepEqual(await ids({ key: keyId(3) }), []);
-    assert.deepEqual(await ids({ key: keyId(3), model: "shared" }), []);
-    assert.equal((await world.as(ALICE, `/calls/${theirs}`)).status, 404);
-    assert.equal((await world.as(BOB, `/calls/${theirs}`)).status, 200);
+    t.strictSame(await ids({ model: "shared" }), [mine]);
+    t.strictSame(await ids({ key: keyId(3) }), []);
+    t.strictSame(await ids({ key: keyId(3), model: "shared" }), []);
+    t.equal((await world.as(ALICE, `/calls/${theirs}`)).status, 404);
+    t.equal((await world.as(BOB, `/calls/${theirs}`)).status, 200);
     const sums = (await json("/usage/summary", { by: "key", model: "shared" })).data;
-    assert.deepEqual(
+    t.strictSame(
       sums.map((sum: { key: string }) => sum.key),
       [keyId(2)],
     );
     const csv = await (await world.as(ALICE, "/usage.csv", { model: "shared" })).text();
-    assert.ok(csv.includes(mine) && !csv.includes(theirs));
+    t.ok(csv.includes(mine) && !csv.includes(theirs));
   });
 
-  it("is filtered by model, key and status, and by all of them", async () => {
+  t.test("is filtered by model, key and status, and by all of them", async (t) => {
     const wanted = { model: "filtered", keyId: keyId(4) };
     const ok = await record(world.sql, wanted);
     const failed = await record(world.sql, { ...wanted, status: 502, charged: 0 });
     const limited = await record(world.sql, { ...wanted, status: 429, charged: 0 });
     const other = await record(world.sql, { ...wanted, keyId: keyId(5) });
     const key = keyId(4);
-    assert.deepEqual(await ids({ key }), [limited, failed, ok]);
-    assert.deepEqual(await ids({ model: "filtered" }), [other, limited, failed, ok]);
-    assert.deepEqual(await ids({ key, status: "ok" }), [ok]);
-    assert.deepEqual(await ids({ key, status: "failed" }), [limited, failed]);
-    assert.deepEqual(await ids({ key, status: "429" }), [limited]);
-    assert.deepEqual(await ids({ model: "filtered", key: keyId(5) }), [other]);
-    assert.deepEqual(await ids({ model: "filtered", key, status: "failed" }), [limited, failed]);
-    assert.deepEqual(await ids({ model: "filtered", key: keyId(6) }), []);
-    assert.deepEqual(await ids({ model: "filtered", status: "404" }), []);
+    t.strictSame(await ids({ key }), [limited, failed, ok]);
+    t.strictSame(await ids({ model: "filtered" }), [other, limited, failed, ok]);
+    t.strictSame(await ids({ key, status: "ok" }), [ok]);
+    t.strictSame(await ids({ key, status: "failed" }), [limited, failed]);
+    t.strictSame(await ids({ key, status: "429" }), [limited]);
+    t.strictSame(await ids({ model: "filtered", key: keyId(5) }), [other]);
+    t.strictSame(await ids({ model: "filtered", key, status: "failed" }), [limited, failed]);
+    t.strictSame(await ids({ model: "filtered", key: keyId(6) }), []);
+    t.strictSame(await ids({ model: "filtered", status: "404" }), []);
   });
 
-  it("is paged through without a gap or a repetition, calls of one millisecond too", async () => {
-    const made: string[] = [];
-    for (let n = 0; n < 23; n += 1) {
-      const status = n % 4 === 0 ? 500 : n % 4 === 1 ? 503 : 200;
-      const atMs = NOON + 5 * HOUR_MS + Math.floor(n / 5);
-      made.unshift(await record(world.sql, { model: "paged", keyId: keyId(7), atMs, status }));
-    }
-    const isFailed = (_: string, at: number) => (22 - at) % 4 < 2;
-    for (const [query, expected] of [
-      [{ model: "paged" }, made],
-      [{ key: keyId(7) }, made],
-      [{ key: keyId(7), model: "paged" }, made],
-      [{ key: keyId(7), status: "failed" }, made.filter(isFailed)],
-    ] as const) {
-      const seen: string[] = [];
-      let before: string | null = null;
-      do {
-        const given: Record<string, string> = before === null ? {} : { before };
-        const page = await json("/usage", { ...query, ...given, limit: "4" });
-        seen.push(...page.data.map((call: { call_id: string }) => call.call_id));
-        before = page.next;
-      } while (before !== null);
-      assert.deepEqual(seen, expected, JSON.stringify(query));
-    }
-  });
+  t.test(
+    "is paged through without a gap or a repetition, calls of one millisecond too",
+    async (t) => {
+      const made: string[] = [];
+      for (let n = 0; n < 23; n += 1) {
+        const status = n % 4 === 0 ? 500 : n % 4 === 1 ? 503 : 200;
+        const atMs = NOON + 5 * HOUR_MS + Math.floor(n / 5);
+        made.unshift(await record(world.sql, { model: "paged", keyId: keyId(7), atMs, status }));
+      }
+      const isFailed = (_: string, at: number) => (22 - at) % 4 < 2;
+      for (const [query, expected] of [
+        [{ model: "paged" }, made],
+        [{ key: keyId(7) }, made],
+        [{ key: keyId(7), model: "paged" }, made],
+        [{ key: keyId(7), status: "failed" }, made.filter(isFailed)],
+      ] as const) {
+        const seen: string[] = [];
+        let before: string | null = null;
+        do {
+          const given: Record<string, string> = before === null ? {} : { before };
+          const page = await json("/usage", { ...query, ...given, limit: "4" });
+          seen.push(...page.data.map((call: { call_id: string }) => call.call_id));
+          before = page.next;
+        } while (before !== null);
+        t.strictSame(seen, expected, JSON.stringify(query));
+      }
+    },
+  );
 
-  it("counts a day from midnight to midnight in Vietnam, its end included", async () => {
+  t.test("counts a day from midnight to midnight in Vietnam, its end included", async (t) => {
     const midnight = Date.UTC(2026, 9, 4, 17);
     const model = "days";
     await record(world.sql, { model, atMs: midnight - 1 });
     const first = await record(world.sql, { model, atMs: midnight });
     const last = await record(world.sql, { model, atMs: midnight + DAY_MS - 1 });
     await record(world.sql, { model, atMs: midnight + DAY_MS });
-    assert.deepEqual(await ids({ model, from: "2026-10-05", to: "2026-10-05" }), [last, first]);
+    t.strictSame(await ids({ model, from: "2026-10-05", to: "2026-10-05" }), [last, first]);
     const times = { from: "2026-10-04T17:00:00Z", to: "2026-10-05T17:00:00Z" };
-    assert.deepEqual(await ids({ model, ...times }), [last, first]);
+    t.strictSame(await ids({ model, ...times }), [last, first]);
     const period = { from: "2026-10-05", to: "2026-10-05" };
     const days = (await json("/usage/summary", { by: "day", model, ...period })).data;
     const sum = { calls: 2, input_tokens: 1800, output_tokens: 200, cost_vnd: "72" };
-    assert.deepEqual(days, [{ day: "2026-10-05", ...sum }]);
+    t.strictSame(days, [{ day: "2026-10-05", ...sum }]);
   });
 
-  it("is summed up by day, model and key, and by several", async () => {
+  t.test("is summed up by day, model and key, and by several", async (t) => {
     const atMs = NOON - 40 * DAY_MS;
     for (const model of ["sum-a", "sum-a", "sum-b"]) {
       await record(world.sql, { model, keyId: keyId(8), atMs, charged: 500_000 });
@@ -168,16 +171,16 @@ describe("usage of a customer", () => {
           (value) => value !== undefined,
         ),
       );
-    assert.deepEqual(await shown("day"), [
+    t.strictSame(await shown("day"), [
       ["2026-10-01", 3, "1.5"],
       ["2026-10-02", 1, "36"],
     ]);
-    assert.deepEqual(await shown("model"), [
+    t.strictSame(await shown("model"), [
       ["sum-a", 3, "37"],
       ["sum-b", 1, "0.5"],
     ]);
-    assert.deepEqual(await shown("key"), [[key, 4, "37.5"]]);
-    assert.deepEqual(await shown("day,model"), [
+    t.strictSame(await shown("key"), [[key, 4, "37.5"]]);
+    t.strictSame(await shown("day,model"), [
       ["2026-10-01", "sum-a", 2, "1"],
       ["2026-10-01", "sum-b", 1, "0.5"],
       ["2026-10-02", "sum-a", 1, "36"],
@@ -199,15 +202,15 @@ describe("usage of a customer", () => {
     ["a summary by its account", "/usage/summary", { by: "account" }],
     ["a CSV in no form", "/usage.csv", { decimal: "dot" }],
   ] as const) {
-    it(`refuses ${name}`, async () => {
+    t.test(`refuses ${name}`, async (t) => {
       const response = await world.as(ALICE, path, query);
-      assert.equal(response.status, 400, await response.text());
+      t.equal(response.status, 400, await response.text());
     });
   }
 
-  it("knows no call by an id that none can have", async () => {
+  t.test("knows no call by an id that none can have", async (t) => {
     for (const id of ["x", KEY, "ffffffff-ffff-7fff-8fff-ffffffffffff"]) {
-      assert.equal((await world.as(ALICE, `/calls/${id}`)).status, 404, id);
+      t.equal((await world.as(ALICE, `/calls/${id}`)).status, 404, id);
     }
   });
 });

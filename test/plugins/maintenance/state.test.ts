@@ -1,28 +1,30 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
+import t from "tap";
 import { KnownMaintenance, type Maintenance } from "../../../plugins/maintenance/state.ts";
 
 const at = (enabled: boolean): Maintenance => ({ enabled, message: null, since: new Date(0) });
 
-test("a reading that was on its way when this process switched it off does not switch it on again", async () => {
-  let reply: (rows: Maintenance[]) => void = () => {};
-  const database = {
-    query: <Row extends object>() =>
-      new Promise<Row[]>((resolve) => {
-        reply = (rows) => resolve(rows as object[] as Row[]);
-      }),
-  };
-  const seen: boolean[] = [];
-  const known = new KnownMaintenance(database, ({ enabled }) => seen.push(enabled));
+t.test(
+  "a reading that was on its way when this process switched it off does not switch it on again",
+  async (t) => {
+    let reply: (rows: Maintenance[]) => void = () => {};
+    const database = {
+      query: <Row extends object>() =>
+        new Promise<Row[]>((resolve) => {
+          reply = (rows) => resolve(rows as object[] as Row[]);
+        }),
+    };
+    const seen: boolean[] = [];
+    const known = new KnownMaintenance(database, ({ enabled }) => seen.push(enabled));
 
-  const reading = known.refresh();
-  known.switched(at(false));
-  reply([at(true)]);
-  await reading;
-  assert.deepEqual(seen, [false]);
+    const reading = known.refresh();
+    known.switched(at(false));
+    reply([at(true)]);
+    await reading;
+    t.strictSame(seen, [false]);
 
-  const next = known.refresh();
-  reply([at(true)]);
-  await next;
-  assert.deepEqual(seen, [false, true]);
-});
+    const next = known.refresh();
+    reply([at(true)]);
+    await next;
+    t.strictSame(seen, [false, true]);
+  },
+);

@@ -1,7 +1,6 @@
-import assert from "node:assert/strict";
-import { describe, it } from "node:test";
 import { countTokens as cl100k } from "gpt-tokenizer/encoding/cl100k_base";
 import { countTokens as o200k } from "gpt-tokenizer/encoding/o200k_base";
+import t from "tap";
 import { contentsOf, tokensOf } from "../../../plugins/meter/bound.ts";
 import { Random } from "../../support/random.ts";
 import { CONVERSATIONS } from "./conversations.ts";
@@ -60,25 +59,25 @@ const tokensHeld = (content: string) => {
   return tokensOf(contents, HOLD);
 };
 
-describe("a hold for dense text", () => {
+t.test("a hold for dense text", async (t) => {
   for (const [name, whole] of Object.entries(DENSE)) {
-    it(`covers ${name}, short and long, and is not twice that`, () => {
+    t.test(`covers ${name}, short and long, and is not twice that`, async (t) => {
       for (const text of [whole.slice(0, 120), whole.slice(0, 1_000), whole]) {
         const counted = Math.max(o200k(text), cl100k(text));
         const held = tokensHeld(text);
-        assert.ok(held >= counted, `${held} for ${counted} of ${text.length} characters`);
+        t.ok(held >= counted, `${held} for ${counted} of ${text.length} characters`);
         // Names and turns around the text count a little.
-        assert.ok(held <= 1.5 * counted + 30, `${held} for ${counted}`);
+        t.ok(held <= 1.5 * counted + 30, `${held} for ${counted}`);
       }
     });
   }
 
-  it("covers dense text amid prose", () => {
+  t.test("covers dense text amid prose", async (t) => {
     const prose = JSON.stringify(CONVERSATIONS["English prose"]);
     for (const [name, dense] of Object.entries(DENSE)) {
       const text = `${prose}\n${dense}\n${prose}`;
       const held = tokensHeld(text);
-      assert.ok(held >= Math.max(o200k(text), cl100k(text)), name);
+      t.ok(held >= Math.max(o200k(text), cl100k(text)), name);
     }
   });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
 import { countTokens as cl100k } from "gpt-tokenizer/encoding/cl100k_base";
 import { countTokens as o200k } from "gpt-tokenizer/encoding/o200k_base";
+import t from "tap";
 import { chatProfile } from "../../../core/contract/profile.ts";
 import { arrayOf, type JsonObject, objectOf } from "../../../core/process/json.ts";
 import { contentsOf, type Factors, tokensOf } from "../../../plugins/meter/bound.ts";
@@ -79,14 +79,14 @@ const table = Object.entries(CONVERSATIONS).map(([name, request]): Ratios => {
   };
 });
 
-describe("tokens counted here, against a tokenizer over the rendered conversation", () => {
-  it("are printed as a table, for the README", () => {
+t.test("tokens counted here, against a tokenizer over the rendered conversation", async (t) => {
+  t.test("are printed as a table, for the README", async (t) => {
     const column = (value: number) => value.toFixed(2).padStart(8);
     const head = ["o200k", "cl100k", "count/o200k", "count/cl100k", "bound", "estimate"].join("  ");
     console.log(`${"".padEnd(20)} ${head}`);
-    it("hold no more than 1.6 times of English prose", () => {
+    t.test("hold no more than 1.6 times of English prose", async (t) => {
       const prose = table.find(({ name }) => name === "English prose");
-      assert.ok(prose && prose.bound <= 1.6 * prose.exact);
+      t.ok(prose && prose.bound <= 1.6 * prose.exact);
     });
 
     for (const { name, exact, other, counted, bound, estimate } of table) {
@@ -97,28 +97,34 @@ describe("tokens counted here, against a tokenizer over the rendered conversatio
   });
 
   for (const { name, exact, other, counted, bound, estimate } of table) {
-    it(`${name}: count_tokens is within 10 % of its own tokenizer`, () => {
-      assert.ok(Math.abs(counted - exact) <= exact * 0.1, `${counted} for ${exact}`);
+    t.test(`${name}: count_tokens is within 10 % of its own tokenizer`, async (t) => {
+      t.ok(Math.abs(counted - exact) <= exact * 0.1, `${counted} for ${exact}`);
     });
 
-    it(`${name}: a hold covers what either tokenizer counts, and no more than 2.5 times that`, () => {
-      assert.ok(bound >= Math.max(exact, other), `${bound} for ${exact} and ${other}`);
-      assert.ok(bound <= 2.5 * Math.min(exact, other), `${bound} for ${exact} and ${other}`);
-    });
+    t.test(
+      `${name}: a hold covers what either tokenizer counts, and no more than 2.5 times that`,
+      async (t) => {
+        t.ok(bound >= Math.max(exact, other), `${bound} for ${exact} and ${other}`);
+        t.ok(bound <= 2.5 * Math.min(exact, other), `${bound} for ${exact} and ${other}`);
+      },
+    );
 
-    it(`${name}: an estimate where nothing is reported is within 40 %`, () => {
+    t.test(`${name}: an estimate where nothing is reported is within 40 %`, async (t) => {
       const [low, high] = [0.6 * Math.min(exact, other), 1.4 * Math.max(exact, other)];
-      assert.ok(estimate >= low && estimate <= high, `${estimate} for ${exact} and ${other}`);
+      t.ok(estimate >= low && estimate <= high, `${estimate} for ${exact} and ${other}`);
     });
 
-    it(`${name}: a hold covers the translated request too, and is not much larger`, () => {
-      const request = { model: "m", max_tokens: 9, ...CONVERSATIONS[name] };
-      const made = messagesToChatRequest(request, chatProfile({}));
-      assert.ok(made.ok);
-      const contents = contentsOf({ ...made.body });
-      assert.ok(contents);
-      const translated = tokensOf(contents, HOLD);
-      assert.ok(translated >= exact && translated <= 1.25 * bound, `${translated} for ${bound}`);
-    });
+    t.test(
+      `${name}: a hold covers the translated request too, and is not much larger`,
+      async (t) => {
+        const request = { model: "m", max_tokens: 9, ...CONVERSATIONS[name] };
+        const made = messagesToChatRequest(request, chatProfile({}));
+        assert.ok(made.ok);
+        const contents = contentsOf({ ...made.body });
+        t.ok(contents);
+        const translated = tokensOf(contents, HOLD);
+        t.ok(translated >= exact && translated <= 1.25 * bound, `${translated} for ${bound}`);
+      },
+    );
   }
 });

@@ -1,20 +1,19 @@
-import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import t from "tap";
 import { tokensOfRequest, tokensOfText } from "../../../plugins/meter/tokenize.ts";
 
 const asked = (content: unknown) => tokensOfRequest({ messages: [{ role: "user", content }] });
 const EMPTY = asked("");
 
-describe("tokens of a request", () => {
-  it("are the same for a text and for a part that holds it", () => {
-    assert.equal(asked([{ type: "text", text: "Xin chào 🌏" }]), asked("Xin chào 🌏"));
+t.test("tokens of a request", async (t) => {
+  t.test("are the same for a text and for a part that holds it", async (t) => {
+    t.equal(asked([{ type: "text", text: "Xin chào 🌏" }]), asked("Xin chào 🌏"));
   });
 
-  it("count marks of the tokenizer's own as the text that they are", () => {
-    assert.ok(tokensOfText("<|endoftext|><|im_start|>") > 4);
+  t.test("count marks of the tokenizer's own as the text that they are", async (t) => {
+    t.ok(tokensOfText("<|endoftext|><|im_start|>") > 4);
   });
 
-  it("hold whatever a block can: results, inputs, thinking, documents", () => {
+  t.test("hold whatever a block can: results, inputs, thinking, documents", async (t) => {
     const words = "one two three four five six seven";
     const text = tokensOfText(words);
     for (const block of [
@@ -25,24 +24,27 @@ describe("tokens of a request", () => {
       { type: "document", source: { type: "text", data: words } },
       { type: "document", source: { type: "content", content: [{ type: "text", text: words }] } },
     ]) {
-      assert.equal(asked([block]) - EMPTY, text, JSON.stringify(block).slice(0, 100));
+      t.equal(asked([block]) - EMPTY, text, JSON.stringify(block).slice(0, 100));
     }
     const call = { type: "tool_use", id: "t", name: "run", input: { words } };
-    assert.ok(asked([call]) - EMPTY > text);
+    t.ok(asked([call]) - EMPTY > text);
   });
 
-  it("count an image by its usual size and a document by its length, not by their base64", () => {
-    const data = "A".repeat(400_000);
-    const image = { type: "image", source: { type: "base64", media_type: "image/png", data } };
-    assert.equal(asked([image]) - EMPTY, 1_200);
-    const pdf = {
-      type: "document",
-      source: { type: "base64", media_type: "application/pdf", data },
-    };
-    assert.equal(asked([pdf]) - EMPTY, 10_000);
-  });
+  t.test(
+    "count an image by its usual size and a document by its length, not by their base64",
+    async (t) => {
+      const data = "A".repeat(400_000);
+      const image = { type: "image", source: { type: "base64", media_type: "image/png", data } };
+      t.equal(asked([image]) - EMPTY, 1_200);
+      const pdf = {
+        type: "document",
+        source: { type: "base64", media_type: "application/pdf", data },
+      };
+      t.equal(asked([pdf]) - EMPTY, 10_000);
+    },
+  );
 
-  it("beyond a million bytes follow the rate of those before", () => {
+  t.test("beyond a million bytes follow the rate of those before", async (t) => {
     for (const sentence of [
       "The toll road was older than the town. ",
       "Con đường ấy có trước cả làng. ",
@@ -50,15 +52,15 @@ describe("tokens of a request", () => {
       const times = Math.ceil(3_000_000 / Buffer.byteLength(sentence));
       const exact = (times * tokensOfText(sentence.repeat(100))) / 100;
       const count = asked(sentence.repeat(times));
-      assert.ok(Math.abs(count / exact - 1) < 0.01, `${count} for ${exact}`);
+      t.ok(Math.abs(count / exact - 1) < 0.01, `${count} for ${exact}`);
     }
   });
 
-  it("of a text cut into runs are those of the text in one", () => {
+  t.test("of a text cut into runs are those of the text in one", async (t) => {
     const words = "lúa nếp cái hoa vàng ".repeat(400);
     const inPieces = words.match(/.{21}/g) ?? [];
     const sum = inPieces.reduce((total, piece) => total + tokensOfText(piece), 0);
-    assert.ok(Math.abs(tokensOfText(words) / sum - 1) < 0.2);
-    assert.equal(tokensOfText("a".repeat(2_000)) * 5, tokensOfText("a".repeat(10_000)));
+    t.ok(Math.abs(tokensOfText(words) / sum - 1) < 0.2);
+    t.equal(tokensOfText("a".repeat(2_000)) * 5, tokensOfText("a".repeat(10_000)));
   });
 });

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { type Customer, createCustomer } from "../../support/admin.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { until } from "../../support/until.ts";
 
-describe("GET /metrics", () => {
+t.test("GET /metrics", async (t) => {
   let gateway: TestGateway;
   let customer: Customer;
-  before(async () => {
+  t.before(async () => {
     gateway = await startGateway();
     customer = await createCustomer(gateway, { creditVnd: 100 });
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
   async function call(key: string, directive: object, more: object = {}): Promise<number> {
     const content = `hi [[sim ${JSON.stringify(directive)}]]`;
@@ -41,16 +41,16 @@ describe("GET /metrics", () => {
     return samples;
   }
 
-  it("counts every call, whoever refused it, from the first plugin on", async () => {
+  t.test("counts every call, whoever refused it, from the first plugin on", async (t) => {
     const usage = { input_tokens: 7, output_tokens: 3 };
-    assert.equal(await call(customer.key, usage), 200);
-    assert.equal(await call(customer.key, usage, { stream: true }), 200);
-    assert.equal(await call(customer.key, { ...usage, usage: "missing" }), 200);
-    assert.equal(await call(customer.key, { status: 422 }), 422);
-    assert.equal(await call("tg-wrong", {}), 401);
-    assert.equal(await call(customer.key, {}, { max_tokens: 0 }), 400);
+    t.equal(await call(customer.key, usage), 200);
+    t.equal(await call(customer.key, usage, { stream: true }), 200);
+    t.equal(await call(customer.key, { ...usage, usage: "missing" }), 200);
+    t.equal(await call(customer.key, { status: 422 }), 422);
+    t.equal(await call("tg-wrong", {}), 401);
+    t.equal(await call(customer.key, {}, { max_tokens: 0 }), 400);
     const poor = await createCustomer(gateway);
-    assert.equal(await call(poor.key, {}), 402);
+    t.equal(await call(poor.key, {}), 402);
 
     const samples = await scrape();
     const opus = 'endpoint="/v1/messages",model="claude-opus-5-5"';
@@ -58,38 +58,38 @@ describe("GET /metrics", () => {
       samples.get(
         `tollgate_calls_total{endpoint="/v1/messages",model="${model}",status="${status}",outcome="${outcome}"}`,
       );
-    assert.equal(calls("claude-opus-5-5", 200, "complete"), 3);
-    assert.equal(calls("claude-opus-5-5", 422, "refused"), 1);
-    assert.equal(calls("claude-opus-5-5", 402, "refused"), 1);
-    assert.equal(calls("none", 401, "refused"), 1);
-    assert.equal(calls("none", 400, "refused"), 1);
+    t.equal(calls("claude-opus-5-5", 200, "complete"), 3);
+    t.equal(calls("claude-opus-5-5", 422, "refused"), 1);
+    t.equal(calls("claude-opus-5-5", 402, "refused"), 1);
+    t.equal(calls("none", 401, "refused"), 1);
+    t.equal(calls("none", 400, "refused"), 1);
     for (const type of [
       "authentication_error",
       "insufficient_balance",
       "invalid_request_error",
       "upstream",
     ]) {
-      assert.equal(samples.get(`tollgate_refusals_total{type="${type}"}`), 1, type);
+      t.equal(samples.get(`tollgate_refusals_total{type="${type}"}`), 1, type);
     }
-    assert.ok((samples.get(`tollgate_input_tokens_total{${opus}}`) ?? 0) >= 14);
-    assert.ok((samples.get(`tollgate_output_tokens_total{${opus}}`) ?? 0) >= 6);
-    assert.ok((samples.get(`tollgate_charged_vnd_total{${opus}}`) ?? 0) >= 0.72);
-    assert.equal(samples.get(`tollgate_estimated_usages_total{${opus}}`), 1);
+    t.ok((samples.get(`tollgate_input_tokens_total{${opus}}`) ?? 0) >= 14);
+    t.ok((samples.get(`tollgate_output_tokens_total{${opus}}`) ?? 0) >= 6);
+    t.ok((samples.get(`tollgate_charged_vnd_total{${opus}}`) ?? 0) >= 0.72);
+    t.equal(samples.get(`tollgate_estimated_usages_total{${opus}}`), 1);
     for (const [streamed, count] of [
       ["false", 2],
       ["true", 1],
     ]) {
       const labels = `{endpoint="/v1/messages",streamed="${streamed}"}`;
-      assert.equal(samples.get(`tollgate_call_duration_seconds_count${labels}`), count);
-      assert.equal(samples.get(`tollgate_first_byte_seconds_count${labels}`), count);
+      t.equal(samples.get(`tollgate_call_duration_seconds_count${labels}`), count);
+      t.equal(samples.get(`tollgate_first_byte_seconds_count${labels}`), count);
     }
-    assert.equal(samples.get("tollgate_open_calls"), 0);
-    assert.ok(samples.has("tollgate_outbox_backlog"));
-    assert.equal(samples.get('tollgate_upstream_breaker{upstream="anthropic",state="closed"}'), 1);
-    assert.ok((samples.get("process_resident_memory_bytes") ?? 0) > 0);
+    t.equal(samples.get("tollgate_open_calls"), 0);
+    t.ok(samples.has("tollgate_outbox_backlog"));
+    t.equal(samples.get('tollgate_upstream_breaker{upstream="anthropic",state="closed"}'), 1);
+    t.ok((samples.get("process_resident_memory_bytes") ?? 0) > 0);
   });
 
-  it("has no label that a caller can choose", async () => {
+  t.test("has no label that a caller can choose", async (t) => {
     const before = [...(await scrape()).keys()];
     for (let n = 0; n < 20; n++) {
       await fetch(`${gateway.url}/v1/nothing/${n}`);
@@ -99,12 +99,12 @@ describe("GET /metrics", () => {
       await call(customer.key, {}, { model: `made-up-${n}` });
     }
     const added = [...(await scrape()).keys()].filter((name) => !before.includes(name));
-    assert.ok(!added.some((name) => name.includes("made-up")), added.join("\n"));
+    t.ok(!added.some((name) => name.includes("made-up")), added.join("\n"));
     const series = added.filter((name) => name.startsWith("tollgate_calls_total"));
-    assert.ok(series.length <= 2, series.join("\n"));
+    t.ok(series.length <= 2, series.join("\n"));
   });
 
-  it("shows calls that are open", async () => {
+  t.test("shows calls that are open", async (t) => {
     const hanging = new AbortController();
     const pending = fetch(`${gateway.url}/v1/messages`, {
       method: "POST",
@@ -122,7 +122,7 @@ describe("GET /metrics", () => {
       });
     await open(1);
     hanging.abort();
-    await assert.rejects(pending);
+    await t.rejects(pending);
     await open(0);
   });
 });

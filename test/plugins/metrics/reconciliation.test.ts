@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { connect, type Sql } from "../../../core/database/client.ts";
 import { createCustomer } from "../../support/admin.ts";
 import type { TestGateway } from "../../support/gateway.ts";
@@ -10,16 +10,16 @@ import { until } from "../../support/until.ts";
 
 const CUSTOMERS = 60;
 
-describe("two gateways that compare the books on a schedule", () => {
+t.test("two gateways that compare the books on a schedule", async (t) => {
   let parts: Production;
   let sql: Sql;
-  before(async () => {
+  t.before(async () => {
     parts = await startProduction({ plugins: { metrics: { reconcile_seconds: 1 } } });
     const { log } = recordedLog();
     const server = { url: parts.postgres.url };
     sql = connect({ server, connectionsMax: 1, statementTimeoutMs: 0, log });
   });
-  after(async () => {
+  t.teardown(async () => {
     await sql.end(1);
     await parts.close();
   });
@@ -35,7 +35,7 @@ describe("two gateways that compare the books on a schedule", () => {
       return values.every((value) => value === expected);
     });
 
-  it("find no drift while calls go on, and tell when they last looked", async () => {
+  t.test("find no drift while calls go on, and tell when they last looked", async () => {
     const [first, second] = parts.gateways;
     assert.ok(first && second);
     const customers = await Promise.all(
@@ -55,21 +55,24 @@ describe("two gateways that compare the books on a schedule", () => {
     await everywhere("drifting_wallets", 0);
   });
 
-  it("tell of a drift of 1 µđ in both processes, with its row in the log of the one that found it", async () => {
-    const [row] = await sql.query<{ id: string }>(
-      `update wallets set balance = balance + 1
+  t.test(
+    "tell of a drift of 1 µđ in both processes, with its row in the log of the one that found it",
+    async (t) => {
+      const [row] = await sql.query<{ id: string }>(
+        `update wallets set balance = balance + 1
       where account_id = (select account_id from wallets limit 1) returning account_id as id`,
-    );
-    await everywhere("drifting_wallets", 1);
-    const told = () =>
-      parts.gateways.flatMap(({ logs }) =>
-        logs.split("\n").filter((line) => line.includes("books of some wallets do not agree")),
       );
-    await until("it is logged", () => told().length > 0);
-    assert.match(told()[0] ?? "", new RegExp(`"accountId":"${row?.id}".*"driftVnd":"0.000001"`));
-    await sql.query("update wallets set balance = balance - 1 where account_id = $1", [
-      String(row?.id),
-    ]);
-    await everywhere("drifting_wallets", 0);
-  });
+      await everywhere("drifting_wallets", 1);
+      const told = () =>
+        parts.gateways.flatMap(({ logs }) =>
+          logs.split("\n").filter((line) => line.includes("books of some wallets do not agree")),
+        );
+      await until("it is logged", () => told().length > 0);
+      t.match(told()[0] ?? "", new RegExp(`"accountId":"${row?.id}".*"driftVnd":"0.000001"`));
+      await sql.query("update wallets set balance = balance - 1 where account_id = $1", [
+        String(row?.id),
+      ]);
+      await everywhere("drifting_wallets", 0);
+    },
+  );
 });

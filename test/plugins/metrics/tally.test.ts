@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import t from "tap";
 import type { EndedCall } from "../../../core/contract/call.ts";
 import type { Model } from "../../../core/contract/catalogue.ts";
 import { endpoints } from "../../../core/contract/endpoint.ts";
@@ -29,17 +28,17 @@ function ended(status: number, outcome: CallOutcome, change: Partial<EndedCall> 
   return { ...call, ...reply, ...change };
 }
 
-describe("metrics: what is counted of a call", () => {
-  it("adds up calls, tokens and charges by endpoint and model", () => {
+t.test("metrics: what is counted of a call", async (t) => {
+  t.test("adds up calls, tokens and charges by endpoint and model", async (t) => {
     const tally = new Tally();
     tally.count(ended(200, "complete", { costMicroVnd: 360_000 }));
     tally.count(ended(200, "gone", { costMicroVnd: 140_000, estimated: true }));
     tally.count(ended(200, "complete", { endpoint: chat! }));
     const [first, second, ...others] = [...tally.series()];
-    assert.deepEqual(others, []);
-    assert.deepEqual([second?.endpoint, second?.model], ["/v1/chat/completions", opus.id]);
+    t.strictSame(others, []);
+    t.strictSame([second?.endpoint, second?.model], ["/v1/chat/completions", opus.id]);
     const { ended: _, ...sums } = first!;
-    assert.deepEqual(sums, {
+    t.strictSame(sums, {
       endpoint: "/v1/messages",
       model: opus.id,
       inputTokens: 14,
@@ -48,7 +47,7 @@ describe("metrics: what is counted of a call", () => {
       writtenOffMicroVnd: 0,
       estimated: 1,
     });
-    assert.deepEqual(
+    t.strictSame(
       [...calls(first!)],
       [
         { status: 200, outcome: "complete", count: 1 },
@@ -72,30 +71,30 @@ describe("metrics: what is counted of a call", () => {
     [418, 1, "upstream"],
   ];
   for (const [status, attempts, type] of refusals) {
-    it(`counts a ${status} after ${attempts} attempts as ${type}`, () => {
+    t.test(`counts a ${status} after ${attempts} attempts as ${type}`, async (t) => {
       const tally = new Tally();
       tally.count(ended(status, "refused", { attempts }));
-      assert.deepEqual([...tally.refusals], [[type, 1]]);
+      t.strictSame([...tally.refusals], [[type, 1]]);
       const [series] = [...tally.series()];
-      assert.deepEqual([series?.inputTokens, series?.outputTokens], [0, 0]);
+      t.strictSame([series?.inputTokens, series?.outputTokens], [0, 0]);
       // A refusal in no time would make the gateway look faster than it is.
-      assert.match(tally.latency.text(), /^# HELP.*\n# TYPE.*\n$/);
+      t.match(tally.latency.text(), /^# HELP.*\n# TYPE.*\n$/);
     });
   }
 
-  it("names no model where a call had none", () => {
+  t.test("names no model where a call had none", async (t) => {
     const tally = new Tally();
     tally.count(ended(401, "refused", { model: undefined }));
-    assert.equal([...tally.series()][0]?.model, "none");
+    t.equal([...tally.series()][0]?.model, "none");
   });
 });
 
-describe("metrics: distributions", () => {
-  it("writes cumulative buckets as Prometheus reads them", () => {
+t.test("metrics: distributions", async (t) => {
+  t.test("writes cumulative buckets as Prometheus reads them", async (t) => {
     const distribution = new Distribution("d", "help");
     for (const seconds of [0.01, 0.011, 2, 901]) distribution.observe("/v1/x", true, seconds);
     const text = distribution.text();
-    assert.match(text, /^# HELP d help\n# TYPE d histogram\n/);
+    t.match(text, /^# HELP d help\n# TYPE d histogram\n/);
     const of = (le: string) => `d_bucket{endpoint="/v1/x",streamed="true",le="${le}"}`;
     for (const [le, count] of [
       ["0.01", 1],
@@ -105,9 +104,9 @@ describe("metrics: distributions", () => {
       ["900", 3],
       ["+Inf", 4],
     ]) {
-      assert.ok(text.includes(`${of(String(le))} ${count}\n`), `${le}\n${text}`);
+      t.ok(text.includes(`${of(String(le))} ${count}\n`), `${le}\n${text}`);
     }
-    assert.ok(text.includes('d_count{endpoint="/v1/x",streamed="true"} 4\n'));
-    assert.ok(text.includes('d_sum{endpoint="/v1/x",streamed="true"} 903.021\n'));
+    t.ok(text.includes('d_count{endpoint="/v1/x",streamed="true"} 4\n'));
+    t.ok(text.includes('d_sum{endpoint="/v1/x",streamed="true"} 903.021\n'));
   });
 });

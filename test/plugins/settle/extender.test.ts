@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import t from "tap";
 import type { ExtendRequest, ExtendResult } from "../../../core/contract/hold-store.ts";
 import {
   type Call,
@@ -65,28 +64,31 @@ function dribbling(): (request: ExtendRequest) => ExtendResult {
   };
 }
 
-describe("a stream that outruns its hold", () => {
-  it("is cut if its wallet affords less than what was delivered, though it affords a little", () => {
-    const stream = new Stream(dribbling());
-    stream.chunk();
-    assert.equal(stream.flow.cuts, 1);
-  });
+t.test("a stream that outruns its hold", async (t) => {
+  t.test(
+    "is cut if its wallet affords less than what was delivered, though it affords a little",
+    async (t) => {
+      const stream = new Stream(dribbling());
+      stream.chunk();
+      t.equal(stream.flow.cuts, 1);
+    },
+  );
 
-  it("waits for an extension that is under way, and goes on once it is there", async () => {
+  t.test("waits for an extension that is under way, and goes on once it is there", async (t) => {
     let decide: (result: ExtendResult) => void = () => {};
     const stream = new Stream(() => new Promise((resolve) => (decide = resolve)));
     stream.chunk();
     stream.chunk();
-    assert.deepEqual(stream.flow, { pauses: 1, resumes: 0, cuts: 0 });
+    t.strictSame(stream.flow, { pauses: 1, resumes: 0, cuts: 0 });
     decide({ kind: "held", amountMicroVnd: 100 });
     await new Promise(setImmediate);
-    assert.deepEqual(stream.flow, { pauses: 1, resumes: 1, cuts: 0 });
+    t.strictSame(stream.flow, { pauses: 1, resumes: 1, cuts: 0 });
   });
 
-  it("is cut where it waits if the extension is refused", async () => {
+  t.test("is cut where it waits if the extension is refused", async (t) => {
     const stream = new Stream(async () => ({ kind: "gone" }));
     stream.chunk();
     await new Promise(setImmediate);
-    assert.equal(stream.flow.cuts, 1);
+    t.equal(stream.flow.cuts, 1);
   });
 });

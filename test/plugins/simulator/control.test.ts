@@ -1,18 +1,17 @@
-import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { until } from "../../support/until.ts";
 import { type Bench, chatBody, post, startBench, tally } from "./sim.ts";
 
 const path = "/v1/chat/completions";
 
-describe("the simulator's tally", () => {
+t.test("the simulator's tally", async (t) => {
   let bench: Bench;
-  before(async () => {
+  t.before(async () => {
     bench = await startBench();
   });
-  after(() => bench.simulator.close());
+  t.teardown(() => bench.simulator.close());
 
   const open = async (body: string) => {
     const outgoing = request(bench.url + path, {
@@ -26,17 +25,17 @@ describe("the simulator's tally", () => {
     return { outgoing, incoming };
   };
 
-  it("counts what became of each call and the tokens reported", async () => {
+  t.test("counts what became of each call and the tokens reported", async (t) => {
     await fetch(`${bench.url}/_sim/reset`, { method: "POST" });
     const directive = { input_tokens: 10, output_tokens: 3 };
     for (const more of [{}, { stream: true }]) {
       await (await post(bench, path, chatBody(directive, more))).text();
     }
     await post(bench, path, chatBody({ status: 500 }));
-    await assert.rejects(post(bench, path, chatBody({ reset: true })));
+    await t.rejects(post(bench, path, chatBody({ reset: true })));
     const { calls, open, completed, failed, cut, aborted, input_tokens, output_tokens } =
       await tally(bench, path);
-    assert.deepEqual(
+    t.strictSame(
       { calls, open, completed, failed, cut, aborted, input_tokens, output_tokens },
       {
         calls: 4,
@@ -51,7 +50,7 @@ describe("the simulator's tally", () => {
     );
   });
 
-  it("stops generating when the client leaves", async () => {
+  t.test("stops generating when the client leaves", async (t) => {
     const before = await tally(bench, path);
     const { outgoing, incoming } = await open(
       chatBody({ output_tokens: 10_000, event_delay_ms: 1 }, { stream: true }),
@@ -63,10 +62,10 @@ describe("the simulator's tally", () => {
     });
     const { writes } = await tally(bench, path);
     await new Promise((resolve) => setTimeout(resolve, 20));
-    assert.equal((await tally(bench, path))["writes"], writes);
+    t.equal((await tally(bench, path))["writes"], writes);
   });
 
-  it("produces a large stream only as fast as it is read", async () => {
+  t.test("produces a large stream only as fast as it is read", async (t) => {
     const before = await tally(bench, path);
     const { outgoing, incoming } = await open(chatBody({ total_bytes: 1e9 }, { stream: true }));
     incoming.pause();
@@ -80,11 +79,11 @@ describe("the simulator's tally", () => {
       return waits;
     });
     // What the sockets of both ends buffer is some megabytes; a gigabyte would have gone by.
-    assert.ok(last < 50e6, `${last} bytes were sent to a reader that reads nothing`);
+    t.ok(last < 50e6, `${last} bytes were sent to a reader that reads nothing`);
     outgoing.destroy();
   });
 
-  it("sends all of a large stream in order", async () => {
+  t.test("sends all of a large stream in order", async (t) => {
     const response = await post(bench, path, chatBody({ total_bytes: 20e6 }, { stream: true }));
     let bytes = 0;
     for (const event of (await response.text()).split("\n\n")) {
@@ -92,10 +91,10 @@ describe("the simulator's tally", () => {
       const chunk = JSON.parse(event.slice(6)) as { choices: [{ delta: { content?: string } }] };
       bytes += chunk.choices[0].delta.content?.length ?? 0;
     }
-    assert.equal(bytes, 20e6);
+    t.equal(bytes, 20e6);
   });
 
-  it("loses nothing to a slow reader when a write does not fit the cork", async () => {
+  t.test("loses nothing to a slow reader when a write does not fit the cork", async (t) => {
     for (const directive of [{ total_bytes: 40e6 }, { giant_event_bytes: 20e6, deltas: 9_000 }]) {
       const { incoming } = await open(chatBody(directive, { stream: true }));
       let bytes = 0;
@@ -106,20 +105,20 @@ describe("the simulator's tally", () => {
         // A pause lets the simulator's socket fill, which is when uWebSockets.js may drop a write.
         await new Promise((resolve) => setTimeout(resolve, 1));
       }
-      assert.ok(bytes > 20e6);
-      assert.equal(end, "data: [DONE]\n\n");
+      t.ok(bytes > 20e6);
+      t.equal(end, "data: [DONE]\n\n");
     }
   });
 
-  it("sends all of a large unstreamed answer", async () => {
+  t.test("sends all of a large unstreamed answer", async (t) => {
     const response = await post(bench, path, chatBody({ total_bytes: 20e6 }));
     const { choices } = (await response.json()) as { choices: [{ message: { content: string } }] };
-    assert.equal(choices[0].message.content.length, 20e6);
+    t.equal(choices[0].message.content.length, 20e6);
   });
 
-  it("is healthy and lists the models that are directives", async () => {
-    assert.equal((await fetch(`${bench.url}/healthz`)).status, 200);
+  t.test("is healthy and lists the models that are directives", async (t) => {
+    t.equal((await fetch(`${bench.url}/healthz`)).status, 200);
     const ids = (await bench.openai.models.list()).data.map(({ id }) => id);
-    assert.ok(ids.includes("sim-echo"));
+    t.ok(ids.includes("sim-echo"));
   });
 });

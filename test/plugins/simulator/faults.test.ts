@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
 import { APIError as AnthropicError } from "@anthropic-ai/sdk";
 import { RateLimitError } from "openai";
+import t from "tap";
 import type { Directive } from "../../../plugins/simulator/directive.ts";
 import { until } from "../../support/until.ts";
 import { asking, type Bench, chatBody, post, startBench, tally } from "./sim.ts";
 
 const chatPath = "/v1/chat/completions";
 
-describe("a simulated fault", () => {
+t.test("a simulated fault", async (t) => {
   let bench: Bench;
-  before(async () => {
+  t.before(async () => {
     bench = await startBench();
   });
-  after(() => bench.simulator.close());
+  t.teardown(() => bench.simulator.close());
 
   const chat = (directive: Directive, more: object = {}, headers: Record<string, string> = {}) =>
     post(bench, chatPath, chatBody(directive, more), headers);
@@ -34,7 +34,7 @@ describe("a simulated fault", () => {
     return [...same.split("\n\n").filter((event) => event !== ""), ...events];
   };
 
-  it("is an error in the protocol's own words, with retry-after", async () => {
+  t.test("is an error in the protocol's own words, with retry-after", async () => {
     const limited = bench.openai.chat.completions.create({
       model: "m",
       messages: [{ role: "user", content: asking({ status: 429, retry_after: 7 }) }],
@@ -58,49 +58,49 @@ describe("a simulated fault", () => {
     });
   });
 
-  it("may have its own error, body, type and headers", async () => {
+  t.test("may have its own error, body, type and headers", async (t) => {
     const error = { type: "t", message: "m", code: "c", param: "p" };
     const own = await chat({ status: 418, error });
-    assert.equal(own.status, 418);
-    assert.deepEqual(await own.json(), { error });
+    t.equal(own.status, 418);
+    t.strictSame(await own.json(), { error });
     const page = await chat({
       status: 502,
       body: "<h1>Bad Gateway</h1>",
       content_type: "text/html",
       headers: { server: "proxy" },
     });
-    assert.equal(page.headers.get("content-type"), "text/html");
-    assert.equal(page.headers.get("server"), "proxy");
-    assert.equal(await page.text(), "<h1>Bad Gateway</h1>");
+    t.equal(page.headers.get("content-type"), "text/html");
+    t.equal(page.headers.get("server"), "proxy");
+    t.equal(await page.text(), "<h1>Bad Gateway</h1>");
   });
 
-  it("cuts a stream after some events, or before the last", async () => {
+  t.test("cuts a stream after some events, or before the last", async (t) => {
     const directive = { text: "12345678" };
     const whole = await streamed(directive);
-    assert.equal(whole.length, 5);
-    assert.deepEqual(await streamed({ ...directive, cut_after_events: 2 }), [
+    t.equal(whole.length, 5);
+    t.strictSame(await streamed({ ...directive, cut_after_events: 2 }), [
       ...whole.slice(0, 2),
       "destroyed",
     ]);
-    assert.deepEqual(await streamed({ ...directive, cut_after_events: -1 }), [
+    t.strictSame(await streamed({ ...directive, cut_after_events: -1 }), [
       ...whole.slice(0, -1),
       "destroyed",
     ]);
-    await assert.rejects(streamed({ ...directive, cut_after_events: 0 }));
-    assert.deepEqual(await streamed({ ...directive, end_after_events: -1 }), whole.slice(0, -1));
-    assert.deepEqual(await streamed({ ...directive, end_after_events: 0 }), []);
+    await t.rejects(streamed({ ...directive, cut_after_events: 0 }));
+    t.strictSame(await streamed({ ...directive, end_after_events: -1 }), whole.slice(0, -1));
+    t.strictSame(await streamed({ ...directive, end_after_events: 0 }), []);
   });
 
-  it("sends an error event in a stream, then ends", async () => {
+  t.test("sends an error event in a stream, then ends", async (t) => {
     const events = await streamed({ text: "12345678", error_after_events: 2 });
-    assert.equal(events.length, 3);
-    assert.match(events[2]!, /^data: \{"error":\{"message":"Simulated error 500\."/);
+    t.equal(events.length, 3);
+    t.match(events[2]!, /^data: \{"error":\{"message":"Simulated error 500\."/);
     const stream = bench.anthropic.messages.stream({
       model: "m",
       max_tokens: 100,
       messages: [{ role: "user", content: asking({ error_after_events: 3 }) }],
     });
-    await assert.rejects(stream.finalMessage(), /overloaded_error/);
+    await t.rejects(stream.finalMessage(), /overloaded_error/);
     for (const [error_event, type] of [
       ["error", "error"],
       ["failed", "response.failed"],
@@ -112,21 +112,21 @@ describe("a simulated fault", () => {
       };
       const response = await post(bench, "/v1/responses", JSON.stringify(body));
       const last = (await response.text()).trim().split("\n\n").at(-1) ?? "";
-      assert.match(last, new RegExp(`^event: ${type}\n.*"sequence_number":4`));
+      t.match(last, new RegExp(`^event: ${type}\n.*"sequence_number":4`));
     }
   });
 
-  it("cuts an unstreamed answer half way", async () => {
+  t.test("cuts an unstreamed answer half way", async (t) => {
     const response = await chat({ cut_after_events: 1 });
-    assert.equal(response.status, 200);
-    await assert.rejects(response.text());
+    t.equal(response.status, 200);
+    await t.rejects(response.text());
   });
 
-  it("destroys the socket before any byte", async () => {
-    await assert.rejects(chat({ reset: true }));
+  t.test("destroys the socket before any byte", async (t) => {
+    await t.rejects(chat({ reset: true }));
   });
 
-  it("never answers, and notices that the client left", async () => {
+  t.test("never answers, and notices that the client left", async (t) => {
     const controller = new AbortController();
     const before = await tally(bench, chatPath);
     const hanging = fetch(bench.url + chatPath, {
@@ -135,7 +135,7 @@ describe("a simulated fault", () => {
       body: chatBody({ hang: true }),
       signal: controller.signal,
     });
-    const left = assert.rejects(hanging, { name: "AbortError" });
+    const left = t.rejects(hanging, { name: "AbortError" });
     await until("it hangs", async () => (await tally(bench, chatPath))["open"] === 1);
     controller.abort();
     await left;
@@ -144,7 +144,7 @@ describe("a simulated fault", () => {
     });
   });
 
-  it("strikes only the first calls with a key", async () => {
+  t.test("strikes only the first calls with a key", async (t) => {
     const statuses: number[] = [];
     for (const directive of [
       { fail_times: 2, key: "a" },
@@ -152,25 +152,25 @@ describe("a simulated fault", () => {
     ]) {
       for (let call = 0; call < 3; call++) statuses.push((await chat(directive)).status);
     }
-    assert.deepEqual(statuses, [503, 503, 200, 500, 200, 200]);
+    t.strictSame(statuses, [503, 503, 200, 500, 200, 200]);
     await fetch(`${bench.url}/_sim/reset`, { method: "POST" });
-    assert.equal((await chat({ fail_times: 2, key: "a" })).status, 503);
+    t.equal((await chat({ fail_times: 2, key: "a" })).status, 503);
     const cut = { fail_times: 1, key: "c", cut_after_events: 1 };
-    assert.equal((await streamed(cut)).at(-1), "destroyed");
-    assert.equal((await streamed(cut)).at(-1), "data: [DONE]");
+    t.equal((await streamed(cut)).at(-1), "destroyed");
+    t.equal((await streamed(cut)).at(-1), "data: [DONE]");
   });
 
-  it("strikes only where the model or the key has it", async () => {
+  t.test("strikes only where the model or the key has it", async (t) => {
     const directive = { status: 500, when_model: "a" };
-    assert.equal((await chat(directive, { model: "a" })).status, 500);
-    assert.equal((await chat(directive, { model: "b" })).status, 200);
+    t.equal((await chat(directive, { model: "a" })).status, 500);
+    t.equal((await chat(directive, { model: "b" })).status, 200);
     const authorization = 'Bearer sim:{"status":503}';
-    assert.equal((await chat({}, {}, { authorization })).status, 503);
-    assert.equal((await chat({}, {}, { "x-sim": '{"status":504}' })).status, 504);
-    assert.equal((await chat({})).status, 200);
+    t.equal((await chat({}, {}, { authorization })).status, 503);
+    t.equal((await chat({}, {}, { "x-sim": '{"status":504}' })).status, 504);
+    t.equal((await chat({})).status, 200);
   });
 
-  it("is a 400 when the request is wrong, as real providers answer", async () => {
+  t.test("is a 400 when the request is wrong, as real providers answer", async (t) => {
     const wrong: [string, object, RegExp][] = [
       [chatPath, { model: "m" }, /messages/],
       [chatPath, { messages: [{ role: "user", content: "x" }] }, /model/],
@@ -188,13 +188,13 @@ describe("a simulated fault", () => {
     ];
     for (const [path, body, message] of wrong) {
       const response = await post(bench, path, JSON.stringify(body));
-      assert.equal(response.status, 400, path);
-      assert.match(await response.text(), message);
+      t.equal(response.status, 400, path);
+      t.match(await response.text(), message);
     }
-    assert.equal((await post(bench, chatPath, "{")).status, 400);
+    t.equal((await post(bench, chatPath, "{")).status, 400);
     const typo = await post(bench, chatPath, chatBody({}).replace("{}", '{\\"dely_ms\\":1}'));
-    assert.equal(typo.status, 400);
-    assert.match(await typo.text(), /dely_ms/);
-    assert.equal((await post(bench, "/v1/v1/messages", "{}")).status, 404);
+    t.equal(typo.status, 400);
+    t.match(await typo.text(), /dely_ms/);
+    t.equal((await post(bench, "/v1/v1/messages", "{}")).status, 404);
   });
 });

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import type { Directive } from "../../../plugins/simulator/directive.ts";
 import { asking, type Bench, startBench } from "./sim.ts";
 
-describe("Anthropic's client against the simulator", () => {
+t.test("Anthropic's client against the simulator", async (t) => {
   let bench: Bench;
-  before(async () => {
+  t.before(async () => {
     bench = await startBench();
   });
-  after(() => bench.simulator.close());
+  t.teardown(() => bench.simulator.close());
 
   const request = (directive: Directive, max_tokens = 1_000) => ({
     model: "claude",
@@ -22,109 +22,115 @@ describe("Anthropic's client against the simulator", () => {
     return [whole, streamed] as const;
   };
 
-  it("reads text, whole and streamed", async () => {
+  t.test("reads text, whole and streamed", async (t) => {
     for (const message of await both({ text: "Xin chào, thế giới 🌏!" })) {
-      assert.equal(message.type, "message");
-      assert.match(message.id, /^msg_[0-9a-f]{24}$/);
-      assert.equal(message.role, "assistant");
-      assert.equal(message.model, "claude");
-      assert.equal(message.stop_reason, "end_turn");
-      assert.deepEqual(message.content, [{ type: "text", text: "Xin chào, thế giới 🌏!" }]);
-      assert.equal(
+      t.equal(message.type, "message");
+      t.match(message.id, /^msg_[0-9a-f]{24}$/);
+      t.equal(message.role, "assistant");
+      t.equal(message.model, "claude");
+      t.equal(message.stop_reason, "end_turn");
+      t.strictSame(message.content, [{ type: "text", text: "Xin chào, thế giới 🌏!" }]);
+      t.equal(
         message.usage.output_tokens,
         Math.ceil(Buffer.byteLength("Xin chào, thế giới 🌏!") / 4),
       );
     }
   });
 
-  it("answers from the prompt when nothing is asked", async () => {
+  t.test("answers from the prompt when nothing is asked", async (t) => {
     const [message] = await both({});
-    assert.deepEqual(message.content, [
+    t.strictSame(message.content, [
       { type: "text", text: 'This is a simulated answer to "hello".' },
     ]);
-    assert.equal(message.usage.input_tokens, Math.ceil("hello [[sim {}]]".length / 4));
+    t.equal(message.usage.input_tokens, Math.ceil("hello [[sim {}]]".length / 4));
   });
 
-  it("reads thinking, redacted thinking, text, parallel tools and text after them", async () => {
-    const directive: Directive = {
-      thinking: "I think so.",
-      signature: "sig",
-      redacted_thinking: "secret",
-      text: "Let me look.",
-      tools: [
-        { name: "weather", arguments: { city: "Huế", days: [1, [2]] }, id: "toolu_1" },
-        { name: "clock" },
-      ],
-      text_after: "Done.",
-    };
-    for (const message of await both(directive)) {
-      assert.equal(message.stop_reason, "tool_use");
-      const [thinking, redacted, text, weather, clock, textAfter] = message.content;
-      assert.deepEqual(thinking, { type: "thinking", thinking: "I think so.", signature: "sig" });
-      assert.deepEqual(redacted, { type: "redacted_thinking", data: "secret" });
-      assert.deepEqual(text, { type: "text", text: "Let me look." });
-      assert.equal(weather?.type, "tool_use");
-      assert.equal(weather.id, "toolu_1");
-      assert.deepEqual(weather.input, { city: "Huế", days: [1, [2]] });
-      assert.equal(clock?.type, "tool_use");
-      assert.match(clock.id, /^toolu_/);
-      assert.deepEqual(clock.input, {});
-      assert.deepEqual(textAfter, { type: "text", text: "Done." });
-      assert.equal(message.usage.output_tokens_details?.thinking_tokens, 3);
-    }
-  });
+  t.test(
+    "reads thinking, redacted thinking, text, parallel tools and text after them",
+    async (t) => {
+      const directive: Directive = {
+        thinking: "I think so.",
+        signature: "sig",
+        redacted_thinking: "secret",
+        text: "Let me look.",
+        tools: [
+          { name: "weather", arguments: { city: "Huế", days: [1, [2]] }, id: "toolu_1" },
+          { name: "clock" },
+        ],
+        text_after: "Done.",
+      };
+      for (const message of await both(directive)) {
+        t.equal(message.stop_reason, "tool_use");
+        const [thinking, redacted, text, weather, clock, textAfter] = message.content;
+        t.strictSame(thinking, { type: "thinking", thinking: "I think so.", signature: "sig" });
+        t.strictSame(redacted, { type: "redacted_thinking", data: "secret" });
+        t.strictSame(text, { type: "text", text: "Let me look." });
+        assert.equal(weather?.type, "tool_use");
+        t.equal(weather.id, "toolu_1");
+        t.strictSame(weather.input, { city: "Huế", days: [1, [2]] });
+        assert.equal(clock?.type, "tool_use");
+        t.match(clock.id, /^toolu_/);
+        t.strictSame(clock.input, {});
+        t.strictSame(textAfter, { type: "text", text: "Done." });
+        t.equal(message.usage.output_tokens_details?.thinking_tokens, 3);
+      }
+    },
+  );
 
-  it("takes cached input out of input_tokens and reports it beside", async () => {
+  t.test("takes cached input out of input_tokens and reports it beside", async (t) => {
     const directive = { input_tokens: 1_000, cache_read_tokens: 600, cache_write_tokens: 300 };
     for (const { usage } of await both({ ...directive, output_tokens: 7 })) {
-      assert.equal(usage.input_tokens, 100);
-      assert.equal(usage.cache_read_input_tokens, 600);
-      assert.equal(usage.cache_creation_input_tokens, 300);
-      assert.equal(usage.output_tokens, 7);
+      t.equal(usage.input_tokens, 100);
+      t.equal(usage.cache_read_input_tokens, 600);
+      t.equal(usage.cache_creation_input_tokens, 300);
+      t.equal(usage.output_tokens, 7);
     }
   });
 
-  it("stops at max_tokens, at a stop sequence and with a refusal", async () => {
+  t.test("stops at max_tokens, at a stop sequence and with a refusal", async (t) => {
     for (const message of await both({ output_tokens: 500 }, 20)) {
-      assert.equal(message.stop_reason, "max_tokens");
-      assert.equal(message.usage.output_tokens, 20);
-      assert.equal(message.content[0]?.type === "text" && message.content[0].text.length, 80);
+      t.equal(message.stop_reason, "max_tokens");
+      t.equal(message.usage.output_tokens, 20);
+      t.equal(message.content[0]?.type === "text" && message.content[0].text.length, 80);
     }
     const stopped = await bench.anthropic.messages.create({
       ...request({ text: "one two three" }),
       stop_sequences: ["three", "two"],
     });
-    assert.equal(stopped.stop_reason, "stop_sequence");
-    assert.equal(stopped.stop_sequence, "two");
-    assert.deepEqual(stopped.content, [{ type: "text", text: "one " }]);
+    t.equal(stopped.stop_reason, "stop_sequence");
+    t.equal(stopped.stop_sequence, "two");
+    t.strictSame(stopped.content, [{ type: "text", text: "one " }]);
     for (const message of await both({ refusal: "I will not." })) {
-      assert.equal(message.stop_reason, "refusal");
-      assert.equal(message.stop_details?.explanation, "I will not.");
+      t.equal(message.stop_reason, "refusal");
+      t.equal(message.stop_details?.explanation, "I will not.");
     }
   });
 
-  it("goes past max_tokens when told to", async () => {
+  t.test("goes past max_tokens when told to", async (t) => {
     const [message] = await both({ output_tokens: 500, ignore_max_tokens: true }, 20);
-    assert.equal(message.usage.output_tokens, 500);
-    assert.equal(message.stop_reason, "end_turn");
+    t.equal(message.usage.output_tokens, 500);
+    t.equal(message.stop_reason, "end_turn");
   });
 
-  it("has input_tokens 0 in message_start and the truth in message_delta when usage is late", async () => {
-    const body = request({ input_tokens: 321, usage: "late" });
-    const seen: (number | null)[] = [];
-    for await (const event of await bench.anthropic.messages.create({ ...body, stream: true })) {
-      if (event.type === "message_start") seen.push(event.message.usage.input_tokens);
-      if (event.type === "message_delta") seen.push(event.usage.input_tokens);
-    }
-    assert.deepEqual(seen, [0, 321]);
-  });
+  t.test(
+    "has input_tokens 0 in message_start and the truth in message_delta when usage is late",
+    async (t) => {
+      const body = request({ input_tokens: 321, usage: "late" });
+      const seen: (number | null)[] = [];
+      for await (const event of await bench.anthropic.messages.create({ ...body, stream: true })) {
+        if (event.type === "message_start") seen.push(event.message.usage.input_tokens);
+        if (event.type === "message_delta") seen.push(event.usage.input_tokens);
+      }
+      t.strictSame(seen, [0, 321]);
+    },
+  );
 
-  it("counts tokens", async () => {
+  t.test("counts tokens", async (t) => {
     const { input_tokens } = await bench.anthropic.messages.countTokens({
       model: "claude",
       system: "12345678",
       messages: [{ role: "user", content: "1234" }],
     });
-    assert.equal(input_tokens, 3);
+    t.equal(input_tokens, 3);
   });
 });

@@ -1,9 +1,8 @@
-import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
+import t from "tap";
 import * as v from "valibot";
 import makePlugin, { options } from "../../../plugins/simulator/index.ts";
 import { until } from "../../support/until.ts";
@@ -17,62 +16,59 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-describe("the simulator as a plugin", () => {
-  it("listens once started and not after it stopped", async () => {
+t.test("the simulator as a plugin", async (t) => {
+  t.test("listens once started and not after it stopped", async (t) => {
     const port = await freePort();
     const plugin = makePlugin(undefined, { port });
     const url = `http://127.0.0.1:${port}/healthz`;
     for (let round = 0; round < 2; round++) {
       await plugin.start?.();
-      assert.equal((await fetch(url)).status, 200);
+      t.equal((await fetch(url)).status, 200);
       await plugin.stop?.();
-      await assert.rejects(fetch(url));
+      await t.rejects(fetch(url));
     }
   });
 
-  it("says what to change when the port is in use", async () => {
+  t.test("says what to change when the port is in use", async (t) => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     const address = server.address();
     const port = typeof address === "object" && address !== null ? address.port : 0;
     const plugin = makePlugin(undefined, { port });
-    await assert.rejects(
-      async () => plugin.start?.(),
-      /port is in use.*- simulator: \{ port: \d+ \}/,
-    );
+    await t.rejects(async () => plugin.start?.(), /port is in use.*- simulator: \{ port: \d+ \}/);
     await plugin.stop?.();
     server.close();
   });
 
-  it("checks its options and has defaults", () => {
-    assert.deepEqual(v.parse(options, {}), {
+  t.test("checks its options and has defaults", async (t) => {
+    t.strictSame(v.parse(options, {}), {
       port: 9001,
       host: "127.0.0.1",
       allow_public: false,
     });
     for (const wrong of [{ port: 0 }, { port: 70_000 }, { port: 1.5 }, { prot: 1 }]) {
-      assert.equal(v.safeParse(options, wrong).success, false);
+      t.equal(v.safeParse(options, wrong).success, false);
     }
   });
 });
 
-describe("the simulator alone", () => {
-  it("prints its address and ends on SIGTERM, even with calls open", async () => {
+t.test("the simulator alone", async (t) => {
+  t.test("prints its address and ends on SIGTERM, even with calls open", async (t) => {
     const main = fileURLToPath(new URL("../../../plugins/simulator/main.js", import.meta.url));
     const child = spawn(process.execPath, [main, "--port", "0"]);
     const [line] = (await once(child.stdout, "data")) as [Buffer];
     const [, url] =
       /^simulator listening on (http:\/\/127\.0\.0\.1:\d+)\n$/.exec(line.toString()) ?? [];
-    assert.ok(url);
+    t.ok(url);
     const body = '{"model":"sim-hang","messages":[{"role":"user","content":"x"}]}';
     const hanging = fetch(`${url}/v1/chat/completions`, { method: "POST", body });
-    const failed = assert.rejects(hanging);
+    const failed = t.rejects(hanging);
     await until("it hangs", async () => {
       const stats = await fetch(`${url}/_sim/stats`);
       return /"open":1/.test(await stats.text());
     });
     child.kill("SIGTERM");
-    assert.deepEqual(await once(child, "exit"), [0, null]);
+    t.strictSame(await once(child, "exit"), [0, null]);
     await failed;
   });
 });

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
 import type { Response } from "openai/resources/responses/responses";
+import t from "tap";
 import type { Directive } from "../../../plugins/simulator/directive.ts";
 import { asking, type Bench, startBench } from "./sim.ts";
 
-describe("OpenAI's client against the simulated responses", () => {
+t.test("OpenAI's client against the simulated responses", async (t) => {
   let bench: Bench;
-  before(async () => {
+  t.before(async () => {
     bench = await startBench();
   });
-  after(() => bench.simulator.close());
+  t.teardown(() => bench.simulator.close());
 
   const both = async (directive: Directive, more: object = {}): Promise<Response[]> => {
     const body = { model: "gpt", input: asking(directive), ...more };
@@ -19,22 +19,22 @@ describe("OpenAI's client against the simulated responses", () => {
     ];
   };
 
-  it("reads text and usage, whole and streamed", async () => {
+  t.test("reads text and usage, whole and streamed", async (t) => {
     for (const response of await both({
       text: "Xin chào",
       reasoning_tokens: 5,
       cache_read_tokens: 2,
     })) {
-      assert.match(response.id, /^resp_/);
-      assert.equal(response.status, "completed");
-      assert.equal(response.output_text, "Xin chào");
+      t.match(response.id, /^resp_/);
+      t.equal(response.status, "completed");
+      t.equal(response.output_text, "Xin chào");
       assert.equal(response.usage?.output_tokens, 8);
-      assert.equal(response.usage.output_tokens_details.reasoning_tokens, 5);
-      assert.equal(response.usage.input_tokens_details.cached_tokens, 2);
+      t.equal(response.usage.output_tokens_details.reasoning_tokens, 5);
+      t.equal(response.usage.input_tokens_details.cached_tokens, 2);
     }
   });
 
-  it("reads reasoning, function calls and a refusal", async () => {
+  t.test("reads reasoning, function calls and a refusal", async (t) => {
     const directive: Directive = {
       thinking: "Let me see.",
       signature: "opaque",
@@ -47,37 +47,37 @@ describe("OpenAI's client against the simulated responses", () => {
     for (const response of await both(directive)) {
       const [reasoning, message, weather, clock] = response.output;
       assert.equal(reasoning?.type, "reasoning");
-      assert.deepEqual(reasoning.summary, [{ type: "summary_text", text: "Let me see." }]);
-      assert.equal(reasoning.encrypted_content, "opaque");
+      t.strictSame(reasoning.summary, [{ type: "summary_text", text: "Let me see." }]);
+      t.equal(reasoning.encrypted_content, "opaque");
       assert.equal(message?.type, "message");
       assert.equal(weather?.type, "function_call");
-      assert.equal(weather.arguments, '{"city":"Huế"}');
-      assert.equal(clock?.type === "function_call" && clock.call_id, "call_x");
+      t.equal(weather.arguments, '{"city":"Huế"}');
+      t.equal(clock?.type === "function_call" && clock.call_id, "call_x");
     }
     for (const response of await both({ refusal: "No." })) {
       const message = response.output[0];
       assert.equal(message?.type, "message");
-      assert.equal(message.content[0]?.type === "refusal" && message.content[0].refusal, "No.");
+      t.equal(message.content[0]?.type === "refusal" && message.content[0].refusal, "No.");
     }
   });
 
-  it("ends incomplete at the limit", async () => {
+  t.test("ends incomplete at the limit", async (t) => {
     for (const response of await both({ output_tokens: 90 }, { max_output_tokens: 10 })) {
-      assert.equal(response.status, "incomplete");
-      assert.equal(response.incomplete_details?.reason, "max_output_tokens");
-      assert.equal(response.usage?.output_tokens, 10);
+      t.equal(response.status, "incomplete");
+      t.equal(response.incomplete_details?.reason, "max_output_tokens");
+      t.equal(response.usage?.output_tokens, 10);
     }
   });
 
-  it("numbers its events without a gap and sends the deltas of the text", async () => {
+  t.test("numbers its events without a gap and sends the deltas of the text", async (t) => {
     const input = [{ role: "user" as const, content: asking({ text: "abcdefgh", deltas: 2 }) }];
     const stream = await bench.openai.responses.create({ model: "gpt", input, stream: true });
     const types: string[] = [];
     for await (const event of stream) {
-      assert.equal(event.sequence_number, types.length);
+      t.equal(event.sequence_number, types.length);
       types.push(event.type);
     }
-    assert.deepEqual(types, [
+    t.strictSame(types, [
       "response.created",
       "response.in_progress",
       "response.output_item.added",

@@ -1,6 +1,5 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
 import postgresClient from "postgres";
+import t from "tap";
 import type { Failpoint } from "../../../core/process/failpoint.ts";
 import { admin, type Customer, createCustomer, wallet } from "../../support/admin.ts";
 import { type GatewayOptions, startGateway, type TestGateway } from "../../support/gateway.ts";
@@ -13,14 +12,14 @@ import { as, notify, order, topupPlugins, transfer } from "./topups.ts";
 
 const OK = { status: 200, body: { success: true } };
 
-describe("top-ups in two gateways on one Redis and one Postgres", () => {
+t.test("top-ups in two gateways on one Redis and one Postgres", async (t) => {
   let postgres: TestPostgres;
   let redis: RedisServer;
   let sql: ReturnType<typeof postgresClient>;
   let one: TestGateway;
   let other: TestGateway;
   let options: GatewayOptions;
-  before(async () => {
+  t.before(async () => {
     postgres = await startPostgres();
     redis = await startRedisServer();
     sql = postgresClient(postgres.url, { max: 1 });
@@ -31,7 +30,7 @@ describe("top-ups in two gateways on one Redis and one Postgres", () => {
     one = await startGateway(options);
     other = await startGateway({ ...options, simulator: one.simulator });
   });
-  after(async () => {
+  t.teardown(async () => {
     await sql?.end();
     await other?.close();
     await one?.close();
@@ -61,7 +60,7 @@ describe("top-ups in two gateways on one Redis and one Postgres", () => {
   ];
 
   for (const [point, isKept] of STEPS) {
-    it(`a kill at ${point} neither loses nor doubles a transfer`, async () => {
+    t.test(`a kill at ${point} neither loses nor doubles a transfer`, async (t) => {
       const { accountId } = await createCustomer(other);
       const mine = await order(other, accountId);
       const told = transfer({ content: mine.code });
@@ -71,7 +70,7 @@ describe("top-ups in two gateways on one Redis and one Postgres", () => {
         env: { TOLLGATE_FAILPOINT: point },
       });
       try {
-        await assert.rejects(notify(doomed, told), "the bank gets no answer");
+        await t.rejects(notify(doomed, told), "the bank gets no answer");
         await until("it is dead", () =>
           fetch(`${doomed.url}/healthz`).then(
             () => false,
@@ -87,20 +86,20 @@ describe("top-ups in two gateways on one Redis and one Postgres", () => {
           "a sweep has credited it",
           async () => (await stateOf(told["id"])) === "credited",
         );
-        assert.equal((await wallet(other, accountId)).available, "100000");
+        t.equal((await wallet(other, accountId)).available, "100000");
       } else {
-        assert.equal((await wallet(other, accountId)).balance, "0");
+        t.equal((await wallet(other, accountId)).balance, "0");
       }
       // The bank sends it again, to both.
-      assert.deepEqual(await Promise.all([notify(one, told), notify(other, told)]), [OK, OK]);
-      assert.equal((await wallet(one, accountId)).available, "100000");
-      assert.equal(await creditsOf(told["id"]), 1);
+      t.strictSame(await Promise.all([notify(one, told), notify(other, told)]), [OK, OK]);
+      t.equal((await wallet(one, accountId)).available, "100000");
+      t.equal(await creditsOf(told["id"]), 1);
       const { body } = await as(other, accountId, "GET", `/top-ups/${mine.id}`);
-      assert.equal(body["status"], "paid");
+      t.equal(body["status"], "paid");
     });
   }
 
-  it("a gateway that comes back finishes what its crash left", async () => {
+  t.test("a gateway that comes back finishes what its crash left", async (t) => {
     const { accountId } = await createCustomer(other);
     const mine = await order(other, accountId);
     const told = transfer({ content: mine.code });
@@ -109,54 +108,57 @@ describe("top-ups in two gateways on one Redis and one Postgres", () => {
       simulator: one.simulator,
       env: { TOLLGATE_FAILPOINT: "topup.recorded" },
     });
-    await assert.rejects(notify(doomed, told));
+    await t.rejects(notify(doomed, told));
     await doomed.close();
     await until("it is credited", async () => (await stateOf(told["id"])) === "credited");
-    assert.equal(await creditsOf(told["id"]), 1);
+    t.equal(await creditsOf(told["id"]), 1);
   });
 
-  it("one transfer told twenty times at once, to both, is credited once", async () => {
+  t.test("one transfer told twenty times at once, to both, is credited once", async (t) => {
     const { accountId } = await createCustomer(one);
     const mine = await order(one, accountId);
     const told = transfer({ content: mine.code });
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) => notify(n % 2 ? one : other, told)),
     );
-    for (const answer of answers) assert.deepEqual(answer, OK);
-    assert.equal((await wallet(one, accountId)).available, "100000");
-    assert.equal(await creditsOf(told["id"]), 1);
+    for (const answer of answers) t.strictSame(answer, OK);
+    t.equal((await wallet(one, accountId)).available, "100000");
+    t.equal(await creditsOf(told["id"]), 1);
   });
 
-  it("twenty transfers at once for one order, told to both in any order, are all credited", async () => {
-    const { accountId } = await createCustomer(one);
-    const mine = await order(one, accountId);
-    const told = Array.from({ length: 20 }, (_, n) =>
-      transfer({ content: mine.code, transferAmount: 10_000 + n }),
-    );
-    const answers = await Promise.all(
-      told.toReversed().map((one_, n) => notify(n % 2 ? one : other, one_)),
-    );
-    for (const answer of answers) assert.deepEqual(answer, OK);
-    const sum = 20 * 10_000 + 190;
-    assert.equal((await wallet(other, accountId)).available, String(sum));
-    const { body } = await as(other, accountId, "GET", `/top-ups/${mine.id}`);
-    assert.deepEqual([body["status"], body["received_vnd"]], ["overpaid", String(sum)]);
-  });
+  t.test(
+    "twenty transfers at once for one order, told to both in any order, are all credited",
+    async (t) => {
+      const { accountId } = await createCustomer(one);
+      const mine = await order(one, accountId);
+      const told = Array.from({ length: 20 }, (_, n) =>
+        transfer({ content: mine.code, transferAmount: 10_000 + n }),
+      );
+      const answers = await Promise.all(
+        told.toReversed().map((one_, n) => notify(n % 2 ? one : other, one_)),
+      );
+      for (const answer of answers) t.strictSame(answer, OK);
+      const sum = 20 * 10_000 + 190;
+      t.equal((await wallet(other, accountId)).available, String(sum));
+      const { body } = await as(other, accountId, "GET", `/top-ups/${mine.id}`);
+      t.strictSame([body["status"], body["received_vnd"]], ["overpaid", String(sum)]);
+    },
+  );
 
-  it("a key that was refused for want of money works at once, in both", async () => {
+  t.test("a key that was refused for want of money works at once, in both", async (t) => {
     const caller = await createCustomer(one);
-    for (const gateway of [one, other]) assert.equal((await call(gateway, caller)).status, 402);
+    for (const gateway of [one, other]) t.equal((await call(gateway, caller)).status, 402);
     const mine = await order(one, caller.accountId, 50_000);
     const told = transfer({ content: mine.code, transferAmount: 50_000 });
-    assert.deepEqual(await notify(one, told), OK);
-    for (const gateway of [other, one]) assert.equal((await call(gateway, caller)).status, 200);
+    t.strictSame(await notify(one, told), OK);
+    for (const gateway of [other, one]) t.equal((await call(gateway, caller)).status, 200);
   });
 
-  it("a top-up that earns a discount counts for the next call, in both", async () => {
+  t.test("a top-up that earns a discount counts for the next call, in both", async (t) => {
     const caller = await createCustomer(one, { creditVnd: 10_000 });
     const discountBps = async (gateway: TestGateway) => {
       const { status, headers } = await call(gateway, caller);
-      assert.equal(status, 200);
+      t.equal(status, 200);
       const callId = headers.get("x-request-id");
       let record: Record<string, unknown> | undefined;
       await until("the call is recorded", async () => {
@@ -167,14 +169,14 @@ describe("top-ups in two gateways on one Redis and one Postgres", () => {
       });
       return record?.["discount_bps"];
     };
-    assert.deepEqual([await discountBps(one), await discountBps(other)], [0, 0]);
+    t.strictSame([await discountBps(one), await discountBps(other)], [0, 0]);
     const mine = await order(one, caller.accountId, 10_000_000);
     const told = transfer({ content: mine.code, transferAmount: 10_000_000 });
-    assert.deepEqual(await notify(one, told), OK);
-    assert.deepEqual([await discountBps(other), await discountBps(one)], [200, 200]);
+    t.strictSame(await notify(one, told), OK);
+    t.strictSame([await discountBps(other), await discountBps(one)], [200, 200]);
   });
 
-  it("and in the end all books agree", async () => {
+  t.test("and in the end all books agree", async () => {
     await assertReconciled(other);
   });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import t from "tap";
 import { connect, type Sql } from "../../../core/database/client.ts";
 import { migrate } from "../../../core/database/migrate.ts";
 import { packageRoot } from "../../../core/process/root.ts";
@@ -46,28 +46,31 @@ async function onNewDatabase(work: (sql: Sql) => Promise<void>): Promise<void> {
   }
 }
 
-describe("the index of top-ups", () => {
-  it("of a gateway that ran before core had it stays as it is, under core's name", async () => {
-    await onNewDatabase(async (sql) => {
-      await upTo(sql, CORE, "0006", "migrations");
-      await upTo(sql, TOPUP, "0001", "topup_migrations");
-      const id = "select to_regclass('ledger_entries_topups')::oid::text as id";
-      const [before] = await sql.query<{ id: string }>(id);
-      await upTo(sql, CORE, "9999", "migrations");
-      await upTo(sql, TOPUP, "9999", "topup_migrations");
-      assert.deepEqual(await indexes(sql), ["ledger_entries_topped_up"]);
-      const [after] = await sql.query<{ id: string }>(id.replace("_topups", "_topped_up"));
-      assert.ok(before?.id);
-      assert.equal(after?.id, before.id, "a large ledger is not indexed again");
-    });
-  });
+t.test("the index of top-ups", async (t) => {
+  t.test(
+    "of a gateway that ran before core had it stays as it is, under core's name",
+    async (t) => {
+      await onNewDatabase(async (sql) => {
+        await upTo(sql, CORE, "0006", "migrations");
+        await upTo(sql, TOPUP, "0001", "topup_migrations");
+        const id = "select to_regclass('ledger_entries_topups')::oid::text as id";
+        const [before] = await sql.query<{ id: string }>(id);
+        await upTo(sql, CORE, "9999", "migrations");
+        await upTo(sql, TOPUP, "9999", "topup_migrations");
+        t.strictSame(await indexes(sql), ["ledger_entries_topped_up"]);
+        const [after] = await sql.query<{ id: string }>(id.replace("_topups", "_topped_up"));
+        assert.ok(before?.id);
+        t.equal(after?.id, before.id, "a large ledger is not indexed again");
+      });
+    },
+  );
 
-  it("of a new gateway is there once", async () => {
+  t.test("of a new gateway is there once", async (t) => {
     await onNewDatabase(async (sql) => {
       await upTo(sql, CORE, "9999", "migrations");
-      assert.deepEqual(await indexes(sql), ["ledger_entries_topped_up"]);
+      t.strictSame(await indexes(sql), ["ledger_entries_topped_up"]);
       await upTo(sql, TOPUP, "9999", "topup_migrations");
-      assert.deepEqual(await indexes(sql), ["ledger_entries_topped_up"]);
+      t.strictSame(await indexes(sql), ["ledger_entries_topped_up"]);
     });
   });
 });

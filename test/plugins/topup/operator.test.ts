@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { isObject, type JsonObject, parseJson } from "../../../core/process/json.ts";
 import { admin, createCustomer, credit, wallet } from "../../support/admin.ts";
 import { runCli } from "../admin/cli-process.ts";
@@ -8,12 +8,12 @@ import { as, notify, order, transfer } from "./topups.ts";
 
 const BECAUSE = { reason: "wrote to support" };
 
-describe("a transfer that waits", () => {
+t.test("a transfer that waits", async (t) => {
   let gateway: InProcess;
-  before(async () => {
+  t.before(async () => {
     gateway = await bootTopups();
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
   async function waiting(changes: JsonObject = {}): Promise<string> {
     const told = transfer({ content: "thank you", ...changes });
@@ -27,80 +27,80 @@ describe("a transfer that waits", () => {
   const codeOf = ({ body }: { body: Record<string, unknown> }) =>
     isObject(body["error"]) ? body["error"]["code"] : undefined;
 
-  it("is credited to the account that an operator names, once", async () => {
+  t.test("is credited to the account that an operator names, once", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const id = await waiting();
     for (let n = 0; n < 2; n++) {
       const { status, body } = await decide(id, "assign", { account: accountId, ...BECAUSE });
-      assert.equal(status, 200);
-      assert.deepEqual(
+      t.equal(status, 200);
+      t.strictSame(
         [body["state"], body["account"], body["order"], body["cause"], body["decision"]],
         ["credited", accountId, null, "no_code", BECAUSE.reason],
       );
     }
-    assert.equal((await wallet(gateway, accountId)).available, "100000");
+    t.equal((await wallet(gateway, accountId)).available, "100000");
     const other = await createCustomer(gateway);
     const again = await decide(id, "assign", { account: other.accountId, ...BECAUSE });
-    assert.deepEqual([again.status, codeOf(again)], [409, "transfer_not_unmatched"]);
-    assert.equal((await decide(id, "ignore", BECAUSE)).status, 409);
-    assert.equal((await wallet(gateway, other.accountId)).available, "0");
+    t.strictSame([again.status, codeOf(again)], [409, "transfer_not_unmatched"]);
+    t.equal((await decide(id, "ignore", BECAUSE)).status, 409);
+    t.equal((await wallet(gateway, other.accountId)).available, "0");
   });
 
-  it("pays the order whose code an operator names", async () => {
+  t.test("pays the order whose code an operator names", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const mine = await order(gateway, accountId);
     const id = await waiting();
     const answer = await decide(id, "assign", { order: mine.code.toLowerCase(), ...BECAUSE });
-    assert.deepEqual([answer.status, answer.body["order"]], [200, mine.code]);
+    t.strictSame([answer.status, answer.body["order"]], [200, mine.code]);
     const { body } = await as(gateway, accountId, "GET", `/top-ups/${mine.id}`);
-    assert.deepEqual([body["status"], body["received_vnd"]], ["paid", "100000"]);
+    t.strictSame([body["status"], body["received_vnd"]], ["paid", "100000"]);
   });
 
-  it("goes to one of two operators who decide at once", async () => {
+  t.test("goes to one of two operators who decide at once", async (t) => {
     const customers = await Promise.all([1, 2, 3, 4].map(() => createCustomer(gateway)));
     const id = await waiting();
     const answers = await Promise.all(
       customers.map(({ accountId }) => decide(id, "assign", { account: accountId, ...BECAUSE })),
     );
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409, 409, 409]);
+    t.strictSame(answers.map(({ status }) => status).sort(), [200, 409, 409, 409]);
     const balances = await Promise.all(
       customers.map(async ({ accountId }) => (await wallet(gateway, accountId)).balance),
     );
-    assert.deepEqual(balances.sort(), ["0", "0", "0", "100000"]);
+    t.strictSame(balances.sort(), ["0", "0", "0", "100000"]);
   });
 
-  it("is left out of it all where it is no top-up, until an operator thinks better", async () => {
-    const { accountId } = await createCustomer(gateway);
-    const id = await waiting();
-    for (let n = 0; n < 2; n++) {
-      const { status, body } = await decide(id, "ignore", BECAUSE);
-      assert.deepEqual([status, body["state"]], [200, "ignored"]);
-    }
-    assert.equal((await decide(id, "assign", { account: accountId, ...BECAUSE })).status, 200);
-    assert.equal((await wallet(gateway, accountId)).balance, "100000");
-  });
+  t.test(
+    "is left out of it all where it is no top-up, until an operator thinks better",
+    async (t) => {
+      const { accountId } = await createCustomer(gateway);
+      const id = await waiting();
+      for (let n = 0; n < 2; n++) {
+        const { status, body } = await decide(id, "ignore", BECAUSE);
+        t.strictSame([status, body["state"]], [200, "ignored"]);
+      }
+      t.equal((await decide(id, "assign", { account: accountId, ...BECAUSE })).status, 200);
+      t.equal((await wallet(gateway, accountId)).balance, "100000");
+    },
+  );
 
-  it("is not credited where the bank told of nothing that came in", async () => {
+  t.test("is not credited where the bank told of nothing that came in", async (t) => {
     const { accountId } = await createCustomer(gateway);
     for (const changes of [{ transferAmount: 0 }, { transferType: "both" }]) {
       const id = await waiting(changes);
       const answer = await decide(id, "assign", { account: accountId, ...BECAUSE });
-      assert.deepEqual([answer.status, codeOf(answer)], [409, "transfer_not_creditable"]);
+      t.strictSame([answer.status, codeOf(answer)], [409, "transfer_not_creditable"]);
     }
     const outgoing = await waiting({ transferType: "out" });
-    assert.equal(
-      (await decide(outgoing, "assign", { account: accountId, ...BECAUSE })).status,
-      409,
-    );
-    assert.equal((await wallet(gateway, accountId)).balance, "0");
+    t.equal((await decide(outgoing, "assign", { account: accountId, ...BECAUSE })).status, 409);
+    t.equal((await wallet(gateway, accountId)).balance, "0");
   });
 
-  it("goes on waiting where the wallet cannot take it", async () => {
+  t.test("goes on waiting where the wallet cannot take it", async (t) => {
     const { accountId } = await createCustomer(gateway, { creditVnd: "9007199254" });
     const id = await waiting();
     const full = await decide(id, "assign", { account: accountId, ...BECAUSE });
-    assert.deepEqual([full.status, codeOf(full)], [409, "credit_refused"]);
-    assert.equal((await admin(gateway, "GET", `/transfers/${id}`)).body["cause"], "out_of_range");
+    t.strictSame([full.status, codeOf(full)], [409, "credit_refused"]);
+    t.equal((await admin(gateway, "GET", `/transfers/${id}`)).body["cause"], "out_of_range");
 
     // Credited by hand before, under the reference that the transfer has.
     const other = await createCustomer(gateway);
@@ -108,13 +108,13 @@ describe("a transfer that waits", () => {
     const told = transfer({ content: mine.code });
     await credit(gateway, accountId, "-5", `transfer:${told["id"]}`).catch(() => {});
     await credit(gateway, other.accountId, 7, `transfer:${told["id"]}`);
-    assert.equal((await notify(gateway, told)).status, 200);
+    t.equal((await notify(gateway, told)).status, 200);
     const { body } = await admin(gateway, "GET", `/transfers/${String(told["id"])}`);
-    assert.deepEqual([body["state"], body["cause"]], ["unmatched", "reference_conflict"]);
-    assert.equal((await wallet(gateway, other.accountId)).balance, "7");
+    t.strictSame([body["state"], body["cause"]], ["unmatched", "reference_conflict"]);
+    t.equal((await wallet(gateway, other.accountId)).balance, "7");
   });
 
-  it("needs an owner that is there, a reason, and an operator", async () => {
+  t.test("needs an owner that is there, a reason, and an operator", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const id = await waiting();
     const nobody = "00000000-0000-0000-0000-000000000000";
@@ -127,19 +127,19 @@ describe("a transfer that waits", () => {
       [{ account: nobody, ...BECAUSE }, 404],
       [{ order: "TG34679ACD", ...BECAUSE }, 404],
     ] as const) {
-      assert.equal((await decide(id, "assign", body)).status, status, JSON.stringify(body));
+      t.equal((await decide(id, "assign", body)).status, status, JSON.stringify(body));
     }
-    assert.equal((await decide(id, "ignore", {})).status, 400);
+    t.equal((await decide(id, "ignore", {})).status, 400);
     for (const what of ["assign", "ignore"] as const) {
       const body = what === "assign" ? { account: accountId, ...BECAUSE } : BECAUSE;
-      assert.equal((await decide("no-such-transfer", what, body)).status, 404);
+      t.equal((await decide("no-such-transfer", what, body)).status, 404);
       const stranger = { ...gateway, adminToken: "not-the-token-of-the-gateway" };
-      assert.equal((await admin(stranger, "POST", `/transfers/${id}/${what}`, body)).status, 401);
+      t.equal((await admin(stranger, "POST", `/transfers/${id}/${what}`, body)).status, 401);
     }
-    assert.equal((await admin(gateway, "GET", `/transfers/${id}`)).body["state"], "unmatched");
+    t.equal((await admin(gateway, "GET", `/transfers/${id}`)).body["state"], "unmatched");
   });
 
-  it("is listed by its state, newest first, page by page", async () => {
+  t.test("is listed by its state, newest first, page by page", async (t) => {
     const ids = [await waiting(), await waiting(), await waiting()].reverse();
     const seen: unknown[] = [];
     let before = "";
@@ -150,22 +150,22 @@ describe("a transfer that waits", () => {
       seen.push(one?.["id"]);
       before = `&before=${String(one?.["sequence"])}`;
     }
-    assert.deepEqual(seen, ids);
-    assert.equal((await admin(gateway, "GET", "/transfers?state=lost")).status, 400);
+    t.strictSame(seen, ids);
+    t.equal((await admin(gateway, "GET", "/transfers?state=lost")).status, 400);
   });
 
-  it("is handled from the command line", async () => {
+  t.test("is handled from the command line", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const env = { GATEWAY_URL: gateway.url, GATEWAY_ADMIN_TOKEN: gateway.adminToken };
     const run = async (...args: string[]) => {
       const { code, stdout, stderr } = await runCli([...args, "--json"], { env });
-      assert.equal(code, 0, stderr);
+      t.equal(code, 0, stderr);
       return parseJson(stdout);
     };
     const [assigned, ignored] = [await waiting(), await waiting()];
     const listed = await run("transfer", "list", "--state", "unmatched", "--limit", "2");
     assert.ok(Array.isArray(listed));
-    assert.deepEqual(
+    t.strictSame(
       listed.filter(isObject).map((one) => one["id"]),
       [ignored, assigned],
     );
@@ -174,14 +174,14 @@ describe("a transfer that waits", () => {
     await run("transfer", "ignore", "--transfer", ignored, ...reason);
     const shown = await run("transfer", "show", "--transfer", assigned);
     assert.ok(isObject(shown) && shown["state"] === "credited");
-    assert.ok(String(shown["payload"]).includes('"thank you"'));
-    assert.equal((await wallet(gateway, accountId)).balance, "100000");
+    t.ok(String(shown["payload"]).includes('"thank you"'));
+    t.equal((await wallet(gateway, accountId)).balance, "100000");
     const both = await runCli(["transfer", "assign", "--transfer", assigned, ...reason], { env });
-    assert.equal(both.code, 2);
-    assert.match(both.stderr, /needs either --account or --order/);
+    t.equal(both.code, 2);
+    t.match(both.stderr, /needs either --account or --order/);
   });
 
-  it("cannot be changed, dropped or called credited behind the ledger's back", async () => {
+  t.test("cannot be changed, dropped or called credited behind the ledger's back", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const { database } = gateway.gateway.services;
     const mine = await order(gateway, accountId);
@@ -205,13 +205,13 @@ describe("a transfer that waits", () => {
       ["delete from bank_transfers where id = $1", [id]],
       ["truncate bank_transfers", []],
     ] as const) {
-      await assert.rejects(database.query(statement, [...parameters]), statement);
+      await t.rejects(database.query(statement, [...parameters]), statement);
     }
     // The ledger takes a reference once, so no transfer is credited a second time.
     const again = `transfer:${credited}`;
-    assert.equal(await credit(gateway, accountId, 100_000, again), "100000");
+    t.equal(await credit(gateway, accountId, 100_000, again), "100000");
     const other = await createCustomer(gateway);
-    await assert.rejects(credit(gateway, other.accountId, 100_000, again), /reference_conflict/);
-    assert.equal((await admin(gateway, "GET", "/reconcile")).body["drift"], false);
+    await t.rejects(credit(gateway, other.accountId, 100_000, again), /reference_conflict/);
+    t.equal((await admin(gateway, "GET", "/reconcile")).body["drift"], false);
   });
 });

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
+import t from "tap";
 import { accepted, GATEWAY, refused, swap } from "../../core/config/files.ts";
 
 const RIGHT = `topup:
@@ -35,9 +34,9 @@ const files = (plugin: string) => ({
   "gateway.yaml": swap(GATEWAY, "./plugin.js", `accounts\n  - ${plugin}\n  - admin`),
 });
 
-test("settings of top-ups that are right have sensible defaults", async (t) => {
+t.test("settings of top-ups that are right have sensible defaults", async (t) => {
   const { plugins } = await accepted(t, files(RIGHT));
-  assert.deepEqual(plugins.find(({ name }) => name === "topup")?.options, {
+  t.strictSame(plugins.find(({ name }) => name === "topup")?.options, {
     bank: {
       bin: "970436",
       name: "Vietcombank",
@@ -59,14 +58,14 @@ test("settings of top-ups that are right have sensible defaults", async (t) => {
 });
 
 for (const [from, to, told] of WRONG) {
-  test(`${to || `no ${from}`} is refused before the gateway starts`, async (t) => {
+  t.test(`${to || `no ${from}`} is refused before the gateway starts`, async (t) => {
     const [first = "", ...more] = await refused(t, files(swap(RIGHT, from, to)));
-    assert.match(first, told);
-    assert.deepEqual(more, [], "and told once");
+    t.match(first, told);
+    t.strictSame(more, [], "and told once");
   });
 }
 
-test("top-ups without a bank account are refused", async (t) => {
+t.test("top-ups without a bank account are refused", async (t) => {
   const [first = ""] = await refused(t, files("topup"));
-  assert.match(first, /bank/);
+  t.match(first, /bank/);
 });

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { isObject } from "../../../core/process/json.ts";
 import { createCustomer } from "../../support/admin.ts";
 import { bootTopups, type InProcess } from "./in-process.ts";
@@ -7,20 +6,20 @@ import { as, BANK, notify, order, transfer } from "./topups.ts";
 
 const MINUTE_MS = 60_000;
 
-describe("an order", () => {
+t.test("an order", async (t) => {
   let gateway: InProcess;
-  before(async () => {
+  t.before(async () => {
     gateway = await bootTopups({ open_orders_max: 3, order_valid_minutes: 60 });
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
-  it("carries what a bank's app needs, as text and as a picture", async () => {
+  t.test("carries what a bank's app needs, as text and as a picture", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const made = await as(gateway, accountId, "POST", "/top-ups", { amount_vnd: 123_456 });
-    assert.equal(made.status, 201);
+    t.equal(made.status, 201);
     const { id, code, created_at, expires_at, qr_text, qr_svg, ...rest } = made.body;
-    assert.match(String(code), /^TG[34679ACDEFGHJKMNPQRTUVWXY]{8}$/);
-    assert.deepEqual(rest, {
+    t.match(String(code), /^TG[34679ACDEFGHJKMNPQRTUVWXY]{8}$/);
+    t.strictSame(rest, {
       status: "open",
       amount_vnd: "123456",
       received_vnd: "0",
@@ -30,95 +29,98 @@ describe("an order", () => {
       paid_at: null,
     });
     const validMs = Date.parse(String(expires_at)) - Date.parse(String(created_at));
-    assert.equal(validMs, 60 * MINUTE_MS);
+    t.equal(validMs, 60 * MINUTE_MS);
     // The bank, the account, the amount and the code, each with its length.
-    assert.match(
+    t.match(
       String(qr_text),
       new RegExp(
         `^000201010212.*0006970436${"0110"}0123499999.*5406123456.*0810${String(code)}6304`,
       ),
     );
-    assert.match(String(qr_svg), /^<svg /);
+    t.match(String(qr_svg), /^<svg /);
     const { body } = await as(gateway, accountId, "GET", `/top-ups/${String(id)}`);
-    assert.deepEqual(body, made.body);
+    t.strictSame(body, made.body);
   });
 
-  it("has an amount within the bounds, in whole đ", async () => {
+  t.test("has an amount within the bounds, in whole đ", async (t) => {
     const { accountId } = await createCustomer(gateway);
     for (const amount_vnd of [50_000, 499_999_999]) {
       const { status } = await as(gateway, accountId, "POST", "/top-ups", { amount_vnd });
-      assert.equal(status, 201, String(amount_vnd));
+      t.equal(status, 201, String(amount_vnd));
     }
     for (const amount_vnd of [49_999, 500_000_000, 0, -50_000, 50_000.5, "50000", null, 1e300]) {
       const { status, body } = await as(gateway, accountId, "POST", "/top-ups", { amount_vnd });
-      assert.equal(status, 400, String(amount_vnd));
-      assert.ok(isObject(body["error"]) && body["error"]["param"] === "amount_vnd");
+      t.equal(status, 400, String(amount_vnd));
+      t.ok(isObject(body["error"]) && body["error"]["param"] === "amount_vnd");
     }
     for (const body of [{}, [], "x", { amount_vnd: 50_000, code: "TG34679ACD" }]) {
-      assert.equal((await as(gateway, accountId, "POST", "/top-ups", body)).status, 400);
+      t.equal((await as(gateway, accountId, "POST", "/top-ups", body)).status, 400);
     }
   });
 
-  it("is one of so many that are open, exactly, however many are asked for at once", async () => {
-    const { accountId } = await createCustomer(gateway);
-    const made = await Promise.all(
-      Array.from({ length: 12 }, () =>
-        as(gateway, accountId, "POST", "/top-ups", { amount_vnd: 50_000 }),
-      ),
-    );
-    const open = made.filter(({ status }) => status === 201);
-    assert.equal(open.length, 3);
-    for (const { status, body } of made) {
-      if (status === 201) continue;
-      assert.equal(status, 409);
-      assert.ok(isObject(body["error"]) && body["error"]["code"] === "too_many_open_orders");
-    }
-    const [paid, cancelled] = open;
-    await notify(gateway, transfer({ content: paid?.body["code"] }));
-    await order(gateway, accountId);
-    await as(gateway, accountId, "POST", `/top-ups/${String(cancelled?.body["id"])}/cancel`, {});
-    await order(gateway, accountId);
-    const full = await as(gateway, accountId, "POST", "/top-ups", { amount_vnd: 50_000 });
-    assert.equal(full.status, 409);
-    gateway.clock.offsetMs = 61 * MINUTE_MS;
-    await order(gateway, accountId);
-    gateway.clock.offsetMs = 0;
-  });
+  t.test(
+    "is one of so many that are open, exactly, however many are asked for at once",
+    async (t) => {
+      const { accountId } = await createCustomer(gateway);
+      const made = await Promise.all(
+        Array.from({ length: 12 }, () =>
+          as(gateway, accountId, "POST", "/top-ups", { amount_vnd: 50_000 }),
+        ),
+      );
+      const open = made.filter(({ status }) => status === 201);
+      t.equal(open.length, 3);
+      for (const { status, body } of made) {
+        if (status === 201) continue;
+        t.equal(status, 409);
+        t.ok(isObject(body["error"]) && body["error"]["code"] === "too_many_open_orders");
+      }
+      const [paid, cancelled] = open;
+      await notify(gateway, transfer({ content: paid?.body["code"] }));
+      await order(gateway, accountId);
+      await as(gateway, accountId, "POST", `/top-ups/${String(cancelled?.body["id"])}/cancel`, {});
+      await order(gateway, accountId);
+      const full = await as(gateway, accountId, "POST", "/top-ups", { amount_vnd: 50_000 });
+      t.equal(full.status, 409);
+      gateway.clock.offsetMs = 61 * MINUTE_MS;
+      await order(gateway, accountId);
+      gateway.clock.offsetMs = 0;
+    },
+  );
 
-  it("is one of a hundred a day at most, cancelled ones and all", async () => {
+  t.test("is one of a hundred a day at most, cancelled ones and all", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const made = async () => as(gateway, accountId, "POST", "/top-ups", { amount_vnd: 50_000 });
     for (let n = 0; n < 100; n++) {
       const { status, body } = await made();
-      assert.equal(status, 201, `order ${n}`);
+      t.equal(status, 201, `order ${n}`);
       await as(gateway, accountId, "POST", `/top-ups/${String(body["id"])}/cancel`, {});
     }
     const { status, body } = await made();
-    assert.equal(status, 429);
-    assert.ok(isObject(body["error"]) && body["error"]["code"] === "too_many_orders");
+    t.equal(status, 429);
+    t.ok(isObject(body["error"]) && body["error"]["code"] === "too_many_orders");
   });
 
-  it("can be cancelled while it is open, and not after", async () => {
+  t.test("can be cancelled while it is open, and not after", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const cancel = (id: string) => as(gateway, accountId, "POST", `/top-ups/${id}/cancel`, {});
     const first = await order(gateway, accountId);
     for (let n = 0; n < 2; n++) {
       const { status, body } = await cancel(first.id);
-      assert.deepEqual([status, body["status"]], [200, "cancelled"]);
-      assert.ok(body["cancelled_at"]);
+      t.strictSame([status, body["status"]], [200, "cancelled"]);
+      t.ok(body["cancelled_at"]);
     }
     const paid = await order(gateway, accountId);
     await notify(gateway, transfer({ content: paid.code }));
     const late = await order(gateway, accountId);
-    assert.equal((await cancel(paid.id)).status, 409);
+    t.equal((await cancel(paid.id)).status, 409);
     gateway.clock.offsetMs = 61 * MINUTE_MS;
     const { status, body } = await cancel(late.id);
-    assert.equal(status, 409);
-    assert.ok(isObject(body["error"]) && body["error"]["code"] === "order_not_open");
+    t.equal(status, 409);
+    t.ok(isObject(body["error"]) && body["error"]["code"] === "order_not_open");
     gateway.clock.offsetMs = 0;
   });
 
-  it("is listed newest first, page by page, without its picture", async () => {
+  t.test("is listed newest first, page by page, without its picture", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const codes: string[] = [];
     for (let n = 0; n < 5; n++) {
@@ -132,48 +134,51 @@ describe("an order", () => {
       const query: string = before === null ? "" : `&before=${String(before)}`;
       const { body } = await as(gateway, accountId, "GET", `/top-ups?limit=2${query}`);
       const data = Array.isArray(body["data"]) ? body["data"].filter(isObject) : [];
-      assert.ok(data.length <= 2);
+      t.ok(data.length <= 2);
       for (const one of data) {
         seen.push(one["code"]);
-        assert.ok(!("qr_svg" in one) && !("qr_text" in one));
+        t.ok(!("qr_svg" in one) && !("qr_text" in one));
       }
       before = body["next"];
     } while (before !== null);
-    assert.deepEqual(seen, codes);
+    t.strictSame(seen, codes);
     for (const query of ["limit=0", "limit=101", "limit=x", "before=x", "state=open"]) {
-      assert.equal((await as(gateway, accountId, "GET", `/top-ups?${query}`)).status, 400, query);
+      t.equal((await as(gateway, accountId, "GET", `/top-ups?${query}`)).status, 400, query);
     }
   });
 
-  it("is nobody else's to see, cancel or list, and nobody's who is not signed in", async () => {
-    const mine = await createCustomer(gateway);
-    const theirs = await createCustomer(gateway);
-    const { id, code } = await order(gateway, mine.accountId);
-    for (const [method, path] of [
-      ["GET", `/top-ups/${id}`],
-      ["POST", `/top-ups/${id}/cancel`],
-      ["GET", `/top-ups/${code}`],
-      ["GET", "/top-ups/00000000-0000-0000-0000-000000000000"],
-    ] as const) {
-      const body = method === "POST" ? {} : undefined;
-      const foreign = await as(gateway, theirs.accountId, method, path, body);
-      assert.equal(foreign.status, 404, path);
-      assert.ok(!JSON.stringify(foreign.body).includes(mine.accountId));
-      assert.equal((await as(gateway, undefined, method, path, body)).status, 401, path);
-    }
-    const list = await as(gateway, theirs.accountId, "GET", `/top-ups?before=${id}`);
-    assert.deepEqual(list.body, { data: [], next: null });
-    for (const path of ["/top-ups", "/top-ups/settings", "/promotions"]) {
-      assert.equal((await as(gateway, undefined, "GET", path)).status, 401, path);
-    }
-    const { body } = await as(gateway, mine.accountId, "GET", `/top-ups/${id}`);
-    assert.equal(body["status"], "open");
-  });
+  t.test(
+    "is nobody else's to see, cancel or list, and nobody's who is not signed in",
+    async (t) => {
+      const mine = await createCustomer(gateway);
+      const theirs = await createCustomer(gateway);
+      const { id, code } = await order(gateway, mine.accountId);
+      for (const [method, path] of [
+        ["GET", `/top-ups/${id}`],
+        ["POST", `/top-ups/${id}/cancel`],
+        ["GET", `/top-ups/${code}`],
+        ["GET", "/top-ups/00000000-0000-0000-0000-000000000000"],
+      ] as const) {
+        const body = method === "POST" ? {} : undefined;
+        const foreign = await as(gateway, theirs.accountId, method, path, body);
+        t.equal(foreign.status, 404, path);
+        t.ok(!JSON.stringify(foreign.body).includes(mine.accountId));
+        t.equal((await as(gateway, undefined, method, path, body)).status, 401, path);
+      }
+      const list = await as(gateway, theirs.accountId, "GET", `/top-ups?before=${id}`);
+      t.strictSame(list.body, { data: [], next: null });
+      for (const path of ["/top-ups", "/top-ups/settings", "/promotions"]) {
+        t.equal((await as(gateway, undefined, "GET", path)).status, 401, path);
+      }
+      const { body } = await as(gateway, mine.accountId, "GET", `/top-ups/${id}`);
+      t.equal(body["status"], "open");
+    },
+  );
 
-  it("is made by settings that are told", async () => {
+  t.test("is made by settings that are told", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const { body } = await as(gateway, accountId, "GET", "/top-ups/settings");
-    assert.deepEqual(body, {
+    t.strictSame(body, {
       minimum_vnd: "50000",
       maximum_vnd: "499999999",
       order_prefix: "TG",

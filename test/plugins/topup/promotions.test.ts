@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it, test } from "node:test";
+import t from "tap";
 import { discountBpsAt } from "../../../core/contract/discount.ts";
 import { dayOf, endOfDay } from "../../../core/contract/vietnam-day.ts";
 import { admin, createCustomer, credit } from "../../support/admin.ts";
@@ -11,25 +11,25 @@ import { as, notify, order, transfer } from "./topups.ts";
 
 const DAY_MS = 86_400_000;
 
-test("discounts add up while they last, to 100% at most", () => {
+t.test("discounts add up while they last, to 100% at most", async (t) => {
   const earned = [
     { name: "lifetime", bps: 100, untilMs: Number.POSITIVE_INFINITY },
     { name: "daily", bps: 50, untilMs: 1_000 },
   ];
-  assert.equal(discountBpsAt(7, [], 0), 7);
-  assert.equal(discountBpsAt(7, earned, 999), 157);
-  assert.equal(discountBpsAt(7, earned, 1_000), 107);
-  assert.equal(discountBpsAt(9_999, earned, 0), 10_000);
+  t.equal(discountBpsAt(7, [], 0), 7);
+  t.equal(discountBpsAt(7, earned, 999), 157);
+  t.equal(discountBpsAt(7, earned, 1_000), 107);
+  t.equal(discountBpsAt(9_999, earned, 0), 10_000);
 });
 
-describe("promotions", () => {
+t.test("promotions", async (t) => {
   let simulator: TestSimulator;
   let gateway: InProcess;
-  before(async () => {
+  t.before(async () => {
     simulator = await startTestSimulator();
     gateway = await bootTopups({ promotions: { counted: "all" } }, simulator.port);
   });
-  after(async () => {
+  t.teardown(async () => {
     await gateway?.close();
     await simulator?.stop();
   });
@@ -55,85 +55,91 @@ describe("promotions", () => {
     return endOfDay(dayOf(row?.now ?? new Date(0))).getTime();
   }
 
-  it("give 1% on a day with 100,000 đ, until its midnight and for a key that is known", async () => {
-    gateway.clock.offsetMs = 0;
-    const caller = await createCustomer(gateway, { creditVnd: 99_999 });
-    assert.equal(await discountOf(caller), 0);
-    await credit(gateway, caller.accountId, 1);
-    assert.equal(await discountOf(caller), 100);
-    const end = await today();
-    gateway.clock.set(end - 60_000);
-    assert.equal(await discountOf(caller), 100);
-    const before = (await as(gateway, caller.accountId, "GET", "/promotions")).body;
-    assert.deepEqual(before, {
-      discount_bps: 100,
-      lifetime: {
-        threshold_vnd: "10000000",
-        total_vnd: "100000",
+  t.test(
+    "give 1% on a day with 100,000 đ, until its midnight and for a key that is known",
+    async (t) => {
+      gateway.clock.offsetMs = 0;
+      const caller = await createCustomer(gateway, { creditVnd: 99_999 });
+      t.equal(await discountOf(caller), 0);
+      await credit(gateway, caller.accountId, 1);
+      t.equal(await discountOf(caller), 100);
+      const end = await today();
+      gateway.clock.set(end - 60_000);
+      t.equal(await discountOf(caller), 100);
+      const before = (await as(gateway, caller.accountId, "GET", "/promotions")).body;
+      t.strictSame(before, {
+        discount_bps: 100,
+        lifetime: {
+          threshold_vnd: "10000000",
+          total_vnd: "100000",
+          discount_bps: 100,
+          active: false,
+        },
+        daily: {
+          threshold_vnd: "100000",
+          today_vnd: "100000",
+          discount_bps: 100,
+          active: true,
+          until: new Date(end).toISOString(),
+        },
+      });
+      gateway.clock.set(end);
+      t.equal(await discountOf(caller), 0);
+      const { body: after } = await as(gateway, caller.accountId, "GET", "/promotions");
+      t.strictSame(after["daily"], {
+        threshold_vnd: "100000",
+        today_vnd: "0",
         discount_bps: 100,
         active: false,
-      },
-      daily: {
-        threshold_vnd: "100000",
-        today_vnd: "100000",
-        discount_bps: 100,
-        active: true,
-        until: new Date(end).toISOString(),
-      },
-    });
-    gateway.clock.set(end);
-    assert.equal(await discountOf(caller), 0);
-    const { body: after } = await as(gateway, caller.accountId, "GET", "/promotions");
-    assert.deepEqual(after["daily"], {
-      threshold_vnd: "100000",
-      today_vnd: "0",
-      discount_bps: 100,
-      active: false,
-      until: new Date(end + DAY_MS).toISOString(),
-    });
-  });
+        until: new Date(end + DAY_MS).toISOString(),
+      });
+    },
+  );
 
-  it("give 1% for ever from 10,000,000 đ in all, and both on the day", async () => {
+  t.test("give 1% for ever from 10,000,000 đ in all, and both on the day", async (t) => {
     gateway.clock.offsetMs = 0;
     const caller = await createCustomer(gateway, { creditVnd: 9_999_999 });
-    assert.equal(await discountOf(caller), 100);
+    t.equal(await discountOf(caller), 100);
     const { code } = await order(gateway, caller.accountId, 50_000);
     await notify(gateway, transfer({ content: code, transferAmount: 1 }));
-    assert.equal(await discountOf(caller), 200);
+    t.equal(await discountOf(caller), 200);
     gateway.clock.set((await today()) + 400 * DAY_MS);
-    assert.equal(await discountOf(caller), 100);
+    t.equal(await discountOf(caller), 100);
   });
 
-  it("add to the account's own discount", async () => {
+  t.test("add to the account's own discount", async (t) => {
     gateway.clock.offsetMs = 0;
     const caller = await createCustomer(gateway, { creditVnd: 10_000_000 });
     const path = `/accounts/${caller.accountId}/discount`;
     const set = await admin(gateway, "POST", path, { discount_bps: 500, reason: "a friend" });
-    assert.equal(set.status, 200, JSON.stringify(set.body));
-    assert.equal(await discountOf(caller), 700);
+    t.equal(set.status, 200, JSON.stringify(set.body));
+    t.equal(await discountOf(caller), 700);
     const { body } = await as(gateway, caller.accountId, "GET", "/promotions");
-    assert.equal(body["discount_bps"], 700);
+    t.equal(body["discount_bps"], 700);
   });
 
-  it("do not count what takes money away, and can leave out what operators credit", async () => {
-    gateway.clock.offsetMs = 0;
-    const caller = await createCustomer(gateway, { creditVnd: 100_000 });
-    const path = `/accounts/${caller.accountId}/credits`;
-    const taken = { amount_vnd: -50_000, reference: `away-${caller.keyId}`, reason: "a mistake" };
-    assert.equal((await admin(gateway, "POST", path, taken)).status, 200);
-    assert.equal(await discountOf(caller), 100);
+  t.test(
+    "do not count what takes money away, and can leave out what operators credit",
+    async (t) => {
+      gateway.clock.offsetMs = 0;
+      const caller = await createCustomer(gateway, { creditVnd: 100_000 });
+      const path = `/accounts/${caller.accountId}/credits`;
+      const taken = { amount_vnd: -50_000, reference: `away-${caller.keyId}`, reason: "a mistake" };
+      t.equal((await admin(gateway, "POST", path, taken)).status, 200);
+      t.equal(await discountOf(caller), 100);
 
-    const strict = await bootTopups({ promotions: { counted: "transfers" } }, simulator.port);
-    try {
-      const { accountId } = await createCustomer(strict, { creditVnd: 20_000_000 });
-      const before = (await as(strict, accountId, "GET", "/promotions")).body;
-      assert.equal(before["discount_bps"], 0);
-      const { code } = await order(strict, accountId);
-      await notify(strict, transfer({ content: code }));
-      const { body } = await as(strict, accountId, "GET", "/promotions");
-      assert.equal(body["discount_bps"], 100);
-    } finally {
-      await strict.close();
-    }
-  });
+      const strict = await bootTopups({ promotions: { counted: "transfers" } }, simulator.port);
+      try {
+        const { accountId } = await createCustomer(strict, { creditVnd: 20_000_000 });
+        const before = (await as(strict, accountId, "GET", "/promotions")).body;
+        t.equal(before["discount_bps"], 0);
+        const { code } = await order(strict, accountId);
+        await notify(strict, transfer({ content: code }));
+        const { body } = await as(strict, accountId, "GET", "/promotions");
+        t.equal(body["discount_bps"], 100);
+      } finally {
+        await strict.close();
+      }
+    },
+  );
 });

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import type { JsonObject } from "../../../core/process/json.ts";
 import { admin, createCustomer, wallet } from "../../support/admin.ts";
 import { bootTopups, type InProcess } from "./in-process.ts";
@@ -85,61 +84,64 @@ const ACCOUNTS: Readonly<Record<string, JsonObject>> = {
   none: { accountNumber: null },
 };
 
-describe("a transfer", () => {
+t.test("a transfer", async (t) => {
   let gateway: InProcess;
-  before(async () => {
+  t.before(async () => {
     gateway = await bootTopups();
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
   for (const row of rowsOf(STATES)) {
     const { before: state, "in/out": direction, amount, account, content } = row;
-    it(`${direction} of ${amount} to ${account} with "${content}" on ${state}: ${row.transfer}`, async () => {
-      const { accountId } = await createCustomer(gateway);
-      const mine = await order(gateway, accountId);
-      const second = await order(gateway, accountId);
-      if (state === "paid") {
-        assert.equal((await notify(gateway, transfer({ content: mine.code }))).status, 200);
-      }
-      if (state === "cancelled") {
-        const { status } = await as(gateway, accountId, "POST", `/top-ups/${mine.id}/cancel`, {});
-        assert.equal(status, 200);
-      }
-      if (state === "expired") gateway.clock.offsetMs += 25 * HOUR_MS;
-      const before = await as(gateway, accountId, "GET", `/top-ups/${mine.id}`);
-      assert.equal(before.body["status"], state);
+    t.test(
+      `${direction} of ${amount} to ${account} with "${content}" on ${state}: ${row.transfer}`,
+      async (t) => {
+        const { accountId } = await createCustomer(gateway);
+        const mine = await order(gateway, accountId);
+        const second = await order(gateway, accountId);
+        if (state === "paid") {
+          t.equal((await notify(gateway, transfer({ content: mine.code }))).status, 200);
+        }
+        if (state === "cancelled") {
+          const { status } = await as(gateway, accountId, "POST", `/top-ups/${mine.id}/cancel`, {});
+          t.equal(status, 200);
+        }
+        if (state === "expired") gateway.clock.offsetMs += 25 * HOUR_MS;
+        const before = await as(gateway, accountId, "GET", `/top-ups/${mine.id}`);
+        t.equal(before.body["status"], state);
 
-      const mangled = mine.code.toLowerCase().replace(/(..)/g, "$1-");
-      const codes = new Map([
-        ["(a, in its own way)", `mbvcb 12.${mangled}x`],
-        ["A", mine.code],
-        ["B", second.code],
-        ["X", "TG34679ACD"],
-      ]);
-      const text = content.replace(/\(.*\)|\b[ABX]\b/g, (word) => codes.get(word) ?? "");
-      const told = transfer({ ...ACCOUNTS[account], content: text, transferType: direction });
-      // Written into the text, since JavaScript would write some of these amounts in another way.
-      const written = JSON.stringify({ ...told, transferAmount: "@" }).replace('"@"', amount);
-      const answer = await notify(gateway, written);
-      assert.deepEqual(answer, { status: 200, body: { success: true } });
+        const mangled = mine.code.toLowerCase().replace(/(..)/g, "$1-");
+        const codes = new Map([
+          ["(a, in its own way)", `mbvcb 12.${mangled}x`],
+          ["A", mine.code],
+          ["B", second.code],
+          ["X", "TG34679ACD"],
+        ]);
+        const text = content.replace(/\(.*\)|\b[ABX]\b/g, (word) => codes.get(word) ?? "");
+        const told = transfer({ ...ACCOUNTS[account], content: text, transferType: direction });
+        // Written into the text, since JavaScript would write some of these amounts in another way.
+        const written = JSON.stringify({ ...told, transferAmount: "@" }).replace('"@"', amount);
+        const answer = await notify(gateway, written);
+        t.strictSame(answer, { status: 200, body: { success: true } });
 
-      const { body: kept } = await admin(gateway, "GET", `/transfers/${String(told["id"])}`);
-      assert.deepEqual([kept["state"], kept["cause"]], [row.transfer, row.cause]);
-      assert.equal(kept["payload"], written, "the notification is kept as it came");
-      const now = await as(gateway, accountId, "GET", `/top-ups/${mine.id}`);
-      assert.equal(now.body["status"], row.order);
-      assert.equal(now.body["received_vnd"], row.balance);
-      assert.equal(now.body["paid_at"] !== null, row.balance !== "0");
-      assert.equal((await wallet(gateway, accountId)).available, row.balance);
+        const { body: kept } = await admin(gateway, "GET", `/transfers/${String(told["id"])}`);
+        t.strictSame([kept["state"], kept["cause"]], [row.transfer, row.cause]);
+        t.equal(kept["payload"], written, "the notification is kept as it came");
+        const now = await as(gateway, accountId, "GET", `/top-ups/${mine.id}`);
+        t.equal(now.body["status"], row.order);
+        t.equal(now.body["received_vnd"], row.balance);
+        t.equal(now.body["paid_at"] !== null, row.balance !== "0");
+        t.equal((await wallet(gateway, accountId)).available, row.balance);
 
-      // The same notification again changes nothing.
-      assert.deepEqual(await notify(gateway, written), answer);
-      assert.equal((await wallet(gateway, accountId)).balance, row.balance);
-      gateway.clock.offsetMs = 0;
-    });
+        // The same notification again changes nothing.
+        t.strictSame(await notify(gateway, written), answer);
+        t.equal((await wallet(gateway, accountId)).balance, row.balance);
+        gateway.clock.offsetMs = 0;
+      },
+    );
   }
 
-  it("that cannot be read at all is kept for an operator", async () => {
+  t.test("that cannot be read at all is kept for an operator", async (t) => {
     for (const body of [
       "",
       "no JSON",
@@ -150,32 +152,32 @@ describe("a transfer", () => {
       '{"id":1e300}',
       "\u0000",
     ]) {
-      assert.deepEqual(await notify(gateway, body), { status: 200, body: { success: true } });
-      assert.deepEqual(await notify(gateway, body), { status: 200, body: { success: true } });
+      t.strictSame(await notify(gateway, body), { status: 200, body: { success: true } });
+      t.strictSame(await notify(gateway, body), { status: 200, body: { success: true } });
     }
     const { body } = await admin(gateway, "GET", "/transfers?state=unmatched&limit=8");
     const kept = Array.isArray(body["list"]) ? body["list"] : [];
-    assert.deepEqual(new Set(kept.map((one: JsonObject) => one["cause"])), new Set(["unreadable"]));
-    assert.equal(new Set(kept.map((one: JsonObject) => one["id"])).size, 8);
+    t.strictSame(new Set(kept.map((one: JsonObject) => one["cause"])), new Set(["unreadable"]));
+    t.equal(new Set(kept.map((one: JsonObject) => one["id"])).size, 8);
   });
 
-  it("whose texts hold what no database takes is kept all the same", async () => {
+  t.test("whose texts hold what no database takes is kept all the same", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const mine = await order(gateway, accountId);
     const content = `\u0000\ud800 ${mine.code}\u0007 'x"; drop table bank_transfers {}\\`;
     const told = transfer({ content, gateway: "\u0000", referenceCode: "x".repeat(50_000) });
-    assert.equal((await notify(gateway, told)).status, 200);
-    assert.equal((await wallet(gateway, accountId)).balance, "100000");
+    t.equal((await notify(gateway, told)).status, 200);
+    t.equal((await wallet(gateway, accountId)).balance, "100000");
   });
 
-  it("that is told again in other words stays what it was at first", async () => {
+  t.test("that is told again in other words stays what it was at first", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const mine = await order(gateway, accountId);
     const told = transfer({ content: mine.code });
-    assert.equal((await notify(gateway, told)).status, 200);
+    t.equal((await notify(gateway, told)).status, 200);
     const other = { ...told, transferAmount: 5_000_000, content: "something else" };
-    assert.deepEqual(await notify(gateway, other), { status: 200, body: { success: true } });
-    assert.equal((await wallet(gateway, accountId)).balance, "100000");
-    assert.equal((await admin(gateway, "GET", "/reconcile")).body["drift"], false);
+    t.strictSame(await notify(gateway, other), { status: 200, body: { success: true } });
+    t.equal((await wallet(gateway, accountId)).balance, "100000");
+    t.equal((await admin(gateway, "GET", "/reconcile")).body["drift"], false);
   });
 });

@@ -1,8 +1,7 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
+import t from "tap";
 import { qrSvg, qrText } from "../../../plugins/topup/vietqr.ts";
 
-test("the text of a QR is that of the VietQR standard, checksum and all", () => {
+t.test("the text of a QR is that of the VietQR standard, checksum and all", async (t) => {
   const withReference = qrText({
     bin: "970403",
     accountNumber: "0011012345678",
@@ -10,7 +9,7 @@ test("the text of a QR is that of the VietQR standard, checksum and all", () => 
     reference: "NPS6869",
     purpose: "thanh toan don hang",
   });
-  assert.equal(
+  t.equal(
     withReference,
     "00020101021238570010A00000072701270006970403011300110123456780208QRIBFTTA" +
       "530370454061800005802VN62340107NPS68690819thanh toan don hang63042E2E",
@@ -21,11 +20,11 @@ test("the text of a QR is that of the VietQR standard, checksum and all", () => 
     amountVnd: 120_000,
     purpose: "ung ho lu lut",
   });
-  assert.match(withPurpose, /^000201010212.*6304C15C$/);
+  t.match(withPurpose, /^000201010212.*6304C15C$/);
 });
 
-test("a QR is an image with a quiet zone, and holds no script", async () => {
+t.test("a QR is an image with a quiet zone, and holds no script", async (t) => {
   const svg = await qrSvg("00020101021238");
-  assert.match(svg, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" viewBox="0 0 29 29"/);
-  assert.doesNotMatch(svg, /<script|href|on\w+=/);
+  t.match(svg, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" viewBox="0 0 29 29"/);
+  t.notMatch(svg, /<script|href|on\w+=/);
 });

@@ -1,30 +1,29 @@
-import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { admin, createCustomer, wallet } from "../../support/admin.ts";
 import { bootTopups, type InProcess } from "./in-process.ts";
 import { API_KEY, HMAC_SECRET, notify, order, secretOf, signed, transfer } from "./topups.ts";
 
 const OK = { status: 200, body: { success: true } };
 
-describe("the bank's webhook", () => {
+t.test("the bank's webhook", async (t) => {
   let gateway: InProcess;
-  before(async () => {
+  t.before(async () => {
     gateway = await bootTopups();
   });
-  after(() => gateway.close());
+  t.teardown(() => gateway.close());
 
-  it("takes what is signed, and counts it once however often it is replayed", async () => {
+  t.test("takes what is signed, and counts it once however often it is replayed", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const { code } = await order(gateway, accountId);
     const body = JSON.stringify(transfer({ content: code }));
     const headers = signed(body, gateway.clock.now());
-    for (let n = 0; n < 3; n++) assert.deepEqual(await notify(gateway, body, headers), OK);
-    assert.equal((await wallet(gateway, accountId)).balance, "100000");
+    for (let n = 0; n < 3; n++) t.strictSame(await notify(gateway, body, headers), OK);
+    t.equal((await wallet(gateway, accountId)).balance, "100000");
   });
 
-  it("takes a signature for five minutes to either side, and no longer", async () => {
+  t.test("takes a signature for five minutes to either side, and no longer", async (t) => {
     const body = JSON.stringify(transfer());
     for (const [offsetSeconds, status] of [
       [-290, 200],
@@ -34,11 +33,11 @@ describe("the bank's webhook", () => {
       [-86_400, 401],
     ] as const) {
       const headers = signed(body, gateway.clock.now() + offsetSeconds * 1000);
-      assert.equal((await notify(gateway, body, headers)).status, status, `${offsetSeconds} s`);
+      t.equal((await notify(gateway, body, headers)).status, status, `${offsetSeconds} s`);
     }
   });
 
-  it("refuses whatever is forged, and keeps nothing of it", async () => {
+  t.test("refuses whatever is forged, and keeps nothing of it", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const { code } = await order(gateway, accountId);
     const told = transfer({ content: code });
@@ -71,14 +70,14 @@ describe("the bank's webhook", () => {
     ];
     for (const [at, [sent, headers]] of forged.entries()) {
       const answer = await notify(gateway, sent, headers);
-      assert.equal(answer.status, 401, `forgery ${at}`);
-      assert.ok(!("success" in answer.body));
+      t.equal(answer.status, 401, `forgery ${at}`);
+      t.ok(!("success" in answer.body));
     }
-    assert.equal((await admin(gateway, "GET", `/transfers/${String(told["id"])}`)).status, 404);
-    assert.equal((await wallet(gateway, accountId)).balance, "0");
+    t.equal((await admin(gateway, "GET", `/transfers/${String(told["id"])}`)).status, 404);
+    t.equal((await wallet(gateway, accountId)).balance, "0");
   });
 
-  it("is open by the ways of the config only, and never without a secret", async () => {
+  t.test("is open by the ways of the config only, and never without a secret", async (t) => {
     const only: readonly (readonly [settings: object, apiKey: number, signature: number])[] = [
       [{ api_key: API_KEY }, 200, 401],
       [{ hmac_secret: HMAC_SECRET }, 401, 200],
@@ -87,41 +86,44 @@ describe("the bank's webhook", () => {
       const one = await bootTopups({ webhook });
       try {
         const body = JSON.stringify(transfer());
-        assert.equal((await notify(one, body)).status, apiKey);
-        assert.equal((await notify(one, body, signed(body, one.clock.now()))).status, signature);
-        assert.equal((await notify(one, body, {})).status, 401);
-        assert.equal((await notify(one, body, signed(body, one.clock.now(), ""))).status, 401);
+        t.equal((await notify(one, body)).status, apiKey);
+        t.equal((await notify(one, body, signed(body, one.clock.now()))).status, signature);
+        t.equal((await notify(one, body, {})).status, 401);
+        t.equal((await notify(one, body, signed(body, one.clock.now(), ""))).status, 401);
       } finally {
         await one.close();
       }
     }
   });
 
-  it("makes a random secret that only the owner can read where the config has none", async () => {
-    const one = await bootTopups({ webhook: {} });
-    try {
-      const { data } = one.gateway.services.config.stores;
-      const secret = secretOf(data);
-      assert.match(secret, /^[\w-]{43}$/);
-      assert.equal(statSync(join(data, "sepay-webhook-key")).mode & 0o777, 0o600);
-      const body = JSON.stringify(transfer());
-      assert.equal((await notify(one, body)).status, 401, "another gateway's key");
-      assert.equal((await notify(one, body, {})).status, 401);
-      assert.deepEqual(await notify(one, body, { authorization: `Apikey ${secret}` }), OK);
-      assert.deepEqual(await notify(one, body, signed(body, one.clock.now(), secret)), OK);
-    } finally {
-      await one.close();
-    }
-  });
+  t.test(
+    "makes a random secret that only the owner can read where the config has none",
+    async (t) => {
+      const one = await bootTopups({ webhook: {} });
+      try {
+        const { data } = one.gateway.services.config.stores;
+        const secret = secretOf(data);
+        t.match(secret, /^[\w-]{43}$/);
+        t.equal(statSync(join(data, "sepay-webhook-key")).mode & 0o777, 0o600);
+        const body = JSON.stringify(transfer());
+        t.equal((await notify(one, body)).status, 401, "another gateway's key");
+        t.equal((await notify(one, body, {})).status, 401);
+        t.strictSame(await notify(one, body, { authorization: `Apikey ${secret}` }), OK);
+        t.strictSame(await notify(one, body, signed(body, one.clock.now(), secret)), OK);
+      } finally {
+        await one.close();
+      }
+    },
+  );
 
-  it("says that it failed where the transfer could not be recorded", async () => {
+  t.test("says that it failed where the transfer could not be recorded", async (t) => {
     const { database } = gateway.gateway.services;
     await database.query("alter table bank_transfers rename to bank_transfers_away");
     const told = transfer();
     const failed = await notify(gateway, told);
     await database.query("alter table bank_transfers_away rename to bank_transfers");
-    assert.equal(failed.status, 503);
-    assert.ok(!("success" in failed.body));
-    assert.deepEqual(await notify(gateway, told), OK);
+    t.equal(failed.status, 503);
+    t.ok(!("success" in failed.body));
+    t.strictSame(await notify(gateway, told), OK);
   });
 });

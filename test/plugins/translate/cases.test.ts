@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { describe, test } from "node:test";
+import t from "tap";
 import { chatProfile, messagesProfile, type Profile } from "../../../core/contract/profile.ts";
 import { refuse } from "../../../core/contract/refusal.ts";
 import { isObject, type JsonObject } from "../../../core/process/json.ts";
@@ -55,29 +55,29 @@ interface Case {
 const file = new URL("../../../../test/plugins/translate/cases.json", import.meta.url);
 const cases: readonly Case[] = JSON.parse(readFileSync(file, "utf8"));
 
-describe("translation cases", () => {
+t.test("translation cases", async (t) => {
   for (const one of cases) {
-    test(one.id, () => {
+    t.test(one.id, async (t) => {
       const before = JSON.stringify(one.input);
       if (one.kind === "request") checkRequest(one);
       else if (one.kind === "response") checkResponse(one);
       else checkStream(one);
-      assert.equal(JSON.stringify(one.input), before, "the input is not changed");
+      t.equal(JSON.stringify(one.input), before, "the input is not changed");
     });
   }
 });
 
-describe("stream cases read alike however the upstream's bytes are split", () => {
+t.test("stream cases read alike however the upstream's bytes are split", async (t) => {
   for (const one of cases.filter(({ kind }) => kind === "stream")) {
-    test(one.id, () => {
+    t.test(one.id, async (t) => {
       const bytes = serialise(fixture(one), one.ctx?.wire);
       const whole = runCase(one, [bytes]).text;
       for (const size of [1, 2, 3, 7, 64]) {
-        assert.equal(runCase(one, pieces(bytes, size)).text, whole, `pieces of ${size}`);
+        t.equal(runCase(one, pieces(bytes, size)).text, whole, `pieces of ${size}`);
       }
       for (let at = 1; at < bytes.length; at += 1) {
         const split = runCase(one, [bytes.subarray(0, at), bytes.subarray(at)]).text;
-        assert.equal(split, whole, `split at ${at}`);
+        t.equal(split, whole, `split at ${at}`);
       }
     });
   }

@@ -1,4 +1,4 @@
-import { describe } from "node:test";
+import t from "tap";
 import { chatRules } from "./requests.ts";
 
 const ABSENT = { $absent: true };
@@ -26,8 +26,8 @@ function user(...content: object[]): object {
   return { role: "user", content };
 }
 
-describe("Chat requests: top level", () => {
-  chatRules([
+t.test("Chat requests: top level", async (t) => {
+  chatRules(t, [
     {
       rule: "the newer cap goes first",
       given: { max_completion_tokens: 5, max_tokens: 9 },
@@ -102,8 +102,8 @@ describe("Chat requests: top level", () => {
   ]);
 });
 
-describe("Chat requests: sampling", () => {
-  chatRules([
+t.test("Chat requests: sampling", async (t) => {
+  chatRules(t, [
     { rule: "below zero", given: { temperature: -1 }, sent: { temperature: 0 } },
     {
       rule: "both, where both are taken",
@@ -137,9 +137,9 @@ describe("Chat requests: sampling", () => {
   ]);
 });
 
-describe("Chat requests: content", () => {
+t.test("Chat requests: content", async (t) => {
   const part = (url: string) => [{ type: "image_url", image_url: { url } }];
-  chatRules([
+  chatRules(t, [
     {
       rule: "data URLs of text become documents, percent-encoded or in base64",
       given: {
@@ -314,11 +314,11 @@ describe("Chat requests: content", () => {
   ]);
 });
 
-describe("Chat requests: system messages in mid-conversation", () => {
+t.test("Chat requests: system messages in mid-conversation", async (t) => {
   const inline = { mid_system: "inline" } as const;
   const system = (content: string) => ({ role: "system", content });
   const said = { role: "assistant", content: "a" };
-  chatRules([
+  chatRules(t, [
     {
       rule: "before an answer",
       profile: inline,
@@ -377,7 +377,7 @@ describe("Chat requests: system messages in mid-conversation", () => {
   ]);
 });
 
-describe("Chat requests: calls and their answers", () => {
+t.test("Chat requests: calls and their answers", async (t) => {
   const sent = (input: unknown) => ({
     messages: [{}, { content: [{ input: { $exact: input } }] }, {}],
   });
@@ -385,7 +385,7 @@ describe("Chat requests: calls and their answers", () => {
     tools: [F],
     messages: [Q, calling(call("a", args)), answer("a")],
   });
-  chatRules([
+  chatRules(t, [
     { rule: "arguments of white space", given: history(" \n"), sent: sent({}) },
     { rule: "arguments of null", given: history(null), sent: sent({}) },
     { rule: "arguments as an object", given: history({ a: null }), sent: sent({ a: null }) },
@@ -488,12 +488,12 @@ describe("Chat requests: calls and their answers", () => {
   ]);
 });
 
-describe("Chat requests: tools", () => {
+t.test("Chat requests: tools", async (t) => {
   const G = {
     type: "function",
     function: { name: "g", parameters: { properties: {}, $defs: {} } },
   };
-  chatRules([
+  chatRules(t, [
     {
       rule: "schemas are only completed",
       given: { tools: [F, G] },
@@ -560,10 +560,10 @@ describe("Chat requests: tools", () => {
   ]);
 });
 
-describe("Chat requests: effort", () => {
+t.test("Chat requests: effort", async (t) => {
   const budget = { thinking: "budget" } as const;
   const effort = { reasoning_effort: "high" };
-  chatRules([
+  chatRules(t, [
     {
       rule: "no more than the output leaves room for",
       profile: budget,
@@ -646,10 +646,10 @@ describe("Chat requests: effort", () => {
   ]);
 });
 
-describe("Chat requests: formats", () => {
+t.test("Chat requests: formats", async (t) => {
   const asTool = { structured_outputs: "tool" } as const;
   const forced = { $exact: { type: "tool", name: "structured_output" } };
-  chatRules([
+  chatRules(t, [
     {
       rule: "any JSON object",
       given: {

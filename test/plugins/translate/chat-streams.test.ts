@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import t from "tap";
 import type { Profile } from "../../../core/contract/profile.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import type { End } from "../../../plugins/translate/stream.ts";
@@ -53,10 +52,10 @@ function json(text: string): JsonObject {
 
 function rules(all: readonly StreamRule[]): void {
   for (const { rule, request = { model: "m" }, profile = {}, events, end = "eof", seen } of all) {
-    test(rule, () => {
+    t.test(rule, async (t) => {
       const side = run("chat", request, profile, [serialise(events)], end).clientSide();
       checkChatStream(side.events, asksForUsage(request));
-      assert.equal(mismatch(assembleChat(side), seen), undefined);
+      t.equal(mismatch(assembleChat(side), seen), undefined);
     });
   }
 }
@@ -69,7 +68,7 @@ const FORMAT = {
   response_format: { type: "json_schema", json_schema: { schema: {} } },
 };
 
-describe("Chat streams: blocks", () => {
+t.test("Chat streams: blocks", async () => {
   rules([
     {
       rule: "text in the start of its block, and text without a start",
@@ -208,7 +207,7 @@ describe("Chat streams: blocks", () => {
   ]);
 });
 
-describe("Chat streams: how they end", () => {
+t.test("Chat streams: how they end", async () => {
   const text = block(0, TEXT, { type: "text_delta", text: "x" });
   const truncated = {
     error: { error: { type: "server_error", code: "upstream_truncated", param: null } },
@@ -339,23 +338,26 @@ describe("Chat streams: how they end", () => {
   ]);
 });
 
-describe("Chat streams: what the gateway is told", () => {
-  test("only [DONE] is terminal, and a ping is a comment once the stream has begun", () => {
-    const recorder = new Recorder();
-    const stream = translator("chat", { model: "m" }, {}, recorder);
-    for (const { event: type, data } of [PING, START, PING, ends("end_turn"), STOP, PING]) {
-      stream.event({ type, data: JSON.stringify(data) });
-    }
-    stream.ping();
-    assert.deepEqual(
-      recorder.written.map(({ mark }) => mark),
-      ["event", "comment", "event", "terminal"],
-    );
-    assert.equal(recorder.written[1]?.text, ": ping\n\n");
-    assert.equal(recorder.written[3]?.text, "data: [DONE]\n\n");
-  });
+t.test("Chat streams: what the gateway is told", async (t) => {
+  t.test(
+    "only [DONE] is terminal, and a ping is a comment once the stream has begun",
+    async (t) => {
+      const recorder = new Recorder();
+      const stream = translator("chat", { model: "m" }, {}, recorder);
+      for (const { event: type, data } of [PING, START, PING, ends("end_turn"), STOP, PING]) {
+        stream.event({ type, data: JSON.stringify(data) });
+      }
+      stream.ping();
+      t.strictSame(
+        recorder.written.map(({ mark }) => mark),
+        ["event", "comment", "event", "terminal"],
+      );
+      t.equal(recorder.written[1]?.text, ": ping\n\n");
+      t.equal(recorder.written[3]?.text, "data: [DONE]\n\n");
+    },
+  );
 
-  test("a stream that is cut ends in an error of its own protocol", () => {
+  t.test("a stream that is cut ends in an error of its own protocol", async (t) => {
     const failure = { status: 402, type: "insufficient_balance", message: "top up" };
     const recorder = new Recorder();
     const stream = translator("chat", { model: "m" }, {}, recorder);
@@ -364,10 +366,10 @@ describe("Chat streams: what the gateway is told", () => {
     stream.end("eof");
     const error = { message: "top up", type: "insufficient_balance", param: null, code: null };
     const last = recorder.written.at(-1);
-    assert.equal(last?.mark, "error");
-    assert.equal(last?.text, `data: ${JSON.stringify({ error })}\n\n`);
+    t.equal(last?.mark, "error");
+    t.equal(last?.text, `data: ${JSON.stringify({ error })}\n\n`);
     const early = new Recorder();
     translator("chat", { model: "m" }, {}, early).cut(failure);
-    assert.deepEqual(early.httpError, { status: 402, body: { error } });
+    t.strictSame(early.httpError, { status: 402, body: { error } });
   });
 });

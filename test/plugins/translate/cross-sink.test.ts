@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import t from "tap";
 import { COMPLETE, type Outcome } from "../../../core/contract/call.ts";
 import { endpoints } from "../../../core/contract/endpoint.ts";
 import { chatProfile } from "../../../core/contract/profile.ts";
@@ -71,56 +71,65 @@ function open() {
   return { sink, seen, send };
 }
 
-describe("a translated stream", () => {
-  it("whose upstream sends what is no event is cancelled upstream, and told once", () => {
-    const { seen, send } = open();
-    send(CHUNK);
-    send("<html>");
-    assert.equal(seen.cuts, 1);
-    assert.equal(seen.text.split("event: error").length, 2);
-    assert.ok(seen.outcome?.kind === "broken" && seen.outcome.errorSent);
-    assert.ok(!seen.text.includes("message_stop"));
-  });
+t.test("a translated stream", async (t) => {
+  t.test(
+    "whose upstream sends what is no event is cancelled upstream, and told once",
+    async (t) => {
+      const { seen, send } = open();
+      send(CHUNK);
+      send("<html>");
+      t.equal(seen.cuts, 1);
+      t.equal(seen.text.split("event: error").length, 2);
+      t.ok(seen.outcome?.kind === "broken" && seen.outcome.errorSent);
+      t.ok(!seen.text.includes("message_stop"));
+    },
+  );
 
-  it("that fails before its first event is an answer with a status, and cancelled upstream", () => {
-    const { seen, send } = open();
-    send('{"error":{"message":"We are overloaded"}}');
-    assert.equal(seen.cuts, 1);
-    assert.equal(seen.status, 529);
-    assert.equal(JSON.parse(seen.text).error.type, "overloaded_error");
-    assert.ok(seen.outcome?.kind === "broken" && seen.outcome.errorSent);
-  });
+  t.test(
+    "that fails before its first event is an answer with a status, and cancelled upstream",
+    async (t) => {
+      const { seen, send } = open();
+      send('{"error":{"message":"We are overloaded"}}');
+      t.equal(seen.cuts, 1);
+      t.equal(seen.status, 529);
+      t.equal(JSON.parse(seen.text).error.type, "overloaded_error");
+      t.ok(seen.outcome?.kind === "broken" && seen.outcome.errorSent);
+    },
+  );
 
-  it("is whole where the upstream's body ends behind the reason to stop, without its last event", () => {
+  t.test(
+    "is whole where the upstream's body ends behind the reason to stop, without its last event",
+    async (t) => {
+      const { sink, seen, send } = open();
+      send(CHUNK);
+      send(END);
+      sink.end(BROKEN);
+      t.strictSame(seen.outcome, COMPLETE);
+      t.ok(seen.text.endsWith('event: message_stop\ndata: {"type":"message_stop"}\n\n'));
+    },
+  );
+
+  t.test("is broken, and says so, where the upstream's body ends before", async (t) => {
     const { sink, seen, send } = open();
     send(CHUNK);
-    send(END);
     sink.end(BROKEN);
-    assert.deepEqual(seen.outcome, COMPLETE);
-    assert.ok(seen.text.endsWith('event: message_stop\ndata: {"type":"message_stop"}\n\n'));
+    t.strictSame(seen.outcome, { ...BROKEN, errorSent: true });
+    t.match(seen.text, /event: error\n.*ended before completion/);
   });
 
-  it("is broken, and says so, where the upstream's body ends before", () => {
-    const { sink, seen, send } = open();
-    send(CHUNK);
-    sink.end(BROKEN);
-    assert.deepEqual(seen.outcome, { ...BROKEN, errorSent: true });
-    assert.match(seen.text, /event: error\n.*ended before completion/);
-  });
-
-  it("of which nothing came is left to the gateway to refuse", () => {
+  t.test("of which nothing came is left to the gateway to refuse", async (t) => {
     const { sink, seen } = open();
     const gone: Outcome = { kind: "gone" };
     sink.end(gone);
-    assert.deepEqual([seen.text, seen.outcome], ["", gone]);
+    t.strictSame([seen.text, seen.outcome], ["", gone]);
   });
 
-  it("that the gateway cuts keeps the gateway's own refusal", () => {
+  t.test("that the gateway cuts keeps the gateway's own refusal", async (t) => {
     const { sink, seen, send } = open();
     send(CHUNK);
     const refusal = refuse.insufficientBalance("empty");
     sink.end({ kind: "exhausted", refusal });
-    assert.deepEqual(seen.outcome, { kind: "exhausted", refusal });
-    assert.ok(!seen.text.includes("error"));
+    t.strictSame(seen.outcome, { kind: "exhausted", refusal });
+    t.ok(!seen.text.includes("error"));
   });
 });

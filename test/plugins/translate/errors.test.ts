@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import t from "tap";
 import { chatErrorToMessages, messagesErrorToChat } from "../../../plugins/translate/errors.ts";
 
 /* upstream status -> status and type for a Messages client */
@@ -48,66 +47,63 @@ const MESSAGES_TYPES = `
   shiny_error           200 502 server_error          null
 `;
 
-describe("errors of a Chat upstream", () => {
+t.test("errors of a Chat upstream", async (t) => {
   for (const [from, status, type] of rows(CHAT_STATUSES)) {
-    test(`${from} is ${status} ${type}`, () => {
+    t.test(`${from} is ${status} ${type}`, async (t) => {
       const reply = chatErrorToMessages(Number(from), { error: { message: "m", type: "x" } });
       const body = { type: "error", error: { type, message: "m" } };
-      assert.deepEqual(reply, { status: Number(status), body });
+      t.strictSame(reply, { status: Number(status), body });
     });
   }
 
   const message = (body: unknown, status = 400) =>
     chatErrorToMessages(status, body).body.error.message;
-  test("the message is wherever the upstream put it, but never a page", () => {
-    assert.equal(message('{"error":{"message":"a"}}'), "a");
-    assert.equal(message({ error: "b" }), "b");
-    assert.equal(message({ message: "c" }), "c");
-    assert.equal(message({ detail: [{ msg: "d" }, { msg: "e" }] }), "d; e");
-    assert.equal(message("<html>down</html>", 502), "Upstream returned HTTP 502");
-    assert.equal(message({ error: { message: 5 } }, 500), "Upstream returned HTTP 500");
-    assert.equal(message(undefined, 404), "Upstream returned HTTP 404");
+  t.test("the message is wherever the upstream put it, but never a page", async (t) => {
+    t.equal(message('{"error":{"message":"a"}}'), "a");
+    t.equal(message({ error: "b" }), "b");
+    t.equal(message({ message: "c" }), "c");
+    t.equal(message({ detail: [{ msg: "d" }, { msg: "e" }] }), "d; e");
+    t.equal(message("<html>down</html>", 502), "Upstream returned HTTP 502");
+    t.equal(message({ error: { message: 5 } }, 500), "Upstream returned HTTP 500");
+    t.equal(message(undefined, 404), "Upstream returned HTTP 404");
   });
 
-  test("a prompt too long is told in the words that clients look for", () => {
+  t.test("a prompt too long is told in the words that clients look for", async (t) => {
     const prefix = /^prompt is too long: /;
-    assert.match(
-      message({ error: { code: "model_max_prompt_tokens_exceeded", message: "x" } }),
-      prefix,
-    );
-    assert.match(message({ message: "exceeds the Context Window of 8192" }, 500), prefix);
-    assert.equal(
+    t.match(message({ error: { code: "model_max_prompt_tokens_exceeded", message: "x" } }), prefix);
+    t.match(message({ message: "exceeds the Context Window of 8192" }, 500), prefix);
+    t.equal(
       message({ message: "prompt is too long: maximum context length" }),
       "prompt is too long: maximum context length",
     );
     const limit = chatErrorToMessages(429, {
       message: "too many tokens for a long context window",
     });
-    assert.equal(limit.status, 429);
+    t.equal(limit.status, 429);
   });
 });
 
-describe("errors of a Messages upstream", () => {
+t.test("errors of a Messages upstream", async (t) => {
   for (const [type, from, status, answered, code] of rows(MESSAGES_TYPES)) {
-    test(`${type} with ${from} is ${status} ${answered}`, () => {
+    t.test(`${type} with ${from} is ${status} ${answered}`, async (t) => {
       const reply = messagesErrorToChat(Number(from), { error: { type, message: "m" } });
-      assert.equal(reply.status, Number(status));
+      t.equal(reply.status, Number(status));
       const expected = {
         message: "m",
         type: answered,
         param: null,
         code: code === "null" ? null : code,
       };
-      assert.deepEqual(reply.body, { error: expected });
+      t.strictSame(reply.body, { error: expected });
     });
   }
 
-  test("a context too long has the code that clients look for", () => {
+  t.test("a context too long has the code that clients look for", async (t) => {
     const error = { type: "invalid_request_error", message: "input exceed context limit" };
-    assert.equal(messagesErrorToChat(400, { error }).body.error.code, "context_length_exceeded");
+    t.equal(messagesErrorToChat(400, { error }).body.error.code, "context_length_exceeded");
   });
 
-  test("what is no JSON keeps its status", () => {
+  t.test("what is no JSON keeps its status", async (t) => {
     const reply = messagesErrorToChat(503, "<html>");
     const error = {
       message: "Upstream returned HTTP 503",
@@ -115,7 +111,7 @@ describe("errors of a Messages upstream", () => {
       param: null,
       code: null,
     };
-    assert.deepEqual(reply, { status: 503, body: { error } });
+    t.strictSame(reply, { status: 503, body: { error } });
   });
 });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
 import fc from "fast-check";
+import t from "tap";
 import { chatProfile, messagesProfile, type Profile } from "../../../core/contract/profile.ts";
 import { isObject, type JsonObject } from "../../../core/process/json.ts";
 import {
@@ -89,8 +89,8 @@ const block = fc.record(
 );
 const call = fc.record({ index: json, id: json, function: object });
 
-describe("hostile requests never throw, and what is accepted is valid", () => {
-  test("Messages requests", () => {
+t.test("hostile requests never throw, and what is accepted is valid", async (t) => {
+  t.test("Messages requests", async () => {
     const requests = fc.oneof(
       json,
       object,
@@ -107,7 +107,7 @@ describe("hostile requests never throw, and what is accepted is valid", () => {
     );
   });
 
-  test("Chat requests", () => {
+  t.test("Chat requests", async () => {
     const requests = fc.oneof(json, object, damaged(chatRequest, json), damaged(chatRequest, json));
     fc.assert(
       fc.property(requests, profiles, (body, profile) => {
@@ -119,7 +119,7 @@ describe("hostile requests never throw, and what is accepted is valid", () => {
     );
   });
 
-  test("arguments that the text of a string nests too deep travel as their text", () => {
+  t.test("arguments that the text of a string nests too deep travel as their text", async (t) => {
     const text = `${'{"a":'.repeat(5000)}1${"}".repeat(5000)}`;
     const calls = [{ id: "a", function: { name: "f", arguments: text } }];
     const messages = [
@@ -130,10 +130,10 @@ describe("hostile requests never throw, and what is accepted is valid", () => {
     const made = chatToMessagesRequest({ messages }, messagesProfile());
     assert.ok(made.ok);
     const written = JSON.stringify(made.body);
-    assert.ok(written.includes(JSON.stringify({ _raw_arguments: text })));
+    t.ok(written.includes(JSON.stringify({ _raw_arguments: text })));
   });
 
-  test("a field that only looks like a prototype stays a field", () => {
+  t.test("a field that only looks like a prototype stays a field", async (t) => {
     const text =
       '{"type":"object","properties":{"__proto__":{"type":"object"}},"__proto__":{"x":1}}';
     const schema: unknown = JSON.parse(text);
@@ -141,25 +141,25 @@ describe("hostile requests never throw, and what is accepted is valid", () => {
     const body = { messages: [{ role: "user", content: "q" }], response_format: format };
     const result = chatToMessagesRequest(body, messagesProfile());
     assert.ok(result.ok);
-    assert.match(
+    t.match(
       JSON.stringify(result.body),
       /"__proto__":\{"type":"object","additionalProperties":false\}/,
     );
   });
 });
 
-describe("hostile answers never throw", () => {
-  test("arguments too deep to be written again", () => {
+t.test("hostile answers never throw", async (t) => {
+  t.test("arguments too deep to be written again", async (t) => {
     const deep: unknown = JSON.parse(`${'{"a":'.repeat(5000)}1${"}".repeat(5000)}`);
     const calls = [{ id: "a", function: { name: "f", arguments: deep } }];
     const answered = chatToMessagesResponse(
       { choices: [{ message: { tool_calls: calls } }] },
       messagesContext({}, chatProfile()),
     );
-    assert.ok(JSON.stringify(answered.body));
+    t.ok(JSON.stringify(answered.body));
   });
 
-  test("whole answers and errors", () => {
+  t.test("whole answers and errors", async () => {
     fc.assert(
       fc.property(fc.oneof(json, object), object, (body, request) => {
         chatToMessagesResponse(body, messagesContext(request, chatProfile()));
@@ -226,18 +226,18 @@ describe("hostile answers never throw", () => {
     );
   }
 
-  test("Chat streams", () => {
+  t.test("Chat streams", async (t) => {
     fuzzStream("messages", chunks, (recorder) => {
       const side = recorder.clientSide();
-      if (side.httpError) assert.equal(side.events.length, 0);
+      if (side.httpError) t.equal(side.events.length, 0);
       checkMessagesStream(side.events);
     });
   });
 
-  test("Messages streams", () => {
+  t.test("Messages streams", async (t) => {
     fuzzStream("chat", events, (recorder) => {
       const side = recorder.clientSide();
-      if (side.httpError) assert.equal(side.events.length, 0);
+      if (side.httpError) t.equal(side.events.length, 0);
       const first = side.events[0]?.data;
       checkChatStream(side.events, isObject(first) && "usage" in first);
     });

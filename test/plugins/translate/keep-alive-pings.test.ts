@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, describe, it, mock } from "node:test";
+import t from "tap";
 import { COMPLETE, type Outcome } from "../../../core/contract/call.ts";
 import { endpoints } from "../../../core/contract/endpoint.ts";
 import type { Sink } from "../../../core/contract/plugin.ts";
@@ -14,6 +14,7 @@ import { messagesToChatRequest } from "../../../plugins/translate/messages-to-ch
 import { MessagesToChatStream } from "../../../plugins/translate/messages-to-chat/stream.ts";
 import { TranslatingSink } from "../../../plugins/translate/translating-sink.ts";
 import { newCall } from "../../support/call.ts";
+import { stoppedTimers } from "../../support/stopped-timers.ts";
 
 const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
 const COMMENT = ": ping\n\n";
@@ -84,13 +85,13 @@ const MESSAGE_END = [
   { type: "message_stop" },
 ];
 
-describe("a translated stream whose upstream is silent", () => {
+t.test("a translated stream whose upstream is silent", async (t) => {
   const clock = { ms: 0 };
-  beforeEach(() => {
-    mock.timers.enable({ apis: ["setInterval"] });
+  let timers: ReturnType<typeof stoppedTimers>;
+  t.beforeEach((t) => {
+    timers = stoppedTimers(t);
     clock.ms = 0;
   });
-  afterEach(() => mock.timers.reset());
 
   function watching(...sinks: TranslatingSink[]): KeepAlivePings {
     const silences = new KeepAlivePings();
@@ -101,7 +102,7 @@ describe("a translated stream whose upstream is silent", () => {
   function pass(ms: number): void {
     for (let passed = 0; passed < ms; passed += 1000) {
       clock.ms += 1000;
-      mock.timers.tick(1000);
+      timers.pass(1000);
     }
   }
   const count = (text: string, part: string) => text.split(part).length - 1;
@@ -110,30 +111,33 @@ describe("a translated stream whose upstream is silent", () => {
     ["messages", CHAT_CHUNK, PING],
     ["chat", MESSAGE_START, COMMENT],
   ] as const) {
-    it(`gets a ${protocol} ping every 15 s, sent at once`, () => {
+    t.test(`gets a ${protocol} ping every 15 s, sent at once`, async (t) => {
       const { sink, client, send, flushes } = open(protocol, clock);
       const silences = watching(sink);
       send(first);
       pass(14_000);
-      assert.equal(count(client.text, ping), 0);
+      t.equal(count(client.text, ping), 0);
       pass(1_000);
-      assert.equal(count(client.text, ping), 1);
-      assert.ok(client.text.endsWith(ping));
-      assert.equal(flushes(), 1);
+      t.equal(count(client.text, ping), 1);
+      t.ok(client.text.endsWith(ping));
+      t.equal(flushes(), 1);
       pass(45_000);
-      assert.equal(count(client.text, ping), 4);
+      t.equal(count(client.text, ping), 4);
       silences.stop();
     });
 
-    it(`gets no ${protocol} ping before its first event, so that an error can still have a status`, () => {
-      const { sink, client } = open(protocol, clock);
-      const silences = watching(sink);
-      pass(120_000);
-      assert.equal(client.text, "");
-      silences.stop();
-    });
+    t.test(
+      `gets no ${protocol} ping before its first event, so that an error can still have a status`,
+      async (t) => {
+        const { sink, client } = open(protocol, clock);
+        const silences = watching(sink);
+        pass(120_000);
+        t.equal(client.text, "");
+        silences.stop();
+      },
+    );
 
-    it(`gets no ${protocol} ping while events flow`, () => {
+    t.test(`gets no ${protocol} ping while events flow`, async (t) => {
       const { sink, client, send } = open(protocol, clock);
       const silences = watching(sink);
       for (let at = 0; at < 10; at++) {
@@ -146,12 +150,12 @@ describe("a translated stream whose upstream is silent", () => {
           });
         pass(10_000);
       }
-      assert.equal(count(client.text, ping), 0);
+      t.equal(count(client.text, ping), 0);
       silences.stop();
     });
   }
 
-  it("gets nothing behind its end", () => {
+  t.test("gets nothing behind its end", async (t) => {
     const messages = open("messages", clock);
     const chat = open("chat", clock);
     const silences = watching(messages.sink, chat.sink);
@@ -163,8 +167,8 @@ describe("a translated stream whose upstream is silent", () => {
     for (const { sink } of [messages, chat]) sink.end(COMPLETE);
     pass(30_000);
     for (const { client } of [messages, chat]) {
-      assert.deepEqual(client.outcome, COMPLETE);
-      assert.equal(count(client.text, "ping"), 0);
+      t.strictSame(client.outcome, COMPLETE);
+      t.equal(count(client.text, "ping"), 0);
     }
     silences.stop();
   });

@@ -1,4 +1,4 @@
-import { describe } from "node:test";
+import t from "tap";
 import { messagesRules } from "./requests.ts";
 
 const ABSENT = { $absent: true };
@@ -24,8 +24,8 @@ function user(...content: object[]): object {
 
 const Q = { role: "user", content: "q" };
 
-describe("Messages requests: top level", () => {
-  messagesRules([
+t.test("Messages requests: top level", async (t) => {
+  messagesRules(t, [
     { rule: "max_tokens of zero", given: { max_tokens: 0 }, rejected: "max_tokens:" },
     { rule: "max_tokens as text", given: { max_tokens: "9" }, rejected: "max_tokens:" },
     { rule: "max_tokens in parts", given: { max_tokens: 1.5 }, rejected: "max_tokens:" },
@@ -137,8 +137,8 @@ describe("Messages requests: top level", () => {
   ]);
 });
 
-describe("Messages requests: content", () => {
-  messagesRules([
+t.test("Messages requests: content", async (t) => {
+  messagesRules(t, [
     {
       rule: "a lone text block is a string, a lone document is not",
       given: {
@@ -292,9 +292,9 @@ describe("Messages requests: content", () => {
   ]);
 });
 
-describe("Messages requests: order and pairing", () => {
+t.test("Messages requests: order and pairing", async (t) => {
   const calls = [Q, assistant(use("a"))];
-  messagesRules([
+  messagesRules(t, [
     {
       rule: "a result of no call",
       given: { messages: [Q, user(result("ghost"))] },
@@ -417,8 +417,8 @@ describe("Messages requests: order and pairing", () => {
   ]);
 });
 
-describe("Messages requests: tools", () => {
-  messagesRules([
+t.test("Messages requests: tools", async (t) => {
+  messagesRules(t, [
     {
       rule: "any call",
       given: { tools: [TOOL], tool_choice: { type: "any" } },
@@ -513,10 +513,10 @@ describe("Messages requests: tools", () => {
   ]);
 });
 
-describe("Messages requests: effort and format", () => {
+t.test("Messages requests: effort and format", async (t) => {
   const thinking = (budget: number) => ({ thinking: { type: "enabled", budget_tokens: budget } });
   const schema = { type: "object", properties: {}, additionalProperties: false };
-  messagesRules([
+  messagesRules(t, [
     { rule: "a budget of 4095", given: thinking(4095), sent: { reasoning_effort: "low" } },
     { rule: "a budget of 4096", given: thinking(4096), sent: { reasoning_effort: "medium" } },
     { rule: "a budget of 16384", given: thinking(16_384), sent: { reasoning_effort: "high" } },

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import t, { type Test } from "tap";
 import type { JsonObject } from "../../../core/process/json.ts";
 import type { End } from "../../../plugins/translate/stream.ts";
 import { assembleMessages } from "./assemble.ts";
@@ -32,14 +31,14 @@ function tool(
   return { tool_calls: [{ index, id, function: { name, arguments: args } }] };
 }
 
-function rules(all: readonly StreamRule[]): void {
+function rules(t: Test, all: readonly StreamRule[]): void {
   for (const { rule, deltas, tail: given, finish = "stop", end = "eof", seen } of all) {
-    test(rule, () => {
+    t.test(rule, async (t) => {
       const tail = given ?? [chunk({}, finish), DONE];
       const bytes = serialise([...deltas.map((delta) => chunk(delta)), ...tail]);
       const side = run("messages", { model: "m" }, {}, [bytes], end).clientSide();
       checkMessagesStream(side.events);
-      assert.equal(mismatch(assembleMessages(side), seen), undefined);
+      t.equal(mismatch(assembleMessages(side), seen), undefined);
     });
   }
 }
@@ -47,8 +46,8 @@ function rules(all: readonly StreamRule[]): void {
 const A = { type: "tool_use", id: "a", name: "f" };
 const B = { type: "tool_use", id: "b", name: "g" };
 
-describe("Messages streams: which call a delta belongs to", () => {
-  rules([
+t.test("Messages streams: which call a delta belongs to", async (t) => {
+  rules(t, [
     {
       rule: "no indexes: an id begins a call, the rest goes on with the latest",
       deltas: [
@@ -108,8 +107,8 @@ describe("Messages streams: which call a delta belongs to", () => {
   ]);
 });
 
-describe("Messages streams: order of blocks", () => {
-  rules([
+t.test("Messages streams: order of blocks", async (t) => {
+  rules(t, [
     {
       rule: "a repeat of the whole arguments is no news, open or closed",
       deltas: [
@@ -214,14 +213,14 @@ describe("Messages streams: order of blocks", () => {
   ]);
 });
 
-describe("Messages streams: how they end", () => {
+t.test("Messages streams: how they end", async (t) => {
   const text = [{ content: "t" }];
   const error = (type: string, message: unknown = { $any: true }) => ({
     error: { type: "error", error: { type, message } },
     stop_reason: null,
   });
   const usage = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 };
-  rules([
+  rules(t, [
     {
       rule: "cleanly, but too early",
       deltas: text,
@@ -366,8 +365,8 @@ describe("Messages streams: how they end", () => {
   ]);
 });
 
-describe("Messages streams: nothing waits without need", () => {
-  test("each piece leaves with the event that brought it", () => {
+t.test("Messages streams: nothing waits without need", async (t) => {
+  t.test("each piece leaves with the event that brought it", async (t) => {
     const recorder = new Recorder();
     const stream = translator("messages", { model: "m" }, {}, recorder);
     const send = (delta: JsonObject): string[] => {
@@ -378,36 +377,36 @@ describe("Messages streams: nothing waits without need", () => {
     const [start, delta, stop] = ["start", "delta", "stop"].map(
       (name) => `event: content_block_${name}`,
     );
-    assert.deepEqual(send({ role: "assistant" }), ["event: message_start"]);
-    assert.deepEqual(send({ reasoning: "r" }), [start, delta]);
-    assert.deepEqual(send({ content: "t" }), [stop, start, delta]);
-    assert.deepEqual(send(tool(0, "a", "f", "")), [stop, start]);
-    assert.deepEqual(send(tool(0, undefined, undefined, "{")), [delta]);
-    assert.deepEqual(send(tool(1, "b", "g", "{")), []);
-    assert.deepEqual(send(tool(0, undefined, undefined, "}")), [delta, stop, start, delta]);
-    assert.deepEqual(send(tool(1, undefined, undefined, '"x"')), [delta]);
+    t.strictSame(send({ role: "assistant" }), ["event: message_start"]);
+    t.strictSame(send({ reasoning: "r" }), [start, delta]);
+    t.strictSame(send({ content: "t" }), [stop, start, delta]);
+    t.strictSame(send(tool(0, "a", "f", "")), [stop, start]);
+    t.strictSame(send(tool(0, undefined, undefined, "{")), [delta]);
+    t.strictSame(send(tool(1, "b", "g", "{")), []);
+    t.strictSame(send(tool(0, undefined, undefined, "}")), [delta, stop, start, delta]);
+    t.strictSame(send(tool(1, undefined, undefined, '"x"')), [delta]);
   });
 
-  test("only the very last event is terminal, and a ping only comes in between", () => {
+  t.test("only the very last event is terminal, and a ping only comes in between", async (t) => {
     const recorder = new Recorder();
     const stream = translator("messages", { model: "m" }, {}, recorder);
     stream.ping();
-    assert.equal(recorder.written.length, 0);
+    t.equal(recorder.written.length, 0);
     stream.event({ type: undefined, data: JSON.stringify(chunk({ content: "a" }).data) });
     stream.ping();
     stream.event({ type: undefined, data: "[DONE]" });
     stream.ping();
     stream.cut({ status: 402, type: "insufficient_balance", message: "late" });
     stream.end("reset");
-    assert.deepEqual(
+    t.strictSame(
       recorder.written.map(({ mark }) => mark),
       ["usage", "event", "event", "comment", "event", "usage", "terminal"],
     );
-    assert.match(recorder.written[3]?.text ?? "", /^event: ping\n/);
-    assert.match(recorder.written.at(-1)?.text ?? "", /^event: message_stop\n/);
+    t.match(recorder.written[3]?.text ?? "", /^event: ping\n/);
+    t.match(recorder.written.at(-1)?.text ?? "", /^event: message_stop\n/);
   });
 
-  test("a stream that is cut ends in an error of its own protocol", () => {
+  t.test("a stream that is cut ends in an error of its own protocol", async (t) => {
     const failure = { status: 402, type: "insufficient_balance", message: "top up", code: "x" };
     const recorder = new Recorder();
     const stream = translator("messages", { model: "m" }, {}, recorder);
@@ -415,11 +414,11 @@ describe("Messages streams: nothing waits without need", () => {
     stream.cut(failure);
     stream.event({ type: undefined, data: "[DONE]" });
     const last = recorder.written.at(-1);
-    assert.equal(last?.mark, "error");
+    t.equal(last?.mark, "error");
     const error = { type: "insufficient_balance", message: "top up" };
-    assert.equal(last?.text, `event: error\ndata: ${JSON.stringify({ type: "error", error })}\n\n`);
+    t.equal(last?.text, `event: error\ndata: ${JSON.stringify({ type: "error", error })}\n\n`);
     const early = new Recorder();
     translator("messages", { model: "m" }, {}, early).cut(failure);
-    assert.deepEqual(early.httpError, { status: 402, body: { type: "error", error } });
+    t.strictSame(early.httpError, { status: 402, body: { type: "error", error } });
   });
 });

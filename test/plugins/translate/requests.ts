@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import type { Test } from "tap";
 import { chatProfile, messagesProfile, type Profile } from "../../../core/contract/profile.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import { chatToMessagesRequest } from "../../../plugins/translate/chat-to-messages/request.ts";
@@ -24,9 +24,9 @@ const PLAIN_MESSAGES = { model: "m", max_tokens: 100, messages: [{ role: "user",
 const PLAIN_CHAT = { model: "m", messages: [{ role: "user", content: "q" }] };
 
 /** One test for each rule about requests of Messages clients. */
-export function messagesRules(rules: readonly Rule[]): void {
+export function messagesRules(t: Test, rules: readonly Rule[]): void {
   for (const rule of rules) {
-    test(rule.rule, () => {
+    t.test(rule.rule, async () => {
       const body = { ...PLAIN_MESSAGES, ...rule.given };
       const result = messagesToChatRequest(body, chatProfile(rule.profile));
       check(rule, result, checkChatRequest);
@@ -35,9 +35,9 @@ export function messagesRules(rules: readonly Rule[]): void {
 }
 
 /** One test for each rule about requests of Chat clients. */
-export function chatRules(rules: readonly Rule[]): void {
+export function chatRules(t: Test, rules: readonly Rule[]): void {
   for (const rule of rules) {
-    test(rule.rule, () => {
+    t.test(rule.rule, async () => {
       const body = { ...PLAIN_CHAT, ...rule.given };
       const result = chatToMessagesRequest(body, messagesProfile(rule.profile));
       check(rule, result, checkMessagesRequest);

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import t from "tap";
 import { chatProfile, messagesProfile, type Profile } from "../../../core/contract/profile.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import { chatContext } from "../../../plugins/translate/chat-to-messages/request.ts";
@@ -11,7 +10,7 @@ import { mismatch } from "./match.ts";
 
 const ABSENT = { $absent: true };
 
-describe("answers for Messages clients", () => {
+t.test("answers for Messages clients", async (t) => {
   const context = messagesContext({ model: "m" }, chatProfile());
   const answer = (message: JsonObject, choice: JsonObject = {}, body: JsonObject = {}) =>
     chatToMessagesResponse(
@@ -141,11 +140,11 @@ describe("answers for Messages clients", () => {
     ["no object", chatToMessagesResponse("<html>", context), { status: 502 }],
   ];
   for (const [rule, reply, seen] of rules) {
-    test(rule, () => assert.equal(mismatch(reply, seen), undefined));
+    t.test(rule, async (t) => t.equal(mismatch(reply, seen), undefined));
   }
 });
 
-describe("answers for Chat clients", () => {
+t.test("answers for Chat clients", async (t) => {
   const answer = (fields: JsonObject, request: JsonObject = {}, profile: Profile = {}) =>
     messagesToChatResponse(
       { id: "msg_1", type: "message", content: [], stop_reason: "end_turn", ...fields },
@@ -274,6 +273,8 @@ describe("answers for Chat clients", () => {
     ],
   ];
   for (const [rule, reply, seen] of rules) {
-    test(rule, () => assert.equal(mismatch(JSON.parse(JSON.stringify(reply)), seen), undefined));
+    t.test(rule, async (t) =>
+      t.equal(mismatch(JSON.parse(JSON.stringify(reply)), seen), undefined),
+    );
   }
 });

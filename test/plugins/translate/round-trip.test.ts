@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
 import fc from "fast-check";
+import t from "tap";
 import { chatProfile, messagesProfile, type Profile } from "../../../core/contract/profile.ts";
 import type { JsonObject } from "../../../core/process/json.ts";
 import {
@@ -30,8 +30,8 @@ const CHAT_PROFILES: readonly Profile[] = [
   { dialect: "compatible", mid_system: "hoist" },
 ];
 
-describe("a conversation translated there and back keeps its meaning", () => {
-  test("from Messages over Chat", () => {
+t.test("a conversation translated there and back keeps its meaning", async (t) => {
+  t.test("from Messages over Chat", async () => {
     fc.assert(
       fc.property(messagesRequest, fc.constantFrom(...CHAT_PROFILES), (body, profile) => {
         const there = messagesToChatRequest(body, chatProfile(profile));
@@ -50,7 +50,7 @@ describe("a conversation translated there and back keeps its meaning", () => {
     );
   });
 
-  test("from Chat over Messages, and every tool call has its own id again", () => {
+  t.test("from Chat over Messages, and every tool call has its own id again", async () => {
     fc.assert(
       fc.property(chatRequest, fc.constantFrom("hoist", "inline"), (body, midSystem) => {
         const there = chatToMessagesRequest(body, messagesProfile({ mid_system: midSystem }));
@@ -112,8 +112,8 @@ const usage = fc.record({
 type Usage = { input: number; read: number; written: number; output: number };
 const stop = fc.constantFrom("end_turn", "max_tokens");
 
-describe("an answer translated there and back is the same answer", () => {
-  test("whole, from Messages over Chat", () => {
+t.test("an answer translated there and back is the same answer", async (t) => {
+  t.test("whole, from Messages over Chat", async () => {
     fc.assert(
       fc.property(answer, usage, stop, (all, used, reason) => {
         // Whole Chat answers have one place each for thinking, text and calls.
@@ -154,7 +154,7 @@ describe("an answer translated there and back is the same answer", () => {
     );
   });
 
-  test("streamed, from Messages over Chat", () => {
+  t.test("streamed, from Messages over Chat", async () => {
     const cuts = fc.infiniteStream(fc.integer({ min: 1, max: 4 }));
     fc.assert(
       fc.property(
@@ -180,7 +180,7 @@ describe("an answer translated there and back is the same answer", () => {
     );
   });
 
-  test("streamed, from Chat over Messages, with the calls dealt out in any order", () => {
+  t.test("streamed, from Chat over Messages, with the calls dealt out in any order", async () => {
     const cuts = fc.infiniteStream(fc.integer({ min: 1, max: 4 }));
     const dealt = fc.infiniteStream(fc.nat(9));
     fc.assert(

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import t from "tap";
 import {
   type Mark,
   type StreamTranslator,
@@ -63,49 +62,49 @@ function send(stream: StreamTranslator, events: Iterable<object>): void {
   for (const event of events) stream.event({ type: undefined, data: JSON.stringify(event) });
 }
 
-describe("an argument of 1 MB in 100,000 deltas", () => {
+t.test("an argument of 1 MB in 100,000 deltas", async (t) => {
   for (const client of ["messages", "chat"] as const) {
-    test(`streams to a ${client} client, delta by delta, and none of it is kept`, () => {
+    t.test(`streams to a ${client} client, delta by delta, and none of it is kept`, async (t) => {
       const counter = new Counter();
       const stream = translator(client, { model: "m" }, {}, counter);
       send(stream, longCall(client, DELTAS));
       // One event for each delta, plus the start of the message and that of the block.
-      assert.equal(counter.events, DELTAS + 4);
-      assert.ok(counter.longest < 400, `longest event ${counter.longest}`);
-      assert.ok(heldChars(stream) < 2000, `held ${heldChars(stream)}`);
+      t.equal(counter.events, DELTAS + 4);
+      t.ok(counter.longest < 400, `longest event ${counter.longest}`);
+      t.ok(heldChars(stream) < 2000, `held ${heldChars(stream)}`);
     });
   }
 });
 
-describe("what has to wait", () => {
+t.test("what has to wait", async (t) => {
   const call = (index: number, id: string | undefined, args: string): object => ({
     choices: [
       { delta: { tool_calls: [{ index, id, function: { name: id && "f", arguments: args } }] } },
     ],
   });
 
-  test("is written out once, and then no longer kept", () => {
+  t.test("is written out once, and then no longer kept", async (t) => {
     const counter = new Counter();
     const stream = translator("messages", { model: "m" }, {}, counter);
     send(stream, [call(0, "a", "{"), call(1, "b", '{"x":"')]);
     for (let i = 0; i < 1000; i += 1) send(stream, [call(1, undefined, "x".repeat(100))]);
-    assert.ok(heldChars(stream) > 100_000);
+    t.ok(heldChars(stream) > 100_000);
     send(stream, [call(0, undefined, "}")]);
-    assert.ok(heldChars(stream) < 2000, `held ${heldChars(stream)}`);
-    assert.ok(counter.chars > 100_000);
+    t.ok(heldChars(stream) < 2000, `held ${heldChars(stream)}`);
+    t.ok(counter.chars > 100_000);
   });
 
-  test("is bounded: beyond it the stream ends in an error", () => {
+  t.test("is bounded: beyond it the stream ends in an error", async (t) => {
     const recorder = new Recorder();
     const stream = translator("messages", { model: "m" }, {}, recorder);
     send(stream, [call(0, "a", "{")]);
     const piece = { choices: [{ delta: { content: "x".repeat(1024 * 1024) } }] };
     for (let sent = 0; sent <= WAITING_CHARS_MAX; sent += 1024 * 1024) send(stream, [piece]);
-    assert.equal(recorder.written.at(-1)?.mark, "error");
-    assert.match(recorder.written.at(-1)?.text ?? "", /too much data out of order/);
+    t.equal(recorder.written.at(-1)?.mark, "error");
+    t.match(recorder.written.at(-1)?.text ?? "", /too much data out of order/);
   });
 
-  test("may be thousands of calls at once", () => {
+  t.test("may be thousands of calls at once", async (t) => {
     const counter = new Counter();
     const stream = translator("messages", { model: "m" }, {}, counter);
     const ids = Array.from({ length: 5000 }, (_, index) => index);
@@ -119,6 +118,6 @@ describe("what has to wait", () => {
     );
     stream.event({ type: undefined, data: "[DONE]" });
     // A start, two deltas and a stop for each, and three events around them.
-    assert.equal(counter.events, 3 + 5000 * 4);
+    t.equal(counter.events, 3 + 5000 * 4);
   });
 });

@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import t from "tap";
 import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
 import { recordedLog } from "../../../support/log.ts";
 
@@ -13,7 +13,7 @@ const CHILD = fileURLToPath(new URL("./posting-child.js", import.meta.url));
 /** `KILLS=100` for a longer run. */
 const KILLS = Number(process.env["KILLS"] ?? 8);
 
-test("a kill -9 at any instant loses no posted call and replays none twice", async () => {
+t.test("a kill -9 at any instant loses no posted call and replays none twice", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-kill-"));
   const posted = new Set<string>();
   const committed = new Map<string, number>();
@@ -29,14 +29,11 @@ test("a kill -9 at any instant loses no posted call and replays none twice", asy
     }
     for (const callId of await replayed(join(folder, "journal")))
       committed.set(callId, (committed.get(callId) ?? 0) + 1);
-    assert.ok(posted.size > KILLS, `only ${posted.size} posted`);
+    t.ok(posted.size > KILLS, `only ${posted.size} posted`);
     const lost = [...posted].filter((callId) => !committed.has(callId));
-    assert.deepEqual(lost, []);
+    t.strictSame(lost, []);
     // At most one call per kill was kept without its answer having come through.
-    assert.ok(
-      committed.size - posted.size <= KILLS,
-      `${committed.size} kept, ${posted.size} answered`,
-    );
+    t.ok(committed.size - posted.size <= KILLS, `${committed.size} kept, ${posted.size} answered`);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

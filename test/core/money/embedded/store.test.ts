@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import t from "tap";
 import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { posting } from "../../../support/posting.ts";
@@ -45,7 +45,7 @@ async function underTest(folder: string): Promise<HoldStoreUnderTest> {
   };
 }
 
-holdStoreConformance("embedded", () => underTest(temporaryFolder()));
+holdStoreConformance(t, "embedded", () => underTest(temporaryFolder()));
 
 async function withStore(
   limits: { bytesMax?: number; outboxEntriesMax?: number },
@@ -71,44 +71,48 @@ function hold(store: EmbeddedHoldStore, callId: string) {
   return store.hold({ callId, accountId: "A", keyId: "K", amountMicroVnd: 10, floorMicroVnd: 10 });
 }
 
-test("answers are synchronous", () =>
+t.test("answers are synchronous", async (t) =>
   withStore({}, async (store) => {
-    assert.ok(!(hold(store, "c1") instanceof Promise));
-    assert.ok(!(store.post(posting({ callId: "c1", accountId: "A" })) instanceof Promise));
-  }));
+    t.ok(!(hold(store, "c1") instanceof Promise));
+    t.ok(!(store.post(posting({ callId: "c1", accountId: "A" })) instanceof Promise));
+  }),
+);
 
-test("new calls are refused while the outbox is full, and running ones end", () =>
+t.test("new calls are refused while the outbox is full, and running ones end", async (t) =>
   withStore({ outboxEntriesMax: 2 }, async (store) => {
-    for (const callId of ["c1", "c2", "c3"]) assert.equal(hold(store, callId).kind, "held");
+    for (const callId of ["c1", "c2", "c3"]) t.equal(hold(store, callId).kind, "held");
     for (const callId of ["c1", "c2", "c3"]) store.post(posting({ callId, accountId: "A" }));
-    assert.equal(store.uncommittedCalls(), 3);
+    t.equal(store.uncommittedCalls(), 3);
     const refused = hold(store, "c4");
     assert.ok(refused.kind === "unavailable");
-    assert.match(refused.reason, /3 posted calls are not in the ledger yet/);
+    t.match(refused.reason, /3 posted calls are not in the ledger yet/);
     store.acknowledge(await store.read(2, 0));
-    assert.equal(hold(store, "c4").kind, "held");
-  }));
+    t.equal(hold(store, "c4").kind, "held");
+  }),
+);
 
-test("a hold is refused where the journal would have no room for its post", () =>
+t.test("a hold is refused where the journal would have no room for its post", async (t) =>
   withStore({ bytesMax: 4_096 }, async (store) => {
     let held = 0;
     while (hold(store, `c${held}`).kind === "held") held += 1;
-    assert.ok(held > 0 && held <= 4, `${held} calls were let in`);
+    t.ok(held > 0 && held <= 4, `${held} calls were let in`);
     for (let call = 0; call < held; call += 1) {
       store.post(posting({ callId: `c${call}`, accountId: "A" }));
     }
-  }));
+  }),
+);
 
-test("a post that the journal refuses changes nothing", () =>
+t.test("a post that the journal refuses changes nothing", async (t) =>
   withStore({ bytesMax: 1_500 }, async (store) => {
-    assert.equal(hold(store, "c1").kind, "held");
+    t.equal(hold(store, "c1").kind, "held");
     const long = "m".repeat(2_000);
     const post = posting({ callId: "c1", accountId: "A", costMicroVnd: 7, model: long });
-    assert.throws(() => store.post(post), /journal .* is full/);
+    t.throws(() => store.post(post), /journal .* is full/);
     const expected = { availableMicroVnd: 999_990, heldMicroVnd: 10, uncommittedMicroVnd: 0 };
-    assert.deepEqual(store.balances("A"), expected);
-    assert.equal(store.uncommittedCalls(), 0);
-  }));
+    t.strictSame(store.balances("A"), expected);
+    t.equal(store.uncommittedCalls(), 0);
+  }),
+);
 
 const START = 1_000_000;
 
@@ -120,7 +124,7 @@ function post(callId: string, costMicroVnd: number, more: { model?: string } = {
   return posting({ callId, accountId: "A", costMicroVnd, ...more });
 }
 
-test("calls posted together are charged as one after the other", () =>
+t.test("calls posted together are charged as one after the other", async (t) =>
   withStore({}, async (store) => {
     for (const callId of ["c1", "c2", "c3"]) hold(store, callId);
     const answers = store.postAll([
@@ -131,16 +135,16 @@ test("calls posted together are charged as one after the other", () =>
       post("never held", 3),
     ]);
     // The second call takes all that is left but what the third one still holds.
-    assert.deepEqual(answers, [
+    t.strictSame(answers, [
       { chargedMicroVnd: 7, writtenOffMicroVnd: 0, duplicate: false },
       { chargedMicroVnd: START - 17, writtenOffMicroVnd: 17, duplicate: false },
       { chargedMicroVnd: 7, writtenOffMicroVnd: 0, duplicate: true },
       { chargedMicroVnd: 5, writtenOffMicroVnd: 0, duplicate: false },
       { chargedMicroVnd: 3, writtenOffMicroVnd: 0, duplicate: false },
     ]);
-    assert.deepEqual(store.balances("A"), balances(2, 0, START - 2));
+    t.strictSame(store.balances("A"), balances(2, 0, START - 2));
     const entries = await store.read(10, 0);
-    assert.deepEqual(
+    t.strictSame(
       entries.map((entry) => [entry.entryId, entry.posting.callId]),
       [
         ["1", "c1"],
@@ -149,53 +153,59 @@ test("calls posted together are charged as one after the other", () =>
         ["4", "never held"],
       ],
     );
-  }));
+  }),
+);
 
-test("of calls posted together, those that cannot be kept stay held and the others are posted", () =>
-  withStore({}, async (store) => {
-    for (const callId of ["c1", "long", "c2", "wrong", "c3"]) hold(store, callId);
-    const answers = store.postAll([
-      post("c1", 1),
-      post("long", 2, { model: "m".repeat(70_000) }),
-      post("c2", 3),
-      post("wrong", 0.5),
-      post("c3", 4),
-    ]);
-    assert.deepEqual(
-      answers.map((answer) => (answer instanceof Error ? answer.name : answer.chargedMicroVnd)),
-      [1, "JournalFull", 3, "RangeError", 4],
-    );
-    assert.deepEqual(store.balances("A"), balances(START - 28, 20, 8));
-    const entries = await store.read(10, 0);
-    assert.deepEqual(
-      entries.map((entry) => entry.posting.callId),
-      ["c1", "c2", "c3"],
-    );
-  }));
+t.test(
+  "of calls posted together, those that cannot be kept stay held and the others are posted",
+  async (t) =>
+    withStore({}, async (store) => {
+      for (const callId of ["c1", "long", "c2", "wrong", "c3"]) hold(store, callId);
+      const answers = store.postAll([
+        post("c1", 1),
+        post("long", 2, { model: "m".repeat(70_000) }),
+        post("c2", 3),
+        post("wrong", 0.5),
+        post("c3", 4),
+      ]);
+      t.strictSame(
+        answers.map((answer) => (answer instanceof Error ? answer.name : answer.chargedMicroVnd)),
+        [1, "JournalFull", 3, "RangeError", 4],
+      );
+      t.strictSame(store.balances("A"), balances(START - 28, 20, 8));
+      const entries = await store.read(10, 0);
+      t.strictSame(
+        entries.map((entry) => entry.posting.callId),
+        ["c1", "c2", "c3"],
+      );
+    }),
+);
 
-test("a journal that is full takes of calls posted together what it has room for", () =>
+t.test("a journal that is full takes of calls posted together what it has room for", async (t) =>
   withStore({ bytesMax: 2_500 }, async (store) => {
     const calls = ["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"];
     const held = calls.filter((callId) => hold(store, callId).kind === "held");
-    assert.equal(held.length, 2);
+    t.equal(held.length, 2);
     const long = { model: "m".repeat(500) };
     const answers = store.postAll(held.map((callId) => post(callId, 1, long)));
-    assert.ok(!(answers[0] instanceof Error) && !(answers[1] instanceof Error));
+    t.ok(!(answers[0] instanceof Error) && !(answers[1] instanceof Error));
     hold(store, "c3");
     const [refused] = store.postAll([post("c3", 1, long)]);
-    assert.ok(refused instanceof Error && /full/.test(refused.message));
-    assert.equal(store.uncommittedCalls(), 2);
-  }));
+    t.ok(refused instanceof Error && /full/.test(refused.message));
+    t.equal(store.uncommittedCalls(), 2);
+  }),
+);
 
-test("reading waits for a post and no longer than asked", () =>
+t.test("reading waits for a post and no longer than asked", async (t) =>
   withStore({}, async (store) => {
-    assert.deepEqual(await store.read(10, 5), []);
+    t.strictSame(await store.read(10, 5), []);
     const reading = store.read(10, 60_000);
     store.post(posting({ callId: "c1", accountId: "A" }));
-    assert.equal((await reading)[0]?.posting.callId, "c1");
-  }));
+    t.equal((await reading)[0]?.posting.callId, "c1");
+  }),
+);
 
-test("a credit that comes while a wallet is read is not lost", () =>
+t.test("a credit that comes while a wallet is read is not lost", async (t) =>
   withStore({}, async (store) => {
     const load = store.load("B", async () => {
       store.credit({
@@ -206,11 +216,12 @@ test("a credit that comes while a wallet is read is not lost", () =>
       });
       return { accountId: "B", balanceMicroVnd: 100n, creditVersion: 1, creditedMicroVnd: 100n };
     });
-    assert.equal(await load, true);
-    assert.equal(store.balances("B")?.availableMicroVnd, 150);
-  }));
+    t.equal(await load, true);
+    t.equal(store.balances("B")?.availableMicroVnd, 150);
+  }),
+);
 
-test("loads at once share one reading of the wallet", () =>
+t.test("loads at once share one reading of the wallet", async (t) =>
   withStore({}, async (store) => {
     let readings = 0;
     const read = async () => {
@@ -219,5 +230,6 @@ test("loads at once share one reading of the wallet", () =>
     };
     await Promise.all([store.load("B", read), store.load("B", read), store.load("B", read)]);
     await store.load("B", read);
-    assert.equal(readings, 1);
-  }));
+    t.equal(readings, 1);
+  }),
+);

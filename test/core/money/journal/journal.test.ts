@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, test } from "node:test";
+import t from "tap";
 import {
   Journal,
   JournalFull,
@@ -26,12 +26,12 @@ import { recordedLog } from "../../../support/log.ts";
 let folder: string;
 let logged: ReturnType<typeof recordedLog>;
 
-beforeEach(() => {
+t.beforeEach(() => {
   folder = join(mkdtempSync(join(tmpdir(), "tollgate-journal-")), "journal");
   logged = recordedLog();
 });
 
-afterEach(() => rmSync(join(folder, ".."), { recursive: true, force: true }));
+t.afterEach(() => rmSync(join(folder, ".."), { recursive: true, force: true }));
 
 function open(options: Partial<JournalOptions> = {}): Promise<Journal> {
   return Journal.open({ folder, bytesMax: 100_000, sync: false, log: logged.log, ...options });
@@ -57,45 +57,45 @@ async function severalSegments(): Promise<string[]> {
   return names.map((name) => join(folder, name));
 }
 
-test("what was appended comes back in order", async () => {
+t.test("what was appended comes back in order", async (t) => {
   const journal = await open();
-  assert.equal(journal.append('{"a":1}'), 1);
-  assert.equal(journal.append('{"b":"đồng 💰"}'), 2);
+  t.equal(journal.append('{"a":1}'), 1);
+  t.equal(journal.append('{"b":"đồng 💰"}'), 2);
   await journal.close();
   const again = await open();
-  assert.deepEqual(again.recovered, [
+  t.strictSame(again.recovered, [
     { position: 1, payload: '{"a":1}' },
     { position: 2, payload: '{"b":"đồng 💰"}' },
   ]);
-  assert.equal(again.append("{}"), 3);
+  t.equal(again.append("{}"), 3);
   await again.close();
 });
 
-test("acknowledged segments are deleted, others stay", async () => {
+t.test("acknowledged segments are deleted, others stay", async (t) => {
   const journal = await open({ segmentBytes: 40 });
   for (let n = 1; n <= 6; n += 1) journal.append(`{"record":${n}}`);
   const before = segments().length;
   const bytes = journal.bytes;
   journal.acknowledge(3);
-  assert.equal(segments().length, before - 1);
-  assert.ok(journal.bytes < bytes);
+  t.equal(segments().length, before - 1);
+  t.ok(journal.bytes < bytes);
   await journal.close();
   const again = await open();
-  assert.deepEqual(payloads(again)[0], '{"record":3}');
+  t.strictSame(payloads(again)[0], '{"record":3}');
   again.acknowledge(6);
   await again.close();
-  assert.deepEqual(segments(), []);
+  t.strictSame(segments(), []);
 });
 
-test("nobody else can read it", async () => {
+t.test("nobody else can read it", async (t) => {
   const journal = await open();
   journal.append("{}");
-  assert.equal(statSync(folder).mode & 0o777, 0o700);
-  assert.equal(statSync(join(folder, segments()[0]!)).mode & 0o777, 0o600);
+  t.equal(statSync(folder).mode & 0o777, 0o700);
+  t.equal(statSync(join(folder, segments()[0]!)).mode & 0o777, 0o600);
   await journal.close();
 });
 
-test("a full journal refuses and keeps what it has", async () => {
+t.test("a full journal refuses and keeps what it has", async (t) => {
   const journal = await open({ bytesMax: 100 });
   let kept = 0;
   assert.throws(
@@ -109,35 +109,35 @@ test("a full journal refuses and keeps what it has", async () => {
   );
   await journal.close();
   const again = await open();
-  assert.equal(again.recovered.length, kept);
+  t.equal(again.recovered.length, kept);
   await again.close();
 });
 
-test("a record longer than any can be is refused", async () => {
+t.test("a record longer than any can be is refused", async (t) => {
   const journal = await open();
   assert.throws(() => journal.append(`"${"x".repeat(70_000)}"`), JournalFull);
-  assert.equal(journal.append("{}"), 1);
+  t.equal(journal.append("{}"), 1);
   await journal.close();
 });
 
-test("records that come together are kept all or not at all", async () => {
+t.test("records that come together are kept all or not at all", async (t) => {
   const journal = await open({ bytesMax: 1_000_000 });
   const many = Array.from(
     { length: 3_000 },
     (_, at) => `{"record":${at},"text":"${"ờ".repeat(50)}"}`,
   );
-  assert.equal(journal.appendAll(many), 1);
+  t.equal(journal.appendAll(many), 1);
   const tooLong = [...many, `"${"x".repeat(70_000)}"`];
   assert.throws(() => journal.appendAll(tooLong), JournalFull);
-  assert.throws(() => journal.appendAll([...many, ...many]), /full/);
-  assert.equal(journal.append("{}"), 3_001);
+  t.throws(() => journal.appendAll([...many, ...many]), /full/);
+  t.equal(journal.append("{}"), 3_001);
   await journal.close();
   const again = await open({ bytesMax: 1_000_000 });
-  assert.deepEqual(payloads(again), [...many, "{}"]);
+  t.strictSame(payloads(again), [...many, "{}"]);
   await again.close();
 });
 
-test("a torn last record is cut at every byte, and what was kept stays", async () => {
+t.test("a torn last record is cut at every byte, and what was kept stays", async (t) => {
   const journal = await open();
   journal.append('{"record":1}');
   journal.append('{"record":2}');
@@ -148,25 +148,25 @@ test("a torn last record is cut at every byte, and what was kept stays", async (
   for (let length = first + 1; length < whole.length; length += 1) {
     writeFileSync(path, whole.subarray(0, length));
     const again = await open();
-    assert.deepEqual(payloads(again), ['{"record":1}'], `cut to ${length} bytes`);
-    assert.equal(again.append('{"record":"new"}'), 2);
+    t.strictSame(payloads(again), ['{"record":1}'], `cut to ${length} bytes`);
+    t.equal(again.append('{"record":"new"}'), 2);
     await again.close();
     for (const name of segments()) rmSync(join(folder, name));
   }
-  assert.match(JSON.stringify(logged.lines), /half written/);
+  t.match(JSON.stringify(logged.lines), /half written/);
 });
 
-test("zeros after the last record, as a loss of power leaves them, are cut", async () => {
+t.test("zeros after the last record, as a loss of power leaves them, are cut", async (t) => {
   const journal = await open();
   journal.append('{"record":1}');
   await journal.close();
   appendFileSync(join(folder, segments()[0]!), Buffer.alloc(4_096));
   const again = await open();
-  assert.deepEqual(payloads(again), ['{"record":1}']);
+  t.strictSame(payloads(again), ['{"record":1}']);
   await again.close();
 });
 
-test("every damaged byte in the middle stops the start", async () => {
+t.test("every damaged byte in the middle stops the start", async (t) => {
   const journal = await open();
   for (let n = 1; n <= 3; n += 1) journal.append(`{"record":${n}}`);
   await journal.close();
@@ -181,11 +181,11 @@ test("every damaged byte in the middle stops the start", async () => {
   }
   writeFileSync(path, whole);
   const again = await open();
-  assert.equal(again.recovered.length, 3);
+  t.equal(again.recovered.length, 3);
   await again.close();
 });
 
-test("a torn end anywhere but in the newest segment stops the start", async () => {
+t.test("a torn end anywhere but in the newest segment stops the start", async () => {
   const [first] = await severalSegments();
   truncateSync(first!, statSync(first!).size - 1);
   await assert.rejects(open(), (error) => {
@@ -193,22 +193,22 @@ test("a torn end anywhere but in the newest segment stops the start", async () =
   });
 });
 
-test("a missing segment stops the start", async () => {
+t.test("a missing segment stops the start", async () => {
   const [, second] = await severalSegments();
   rmSync(second!);
   await assert.rejects(open(), MissingRecords);
 });
 
-test("the operator can set a damaged segment aside, or declare a missing one lost", async () => {
+t.test("the operator can set a damaged segment aside, or declare a missing one lost", async (t) => {
   const [, second] = await severalSegments();
   writeFileSync(second!, "not a journal\n");
   await assert.rejects(open(), DamagedSegment);
   renameSync(second!, `${second}.damaged`);
   const again = await open();
   const positions = again.recovered.map((record) => record.position);
-  assert.deepEqual([positions[0], positions.at(-1)], [1, 6]);
-  assert.ok(positions.length < 6);
-  assert.match(JSON.stringify(logged.lines), /set aside as damaged/);
+  t.strictSame([positions[0], positions.at(-1)], [1, 6]);
+  t.ok(positions.length < 6);
+  t.match(JSON.stringify(logged.lines), /set aside as damaged/);
   await again.close();
   rmSync(`${second}.damaged`);
   const message = await open().then(
@@ -220,7 +220,7 @@ test("the operator can set a damaged segment aside, or declare a missing one los
   await (await open()).close();
 });
 
-test("a second process on the folder is refused", async () => {
+t.test("a second process on the folder is refused", async () => {
   const journal = await open();
   await assert.rejects(open({ lockWaitMs: 100 }), (error) => {
     return error instanceof FolderInUse && error.message.includes(`process ${process.pid}`);
@@ -229,9 +229,9 @@ test("a second process on the folder is refused", async () => {
   await (await open()).close();
 });
 
-test("a closed journal refuses", async () => {
+t.test("a closed journal refuses", async (t) => {
   const journal = await open({ sync: true });
   journal.append("{}");
   await journal.close();
-  assert.throws(() => journal.append("{}"), /closed/);
+  t.throws(() => journal.append("{}"), /closed/);
 });

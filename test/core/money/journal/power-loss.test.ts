@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { beforeEach, describe, it } from "node:test";
+import t from "tap";
 import { Journal } from "../../../../core/money/journal/journal.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { Random } from "../../../support/random.ts";
@@ -9,11 +8,11 @@ import { Scheduler } from "../../../world/scheduler.ts";
 
 const FOLDER = "/data/journal";
 
-describe("a journal on a disk that can lose its power or be full", () => {
+t.test("a journal on a disk that can lose its power or be full", async (t) => {
   let disk: SimulatedDisk;
   let scheduler: Scheduler;
 
-  beforeEach(() => {
+  t.beforeEach(() => {
     const random = new Random(1);
     disk = new SimulatedDisk(random);
     scheduler = new Scheduler(random);
@@ -31,24 +30,27 @@ describe("a journal on a disk that can lose its power or be full", () => {
     return Journal.open({ folder: FOLDER, bytesMax: 100_000, sync: false, log, machine });
   }
 
-  it("opens after a kill and then a loss of power, with all that the kill had left", async () => {
-    const killed = start("first");
-    (await open(killed)).append('{"call":1}');
-    killed.kill();
-    const next = start("second");
-    assert.equal((await open(next)).recovered.length, 1);
-    next.kill();
-    disk.losePower();
-    assert.equal((await open(start("third"))).recovered.length, 1);
-  });
+  t.test(
+    "opens after a kill and then a loss of power, with all that the kill had left",
+    async (t) => {
+      const killed = start("first");
+      (await open(killed)).append('{"call":1}');
+      killed.kill();
+      const next = start("second");
+      t.equal((await open(next)).recovered.length, 1);
+      next.kill();
+      disk.losePower();
+      t.equal((await open(start("third"))).recovered.length, 1);
+    },
+  );
 
-  it("refuses calls while the disk is full, and takes them once there is room", async () => {
+  t.test("refuses calls while the disk is full, and takes them once there is room", async (t) => {
     const journal = await open(start("only"));
     disk.freeBytes = 10;
-    assert.throws(() => journal.append('{"call":1}'), /cannot write/);
-    assert.match(journal.refusal(1) ?? "", /cannot write/);
+    t.throws(() => journal.append('{"call":1}'), /cannot write/);
+    t.match(journal.refusal(1) ?? "", /cannot write/);
     disk.empty();
-    assert.equal(journal.append('{"call":1}'), 1);
-    assert.equal(journal.refusal(1), undefined);
+    t.equal(journal.append('{"call":1}'), 1);
+    t.equal(journal.refusal(1), undefined);
   });
 });

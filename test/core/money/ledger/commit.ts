@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import type { Test } from "tap";
 import { EntryRefused } from "../../../../core/contract/ledger.ts";
 import { decodeEntry, entryOf } from "../../../../core/money/entry.ts";
 import { newId } from "../../../../core/process/id.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { AT, agreedBalance, balance, charge, fundedAccount, holdUp } from "./fixtures.ts";
 
-export function commitTests(get: () => LedgerUnderTest): void {
-  test("a batch leaves a row for each charge, with the balance after it", async () => {
+export function commitTests(t: Test, get: () => LedgerUnderTest): void {
+  t.test("a batch leaves a row for each charge, with the balance after it", async (t) => {
     const { ledger, sql } = get();
     const a = await fundedAccount(ledger, 1_000n);
     const b = await fundedAccount(ledger, 50n);
@@ -18,7 +18,7 @@ export function commitTests(get: () => LedgerUnderTest): void {
       where account_id in ($1, $2) and kind = 'charge' order by id`,
       [a, b],
     );
-    assert.deepEqual(
+    t.strictSame(
       rows.map((row) => [row.account === a ? "a" : "b", row.amount, row.after]),
       [
         ["a", -100n, 900n],
@@ -27,77 +27,83 @@ export function commitTests(get: () => LedgerUnderTest): void {
         ["a", -3n, 877n],
       ],
     );
-    assert.equal(await agreedBalance(ledger, a), 877n);
-    assert.equal(await agreedBalance(ledger, b), 43n);
+    t.equal(await agreedBalance(ledger, a), 877n);
+    t.equal(await agreedBalance(ledger, b), 43n);
   });
 
-  test("a call is charged once: in one batch, in a later one, in another connection", async () => {
-    const { ledger } = get();
-    const a = await fundedAccount(ledger, 100_000n);
-    const batch = Array.from({ length: 40 }, (_, n) => charge(a, n));
-    await ledger.commit([...batch, ...batch]);
-    await ledger.commit(batch);
-    await Promise.all(Array.from({ length: 6 }, () => ledger.commit(batch)));
-    assert.equal(await agreedBalance(ledger, a), 100_000n - 780n);
-    assert.equal((await ledger.usage({ accountId: a, limit: 100 })).length, 40);
-  });
+  t.test(
+    "a call is charged once: in one batch, in a later one, in another connection",
+    async (t) => {
+      const { ledger } = get();
+      const a = await fundedAccount(ledger, 100_000n);
+      const batch = Array.from({ length: 40 }, (_, n) => charge(a, n));
+      await ledger.commit([...batch, ...batch]);
+      await ledger.commit(batch);
+      await Promise.all(Array.from({ length: 6 }, () => ledger.commit(batch)));
+      t.equal(await agreedBalance(ledger, a), 100_000n - 780n);
+      t.equal((await ledger.usage({ accountId: a, limit: 100 })).length, 40);
+    },
+  );
 
-  test("a new batch that meets itself in other connections commits once", async () => {
+  t.test("a new batch that meets itself in other connections commits once", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 1_000n);
     const batch = Array.from({ length: 10 }, () => charge(a, 7));
     const { released } = await holdUp(get(), "wallets", a);
     await Promise.all(Array.from({ length: 4 }, () => ledger.commit(batch)));
     await released;
-    assert.equal(await agreedBalance(ledger, a), 930n);
+    t.equal(await agreedBalance(ledger, a), 930n);
   });
 
-  test("new batches sent twice at once, over many accounts in any order, commit once", async () => {
-    const { ledger } = get();
-    const accountIds = await Promise.all(
-      Array.from({ length: 8 }, () => fundedAccount(ledger, 10_000n)),
-    );
-    const batches = Array.from({ length: 12 }, (_, n) =>
-      Array.from({ length: 16 }, (_, m) => charge(accountIds[(n * 5 + m * 3) % 8]!, 10)),
-    );
-    await Promise.all(
-      batches.flatMap((batch) => [ledger.commit(batch), ledger.commit([...batch].reverse())]),
-    );
-    for (const accountId of accountIds) {
-      assert.equal(await agreedBalance(ledger, accountId), 10_000n - 240n);
-    }
-  });
+  t.test(
+    "new batches sent twice at once, over many accounts in any order, commit once",
+    async (t) => {
+      const { ledger } = get();
+      const accountIds = await Promise.all(
+        Array.from({ length: 8 }, () => fundedAccount(ledger, 10_000n)),
+      );
+      const batches = Array.from({ length: 12 }, (_, n) =>
+        Array.from({ length: 16 }, (_, m) => charge(accountIds[(n * 5 + m * 3) % 8]!, 10)),
+      );
+      await Promise.all(
+        batches.flatMap((batch) => [ledger.commit(batch), ledger.commit([...batch].reverse())]),
+      );
+      for (const accountId of accountIds) {
+        t.equal(await agreedBalance(ledger, accountId), 10_000n - 240n);
+      }
+    },
+  );
 
-  test("a call that cost nothing leaves one record and no ledger row", async () => {
+  t.test("a call that cost nothing leaves one record and no ledger row", async (t) => {
     const { ledger, sql } = get();
     const a = await fundedAccount(ledger, 5n);
     const free = charge(a, 0, { status: 502, outcome: "refused" });
     await Promise.all([ledger.commit([free, free]), ledger.commit([free])]);
     await ledger.commit([free]);
-    assert.equal((await ledger.usage({ accountId: a, limit: 10 })).length, 1);
+    t.equal((await ledger.usage({ accountId: a, limit: 10 })).length, 1);
     const rows = await sql.query("select from ledger_entries where call_id = $1", [
       free.posting.callId,
     ]);
-    assert.equal(rows.length, 0);
+    t.equal(rows.length, 0);
   });
 
-  test("a repetition under another time is not recorded a second time", async () => {
+  t.test("a repetition under another time is not recorded a second time", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
     const callId = newId(AT);
     await ledger.commit([charge(a, 10, { callId })]);
     await ledger.commit([charge(a, 10, { callId, at: AT + 5_000 })]);
-    assert.equal(await agreedBalance(ledger, a), 90n);
-    assert.equal((await ledger.usage({ accountId: a, limit: 10 })).length, 1);
+    t.equal(await agreedBalance(ledger, a), 90n);
+    t.equal((await ledger.usage({ accountId: a, limit: 10 })).length, 1);
   });
 
-  test("what was written off is recorded and not charged", async () => {
+  t.test("what was written off is recorded and not charged", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
     await ledger.commit([entryOf("1", charge(a, 100).posting, 100, 40)]);
     const [record] = await ledger.usage({ accountId: a, limit: 1 });
-    assert.deepEqual([record?.chargedMicroVnd, record?.writtenOffMicroVnd], [100n, 40n]);
-    assert.equal(await agreedBalance(ledger, a), 0n);
+    t.strictSame([record?.chargedMicroVnd, record?.writtenOffMicroVnd], [100n, 40n]);
+    t.equal(await agreedBalance(ledger, a), 0n);
   });
 
   const refused = {
@@ -110,27 +116,27 @@ export function commitTests(get: () => LedgerUnderTest): void {
     "with a number that no column takes": (a: string) => charge(a, 1, { images: 1e12 }),
   };
   for (const [what, make] of Object.entries(refused)) {
-    test(`a call ${what} is refused, and its batch with it`, async () => {
+    t.test(`a call ${what} is refused, and its batch with it`, async (t) => {
       const { ledger } = get();
       const a = await fundedAccount(ledger, 100n);
       const sound = charge(a, 1);
       await assert.rejects(ledger.commit([sound, make(a)]), EntryRefused);
-      assert.equal(await agreedBalance(ledger, a), 100n);
-      assert.deepEqual(await ledger.usage({ accountId: a, limit: 10 }), []);
+      t.equal(await agreedBalance(ledger, a), 100n);
+      t.strictSame(await ledger.usage({ accountId: a, limit: 10 }), []);
       await ledger.commit([sound]);
-      assert.equal(await balance(ledger, a), 99n);
+      t.equal(await balance(ledger, a), 99n);
     });
   }
 
-  test("the name that a caller sent cannot keep a call from being committed", async () => {
+  t.test("the name that a caller sent cannot keep a call from being committed", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
     await ledger.commit([charge(a, 1, { mappedFrom: `x\0y\ud800 '"\\ đ` })]);
     const [record] = await ledger.usage({ accountId: a, limit: 1 });
-    assert.equal(record?.mappedFrom, `xy\ufffd '"\\ đ`);
+    t.equal(record?.mappedFrom, `xy\ufffd '"\\ đ`);
   });
 
-  test("entries of earlier gateways still commit, beside those of this one", async () => {
+  t.test("entries of earlier gateways still commit, beside those of this one", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
     const today = charge(a, 1, { unit: "call", unitPriceMicroVnd: 1 });
@@ -151,9 +157,9 @@ export function commitTests(get: () => LedgerUnderTest): void {
     const entries = [...earlier.map((text) => decodeEntry("1", text)), today];
     await ledger.commit(entries);
     await ledger.commit(entries);
-    assert.equal(await agreedBalance(ledger, a), 91n);
+    t.equal(await agreedBalance(ledger, a), 91n);
     const found = await Promise.all(ids.map((id) => ledger.call(id)));
-    assert.deepEqual(
+    t.strictSame(
       found.map((record) => [record?.chargedMicroVnd, record?.unit, record?.quantity]),
       [
         [3n, null, null],
@@ -163,12 +169,12 @@ export function commitTests(get: () => LedgerUnderTest): void {
     // One that was put aside commits later all the same.
     const parked = decodeEntry("1", (earlier[1] ?? "").replace(ids[1], newId(AT)));
     await ledger.quarantine(parked, "a test");
-    assert.equal((await ledger.quarantinedCall(parked.posting.callId))?.reason, "a test");
-    assert.equal(await ledger.commitQuarantined(parked.posting.callId), true);
-    assert.equal(await agreedBalance(ledger, a), 86n);
+    t.equal((await ledger.quarantinedCall(parked.posting.callId))?.reason, "a test");
+    t.equal(await ledger.commitQuarantined(parked.posting.callId), true);
+    t.equal(await agreedBalance(ledger, a), 86n);
   });
 
-  test("nothing to commit is committed", async () => {
+  t.test("nothing to commit is committed", async () => {
     await get().ledger.commit([]);
   });
 }

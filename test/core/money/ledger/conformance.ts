@@ -1,4 +1,4 @@
-import { describe } from "node:test";
+import type { Test } from "tap";
 import type { Sql } from "../../../../core/database/client.ts";
 import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { commitTests } from "./commit.ts";
@@ -19,15 +19,15 @@ export interface LedgerUnderTest {
 }
 
 /** What every ledger does, whichever Postgres is behind it. `get` answers the same one for all tests. */
-export function ledgerConformance(name: string, get: () => LedgerUnderTest): void {
-  describe(`ledger: ${name}`, () => {
-    commitTests(get);
-    quarantineTests(get);
-    creditTests(get);
-    limitTests(get);
-    topUpTests(get);
-    usageTests(get);
-    usageBooksTests(get);
-    guardTests(get);
+export function ledgerConformance(t: Test, name: string, get: () => LedgerUnderTest): void {
+  t.test(`ledger: ${name}`, async (t) => {
+    commitTests(t, get);
+    quarantineTests(t, get);
+    creditTests(t, get);
+    limitTests(t, get);
+    topUpTests(t, get);
+    usageTests(t, get);
+    usageBooksTests(t, get);
+    guardTests(t, get);
   });
 }

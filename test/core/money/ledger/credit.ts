@@ -1,15 +1,14 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
+import type { Test } from "tap";
 import { newId } from "../../../../core/process/id.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { AT, agreedBalance, applied, charge, fundedAccount, holdUp, topUp } from "./fixtures.ts";
 
-export function creditTests(get: () => LedgerUnderTest): void {
-  test("a credit raises balance, version and total; a repetition changes nothing", async () => {
+export function creditTests(t: Test, get: () => LedgerUnderTest): void {
+  t.test("a credit raises balance, version and total; a repetition changes nothing", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 0n);
     const first = topUp(a, 500n);
-    assert.equal(await ledger.credited(first), undefined);
+    t.equal(await ledger.credited(first), undefined);
     const wallet = {
       accountId: a,
       balanceMicroVnd: 500n,
@@ -17,30 +16,30 @@ export function creditTests(get: () => LedgerUnderTest): void {
       creditedMicroVnd: 500n,
     };
     const expected = (isNew: boolean) => ({ kind: "credited", applied: isNew, wallet });
-    assert.deepEqual(plain(await ledger.credit(first)), expected(true));
-    assert.deepEqual(plain(await ledger.credit(first)), expected(false));
-    assert.deepEqual(plain(await ledger.credited(first)), expected(false));
+    t.strictSame(plain(await ledger.credit(first)), expected(true));
+    t.strictSame(plain(await ledger.credit(first)), expected(false));
+    t.strictSame(plain(await ledger.credited(first)), expected(false));
     await ledger.commit([charge(a, 120)]);
     const adjustment = { ...topUp(a, -80n), kind: "adjustment", reason: "refunded" } as const;
-    assert.equal(applied(await ledger.credit(adjustment)), "true");
-    assert.equal(await agreedBalance(ledger, a), 300n);
+    t.equal(applied(await ledger.credit(adjustment)), "true");
+    t.equal(await agreedBalance(ledger, a), 300n);
     const { creditVersion, creditedMicroVnd } = (await ledger.wallet(a))!;
-    assert.deepEqual([creditVersion, creditedMicroVnd], [2, 420n]);
+    t.strictSame([creditVersion, creditedMicroVnd], [2, 420n]);
   });
 
-  test("the same reference twenty times at once is credited once", async () => {
+  t.test("the same reference twenty times at once is credited once", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 0n);
     const movement = topUp(a, 70n);
     const { released } = await holdUp(get(), "wallets", a);
     const results = await Promise.all(Array.from({ length: 20 }, () => ledger.credit(movement)));
     await released;
-    assert.equal(results.map(applied).filter((one) => one === "true").length, 1);
-    assert.equal(results.map(applied).filter((one) => one === "false").length, 19);
-    assert.equal(await agreedBalance(ledger, a), 70n);
+    t.equal(results.map(applied).filter((one) => one === "true").length, 1);
+    t.equal(results.map(applied).filter((one) => one === "false").length, 19);
+    t.equal(await agreedBalance(ledger, a), 70n);
   });
 
-  test("a reference with another amount or account is a conflict, at once too", async () => {
+  t.test("a reference with another amount or account is a conflict, at once too", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 0n);
     const b = await fundedAccount(ledger, 0n);
@@ -49,42 +48,42 @@ export function creditTests(get: () => LedgerUnderTest): void {
       ledger.credit(topUp(a, 70n, reference)),
       ledger.credit(topUp(b, 70n, reference)),
     ]);
-    assert.deepEqual(results.map(applied).sort(), ["reference_conflict", "true"]);
+    t.strictSame(results.map(applied).sort(), ["reference_conflict", "true"]);
     const winner = applied(results[0]) === "true" ? a : b;
-    assert.equal(applied(await ledger.credit(topUp(winner, 71n, reference))), "reference_conflict");
+    t.equal(applied(await ledger.credit(topUp(winner, 71n, reference))), "reference_conflict");
     const adjustment = { ...topUp(winner, 70n, reference), kind: "adjustment" } as const;
-    assert.equal(applied(await ledger.credit(adjustment)), "reference_conflict");
-    assert.equal((await agreedBalance(ledger, a)) + (await agreedBalance(ledger, b)), 70n);
+    t.equal(applied(await ledger.credit(adjustment)), "reference_conflict");
+    t.equal((await agreedBalance(ledger, a)) + (await agreedBalance(ledger, b)), 70n);
   });
 
-  test("a wallet stays between 0 and 2^53 - 1 µđ", async () => {
+  t.test("a wallet stays between 0 and 2^53 - 1 µđ", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 10n);
     const adjust = (amount: bigint) => ledger.credit({ ...topUp(a, amount), kind: "adjustment" });
-    assert.equal(applied(await adjust(-11n)), "below_zero");
-    assert.equal(applied(await adjust(0n)), "out_of_range");
-    assert.equal(applied(await adjust(2n ** 53n - 10n)), "out_of_range");
-    assert.equal(applied(await adjust(2n ** 62n)), "out_of_range");
-    assert.equal(applied(await adjust(2n ** 53n - 11n)), "true");
-    assert.equal(await agreedBalance(ledger, a), 2n ** 53n - 1n);
+    t.equal(applied(await adjust(-11n)), "below_zero");
+    t.equal(applied(await adjust(0n)), "out_of_range");
+    t.equal(applied(await adjust(2n ** 53n - 10n)), "out_of_range");
+    t.equal(applied(await adjust(2n ** 62n)), "out_of_range");
+    t.equal(applied(await adjust(2n ** 53n - 11n)), "true");
+    t.equal(await agreedBalance(ledger, a), 2n ** 53n - 1n);
     await ledger.commit([charge(a, 2 ** 53 - 1)]);
-    assert.equal(await agreedBalance(ledger, a), 0n);
+    t.equal(await agreedBalance(ledger, a), 0n);
   });
 
-  test("an account that is not there is credited nothing", async () => {
+  t.test("an account that is not there is credited nothing", async (t) => {
     const { ledger } = get();
-    assert.equal(applied(await ledger.credit(topUp(newId(AT), 5n))), "no_account");
-    assert.equal(applied(await ledger.credit(topUp("nobody", 5n))), "no_account");
+    t.equal(applied(await ledger.credit(topUp(newId(AT), 5n))), "no_account");
+    t.equal(applied(await ledger.credit(topUp("nobody", 5n))), "no_account");
   });
 
-  test("credits and commits at once agree", async () => {
+  t.test("credits and commits at once agree", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 1_000n);
     await Promise.all([
       ...Array.from({ length: 10 }, () => ledger.credit(topUp(a, 30n))),
       ...Array.from({ length: 10 }, () => ledger.commit([charge(a, 5), charge(a, 6)])),
     ]);
-    assert.equal(await agreedBalance(ledger, a), 1_000n + 300n - 110n);
+    t.equal(await agreedBalance(ledger, a), 1_000n + 300n - 110n);
   });
 }
 

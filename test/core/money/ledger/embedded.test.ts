@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import t from "tap";
 import { connect, type Sql } from "../../../../core/database/client.ts";
 import { EmbeddedDatabase } from "../../../../core/database/embedded.ts";
 import { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
@@ -34,7 +34,7 @@ function open(path: string, lockWaitMs = 60_000): [EmbeddedDatabase, PostgresLed
   return [server, new PostgresLedger({ server, clock, log })];
 }
 
-before(async () => {
+t.before(async () => {
   folder = mkdtempSync(join(tmpdir(), "tollgate-ledger-"));
   [database, ledger] = open(folder);
   await ledger.start();
@@ -42,40 +42,40 @@ before(async () => {
   sql = connect({ server, connectionsMax: 1, statementTimeoutMs: 0, log });
 });
 
-after(async () => {
+t.teardown(async () => {
   await sql.end(1);
   await ledger.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
-ledgerConformance("embedded", () => ({ ledger, sql, isConcurrent: false }));
+ledgerConformance(t, "embedded", () => ({ ledger, sql, isConcurrent: false }));
 
-test("nobody else can read the database or open its socket", () => {
-  assert.equal(statSync(database.socketPath).mode & 0o077, 0);
-  assert.equal(statSync(join(folder, "postgres")).mode & 0o077, 0);
+t.test("nobody else can read the database or open its socket", async (t) => {
+  t.equal(statSync(database.socketPath).mode & 0o077, 0);
+  t.equal(statSync(join(folder, "postgres")).mode & 0o077, 0);
 });
 
-test("a second gateway on the folder is refused, and the first goes on", async () => {
+t.test("a second gateway on the folder is refused, and the first goes on", async (t) => {
   const [, second] = open(folder, 100);
-  await assert.rejects(second.start(), /is in use by process \d+; stop it first/);
+  await t.rejects(second.start(), /is in use by process \d+; stop it first/);
   await second.stop();
   await ledger.ping(5_000);
 });
 
-test("a folder too deep for a socket works", async () => {
+t.test("a folder too deep for a socket works", async (t) => {
   const root = mkdtempSync(join(tmpdir(), "tollgate-deep-"));
   const data = join(root, "x".repeat(60), "y".repeat(60));
   await copyEmptyLedger(data);
   const deep = join(data, "ledger");
   const [server, other] = open(deep);
-  assert.ok(server.socketPath.length < 100);
+  t.ok(server.socketPath.length < 100);
   await other.start();
   await other.ping(5_000);
   await other.stop();
   rmSync(root, { recursive: true, force: true });
 });
 
-test("a database that is killed at any time comes back with every committed call", async () => {
+t.test("a database that is killed at any time comes back with every committed call", async (t) => {
   const a = await fundedAccount(ledger, 1_000_000n);
   let committed = 0;
   let failed = 0;
@@ -92,57 +92,63 @@ test("a database that is killed at any time comes back with every committed call
       committed += 1;
     }
   }
-  assert.ok(failed > 0, "no kill was noticed");
-  assert.equal(await agreedBalance(ledger, a), 1_000_000n - BigInt(committed));
-  assert.ok(lines.some((line) => /died; starting it again/.test(String(line["msg"]))));
+  t.ok(failed > 0, "no kill was noticed");
+  t.equal(await agreedBalance(ledger, a), 1_000_000n - BigInt(committed));
+  t.ok(lines.some((line) => /died; starting it again/.test(String(line["msg"]))));
 });
 
-test("a database whose gateway was gone before it was there itself ends, and keeps nobody out", async () => {
-  const path = mkdtempSync(join(tmpdir(), "tollgate-orphan-"));
-  const child = fork(SERVER, [join(path, "ledger"), join(path, "socket"), "5000"]);
-  child.disconnect();
-  const [code] = await once(child, "exit");
-  assert.equal(code, 0);
-  rmSync(path, { recursive: true, force: true });
-});
-
-test("a gateway that is killed at any time leaves a database that the next one opens", async (t) => {
-  const path = mkdtempSync(join(tmpdir(), "tollgate-gateway-"));
-  const answers = join(path, "answers");
-  const data = join(path, "ledger");
-  for (let kill = 0; kill < KILLS; kill += 1) {
-    const child = spawn(process.execPath, [CHILD, data, answers], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    // The first kills fall into the making of the database, the others into its work.
-    const ended = once(child, "close");
-    const wait = kill === 0 ? delayed(Math.random() * 3_000) : once(child.stdout, "data");
-    await Promise.race([wait, ended]);
-    await delayed(Math.random() * 300);
-    child.kill("SIGKILL");
-    await ended;
-    assert.equal(child.signalCode, "SIGKILL");
-  }
-  const [, last] = open(data);
-  // Whatever fails below: a database that is left running keeps this file from ending.
-  t.after(async () => {
-    await last.stop();
+t.test(
+  "a database whose gateway was gone before it was there itself ends, and keeps nobody out",
+  async (t) => {
+    const path = mkdtempSync(join(tmpdir(), "tollgate-orphan-"));
+    const child = fork(SERVER, [join(path, "ledger"), join(path, "socket"), "5000"]);
+    child.disconnect();
+    const [code] = await once(child, "exit");
+    t.equal(code, 0);
     rmSync(path, { recursive: true, force: true });
-  });
-  await last.start();
-  const answered = existsSync(answers) ? readFileSync(answers, "utf8").split("\n") : [];
-  const kept = new Set<string>();
-  for await (const { accountId } of last.sums()) {
-    await agreedBalance(last, accountId);
-    for (const record of await last.usage({ accountId, limit: 1e6 })) {
-      kept.add(record.callId);
+  },
+);
+
+t.test(
+  "a gateway that is killed at any time leaves a database that the next one opens",
+  async (t) => {
+    const path = mkdtempSync(join(tmpdir(), "tollgate-gateway-"));
+    const answers = join(path, "answers");
+    const data = join(path, "ledger");
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      const child = spawn(process.execPath, [CHILD, data, answers], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      // The first kills fall into the making of the database, the others into its work.
+      const ended = once(child, "close");
+      const wait = kill === 0 ? delayed(Math.random() * 3_000) : once(child.stdout, "data");
+      await Promise.race([wait, ended]);
+      await delayed(Math.random() * 300);
+      child.kill("SIGKILL");
+      await ended;
+      t.equal(child.signalCode, "SIGKILL");
     }
-  }
-  // The last line may be cut short.
-  const lost = answered.filter((callId) => callId.length === 36 && !kept.has(callId));
-  assert.deepEqual(lost, []);
-  assert.ok(KILLS < 2 || kept.size > 0);
-});
+    const [, last] = open(data);
+    // Whatever fails below: a database that is left running keeps this file from ending.
+    t.teardown(async () => {
+      await last.stop();
+      rmSync(path, { recursive: true, force: true });
+    });
+    await last.start();
+    const answered = existsSync(answers) ? readFileSync(answers, "utf8").split("\n") : [];
+    const kept = new Set<string>();
+    for await (const { accountId } of last.sums()) {
+      await agreedBalance(last, accountId);
+      for (const record of await last.usage({ accountId, limit: 1e6 })) {
+        kept.add(record.callId);
+      }
+    }
+    // The last line may be cut short.
+    const lost = answered.filter((callId) => callId.length === 36 && !kept.has(callId));
+    t.strictSame(lost, []);
+    t.ok(KILLS < 2 || kept.size > 0);
+  },
+);
 
 function succeeds(work: Promise<void>): Promise<boolean> {
   return work.then(

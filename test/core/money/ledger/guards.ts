@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import type { Test } from "tap";
 import { sqlState } from "../../../../core/database/client.ts";
 import { newId } from "../../../../core/process/id.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
@@ -10,7 +10,7 @@ const UNIQUE_VIOLATION = "23505";
 const RESTRICT_VIOLATION = "23001";
 
 /** What the database itself refuses, whatever code is above it. */
-export function guardTests(get: () => LedgerUnderTest): void {
+export function guardTests(t: Test, get: () => LedgerUnderTest): void {
   async function state(text: string, values: (string | bigint)[] = []): Promise<string> {
     const { sql } = get();
     return sql.query(text, values).then(
@@ -19,7 +19,7 @@ export function guardTests(get: () => LedgerUnderTest): void {
     );
   }
 
-  test("a ledger row cannot be changed or removed", async () => {
+  t.test("a ledger row cannot be changed or removed", async (t) => {
     const { ledger, sql } = get();
     const a = await fundedAccount(ledger, 100n);
     for (const text of [
@@ -29,36 +29,33 @@ export function guardTests(get: () => LedgerUnderTest): void {
       "delete from ledger_entries where id = -1",
       "truncate ledger_entries",
     ]) {
-      assert.equal(await state(text), RESTRICT_VIOLATION, text);
+      t.equal(await state(text), RESTRICT_VIOLATION, text);
     }
-    assert.equal(
-      (await sql.query("select from ledger_entries where account_id = $1", [a])).length,
-      1,
-    );
+    t.equal((await sql.query("select from ledger_entries where account_id = $1", [a])).length, 1);
   });
 
-  test("a wallet cannot be negative, nor larger than is exact", async () => {
+  t.test("a wallet cannot be negative, nor larger than is exact", async (t) => {
     const a = await fundedAccount(get().ledger, 100n);
     const set = "update wallets set balance = $2 where account_id = $1";
-    assert.equal(await state(set, [a, -1n]), CHECK_VIOLATION);
-    assert.equal(await state(set, [a, 2n ** 53n]), CHECK_VIOLATION);
+    t.equal(await state(set, [a, -1n]), CHECK_VIOLATION);
+    t.equal(await state(set, [a, 2n ** 53n]), CHECK_VIOLATION);
   });
 
-  test("a call cannot be charged twice, nor a reference credited twice", async () => {
+  t.test("a call cannot be charged twice, nor a reference credited twice", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
     const entry = charge(a, 10);
     await ledger.commit([entry]);
     const again = `insert into ledger_entries (account_id, kind, amount, balance_after, call_id)
       values ($1, 'charge', -1, 0, $2)`;
-    assert.equal(await state(again, [a, entry.posting.callId]), UNIQUE_VIOLATION);
+    t.equal(await state(again, [a, entry.posting.callId]), UNIQUE_VIOLATION);
     const credit = `insert into ledger_entries (account_id, kind, amount, balance_after, reference)
       values ($1, 'topup', 1, 0, 'the same')`;
-    assert.equal(await state(credit, [a]), "done");
-    assert.equal(await state(credit, [a]), UNIQUE_VIOLATION);
+    t.equal(await state(credit, [a]), "done");
+    t.equal(await state(credit, [a]), UNIQUE_VIOLATION);
   });
 
-  test("a row must be what its kind says", async () => {
+  t.test("a row must be what its kind says", async () => {
     const a = await fundedAccount(get().ledger, 100n);
     const insert = `insert into ledger_entries
       (account_id, kind, amount, balance_after, call_id, reference) values ($1, $2, $3, $4, $5, $6)`;
@@ -82,8 +79,8 @@ export function guardTests(get: () => LedgerUnderTest): void {
     }
   });
 
-  test("an account with a wallet cannot be deleted", async () => {
+  t.test("an account with a wallet cannot be deleted", async (t) => {
     const a = await fundedAccount(get().ledger, 0n);
-    assert.equal(await state("delete from accounts where id = $1", [a]), "23503");
+    t.equal(await state("delete from accounts where id = $1", [a]), "23503");
   });
 }

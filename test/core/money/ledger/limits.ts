@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import type { Test } from "tap";
 import type { LimitChange, LimitChangeResult } from "../../../../core/contract/ledger.ts";
 import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { newId } from "../../../../core/process/id.ts";
@@ -8,25 +8,25 @@ import { AT, agreedBalance, charge, fundedAccount, holdUp } from "./fixtures.ts"
 
 const NAME = "key:K";
 
-export function limitTests(get: () => LedgerUnderTest): void {
-  test("a limit is set, raised, lowered, and read with its wallet", async () => {
+export function limitTests(t: Test, get: () => LedgerUnderTest): void {
+  t.test("a limit is set, raised, lowered, and read with its wallet", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 1_000n);
-    assert.equal((await ledger.wallet(a))?.limits, undefined);
-    assert.equal(told(await ledger.changeLimit(set(a, 500n))), "true v1 500/500");
-    assert.equal(told(await ledger.changeLimit(add(a, 70n))), "true v2 570/570");
-    assert.equal(told(await ledger.changeLimit(add(a, -170n))), "true v3 400/400");
-    assert.equal(told(await ledger.changeLimit(add(a, 7n, "day"))), "true v1 7/7");
-    assert.equal(await left(ledger, a), "day 7/7, key:K 400/400");
-    assert.equal(told(await ledger.changeLimit(add(a, -401n))), "below_zero");
-    assert.equal(told(await ledger.changeLimit(set(a, 2n ** 53n))), "out_of_range");
-    assert.equal(told(await ledger.changeLimit(add(a, 2n ** 53n - 1n))), "out_of_range");
-    assert.equal(told(await ledger.changeLimit(set(newId(AT), 1n))), "no_account");
-    assert.equal(told(await ledger.changeLimit(set("nobody", 1n))), "no_account");
-    assert.equal(await left(ledger, a), "day 7/7, key:K 400/400");
+    t.equal((await ledger.wallet(a))?.limits, undefined);
+    t.equal(told(await ledger.changeLimit(set(a, 500n))), "true v1 500/500");
+    t.equal(told(await ledger.changeLimit(add(a, 70n))), "true v2 570/570");
+    t.equal(told(await ledger.changeLimit(add(a, -170n))), "true v3 400/400");
+    t.equal(told(await ledger.changeLimit(add(a, 7n, "day"))), "true v1 7/7");
+    t.equal(await left(ledger, a), "day 7/7, key:K 400/400");
+    t.equal(told(await ledger.changeLimit(add(a, -401n))), "below_zero");
+    t.equal(told(await ledger.changeLimit(set(a, 2n ** 53n))), "out_of_range");
+    t.equal(told(await ledger.changeLimit(add(a, 2n ** 53n - 1n))), "out_of_range");
+    t.equal(told(await ledger.changeLimit(set(newId(AT), 1n))), "no_account");
+    t.equal(told(await ledger.changeLimit(set("nobody", 1n))), "no_account");
+    t.equal(await left(ledger, a), "day 7/7, key:K 400/400");
   });
 
-  test("a change of a limit is made once for a reference, at once too", async () => {
+  t.test("a change of a limit is made once for a reference, at once too", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 0n);
     const b = await fundedAccount(ledger, 0n);
@@ -35,11 +35,11 @@ export function limitTests(get: () => LedgerUnderTest): void {
     const results = await Promise.all(Array.from({ length: 20 }, () => ledger.changeLimit(change)));
     await released;
     const applied = results.filter((result) => told(result).startsWith("true"));
-    assert.equal(applied.length, 1);
-    assert.equal(await left(ledger, a), "key:K 70/70");
+    t.equal(applied.length, 1);
+    t.equal(await left(ledger, a), "key:K 70/70");
     // A repetition shows what later changes have made of it.
     await ledger.changeLimit(set(a, 10n));
-    assert.equal(told(await ledger.changeLimit(change)), "false v2 10/10");
+    t.equal(told(await ledger.changeLimit(change)), "false v2 10/10");
     const { reference } = change;
     for (const other of [
       { ...add(b, 70n), reference },
@@ -47,12 +47,12 @@ export function limitTests(get: () => LedgerUnderTest): void {
       { ...set(a, 70n), reference },
       { ...add(a, 70n, "day"), reference },
     ]) {
-      assert.equal(told(await ledger.changeLimit(other)), "reference_conflict");
+      t.equal(told(await ledger.changeLimit(other)), "reference_conflict");
     }
-    assert.equal(await left(ledger, b), "");
+    t.equal(await left(ledger, b), "");
   });
 
-  test("a limit is made once, and its first total never undoes a later one", async () => {
+  t.test("a limit is made once, and its first total never undoes a later one", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 0n);
     const create = { ...set(a, 70n), kind: "create" } as const;
@@ -61,111 +61,119 @@ export function limitTests(get: () => LedgerUnderTest): void {
       [create, { ...create, reference: newId(AT) }, create].map((one) => ledger.changeLimit(one)),
     );
     await released;
-    assert.deepEqual(results.map(told).sort(), [
-      "false v1 70/70",
-      "false v1 70/70",
-      "true v1 70/70",
-    ]);
+    t.strictSame(results.map(told).sort(), ["false v1 70/70", "false v1 70/70", "true v1 70/70"]);
     await ledger.changeLimit(set(a, 10n));
-    assert.equal(told(await ledger.changeLimit(create)), "false v2 10/10");
+    t.equal(told(await ledger.changeLimit(create)), "false v2 10/10");
     await ledger.changeLimit(set(a, 20n, "day"));
     const late = { ...set(a, 5n, "day"), kind: "create" } as const;
-    assert.equal(told(await ledger.changeLimit(late)), "false v1 20/20");
-    assert.equal(told(await ledger.changeLimit({ ...create, accountId: newId(AT) })), "no_account");
+    t.equal(told(await ledger.changeLimit(late)), "false v1 20/20");
+    t.equal(told(await ledger.changeLimit({ ...create, accountId: newId(AT) })), "no_account");
     await ledger.removeLimit(a, NAME);
-    assert.equal(told(await ledger.changeLimit(create)), "removed");
+    t.equal(told(await ledger.changeLimit(create)), "removed");
   });
 
-  test("a call is charged to its wallet and to each limit that it names, once, in one transaction", async () => {
-    const { ledger } = get();
-    const a = await fundedAccount(ledger, 1_000n);
-    const b = await fundedAccount(ledger, 1_000n);
-    await ledger.changeLimit(set(a, 500n));
-    await ledger.changeLimit(set(a, 300n, "day"));
-    await ledger.changeLimit(set(b, 500n));
-    const both = charge(a, 100, { limits: [NAME, "day", "not there"] });
-    const batch = [
-      ...[both, charge(a, 30, { limits: [NAME] }), charge(a, 7)],
-      ...[charge(a, 0, { limits: [NAME] }), charge(b, 1, { limits: [NAME] })],
-    ];
-    await ledger.commit(batch);
-    await ledger.commit([both]);
-    await ledger.commit(batch);
-    assert.equal(await left(ledger, a), "day 200/300, key:K 370/500");
-    assert.equal(await left(ledger, b), "key:K 499/500");
-    assert.equal(await agreedBalance(ledger, a), 863n);
-    const refused = charge(a, 10_000, { limits: [NAME] });
-    await assert.rejects(ledger.commit([charge(a, 5, { limits: [NAME] }), refused]));
-    assert.equal(await left(ledger, a), "day 200/300, key:K 370/500");
-  });
+  t.test(
+    "a call is charged to its wallet and to each limit that it names, once, in one transaction",
+    async (t) => {
+      const { ledger } = get();
+      const a = await fundedAccount(ledger, 1_000n);
+      const b = await fundedAccount(ledger, 1_000n);
+      await ledger.changeLimit(set(a, 500n));
+      await ledger.changeLimit(set(a, 300n, "day"));
+      await ledger.changeLimit(set(b, 500n));
+      const both = charge(a, 100, { limits: [NAME, "day", "not there"] });
+      const batch = [
+        ...[both, charge(a, 30, { limits: [NAME] }), charge(a, 7)],
+        ...[charge(a, 0, { limits: [NAME] }), charge(b, 1, { limits: [NAME] })],
+      ];
+      await ledger.commit(batch);
+      await ledger.commit([both]);
+      await ledger.commit(batch);
+      t.equal(await left(ledger, a), "day 200/300, key:K 370/500");
+      t.equal(await left(ledger, b), "key:K 499/500");
+      t.equal(await agreedBalance(ledger, a), 863n);
+      const refused = charge(a, 10_000, { limits: [NAME] });
+      await t.rejects(ledger.commit([charge(a, 5, { limits: [NAME] }), refused]));
+      t.equal(await left(ledger, a), "day 200/300, key:K 370/500");
+    },
+  );
 
-  test("a limit that is lowered or charged beyond its total is below zero", async () => {
+  t.test("a limit that is lowered or charged beyond its total is below zero", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 1_000n);
     await ledger.changeLimit(set(a, 100n));
     await ledger.commit([charge(a, 130, { limits: [NAME] })]);
-    assert.equal(await left(ledger, a), "key:K -30/100");
+    t.equal(await left(ledger, a), "key:K -30/100");
     await ledger.changeLimit(set(a, 50n));
-    assert.equal(await left(ledger, a), "key:K -80/50");
+    t.equal(await left(ledger, a), "key:K -80/50");
   });
 
-  test("an entry of a gateway that knows no limits is charged to its wallet alone", async () => {
+  t.test("an entry of a gateway that knows no limits is charged to its wallet alone", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 1_000n);
     await ledger.changeLimit(set(a, 100n));
     const entry = charge(a, 30);
-    assert.ok(!entry.text.includes("limits"));
+    t.ok(!entry.text.includes("limits"));
     await ledger.commit([entry]);
-    assert.equal(await left(ledger, a), "key:K 100/100");
-    assert.equal((await ledger.call(entry.posting.callId))?.limits, null);
+    t.equal(await left(ledger, a), "key:K 100/100");
+    t.equal((await ledger.call(entry.posting.callId))?.limits, null);
   });
 
-  test("what a call in quarantine has taken of a limit is not available, and charged when it is committed", async () => {
-    const { ledger } = get();
-    const a = await fundedAccount(ledger, 1_000n);
-    await ledger.changeLimit(set(a, 100n));
-    const entry = charge(a, 30, { limits: [NAME] });
-    await ledger.quarantine(entry, "for a test");
-    assert.equal(await left(ledger, a), "key:K 70/100");
-    assert.equal(await ledger.commitQuarantined(entry.posting.callId), true);
-    assert.equal(await left(ledger, a), "key:K 70/100");
-    assert.equal(await agreedBalance(ledger, a), 970n);
-  });
+  t.test(
+    "what a call in quarantine has taken of a limit is not available, and charged when it is committed",
+    async (t) => {
+      const { ledger } = get();
+      const a = await fundedAccount(ledger, 1_000n);
+      await ledger.changeLimit(set(a, 100n));
+      const entry = charge(a, 30, { limits: [NAME] });
+      await ledger.quarantine(entry, "for a test");
+      t.equal(await left(ledger, a), "key:K 70/100");
+      t.equal(await ledger.commitQuarantined(entry.posting.callId), true);
+      t.equal(await left(ledger, a), "key:K 70/100");
+      t.equal(await agreedBalance(ledger, a), 970n);
+    },
+  );
 
-  test("a limit that was removed is gone for good, and its calls are charged to the wallet", async () => {
-    const { ledger } = get();
-    const a = await fundedAccount(ledger, 1_000n);
-    const first = set(a, 100n);
-    await ledger.changeLimit(first);
-    await ledger.changeLimit(set(a, 7n, "day"));
-    assert.equal(await ledger.removeLimit(a, NAME), true);
-    assert.equal(await ledger.removeLimit(a, NAME), false);
-    assert.equal(await ledger.removeLimit("nobody", NAME), false);
-    await ledger.commit([charge(a, 30, { limits: [NAME, "day"] })]);
-    assert.equal(await left(ledger, a), "day -23/7");
-    assert.equal(told(await ledger.changeLimit(set(a, 100n))), "removed");
-    assert.equal(told(await ledger.changeLimit(first)), "removed");
-    assert.equal(await agreedBalance(ledger, a), 970n);
-  });
+  t.test(
+    "a limit that was removed is gone for good, and its calls are charged to the wallet",
+    async (t) => {
+      const { ledger } = get();
+      const a = await fundedAccount(ledger, 1_000n);
+      const first = set(a, 100n);
+      await ledger.changeLimit(first);
+      await ledger.changeLimit(set(a, 7n, "day"));
+      t.equal(await ledger.removeLimit(a, NAME), true);
+      t.equal(await ledger.removeLimit(a, NAME), false);
+      t.equal(await ledger.removeLimit("nobody", NAME), false);
+      await ledger.commit([charge(a, 30, { limits: [NAME, "day"] })]);
+      t.equal(await left(ledger, a), "day -23/7");
+      t.equal(told(await ledger.changeLimit(set(a, 100n))), "removed");
+      t.equal(told(await ledger.changeLimit(first)), "removed");
+      t.equal(await agreedBalance(ledger, a), 970n);
+    },
+  );
 
-  test("what is left of a limit is proved by its changes and the records of its calls", async () => {
-    const { ledger, sql } = get();
-    const a = await fundedAccount(ledger, 1_000n);
-    await ledger.changeLimit(set(a, 500n));
-    await ledger.changeLimit(add(a, -100n));
-    await ledger.changeLimit(set(a, 300n, "day"));
-    await ledger.commit([
-      charge(a, 30, { limits: [NAME, "day"] }),
-      charge(a, 5, { at: AT + 400 * 86_400_000, limits: ["day"] }),
-    ]);
-    await ledger.quarantine(charge(a, 7, { limits: [NAME] }), "for a test");
-    assert.deepEqual(await sums(ledger, a), ["day 265 265 0", "key:K 370 370 7"]);
-    await sql.query("update wallet_limits set charged = charged + 1 where account_id = $1", [a]);
-    assert.deepEqual(await sums(ledger, a), ["day 265 264 0", "key:K 370 369 7"]);
-    assert.equal(await ledger.sum(a, "not there"), undefined);
-  });
+  t.test(
+    "what is left of a limit is proved by its changes and the records of its calls",
+    async (t) => {
+      const { ledger, sql } = get();
+      const a = await fundedAccount(ledger, 1_000n);
+      await ledger.changeLimit(set(a, 500n));
+      await ledger.changeLimit(add(a, -100n));
+      await ledger.changeLimit(set(a, 300n, "day"));
+      await ledger.commit([
+        charge(a, 30, { limits: [NAME, "day"] }),
+        charge(a, 5, { at: AT + 400 * 86_400_000, limits: ["day"] }),
+      ]);
+      await ledger.quarantine(charge(a, 7, { limits: [NAME] }), "for a test");
+      t.strictSame(await sums(ledger, a), ["day 265 265 0", "key:K 370 370 7"]);
+      await sql.query("update wallet_limits set charged = charged + 1 where account_id = $1", [a]);
+      t.strictSame(await sums(ledger, a), ["day 265 264 0", "key:K 370 369 7"]);
+      t.equal(await ledger.sum(a, "not there"), undefined);
+    },
+  );
 
-  test("an account has at most 1,000 limits", async () => {
+  t.test("an account has at most 1,000 limits", async (t) => {
     const { ledger, sql } = get();
     const a = await fundedAccount(ledger, 0n);
     await sql.query(
@@ -173,19 +181,19 @@ export function limitTests(get: () => LedgerUnderTest): void {
       select $1, 'n' || n, 1, 1 from generate_series(1, 999) n`,
       [a],
     );
-    assert.equal(told(await ledger.changeLimit(set(a, 1n))), "true v1 1/1");
-    assert.equal(told(await ledger.changeLimit(set(a, 1n, "one more"))), "too_many");
-    assert.equal(told(await ledger.changeLimit(set(a, 2n))), "true v2 2/2");
+    t.equal(told(await ledger.changeLimit(set(a, 1n))), "true v1 1/1");
+    t.equal(told(await ledger.changeLimit(set(a, 1n, "one more"))), "too_many");
+    t.equal(told(await ledger.changeLimit(set(a, 2n))), "true v2 2/2");
   });
 
-  test("a change of a limit cannot be changed or removed", async () => {
+  t.test("a change of a limit cannot be changed or removed", async (t) => {
     const { sql } = get();
     for (const text of [
       "update wallet_limit_changes set amount = amount",
       "delete from wallet_limit_changes",
       "truncate wallet_limit_changes",
     ]) {
-      await assert.rejects(sql.query(text), /append-only/, text);
+      await t.rejects(sql.query(text), /append-only/, text);
     }
   });
 }

@@ -1,5 +1,4 @@
-import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import t from "tap";
 import { keyNames } from "../../../../core/accounts/key-records.ts";
 import type { Parameter } from "../../../../core/contract/database.ts";
 import { connect, type Sql } from "../../../../core/database/client.ts";
@@ -27,7 +26,7 @@ interface Node {
 }
 
 /** What Postgres does with an account of many calls, few of which are what is asked for. */
-describe("plans", () => {
+t.test("plans", async (t) => {
   const [busyKey, rareKey] = [newId(AT), newId(AT)];
   const keyIds = [busyKey, rareKey, ...Array.from({ length: 100 }, () => newId(AT))];
   let postgres: TestPostgres;
@@ -36,7 +35,7 @@ describe("plans", () => {
   let accountId: string;
   let ownerOfKeys: string;
 
-  before(async () => {
+  t.before(async () => {
     postgres = await startPostgres();
     const server = { url: postgres.url };
     sql = connect({ server, connectionsMax: 2, statementTimeoutMs: 60_000, log });
@@ -76,7 +75,7 @@ describe("plans", () => {
     );
     await sql.script("analyze");
   });
-  after(async () => {
+  t.teardown(async () => {
     await ledger?.stop();
     await postgres?.stop();
   });
@@ -115,33 +114,36 @@ describe("plans", () => {
     ["of one status", { status: 503 }, 10],
     ["of a key for a model that it has not called", { key: rareKey, model: "rare" }, 0],
   ] as const) {
-    it(`a page ${name} reads few of the account's calls`, async () => {
+    t.test(`a page ${name} reads few of the account's calls`, async (t) => {
       const { rows } = await rowsRead(async (database) => {
         const books = usageBooksOf({ ...ledger.database, query: database.query });
         const page = await books.page({ accountId, filter, limit: 10 });
-        assert.equal(page.length, found);
+        t.equal(page.length, found);
       });
-      assert.ok(rows <= READ_MAX, `${rows} rows`);
+      t.ok(rows <= READ_MAX, `${rows} rows`);
     });
   }
 
-  it("what keys were used for, and their names, are read without a list that is parsed for each row", async () => {
-    const used = await rowsRead(async (database) => {
-      const books = usageBooksOf({ ...ledger.database, query: database.query });
-      assert.equal((await books.byKey(ownerOfKeys, keyIds)).length, keyIds.length);
-    });
-    const names = await rowsRead((database) => keyNames(database, keyIds));
-    assert.doesNotMatch(`${used.filters} ${names.filters}`, /any|cstring/i);
-  });
+  t.test(
+    "what keys were used for, and their names, are read without a list that is parsed for each row",
+    async (t) => {
+      const used = await rowsRead(async (database) => {
+        const books = usageBooksOf({ ...ledger.database, query: database.query });
+        t.equal((await books.byKey(ownerOfKeys, keyIds)).length, keyIds.length);
+      });
+      const names = await rowsRead((database) => keyNames(database, keyIds));
+      t.notMatch(`${used.filters} ${names.filters}`, /any|cstring/i);
+    },
+  );
 
-  it("top-ups are summed by their own index, whatever their reference", async () => {
+  t.test("top-ups are summed by their own index, whatever their reference", async (t) => {
     for (const referencePrefix of ["", "transfer:"]) {
       const [from, to] = [new Date(0), new Date()];
       const { rows, indexes } = await rowsRead((database) =>
         topUps(database, { accountId, from, to, referencePrefix }),
       );
-      assert.ok(rows <= 2, `${rows} rows`);
-      assert.equal(indexes, "ledger_entries_topped_up");
+      t.ok(rows <= 2, `${rows} rows`);
+      t.equal(indexes, "ledger_entries_topped_up");
     }
   });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import t from "tap";
 import { connect, type Sql } from "../../../../core/database/client.ts";
 import { MigrationConflict, migrate } from "../../../../core/database/migrate.ts";
 import { remoteServer } from "../../../../core/database/server.ts";
@@ -20,7 +20,7 @@ const { log } = recordedLog();
 let postgres: TestPostgres;
 let subject: LedgerUnderTest;
 
-before(async () => {
+t.before(async () => {
   postgres = await startPostgres();
   // Ten processes start at once on a new database; all are ready in the end.
   const ledgers = Array.from({ length: 10 }, () => ledgerOn(pool(2)));
@@ -31,7 +31,7 @@ before(async () => {
   subject = { ledger, sql: pool(4), isConcurrent: true };
 });
 
-after(async () => {
+t.teardown(async () => {
   await subject.ledger.stop();
   await subject.sql.end(1);
   await postgres.stop();
@@ -50,27 +50,25 @@ function ledgerOn(sql: Sql): PostgresLedger {
   return new PostgresLedger({ server: remoteServer(sql), clock, log });
 }
 
-ledgerConformance("postgres", () => subject);
+ledgerConformance(t, "postgres", () => subject);
 
-test("migrations are applied once, and a changed or missing file is refused", async () => {
+t.test("migrations are applied once, and a changed or missing file is refused", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-migrations-"));
   try {
     cpSync(join(packageRoot, "core/money/ledger/migrations"), folder, { recursive: true });
     const { sql } = subject;
-    assert.deepEqual(await migrate(sql, folder), []);
+    t.strictSame(await migrate(sql, folder), []);
     writeFileSync(join(folder, "9998-more.sql"), "create table more (id integer)");
     writeFileSync(join(folder, "9999-broken.sql"), "create table more_still (id integer); oops");
-    await assert.rejects(migrate(sql, folder), /syntax error/);
+    await t.rejects(migrate(sql, folder), /syntax error/);
     // The one before it stays; of the broken one nothing does.
-    assert.deepEqual(await sql.query("select to_regclass('more_still') as found"), [
-      { found: null },
-    ]);
+    t.strictSame(await sql.query("select to_regclass('more_still') as found"), [{ found: null }]);
     rmSync(join(folder, "9999-broken.sql"));
-    assert.deepEqual(await migrate(sql, folder), []);
+    t.strictSame(await migrate(sql, folder), []);
     writeFileSync(join(folder, "9998-more.sql"), "create table less (id integer)");
     await assert.rejects(migrate(sql, folder), MigrationConflict);
     rmSync(join(folder, "9998-more.sql"));
-    await assert.rejects(migrate(sql, folder), /has applied 9998-more.sql/);
+    await t.rejects(migrate(sql, folder), /has applied 9998-more.sql/);
     await sql.query("drop table more");
     await sql.query("delete from migrations where name = '9998-more.sql'");
   } finally {
@@ -78,14 +76,14 @@ test("migrations are applied once, and a changed or missing file is refused", as
   }
 });
 
-test("a server that is killed and comes back is found again", async () => {
+t.test("a server that is killed and comes back is found again", async (t) => {
   const server = await startPostgresServer();
   const ledger = ledgerOn(pool(6, server.url));
   await ledger.start();
   const a = await fundedAccount(ledger, 100n);
   await server.kill();
-  await assert.rejects(ledger.ping(2_000));
-  await assert.rejects(ledger.commit([charge(a, 1)]));
+  await t.rejects(ledger.ping(2_000));
+  await t.rejects(ledger.commit([charge(a, 1)]));
   await server.restart();
   await ledger.ping(5_000);
   await ledger.commit([charge(a, 1)]);

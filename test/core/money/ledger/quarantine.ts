@@ -1,54 +1,57 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import type { Test } from "tap";
 import { EntryRefused } from "../../../../core/contract/ledger.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { agreedBalance, balance, charge, fundedAccount, topUp } from "./fixtures.ts";
 
-export function quarantineTests(get: () => LedgerUnderTest): void {
-  test("a refused call is kept in quarantine, once", async () => {
+export function quarantineTests(t: Test, get: () => LedgerUnderTest): void {
+  t.test("a refused call is kept in quarantine, once", async (t) => {
     const { ledger } = get();
     const before = await ledger.quarantined();
     const entry = charge("nobody", 1, { mappedFrom: "a\0b\ud800" });
     await ledger.quarantine(entry, "no such account");
     await ledger.quarantine(entry, "no such account");
-    assert.equal(await ledger.quarantined(), before + 1);
+    t.equal(await ledger.quarantined(), before + 1);
     const list = await ledger.quarantineList(1_000);
     const found = list.find((call) => call.entry.posting.callId === entry.posting.callId);
-    assert.equal(found?.reason, "no such account");
+    t.equal(found?.reason, "no such account");
     // The name that the caller sent, as far as a database can keep it.
-    assert.deepEqual(found?.entry.posting, { ...entry.posting, mappedFrom: "ab\ufffd" });
-    assert.equal(await ledger.hasCall(entry.posting), true);
+    t.strictSame(found?.entry.posting, { ...entry.posting, mappedFrom: "ab\ufffd" });
+    t.equal(await ledger.hasCall(entry.posting), true);
     await assert.rejects(ledger.commitQuarantined(entry.posting.callId), EntryRefused);
-    assert.equal(await ledger.quarantined(), before + 1);
+    t.equal(await ledger.quarantined(), before + 1);
   });
 
-  test("a wallet that is loaded does not have what a call in quarantine has taken", async () => {
+  t.test("a wallet that is loaded does not have what a call in quarantine has taken", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
     await ledger.quarantine(charge(a, 30), "for a test");
-    assert.equal(await balance(ledger, a), 70n);
-    assert.equal(await agreedBalance(ledger, a), 100n);
-    assert.equal((await ledger.sum(a))?.quarantinedMicroVnd, 30n);
+    t.equal(await balance(ledger, a), 70n);
+    t.equal(await agreedBalance(ledger, a), 100n);
+    t.equal((await ledger.sum(a))?.quarantinedMicroVnd, 30n);
     await ledger.quarantine(charge(a, 90), "for a test");
-    assert.equal(await balance(ledger, a), 0n);
+    t.equal(await balance(ledger, a), 0n);
   });
 
-  test("a call in quarantine is committed when its cause is mended, whole and once", async () => {
-    const { ledger } = get();
-    const a = await fundedAccount(ledger, 100n);
-    const entry = charge(a, 101);
-    const { callId } = entry.posting;
-    await ledger.quarantine(entry, "below zero");
-    await assert.rejects(ledger.commitQuarantined(callId), EntryRefused);
-    assert.equal(await agreedBalance(ledger, a), 100n);
-    await ledger.credit(topUp(a, 10n));
-    const tries = await Promise.all([1, 2, 3].map(() => ledger.commitQuarantined(callId)));
-    assert.ok(tries.includes(true));
-    assert.equal(await ledger.commitQuarantined(callId), false);
-    assert.equal(await agreedBalance(ledger, a), 9n);
-    assert.equal(await balance(ledger, a), 9n);
-    assert.equal((await ledger.usage({ accountId: a, limit: 10 })).length, 1);
-    assert.equal(await ledger.hasCall(entry.posting), true);
-    assert.equal(await ledger.hasCall(charge(a, 1).posting), false);
-  });
+  t.test(
+    "a call in quarantine is committed when its cause is mended, whole and once",
+    async (t) => {
+      const { ledger } = get();
+      const a = await fundedAccount(ledger, 100n);
+      const entry = charge(a, 101);
+      const { callId } = entry.posting;
+      await ledger.quarantine(entry, "below zero");
+      await assert.rejects(ledger.commitQuarantined(callId), EntryRefused);
+      t.equal(await agreedBalance(ledger, a), 100n);
+      await ledger.credit(topUp(a, 10n));
+      const tries = await Promise.all([1, 2, 3].map(() => ledger.commitQuarantined(callId)));
+      t.ok(tries.includes(true));
+      t.equal(await ledger.commitQuarantined(callId), false);
+      t.equal(await agreedBalance(ledger, a), 9n);
+      t.equal(await balance(ledger, a), 9n);
+      t.equal((await ledger.usage({ accountId: a, limit: 10 })).length, 1);
+      t.equal(await ledger.hasCall(entry.posting), true);
+      t.equal(await ledger.hasCall(charge(a, 1).posting), false);
+    },
+  );
 }

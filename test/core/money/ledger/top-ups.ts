@@ -1,13 +1,12 @@
-import assert from "node:assert/strict";
-import { test } from "node:test";
+import type { Test } from "tap";
 import { newId } from "../../../../core/process/id.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { AT, charge, fundedAccount, topUp } from "./fixtures.ts";
 
 const DAY_MS = 86_400_000;
 
-export function topUpTests(get: () => LedgerUnderTest): void {
-  test("top-ups are summed by their reference and their time, and nothing else is", async () => {
+export function topUpTests(t: Test, get: () => LedgerUnderTest): void {
+  t.test("top-ups are summed by their reference and their time, and nothing else is", async (t) => {
     const { ledger } = get();
     const accountId = await fundedAccount(ledger, 0n);
     const other = await fundedAccount(ledger, 7n);
@@ -24,13 +23,13 @@ export function topUpTests(get: () => LedgerUnderTest): void {
       const found = await ledger.topUps({ accountId: id, from, to, referencePrefix });
       return [found.totalMicroVnd, found.periodMicroVnd];
     };
-    assert.deepEqual(await sums(accountId, yesterday, tomorrow, ""), [123n, 123n]);
-    assert.deepEqual(await sums(accountId, yesterday, tomorrow, own), [120n, 120n]);
-    assert.deepEqual(await sums(accountId, tomorrow, tomorrow, own), [120n, 0n]);
-    assert.deepEqual(await sums(accountId, new Date(0), yesterday, ""), [123n, 0n]);
-    assert.deepEqual(await sums(other, yesterday, tomorrow, ""), [7n, 7n]);
+    t.strictSame(await sums(accountId, yesterday, tomorrow, ""), [123n, 123n]);
+    t.strictSame(await sums(accountId, yesterday, tomorrow, own), [120n, 120n]);
+    t.strictSame(await sums(accountId, tomorrow, tomorrow, own), [120n, 0n]);
+    t.strictSame(await sums(accountId, new Date(0), yesterday, ""), [123n, 0n]);
+    t.strictSame(await sums(other, yesterday, tomorrow, ""), [7n, 7n]);
     for (const nobody of [newId(AT), "no id at all"]) {
-      assert.deepEqual(await sums(nobody, yesterday, tomorrow, ""), [0n, 0n]);
+      t.strictSame(await sums(nobody, yesterday, tomorrow, ""), [0n, 0n]);
     }
   });
 }

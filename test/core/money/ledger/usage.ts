@@ -1,7 +1,6 @@
-import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import type { Test } from "tap";
 import { type FieldKind, usageFieldList } from "../../../../core/contract/usage-fields.ts";
 import { BY_ID } from "../../../../core/money/ledger/usage.ts";
 import { newId } from "../../../../core/process/id.ts";
@@ -30,8 +29,8 @@ const sqlTypes: Readonly<Record<FieldKind, string>> = {
   names: "json",
 };
 
-export function usageTests(get: () => LedgerUnderTest): void {
-  test("a record comes back as it was posted", async () => {
+export function usageTests(t: Test, get: () => LedgerUnderTest): void {
+  t.test("a record comes back as it was posted", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 1_000n);
     const entry = charge(a, 10, {
@@ -80,27 +79,30 @@ export function usageTests(get: () => LedgerUnderTest): void {
       operatorCostMicro: 1_250_000n,
       operatorRateMicroVnd: 26_000_000_000n,
     };
-    assert.deepEqual({ ...record }, expected);
-    assert.deepEqual({ ...(await ledger.call(entry.posting.callId)) }, expected);
+    t.strictSame({ ...record }, expected);
+    t.strictSame({ ...(await ledger.call(entry.posting.callId)) }, expected);
   });
 
-  test("the columns of the records are the fields of the table, by name, type and whether they may be null", async () => {
-    const { sql } = get();
-    const columns = await sql.query<{ name: string; type: string; nullable: boolean }>(`
+  t.test(
+    "the columns of the records are the fields of the table, by name, type and whether they may be null",
+    async (t) => {
+      const { sql } = get();
+      const columns = await sql.query<{ name: string; type: string; nullable: boolean }>(`
       select column_name::text as name, data_type::text as type, is_nullable = 'YES' as nullable
       from information_schema.columns where table_name = 'usage_records' order by 1`);
-    const fields = usageFieldList.map(({ column, kind, nullable }) => ({
-      name: column,
-      type: sqlTypes[kind],
-      nullable: nullable === true,
-    }));
-    assert.deepEqual(
-      columns.map((column) => ({ ...column })),
-      fields.sort((x, y) => (x.name < y.name ? -1 : 1)),
-    );
-  });
+      const fields = usageFieldList.map(({ column, kind, nullable }) => ({
+        name: column,
+        type: sqlTypes[kind],
+        nullable: nullable === true,
+      }));
+      t.strictSame(
+        columns.map((column) => ({ ...column })),
+        fields.sort((x, y) => (x.name < y.name ? -1 : 1)),
+      );
+    },
+  );
 
-  test("what a record leaves out to save space is filled in when it is read", async () => {
+  t.test("what a record leaves out to save space is filled in when it is read", async (t) => {
     const { ledger, sql } = get();
     const a = await fundedAccount(ledger, 1_000n);
     const priced = { unit: "mtok", unitPriceMicroVnd: 1_000_000 } as const;
@@ -111,26 +113,29 @@ export function usageTests(get: () => LedgerUnderTest): void {
       "select quantity, fees, discounts from usage_records where call_id = $1",
       [callId],
     );
-    assert.deepEqual({ ...stored }, { quantity: null, fees: null, discounts: null });
+    t.strictSame({ ...stored }, { quantity: null, fees: null, discounts: null });
     const record = await ledger.call(callId);
-    assert.deepEqual([record?.quantity, record?.feesMicroVnd], [10, 0n]);
+    t.strictSame([record?.quantity, record?.feesMicroVnd], [10, 0n]);
   });
 
-  test("a call is found by its id, whenever it began, and none by an id that no call has", async () => {
-    const { ledger } = get();
-    const a = await fundedAccount(ledger, 1_000n);
-    for (const at of [AT, AT + 1, AT + 30_000, AT + 7 * MONTH_MS]) {
-      const entry = charge(a, 1, { callId: newId(at > AT + MONTH_MS ? at : AT), at });
-      await ledger.commit([entry]);
-      const found = await ledger.call(entry.posting.callId);
-      assert.deepEqual([found?.callId, found?.at.getTime()], [entry.posting.callId, at]);
-    }
-    for (const id of [newId(AT), "x", "ffffffff-ffff-7fff-8fff-ffffffffffff"]) {
-      assert.equal(await ledger.call(id), undefined, id);
-    }
-  });
+  t.test(
+    "a call is found by its id, whenever it began, and none by an id that no call has",
+    async (t) => {
+      const { ledger } = get();
+      const a = await fundedAccount(ledger, 1_000n);
+      for (const at of [AT, AT + 1, AT + 30_000, AT + 7 * MONTH_MS]) {
+        const entry = charge(a, 1, { callId: newId(at > AT + MONTH_MS ? at : AT), at });
+        await ledger.commit([entry]);
+        const found = await ledger.call(entry.posting.callId);
+        t.strictSame([found?.callId, found?.at.getTime()], [entry.posting.callId, at]);
+      }
+      for (const id of [newId(AT), "x", "ffffffff-ffff-7fff-8fff-ffffffffffff"]) {
+        t.equal(await ledger.call(id), undefined, id);
+      }
+    },
+  );
 
-  test("a call is looked up by one index entry, not by reading partitions", async () => {
+  t.test("a call is looked up by one index entry, not by reading partitions", async (t) => {
     const { ledger, sql } = get();
     const a = await fundedAccount(ledger, 1_000n);
     await ledger.commit([charge(a, 1)]);
@@ -142,12 +147,12 @@ export function usageTests(get: () => LedgerUnderTest): void {
       new Date(AT + 1),
     ]);
     const text = JSON.stringify(plan);
-    assert.doesNotMatch(text, /Seq Scan on usage_records/);
-    assert.match(text, /usage_records_2025_06_pkey/);
-    assert.doesNotMatch(text, /usage_records_2025_0[78]/);
+    t.notMatch(text, /Seq Scan on usage_records/);
+    t.match(text, /usage_records_2025_06_pkey/);
+    t.notMatch(text, /usage_records_2025_0[78]/);
   });
 
-  test("records come newest first, page by page, over the months", async () => {
+  t.test("records come newest first, page by page, over the months", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 1_000n);
     const times = [0, 0, 0, 1, 1, MONTH_MS, 2 * MONTH_MS, -5 * MONTH_MS, 40 * MONTH_MS];
@@ -164,21 +169,21 @@ export function usageTests(get: () => LedgerUnderTest): void {
       const { at, callId } = page.at(-1)!;
       page = await ledger.usage({ accountId: a, limit: 2, before: { at, callId } });
     }
-    assert.deepEqual(found, expected);
+    t.strictSame(found, expected);
   });
 
-  test("every month has a partition of its own, made ahead", async () => {
+  t.test("every month has a partition of its own, made ahead", async (t) => {
     const { sql } = get();
     const rows = await sql.query<{ name: string }>(`
       select inhrelid::regclass::text as name from pg_inherits
       where inhparent = 'usage_records'::regclass order by 1`);
     const names = rows.map((row) => row.name);
     for (const month of ["2025_06", "2025_07", "2025_08"]) {
-      assert.ok(names.includes(`usage_records_${month}`), `${month} in ${names.join(" ")}`);
+      t.ok(names.includes(`usage_records_${month}`), `${month} in ${names.join(" ")}`);
     }
   });
 
-  test("many may make one partition at once", async () => {
+  t.test("many may make one partition at once", async (t) => {
     const { sql } = get();
     await Promise.all(
       Array.from({ length: 10 }, () =>
@@ -188,69 +193,72 @@ export function usageTests(get: () => LedgerUnderTest): void {
     const [row] = await sql.query<{ bounds: string }>(`
       select pg_get_expr(relpartbound, oid) as bounds from pg_class
       where relname = 'usage_records_2031_01'`);
-    assert.match(row?.bounds ?? "", /2031-01-01.*2031-02-01/);
+    t.match(row?.bounds ?? "", /2031-01-01.*2031-02-01/);
   });
 
-  test("the day's totals are the sums of the records, however often a call is committed", async () => {
-    const { ledger, sql } = get();
-    const [a, b] = [await fundedAccount(ledger, 1_000n), await fundedAccount(ledger, 1_000n)];
-    const [one, two] = [newId(AT), newId(AT)];
-    // 16:59:59.999 UTC is the last millisecond of a day in Vietnam.
-    const midnight = Date.UTC(2025, 5, 15, 17);
-    const entries = [
-      charge(a, 10, { keyId: one, model: "m1", at: midnight - 1 }),
-      charge(a, 20, { keyId: one, model: "m1", at: midnight }),
-      charge(a, 30, { keyId: one, model: "m1", at: midnight + 5 }),
-      charge(a, 0, { keyId: two, model: "m1", at: midnight, status: 502 }),
-      charge(a, 40, { keyId: two, model: "m2", at: midnight, inputTokens: 5_000_000_000 }),
-      charge(b, 50, { keyId: one, model: "m1", at: midnight }),
-    ];
-    await ledger.commit(entries.slice(0, 3));
-    await Promise.all(Array.from({ length: 5 }, () => ledger.commit(entries)));
-    await ledger.commit([...entries, ...entries]);
-    const rows = await sql.query<Total>(TOTALS, [a]);
-    const name = { [one]: "one", [two]: "two" };
-    assert.deepEqual(
-      rows.map((row) => [row.day, row.model, name[row.key], row.calls, row.charged]),
-      [
-        ["2025-06-15", "m1", "one", 1n, 10n],
-        ["2025-06-16", "m1", "one", 2n, 50n],
-        ["2025-06-16", "m1", "two", 1n, 0n],
-        ["2025-06-16", "m2", "two", 1n, 40n],
-      ],
-    );
-    assert.deepEqual(
-      rows.map((row) => [row.input, row.output]),
-      [
-        [1_200n, 340n],
-        [2_400n, 680n],
-        [1_200n, 340n],
-        [5_000_000_000n, 340n],
-      ],
-    );
-    assert.equal(rows[1]?.last.getTime(), midnight + 5);
-    assert.deepEqual(
-      (await sql.query<Total>(TOTALS, [b])).map((row) => row.charged),
-      [50n],
-    );
-  });
+  t.test(
+    "the day's totals are the sums of the records, however often a call is committed",
+    async (t) => {
+      const { ledger, sql } = get();
+      const [a, b] = [await fundedAccount(ledger, 1_000n), await fundedAccount(ledger, 1_000n)];
+      const [one, two] = [newId(AT), newId(AT)];
+      // 16:59:59.999 UTC is the last millisecond of a day in Vietnam.
+      const midnight = Date.UTC(2025, 5, 15, 17);
+      const entries = [
+        charge(a, 10, { keyId: one, model: "m1", at: midnight - 1 }),
+        charge(a, 20, { keyId: one, model: "m1", at: midnight }),
+        charge(a, 30, { keyId: one, model: "m1", at: midnight + 5 }),
+        charge(a, 0, { keyId: two, model: "m1", at: midnight, status: 502 }),
+        charge(a, 40, { keyId: two, model: "m2", at: midnight, inputTokens: 5_000_000_000 }),
+        charge(b, 50, { keyId: one, model: "m1", at: midnight }),
+      ];
+      await ledger.commit(entries.slice(0, 3));
+      await Promise.all(Array.from({ length: 5 }, () => ledger.commit(entries)));
+      await ledger.commit([...entries, ...entries]);
+      const rows = await sql.query<Total>(TOTALS, [a]);
+      const name = { [one]: "one", [two]: "two" };
+      t.strictSame(
+        rows.map((row) => [row.day, row.model, name[row.key], row.calls, row.charged]),
+        [
+          ["2025-06-15", "m1", "one", 1n, 10n],
+          ["2025-06-16", "m1", "one", 2n, 50n],
+          ["2025-06-16", "m1", "two", 1n, 0n],
+          ["2025-06-16", "m2", "two", 1n, 40n],
+        ],
+      );
+      t.strictSame(
+        rows.map((row) => [row.input, row.output]),
+        [
+          [1_200n, 340n],
+          [2_400n, 680n],
+          [1_200n, 340n],
+          [5_000_000_000n, 340n],
+        ],
+      );
+      t.equal(rows[1]?.last.getTime(), midnight + 5);
+      t.strictSame(
+        (await sql.query<Total>(TOTALS, [b])).map((row) => row.charged),
+        [50n],
+      );
+    },
+  );
 
-  test("totals are counted for calls that were recorded before there were totals", async () => {
+  t.test("totals are counted for calls that were recorded before there were totals", async (t) => {
     const { ledger, sql } = get();
     const a = await fundedAccount(ledger, 1_000n);
     await ledger.commit([charge(a, 10), charge(a, 20, { keyId: newId(AT) })]);
     const before = await sql.query(TOTALS, [a]);
-    assert.equal(before.length, 2);
+    t.equal(before.length, 2);
     const file = join(packageRoot, "core/money/ledger/migrations/0003-usage-daily.sql");
     // As it was before this migration, and then the migration.
     await sql.script(`drop trigger usage_records_counted on usage_records;
       drop function count_usage;
       drop table usage_daily;
       ${readFileSync(file, "utf8")}`);
-    assert.deepEqual(await sql.query(TOTALS, [a]), before);
+    t.strictSame(await sql.query(TOTALS, [a]), before);
     await ledger.commit([charge(a, 30)]);
     const after = await sql.query<Total>(TOTALS, [a]);
-    assert.equal(
+    t.equal(
       after.reduce((sum, row) => sum + row.charged, 0n),
       60n,
     );

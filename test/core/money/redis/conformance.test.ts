@@ -1,4 +1,4 @@
-import { after, before } from "node:test";
+import t from "tap";
 import { startRedis, startRedisCluster, type TestRedis } from "../../../support/redis.ts";
 import { type HoldStoreUnderTest, holdStoreConformance } from "../conformance.ts";
 import { endLeases, startStore, type TestStore } from "./store.ts";
@@ -6,11 +6,11 @@ import { endLeases, startStore, type TestStore } from "./store.ts";
 let single: TestRedis;
 let cluster: TestRedis;
 
-before(async () => {
+t.before(async () => {
   [single, cluster] = await Promise.all([startRedis(), startRedisCluster()]);
 });
 
-after(async () => {
+t.teardown(async () => {
   await Promise.all([single.stop(), cluster.stop()]);
 });
 
@@ -47,7 +47,7 @@ async function wiped(redis: TestRedis): Promise<HoldStoreUnderTest> {
 }
 
 const outlive = { walletsOutliveCrashes: true };
-holdStoreConformance("redis, gateway killed", () => killed(single), outlive);
-holdStoreConformance("redis, wiped", () => wiped(single));
-holdStoreConformance("redis cluster, gateway killed", () => killed(cluster), outlive);
-holdStoreConformance("redis cluster, wiped", () => wiped(cluster));
+holdStoreConformance(t, "redis, gateway killed", () => killed(single), outlive);
+holdStoreConformance(t, "redis, wiped", () => wiped(single));
+holdStoreConformance(t, "redis cluster, gateway killed", () => killed(cluster), outlive);
+holdStoreConformance(t, "redis cluster, wiped", () => wiped(cluster));

@@ -1,20 +1,19 @@
-import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import t from "tap";
 import { startRedis, startRedisCluster, type TestRedis } from "../../../support/redis.ts";
 import { World } from "./world.ts";
 
 let servers: TestRedis[];
 
-before(async () => {
+t.before(async () => {
   servers = await Promise.all([startRedis(), startRedisCluster()]);
 });
 
-after(async () => {
+t.teardown(async () => {
   await Promise.all(servers.map((server) => server.stop()));
 });
 
 for (const [at, name] of ["one redis", "a cluster"].entries()) {
-  test(`500 calls at once from two gateways on a wallet with money for 7: ${name}`, async () => {
+  t.test(`500 calls at once from two gateways on a wallet with money for 7: ${name}`, async (t) => {
     const world = new World({ servers: servers[at]!.servers });
     try {
       await world.addGateway();
@@ -26,16 +25,16 @@ for (const [at, name] of ["one redis", "a cluster"].entries()) {
       await Promise.all(calls);
       await world.quiet();
       // Seven holds fit. Each costs 100 more than it held: what is left covers six of these and a part of one.
-      assert.deepEqual(world.ends, { posted: 7, voided: 0, short: 493, refused: 0 });
+      t.strictSame(world.ends, { posted: 7, voided: 0, short: 493, refused: 0 });
       const balance = (await world.ledger.wallet("A"))?.balanceMicroVnd;
-      assert.equal(balance, 0n);
-      assert.equal(world.ledger.charges.size, 7);
+      t.equal(balance, 0n);
+      t.equal(world.ledger.charges.size, 7);
     } finally {
       await world.dispose();
     }
   });
 
-  test(`500 calls at once from two gateways on a limit with money for 7: ${name}`, async () => {
+  t.test(`500 calls at once from two gateways on a limit with money for 7: ${name}`, async (t) => {
     const world = new World({ servers: servers[at]!.servers });
     try {
       await world.addGateway();
@@ -49,18 +48,18 @@ for (const [at, name] of ["one redis", "a cluster"].entries()) {
       await Promise.all(calls);
       await world.quiet();
       // At most seven holds fit at a time; what posted calls have left of theirs makes room for an eighth.
-      assert.ok(world.ends.posted === 7 || world.ends.posted === 8, `${world.ends.posted} calls`);
-      assert.equal(world.ends.posted + world.ends.short, 500);
+      t.ok(world.ends.posted === 7 || world.ends.posted === 8, `${world.ends.posted} calls`);
+      t.equal(world.ends.posted + world.ends.short, 500);
       const left = await world.stores[0]!.limit("A", "key:K");
       const available = 7_699 - world.ends.posted * 900;
       const none = { heldMicroVnd: 0, uncommittedMicroVnd: 0 };
-      assert.deepEqual(left, { totalMicroVnd: 7_699, availableMicroVnd: available, ...none });
+      t.strictSame(left, { totalMicroVnd: 7_699, availableMicroVnd: available, ...none });
     } finally {
       await world.dispose();
     }
   });
 
-  test(`an entry that two gateways commit leaves uncommitted once: ${name}`, async () => {
+  t.test(`an entry that two gateways commit leaves uncommitted once: ${name}`, async (t) => {
     const world = new World({ servers: servers[at]!.servers });
     try {
       const { store } = await world.addGateway();
@@ -76,7 +75,7 @@ for (const [at, name] of ["one redis", "a cluster"].entries()) {
       ]);
       await world.check();
       const found = await other.store.balances("A");
-      assert.deepEqual(found, {
+      t.strictSame(found, {
         availableMicroVnd: 65_000,
         heldMicroVnd: 0,
         uncommittedMicroVnd: 0,

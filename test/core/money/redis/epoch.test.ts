@@ -1,5 +1,5 @@
-import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import t from "tap";
 import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
 import { inLanes, World } from "./world.ts";
 
@@ -55,14 +55,14 @@ async function morePosted(world: World, calls: number): Promise<void> {
   while (world.ends.posted < enough) await delay(2);
 }
 
-test("redis is wiped under load, and every call is charged once", async () => {
+t.test("redis is wiped under load, and every call is charged once", async () => {
   const server = await startRedisServer();
   await underHarm(server, async () => {
     await server.call("FLUSHALL");
   });
 });
 
-test("redis comes back with an old snapshot, and every call is charged once", async () => {
+t.test("redis comes back with an old snapshot, and every call is charged once", async () => {
   const server = await startRedisServer({ settings: ["--save", "", "--appendonly", "no"] });
   await underHarm(server, async () => {
     await server.call("SAVE");
@@ -72,7 +72,7 @@ test("redis comes back with an old snapshot, and every call is charged once", as
   });
 });
 
-test("redis is killed with its append-only file, and every call is charged once", async () => {
+t.test("redis is killed with its append-only file, and every call is charged once", async () => {
   const server = await startRedisServer({
     settings: ["--save", "", "--appendonly", "yes", "--appendfsync", "everysec"],
   });
@@ -82,7 +82,7 @@ test("redis is killed with its append-only file, and every call is charged once"
   });
 });
 
-test("redis is frozen for a while, and every call is charged once", async () => {
+t.test("redis is frozen for a while, and every call is charged once", async () => {
   const server = await startRedisServer();
   await underHarm(server, async () => {
     server.signal("SIGSTOP");

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface, type Interface } from "node:readline";
-import { after, before, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import t from "tap";
 import { startRedis, type TestRedis } from "../../../support/redis.ts";
 import { startStore, type TestStore } from "./store.ts";
 
@@ -21,11 +21,11 @@ const WALLET = {
 
 let redis: TestRedis;
 
-before(async () => {
+t.before(async () => {
   redis = await startRedis();
 });
 
-after(() => redis.stop());
+t.teardown(() => redis.stop());
 
 /** A gateway in another process. */
 class Child {
@@ -80,28 +80,31 @@ async function untilHeld({ store }: TestStore, microVnd: number): Promise<void> 
   }
 }
 
-test("what a killed gateway held is given back, and what it posted is committed by another", () =>
-  withChild(async (own, child) => {
-    await child.ask("hold c1 300");
-    await child.ask("hold c2 200");
-    assert.deepEqual(await child.ask("post c2 150"), {
-      chargedMicroVnd: 150,
-      writtenOffMicroVnd: 0,
-      duplicate: false,
-    });
-    await child.kill();
-    await untilHeld(own, 0);
-    const entries = await own.store.read(10, TIMEOUT_MS);
-    assert.deepEqual(
-      entries.map((entry) => [entry.posting.callId, entry.chargedMicroVnd]),
-      [["c2", 150]],
-    );
-    await own.store.acknowledge(entries);
-    const found = await own.store.balances("A");
-    assert.deepEqual(found, { availableMicroVnd: 850, heldMicroVnd: 0, uncommittedMicroVnd: 0 });
-  }));
+t.test(
+  "what a killed gateway held is given back, and what it posted is committed by another",
+  async (t) =>
+    withChild(async (own, child) => {
+      await child.ask("hold c1 300");
+      await child.ask("hold c2 200");
+      t.strictSame(await child.ask("post c2 150"), {
+        chargedMicroVnd: 150,
+        writtenOffMicroVnd: 0,
+        duplicate: false,
+      });
+      await child.kill();
+      await untilHeld(own, 0);
+      const entries = await own.store.read(10, TIMEOUT_MS);
+      t.strictSame(
+        entries.map((entry) => [entry.posting.callId, entry.chargedMicroVnd]),
+        [["c2", 150]],
+      );
+      await own.store.acknowledge(entries);
+      const found = await own.store.balances("A");
+      t.strictSame(found, { availableMicroVnd: 850, heldMicroVnd: 0, uncommittedMicroVnd: 0 });
+    }),
+);
 
-test("what a killed gateway held of a limit is given back", () =>
+t.test("what a killed gateway held of a limit is given back", async (t) =>
   withChild(async (own, child) => {
     await child.ask("hold c1 300 key:K");
     await child.ask("hold c2 200");
@@ -109,43 +112,48 @@ test("what a killed gateway held of a limit is given back", () =>
     await child.ask("post c3 70 key:K");
     const parts = { totalMicroVnd: 600, availableMicroVnd: 230, heldMicroVnd: 300 };
     const limit = () => own.store.limit("A", "key:K");
-    assert.deepEqual(await limit(), { ...parts, uncommittedMicroVnd: 70 });
+    t.strictSame(await limit(), { ...parts, uncommittedMicroVnd: 70 });
     await child.kill();
     await untilHeld(own, 0);
     const free = { totalMicroVnd: 600, availableMicroVnd: 530, heldMicroVnd: 0 };
-    assert.deepEqual(await limit(), { ...free, uncommittedMicroVnd: 70 });
+    t.strictSame(await limit(), { ...free, uncommittedMicroVnd: 70 });
     // What it had posted is committed by the gateway that lives.
     const entries = await own.store.read(10, TIMEOUT_MS);
     await own.store.acknowledge(entries);
-    assert.deepEqual(await limit(), { ...free, uncommittedMicroVnd: 0 });
-  }));
+    t.strictSame(await limit(), { ...free, uncommittedMicroVnd: 0 });
+  }),
+);
 
-test("a live gateway keeps its hold far beyond the length of a lease", () =>
+t.test("a live gateway keeps its hold far beyond the length of a lease", async (t) =>
   withChild(async (own, child) => {
     await child.ask("hold c1 300");
     await delay(3 * LEASE_MS);
-    assert.deepEqual(await child.ask("extend c1 400"), { kind: "held", amountMicroVnd: 400 });
-    assert.equal((await own.store.balances("A"))?.heldMicroVnd, 400);
-  }));
+    t.strictSame(await child.ask("extend c1 400"), { kind: "held", amountMicroVnd: 400 });
+    t.equal((await own.store.balances("A"))?.heldMicroVnd, 400);
+  }),
+);
 
-test("a frozen gateway whose holds were voided spends no more, and is charged what is there", () =>
-  withChild(async (own, child) => {
-    await child.ask("hold c1 300");
-    child.process.kill("SIGSTOP");
-    await untilHeld(own, 0);
-    const amounts = { amountMicroVnd: 900, floorMicroVnd: 900 };
-    const hold = { callId: "c2", accountId: "A", keyId: "K", ...amounts };
-    assert.equal((await own.store.hold(hold)).kind, "held");
-    child.process.kill("SIGCONT");
-    assert.deepEqual(await child.ask("extend c1 350"), { kind: "gone" });
-    await child.ask("post c1 250");
-    // Its answer may have come from the disk; what is charged in the end is what the other call has left.
-    const deadline = performance.now() + TIMEOUT_MS;
-    let found = await own.store.balances("A");
-    while (found?.uncommittedMicroVnd === 0) {
-      assert.ok(performance.now() < deadline, "never posted");
-      await delay(10);
-      found = await own.store.balances("A");
-    }
-    assert.deepEqual(found, { availableMicroVnd: 0, heldMicroVnd: 900, uncommittedMicroVnd: 100 });
-  }));
+t.test(
+  "a frozen gateway whose holds were voided spends no more, and is charged what is there",
+  async (t) =>
+    withChild(async (own, child) => {
+      await child.ask("hold c1 300");
+      child.process.kill("SIGSTOP");
+      await untilHeld(own, 0);
+      const amounts = { amountMicroVnd: 900, floorMicroVnd: 900 };
+      const hold = { callId: "c2", accountId: "A", keyId: "K", ...amounts };
+      t.equal((await own.store.hold(hold)).kind, "held");
+      child.process.kill("SIGCONT");
+      t.strictSame(await child.ask("extend c1 350"), { kind: "gone" });
+      await child.ask("post c1 250");
+      // Its answer may have come from the disk; what is charged in the end is what the other call has left.
+      const deadline = performance.now() + TIMEOUT_MS;
+      let found = await own.store.balances("A");
+      while (found?.uncommittedMicroVnd === 0) {
+        t.ok(performance.now() < deadline, "never posted");
+        await delay(10);
+        found = await own.store.balances("A");
+      }
+      t.strictSame(found, { availableMicroVnd: 0, heldMicroVnd: 900, uncommittedMicroVnd: 100 });
+    }),
+);

@@ -1,7 +1,6 @@
-import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import t from "tap";
 import { BucketKeys } from "../../../../core/money/redis/keys.ts";
 import { packageRoot } from "../../../../core/process/root.ts";
 
@@ -17,7 +16,7 @@ function found(pattern: RegExp): string[] {
   return [...new Set([...scripts().matchAll(pattern)].map(([, name = ""]) => name))];
 }
 
-test("the page on Redis lists every key of a bucket", () => {
+t.test("the page on Redis lists every key of a bucket", async (t) => {
   const keys = new BucketKeys("tollgate", 7);
   const inEpoch = Object.values(keys.under("<e>", "<p>"));
   const named = [keys.epoch, keys.revoked, keys.call("<call>"), ...inEpoch].map((key) =>
@@ -28,17 +27,17 @@ test("the page on Redis lists every key of a bucket", () => {
     ...found(/base \.\. '(\w+)'/g),
   ];
   const all = new Set([...named, ...inScripts]);
-  assert.ok(all.size >= 13, `${all.size} keys`);
-  assert.deepEqual(
+  t.ok(all.size >= 13, `${all.size} keys`);
+  t.strictSame(
     [...all].filter((key) => !readme.includes(`| \`${key}\` |`)),
     [],
   );
 });
 
-test("the page on Redis lists every field of a wallet and a limit", () => {
+t.test("the page on Redis lists every field of a wallet and a limit", async (t) => {
   const fields = found(/'(:[a-z]{1,2})'/g);
-  assert.ok(fields.length >= 10, fields.join(" "));
-  assert.deepEqual(
+  t.ok(fields.length >= 10, fields.join(" "));
+  t.strictSame(
     fields.filter((field) => !readme.includes(`${field}\``)),
     [],
   );

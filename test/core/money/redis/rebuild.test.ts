@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import t from "tap";
 import { posting } from "../../../support/posting.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis.ts";
 import { startTcpProxy, type TcpProxy } from "../../../support/tcp-proxy.ts";
@@ -43,32 +43,35 @@ async function inWorld(
 const LEFT = { totalMicroVnd: 500, availableMicroVnd: 0, heldMicroVnd: 0, uncommittedMicroVnd: 0 };
 const CALL = { callId: "c", accountId: "A", keyId: "K" };
 
-test("a call that runs through a wipe holds its limits again, and is charged to them", () =>
-  inWorld(async ({ world, server, x }) => {
-    world.ledger.setLimit("A", "key:K", 500);
-    const limits = ["key:K"];
-    await load(world, x);
-    const hold = { ...CALL, amountMicroVnd: 200, floorMicroVnd: 200, limits };
-    assert.equal((await x.store.hold(hold)).kind, "held");
-    await server.call("FLUSHALL");
-    const more = { ...CALL, totalMicroVnd: 900, floorMicroVnd: 300 };
-    assert.deepEqual(await x.store.extend(more), { kind: "held", amountMicroVnd: 500 });
-    const left = await x.store.limit("A", "key:K");
-    assert.deepEqual(left, { ...LEFT, heldMicroVnd: 500 });
-    world.posted.set("c", 350);
-    await x.store.post(posting({ callId: "c", accountId: "A", costMicroVnd: 350, limits }));
-    await world.check();
-    const after = await x.store.limit("A", "key:K");
-    assert.deepEqual(after, { ...LEFT, availableMicroVnd: 150 });
-  }));
+t.test(
+  "a call that runs through a wipe holds its limits again, and is charged to them",
+  async (t) =>
+    inWorld(async ({ world, server, x }) => {
+      world.ledger.setLimit("A", "key:K", 500);
+      const limits = ["key:K"];
+      await load(world, x);
+      const hold = { ...CALL, amountMicroVnd: 200, floorMicroVnd: 200, limits };
+      t.equal((await x.store.hold(hold)).kind, "held");
+      await server.call("FLUSHALL");
+      const more = { ...CALL, totalMicroVnd: 900, floorMicroVnd: 300 };
+      t.strictSame(await x.store.extend(more), { kind: "held", amountMicroVnd: 500 });
+      const left = await x.store.limit("A", "key:K");
+      t.strictSame(left, { ...LEFT, heldMicroVnd: 500 });
+      world.posted.set("c", 350);
+      await x.store.post(posting({ callId: "c", accountId: "A", costMicroVnd: 350, limits }));
+      await world.check();
+      const after = await x.store.limit("A", "key:K");
+      t.strictSame(after, { ...LEFT, availableMicroVnd: 150 });
+    }),
+);
 
-test("a post that was spooled through a wipe is charged to its limits", () =>
+t.test("a post that was spooled through a wipe is charged to its limits", async (t) =>
   inWorld(async ({ world, server, x, y, proxy }) => {
     world.ledger.setLimit("A", "key:K", 500);
     const limits = ["key:K"];
     await load(world, y);
     const hold = { ...CALL, amountMicroVnd: 200, floorMicroVnd: 200, limits };
-    assert.equal((await y.store.hold(hold)).kind, "held");
+    t.equal((await y.store.hold(hold)).kind, "held");
     proxy.cut();
     world.posted.set("c", 150);
     await y.store.post(posting({ callId: "c", accountId: "A", costMicroVnd: 150, limits }));
@@ -77,8 +80,9 @@ test("a post that was spooled through a wipe is charged to its limits", () =>
     await world.check();
     await load(world, x);
     const left = await x.store.limit("A", "key:K");
-    assert.deepEqual(left, { ...LEFT, availableMicroVnd: 350 });
-  }));
+    t.strictSame(left, { ...LEFT, availableMicroVnd: 350 });
+  }),
+);
 
 function load(world: World, { store }: TestStore): Promise<boolean> {
   return store.load("A", () => world.ledger.wallet("A"));
@@ -93,63 +97,71 @@ async function openSoon(
   return Promise.race([load(world, gateway).then(String), later]);
 }
 
-test("after a wipe no wallet is loaded while another gateway keeps posts of it", () =>
+t.test("after a wipe no wallet is loaded while another gateway keeps posts of it", async (t) =>
   inWorld(async ({ world, server, x, y }) => {
     world.pause(y.store);
     await world.call(y.store, "A");
     await server.call("FLUSHALL");
-    assert.equal(await openSoon(world, x), "waits");
+    t.equal(await openSoon(world, x), "waits");
     world.resume(y.store);
-    assert.equal(await load(world, x), true);
-    assert.equal((await x.store.balances("A"))?.availableMicroVnd, 300);
+    t.equal(await load(world, x), true);
+    t.equal((await x.store.balances("A"))?.availableMicroVnd, 300);
     await world.check();
-  }));
+  }),
+);
 
-test("after an old snapshot no wallet is loaded while it holds posts of a dead gateway", () =>
-  inWorld(
-    async ({ world, server, x, y }) => {
-      world.pause(y.store);
-      await world.call(y.store, "A", { hold: 500, cost: 500 });
-      await server.call("SAVE");
-      await world.kill(y);
-      // What the snapshot does not have, so that the bucket has to go on in a new epoch.
-      await world.call(x.store, "A", { hold: 100, cost: 100 });
-      while (x.store.uncommittedCalls() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
-      world.pause(x.store);
-      await server.kill();
-      await server.start();
-      // Until long after the dead one was given up.
-      assert.equal(await openSoon(world, x, 3 * SHORT_LEASE_MS), "waits");
-      world.resume(x.store);
-      assert.equal(await load(world, x), true);
-      assert.equal((await x.store.balances("A"))?.availableMicroVnd, 400);
-      await world.check();
-    },
-    { leaseMs: SHORT_LEASE_MS },
-  ));
+t.test(
+  "after an old snapshot no wallet is loaded while it holds posts of a dead gateway",
+  async (t) =>
+    inWorld(
+      async ({ world, server, x, y }) => {
+        world.pause(y.store);
+        await world.call(y.store, "A", { hold: 500, cost: 500 });
+        await server.call("SAVE");
+        await world.kill(y);
+        // What the snapshot does not have, so that the bucket has to go on in a new epoch.
+        await world.call(x.store, "A", { hold: 100, cost: 100 });
+        while (x.store.uncommittedCalls() > 0)
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        world.pause(x.store);
+        await server.kill();
+        await server.start();
+        // Until long after the dead one was given up.
+        t.equal(await openSoon(world, x, 3 * SHORT_LEASE_MS), "waits");
+        world.resume(x.store);
+        t.equal(await load(world, x), true);
+        t.equal((await x.store.balances("A"))?.availableMicroVnd, 400);
+        await world.check();
+      },
+      { leaseMs: SHORT_LEASE_MS },
+    ),
+);
 
-test("a post that came through unheard is charged once, though another gateway committed it and Redis was wiped", () =>
-  inWorld(
-    async ({ world, server, x, y, proxy }) => {
-      await load(world, y);
-      const money = { amountMicroVnd: 700, floorMicroVnd: 700 };
-      await y.store.hold({ callId: "c", accountId: "A", keyId: "K", ...money });
-      server.signal("SIGSTOP");
-      // It waits in the server's socket, and is done when nobody listens for the answer any more.
-      world.posted.set("c", 700);
-      await y.store.post(posting({ callId: "c", accountId: "A", costMicroVnd: 700 }));
-      proxy.cut();
-      server.signal("SIGCONT");
-      while (!world.ledger.charges.has("c")) await new Promise((done) => setTimeout(done, 5));
-      await server.call("FLUSHALL");
-      assert.equal(await load(world, x), true);
-      assert.equal((await x.store.balances("A"))?.availableMicroVnd, 300);
-      proxy.restore();
-      await world.check();
-      assert.equal((await x.store.balances("A"))?.availableMicroVnd, 300);
-    },
-    { leaseMs: SHORT_LEASE_MS },
-  ));
+t.test(
+  "a post that came through unheard is charged once, though another gateway committed it and Redis was wiped",
+  async (t) =>
+    inWorld(
+      async ({ world, server, x, y, proxy }) => {
+        await load(world, y);
+        const money = { amountMicroVnd: 700, floorMicroVnd: 700 };
+        await y.store.hold({ callId: "c", accountId: "A", keyId: "K", ...money });
+        server.signal("SIGSTOP");
+        // It waits in the server's socket, and is done when nobody listens for the answer any more.
+        world.posted.set("c", 700);
+        await y.store.post(posting({ callId: "c", accountId: "A", costMicroVnd: 700 }));
+        proxy.cut();
+        server.signal("SIGCONT");
+        while (!world.ledger.charges.has("c")) await new Promise((done) => setTimeout(done, 5));
+        await server.call("FLUSHALL");
+        t.equal(await load(world, x), true);
+        t.equal((await x.store.balances("A"))?.availableMicroVnd, 300);
+        proxy.restore();
+        await world.check();
+        t.equal((await x.store.balances("A"))?.availableMicroVnd, 300);
+      },
+      { leaseMs: SHORT_LEASE_MS },
+    ),
+);
 
 /** What the first gateway is told at last that asks for the money which the second one has spent. */
 async function askForSpentMoney(
@@ -175,27 +187,33 @@ async function askForSpentMoney(
   }
 }
 
-test("money that an old snapshot brings back is not spent again before its spender is back", () =>
-  inWorld(async (parts) => {
-    const kind = await askForSpentMoney(parts, (sinceMs) => {
-      if (sinceMs > 10 * NOT_YET_MS) parts.proxy.restore();
-    });
-    // The wallet is read from the ledger when it is loaded the next time.
-    assert.equal(kind, "unknown");
-    await load(parts.world, parts.x);
-    assert.equal((await parts.x.store.balances("A"))?.availableMicroVnd, 0);
-    await parts.world.check();
-  }));
-
-test("money that an old snapshot brings back is not spent again where its spender never comes back", () =>
-  inWorld(
-    async (parts) => {
-      const kind = await askForSpentMoney(parts, () => {});
-      assert.equal(kind, "unknown");
+t.test(
+  "money that an old snapshot brings back is not spent again before its spender is back",
+  async (t) =>
+    inWorld(async (parts) => {
+      const kind = await askForSpentMoney(parts, (sinceMs) => {
+        if (sinceMs > 10 * NOT_YET_MS) parts.proxy.restore();
+      });
+      // The wallet is read from the ledger when it is loaded the next time.
+      t.equal(kind, "unknown");
       await load(parts.world, parts.x);
-      assert.equal((await parts.x.store.balances("A"))?.availableMicroVnd, 0);
-      parts.proxy.restore();
+      t.equal((await parts.x.store.balances("A"))?.availableMicroVnd, 0);
       await parts.world.check();
-    },
-    { leaseMs: SHORT_LEASE_MS },
-  ));
+    }),
+);
+
+t.test(
+  "money that an old snapshot brings back is not spent again where its spender never comes back",
+  async (t) =>
+    inWorld(
+      async (parts) => {
+        const kind = await askForSpentMoney(parts, () => {});
+        t.equal(kind, "unknown");
+        await load(parts.world, parts.x);
+        t.equal((await parts.x.store.balances("A"))?.availableMicroVnd, 0);
+        parts.proxy.restore();
+        await parts.world.check();
+      },
+      { leaseMs: SHORT_LEASE_MS },
+    ),
+);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { appendFileSync, cpSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import t from "tap";
 import type { RedisHoldStore } from "../../../../core/money/redis/store.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { posting } from "../../../support/posting.ts";
@@ -51,65 +51,74 @@ function segmentsIn(folder: string): string[] {
   return names.filter((name) => name.endsWith(".journal")).map((name) => join(folder, name));
 }
 
-test("while redis is away calls that run end, new ones are refused at once, and the log stays short", () =>
-  inWorld(async (world, server) => {
-    const { log, lines } = recordedLog();
-    const { store } = await world.addGateway({ log });
-    for (let n = 0; n < 50; n += 1) await hold(world, store, `c${n}`);
-    await server.kill();
-    for (let n = 0; n < 50; n += 1) {
-      await post(world, store, `c${n}`);
-      const request = { callId: `n${n}`, accountId: "A", keyId: "K" };
+t.test(
+  "while redis is away calls that run end, new ones are refused at once, and the log stays short",
+  async (t) =>
+    inWorld(async (world, server) => {
+      const { log, lines } = recordedLog();
+      const { store } = await world.addGateway({ log });
+      for (let n = 0; n < 50; n += 1) await hold(world, store, `c${n}`);
+      await server.kill();
+      for (let n = 0; n < 50; n += 1) {
+        await post(world, store, `c${n}`);
+        const request = { callId: `n${n}`, accountId: "A", keyId: "K" };
+        const held = await store.hold({ ...request, amountMicroVnd: 1, floorMicroVnd: 1 });
+        t.equal(held.kind, "unavailable");
+      }
+      t.equal(store.uncommittedCalls(), 50);
+      t.ok(lines.length <= 2, `${lines.length} lines in the log`);
+      await server.start();
+      await world.check();
+    }),
+);
+
+t.test(
+  "a frozen redis refuses a new call while it is frozen, and takes nothing for it",
+  async (t) =>
+    inWorld(async (world, server) => {
+      const { store } = await world.addGateway();
+      await hold(world, store, "c1");
+      server.signal("SIGSTOP");
+      const request = { callId: "c2", accountId: "A", keyId: "K" };
+      // It is frozen until this is answered: whoever waited for it would wait for ever.
       const held = await store.hold({ ...request, amountMicroVnd: 1, floorMicroVnd: 1 });
-      assert.equal(held.kind, "unavailable");
-    }
-    assert.equal(store.uncommittedCalls(), 50);
-    assert.ok(lines.length <= 2, `${lines.length} lines in the log`);
-    await server.start();
-    await world.check();
-  }));
+      t.equal(held.kind, "unavailable");
+      await post(world, store, "c1");
+      server.signal("SIGCONT");
+      await world.check();
+    }),
+);
 
-test("a frozen redis refuses a new call while it is frozen, and takes nothing for it", () =>
-  inWorld(async (world, server) => {
-    const { store } = await world.addGateway();
-    await hold(world, store, "c1");
-    server.signal("SIGSTOP");
-    const request = { callId: "c2", accountId: "A", keyId: "K" };
-    // It is frozen until this is answered: whoever waited for it would wait for ever.
-    const held = await store.hold({ ...request, amountMicroVnd: 1, floorMicroVnd: 1 });
-    assert.equal(held.kind, "unavailable");
-    await post(world, store, "c1");
-    server.signal("SIGCONT");
-    await world.check();
-  }));
+t.test(
+  "spooled posts are charged once, though the gateway is killed, and killed again after their replay",
+  async () =>
+    inWorld(async (world, server) => {
+      const first = await world.addGateway();
+      for (const callId of ["c1", "c2", "c3"]) await hold(world, first.store, callId);
+      await server.kill();
+      for (const callId of ["c1", "c2", "c3"]) await post(world, first.store, callId);
+      const left = copyOf(first);
+      // The kill fell into a fourth record.
+      const [segment] = segmentsIn(left);
+      assert.ok(segment);
+      appendFileSync(segment, readFileSync(segment).subarray(0, 40));
+      await world.kill(first);
+      await server.start();
+      // The next kill comes after the posts are in Redis and before they are deleted here.
+      const again = copyOf({ spoolFolder: left });
+      const second = await world.addGateway({ spoolFolder: left });
+      await world.check();
+      await world.kill(second);
+      // Redis forgets a committed call after two minutes: from then on only the ledger knows it.
+      const script =
+        "for _, key in ipairs(redis.call('KEYS', '*:d:*')) do redis.call('DEL', key) end";
+      await server.call("EVAL", script, "0");
+      await world.addGateway({ spoolFolder: again });
+      await world.check();
+    }),
+);
 
-test("spooled posts are charged once, though the gateway is killed, and killed again after their replay", () =>
-  inWorld(async (world, server) => {
-    const first = await world.addGateway();
-    for (const callId of ["c1", "c2", "c3"]) await hold(world, first.store, callId);
-    await server.kill();
-    for (const callId of ["c1", "c2", "c3"]) await post(world, first.store, callId);
-    const left = copyOf(first);
-    // The kill fell into a fourth record.
-    const [segment] = segmentsIn(left);
-    assert.ok(segment);
-    appendFileSync(segment, readFileSync(segment).subarray(0, 40));
-    await world.kill(first);
-    await server.start();
-    // The next kill comes after the posts are in Redis and before they are deleted here.
-    const again = copyOf({ spoolFolder: left });
-    const second = await world.addGateway({ spoolFolder: left });
-    await world.check();
-    await world.kill(second);
-    // Redis forgets a committed call after two minutes: from then on only the ledger knows it.
-    const script =
-      "for _, key in ipairs(redis.call('KEYS', '*:d:*')) do redis.call('DEL', key) end";
-    await server.call("EVAL", script, "0");
-    await world.addGateway({ spoolFolder: again });
-    await world.check();
-  }));
-
-test("a gateway takes what dead ones beside it have spooled", () =>
+t.test("a gateway takes what dead ones beside it have spooled", async (t) =>
   inWorld(async (world, server) => {
     const { spoolFolder, store, ...first } = await world.addGateway();
     const second = await world.addGateway({ spoolFolder });
@@ -122,31 +131,35 @@ test("a gateway takes what dead ones beside it have spooled", () =>
     await server.start();
     const { store: third } = await world.addGateway({ spoolFolder: left });
     await world.check();
-    assert.equal(third.uncommittedCalls(), 0);
-  }));
+    t.equal(third.uncommittedCalls(), 0);
+  }),
+);
 
-test("a key that is revoked while redis is away is refused when it is back, though nobody tries again", () =>
-  inWorld(async (world, server) => {
-    const { store } = await world.addGateway();
-    const other = await world.addGateway();
-    await hold(world, store, "c1");
-    await server.kill();
-    await assert.rejects(store.revoke("K"));
-    await server.start();
-    // Whoever asks for a hold meanwhile is told that Redis is away, or that its wallet is not loaded.
-    const deadline = performance.now() + REFUSED_LATE_MS;
-    let kind = "";
-    for (let n = 2; kind !== "revoked"; n += 1) {
-      assert.ok(performance.now() < deadline, `never refused, at last ${kind}`);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-      ({ kind } = await hold(world, other.store, `c${n}`).catch(() => ({ kind: "away" })));
-      if (kind === "held") await other.store.void(`c${n}`, "A");
-    }
-    await store.void("c1", "A");
-    await world.check();
-  }));
+t.test(
+  "a key that is revoked while redis is away is refused when it is back, though nobody tries again",
+  async (t) =>
+    inWorld(async (world, server) => {
+      const { store } = await world.addGateway();
+      const other = await world.addGateway();
+      await hold(world, store, "c1");
+      await server.kill();
+      await t.rejects(store.revoke("K"));
+      await server.start();
+      // Whoever asks for a hold meanwhile is told that Redis is away, or that its wallet is not loaded.
+      const deadline = performance.now() + REFUSED_LATE_MS;
+      let kind = "";
+      for (let n = 2; kind !== "revoked"; n += 1) {
+        t.ok(performance.now() < deadline, `never refused, at last ${kind}`);
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        ({ kind } = await hold(world, other.store, `c${n}`).catch(() => ({ kind: "away" })));
+        if (kind === "held") await other.store.void(`c${n}`, "A");
+      }
+      await store.void("c1", "A");
+      await world.check();
+    }),
+);
 
-test("an outage in which nobody calls is told too, once", () =>
+t.test("an outage in which nobody calls is told too, once", async (t) =>
   inWorld(async (world, server) => {
     const { log, lines } = recordedLog();
     await world.addGateway({ log });
@@ -154,10 +167,11 @@ test("an outage in which nobody calls is told too, once", () =>
     const told = () => lines.filter(({ msg }) => String(msg).startsWith("cannot reach Redis"));
     const deadline = performance.now() + REFUSED_LATE_MS;
     while (told().length === 0) {
-      assert.ok(performance.now() < deadline, "never told");
+      t.ok(performance.now() < deadline, "never told");
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     await server.start();
     await world.check();
-    assert.equal(told().length, 1);
-  }));
+    t.equal(told().length, 1);
+  }),
+);
