@@ -15,7 +15,7 @@ import { maintenanceRoutes } from "./routes.ts";
 import { KnownMaintenance, type Maintenance } from "./state.ts";
 
 /** Each process polls the state, since another process may have changed it. */
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 const MESSAGE_DEFAULT = "The service is under maintenance; try again later.";
 
 export const options = v.strictObject({
@@ -51,7 +51,7 @@ export default function maintenance(
       // Only an operator switches maintenance, so an outage of the ledger does not change it.
       throttledLog.warn({ err: error }, "cannot read the maintenance state; keeping the last one");
     }
-    return LOOK_MS;
+    return POLL_MS;
   });
 
   return {

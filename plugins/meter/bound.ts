@@ -1,24 +1,24 @@
 import { Delivered, isObject, type JsonObject, objectOf } from "../../core/contract/index.ts";
 import { densityTokens } from "./density.ts";
 
-/** How text and media turn into tokens, for holds; settings of the plugin. */
+/** Factors from bytes and media to tokens; settings of the plugin. */
 export interface Factors {
   readonly asciiBytesPerToken: number;
   readonly otherBytesPerToken: number;
   readonly imageTokens: number;
   readonly documentBytesPerToken: number;
-  /** How much of what dense text takes beyond prose is counted. */
+  /** Share of `densityTokens` that counts. */
   readonly densityShare: number;
 }
 
-/** What a request holds, counted without a tokenizer. */
+/** The contents of a request, counted without a tokenizer. */
 interface Contents {
   readonly text: Delivered;
-  /** What the text takes beyond prose of its length. */
+  /** Tokens of the text beyond those of prose of the same length. */
   densityTokens: number;
   images: number;
   documentBytes: number;
-  /** Messages, tools and the like: each adds a few tokens of its own. */
+  /** Messages, tools and other objects. Each adds a few tokens. */
   items: number;
 }
 
@@ -26,8 +26,7 @@ const TOKENS_PER_ITEM = 5;
 const NOT_READ = new Set(["model", "stream", "stream_options", "metadata", "user"]);
 
 /**
- * Walks a request once and adds up its text, names included, with base64 counted as the image or document
- * that it is.
+ * Walks a request once and counts its text, including field names. Counts base64 as an image or document.
  */
 export function contentsOf(body: JsonObject): Contents {
   const contents: Contents = {
@@ -40,7 +39,7 @@ export function contentsOf(body: JsonObject): Contents {
   let level: unknown[] = [];
   for (const name in body) {
     const value = body[name];
-    // Limits, temperatures and switches steer the model, they are not read by it.
+    // Limits, temperatures and switches are not part of the model's input.
     if (!NOT_READ.has(name) && typeof value !== "number" && typeof value !== "boolean") {
       level.push(value);
     }
@@ -63,8 +62,8 @@ function visit(value: unknown, contents: Contents, below: unknown[]): void {
   } else if (Array.isArray(value)) {
     for (const entry of value) below.push(entry);
   } else if (isObject(value)) {
-    // A text in a part of its own is the same to the model as one without, and so it costs the same
-    // whichever of the two a translation makes of it.
+    // A text part is the same input as a plain string, and a translation may produce either, so both count
+    // the same.
     const text = onlyText(value);
     if (text !== undefined) return visit(text, contents, below);
     contents.items++;
@@ -76,7 +75,7 @@ function visit(value: unknown, contents: Contents, below: unknown[]): void {
   } else contents.text.asciiBytes += 4;
 }
 
-/** The text of a part that holds nothing else: `{ type: "text", text }`. */
+/** Returns the text of a part that is just `{ type: "text", text }`; undefined for other parts. */
 function onlyText(value: JsonObject): string | undefined {
   const { type, text } = value;
   if (type !== "text" || typeof text !== "string") return undefined;
@@ -84,7 +83,7 @@ function onlyText(value: JsonObject): string | undefined {
   return text;
 }
 
-/** Objects that carry media: counted here as a whole. Answers whether this was one. */
+/** Counts an object that carries media. Returns false if it is no such object. */
 function countSource(value: JsonObject, contents: Contents): boolean {
   const { data } = value;
   if (value["type"] === "base64" && typeof data === "string") {
@@ -92,7 +91,7 @@ function countSource(value: JsonObject, contents: Contents): boolean {
     countMedia(typeof type === "string" ? type : "", data.length, contents);
     return true;
   }
-  // Audio input: `{ data, format }`. Files by id or address are unknown in size; an image is the usual case.
+  // Audio input is `{ data, format }`. The size of a file by id or URL is unknown; most are images.
   if (typeof value["format"] === "string" && typeof data === "string") {
     contents.documentBytes += data.length;
     return true;
@@ -111,7 +110,7 @@ function countMedia(type: string, base64Length: number, contents: Contents): voi
   else contents.documentBytes += base64Length;
 }
 
-/** Tokens of the contents by the factors, rounded up. */
+/** Returns the tokens of the contents, rounded up. */
 export function tokensOf(contents: Contents, factors: Factors): number {
   return Math.ceil(
     textTokens(contents.text, factors) +

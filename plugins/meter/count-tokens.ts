@@ -8,7 +8,7 @@ import {
 } from "../../core/contract/index.ts";
 import type { Count, TokenCounter } from "./token-counter.ts";
 
-/** `POST /v1/messages/count_tokens`: an estimate of the input, free of charge; its model is named as a call's is. */
+/** Adds `POST /v1/messages/count_tokens`, which counts input tokens free of charge. Resolves model names as calls do. */
 export function addCountTokensRoute(
   router: Router,
   counter: TokenCounter,
@@ -36,10 +36,10 @@ function refusalOf(count: Exclude<Count, { kind: "counted" }>): Refusal {
       return refuse.badRequest(count.problem, count.param);
     case "too_many":
       return refuse.rateLimited(
-        "Too many requests of this key wait to have their tokens counted; try again shortly.",
+        "Too many token counts of this key are waiting; try again shortly.",
         { code: "rate_limit_exceeded", headers: ["retry-after", "1"] },
       );
     case "busy":
-      return refuse.unavailable("Tokens cannot be counted at the moment; try again shortly.");
+      return refuse.unavailable("Tokens cannot be counted right now; try again shortly.");
   }
 }

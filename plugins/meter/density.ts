@@ -1,4 +1,4 @@
-/** What stands next to what, in text that is ASCII; anything else is counted by its bytes. */
+/** Kinds of ASCII characters. All others are OTHER, since they are counted by their bytes. */
 const LOWER = 0;
 const UPPER = 1;
 const DIGIT = 2;
@@ -7,10 +7,10 @@ const PUNCTUATION = 4;
 const OTHER = 5;
 
 /**
- * What a character adds beyond its share of a word, in 64ths of a token, by the kind before it (the row) and its
- * own. Words of lower-case letters add nothing; a digit after anything else begins a token, and the space before it
- * is one too. Fitted to the counts of o200k and cl100k over random hex, base64, digits, UUIDs, tables of numbers and
- * the like (`ratios.test.ts`), so that prose, which has little of all that, stays where it was.
+ * What a character adds beyond its share of a word, in 1/64 token, by the kind of the character before it (row) and its
+ * own (column). Lower-case words add nothing; a digit after another kind starts a token, and so does the space before
+ * it. Fitted to o200k and cl100k on random hex, base64, digits, UUIDs and tables of numbers (`ratios.test.ts`). Prose
+ * has few of these, so its estimate hardly changes.
  */
 const ADDED = Int32Array.of(
   // lower, upper, digit, space, punctuation, other, -, -
@@ -23,11 +23,11 @@ const ADDED = Int32Array.of(
 );
 const TOKEN = 64;
 
-/** Few words are longer; what is takes more tokens a letter than words do. */
+/** Few words are longer. Longer runs of letters take more tokens per letter. */
 const WORD_LETTERS = 10;
 const LETTER_ADDED = 20;
 
-/** Longer texts are looked at in places: all of a text costs as much as parsing it. */
+/** Longer texts are sampled: reading a whole text costs as much as parsing it. */
 const WHOLE_CHARACTERS_MAX = 144;
 const PLACE_CHARACTERS = 48;
 const PLACES_MIN = 3;
@@ -35,7 +35,7 @@ const CHARACTERS_PER_PLACE = 1024;
 
 const KINDS = Uint8Array.from({ length: 128 }, (_, code) => kindOf(code));
 
-/** Tokens that a text takes beyond those of prose of its length: numbers, base64, code and the like. */
+/** Returns the tokens of a text beyond those of prose of the same length, as in numbers, base64 or code. */
 export function densityTokens(text: string): number {
   const { length } = text;
   if (length <= WHOLE_CHARACTERS_MAX) return added(text, 0, length) / TOKEN;
@@ -50,8 +50,8 @@ export function densityTokens(text: string): number {
 }
 
 /**
- * Taken out of the prototype once: V8 has a dozen kinds of strings, and where it has seen more than four of them it
- * looks a method of theirs up at each call, which makes this loop four times as slow.
+ * Taken from the prototype once: V8 has a dozen kinds of strings, and after more than four of them it looks the method up
+ * at each call, which makes this loop four times slower.
  */
 const { charCodeAt } = String.prototype;
 

@@ -12,8 +12,8 @@ import { type Factors, textTokens } from "./bound.ts";
 import { ReplyMeter } from "./reply-meter.ts";
 
 /**
- * Reads usage out of a stream as it passes, and counts the text it delivers, so that a stream which breaks off
- * or reports nothing can still be charged for what came.
+ * Reads usage from a stream as it passes and counts the delivered text, so that a stream that breaks off or reports no
+ * usage can be charged for what was delivered.
  */
 export class EventMeter implements Sink {
   private readonly call: Call;
@@ -21,10 +21,10 @@ export class EventMeter implements Sink {
   private readonly wire: Wire;
   private readonly usage: Usage;
   private readonly factors: Factors;
-  /** The client did not ask for the event that only reports usage, so it does not get it. */
+  /** Drops the event that only reports usage, because the client did not request it. */
   private readonly hidesUsage: boolean;
   private readonly delivered = new Delivered();
-  /** A stream that was asked for may be answered with a whole reply all the same. */
+  /** Set if the upstream replies to a streamed request with an unstreamed reply. */
   private whole: ReplyMeter | undefined = undefined;
 
   constructor(
@@ -65,7 +65,7 @@ export class EventMeter implements Sink {
 
   end(outcome: Outcome): void {
     if (this.whole) return this.whole.end(outcome);
-    // A whole stream without a word in it is a delivered one: its usage counts.
+    // A complete stream without any text counts as delivered, so its usage is charged.
     if (outcome.kind === "complete") this.call.delivered = true;
     this.client.end(outcome);
   }

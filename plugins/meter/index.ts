@@ -24,7 +24,7 @@ const share = (value: number) =>
   v.optional(v.pipe(v.number("a number"), v.minValue(0), v.maxValue(10)), value);
 
 export const options = v.strictObject({
-  /** Bytes a token for holds: cautious, so that a hold covers what the provider will count. */
+  /** Factors for holds: cautious, so that a hold covers what the provider will count. */
   hold: v.optional(
     v.strictObject({
       ascii_bytes_per_token: factor(3),
@@ -35,7 +35,7 @@ export const options = v.strictObject({
     }),
     {},
   ),
-  /** Bytes a token where a provider reports no usage: what texts come to on average. */
+  /** Factors for the charge if a provider reports no usage: averages. */
   estimate: v.optional(
     v.strictObject({
       ascii_bytes_per_token: factor(4.2),
@@ -50,7 +50,7 @@ export const options = v.strictObject({
 
 type Settings = v.InferOutput<typeof options>;
 
-/** Counts what calls use: a bound before, the provider's report after, an estimate where there is none. */
+/** Counts what a call uses: a bound before it, the provider's report after it, or an estimate without a report. */
 export default function meter(services: Services, settings: Settings): Plugin {
   const bound = factorsOf(settings.hold);
   const likely = factorsOf(settings.estimate);
@@ -66,7 +66,7 @@ export default function meter(services: Services, settings: Settings): Plugin {
       const { upstream, model } = call;
       if (!upstream?.body || !model) return undefined;
       const contents = contentsOf(upstream.body);
-      // Images and speech are not priced by the token, so theirs are recorded where reported, never guessed.
+      // Images and speech are not priced per token, so their tokens are recorded if reported, never estimated.
       if (model.standard === "messages" || model.standard === "chat") {
         const most = model.contextWindow ?? Number.POSITIVE_INFINITY;
         call.inputTokensBound = Math.min(tokensOf(contents, bound), most);

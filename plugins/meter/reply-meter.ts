@@ -12,7 +12,7 @@ import {
 } from "../../core/contract/index.ts";
 import { type Factors, textTokens } from "./bound.ts";
 
-/** Reads usage out of a reply that comes as one JSON object; sets `call.replyBody`. Audio passes uncounted. */
+/** Reads usage from an unstreamed JSON reply; sets `call.replyBody`. Passes audio without counting it. */
 export class ReplyMeter implements Sink {
   private readonly call: Call;
   private readonly client: Sink;
@@ -34,7 +34,7 @@ export class ReplyMeter implements Sink {
   }
 
   event(event: ServerEvent): void {
-    // Speech comes as events without `stream` being set.
+    // Speech can arrive as events even if `stream` is not set.
     if (this.wire.protocol === "speech") {
       this.call.delivered = true;
       this.wire.readEvent(event, this.usage);
@@ -53,7 +53,7 @@ export class ReplyMeter implements Sink {
     this.client.end(read && !this.read() ? NOT_A_REPLY : outcome);
   }
 
-  /** False where the upstream answered 200 with something that is no reply of its protocol. */
+  /** Returns false if the upstream replied 200 with a body that is not a reply of its protocol. */
   private read(): boolean {
     const [first] = this.chunks;
     const bytes =
@@ -77,7 +77,7 @@ export class ReplyMeter implements Sink {
 const NOT_A_REPLY: Outcome = {
   kind: "broken",
   refusal: refuse.upstreamFailed(
-    "The upstream provider answered with something that is no reply. Nothing was charged.",
+    "The upstream provider sent an invalid reply. Nothing was charged; try again.",
   ),
   truncated: false,
   errorSent: false,

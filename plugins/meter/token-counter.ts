@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import type { CountReply, CountRequest } from "./token-worker.ts";
 
 const WAITING_MAX = 64;
-/** Of these one key may have so many, so that it leaves room for others. */
+/** One key may have at most this many of them, so that others get a turn. */
 const WAITING_OF_KEY_MAX = 8;
 const COUNT_TIMEOUT_MS = 10_000;
 const IDLE_MS = 60_000;
@@ -11,7 +11,7 @@ export type Count =
   /** `model`: the name in the request, if it is a text. */
   | { readonly kind: "counted"; readonly tokens: number; readonly model: string | undefined }
   | { readonly kind: "invalid"; readonly problem: string; readonly param: string | null }
-  /** The key has too many waiting already. */
+  /** The key has too many requests waiting. */
   | { readonly kind: "too_many" }
   | { readonly kind: "busy" };
 
@@ -21,19 +21,19 @@ interface Waiting {
 }
 
 /**
- * Counts tokens on a worker thread, one request at a time, the keys in turn. The tokenizer takes some 80 MB, so the thread is
- * started by the first request and ended after a minute without one; one that takes too long is replaced.
+ * Counts tokens on a worker thread, one request at a time, keys in turn. The tokenizer takes about 80 MB, so the thread
+ * starts with the first request and ends after a minute without one. A thread that takes over 10 s is replaced.
  */
 export class TokenCounter {
   private worker: Worker | undefined = undefined;
-  /** By key, in the order in which keys have their turn. */
+  /** By key. The first key in the map is next. */
   private readonly queues = new Map<string, Waiting[]>();
   private waiting = 0;
   private running: Waiting | undefined = undefined;
   private timer: NodeJS.Timeout | undefined = undefined;
   private nextId = 1;
 
-  /** `keyId` names whoever asks. */
+  /** Counts the tokens of a request by this key. Never rejects. */
   count(keyId: string, body: Uint8Array): Promise<Count> {
     const queue = this.queues.get(keyId) ?? [];
     if (queue.length >= WAITING_OF_KEY_MAX) return Promise.resolve({ kind: "too_many" });
@@ -72,7 +72,7 @@ export class TokenCounter {
     }, COUNT_TIMEOUT_MS);
   }
 
-  /** The first of the key whose turn it is, which then is the last to have another. */
+  /** Takes the first request of the next key, and moves that key to the end. */
   private take(): Waiting | undefined {
     for (const [keyId, queue] of this.queues) {
       this.queues.delete(keyId);

@@ -2,13 +2,13 @@ import { parentPort } from "node:worker_threads";
 import { arrayOf, objectOf, parseJson } from "../../core/contract/index.ts";
 import { tokensOfRequest } from "./tokenize.ts";
 
-/** What the worker is sent: the bytes of a request. */
+/** Sent to the worker: the body of a request. */
 export interface CountRequest {
   readonly id: number;
   readonly body: Uint8Array;
 }
 
-/** What it answers: the count, or the reason why there is none. */
+/** Sent by the worker: the count, or why there is none. */
 export type CountReply =
   | { readonly id: number; readonly tokens: number; readonly model: string | undefined }
   | { readonly id: number; readonly problem: string; readonly param: string | null };
@@ -30,7 +30,7 @@ function count(id: number, bytes: Uint8Array): CountReply {
     const name = typeof model === "string" ? model : undefined;
     return { id, tokens: tokensOfRequest(body), model: name };
   } catch {
-    // Only nesting beyond what can be serialised fails here.
+    // Only JSON nested too deeply to serialise throws here.
     return { id, problem: "The request body is nested too deeply.", param: null };
   }
 }

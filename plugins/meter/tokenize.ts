@@ -1,11 +1,11 @@
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { arrayOf, isObject, type JsonObject } from "../../core/contract/index.ts";
 
-/** Longer runs are cut before they are tokenized: the tokenizer's time grows with the square of a run. */
+/** Longer texts are cut before they are tokenized: the tokenizer's time grows with the square of the length. */
 const RUN_CHARACTERS_MAX = 2_000;
-/** More than this is not counted but estimated: a second of work, or three where it is hardest. */
+/** Text beyond this is estimated. Counting this much takes 1 s, or 3 s at worst. */
 const EXACT_BYTES_MAX = 1_000_000;
-/** What a turn, a tool and the whole request take beside their text. */
+/** Tokens that a turn, a tool and a request take besides their text. */
 const TOKENS_PER_TURN = 4;
 const TOKENS_PER_TOOL = 10;
 const TOKENS_PER_REQUEST = 3;
@@ -13,8 +13,8 @@ const IMAGE_TOKENS = 1_200;
 const DOCUMENT_BASE64_PER_TOKEN = 40;
 
 /**
- * Input tokens of a Messages request, by the o200k tokenizer. Images and documents by a usual size; what goes
- * beyond a million bytes at the rate of those before it.
+ * Returns the input tokens of a Messages request by the o200k tokenizer. Counts an image or document by its usual size,
+ * and text beyond the first 1,000,000 bytes at the rate of those.
  */
 export function tokensOfRequest(body: JsonObject): number {
   const tally = new Tally();
@@ -78,7 +78,7 @@ function addBlock(block: JsonObject, tally: Tally): void {
   if (block["input"] !== undefined) tally.add(JSON.stringify(block["input"]));
 }
 
-/** Tokens of a text, special tokens counted as the text that they are. */
+/** Returns the tokens of a text. Counts special tokens as plain text. */
 export function tokensOfText(text: string): number {
   let tokens = 0;
   for (let at = 0; at < text.length; ) {
@@ -89,7 +89,7 @@ export function tokensOfText(text: string): number {
   return tokens;
 }
 
-/** The end of the run that begins at `from`: at a space where there is one in its second half. */
+/** Returns the end of the run that begins at `from`: at a space, if its second half has one. */
 function cutAt(text: string, from: number): number {
   const end = from + RUN_CHARACTERS_MAX;
   if (end >= text.length) return text.length;

@@ -1,9 +1,9 @@
-/** Upper bounds in seconds: a model answers within milliseconds from a cache, and within minutes when it thinks. */
+/** Upper bounds in seconds: a model replies within milliseconds from a cache, within minutes if it reasons. */
 const BOUNDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900];
 
 /**
- * How durations are distributed, by endpoint and by whether the reply was streamed. Written as Prometheus
- * text here, because prom-client's own histogram can only be filled one labelled observation at a time.
+ * A histogram of durations by endpoint and by whether the reply was streamed. Writes Prometheus text itself, because
+ * prom-client's histogram takes only one labelled observation at a time.
  */
 export class Distribution {
   private readonly name: string;
@@ -26,7 +26,7 @@ export class Distribution {
     buckets.add(seconds);
   }
 
-  /** The lines of a scrape. */
+  /** Returns the lines for a scrape. */
   text(): string {
     const lines = [`# HELP ${this.name} ${this.help}`, `# TYPE ${this.name} histogram`];
     for (const [byEndpoint, streamed] of [
@@ -55,7 +55,7 @@ export class Distribution {
 }
 
 class Buckets {
-  /** One per bound, each without those below it; what is above the last bound is in `count` alone. */
+  /** One count per bound, not cumulative. Values above the last bound are only in `count`. */
   readonly counts = new Float64Array(BOUNDS.length);
   count = 0;
   sum = 0;

@@ -6,7 +6,7 @@ import { calls, type Series, type Tally } from "./tally.ts";
 const STATES = ["closed", "open", "probing"] as const;
 const BY_MODEL = ["endpoint", "model"] as const;
 
-/** The metrics of this process as prom-client knows them. They are filled from the tally when somebody asks. */
+/** Creates the registry of this process's metrics. Each scrape fills it from the tally. */
 export function createRegistry(
   tally: Tally,
   reconciliation: Reconciliation,
@@ -25,7 +25,7 @@ export function createRegistry(
 function addCalls(registry: Registry, tally: Tally): void {
   new Counter({
     name: "tollgate_calls_total",
-    help: "Calls that are over, by HTTP status and by how they ended.",
+    help: "Finished calls, by HTTP status and outcome.",
     labelNames: [...BY_MODEL, "status", "outcome"],
     registers: [registry],
     collect() {
@@ -43,7 +43,7 @@ function addCalls(registry: Registry, tally: Tally): void {
 function addRefusals(registry: Registry, tally: Tally): void {
   new Counter({
     name: "tollgate_refusals_total",
-    help: "Calls that were refused, by error type; `upstream` where the provider refused.",
+    help: "Refused calls, by error type; `upstream` if the provider refused.",
     labelNames: ["type"],
     registers: [registry],
     collect() {
@@ -72,17 +72,17 @@ function addSums(registry: Registry, tally: Tally): void {
   sum("tollgate_output_tokens_total", "Output tokens of served calls.", (s) => s.outputTokens);
   sum(
     "tollgate_charged_vnd_total",
-    "What calls were charged, in đ.",
+    "Amount charged for calls, in đ.",
     (s) => s.chargedMicroVnd / MICRO_VND_PER_VND,
   );
   sum(
     "tollgate_written_off_vnd_total",
-    "What calls cost beyond what their wallets had, in đ.",
+    "Cost of calls that their wallets did not cover, in đ.",
     (s) => s.writtenOffMicroVnd / MICRO_VND_PER_VND,
   );
   sum(
     "tollgate_estimated_usages_total",
-    "Calls whose usage was counted here because the provider did not report it.",
+    "Calls whose usage was estimated because the provider did not report it.",
     (s) => s.estimated,
   );
 }
@@ -90,7 +90,7 @@ function addSums(registry: Registry, tally: Tally): void {
 function addGauges(registry: Registry, services: Services): void {
   new Gauge({
     name: "tollgate_open_calls",
-    help: "Calls that are open now.",
+    help: "Calls in flight.",
     registers: [registry],
     collect() {
       this.set(services.callsInFlight.size);
@@ -106,7 +106,7 @@ function addGauges(registry: Registry, services: Services): void {
   });
   new Gauge({
     name: "tollgate_upstream_breaker",
-    help: "1 for the state that the breaker of an upstream is in.",
+    help: "1 for the current state of an upstream's breaker, 0 for the others.",
     labelNames: ["upstream", "state"],
     registers: [registry],
     collect() {
@@ -120,7 +120,7 @@ function addGauges(registry: Registry, services: Services): void {
   });
 }
 
-/** Nothing before the first comparison: a gauge of 0 would say that the books agree. */
+/** Exposes nothing before the first reconciliation: a gauge of 0 would say that the books agree. */
 function addReconciliation(registry: Registry, reconciliation: Reconciliation): void {
   const gauge = (name: string, help: string, read: (last: Reconciled) => number) =>
     new Gauge({
@@ -134,17 +134,17 @@ function addReconciliation(registry: Registry, reconciliation: Reconciliation): 
     });
   gauge(
     "tollgate_drifting_wallets",
-    "Wallets, and limits beside them, whose books did not agree at the last reconciliation.",
+    "Wallets and limits with a drift at the last reconciliation.",
     (last) => last.drifting,
   );
   gauge(
     "tollgate_drift_vnd",
-    "By how much they did not, in đ, without signs.",
+    "Sum of the absolute drifts at the last reconciliation, in đ.",
     (last) => last.driftMicroVnd / MICRO_VND_PER_VND,
   );
   gauge(
     "tollgate_reconciled_timestamp_seconds",
-    "When the last reconciliation ended.",
+    "Unix time at which the last reconciliation ended.",
     (last) => last.atMs / 1000,
   );
 }

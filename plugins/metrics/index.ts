@@ -10,13 +10,13 @@ import { Reconciliation } from "./reconciliation.ts";
 import { Tally } from "./tally.ts";
 
 export const options = v.strictObject({
-  /** The books of all wallets are compared so often, by one process at a time; 0: never. */
+  /** Seconds between reconciliations, by one process at a time; 0 = never. */
   reconcile_seconds: v.optional(whole(0, 86_400), 600),
 });
 
 /**
- * Counts calls and serves `GET /metrics` in the text format of Prometheus; changes nothing. It counts the
- * calls that reach it: first in the config, that is every call that was admitted or refused.
+ * Counts calls and serves `GET /metrics` in Prometheus text format; changes nothing. Counts only calls that reach it, so
+ * place it first in the config.
  */
 export default function metrics(
   services: Services,
@@ -26,7 +26,7 @@ export default function metrics(
   const reconciliation = new Reconciliation(services, settings.reconcile_seconds);
   let registry: Promise<Registry> | undefined;
 
-  /** Loaded and made when somebody asks for the first time: it takes 6 MB, and counts nothing itself. */
+  /** Loads prom-client with the first scrape: it takes 6 MB. */
   function exposed(): Promise<Registry> {
     registry ??= import("./exposition.ts").then(({ createRegistry }) =>
       createRegistry(tally, reconciliation, services),
@@ -36,7 +36,7 @@ export default function metrics(
 
   return {
     name: "metrics",
-    // The code runs from dist, the SQL is read from the sources.
+    // Code runs from dist; SQL is read from the sources.
     migrations: new URL("../../../plugins/metrics/migrations/", import.meta.url),
 
     async start() {

@@ -6,12 +6,12 @@ import {
   ThrottledLog,
 } from "../../core/contract/index.ts";
 
-const LOOK_MS_MAX = 30_000;
-/** A process that has not finished by then has died at it. */
-const GIVEN_UP_SECONDS = 3_600;
+const POLL_MS_MAX = 30_000;
+/** After this time a run counts as dead, and another process may start one. */
+const DEAD_AFTER_SECONDS = 3_600;
 const ROWS_LOGGED_MAX = 20;
 
-/** What the last reconciliation found, whichever process did it. */
+/** The result of the last reconciliation, by any process. */
 export interface Reconciled {
   readonly atMs: number;
   readonly wallets: number;
@@ -20,10 +20,9 @@ export interface Reconciled {
 }
 
 /**
- * Compares the books of all wallets again and again, so that a drift is an alarm and not a discovery. One process
- * does it at a time, whichever finds first that it is due, and all know what came of it. A wallet is compared with
- * its last ledger row only, so that old accounts take no longer than new ones: `npm run admin -- reconcile` adds up
- * every row.
+ * Reconciles all wallets periodically, so that a drift raises an alarm. The first process that finds a run due does it;
+ * all processes expose the result. Compares a wallet only with its last ledger row, so that old accounts take no longer
+ * than new ones. `npm run admin -- reconcile` sums up every row.
  */
 export class Reconciliation {
   private readonly services: Services;
@@ -37,10 +36,10 @@ export class Reconciliation {
     this.services = services;
     this.everySeconds = everySeconds;
     this.log = new ThrottledLog(services.log);
-    const lookMs = Math.min(LOOK_MS_MAX, everySeconds * 1_000);
+    const pollMs = Math.min(POLL_MS_MAX, everySeconds * 1_000);
     this.task = new PeriodicTask(async () => {
       await this.round();
-      return lookMs;
+      return pollMs;
     });
   }
 
@@ -58,11 +57,11 @@ export class Reconciliation {
       if (await this.take()) await this.reconcile();
       await this.look();
     } catch (error) {
-      this.log.warn({ err: error }, "the books could not be compared");
+      this.log.warn({ err: error }, "cannot reconcile; the metrics keep the last result");
     }
   }
 
-  /** True for the one process that finds it due first. */
+  /** Returns true if a run is due and no other process has started it. */
   private async take(): Promise<boolean> {
     const taken = await this.services.database.query(
       `update reconciliation set started_at = now()
@@ -70,7 +69,7 @@ export class Reconciliation {
         and (finished_at >= started_at or finished_at is null and started_at = 'epoch'
           or started_at <= now() - $2::integer * interval '1 second')
       returning 1 as taken`,
-      [this.everySeconds, GIVEN_UP_SECONDS],
+      [this.everySeconds, DEAD_AFTER_SECONDS],
     );
     return taken.length > 0;
   }
@@ -89,7 +88,10 @@ export class Reconciliation {
     }
     if (drifting.length > 0) {
       const rows = drifting.slice(0, ROWS_LOGGED_MAX).map(readable);
-      log.error({ drifting: drifting.length, rows }, "the books of some wallets do not agree");
+      log.error(
+        { drifting: drifting.length, rows },
+        "wallets drift; see npm run admin -- reconcile",
+      );
     }
     await database.query(
       "update reconciliation set finished_at = now(), wallets = $1, drifting = $2, drift = $3",

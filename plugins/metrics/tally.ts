@@ -2,10 +2,10 @@ import type { CallOutcome, EndedCall } from "../../core/contract/index.ts";
 import { Distribution } from "./distribution.ts";
 
 const OUTCOMES: readonly CallOutcome[] = ["complete", "exhausted", "gone", "broken", "refused"];
-/** Stands for the model of a call that was refused before it had one. */
+/** Label for calls that were refused before their model was resolved. */
 const NO_MODEL = "none";
 
-/** Why calls were refused, by status: who came without money, and who without a key. */
+/** Error type by status. */
 const REFUSALS: ReadonlyMap<number, string> = new Map([
   [400, "invalid_request_error"],
   [401, "authentication_error"],
@@ -17,11 +17,11 @@ const REFUSALS: ReadonlyMap<number, string> = new Map([
   [503, "service_unavailable"],
 ]);
 
-/** What was counted of one model on one endpoint. */
+/** Counts of one model on one endpoint. */
 export interface Series {
   readonly endpoint: string;
   readonly model: string;
-  /** Calls by status × 8 + place of the outcome; `calls` takes it apart. */
+  /** Calls by status × 8 + index of the outcome; `calls` decodes it. */
   readonly ended: Map<number, number>;
   inputTokens: number;
   outputTokens: number;
@@ -31,23 +31,22 @@ export interface Series {
 }
 
 /**
- * Counts ended calls in plain numbers: what prom-client asks for, a labelled object per count, would cost
- * each call more than the rest of its plugins. Names are those of routes and of the catalogue, so there
- * are only so many, whatever callers send.
+ * Counts ended calls in plain numbers. The labelled object per count that prom-client needs would cost a call more than
+ * all other plugins. Labels are routes and model ids of the catalogue, so clients cannot add series.
  */
 export class Tally {
   readonly latency = new Distribution(
     "tollgate_call_duration_seconds",
-    "From the head of a request to the end of its reply.",
+    "Seconds from the head of a request to the end of its reply.",
   );
   readonly firstByte = new Distribution(
     "tollgate_first_byte_seconds",
-    "From the head of a request to the first byte of its reply from upstream.",
+    "Seconds from the head of a request to the first byte of the upstream's reply.",
   );
   readonly refusals = new Map<string, number>();
   private readonly byEndpoint = new Map<string, Map<string, Series>>();
 
-  /** Counts a call that is over. */
+  /** Counts an ended call. */
   count(call: EndedCall): void {
     const endpoint = call.endpoint.path;
     const series = this.seriesOf(endpoint, call.model === undefined ? NO_MODEL : call.model.id);
@@ -57,7 +56,7 @@ export class Tally {
     series.chargedMicroVnd += call.costMicroVnd;
     series.writtenOffMicroVnd += call.writtenOffMicroVnd;
     const { usage } = call;
-    // Usage that an upstream reports with an error is not the customer's.
+    // The customer does not pay for usage that an upstream reports with an error.
     if (usage !== undefined && call.status === 200) {
       series.inputTokens += usage.inputTokens;
       series.outputTokens += usage.outputTokens;
@@ -101,7 +100,7 @@ export class Tally {
   }
 }
 
-/** The calls of a series by status and outcome. */
+/** Yields the calls of a series by status and outcome. */
 export function* calls(
   series: Series,
 ): Iterable<{ status: number; outcome: CallOutcome; count: number }> {

@@ -11,17 +11,18 @@ import {
   UNREAD_BODY_BYTES_MAX,
 } from "../../core/contract/index.ts";
 
-/** Calls are committed within this, mostly. */
+/** Most calls are committed within 1 s. */
 const RETRY_HEADERS = ["retry-after", "1"];
-/** A call that another process has posted shows once it is committed, which takes longer than this only in an outage. */
+/** A call posted by another process is visible once it is committed. Without an outage that takes less than this. */
 const RECENT_MS = 60_000;
 const PING_TIMEOUT_MS = 1_000;
 
 /**
- * `GET /v1/calls/:call`: why a call of this key's account cost what it did. The id is `x-request-id` of the reply.
+ * `GET /v1/calls/:call` explains the cost of a call of this key's account. The id is `x-request-id` of the reply.
  *
- * 200: recorded. 202 with `state: pending`: running, or on its way to the ledger; ask again for the final record.
- * 404: this account has no such call, or another process has not committed it yet.
+ * - 200: the final record.
+ * - 202 with `state: pending`: in flight, or not committed yet; request it again for the final record.
+ * - 404: this account has no such call, or another process has not committed it yet.
  */
 export function addCallRoute(router: Router, services: Services): void {
   const { wallets, clock, ledger } = services;
@@ -36,7 +37,7 @@ export function addCallRoute(router: Router, services: Services): void {
         return await answer(request);
       } catch (error) {
         if (await isLedgerThere()) throw error;
-        return refuse.unavailable("The ledger does not answer; try again.");
+        return refuse.unavailable("The ledger is unavailable; try again shortly.");
       }
     },
   });
@@ -46,7 +47,7 @@ export function addCallRoute(router: Router, services: Services): void {
     const found = await wallets.call(callId);
     if (found && found.record.accountId === accountId) {
       if (found.state === "recorded") return done(explainedCall(found, "api"));
-      // What the ledger has refused is for the operator to mend: to the customer it is not recorded yet.
+      // A quarantined call waits for an operator, so the customer sees it as pending.
       return done(explainedCall({ ...found, state: "pending" }, "api"), 202, RETRY_HEADERS);
     }
     if (accountId !== undefined && services.callsInFlight.accountOf(callId) === accountId) {
@@ -54,7 +55,7 @@ export function addCallRoute(router: Router, services: Services): void {
     }
     const isRecent = Math.abs(clock.now() - idTime(callId)) < RECENT_MS;
     return refuse.notFound(
-      "Your account has no such call. A call that ended a moment ago may take a second to show.",
+      "Your account has no such call. If it has just ended, try again in a second.",
       { param: "call", headers: isRecent ? RETRY_HEADERS : [] },
     );
   }

@@ -15,13 +15,13 @@ import {
 
 interface ExtenderSettings {
   readonly sliceTokens: number;
-  /** What a stream ends with if its wallet, or a limit beside it, has run out; undefined lets it finish. */
+  /** Returns the error that ends a stream if its wallet or a limit is used up; undefined lets streams finish. */
   readonly onShort: ((short: Short | undefined) => Refusal) | undefined;
 }
 
 /**
- * Extends the hold of a stream in the background while its output flows, one slice ahead. A stream that
- * reaches the end of its hold while the answer is pending waits; one that cannot be extended is cut there.
+ * Extends the hold of a stream in the background, one slice ahead of its output. Pauses a stream that reaches the end of
+ * its hold while an extension is pending. Cuts it if the extension is refused.
  */
 export class HoldExtender implements Sink {
   private readonly call: Call;
@@ -78,7 +78,7 @@ export class HoldExtender implements Sink {
     const { held, call } = this;
     const covered = Math.max(held.outputTokens, call.deliveredTokens);
     const total = Math.min(covered + this.settings.sliceTokens, held.outputTokensMax);
-    // Less than what was delivered would leave the stream beyond its hold, and it would go on.
+    // An extension below what is delivered would not stop the stream, though it exceeds its hold.
     const floor = Math.min(covered + 1, total);
     failpoint("extend.before");
     const result = this.wallets.extend({
@@ -91,7 +91,7 @@ export class HoldExtender implements Sink {
     this.pending = true;
     result.then(
       (late) => this.decideLate(late),
-      // The hold store is away: the stream goes on, and its post will find its way when it is over.
+      // The hold store is down: let the stream go on. Its post is spooled.
       () =>
         this.decideLate({
           kind: "held",

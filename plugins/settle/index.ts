@@ -42,17 +42,17 @@ export const sets: readonly Field[] = ["hold"];
 export const reads: readonly ConfigKey[] = ["headers", "listen"];
 
 export const options = v.strictObject({
-  /** Output tokens that a stream holds at a time. */
+  /** Output tokens by which a stream's hold grows. */
   slice_tokens: v.optional(whole(16, 1_000_000), 1024),
-  /** A stream whose wallet runs out is cut, or may finish with the rest written off. */
+  /** What happens to a stream whose wallet runs out: `cut` it, or let it `finish` and write off the rest. */
   when_exhausted: v.optional(v.picklist(["cut", "finish"], "one of cut, finish"), "cut"),
-  /** When a client leaves, its upstream is cancelled, or read to the end to learn its usage. */
+  /** What happens to the upstream call if the client disconnects: `cancel` it, or `drain` it to get its usage. */
   when_client_leaves: v.optional(v.picklist(["cancel", "drain"], "one of cancel, drain"), "cancel"),
-  /** Where customers top up; part of the message of a 402. */
+  /** The top-up page named in the message of a 402. Default: the dashboard at the listening address. */
   topup_address: v.optional(text("an address")),
 });
 
-/** Holds money before a call goes upstream (402 without), extends the hold of streams, posts or voids at the end. */
+/** Holds money before a call goes upstream (402 if there is too little), extends holds of streams, posts or voids. */
 export default function settle(
   services: Services,
   settings: v.InferOutput<typeof options>,
@@ -63,32 +63,35 @@ export default function settle(
   const topup = settings.topup_address ?? `${httpAddress(host, port)}/dashboard`;
   const throttledLog = new ThrottledLog(log);
 
-  /** Answers that a request asks for; each may use up the whole limit of output. */
+  /** Returns the number of choices requested; each may use the whole output limit. */
   function choicesOf({ protocol, body }: UpstreamRequest): number {
     return body ? wires[protocol].choices(body) : 1;
   }
 
   function insufficient(): Refusal {
     return refuse.insufficientBalance(
-      `The wallet's balance does not cover this call. Top up at ${topup}; the same key then works again at once.`,
+      `The wallet's balance does not cover this call. Top up at ${topup}; the same key then works again.`,
     );
   }
 
-  /** Names what does not cover the call: the wallet, or a limit beside it. */
+  /** Returns the refusal of the limit that does not cover the call: the wallet, or one beside it. */
   function notCovered(call: Call, short: Short | undefined): Refusal {
     const limit = call.limits.find(({ name }) => name === short?.limit);
     return short && limit ? limit.refusal(short.availableMicroVnd) : insufficient();
   }
 
-  /** Another process has revoked the key or suspended its account: the ledger knows which. */
+  /** Reads from the ledger whether another process has revoked the key or suspended its account. */
   async function refusedKey({ id, key }: Call): Promise<Refusal> {
     const now = key && (await keys.refused(key).catch(() => undefined));
     if (now?.status !== "active") {
-      return refuse.unauthenticated("The API key was revoked.");
+      return refuse.unauthenticated("The API key was revoked; create a new one.");
     }
     if (now.accountStatus === "suspended") return accountSuspended();
-    log.info({ call_id: id, key_id: now.id }, "a key was marked as revoked, and is not");
-    return refuse.unavailable("The account was resumed a moment ago; try again.");
+    log.info(
+      { call_id: id, key_id: now.id },
+      "hold store had an active key as revoked; restored it",
+    );
+    return refuse.unavailable("The account was just resumed; try again.");
   }
 
   function decide(call: Call, held: Held, wanted: MicroVnd, result: WalletHold): AwaitableVerdict {
@@ -102,10 +105,13 @@ export default function settle(
       case "revoked":
         return refusedKey(call);
       case "stale":
-        return holdAnew(call);
+        return renewAndHold(call);
       case "unavailable":
-        throttledLog.warn({ call_id: call.id, reason: result.reason }, "a hold is not possible");
-        return refuse.unavailable("Calls cannot be charged at the moment; try again shortly.");
+        throttledLog.warn(
+          { call_id: call.id, reason: result.reason },
+          "cannot hold money; the call gets 503",
+        );
+        return refuse.unavailable("Calls cannot be charged right now; try again shortly.");
     }
     failpoint("hold.after");
     call.heldMicroVnd = result.amountMicroVnd;
@@ -118,7 +124,7 @@ export default function settle(
     return undefined;
   }
 
-  /** Holds at the price of this instant, unless the wallet was credited after `creditVersion`. */
+  /** Holds money at the current price. If the wallet was credited after `creditVersion`, reads the key again first. */
   function hold(
     call: Call,
     key: CallerKey,
@@ -159,12 +165,12 @@ export default function settle(
     return result.then((late) => decide(call, held, wanted, late));
   }
 
-  /** The account was credited since its key was read, which may have earned it a discount. */
-  async function holdAnew(call: Call): Promise<Verdict> {
+  /** Reads the key again after a credit, which may have earned a discount, then holds. */
+  async function renewAndHold(call: Call): Promise<Verdict> {
     const { key, model, upstream } = call;
     if (!key || !model || !upstream) return undefined;
     call.key = await keys.renew(key);
-    // Whatever is credited from now on came after this call.
+    // Any version: a later credit came after this call.
     return hold(call, call.key, model, upstream, Number.MAX_SAFE_INTEGER);
   }
 
@@ -185,7 +191,7 @@ export default function settle(
 
     stream(call, client): Sink {
       const { held } = call;
-      const endless = settings.when_exhausted === "finish";
+      const mayFinish = settings.when_exhausted === "finish";
       if (!held || !call.stream || held.tariff.unit !== "mtok") {
         return call.endpoint.protocol === "speech"
           ? new PricedHead(call, client, held, prefix)
@@ -193,7 +199,7 @@ export default function settle(
       }
       return new HoldExtender(call, client, held, wallets, {
         sliceTokens: settings.slice_tokens,
-        onShort: endless ? undefined : (short) => notCovered(call, short),
+        onShort: mayFinish ? undefined : (short) => notCovered(call, short),
       });
     },
 
@@ -213,7 +219,7 @@ export default function settle(
       const posted = wallets.post(posting);
       return posted instanceof Promise ? posted.then(show, notKept) : show(posted);
 
-      /** No store could keep the post. What has left is charged later; a reply that is withheld costs nothing. */
+      /** No store took the post. Charges later what the client received; voids the hold if the reply was withheld. */
       async function notKept(error: unknown): Promise<never> {
         if (call.delivered && !call.replyBody) wallets.postLater(posting);
         else await wallets.void(call.id, accountId);
@@ -224,7 +230,7 @@ export default function settle(
         failpoint("post.after");
         call.costMicroVnd = result.chargedMicroVnd;
         call.writtenOffMicroVnd = result.writtenOffMicroVnd;
-        // Audio carried its cost in the headers that left before it.
+        // The headers of audio, with its cost, were sent before it.
         if (call.status === 200 && call.endpoint.protocol !== "speech") {
           call.replyHeaders.push(`${prefix}cost-vnd`, formatVnd(result.chargedMicroVnd));
         }
@@ -244,7 +250,7 @@ function pushPrice(call: Call, { price }: Model, prefix: string): void {
   call.replyHeaders.push(prefix + name[price.unit], shown);
 }
 
-/** Audio leaves before the call is charged, but its cost is known at the start and belongs to its headers. */
+/** Adds the cost to the headers of audio. They leave before the call is charged, but the cost is known by then. */
 class PricedHead implements Sink {
   private readonly call: Call;
   private readonly client: Sink;

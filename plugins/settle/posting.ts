@@ -1,6 +1,6 @@
 import { type Call, type Charge, countedUsage, type Posting } from "../../core/contract/index.ts";
 
-/** The usage record of a call, with its charge. Numbers and names only. */
+/** Returns the usage record of a call with its charge: only numbers and names, no content. */
 export function postingOf(call: Call, charge: Charge, monotonicMs: number): Posting {
   const usage = countedUsage(call);
   return {
@@ -40,7 +40,7 @@ export function postingOf(call: Call, charge: Charge, monotonicMs: number): Post
   };
 }
 
-/** The limits beside the wallet that a call counts against. */
+/** Returns the names of the limits beside the wallet that a call counts against. */
 export function limitNames({ limits }: Call): string[] {
   return limits.map(({ name }) => name);
 }

@@ -221,7 +221,7 @@ const wrong: readonly Row[] = [
     "an alias behind the id of a model",
     `auth\nalias: { default_family: m, families: { m: chat-a, chat-b: chat-a } }\nmeter\nsettle`,
     [
-      "gateway.yaml:8 plugins[1].alias.families.chat-b: expected a name that is no id of the catalogue, since the alias is never used",
+      "gateway.yaml:8 plugins[1].alias.families.chat-b: expected a name that is not a model id, since the model would always be used instead",
     ],
   ],
   [
