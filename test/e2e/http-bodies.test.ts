@@ -4,6 +4,7 @@ import { ask, bodyOf } from "../support/ask.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { assertReconciled, callsInFlight, noCallsInFlight } from "../support/proof.ts";
 import { RawClient, rawPost } from "../support/raw-client.ts";
+import { until } from "../support/until.ts";
 
 const MB = 1_048_576;
 /**
@@ -19,6 +20,12 @@ let customer: Customer;
 t.before(async () => {
   gateway = await startGateway();
   customer = await createCustomer(gateway, { creditVnd: 1_000_000 });
+  // The key is known from here on: a body of 20 MB can occupy a busy gateway longer than a look-up may take.
+  await until("the gateway knows the key", async () => {
+    const response = await ask(gateway.url, customer.key, PATH, bodyOf(PATH, { output_tokens: 1 }));
+    await response.arrayBuffer();
+    return response.status === 200;
+  });
 });
 t.teardown(() => gateway.close());
 
