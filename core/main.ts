@@ -7,6 +7,10 @@ import { announceFailpoint } from "./process/failpoint.ts";
 import { createLog } from "./process/log.ts";
 import { packageRoot } from "./process/root.ts";
 import { isWorker, superviseWorkers, whenOrphaned } from "./process/supervisor.ts";
+import { Watchdog } from "./process/watchdog.ts";
+
+/** What a stop may take beyond the time that running calls may finish in: commits, and connections that close. */
+const STOP_MS = 60_000;
 
 /**
  * `npm start -- --config FILE`: runs the gateway in the foreground until SIGTERM; SIGHUP reloads the config.
@@ -36,13 +40,20 @@ async function main(): Promise<void> {
   const { boot } = await import("./boot/boot.ts");
   const log = createLog(config.log.level);
   announceFailpoint(log);
+  const watchdog = new Watchdog();
   const gateway = await boot(config, log);
+  watchdog.arm();
 
   let stopping = false;
   const stop = async (signal: string) => {
     if (stopping) return;
     stopping = true;
     log.info({ signal }, "stopping; calls in flight may finish");
+    const limitMs = config.limits.drainMs + STOP_MS;
+    setTimeout(() => {
+      log.error({ limitMs }, "cannot stop in time; ending now");
+      process.exit(1);
+    }, limitMs).unref();
     try {
       await gateway.stop();
     } catch (error) {

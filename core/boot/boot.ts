@@ -1,6 +1,7 @@
 import { openAccounts } from "../accounts/index.ts";
 import type { GatewayConfig } from "../config/load.ts";
 import { endpoints } from "../contract/endpoint.ts";
+import type { HoldStoreHealth } from "../contract/hold-store.ts";
 import { exactNames } from "../contract/model-names.ts";
 import { httpAddress } from "../contract/routes/address.ts";
 import { Router } from "../contract/routes/router.ts";
@@ -18,6 +19,7 @@ import { Server } from "../http/server.ts";
 import { Committer } from "../money/committer.ts";
 import { usageBooksOf } from "../money/ledger/usage-books.ts";
 import { StoredWallets } from "../money/wallets.ts";
+import { announced } from "../process/announced.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
 import type { LineLog } from "../process/log.ts";
 import { HttpImageFetcher } from "../upstream/fetch-image.ts";
@@ -56,14 +58,14 @@ export async function boot(
   let config = first;
   let upstreams = new ConnectedUpstreams(config, clock);
   const { holdStore, ledger, database, rateLimiter } = await createStores(config, clock, log);
-  await ledger.start();
+  await announced(log, "the ledger", ledger.start());
   // The committer comes first: the hold store is ready once what dead gateways have left is committed, and where all
   // of them are starting there is nobody else to commit it.
   const committer = new Committer({ holdStore, ledger, log, ...COMMITTER });
   committer.start();
-  await holdStore.start();
+  await announced(log, "the hold store", holdStore.start(), () => reasonOf(holdStore.health()));
   const wallets = new StoredWallets({ holdStore, ledger });
-  await wallets.start();
+  await announced(log, "movements that the hold store has not applied", wallets.start());
   const board = new SlotBoard(exactNames(() => config.catalogue));
   const coreSlots = board.slotsOf(undefined);
   const opened = openAccounts(database, holdStore, clock, log, coreSlots);
@@ -194,6 +196,10 @@ export async function boot(
       await upstreams.close();
     },
   };
+}
+
+function reasonOf(health: HoldStoreHealth): string | undefined {
+  return health.kind === "ok" ? undefined : health.reason;
 }
 
 function warnIfUnbilled({ unbilled }: GatewayConfig, log: LineLog): void {

@@ -4,6 +4,7 @@ import type { Plugin } from "../contract/plugin.ts";
 import type { Services } from "../contract/services.ts";
 import type { Slots } from "../contract/slot.ts";
 import type { PluginDatabase } from "../database/plugin-database.ts";
+import { announced } from "../process/announced.ts";
 import type { Log } from "../process/log.ts";
 import { preparePlugin } from "./prepare-plugin.ts";
 import type { Owner, SlotBoard } from "./slots.ts";
@@ -56,7 +57,7 @@ export class PluginRunner {
         const plugin = loaded.module.default(services, loaded.options);
         const ahead = running.map((entry) => entry.plugin);
         await preparePlugin(plugin, ahead, this.database);
-        await plugin.start?.();
+        await announced(this.log, `plugin ${plugin.name}`, Promise.resolve(plugin.start?.()));
         running.push({ owner, loaded, config, plugin });
       } catch (error) {
         await this.giveUp(running, before);

@@ -11,6 +11,9 @@ import type { UsageRecord } from "./usage-fields.ts";
  * that has ended, and the same again from a usage record.
  *
  *   cost = quantity × unit price, less the discounts (added up, rounded once, half up), plus fees
+ *
+ * Discounts by name: `account` is the account's own, `lifetime` and `daily` are promotions of the plugin `topup`. No shipped
+ * plugin adds fees. `catalogueVersion` is a short hash of all entries of the catalogue, logged at each start and reload.
  */
 
 /** Tokens in the unit `mtok`. */

@@ -60,6 +60,8 @@ export interface TestGateway {
   stop(): Promise<number | null>;
   /** Kills it as a crash would and waits until it is gone. */
   kill9(): Promise<void>;
+  /** Waits until it has ended by itself; resolves with the exit code. */
+  ended(): Promise<number | null>;
   /** Starts it again after `stop` or `kill9`; resolves when it is ready. */
   start(): Promise<void>;
   /** Replaces the config file; SIGHUP or a start makes it count. */
@@ -209,6 +211,12 @@ class GatewayProcess implements TestGateway {
     const gone = exited(child);
     child.kill("SIGKILL");
     await gone;
+  }
+
+  async ended(): Promise<number | null> {
+    const { child } = this;
+    if (child && isRunning(child)) await exited(child);
+    return child?.exitCode ?? null;
   }
 
   signal(signal: NodeJS.Signals): void {

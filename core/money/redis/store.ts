@@ -218,13 +218,8 @@ export class RedisHoldStore implements HoldStore {
     if (reason !== undefined) return { kind: "away", reason };
     const out = this.buckets.filter(({ isReady }) => !isReady);
     if (out.length === 0) return { kind: "ok" };
-    const isAway = out.length === this.buckets.length;
-    return {
-      kind: isAway ? "away" : "impaired",
-      reason: isAway
-        ? "Redis is unreachable"
-        : `Redis is unreachable for ${out.length} of ${this.buckets.length} buckets of accounts`,
-    };
+    const kind = out.length === this.buckets.length ? "away" : "impaired";
+    return { kind, reason: `${causeOf(out)} (${out.length} of ${this.buckets.length} buckets)` };
   }
 
   /** Returns why no hold can be taken now, beside `holds` others. A hold is taken only if its post can be kept later. */
@@ -282,4 +277,11 @@ export class RedisHoldStore implements HoldStore {
     const held = await this.memberships.get(bucket)?.heldCalls();
     if (held !== undefined) await this.holds.audit(bucket, held);
   }
+}
+
+/** What keeps money from moving in these buckets, the farthest from ready first. */
+function causeOf(buckets: readonly Bucket[]): string {
+  if (buckets.some(({ state }) => state === "away")) return "Redis is unreachable";
+  if (buckets.some(({ state }) => state === "joining")) return "waiting for other gateways to join";
+  return "waiting until the posts of dead gateways are committed";
 }

@@ -1,0 +1,18 @@
+/** Kills a process whose event loop still stands when the watchdog's own thread should have ended it. */
+import { workerData } from "node:worker_threads";
+import type { KillData } from "./watchdog.ts";
+
+/** Ticks that the watchdog's thread may take to end the process itself. */
+const GRACE_TICKS = 15;
+
+const { shared, turns, tickMs, reportTicks, endTicks }: KillData = workerData;
+let left = endTicks - reportTicks + GRACE_TICKS;
+
+const timer = setInterval(() => {
+  left -= 1;
+  const turnsAgain = Atomics.load(shared, 0) !== turns;
+  if (turnsAgain || left <= 0) clearInterval(timer);
+  if (!turnsAgain && left <= 0 && Atomics.load(shared, 1) === 1) {
+    process.kill(process.pid, "SIGKILL");
+  }
+}, tickMs);

@@ -1,0 +1,65 @@
+import { url as inspectorUrl } from "node:inspector";
+import { Worker } from "node:worker_threads";
+
+/** Exit status of a process whose event loop stopped turning; EX_SOFTWARE of sysexits.h. */
+export const STALLED_STATUS = 70;
+
+interface WatchdogLimits {
+  /** How often the thread looks. */
+  readonly tickMs: number;
+  /** Ticks without a turn of the event loop until the log says where it stands. */
+  readonly reportTicks: number;
+  /** Ticks without a turn until the process ends. */
+  readonly endTicks: number;
+}
+
+/** What the thread gets. */
+export interface WatchdogData extends WatchdogLimits {
+  /** `[turns, mayEnd]`, shared between both threads. */
+  readonly shared: Int32Array<SharedArrayBuffer>;
+  readonly status: number;
+}
+
+const LIMITS: WatchdogLimits = { tickMs: 1_000, reportTicks: 5, endTicks: 15 };
+/** What the thread gets that kills the process if the first one cannot end it. */
+export interface KillData extends WatchdogData {
+  /** Turns of the loop when it was found standing. */
+  readonly turns: number;
+}
+
+/** A timer and an inspector session need no more. */
+const MEMORY = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 };
+
+/**
+ * Watches this thread's event loop from a thread of its own. If the loop has not turned for 5 s, the log says where it
+ * stands. After 15 s the process ends with status 70, or by SIGKILL if it is in a system call, so that a supervisor starts
+ * it again. That loses no posted call, while a loop that does not turn serves no request and ignores SIGTERM.
+ *
+ * Time is counted in the thread's own ticks, so that a process that was stopped, or a machine that slept, is not ended
+ * when it goes on.
+ */
+export class Watchdog {
+  private readonly shared = new Int32Array(new SharedArrayBuffer(8));
+  private readonly beat: NodeJS.Timeout;
+
+  constructor(limits: WatchdogLimits = LIMITS) {
+    const workerData: WatchdogData = { ...limits, shared: this.shared, status: STALLED_STATUS };
+    const file = new URL("./watchdog-thread.js", import.meta.url);
+    const thread = new Worker(file, { workerData, resourceLimits: MEMORY });
+    thread.unref();
+    // Without the thread there is no watchdog, and the gateway serves as before.
+    thread.on("error", () => {});
+    this.beat = setInterval(() => Atomics.add(this.shared, 0, 1), limits.tickMs / 2);
+    this.beat.unref();
+  }
+
+  /**
+   * Lets the watchdog end the process. Until then it only reports: reading a large journal at the start may keep the
+   * loop busy.
+   */
+  arm(): void {
+    // A developer's breakpoint stops the loop as well.
+    if (inspectorUrl() !== undefined) return;
+    Atomics.store(this.shared, 1, 1);
+  }
+}

@@ -1,0 +1,70 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import t from "tap";
+import { STALLED_STATUS } from "../../../core/process/watchdog.ts";
+
+interface End {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly lines: readonly { msg: string; where?: string[] }[];
+}
+
+/** Runs the child to its end. */
+async function run(how: string, armed = "armed"): Promise<End> {
+  const child = fileURLToPath(new URL("./watchdog-child.js", import.meta.url));
+  const running = spawn(process.execPath, [child, how, armed], {
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  let output = "";
+  running.stdout.on("data", (text) => (output += text));
+  const [code, signal] = await once(running, "close");
+  const lines = output.split("\n").filter((line) => line.startsWith("{"));
+  return { code, signal, lines: lines.map((line) => JSON.parse(line)) };
+}
+
+t.test("the watchdog", async (t) => {
+  t.test(
+    "reports where an event loop stands that promises keep from turning, then ends the process with its own status",
+    async (t) => {
+      const { code, lines } = await run("promises");
+      t.equal(code, STALLED_STATUS);
+      const where = "where the event loop stands";
+      t.strictSame(
+        lines.map(({ msg }) => msg),
+        [
+          "the event loop does not turn",
+          where,
+          "the event loop does not turn; ending this process",
+          where,
+        ],
+      );
+      for (const line of lines) {
+        if (line.msg === where)
+          t.match(
+            line.where?.join("\n") ?? "",
+            /spinInPromises \(file:.*watchdog-child\.js:\d+:\d+\)/,
+          );
+      }
+    },
+  );
+
+  t.test("ends a process whose thread is in a system call", async (t) => {
+    const { signal, lines } = await run("read");
+    t.equal(signal, "SIGKILL");
+    t.equal(lines.at(-1)?.msg, "the event loop does not turn; ending this process");
+  });
+
+  t.test("lets a process go on whose start takes longer than that", async (t) => {
+    const { code, lines } = await run("start", "unarmed");
+    t.equal(code, 0);
+    t.strictSame(
+      lines.map(({ msg }) => msg),
+      ["the event loop does not turn", "where the event loop stands"],
+    );
+  });
+
+  t.test("says nothing of a loop that turns", async (t) => {
+    t.strictSame(await run("idle"), { code: 0, signal: null, lines: [] });
+  });
+});
