@@ -13,19 +13,19 @@ interface CommitterOptions {
   readonly holdStore: HoldStore;
   readonly ledger: Ledger;
   readonly log: Log;
-  /** Calls committed in one transaction, at most. */
+  /** Maximum number of calls in one transaction. */
   readonly batchEntries: number;
   /**
-   * Pause after a batch that was not full, so that the next one is worth a transaction; shorter after a few calls,
-   * which are most likely all there is.
+   * Maximum pause after a batch that was not full, so that the next one fills up. The pause is shorter after a few
+   * calls: `lingerMsPerCall` for each.
    */
   readonly lingerMs: number;
   readonly machine?: Machine;
 }
 
 /**
- * Moves posted calls from the outbox to the ledger: read, commit, acknowledge. A crash between two of
- * these commits the same calls again, which changes nothing. While the ledger is away everything waits.
+ * Moves posted calls from the outbox to the ledger: read, commit, acknowledge. After a crash between two of these steps
+ * the same calls are committed again, which changes nothing. While the ledger is down the calls stay in the outbox.
  */
 export class Committer {
   private readonly options: CommitterOptions;
@@ -46,7 +46,7 @@ export class Committer {
     this.log = new ThrottledLog(options.log, { nowMs: () => this.machine.monotonic() });
   }
 
-  /** Counts since the start, for metrics. `failing` is true while the ledger or the hold store is away. */
+  /** Counts since the start, for metrics. `failing` is true while the ledger or the hold store is unavailable. */
   get status(): { committedCalls: number; quarantinedCalls: number; failing: boolean } {
     return {
       committedCalls: this.committed,
@@ -59,7 +59,7 @@ export class Committer {
     this.running ??= this.run();
   }
 
-  /** Commits what is left, for `limitMs` at most; the rest stays in the outbox for the next start. */
+  /** Commits the rest for up to `limitMs`, then stops. Calls that remain stay in the outbox for the next start. */
   async stop(limitMs: number): Promise<void> {
     if (this.running === undefined) return;
     this.stopping = true;
@@ -67,7 +67,11 @@ export class Committer {
     this.pause.wake();
     await withTimeout(this.running, limitMs, this.machine);
     const left = this.options.holdStore.uncommittedCalls();
-    if (left > 0) this.options.log.warn({ calls: left }, "stopped before all calls were committed");
+    if (left > 0)
+      this.options.log.warn(
+        { calls: left },
+        "stopped before all calls were committed; the next start commits the rest",
+      );
   }
 
   private async run(): Promise<void> {
@@ -88,7 +92,7 @@ export class Committer {
     }
   }
 
-  /** One batch; answers its size, or undefined where it must be tried again. */
+  /** Commits one batch. Returns its size, or undefined if it must be retried. */
   private async step(): Promise<number | undefined> {
     const { holdStore, batchEntries } = this.options;
     try {
@@ -109,7 +113,7 @@ export class Committer {
     }
   }
 
-  /** Commits a batch; where the ledger refuses one entry for good, halves it until that one is alone. */
+  /** Commits a batch. If the ledger refuses an entry for good, halves the batch until that entry is alone. */
   private async commit(entries: readonly OutboxEntry[]): Promise<void> {
     try {
       await this.options.ledger.commit(entries);
@@ -129,7 +133,7 @@ export class Committer {
     const { callId, accountId } = entry.posting;
     this.options.log.error(
       { callId, accountId, chargedMicroVnd: entry.chargedMicroVnd, err: error },
-      "a call cannot be committed and was put into quarantine: reconcile shows its charge as drift",
+      "cannot commit a call; it is in quarantine, and reconcile shows its charge as drift",
     );
   }
 
@@ -147,7 +151,7 @@ export class Committer {
 
   private recovered(): void {
     if (this.failures > 0)
-      this.options.log.info({ failures: this.failures }, "posted calls are committed again");
+      this.options.log.info({ failures: this.failures }, "posted calls reach the ledger again");
     this.failures = 0;
   }
 

@@ -11,15 +11,15 @@ import { parseJson } from "../process/json.ts";
 import { timeText } from "./time-text.ts";
 
 /**
- * A posted call as one line of JSON, under the names of the ledger's columns: the line that is kept until the call is
- * committed is the line that is committed, so each call is written out once.
+ * An entry is a posted call as one line of JSON, with the names of the ledger's columns. The same line goes to the
+ * journal, the outbox and the ledger, so each call is serialised once.
  *
- * The version is that of the names. A new nullable field needs no new version: a reader that does not know it commits
- * the line as it is, and a line without it reads as null.
+ * The version is that of the names. A new nullable field needs no new version: an older reader commits the line
+ * unchanged, and a line without the field reads as null.
  */
 const VERSION = 2;
 
-/** Where the charge begins, which is known last. */
+/** Start of the charge, which is known last. */
 const CHARGE = ',"charged":';
 
 type PostedField = NamedField & { readonly name: Exclude<keyof Posting, "costMicroVnd"> };
@@ -49,9 +49,9 @@ const writers: Readonly<Record<FieldKind, (value: Posted) => string>> = {
   names: JSON.stringify,
 };
 
-/** Readers of version 2 need these even if they are null; any other null is left out. */
+/** Readers of version 2 require these, even as null. Other nulls are left out. */
 const ALWAYS_WRITTEN: readonly string[] = ["mapped_from", "upstream", "first_byte_ms"];
-/** With what stands before each value, and what stands there if it is null. */
+/** Each field with its writer, the text before its value, and the text if it is null. */
 const encoded = postedFields.map(({ name, column, kind }) => ({
   name,
   write: writers[kind],
@@ -95,7 +95,7 @@ const posted = v.object(
   ),
 );
 
-/** What stood where in version 1, which was a list. */
+/** Names by position in version 1, which was a list. */
 const LISTED = [
   ...["v", "call_id", "account_id", "key_id", "at", "endpoint", "model", "mapped_from", "upstream"],
   ...["input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens"],
@@ -104,8 +104,8 @@ const LISTED = [
 ];
 
 /**
- * One line of JSON; `decodeEntry` reads it back. Put together by hand, since an object a call and its serialisation
- * were a tenth of what the gateway spends on it. Ids are made here or come out of columns of ids: they need no escaping.
+ * Returns one line of JSON, which `decodeEntry` parses. Built by hand: an object and JSON.stringify took a tenth of the
+ * gateway's time per call. Ids come from this gateway or from id columns, so they need no escaping.
  */
 export function encodeEntry(
   call: Posting,
@@ -121,7 +121,7 @@ export function encodeEntry(
   return text + chargeText(chargedMicroVnd, writtenOffMicroVnd);
 }
 
-/** An entry of a call; `encoded` is its line, with any charge, if there is one already. */
+/** Returns the entry of a call. `encoded`: its line if it is already serialised; its charge is replaced. */
 export function entryOf(
   entryId: string,
   posting: Posting,
@@ -137,7 +137,7 @@ export function entryOf(
   return { entryId, posting, chargedMicroVnd, writtenOffMicroVnd, text };
 }
 
-/** The entry again, under the position that the store gives it; throws if it cannot be read. */
+/** Parses a line back into an entry with the id `entryId`. Throws if this version cannot read it. */
 export function decodeEntry(entryId: string, text: string): OutboxEntry {
   const written = parseJson(text);
   const row = Array.isArray(written) ? named(written) : written;
@@ -145,8 +145,8 @@ export function decodeEntry(entryId: string, text: string): OutboxEntry {
   const fields = v.safeParse(posted, row);
   if (!others.success || !fields.success) {
     throw new Error(
-      `entry ${entryId} of the outbox is not one that this version can read (${VERSION}): ` +
-        "run the version of the gateway that wrote it until the outbox is empty",
+      `cannot read entry ${entryId} of the outbox: this gateway reads versions 1 to ${VERSION}. ` +
+        "Run the version of the gateway that wrote it until the outbox is empty",
     );
   }
   const { cost, charged, written_off: writtenOffMicroVnd } = others.output;
@@ -155,7 +155,7 @@ export function decodeEntry(entryId: string, text: string): OutboxEntry {
   return { entryId, posting, chargedMicroVnd: charged, writtenOffMicroVnd, text };
 }
 
-/** The schema was made of the same table as the type of a posting: what it lets through is one. */
+/** The cast is safe: schema and type come from the same table of fields. */
 function postedOf(row: Readonly<Record<string, unknown>>): PostedUsage {
   const values = postedFields.map(({ name, column }) => [name, row[column]]);
   return Object.fromEntries(values) as PostedUsage;
@@ -169,7 +169,7 @@ function chargeText(chargedMicroVnd: MicroVnd, writtenOffMicroVnd: MicroVnd): st
   return `${CHARGE}${chargedMicroVnd},"written_off":${writtenOffMicroVnd}}`;
 }
 
-/** Texts of this gateway's own are few, and escaping each anew cost a third of an entry. */
+/** The gateway's own texts are few, and escaping them each time took a third of an entry's time. */
 const TEXTS_MAX = 10_000;
 const texts = new Map<string, string>();
 
@@ -183,7 +183,7 @@ function knownText(text: string): string {
   return json;
 }
 
-/** A name as the caller sent it, without what Postgres cannot store: zero bytes and half surrogate pairs. */
+/** Returns a client's text without what Postgres cannot store: zero bytes and half surrogate pairs. */
 function storable(text: string): string {
   return Buffer.from(text, "utf8").toString("utf8").replaceAll("\0", "");
 }

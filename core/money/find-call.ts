@@ -2,13 +2,13 @@ import { type FoundCall, recordOf } from "../contract/found-call.ts";
 import type { HoldStore } from "../contract/hold-store.ts";
 import type { Ledger } from "../contract/ledger.ts";
 
-/** A posted call: its record, or what will be its record; undefined if neither the ledger nor this process has it. */
+/** Returns the record of a posted call, committed or not. Undefined if neither the ledger nor this process has it. */
 export async function findCall(
   holdStore: HoldStore,
   ledger: Ledger,
   callId: string,
 ): Promise<FoundCall | undefined> {
-  // In this order: an entry is in the ledger or in quarantine before it leaves the outbox.
+  // The order matters: an entry is in the ledger or in quarantine before it leaves the outbox.
   const entry = holdStore.findUncommitted(callId);
   const record = await ledger.call(callId);
   if (record) return { state: "recorded", record };

@@ -4,8 +4,8 @@ import { type Machine, sleep } from "../process/machine.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 
 /**
- * Retries what the hold store could not take: movements and limits that are committed to the ledger and not yet applied.
- * So a payment made during an outage becomes spendable by itself.
+ * Retries what the hold store could not take: movements and limits that are committed to the ledger and not yet
+ * applied. So a payment made during an outage becomes spendable by itself.
  */
 export class LateMovements {
   private readonly holdStore: HoldStore;

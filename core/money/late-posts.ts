@@ -3,8 +3,8 @@ import { type Machine, sleep } from "../process/machine.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 
 /**
- * Posts that no store could keep, because its disk is full say. Tries each again until it is kept: what has reached a
- * client is charged. A process that is killed before that loses them.
+ * Retries posts that the hold store could not keep, for example because the disk is full, so that every served call is
+ * charged. Keeps them in memory only: a kill of this process loses them.
  */
 export class LatePosts {
   private readonly holdStore: HoldStore;
@@ -17,7 +17,7 @@ export class LatePosts {
     this.machine = machine;
   }
 
-  /** Posts that are kept in memory only. */
+  /** Number of posts that are in memory only. */
   get size(): number {
     return this.waiting.size;
   }
@@ -36,7 +36,7 @@ export class LatePosts {
     this.isRunning = false;
   }
 
-  /** Posts one after the other, up to the first that fails. Never rejects. */
+  /** Posts one after another, up to the first failure. Never rejects. */
   private async tryAll(): Promise<void> {
     for (const [callId, posting] of this.waiting) {
       try {

@@ -1,39 +1,39 @@
 /**
- * Every lease, grace, timeout and retention of money, in milliseconds. Many depend on each other: `RELATIONS` says how,
- * and is checked at import. Scripts in Lua get these numbers as arguments.
+ * Every lease, grace, timeout and retention of money, in milliseconds. Many depend on each other: `RELATIONS` lists
+ * how, and is checked at import. Lua scripts get these numbers as arguments.
  */
 export const LIFETIMES = {
   // Membership: this process in a bucket of Redis.
 
-  /** Between two signs of life of a process in a bucket. */
+  /** Between two heartbeats of a process in a bucket. */
   heartbeatMs: 1_000,
-  /** A process that shows no sign of life for this long has lost its holds and its outbox to the others. */
+  /** A process without a heartbeat for this long loses its leases: others void its holds and claim its outbox. */
   leaseMs: 10_000,
-  /** Age of an epoch at which a process that has just started allows loads: the others must notice the epoch first. */
+  /** Minimum age of an epoch before loads are allowed, so that all other processes have noticed the epoch. */
   graceMs: 1_500,
-  /** The same for a process that was a member of the epoch before, and so knows for whom to wait. */
+  /** The same for a process that was a member of the epoch before, so it knows whom to await. */
   witnessGraceMs: 300,
   /** Between two rounds of a process that joins a bucket. */
   joiningRoundMs: 20,
-  /** After the first round that Redis did not answer; doubles up to `roundRetryMsMax`. */
+  /** Backoff after a round that Redis did not reply to; doubles up to `roundRetryMsMax`. */
   roundRetryMsMin: 50,
   roundRetryMsMax: 250,
   /** An operation waits this long for a bucket that is being joined. */
   joinWaitMs: 900,
-  /** A start fails if Redis does not answer for this long. */
+  /** A start fails if Redis does not reply for this long. */
   startTimeoutMs: 30_000,
-  /** A stop waits this long for Redis to hear that the process leaves. */
+  /** A stop waits this long for Redis to confirm that the process leaves. */
   leaveTimeoutMs: 1_000,
-  /** An outage logs the same line once in this time: short, so that the last line says how it ended. */
+  /** The same line about an outage is logged once in this time. Short, so that the last line shows how it ended. */
   outageLogMs: 1_000,
-  /** Between two comparisons of what Redis holds for this process with the calls that it runs. */
+  /** Between two audits, which void holds of this process that no running call owns. */
   auditMs: 10_000,
 
-  // Posts: a call that is charged once, however often its post is sent.
+  // Posts: a call is charged once, even if its post is sent several times.
 
   /** A connection to Redis that owes replies and is silent for this long is closed. */
   replyTimeoutMs: 450,
-  /** A post without a reply is sent again for this long without a look into the ledger. */
+  /** A post without a reply is resent for this long; after that the ledger is asked first. */
   askLedgerAfterMs: 60_000,
   /** Redis remembers a call for this long after its commit was acknowledged. */
   committedCallKeptMs: 120_000,
@@ -42,82 +42,83 @@ export const LIFETIMES = {
 
   // Commits: from the outbox to the ledger.
 
-  /** The committer waits this long for a posted call before it looks again. */
+  /** The committer waits this long for a posted call before it reads again. */
   readWaitMs: 250,
-  /** After a read that found nothing, whether or not the store has waited. */
+  /** Pause after a read that found nothing, whether or not the store waited. */
   emptyReadPauseMs: 1,
-  /** A batch that is not full waits this long for more: an acknowledgement is one command for each bucket in it. */
+  /** A batch that is not full waits this long for more calls: each bucket in it costs one acknowledgement. */
   gatherMs: 50,
-  /** After a small batch the committer pauses this long for each call in it, and for `lingerMs` of its options at most. */
+  /** After a small batch the committer pauses this long per call in it, up to `lingerMs` of its options. */
   lingerMsPerCall: 25,
-  /** After the first batch that failed; doubles up to `commitRetryMsMax`. */
+  /** Backoff after a failed batch; doubles up to `commitRetryMsMax`. */
   commitRetryMsMin: 50,
   commitRetryMsMax: 2_000,
-  /** A committer that stops pauses no longer than this: it has little time. */
+  /** Maximum pause of a committer that stops: it has little time. */
   stoppingPauseMsMax: 50,
 
   // Wallets: loads and movements.
 
-  /** A first call waits this long for its wallet to be loaded. */
+  /** The first call of an account waits this long for its wallet to be loaded. */
   loadTimeoutMs: 1_000,
-  /** A movement that the hold store could not be given is applied again after this long. */
+  /** Delay before a movement that could not be applied to the hold store is retried. */
   applyRetryMs: 1_000,
-  /** A start tries this often, and pauses this long, to apply movements that an earlier process has left. */
+  /** Delay between a start's attempts to apply movements that an earlier process left unapplied. */
   catchUpRetryMs: 500,
+  /** A start fails if these attempts do not succeed within this time. */
   catchUpMs: 30_000,
-  /** Reconcile reads a wallet that seems off again after this pause. */
+  /** Reconcile checks a wallet with drift again after this pause. */
   reconcilePauseMs: 25,
 
   // Journal and spool: posted calls on the disk.
 
-  /** What the journal has written is on the disk after this long, at the latest. */
+  /** The journal syncs its writes to the disk within this time. */
   journalSyncMs: 1_000,
-  /** A start waits this long for another process to give up the journal. */
+  /** A start waits this long for another process to release the journal. */
   journalLockWaitMs: 5_000,
 } as const;
 
 export type Lifetimes = { readonly [Name in keyof typeof LIFETIMES]: number };
 
-/** Each relation that something relies on, with what breaks without it. */
+/** Each required relation, and what breaks without it. */
 const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])[] = [
   [
     "heartbeatMs > replyTimeoutMs, or a round is not over when the next is due",
     (of) => of.heartbeatMs > of.replyTimeoutMs,
   ],
   [
-    "leaseMs / 2 > heartbeatMs + replyTimeoutMs, or a process that lives is neither fresh nor heard between heartbeats",
+    "leaseMs / 2 > heartbeatMs + replyTimeoutMs, or a live process is neither fresh nor seen between heartbeats",
     (of) => of.leaseMs / 2 > of.heartbeatMs + of.replyTimeoutMs,
   ],
   [
-    "graceMs > heartbeatMs + replyTimeoutMs, or wallets are loaded before the others know of the epoch",
+    "graceMs > heartbeatMs + replyTimeoutMs, or wallets are loaded before other processes notice the epoch",
     (of) => of.graceMs > of.heartbeatMs + of.replyTimeoutMs,
   ],
   [
-    "witnessGraceMs > roundRetryMsMax + joiningRoundMs, or a process that retries cannot show up in the epoch",
+    "witnessGraceMs > roundRetryMsMax + joiningRoundMs, or a retrying process cannot join the epoch in time",
     (of) => of.witnessGraceMs > of.roundRetryMsMax + of.joiningRoundMs,
   ],
   [
-    "witnessGraceMs <= graceMs, or who knows more waits longer",
+    "witnessGraceMs <= graceMs, or the process that knows more waits longer",
     (of) => of.witnessGraceMs <= of.graceMs,
   ],
   [
-    "roundRetryMsMax <= heartbeatMs, or Redis is noticed later after an outage than in normal operation",
+    "roundRetryMsMax <= heartbeatMs, or recovery from an outage takes longer than a normal round",
     (of) => of.roundRetryMsMax <= of.heartbeatMs,
   ],
   [
-    "startTimeoutMs > leaseMs + graceMs, or a start fails that only waits for the leases of dead processes",
+    "startTimeoutMs > leaseMs + graceMs, or a start fails while it waits for the leases of dead processes",
     (of) => of.startTimeoutMs > of.leaseMs + of.graceMs,
   ],
   [
-    "catchUpMs > leaseMs + graceMs, or a start gives up movements while Redis is being joined",
+    "catchUpMs > leaseMs + graceMs, or a start fails while Redis is being joined",
     (of) => of.catchUpMs > of.leaseMs + of.graceMs,
   ],
   [
-    "leaveTimeoutMs > replyTimeoutMs, or a process that stops is not heard and its holds stay for a lease",
+    "leaveTimeoutMs > replyTimeoutMs, or a stop is over before Redis replies and its holds stay for a lease",
     (of) => of.leaveTimeoutMs > of.replyTimeoutMs,
   ],
   [
-    "auditMs >= heartbeatMs, which is how often there is a round",
+    "auditMs >= heartbeatMs, or audits are due more often than rounds",
     (of) => of.auditMs >= of.heartbeatMs,
   ],
   [
@@ -128,13 +129,13 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
     "joinWaitMs < loadTimeoutMs <= 1 s, or a first call is not refused within a second, with the reason",
     (of) => of.joinWaitMs < of.loadTimeoutMs && of.loadTimeoutMs <= 1_000,
   ],
-  // A process that stalls between its look at the clock and the post is refused by Redis after a lease.
+  // A process may stall after it checks the age of a post. Redis refuses its post once a lease has passed.
   [
-    "committedCallKeptMs > askLedgerAfterMs + leaseMs + replyTimeoutMs, or a post that is sent again is charged to the wallet twice",
+    "committedCallKeptMs > askLedgerAfterMs + leaseMs + replyTimeoutMs, or a resent post charges the wallet twice",
     (of) => of.committedCallKeptMs > of.askLedgerAfterMs + of.leaseMs + of.replyTimeoutMs,
   ],
   [
-    "postedCallKeptMs > committedCallKeptMs, or a call is forgotten before its commit",
+    "postedCallKeptMs > committedCallKeptMs, or Redis forgets a call before its commit",
     (of) => of.postedCallKeptMs > of.committedCallKeptMs,
   ],
   [
@@ -146,15 +147,16 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
     (of) => of.commitRetryMsMin <= of.commitRetryMsMax,
   ],
   [
-    "journalLockWaitMs > leaveTimeoutMs, or a restart fails while the process before it leaves",
+    "journalLockWaitMs > leaveTimeoutMs, or a restart fails while the earlier process stops",
     (of) => of.journalLockWaitMs > of.leaveTimeoutMs,
   ],
 ];
 
-/** Throws RangeError with every relation that does not hold. */
+/** Throws RangeError that lists every broken relation. */
 export function requireLifetimes(lifetimes: Lifetimes): void {
   const broken = RELATIONS.filter(([, holds]) => !holds(lifetimes)).map(([relation]) => relation);
-  if (broken.length > 0) throw new RangeError(`lifetimes of money: ${broken.join("; ")}`);
+  if (broken.length > 0)
+    throw new RangeError(`lifetimes of money do not fit together: ${broken.join("; ")}`);
 }
 
 requireLifetimes(LIFETIMES);

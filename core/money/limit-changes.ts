@@ -15,7 +15,7 @@ interface LimitChangesOptions {
   readonly loadWallet: (accountId: string) => Promise<boolean>;
 }
 
-/** Changes of limits beside wallets: committed to the ledger first, then applied to the hold store. */
+/** Changes limits beside wallets: commits a change to the ledger first, then applies it to the hold store. */
 export class LimitChanges {
   private readonly options: LimitChangesOptions;
 
@@ -31,8 +31,8 @@ export class LimitChanges {
   }
 
   /**
-   * The ledger first: a limit that only the hold store has forgotten would be loaded again by a hold, without the
-   * charges that are on their way.
+   * Removes a limit; false if there is none. The ledger goes first: if only the hold store had dropped it, the next
+   * hold would load it again, without its uncommitted charges.
    */
   async remove(accountId: string, name: string): Promise<boolean> {
     requireLimitName(name);
@@ -63,12 +63,14 @@ export class LimitChanges {
       throw error;
     }
     void late.apply(accountId, null);
-    throw new Error("a limit is committed, and will be applied when its wallet can be loaded");
+    throw new Error(
+      "the change of the limit is committed; it is applied once its wallet can be loaded",
+    );
   }
 
   private async set(accountId: string, limit: LimitSnapshot): Promise<void> {
     const { holdStore, loadWallet } = this.options;
-    // A wallet that is being loaded may have been read before this change: it must be there, then it gets the change.
+    // A load that is running may have read the ledger before this change. So load the wallet first, then set the limit.
     while (!(await holdStore.setLimit(accountId, limit))) {
       if (!(await loadWallet(accountId))) return;
     }

@@ -1,10 +1,10 @@
 import { requireMicroVnd } from "../contract/amount.ts";
 import { type LimitSnapshot, WALLET_LIMIT } from "../contract/hold-store.ts";
 
-/** What both stores can write: `|` separates names in a hold of Redis. */
+/** Without `|`, which separates names in Redis. */
 const NAME = /^[A-Za-z0-9:._-]{1,100}$/;
 
-/** Throws RangeError for a name that no limit can have. */
+/** Throws RangeError if a limit cannot have this name. */
 export function requireLimitName(name: string): void {
   if (!NAME.test(name) || name === WALLET_LIMIT) {
     throw new RangeError(
@@ -13,11 +13,13 @@ export function requireLimitName(name: string): void {
   }
 }
 
-/** Throws RangeError for a limit that no store could keep exactly. */
+/** Throws RangeError if a store could not represent the limit exactly. */
 export function requireLimit({ name, totalMicroVnd, availableMicroVnd }: LimitSnapshot): void {
   requireLimitName(name);
   requireMicroVnd(totalMicroVnd);
   if (!Number.isSafeInteger(availableMicroVnd)) {
-    throw new RangeError(`not an amount of µđ that a limit can have: ${availableMicroVnd}`);
+    throw new RangeError(
+      `${availableMicroVnd} µđ cannot be available of a limit; use a safe integer`,
+    );
   }
 }

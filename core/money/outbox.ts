@@ -3,8 +3,8 @@ import type { OutboxEntry } from "../contract/hold-store.ts";
 const COMPACT_FROM = 4_096;
 
 /**
- * Entries in order of their positions, which rise by one: a position is an index, so that adding and
- * taking one costs no search. Taken entries leave a hole until everything before them is taken too.
+ * Entries in the order of their positions, which rise by one. A position is an index, so `add` and `take` need no
+ * search. A taken entry leaves a gap until all entries before it are taken.
  */
 export class Outbox {
   private entries: (OutboxEntry | undefined)[] = [];
@@ -17,19 +17,19 @@ export class Outbox {
     this.headPosition = firstPosition;
   }
 
-  /** Entries not yet taken. */
+  /** Number of entries that are not taken. */
   get size(): number {
     return this.count;
   }
 
-  /** Everything up to and including this position is taken. */
+  /** All entries up to and including this position are taken. */
   get takenThrough(): number {
     return this.headPosition - 1;
   }
 
   /** Adds an entry at a position above all others. */
   add(entry: OutboxEntry, position: number): void {
-    // A segment that the operator has set aside leaves a gap in what was recovered.
+    // A journal segment that the operator set aside leaves a gap in the positions.
     while (this.headPosition + this.entries.length - this.head < position) {
       this.entries.push(undefined);
     }
@@ -37,7 +37,7 @@ export class Outbox {
     this.count += 1;
   }
 
-  /** The oldest entries, `max` at most; they stay. */
+  /** Returns up to `max` of the oldest entries, without taking them. */
   peek(max: number): OutboxEntry[] {
     const found: OutboxEntry[] = [];
     for (let index = this.head; index < this.entries.length && found.length < max; index += 1) {
@@ -47,12 +47,12 @@ export class Outbox {
     return found;
   }
 
-  /** The entry of a call; undefined if it is not there. */
+  /** Returns the entry of a call; undefined if there is none. */
   find(callId: string): OutboxEntry | undefined {
     return this.entries.find((entry) => entry?.posting.callId === callId);
   }
 
-  /** Removes and answers the entry at this position; undefined where it is not there (any more). */
+  /** Removes the entry at this position, and returns it; undefined if it was taken before. */
   take(position: number): OutboxEntry | undefined {
     const index = this.head + position - this.headPosition;
     if (index < this.head) return undefined;
@@ -69,7 +69,7 @@ export class Outbox {
       this.head += 1;
       this.headPosition += 1;
     }
-    // Copying only when half is holes keeps the cost per entry constant.
+    // Copy only if half of the array is gaps: that keeps the cost per entry constant.
     if (this.head >= COMPACT_FROM && this.head * 2 >= this.entries.length) {
       this.entries = this.entries.slice(this.head);
       this.head = 0;

@@ -7,7 +7,7 @@ interface QueuedPost {
   reject(error: unknown): void;
 }
 
-/** Group commit: the calls that end within one turn of the event loop are posted together, with one write. */
+/** Group commit: posts the calls that end within one turn of the event loop together, with one write. */
 export class PostGroup {
   private readonly holdStore: Pick<HoldStore, "postAll">;
   private queue: QueuedPost[] = [];
@@ -17,7 +17,7 @@ export class PostGroup {
     this.holdStore = holdStore;
   }
 
-  /** As the store's `post`, at the end of this turn; rejects where the store would throw. */
+  /** See `HoldStore.post`; runs at the end of this turn. Rejects if the store throws. */
   add(posting: Posting): Promise<Posted> {
     if (this.queue.length === 0) atEndOfTurn("post", this.onTurn);
     return new Promise((resolve, reject) => {

@@ -3,10 +3,9 @@ import type { Posted } from "../contract/hold-store.ts";
 const GENERATION_SIZE = 8_192;
 
 /**
- * What became of the calls posted last, so that a second post of one changes nothing. Two generations:
- * the older is forgotten whole when the younger is full, but never while an entry of it is on its way to
- * the ledger. Constant work per call, at least 8,192 calls remembered, at most about twice as many
- * beside those still on their way.
+ * The results of the latest posts, so that a second post of a call changes nothing. Has two generations: when the
+ * younger is full, the older is dropped whole, but never while it has an uncommitted call. So the work per call is
+ * constant, and it remembers at least 8,192 calls, at most about twice as many plus the uncommitted ones.
  */
 export class RecentCalls {
   private young = new Map<string, Posted>();
@@ -23,7 +22,7 @@ export class RecentCalls {
     return this.young.get(callId) ?? this.old.get(callId);
   }
 
-  /** Remembers a call posted at this position of the outbox, of which all before `committedThrough` are done. */
+  /** Remembers a call. `position`: its position in the outbox; all up to `committedThrough` are committed. */
   add(callId: string, posted: Posted, position: number, committedThrough: number): void {
     if (this.young.size >= this.generationSize && this.oldThrough <= committedThrough) {
       this.old = this.young;

@@ -8,8 +8,8 @@ const WALLETS_AT_ONCE = 50;
 const ATTEMPTS = 20;
 
 /**
- * Compares both stores wallet by wallet, then limit by limit, while calls go on; a wallet that seems off is looked at again. A quick
- * comparison takes the balance after a wallet's last ledger row for the sum of all its rows.
+ * Compares both stores wallet by wallet, then limit by limit, while calls run. A row with drift is checked again. With
+ * `isQuick`, uses the balance after a wallet's last ledger row instead of the sum of all its rows.
  */
 export async function* reconcile(
   holdStore: HoldStore,
@@ -32,10 +32,9 @@ export async function* reconcile(
 }
 
 /**
- * The stores cannot be read at one instant, and a call moves from one to the other: it is committed in the
- * ledger a moment before it leaves `uncommitted`. So a reading of the hold store counts only between two equal
- * readings of the ledger, and a drift only where it is there every time: a real one does not go away. No row for a
- * limit that was removed in the meantime.
+ * Checks a row with drift again, up to 20 times. The stores cannot be read at one instant, and a call is committed to
+ * the ledger before it leaves `uncommitted`. So a read of the hold store counts only between two equal reads of the
+ * ledger. Drift is real only if it remains in every attempt. Returns no row for a limit that was removed since.
  */
 async function lookAgain(
   first: ReconcileRow,
@@ -68,7 +67,7 @@ function balancesOf(
   return limit === null ? holdStore.balances(accountId) : holdStore.limit(accountId, limit);
 }
 
-/** A wallet or a limit that is not loaded has in the hold store what it would be loaded with. */
+/** Computes a row. A wallet or limit that is not loaded counts with what it would be loaded with. */
 function compare(sum: LedgerSum, loaded: Parts | undefined): ReconcileRow {
   const { balanceMicroVnd, quarantinedMicroVnd } = sum;
   const available = loaded

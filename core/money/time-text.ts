@@ -1,8 +1,10 @@
-/** The second that was written last, up to its point: many calls begin in each. */
+/** Cache of the last second's text: many calls begin in the same second. */
 let second = Number.NaN;
 let secondText = "";
 
-/** A time as Postgres reads it; what is no time of these centuries stays a number, for the ledger to refuse. */
+/**
+ * Returns a time as quoted ISO text for Postgres. A time outside 1970 to 2200 stays a number, which the ledger refuses.
+ */
 export function timeText(at: number): string {
   const since = Math.floor(at / 1_000);
   if (since !== second) {

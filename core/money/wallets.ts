@@ -40,13 +40,13 @@ interface WalletsOptions {
   readonly machine?: Machine;
 }
 
-/** Wallets in both stores: in the hold store for calls, in the ledger for good. */
+/** Wallets over both stores: the hold store for running calls, the ledger for what is committed. */
 export class StoredWallets implements Wallets {
   private readonly holdStore: HoldStore;
   private readonly ledger: Ledger;
   private readonly machine: Machine;
   private readonly group: PostGroup;
-  /** The last movement of each account that has one under way, so that the next waits for it. */
+  /** The last unfinished movement of each account. The next one waits for it. */
   private readonly movements = new Map<string, Promise<unknown>>();
   private readonly late: LateMovements;
   private readonly latePosts: LatePosts;
@@ -64,20 +64,20 @@ export class StoredWallets implements Wallets {
     this.limits = new LimitChanges({ holdStore, ledger, machine, late, loadWallet });
   }
 
-  /** Brings loaded wallets up to movements that were committed when a process died before telling the hold store. */
+  /** Applies movements to loaded wallets that an earlier process committed, and did not apply before it died. */
   async start(): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.catchUp();
       } catch (error) {
-        // A store that goes away for a moment is no reason to start from the beginning.
+        // Retry: a short outage of a store is no reason to fail the start.
         if (attempt >= CATCH_UP_ATTEMPTS) throw error;
         await sleep(this.machine, LIFETIMES.catchUpRetryMs);
       }
     }
   }
 
-  /** As the hold store's; reads the wallet from the ledger first if it is not loaded. */
+  /** See `HoldStore.hold`. Loads the wallet from the ledger first if needed. */
   hold(request: HoldRequest): Awaitable<WalletHold> {
     const held = this.holdStore.hold(request);
     if (held instanceof Promise) return held.then((result) => this.loaded(request, result));
@@ -101,8 +101,8 @@ export class StoredWallets implements Wallets {
   }
 
   /**
-   * Commits a movement to the ledger, then makes it spendable. Rejects where a store is away; whatever
-   * had happened by then, the same movement sent again completes it.
+   * Commits a movement to the ledger, then applies it to the hold store. Rejects if a store is unavailable. To complete
+   * it, send it again with the same reference.
    */
   credit(movement: Credit): Promise<CreditResult> {
     return this.oneAtATime(movement.accountId, () =>
@@ -122,7 +122,7 @@ export class StoredWallets implements Wallets {
     return this.limits.left(accountId, name);
   }
 
-  /** The parts of a wallet: of the hold store if it is loaded, else as the ledger has it; undefined without account. */
+  /** Returns the parts of a wallet: from the hold store if it is loaded, else from the ledger. */
   async balances(accountId: string): Promise<WalletBalances | undefined> {
     const loaded = await this.holdStore.balances(accountId);
     if (loaded !== undefined) {
@@ -144,7 +144,7 @@ export class StoredWallets implements Wallets {
     return findCall(this.holdStore, this.ledger, callId);
   }
 
-  /** Every wallet, its parts and its drift: the difference that should be 0, even under load. */
+  /** Yields every wallet and limit with its drift, which must be 0, even under load. */
   reconcile(options: { readonly isQuick?: boolean } = {}): AsyncIterable<ReconcileRow> {
     return reconcile(this.holdStore, this.ledger, this.machine, options);
   }
@@ -162,7 +162,7 @@ export class StoredWallets implements Wallets {
     }
   }
 
-  /** Goes on with the answer to a hold: most have one; the others first load what the hold store does not know. */
+  /** Returns the result of a hold. If its wallet or a limit is not loaded, loads it and holds again. */
   private loaded(request: HoldRequest, result: HoldResult): Awaitable<WalletHold> {
     return result.kind === "unknown" || result.kind === "no_limit"
       ? this.loadFor(request, result)
@@ -189,18 +189,18 @@ export class StoredWallets implements Wallets {
     } catch (error) {
       return unavailable(error);
     }
-    return unavailable(`it was not read within ${LIFETIMES.loadTimeoutMs} ms`);
+    return unavailable(`the load did not finish within ${LIFETIMES.loadTimeoutMs} ms`);
   }
 
   private async loadMissing(accountId: string, unknown: Unloaded): Promise<"loaded" | WalletHold> {
     if (unknown.kind === "unknown") {
       return (await this.loadWallet(accountId)) ? "loaded" : { kind: "no_account" };
     }
-    // The process that stored this limit died before it set it here, or did not reach the hold store.
+    // The limit is committed, but not applied: the process that committed it died, or could not reach the hold store.
     const wallet = await this.ledger.wallet(accountId);
     const limit = wallet?.limits?.find(({ name }) => name === unknown.limit);
     if (limit === undefined) {
-      return { kind: "unavailable", reason: `the ledger knows no limit ${unknown.limit}` };
+      return { kind: "unavailable", reason: `the ledger has no limit ${unknown.limit}` };
     }
     await this.holdStore.setLimit(accountId, limit);
     return "loaded";
@@ -221,10 +221,9 @@ export class StoredWallets implements Wallets {
   }
 
   /**
-   * Money that is taken away is held first: the ledger's balance still counts what running calls hold and
-   * what has not arrived there, so the ledger alone would let it be spent twice. Where the commit is in
-   * doubt the hold stays, so that nothing is overspent, until the movement is sent again or the wallet
-   * is loaded again.
+   * Takes money away: holds it first, then commits. The ledger's balance still includes what running calls hold and
+   * what is uncommitted, so a commit without a hold could take money that is already spent. If the outcome of the
+   * commit is unknown, the hold stays until a retry completes the movement, or the wallet is loaded again.
    */
   private async takeAway(movement: Credit): Promise<CreditResult> {
     const callId = `movement:${movement.reference}`;
@@ -242,12 +241,12 @@ export class StoredWallets implements Wallets {
     if (held.kind === "no_account") return { kind: "no_account" };
     if (held.kind === "short") return { kind: "below_zero" };
     if (held.kind !== "held") {
-      throw new Error(held.kind === "unavailable" ? held.reason : "the movement's hold is refused");
+      throw new Error(held.kind === "unavailable" ? held.reason : "cannot hold the amount; retry");
     }
     failpoint("take.held");
     const finish = (result: CreditResult) => this.finish(result, movement.accountId, callId);
     const committed = this.ledger.credit(movement);
-    // A commit in doubt is completed later, so that its hold does not stay for ever.
+    // If the outcome is unknown, complete it later, so that the hold does not stay forever.
     committed.catch(() => this.late.complete(movement, finish));
     return finish(await committed);
   }
@@ -278,7 +277,7 @@ export class StoredWallets implements Wallets {
     }
   }
 
-  /** Movements of one account in turn, so that the hold store hears of them in the order of their commits. */
+  /** Runs the movements of an account one after another, so that they are applied in the order of their commits. */
   private async oneAtATime<T>(accountId: string, work: () => Promise<T>): Promise<T> {
     const before = this.movements.get(accountId) ?? Promise.resolve();
     const mine = before.then(work, work);
@@ -295,5 +294,5 @@ type Unloaded = Extract<HoldResult, { kind: "unknown" | "no_limit" }>;
 
 function unavailable(cause: unknown): WalletHold {
   const why = cause instanceof Error ? cause.message : String(cause);
-  return { kind: "unavailable", reason: `the wallet cannot be loaded: ${why}` };
+  return { kind: "unavailable", reason: `cannot load the wallet: ${why}` };
 }

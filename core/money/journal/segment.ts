@@ -59,8 +59,8 @@ export function writeLine(bytes: Buffer, start: number, position: number, payloa
 
 /**
  * Returns every sound record of a segment. A crash can leave part of a record at the end; a loss of power can leave
- * zeros there. Such a record was never acknowledged, so it is left out. The newline is written last: a line that has one but
- * is not sound was damaged later, so DamagedSegment is thrown.
+ * zeros there. Such a record was never acknowledged, so it is left out. The newline is written last: a line that has
+ * one but is not sound was damaged later, so DamagedSegment is thrown.
  */
 export function readSegment(disk: Disk, path: string): SegmentContents {
   const bytes = disk.read(path);

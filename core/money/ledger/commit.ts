@@ -3,13 +3,13 @@ import { EntryRefused } from "../../contract/ledger.ts";
 import { type Sql, sqlState } from "../../database/client.ts";
 import { makeUsagePartition } from "./usage.ts";
 
-/** Outside these years a start of a call is a fault, and would only make partitions that nobody wants. */
+/** Times outside these years are faults: a commit would only make useless partitions for them. */
 const AT_MIN = Date.UTC(2020, 0);
 const AT_MAX = Date.UTC(2100, 0);
 const DAY_MS = 86_400_000;
 
 const COMMIT = "select settle_calls($1::text::uuid[], $2::text::json)";
-/** The statement is one transaction: where the call is refused, it stays where it is. */
+/** One statement, so one transaction: if the ledger refuses the call, it stays in quarantine. */
 const COMMIT_QUARANTINED = `with retried as (delete from quarantine where call_id = $3) ${COMMIT}`;
 
 export interface Commit {
@@ -20,13 +20,13 @@ export interface Commit {
 
 /** Commits batches, each in one transaction: see `settle_calls` in the migrations. */
 export function createCommit(sql: Sql): Commit {
-  /** Days since the Unix epoch whose partition is known to be there. */
+  /** Days since 1970 whose partition exists. */
   const days = new Set<number>();
 
   async function makePartitions(postings: readonly Posting[]): Promise<void> {
     for (const { callId, at } of postings) {
       if (!(at >= AT_MIN && at < AT_MAX)) {
-        throw new EntryRefused(`call ${callId} began at ${at}, which is no time`);
+        throw new EntryRefused(`call ${callId} began at ${at}: not a time between 2020 and 2100`);
       }
       const day = Math.floor(at / DAY_MS);
       if (days.has(day)) continue;
@@ -61,7 +61,7 @@ export function createCommit(sql: Sql): Commit {
   };
 }
 
-/** The entries of a batch, each call once: the first post of a call counts. */
+/** Returns the first entry of each call. */
 function onceEach(entries: readonly OutboxEntry[]): OutboxEntry[] {
   const seen = new Set<string>();
   return entries.filter(({ posting }) => {
@@ -71,7 +71,7 @@ function onceEach(entries: readonly OutboxEntry[]): OutboxEntry[] {
   });
 }
 
-/** Bad data (class 22) and broken constraints (23): the same batch would fail again. */
+/** Returns true for bad data (SQLSTATE class 22) and broken constraints (23): a retry would fail again. */
 function isRefusal(error: unknown): boolean {
   const state = sqlState(error);
   return state !== undefined && (state.startsWith("22") || state.startsWith("23"));

@@ -19,7 +19,7 @@ type Outcome =
   | "below_zero"
   | "out_of_range";
 
-/** One movement other than a call, in one transaction: see `credit_wallet` in the migrations. */
+/** Commits a movement in one transaction: see `credit_wallet` in the migrations. */
 export async function credit(sql: Sql, movement: Credit): Promise<CreditResult> {
   const { accountId, kind, amountMicroVnd, reference, reason } = movement;
   if (amountMicroVnd > AMOUNT_MAX) return { kind: "out_of_range" };
@@ -33,7 +33,7 @@ export async function credit(sql: Sql, movement: Credit): Promise<CreditResult> 
   return creditedWallet(sql, accountId, outcome === "credited");
 }
 
-/** What `credit` answers where the reference is known; undefined where it is not. */
+/** Returns the result of an earlier movement with this reference; undefined if there is none. */
 export async function credited(sql: Sql, movement: Credit): Promise<CreditResult | undefined> {
   const { accountId, kind, amountMicroVnd, reference } = movement;
   const [earlier] = await sql.query<{ account_id: string; kind: string; amount: bigint }>(
@@ -46,7 +46,7 @@ export async function credited(sql: Sql, movement: Credit): Promise<CreditResult
   return isSame ? creditedWallet(sql, accountId, false) : { kind: "reference_conflict" };
 }
 
-/** The wallet and its limits, without what calls in quarantine have taken; undefined where there is no such account. */
+/** Returns a wallet and its limits, less the charges in quarantine; undefined if there is no such account. */
 export async function readWallet(sql: Sql, accountId: string): Promise<WalletSnapshot | undefined> {
   const [row] = await sql.query<WalletRow>(
     `select account_id as "accountId",
@@ -61,7 +61,7 @@ export async function readWallet(sql: Sql, accountId: string): Promise<WalletSna
   return limits === null ? wallet : { ...wallet, limits };
 }
 
-/** Read after the movement was committed: it has this one, and perhaps later ones, which is as good. */
+/** Reads the wallet after the commit. It includes this movement, and perhaps later ones; its version says which. */
 async function creditedWallet(
   sql: Sql,
   accountId: string,

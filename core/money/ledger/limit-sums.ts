@@ -16,8 +16,8 @@ interface LimitSum extends LedgerSum {
 }
 
 /**
- * What is left of the limits that `which` selects, beside what their changes and the records of their calls leave: all
- * from one statement, and so from one instant. The records of an account are read once, however many limits it has.
+ * Selects what is left of some limits, and the same as the sum of their changes and of the records of their calls. One
+ * statement, so one instant. Reads the records of an account once for all its limits. `which`: the limits, as SQL.
  */
 function statement(which: string, isQuick: boolean): string {
   const charged = isQuick ? "page.charged" : "coalesce(spent.charged, 0)";
@@ -37,7 +37,7 @@ function statement(which: string, isQuick: boolean): string {
     order by page.account_id, page.name`;
 }
 
-/** All limits in pages, so that neither memory nor a connection is held for long. */
+/** Yields all limits, read in pages: bounds memory, and holds no connection between two pages. */
 export async function* limitSums(sql: Sql, isQuick: boolean): AsyncGenerator<LedgerSum> {
   const which = "where (account_id, name) > ($1::uuid, $2) order by account_id, name limit $3";
   const text = statement(which, isQuick);

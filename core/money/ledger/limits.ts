@@ -4,14 +4,14 @@ import type { LimitChange, LimitChangeResult } from "../../contract/ledger.ts";
 import type { Sql } from "../../database/client.ts";
 
 const AMOUNT_MAX = BigInt(MICRO_VND_MAX);
-/** Limits of one account: all of them are loaded with its wallet. */
+/** Maximum number of limits of an account: all of them are loaded with its wallet. */
 const LIMITS_MAX = 1_000;
 
 type Outcome = LimitChangeResult["kind"] | "repeated" | "exists";
 
 /**
- * The limits of an account as JSON, an expression of SQL: null if it has none. What calls in quarantine have taken is
- * not available.
+ * Returns a SQL expression: the limits of an account as JSON, null if it has none. Charges in quarantine are subtracted
+ * from what is available.
  */
 export function limitsColumn(account: string): string {
   return `(
@@ -23,7 +23,7 @@ export function limitsColumn(account: string): string {
   )`;
 }
 
-/** µđ that calls in quarantine have taken of the limit in a row of `wallet_limits`, an expression of SQL. */
+/** Returns a SQL expression: the charges in quarantine, in µđ, of the limit in a row of `wallet_limits`. */
 export function quarantinedWithin(limit: string): string {
   return `(
     select coalesce(sum(quarantine.charged), 0)::bigint
@@ -35,7 +35,7 @@ export function quarantinedWithin(limit: string): string {
 const CREATE = "select create_wallet_limit($1, $2, $3, $4, $5, $6) as outcome";
 const CHANGE = "select change_wallet_limit($1, $2, $7, $3, $4, $5, $6) as outcome";
 
-/** One change of a limit's total, in one transaction: see these functions in the migrations. */
+/** Commits a change of a limit's total in one transaction: see these functions in the migrations. */
 export async function changeLimit(sql: Sql, change: LimitChange): Promise<LimitChangeResult> {
   const { accountId, name, kind, amountMicroVnd, reference, reason } = change;
   if (amountMicroVnd > AMOUNT_MAX) return { kind: "out_of_range" };
@@ -49,12 +49,12 @@ export async function changeLimit(sql: Sql, change: LimitChange): Promise<LimitC
   if (outcome !== "changed" && outcome !== "repeated" && outcome !== "exists") {
     return { kind: outcome };
   }
-  // Read after the change was committed: it has this one, and perhaps later ones, which is as good.
+  // Read after the commit: it includes this change, and perhaps later ones; its version says which.
   const limit = await readLimit(sql, accountId, name);
   return limit ? { kind: "changed", applied: outcome === "changed", limit } : { kind: "removed" };
 }
 
-/** Removes a limit for good; false if there is none. */
+/** Removes a limit for good. Returns false if there is none. */
 export async function removeLimit(sql: Sql, accountId: string, name: string): Promise<boolean> {
   const [row] = await sql.query<{ removed: boolean }>(
     "select remove_wallet_limit($1, $2) as removed",

@@ -33,13 +33,13 @@ const DAY_MS = 86_400_000;
 const MONTHS_AHEAD = 2;
 
 interface PostgresLedgerOptions {
-  /** Owned by the ledger from now on: it starts and stops it. */
+  /** The ledger starts and stops it. */
   readonly server: DatabaseServer;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** The ledger in Postgres: each operation is a file of its own beside this one. */
+/** The ledger in Postgres. The operations are in the files beside this one. */
 export class PostgresLedger implements Ledger {
   private readonly server: DatabaseServer;
   private readonly sql: Sql;
@@ -48,7 +48,7 @@ export class PostgresLedger implements Ledger {
   private readonly commits: Commit;
   private timer: NodeJS.Timeout | undefined;
 
-  /** For plugins with tables of their own; there once the ledger has started. */
+  /** For plugins with their own tables; usable once the ledger has started. */
   readonly database: PluginDatabase;
 
   constructor(options: PostgresLedgerOptions) {
@@ -76,7 +76,7 @@ export class PostgresLedger implements Ledger {
 
   async ping(timeoutMs: number): Promise<void> {
     if ((await withTimeout(this.sql.query("select 1"), timeoutMs)) !== TIMED_OUT) return;
-    throw new Error(`the ledger did not answer within ${timeoutMs} ms`);
+    throw new Error(`the ledger did not reply within ${timeoutMs} ms`);
   }
 
   commit(entries: readonly OutboxEntry[]): Promise<void> {
@@ -166,7 +166,7 @@ export class PostgresLedger implements Ledger {
 
   private makePartitionsSoon(): void {
     this.makePartitions().catch((error: unknown) => {
-      this.log.error({ err: error }, "cannot make partitions ahead; a commit makes its own");
+      this.log.error({ err: error }, "cannot make partitions ahead; commits make their own");
     });
   }
 }

@@ -11,12 +11,12 @@ interface Row {
   readonly at: Date;
 }
 
-/** µđ that calls in quarantine have taken from the wallet of `account`, an expression of SQL. */
+/** Returns a SQL expression: the charges in quarantine, in µđ, of the wallet of `account`. */
 export function quarantinedSum(account: string): string {
   return `(select coalesce(sum(charged), 0)::bigint from quarantine where quarantine.account_id = ${account}::text)`;
 }
 
-/** Keeps an entry that the ledger refuses, with the reason. */
+/** Stores an entry that the ledger refuses, with the reason. */
 export async function quarantine(sql: Sql, entry: OutboxEntry, reason: string): Promise<void> {
   const { callId, accountId, limits } = entry.posting;
   await sql.query(
@@ -37,7 +37,7 @@ export async function quarantined(sql: Sql): Promise<number> {
   return row?.calls ?? 0;
 }
 
-/** The entries, oldest first. */
+/** Returns entries in quarantine, oldest first. */
 export async function quarantineList(sql: Sql, limit: number): Promise<QuarantinedCall[]> {
   const rows = await sql.query<Row>(
     "select entry, error, at from quarantine order by at, call_id limit $1",

@@ -14,14 +14,14 @@ const LAST = `coalesce((
     where entry.account_id = wallet.account_id order by id desc limit 1
   ), 0)::bigint`;
 
-/** All figures come from one statement and so from one instant. */
+/** Columns of one statement, so that all figures are of one instant. */
 function columns(entries: string): string {
   const quarantined = quarantinedSum("wallet.account_id");
   return `account_id as "accountId", null as "limit", balance as "balanceMicroVnd",
     ${entries} as "entriesMicroVnd", ${quarantined} as "quarantinedMicroVnd"`;
 }
 
-/** All wallets in pages, so that neither memory nor a connection is held for long. */
+/** Yields all wallets, read in pages: bounds memory, and holds no connection between two pages. */
 export async function* sums(sql: Sql, isQuick: boolean): AsyncGenerator<LedgerSum> {
   let after = FIRST;
   for (;;) {

@@ -3,13 +3,12 @@ import type { TopUpQuery, TopUpSums } from "../../contract/ledger.ts";
 
 const NONE: TopUpSums = { totalMicroVnd: 0n, periodMicroVnd: 0n };
 
-/** Read from an index of top-ups only, however many charges the account has. */
+/** Sums the top-ups of an account, from an index that has no charges. */
 export async function topUps(
   database: Pick<Database, "query">,
   { accountId, from, to, referencePrefix }: TopUpQuery,
 ): Promise<TopUpSums> {
-  // `left`, not `like`, and `coalesce`: neither lets the planner take the index of all accounts' references for the one
-  // of this account's top-ups.
+  // `left` instead of `like`, and `coalesce`, keep the planner from the index on references of all accounts.
   const [sums] = await database.query<TopUpSums>(
     `select coalesce(sum(amount), 0)::bigint as "totalMicroVnd",
       coalesce(sum(amount) filter (where at >= $2 and at < $3), 0)::bigint as "periodMicroVnd"

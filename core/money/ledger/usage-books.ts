@@ -7,10 +7,10 @@ import { callOf, callPage } from "./usage-records.ts";
 import { usageByKey, usageSums } from "./usage-sums.ts";
 
 const INDEXES = pathToFileURL(join(packageRoot, "core/money/ledger/page-indexes/"));
-/** Of the plugin that made these indexes before, so that no database makes them again. */
+/** The plugin that used to make these indexes: with its name, existing databases do not make them again. */
 const RECORDED_BY = "dashboard";
 
-/** The usage records and their daily sums in Postgres. */
+/** Reads usage records and their daily sums from Postgres. */
 export function usageBooksOf(database: PluginDatabase): UsageBooks {
   return {
     prepare: () => database.migrate(RECORDED_BY, INDEXES),

@@ -2,22 +2,21 @@ import type { Parameter } from "../../contract/database.ts";
 import type { UsageCursor, UsageFilter } from "../../contract/usage-books.ts";
 import { fieldsIn, usageColumns } from "../../contract/usage-fields.ts";
 
-/** What customers may see of a record. */
+/** The columns that customers may see. */
 const RECORD_COLUMNS = usageColumns(fieldsIn("api"), "record");
 
-/** A statement and its parameters. */
 interface Statement {
   readonly text: string;
   readonly parameters: readonly Parameter[];
 }
 
 /**
- * `statuses`: one for each part of the page; undefined is the filter's own.
+ * Returns the statement for one page of calls. `statuses`: one for each part of the page; undefined keeps the filter's.
  *
- * By its statistics the planner often believes that the next matches are near, and reads all calls from the newest
- * on: half a million of them for a key that was busy last week. An order that begins with the filter's column, which
- * `any` keeps it from taking for a constant, leaves it the index of that filter only. Of several filters it knows
- * the rarest best.
+ * The planner often expects matches among the newest calls and reads all of them: half a million for a key that was
+ * busy last week. With one filter, the order therefore begins with the filter's column, compared by `any` so that it is
+ * not taken as a constant: then only the index of that filter fits. With several filters the planner's own choice is
+ * best.
  */
 export function pageStatement(
   accountId: string,
@@ -41,7 +40,7 @@ export function pageStatement(
   if (filter.model !== undefined) must((model) => equal("model", model), filter.model);
   if (filter.key !== undefined) must((key) => equal("key", key), filter.key);
   if (before) {
-    // By the first of the two the indexes are entered, and the partitions of later months left out.
+    // The first condition finds the place in the index, and excludes the partitions of later months.
     must((at) => `at <= ${at}`, before.at);
     const [at, callId] = [parameters.push(before.at), parameters.push(before.callId)];
     conditions.push(`(at, call_id) < ($${at}, $${callId})`);

@@ -8,7 +8,7 @@ import { pageStatement } from "./usage-page-statement.ts";
 
 type Queries = Pick<Database, "query">;
 
-/** The newest calls of an account that pass the filter, older than the cursor, newest first. */
+/** Returns the calls of an account that pass the filter and are older than the cursor, newest first. */
 export async function callPage(
   database: Queries,
   { accountId, filter, limit, before }: UsagePage,
@@ -21,14 +21,14 @@ export async function callPage(
   return (await database.query<CustomerRecord>(text, parameters)).map(filledIn);
 }
 
-/** The statuses that a filter asks for; undefined stands for all of them. */
+/** Returns the statuses that a filter selects; undefined stands for all. */
 async function statusesOf(
   database: Queries,
   { status }: UsageFilter,
 ): Promise<(number | undefined)[]> {
   if (status !== "failed") return [status === "ok" ? 200 : status];
-  // Those of any account: there are few, and each takes one step of an index. To ask for "not 200" instead would
-  // read call after call where nearly all of them are 200.
+  // Lists the statuses of all accounts: there are few, and each takes one step in an index. The condition "not 200"
+  // would read every call, and nearly all are 200.
   const rows = await database.query<{ status: number }>(
     `with recursive seen (status) as (
       (select status from usage_records order by status limit 1)
@@ -42,9 +42,9 @@ async function statusesOf(
 }
 
 /**
- * A filter by model and key, with its period cut to the days on which the key has called the model; undefined where
- * there are none. Either index would find calls of the one and drop them for the other: a key for one model, asked
- * for another, would have all of its calls read.
+ * Cuts the period of a filter by model and key to the days on which the key called the model. Returns undefined if
+ * there are none. Without this, Postgres would use one index and drop rows by the other column, and might read every
+ * call of a key.
  */
 async function narrow(
   database: Queries,
@@ -64,11 +64,11 @@ async function narrow(
   return { ...filter, from: from && from > start ? from : start, to: to && to < end ? to : end };
 }
 
-/** Before and after all calls. */
+/** Bounds for a filter without a period. */
 const FIRST_DAY = new Date(0);
 const LAST_DAY = new Date(Date.UTC(2200, 0));
 
-/** One call of an account; undefined if it has none of that id, or not yet. */
+/** Returns a committed call of an account; undefined if there is none. */
 export async function callOf(
   database: Queries,
   accountId: string,
@@ -80,7 +80,7 @@ export async function callOf(
 
 const CUSTOMER_FIELDS = fieldsIn("api").map(({ name }) => name);
 
-/** Leaves out what the type leaves out: both are made from one table. */
+/** Keeps only the fields that customers may see. The cast is safe: type and list come from one table. */
 function customerRecordOf(record: UsageRecord): CustomerRecord {
   const shown = CUSTOMER_FIELDS.map((name) => [name, record[name]] as const);
   return Object.fromEntries(shown) as CustomerRecord;

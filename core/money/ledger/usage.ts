@@ -8,13 +8,13 @@ import { idTime } from "../../process/id.ts";
 const SELECT = `select ${usageColumns(usageFieldList, "record")} from usage_records record`;
 const ORDER = "order by at desc, call_id desc limit $2";
 
-/** A call's id holds the millisecond in which it was made, and its record the one in which the call began. */
+/** A call's id has the time of its creation, its record the time of its start: they may differ by this much. */
 const CLOCK_SLACK_MS = 60_000;
 const NO_LATER_MS = Date.UTC(2200, 0);
 
 /**
- * By its time, which nearly always is that of its id: one row of the primary key. The rest is read only if there is
- * none: the index entries of two minutes.
+ * Finds a call by the time in its id, which nearly always is its start: one row of the primary key. Only if that fails,
+ * reads the index entries of two minutes.
  */
 export const BY_ID = `
   (${SELECT} where call_id = $1 and at = $2)
@@ -22,7 +22,7 @@ export const BY_ID = `
   (${SELECT} where call_id = $1 and at between $3 and $4)
   limit 1`;
 
-/** The calls of an account, newest first. */
+/** Returns the calls of an account, newest first. */
 export async function usage(sql: Sql, query: UsageQuery): Promise<UsageRecord[]> {
   const { accountId, limit, before } = query;
   const parameters: Parameter[] = [accountId, limit];
@@ -35,13 +35,13 @@ export async function usage(sql: Sql, query: UsageQuery): Promise<UsageRecord[]>
   return records.map(filledIn);
 }
 
-/** The record of a call, found by the time in its id; undefined if there is none. */
+/** Returns the record of a call; undefined if there is none. */
 export async function callById(
   sql: Pick<Sql, "query">,
   callId: string,
 ): Promise<UsageRecord | undefined> {
   const madeAtMs = idTime(callId);
-  // Later than any call, and a time that the database may not know.
+  // No call is that late, and Postgres may refuse such a time.
   if (madeAtMs > NO_LATER_MS) return undefined;
   const [record] = await sql.query<UsageRecord>(BY_ID, [
     callId,
@@ -52,7 +52,9 @@ export async function callById(
   return record && filledIn(record);
 }
 
-/** Whether a call is committed, or in quarantine. Text, since what is in quarantine may be anything. */
+/**
+ * Returns true if a call is committed or in quarantine. Compares ids as text: an id in quarantine may not be a UUID.
+ */
 export async function hasCall(
   sql: Sql,
   { callId, at }: { readonly callId: string; readonly at: number },
@@ -65,7 +67,7 @@ export async function hasCall(
   return found?.known ?? false;
 }
 
-/** Makes the partition of `now` and of each of the months that follow. */
+/** Makes the partitions of the month of `now` and of `monthsAhead` months after it. */
 export async function makeUsagePartitions(sql: Sql, now: Date, monthsAhead: number): Promise<void> {
   for (let month = 0; month <= monthsAhead; month += 1) {
     const first = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + month));
@@ -73,7 +75,7 @@ export async function makeUsagePartitions(sql: Sql, now: Date, monthsAhead: numb
   }
 }
 
-/** Makes the partition of a time, where there is none. */
+/** Makes the partition of a time, if it is missing. */
 export async function makeUsagePartition(sql: Sql, at: string): Promise<void> {
   await sql.query("select make_usage_partition($1::text::timestamptz)", [at]);
 }

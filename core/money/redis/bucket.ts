@@ -78,7 +78,9 @@ export class Bucket {
     if (joined === TIMED_OUT) throw new NotMember(this.name);
   }
 
-  /** Runs `work` as a member of the bucket. If the bucket must be joined first, waits and tries again, 3 times in all. */
+  /**
+   * Runs `work` as a member of the bucket. If the bucket must be joined first, waits and tries again, 3 times in all.
+   */
   async asMember<T>(work: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       await this.whenReady();

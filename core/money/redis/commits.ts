@@ -28,8 +28,8 @@ interface Outstanding {
 }
 
 /**
- * Hands posted calls to the committer. Each process commits its own posts from memory, which it keeps until the commit in
- * case Redis loses them. An outbox in Redis is read only if its process died. So in normal operation nothing is read
+ * Hands posted calls to the committer. Each process commits its own posts from memory, which it keeps until the commit
+ * in case Redis loses them. An outbox in Redis is read only if its process died. So in normal operation nothing is read
  * back or parsed, and no two processes commit the same call.
  */
 export class Commits {

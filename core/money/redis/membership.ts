@@ -47,8 +47,9 @@ interface MembershipOptions {
 }
 
 /**
- * Keeps this process a member of one bucket. In each round it sends a heartbeat, checks whether Redis lost data, and ends
- * the leases of silent members. In a new epoch it allows loads once every member has committed its posts of the old one.
+ * Keeps this process a member of one bucket. In each round it sends a heartbeat, checks whether Redis lost data, and
+ * ends the leases of silent members. In a new epoch it allows loads once every member has committed its posts of the
+ * old one.
  */
 export class Membership {
   /** What holds, posts, wallets and commits use. */
@@ -230,8 +231,8 @@ export class Membership {
   }
 
   /**
-   * Redis restarted, and a member that could confirm its data has not rejoined within a lease. So the data of this epoch
-   * is not trusted: a new epoch begins, and wallets are loaded from the ledger again.
+   * Redis restarted, and a member that could confirm its data has not rejoined within a lease. So the data of this
+   * epoch is not trusted: a new epoch begins, and wallets are loaded from the ledger again.
    */
   private abandonEpoch(view: BucketView, silent: readonly SilentMember[]): Promise<number> {
     for (const { process } of silent) this.peers.giveUp(process);

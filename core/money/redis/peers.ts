@@ -44,7 +44,9 @@ export class Peers {
     );
   }
 
-  /** Stops awaiting members that are back or have been silent for a lease. Returns true if one was given up as silent. */
+  /**
+   * Stops awaiting members that are back or have been silent for a lease. Returns true if one was given up as silent.
+   */
   updateAwaited(view: BucketView, nowMs: number): boolean {
     let givenUp = false;
     const here = new Set(view.members.map((member) => member.process));

@@ -29,9 +29,9 @@ export type MembersOperation = (typeof MEMBERS)[number];
 
 /**
  * All operations on money as one script. The script is also the fence of a bucket: a server forgets its scripts when it
- * starts, so after a restart every operation fails as an unknown script. The members check that Redis lost nothing, then
- * one of them loads the script again. Nothing else that a script can see shows that an old snapshot was restored. The
- * bucket's name is in the text, and so in the hash: each bucket has a fence of its own.
+ * starts, so after a restart every operation fails as an unknown script. The members check that Redis lost nothing,
+ * then one of them loads the script again. Nothing else that a script can see shows that an old snapshot was restored.
+ * The bucket's name is in the text, and so in the hash: each bucket has a fence of its own.
  */
 export function moneyScript(bucketName: string): Script {
   return script(`-- ${bucketName}\n${assemble("money", MONEY)}return { n, 'ok' }\n`);

@@ -12,7 +12,9 @@ export class NotMember extends Error {
   }
 }
 
-/** Redis counts fewer operations of this process than it had acknowledged: it has lost data, so its reply is ignored. */
+/**
+ * Redis counts fewer operations of this process than it had acknowledged: it has lost data, so its reply is ignored.
+ */
 class Forgotten extends Error {
   constructor(bucket: string) {
     super(`Redis lost operations in bucket ${bucket}; its wallets are rebuilt from the ledger`);
@@ -102,8 +104,8 @@ export class Session {
   }
 
   /**
-   * Runs one operation on money. Rejects if it was not done, or if its outcome is unknown; every operation is idempotent,
-   * so it can be repeated. `read` converts the reply here, which saves the promise of another `then`.
+   * Runs one operation on money. Rejects if it was not done, or if its outcome is unknown; every operation is
+   * idempotent, so it can be repeated. `read` converts the reply here, which saves the promise of another `then`.
    */
   run<T>(
     operation: MoneyOperation,

@@ -222,7 +222,9 @@ export class RedisHoldStore implements HoldStore {
     return { kind, reason: `${causeOf(out)} (${out.length} of ${this.buckets.length} buckets)` };
   }
 
-  /** Returns why no hold can be taken now, beside `holds` others. A hold is taken only if its post can be kept later. */
+  /**
+   * Returns why no hold can be taken now, beside `holds` others. A hold is taken only if its post can be kept later.
+   */
   private refusal(holds: number): string | undefined {
     const uncommitted = this.commits.size;
     if (uncommitted >= this.outboxEntriesMax) {

@@ -81,5 +81,5 @@ t.test(
 
 t.test("an entry of another version is refused, with what to do", async (t) => {
   const text = encodeEntry(call, 60, 10).replace('"v":2', '"v":3');
-  t.throws(() => decodeEntry("7", text), /run the version of the gateway that wrote it/);
+  t.throws(() => decodeEntry("7", text), /Run the version of the gateway that wrote it/);
 });
