@@ -73,6 +73,8 @@ export const LIFETIMES = {
 
   /** The journal syncs its writes to the disk within this time. */
   journalSyncMs: 1_000,
+  /** After a failed write, calls are refused for this long; then the next one tries the disk again. */
+  journalWriteRetryMs: 1_000,
   /** A start waits this long for another process to release the journal. */
   journalLockWaitMs: 5_000,
 } as const;

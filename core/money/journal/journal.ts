@@ -8,8 +8,6 @@ import { LIFETIMES } from "../lifetimes.ts";
 import { recoverJournal, type SegmentFile, segmentName } from "./recovery.ts";
 import { type JournalRecord, LINE_FRAME_BYTES, writeLine } from "./segment.ts";
 
-/** After a failed write, calls are refused for this long; then the next one tries the disk again. */
-const WRITE_RETRY_MS = 1_000;
 const SEGMENT_BYTES = 8 * 1024 * 1024;
 const RECORD_BYTES_MAX = 64 * 1024;
 /** Maximum size of one write. */
@@ -106,7 +104,10 @@ export class Journal {
   /** Returns why a record of this size cannot be appended; undefined if it can. */
   refusal(bytes: number): string | undefined {
     if (this.failure !== undefined) return this.failure.message;
-    if (this.refused && this.options.machine.monotonic() < this.refused.atMs + WRITE_RETRY_MS) {
+    if (
+      this.refused &&
+      this.options.machine.monotonic() < this.refused.atMs + LIFETIMES.journalWriteRetryMs
+    ) {
       return this.refused.error.message;
     }
     return this.bytes + bytes > this.options.bytesMax ? this.fullMessage() : undefined;
