@@ -37,6 +37,8 @@ export interface WorldPlan {
   readonly store: StoreKind;
   readonly gateways: number;
   readonly buckets: number;
+  /** Clients of Redis behave as those of a cluster, which send again what was under way when a connection ended. */
+  readonly resends: boolean;
   readonly accounts: number;
   readonly calls: number;
   readonly loadMs: number;
@@ -78,6 +80,7 @@ export function planWorld(seed: number, wishes: PlanWishes = {}): WorldPlan {
     store,
     gateways: store === "embedded" ? 1 : 1 + random.below(3),
     buckets: random.pick([1, 1, 2, 3]),
+    resends: random.chance(0.3),
     accounts: 1 + random.below(6),
     calls: wishes.calls ?? 200 + random.below(200),
     loadMs,

@@ -69,9 +69,9 @@ export class World {
       const { scheduler, judge } = this;
       const onBelowZero = (what: string) => judge.violated(what);
       const onLost = (callIds: readonly string[]) => judge.lostInRedis(callIds);
-      const { buckets } = plan;
+      const { buckets, resends } = plan;
       const random = this.fork();
-      this.redis = new RedisSite({ scheduler, random, lua, buckets, onBelowZero, onLost });
+      this.redis = new RedisSite({ scheduler, random, lua, buckets, resends, onBelowZero, onLost });
     }
     for (let at = 1; at <= plan.gateways; at += 1) this.hosts.push(this.newHost(`g${at}`));
     for (let at = 1; at <= plan.accounts; at += 1) this.addAccount(`a${at}`);

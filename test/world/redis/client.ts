@@ -12,12 +12,35 @@ const CONNECT_TIMEOUT_MS = 1_000;
 const RECONNECT_MS_MIN = 25;
 const RECONNECT_MS_MAX = 250;
 const REPLY_TIMEOUT_MS = 450;
+/** A cluster's client waits so long before it sends a command again. */
+const RESEND_MS = 50;
 /** Silence is counted in so many ticks of the process's own loop, as `core/redis/reply-timeout.ts` does. */
 const TICKS = 9;
 
-interface Waiting {
-  resolve(reply: RedisReply): void;
-  reject(error: Error): void;
+/** A command whose reply is due. */
+class Waiting {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly resolve: (reply: RedisReply) => void;
+  readonly reject: (error: Error) => void;
+  isOver = false;
+
+  constructor(
+    name: string,
+    args: readonly string[],
+    resolve: (reply: RedisReply) => void,
+    reject: (error: Error) => void,
+  ) {
+    this.name = name;
+    this.args = args;
+    this.resolve = resolve;
+    this.reject = reject;
+  }
+
+  fail(reason: string): void {
+    this.isOver = true;
+    this.reject(new Error(reason));
+  }
 }
 
 /** One connection: replies come in the order of their commands, until either side closes it. */
@@ -36,9 +59,14 @@ interface ClientOptions {
   readonly process: SimulatedProcess;
   readonly scheduler: Scheduler;
   readonly random: Random;
+  /** As the client of a cluster: what was under way when its connection ended is sent again. */
+  readonly resends: boolean;
 }
 
-/** A client of one Redis, which behaves as `RedisClient` and ioredis do: what was under way when a connection ends fails. */
+/**
+ * A client of one Redis, which behaves as `RedisClient` and ioredis do. What was under way when a connection ends
+ * fails, whether or not it was carried out; a cluster's client sends it again, and it may be carried out twice.
+ */
 export class SimulatedRedisClient implements RedisCommands {
   private readonly options: ClientOptions;
   private connection: Connection | undefined;
@@ -118,19 +146,29 @@ export class SimulatedRedisClient implements RedisCommands {
     if (connection === undefined) return Promise.reject(new RedisAway("reconnecting"));
     if (!options.process.alive) return new Promise(() => {});
     return new Promise((resolve, reject) => {
-      connection.waiting.push({ resolve, reject });
-      this.tick(connection);
-      const { scheduler, server } = options;
-      const atMs = Math.max(connection.sentUntilMs, scheduler.nowMs + this.latencyMs());
-      connection.sentUntilMs = atMs;
-      scheduler.after(atMs - scheduler.nowMs, "redis gets", () => {
-        // What was sent before a connection was cut may still arrive; what was not read by then does not.
-        if (connection.isOpen) server.serve(() => this.execute(connection, name, args));
-      });
+      const waiting = new Waiting(name, args, resolve, reject);
+      if (options.resends) options.process.after(REPLY_TIMEOUT_MS, () => this.timeOut(waiting));
+      this.write(connection, waiting);
     });
   }
 
-  private execute(connection: Connection, name: string, args: readonly string[]): void {
+  private write(connection: Connection, waiting: Waiting): void {
+    connection.waiting.push(waiting);
+    this.tick(connection);
+    const { scheduler, server } = this.options;
+    const atMs = Math.max(connection.sentUntilMs, scheduler.nowMs + this.latencyMs());
+    connection.sentUntilMs = atMs;
+    scheduler.after(atMs - scheduler.nowMs, "redis gets", () => {
+      // What the server had not read when a connection was cut does not arrive.
+      if (connection.isOpen) server.serve(() => this.execute(connection, waiting));
+    });
+  }
+
+  private timeOut(waiting: Waiting): void {
+    if (!waiting.isOver) waiting.fail("Command timed out");
+  }
+
+  private execute(connection: Connection, { name, args }: Waiting): void {
     if (!connection.isOpen) return;
     const { server, scheduler, process } = this.options;
     let reply: RedisReply | Error;
@@ -151,8 +189,10 @@ export class SimulatedRedisClient implements RedisCommands {
   private hear(connection: Connection, reply: RedisReply | Error): void {
     connection.silentTicks = 0;
     const first = connection.waiting.shift();
-    if (!(reply instanceof Error)) return first?.resolve(reply);
-    first?.reject(reply);
+    if (first === undefined || first.isOver) return;
+    first.isOver = true;
+    if (!(reply instanceof Error)) return first.resolve(reply);
+    first.reject(reply);
     // As `reconnectOnError`: a server that was demoted is left.
     if (reply.message.startsWith("READONLY")) this.close(connection, "Connection is closed.");
   }
@@ -175,8 +215,20 @@ export class SimulatedRedisClient implements RedisCommands {
     connection.isOpen = false;
     if (connection !== this.connection) return;
     this.connection = undefined;
-    for (const waiting of connection.waiting.splice(0)) waiting.reject(new Error(reason));
+    for (const waiting of connection.waiting.splice(0)) {
+      if (this.options.resends) this.sendAgain(waiting);
+      else waiting.fail(reason);
+    }
     if (!this.isStopped) this.tryToConnect();
+  }
+
+  private sendAgain(waiting: Waiting): void {
+    this.options.process.after(RESEND_MS, () => {
+      if (waiting.isOver) return;
+      const { connection } = this;
+      if (connection === undefined) waiting.fail("Connection is closed.");
+      else this.write(connection, waiting);
+    });
   }
 
   private latencyMs(): number {

@@ -17,6 +17,8 @@ interface SiteOptions {
   readonly random: Random;
   readonly lua: LuaScripts;
   readonly buckets: number;
+  /** Its clients send again what was under way when a connection ended. */
+  readonly resends: boolean;
   readonly onBelowZero: (what: string) => void;
   /** Hears of posted calls that were in Redis, and are not any more. */
   readonly onLost: (callIds: readonly string[]) => void;
@@ -42,9 +44,9 @@ export class RedisSite {
 
   clientOf(process: SimulatedProcess): SimulatedRedisClient {
     const { server, options } = this;
-    const { scheduler } = options;
+    const { scheduler, resends } = options;
     const random = new Random(options.random.below(2 ** 32));
-    return new SimulatedRedisClient({ server, process, scheduler, random });
+    return new SimulatedRedisClient({ server, process, scheduler, random, resends });
   }
 
   /** Keeps what is there now, to be restored some day. */
