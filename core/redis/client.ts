@@ -95,6 +95,11 @@ export class RedisClient implements RedisCommands {
   }
 }
 
+/** Redis is at its `maxmemory`: the command was not carried out. */
+export function isOutOfMemory(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("OOM");
+}
+
 export function isUnknownScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("NOSCRIPT");
 }

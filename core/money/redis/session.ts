@@ -1,4 +1,4 @@
-import { isUnknownScript, type RedisCommands } from "../../redis/client.ts";
+import { isOutOfMemory, isUnknownScript, type RedisCommands } from "../../redis/client.ts";
 import { listOf, numberOf } from "../../redis/reply.ts";
 import type { Script } from "../../redis/script.ts";
 import type { BucketKeys, EpochKeys } from "./keys.ts";
@@ -150,7 +150,8 @@ export class Session {
 
   private failed(error: unknown): never {
     if (isUnknownScript(error)) this.fenced = true;
-    this.options.onTrouble(error);
+    // At its maxmemory Redis still acknowledges, which is what gives it room again: the bucket stays ready for that.
+    if (!isOutOfMemory(error)) this.options.onTrouble(error);
     throw error;
   }
 }

