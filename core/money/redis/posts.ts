@@ -137,7 +137,9 @@ export class Posts {
     this.options.holds.forget(callId);
     const chargedMicroVnd = amountOf(charged);
     const writtenOffMicroVnd = amountOf(writtenOff);
-    const duplicate = kind !== "posted";
+    // A cluster's client sends a command again after a lost connection: the first may have posted it here unheard.
+    const isOwn = textOf(place).startsWith(`${bucket.epoch}|${bucket.process}|`);
+    const duplicate = kind !== "posted" && !isOwn;
     if (!duplicate) {
       const entryId = `${bucket.name}|${textOf(place)}`;
       const entry = entryOf(entryId, posting, chargedMicroVnd, writtenOffMicroVnd, text);
