@@ -30,7 +30,10 @@ import { changedSettings, inForce, LoadedCode } from "./reload.ts";
 import { SlotBoard } from "./slots.ts";
 import { createStores } from "./stores.ts";
 
-/** Large enough for the ledger's best rate, and a pause that makes batches of a light load worth a transaction. */
+/**
+ * The batch is large enough for the ledger's best rate. The pause makes batches worth a transaction
+ * under light load.
+ */
 const COMMITTER = { batchEntries: 1000, lingerMs: 250 };
 const STOP_COMMITTING_MS = 10_000;
 
@@ -41,15 +44,16 @@ export interface Gateway {
   /** Every route, for tests that walk them. */
   readonly router: Router;
   /**
-   * Serves new calls by another config. Resolves with what stays as it was until a restart: settings that are bound
-   * to the process, and plugins whose files have changed. Rejects with everything as it was.
+   * Serves new calls with another config. Resolves with the names of settings that change only
+   * after a restart: those bound to the process, and plugins whose files have changed. If it
+   * rejects, nothing has changed.
    */
   reload(config: GatewayConfig): Promise<readonly string[]>;
-  /** Lets open calls finish, commits them, and stops. */
+  /** Waits for calls in flight, commits them, and stops. */
   stop(): Promise<void>;
 }
 
-/** Starts everything that a config names: stores first, then plugins, then the listener. */
+/** Starts a gateway: stores first, then plugins, then the listener. */
 export async function boot(
   first: GatewayConfig,
   log: LineLog,
@@ -59,8 +63,8 @@ export async function boot(
   let upstreams = new ConnectedUpstreams(config, clock);
   const { holdStore, ledger, database, rateLimiter } = await createStores(config, clock, log);
   await announced(log, "the ledger", ledger.start());
-  // The committer comes first: the hold store is ready once what dead gateways have left is committed, and where all
-  // of them are starting there is nobody else to commit it.
+  // The committer starts first. The hold store is ready only once the posts of dead gateways are
+  // committed, and if all gateways are starting, no other process commits them.
   const committer = new Committer({ holdStore, ledger, log, ...COMMITTER });
   committer.start();
   await announced(log, "the hold store", holdStore.start(), () => reasonOf(holdStore.health()));
@@ -70,7 +74,7 @@ export async function boot(
   const coreSlots = board.slotsOf(undefined);
   const opened = openAccounts(database, holdStore, clock, log, coreSlots);
   const { accounts, keys, operatorActions, keyChanges } = opened;
-  // An embedded ledger belongs to this process alone.
+  // No other process can change keys in an embedded ledger.
   if (config.stores.ledger !== "embedded") keyChanges.start();
   let callsInFlight = new HttpCallsInFlight();
   let running: readonly Running[] = [];
@@ -159,7 +163,7 @@ export async function boot(
     const made = running.filter((entry) => !before.running.includes(entry));
     for (const entry of made) await runner.listening(entry, address);
     const stopped = before.running.filter((entry) => !running.includes(entry));
-    // Calls that began under the old config go on with its plugins and its connections.
+    // Calls in flight keep the plugins and connections of the old config.
     const old = [...server.callsInFlight];
     void whenOver(old, server, clock).then(async () => {
       await runner.stop(stopped);
@@ -178,7 +182,7 @@ export async function boot(
     },
 
     reload(next) {
-      // One after the other: each builds upon what the one before has left.
+      // Reloads run one after the other: each builds on the result of the one before.
       const result = lastReload.then(() => reload(next));
       lastReload = result.catch(() => undefined);
       return result;

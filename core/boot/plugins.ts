@@ -9,7 +9,7 @@ import type { Log } from "../process/log.ts";
 import { preparePlugin } from "./prepare-plugin.ts";
 import type { Owner, SlotBoard } from "./slots.ts";
 
-/** A plugin that runs, with the config that it was made with. */
+/** A running plugin, and the config that it was created with. */
 export interface Running {
   readonly owner: Owner;
   readonly loaded: LoadedPlugin;
@@ -17,7 +17,7 @@ export interface Running {
   readonly plugin: Plugin;
 }
 
-/** Makes and starts the plugins of one config after another, and stops those that a config leaves behind. */
+/** Creates and starts the plugins of each config, and stops those that the next config drops. */
 export class PluginRunner {
   private readonly board: SlotBoard;
   private readonly servicesOf: (slots: Slots) => Services;
@@ -37,8 +37,8 @@ export class PluginRunner {
   }
 
   /**
-   * Starts the plugins of a config in its order; those of `before` that it leaves unchanged go on as they are. If one
-   * fails, those that were started stop again. What they provide counts once `serve` is called.
+   * Starts the plugins of a config in its order. Those of `before` that are unchanged keep running.
+   * If one fails, stops those that were started. What they provide takes effect with `serve`.
    */
   async start(config: Config, before: readonly Running[]): Promise<Running[]> {
     const plan = config.plugins.map((loaded) => {
@@ -68,23 +68,31 @@ export class PluginRunner {
     return running;
   }
 
-  /** From now on what the plugins that were started last provide counts, and nothing else. */
+  /** Makes the values that the newly started plugins provide take effect, and no others. */
   serve(): void {
     this.board.serve();
   }
 
-  /** Stops the plugins of `running` that `before` does not have, and leaves everything as it was before `start`. */
+  /**
+   * Stops the plugins of `running` that are not in `before`, and restores the state before `start`.
+   */
   async giveUp(running: readonly Running[], before: readonly Running[]): Promise<void> {
     this.board.giveUp();
     await this.stop(running.filter((entry) => !before.includes(entry)));
   }
 
-  /** Tells a plugin that a reload has made where the gateway listens. It serves already, so a failure is logged. */
+  /**
+   * Calls `listening` of a plugin that a reload created. The gateway serves already, so a failure
+   * is only logged.
+   */
   async listening({ owner, plugin }: Running, address: string): Promise<void> {
     try {
       await plugin.listening?.(address);
     } catch (error) {
-      this.log.error({ err: error, plugin: owner.name }, "a plugin failed after a reload");
+      this.log.error(
+        { err: error, plugin: owner.name },
+        "a plugin's listening failed after a reload; the gateway serves without it",
+      );
     }
   }
 
@@ -101,7 +109,10 @@ export class PluginRunner {
   }
 }
 
-/** True if the running plugin is what `loaded` asks for: same module and options, and no change of what it read. */
+/**
+ * Returns true if the running plugin has the module and options of `loaded`, and nothing that it
+ * reads has changed.
+ */
 function isUnchanged(running: Running, loaded: LoadedPlugin, config: Config): boolean {
   const { name, module, options } = running.loaded;
   return (

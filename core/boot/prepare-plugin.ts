@@ -2,8 +2,8 @@ import type { Plugin } from "../contract/plugin.ts";
 import type { PluginDatabase } from "../database/plugin-database.ts";
 
 /**
- * What comes before a plugin's `start`: its name is checked against those before it, and its tables are made. Throws
- * with what to change.
+ * Checks a plugin's name against those of the plugins before it, and applies its migrations. Runs
+ * before `start`. Throws an error that says what to change.
  */
 export async function preparePlugin(
   plugin: Plugin,
@@ -12,7 +12,9 @@ export async function preparePlugin(
 ): Promise<void> {
   const { name, migrations } = plugin;
   if (!/^[a-z][a-z-]*$/.test(name)) {
-    throw new Error(`"${name}" is no name for a plugin: use lower-case letters and hyphens`);
+    throw new Error(
+      `"${name}" is not a valid name for a plugin: use lower-case letters and hyphens`,
+    );
   }
   for (const other of before) {
     if (other.name === name) throw new Error(`two plugins are named ${name}: rename one of them`);

@@ -2,14 +2,16 @@ import { isDeepStrictEqual } from "node:util";
 import type { Config } from "../contract/config.ts";
 import type { PluginModule } from "../contract/plugin.ts";
 
-/** The config that a reload makes count: what is bound to the process stays as it runs. */
+/**
+ * Returns the config that takes effect at a reload: settings bound to the process stay as they are.
+ */
 export function inForce<T extends Config>(given: T, running: Config): T {
   const { listen, stores } = running;
   const { headerBytesMax } = running.limits;
   return { ...given, listen, stores, limits: { ...given.limits, headerBytesMax } };
 }
 
-/** The settings of `given` that count after a restart only, by their names in the config. */
+/** Returns the names of settings of `given` that take effect only after a restart. */
 export function changedSettings(given: Config, running: Config): string[] {
   const names: string[] = [];
   for (const key of ["host", "port", "workers"] as const) {
@@ -23,11 +25,14 @@ export function changedSettings(given: Config, running: Config): string[] {
   return names;
 }
 
-/** The code of plugins as it was when Node loaded it, which it does once in the life of a process. */
+/** The code of plugins as Node loaded it. Node loads a module once per process. */
 export class LoadedCode {
   private readonly fingerprints = new Map<PluginModule, string>();
 
-  /** The plugins of a config whose files have changed since they were loaded; new ones are noted. */
+  /**
+   * Returns the plugins of a config whose files have changed since they were loaded. Remembers new
+   * ones.
+   */
   changed({ plugins }: Config): string[] {
     const names: string[] = [];
     for (const { name, module, fingerprint } of plugins) {

@@ -10,15 +10,18 @@ import {
 import type { ModelNames } from "../contract/model-names.ts";
 import type { SharedSlot, Slot, Slots } from "../contract/slot.ts";
 
-/** One run of a plugin. Compared by identity: a reload may run a plugin beside its older self for a while. */
+/**
+ * One run of a plugin. Compared by identity: during a reload, a plugin may run beside its older
+ * self.
+ */
 export interface Owner {
   readonly name: string;
 }
 
 /**
- * Core's side of the slots. A value counts only while its owner belongs to the generation of plugins that serves,
- * so neither a plugin that a reload has replaced nor one that a failed reload has started is ever asked. A plugin
- * that is being started sees the generation that it will serve in.
+ * Core's side of the slots. A value counts only while its owner is in the generation of plugins
+ * that serves. So core never uses a plugin that a reload has replaced, or one that a failed reload
+ * has started. A plugin in its `start` sees the generation that it will serve in.
  */
 export class SlotBoard {
   private serving: ReadonlySet<Owner> | undefined;
@@ -42,7 +45,10 @@ export class SlotBoard {
     this.exactNames = exactNames;
   }
 
-  /** The slots as `viewer` sees and fills them; without a viewer as core does, which fills none. */
+  /**
+   * Returns the slots as `viewer` sees and fills them. Without a viewer: as core sees them, which
+   * fills none.
+   */
   slotsOf(viewer: Owner | undefined): Slots {
     return {
       guards: {
@@ -56,23 +62,23 @@ export class SlotBoard {
     };
   }
 
-  /** Begins a generation; the one that serves goes on until `serve`. */
+  /** Begins a generation. The serving one stays in effect until `serve`. */
   start(generation: ReadonlySet<Owner>): void {
     this.starting = generation;
   }
 
-  /** The generation that was started serves from now on. */
+  /** Puts the started generation into effect. */
   serve(): void {
     this.serving = this.starting ?? this.serving;
     this.starting = undefined;
   }
 
-  /** Gives up the generation that was started. */
+  /** Drops the started generation. */
   giveUp(): void {
     this.starting = undefined;
   }
 
-  /** Takes out whatever a plugin that has stopped provided. */
+  /** Removes every value that a stopped plugin provided. */
   withdraw(owner: Owner): void {
     for (const place of [this.operator, this.customer, this.customers, this.modelNames]) {
       place.withdraw(owner);
@@ -84,7 +90,8 @@ export class SlotBoard {
   private counts(viewer: Owner | undefined, owner: Owner): boolean {
     const { serving, starting } = this;
     const isStarting = viewer && starting?.has(viewer) && !serving?.has(viewer);
-    // At the first start there is none that serves, and core itself may be asked: demo has it seal a key.
+    // During the first start no generation serves yet, and core itself may be asked: the plugin
+    // demo makes it seal a key.
     const generation = isStarting ? starting : (serving ?? starting);
     return generation?.has(owner) ?? false;
   }
@@ -92,7 +99,7 @@ export class SlotBoard {
 
 type Counts = (viewer: Owner | undefined, owner: Owner) => boolean;
 
-/** What was provided in one place, oldest first. */
+/** The values of one slot, oldest first. */
 class Place<T> {
   private readonly provided: { readonly owner: Owner; readonly value: T }[] = [];
   private readonly counts: Counts;
@@ -130,7 +137,7 @@ class Place<T> {
   }
 
   private provide(owner: Owner | undefined, value: T): () => void {
-    if (owner === undefined) throw new Error("core provides nothing in a slot: plugins do");
+    if (owner === undefined) throw new Error("core cannot fill a slot: only plugins can");
     const entry = { owner, value };
     this.provided.push(entry);
     return () => {

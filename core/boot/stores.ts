@@ -14,7 +14,7 @@ import { LIFETIMES } from "../money/lifetimes.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 
-/** Posted calls that may wait for the ledger: at some 1.3 KB each, about 260 MB. */
+/** Most posted calls that may wait for the ledger: about 260 MB at 1.3 KB each. */
 const OUTBOX_ENTRIES_MAX = 200_000;
 const JOURNAL_BYTES_MAX = 1024 * 1024 * 1024;
 
@@ -22,15 +22,17 @@ interface Stores {
   readonly holdStore: HoldStore;
   readonly rateLimiter: RateLimiter;
   readonly ledger: Ledger;
-  /** The same database, for plugins. */
+  /** The ledger's database, for plugins. */
   readonly database: PluginDatabase;
 }
 
-/** Where `stores.hot` names Redis; a change would leave every wallet and every outbox behind. */
+/**
+ * Prefix of the keys in Redis. Never change it: every wallet and every outbox would be left behind.
+ */
 const REDIS_PREFIX = "tollgate";
 const SPOOL_BYTES_MAX = 256 * 1024 * 1024;
 
-/** The stores that a config names, not started yet. */
+/** Creates the stores that a config names. Does not start them. */
 export async function createStores(config: Config, clock: Clock, log: Log): Promise<Stores> {
   const { data, hot } = config.stores;
   const ledger = createLedger(config, clock, log);
@@ -48,7 +50,7 @@ export async function createStores(config: Config, clock: Clock, log: Log): Prom
   };
 }
 
-/** Loads the client for Redis only where there is one: it takes 20 MB, and a small gateway has none. */
+/** Loads the Redis client only if the config uses Redis: it takes 20 MB. */
 async function createRedis(
   servers: string | readonly string[],
   data: string,

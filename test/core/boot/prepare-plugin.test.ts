@@ -71,7 +71,7 @@ t.test("a plugin's tables", async (t) => {
 
   t.test("need a name of lower-case letters and hyphens", async (t) => {
     for (const name of ["", "Team", "team_book", "team2", "-team", "a; drop table accounts"]) {
-      await t.rejects(prepare({ name }), /is no name for a plugin: use lower-case/);
+      await t.rejects(prepare({ name }), /is not a valid name for a plugin: use lower-case/);
     }
   });
 
