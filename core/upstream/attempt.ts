@@ -4,21 +4,21 @@ import { atEndOfTurn } from "../process/turn.ts";
 import type { OutgoingRequest } from "./kinds/kind.ts";
 import type { HttpUpstream } from "./upstreams.ts";
 
-/** What an exchange hears of the attempt that is under way. */
+/** Receives the events of the attempt under way. */
 export interface AttemptListener {
   replied(status: number, headers: Headers): void;
   received(chunk: Buffer): void;
   completed(): void;
   failed(error: Error): void;
-  /** One of the above has thrown, which undici would take for trouble with the connection. */
+  /** One of the above has thrown. undici would treat that as an error of the connection. */
   bug(error: unknown): void;
 }
 
 export type Headers = Record<string, string | string[] | undefined>;
 
 /**
- * One request to one upstream: undici's five callbacks. Once left, it says nothing more, whatever still
- * comes back, so that an exchange may go on to the next route without a second voice in its ear.
+ * One request to one upstream: undici's five callbacks. After `leave` or `abort`, later callbacks
+ * are ignored, so that the next route can be tried.
  */
 export class Attempt implements Dispatcher.DispatchHandler {
   readonly upstream: HttpUpstream;
@@ -32,7 +32,10 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.listener = listener;
   }
 
-  /** Sends the request with its credentials, which go first. Changes neither: a kind may keep its credentials. */
+  /**
+   * Sends the request with its credentials, which go first. Changes neither list: a kind may reuse
+   * its credentials.
+   */
   send(outgoing: OutgoingRequest, credentials: readonly string[]): void {
     const { origin, path, body } = outgoing;
     try {
@@ -40,22 +43,23 @@ export class Attempt implements Dispatcher.DispatchHandler {
       const request = { origin, path, method: "POST", headers, body } as const;
       this.upstream.dispatcher.dispatch(request, this);
     } catch (error) {
-      // undici throws on what it cannot send at all: a header with a line break, a closed pool.
+      // undici throws if it cannot send the request at all: a header with a line break, a closed
+      // pool.
       this.fail(errorOf(error));
     }
   }
 
-  /** The attempt has failed before anything was sent. */
+  /** Fails the attempt before anything was sent. */
   fail(error: Error): void {
     this.onResponseError(undefined, error);
   }
 
-  /** True once the exchange needs no more of it. */
+  /** True once the exchange ignores this attempt. */
   get isLeft(): boolean {
     return this.left;
   }
 
-  /** Stops reading; the upstream is held back by TCP. */
+  /** Stops reading. TCP then slows the upstream down. */
   pause(): void {
     this.paused = true;
     this.controller?.pause();
@@ -66,13 +70,16 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.controller?.resume();
   }
 
-  /** Hears nothing more and closes the connection if the reply is not over. */
+  /** Ignores the rest of the reply and closes its connection, unless the reply is over. */
   abort(): void {
     this.left = true;
     this.controller?.abort(new Error("the gateway has left this reply"));
   }
 
-  /** Hears nothing more, but reads the reply to its end, so that its connection can serve again. */
+  /**
+   * Ignores the rest of the reply but reads it to its end, so that its connection can be used
+   * again.
+   */
   leave(): void {
     this.left = true;
     if (this.paused) this.resume();
@@ -88,7 +95,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     status: number,
     headers: Headers,
   ): void {
-    // 1xx statuses only announce the real one.
+    // A 1xx status comes before the final one.
     if (this.left || status < 200) return;
     try {
       this.listener.replied(status, headers);
@@ -104,7 +111,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     } catch (error) {
       return this.listener.bug(error);
     }
-    // A pause in the middle of a chunk takes hold only when the parser is back from it.
+    // A pause during a chunk takes effect only when the parser has returned.
     if (this.paused && !controller.paused) controller.pause();
   }
 

@@ -7,8 +7,8 @@ const OPEN_MS = 5_000;
 const OPEN_MS_MAX = 60_000;
 
 /**
- * A circuit breaker: after several failures in a row an upstream is left alone for a while, then one call
- * at a time probes it. Each failed probe doubles the wait, up to a minute; one success closes it.
+ * A circuit breaker. After 5 failures in a row it opens for 5 s, then lets one call at a time
+ * through as a probe. Each failed probe doubles the wait, up to a minute. One success closes it.
  */
 export class Breaker implements BreakerState {
   private readonly clock: Clock;
@@ -23,7 +23,7 @@ export class Breaker implements BreakerState {
     this.clock = clock;
   }
 
-  /** Whether the upstream may be asked now. Taking a probe is `begin`'s business. */
+  /** Returns true if the upstream may be asked now. `begin` then takes the probe. */
   get allows(): boolean {
     if (this.inRow < FAILURES_TO_OPEN) return true;
     return !this.probing && this.clock.monotonic() >= this.openUntilMs;
@@ -34,7 +34,7 @@ export class Breaker implements BreakerState {
     return this.probing ? "probing" : "open";
   }
 
-  /** Failures since the start of the process, and how many of them came in a row just now. */
+  /** Failures since the start of the process. */
   get failures(): number {
     return this.count;
   }
@@ -47,7 +47,10 @@ export class Breaker implements BreakerState {
     return this.last;
   }
 
-  /** How long until an open breaker lets a call probe; 0 where it lets calls through now. */
+  /**
+   * Milliseconds until an open breaker lets a call through as a probe; 0 if it lets calls through
+   * now.
+   */
   get retryInMs(): number {
     if (this.inRow < FAILURES_TO_OPEN) return 0;
     return Math.max(0, this.openUntilMs - this.clock.monotonic());
@@ -63,7 +66,9 @@ export class Breaker implements BreakerState {
     this.probing = false;
   }
 
-  /** `reason`: for operators, never anything that a call holds. */
+  /**
+   * Counts a failure. `reason` is shown to operators and must not include any content of a call.
+   */
   fail(reason = "failed"): void {
     this.note(reason);
     this.inRow++;
@@ -74,13 +79,18 @@ export class Breaker implements BreakerState {
     this.openUntilMs = this.clock.monotonic() + waitMs;
   }
 
-  /** Trouble that says nothing of the upstream's health: it refuses the gateway's own key, say. */
+  /**
+   * Records a failure that says nothing about the upstream's health, such as a refusal of the
+   * gateway's key.
+   */
   note(reason: string): void {
     this.count++;
     this.last = { atMs: this.clock.monotonic(), reason };
   }
 
-  /** The call ended with no word on the upstream's health: the client left first, say. */
+  /**
+   * Ends a call that says nothing about the upstream's health: the client left first, for example.
+   */
   forget(): void {
     this.probing = false;
   }

@@ -7,7 +7,10 @@ const REFUSED_AS: Readonly<Record<number, RefusalType>> = {
   429: "rate_limit_error",
 };
 
-/** Whatever stands before the provider refused with a page of its own: its status counts, its page does not. */
+/**
+ * Passes on the status of a refusal whose body is not JSON, such as a page of a proxy, without its
+ * body.
+ */
 export function refusedUnreadably(status: number, retryAfter: string | undefined): Outcome {
   const type = REFUSED_AS[status] ?? "invalid_request_error";
   const message = `The upstream provider refused the call with HTTP ${status}.`;
@@ -16,7 +19,7 @@ export function refusedUnreadably(status: number, retryAfter: string | undefined
   return { kind: "broken", refusal, truncated: false, errorSent: false };
 }
 
-/** The upstream cannot be reached, or failed after it was asked. */
+/** The upstream is unreachable, or failed after it was asked. */
 export function broken(message: string): Outcome & { kind: "broken" } {
   const refusal = refuse.upstreamFailed(message);
   return { kind: "broken", refusal, truncated: false, errorSent: false };

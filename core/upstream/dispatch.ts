@@ -11,17 +11,17 @@ import { chooseRoute } from "./route.ts";
 import type { ServedCall } from "./served-call.ts";
 import type { ConnectedUpstreams, HttpUpstream } from "./upstreams.ts";
 
-/** Most attempts a call, over all its routes. */
+/** Most attempts per call, over all its routes. */
 const ATTEMPTS_MAX = 3;
 
-/** A route, and the request that goes there. */
+/** A route, and the request for it. */
 interface Prepared {
   readonly route: Route;
   readonly upstream: HttpUpstream;
   readonly request: OutgoingRequest;
 }
 
-/** The request side of an exchange: chooses a route, makes the request for it and sends it. */
+/** The request side of an exchange: chooses a route, builds the request for it and sends it. */
 export class Dispatch {
   private readonly call: ServedCall;
   private readonly wire: Wire;
@@ -52,15 +52,17 @@ export class Dispatch {
   }
 
   /**
-   * Returns true if another attempt can be made. Makes its request at once, so that a reply at hand is only given up
-   * for a request that exists.
+   * Returns true if another attempt can be made. Builds its request now, so that the exchange drops
+   * a reply only for a request that exists.
    */
   prepare(): boolean {
     this.prepared ??= this.prepareNext();
     return this.prepared !== undefined;
   }
 
-  /** Sends what `prepare` has made, at once unless the upstream's kind has to wait for credentials. */
+  /**
+   * Sends the prepared request: at once, unless the upstream's kind has to wait for credentials.
+   */
   send(): void {
     const { prepared, call } = this;
     if (!prepared) return;
@@ -82,7 +84,9 @@ export class Dispatch {
     else void this.sendLater(attempt, request, credentials);
   }
 
-  /** Sends nothing if the call has ended, or its client has left, before the credentials are there. */
+  /**
+   * Waits for the credentials. Sends nothing if the call has ended or its client has left by then.
+   */
   private async sendLater(
     attempt: Attempt,
     request: OutgoingRequest,
@@ -108,8 +112,8 @@ export class Dispatch {
   }
 
   /**
-   * Lets the latest route be chosen again, once a call: the other side may close an idle connection at the moment it
-   * is used again, and has then never read the request.
+   * Allows the last route to be tried again, once per call. The upstream may close an idle
+   * connection just as it is reused; it has then not read the request.
    */
   allowResend(): void {
     if (this.resent) return;
@@ -135,7 +139,7 @@ export class Dispatch {
     return chooseRoute(model, protocol, this.tried, this.upstreams);
   }
 
-  /** The request as this route takes it; undefined if the call cannot be expressed there. */
+  /** Returns the request for this route; undefined if the call cannot be expressed there. */
   private requestFor(route: Route, request: UpstreamRequest): Prepared | undefined {
     const upstream = this.upstreams.get(route.upstream);
     if (!upstream) return undefined;
@@ -158,7 +162,7 @@ export class Dispatch {
   }
 }
 
-/** Fails an attempt before anything is sent. Its code is what the upstream's breaker shows. */
+/** Fails an attempt before anything is sent. The upstream's breaker shows its `code`. */
 class NotAuthorised extends Error {
   readonly code: string;
 
@@ -168,7 +172,10 @@ class NotAuthorised extends Error {
   }
 }
 
-/** What an operator may see of an error: never its message, which may quote a token or an address with one. */
+/**
+ * Returns what an operator may see of an error: never its message, which may quote a token or an
+ * address with one.
+ */
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown";
   const { code } = "code" in error ? error : (objectOf(error.cause) ?? {});

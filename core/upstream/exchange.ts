@@ -15,19 +15,19 @@ import type { ConnectedUpstreams } from "./upstreams.ts";
 const EVENT_TOO_LARGE = "The upstream sent an event larger than this gateway takes.";
 const UNREADABLE = "The upstream sent a stream that this gateway cannot read.";
 
-/** Headers of an upstream's reply that its client is to see, beside the content type. */
+/** Headers of an upstream's reply that the client gets, besides the content type. */
 const PASSED_HEADERS = ["retry-after", "retry-after-ms"] as const;
 
 /**
- * Brings the reply of a call back into a sink. Before the first byte of a reply a failed attempt moves on to
- * the next route; after it, the reply ends with an error.
+ * Passes the reply of an upstream to a sink. Before the first byte of a reply, a failed attempt
+ * moves on to the next route; after it, the reply ends with an error.
  */
 export class Exchange implements AttemptListener, Flow {
   private readonly call: ServedCall;
   private readonly sink: Sink;
-  /** Sends to the client what the sink has gathered, and closes the call if the sink was ended. */
+  /** Sends what the sink has gathered to the client, and closes the call if the sink was ended. */
   private readonly onFlush: () => void;
-  /** Ends the call whatever state its sinks are in, and says why in the log. */
+  /** Ends the call in any state of its sinks, and logs the reason. */
   private readonly onBug: (error: unknown) => void;
   private readonly clock: Clock;
   private readonly log: Log;
@@ -37,10 +37,12 @@ export class Exchange implements AttemptListener, Flow {
   private readonly dispatch: Dispatch;
   private status = 0;
   private reader: ReplyDecoder | undefined = undefined;
-  /** The upstream's own error event has gone through. */
+  /** True once the upstream's own error event was passed on. */
   private errorSent = false;
   private over = false;
-  /** The last two events: where a stream ends without a terminal event, they say whether it was whole. */
+  /**
+   * The last two events. If a stream ends without a terminal event, they show if it was complete.
+   */
   private last: ServerEvent | undefined = undefined;
   private beforeLast: ServerEvent | undefined = undefined;
 
@@ -64,7 +66,7 @@ export class Exchange implements AttemptListener, Flow {
     this.onEvent = (event) => this.readEvent(event);
   }
 
-  /** Sends the call along the best route that is left; ends it if there is none. */
+  /** Sends the call to the best route that is left. Ends the call if there is none. */
   start(): void {
     if (this.dispatch.prepare()) return this.dispatch.send();
     this.finish(broken("The model's upstream provider cannot be reached. Nothing was charged."));
@@ -146,7 +148,7 @@ export class Exchange implements AttemptListener, Flow {
     this.start();
   }
 
-  /** A plugin has thrown on the way back; nothing that it was to pass on can be relied upon. */
+  /** A plugin threw while it handled the reply, so what it passed on cannot be trusted. */
   bug(error: unknown): void {
     this.over = true;
     if (this.status === 0) this.attempt?.upstream.breaker.forget();
@@ -154,7 +156,10 @@ export class Exchange implements AttemptListener, Flow {
     this.onBug(error);
   }
 
-  /** Called after each chunk and after the end of the sink; a plugin that writes outside of both calls it too. */
+  /**
+   * Called after each chunk and after the end of the sink, and by a plugin that writes outside of
+   * both.
+   */
   flush(): void {
     try {
       this.onFlush();
@@ -171,7 +176,7 @@ export class Exchange implements AttemptListener, Flow {
     this.attempt?.resume();
   }
 
-  /** Ends the reply as `outcome` says and cancels the upstream. */
+  /** Ends the reply with `outcome` and cancels the upstream. */
   cut(outcome: Outcome): void {
     if (this.over) return;
     if (this.status === 0) this.attempt?.upstream.breaker.forget();
@@ -204,11 +209,12 @@ export class Exchange implements AttemptListener, Flow {
     } catch (error) {
       return this.bug(error);
     }
-    // Only when every sink has returned, so that a plugin that fails in its `end` fails before the charge is made.
+    // Only now that every sink has returned: a plugin that fails in its `end` fails before the
+    // charge.
     this.flush();
   }
 
-  /** The upstream's trouble is its own or the gateway's, and no other route is left. */
+  /** The provider or the gateway's account there is at fault, and no other route is left. */
   private providerFailed(status: number, refusal: "account" | "failed"): Outcome {
     if (refusal === "failed") {
       return broken(`The upstream provider failed with HTTP ${status}. Nothing was charged.`);
@@ -216,7 +222,7 @@ export class Exchange implements AttemptListener, Flow {
     const upstream = this.attempt?.upstream.name;
     this.log.error(
       { upstream, status },
-      "an upstream refuses the gateway's key: check its account",
+      "an upstream refuses the gateway's key; its calls get 502: check the account there",
     );
     return broken("The upstream provider cannot be used at the moment. Nothing was charged.");
   }

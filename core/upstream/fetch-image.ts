@@ -13,9 +13,9 @@ const REDIRECTS_MAX = 3;
 const TIMEOUT_MS = 20_000;
 
 /**
- * Fetches images that customers name by address. Unless `anyAddress` is set, only from public addresses: the
- * address is checked after the name is resolved, at the moment of connecting, for every redirect too, so that
- * nobody reaches the operator's own network through the gateway.
+ * Fetches images that customers name by address. Unless `anyAddress` is set, from public addresses
+ * only. The address is checked after the name is resolved, when connecting, and for every redirect,
+ * so that a customer cannot reach the operator's own network.
  */
 export class HttpImageFetcher implements ImageFetcher {
   private agent: Agent | undefined;
@@ -27,7 +27,7 @@ export class HttpImageFetcher implements ImageFetcher {
     this.bytesMax = settings.bytesMax;
   }
 
-  /** The image, or a sentence that says why there is none. */
+  /** Returns the image, or a sentence that says why there is none. */
   async fetch(address: string): Promise<FetchedImage | string> {
     let url = address;
     for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects++) {
@@ -39,7 +39,7 @@ export class HttpImageFetcher implements ImageFetcher {
         const isPrivate = error instanceof Error && error.message === NOT_PUBLIC;
         return isPrivate ? "only public http(s) addresses are fetched" : "it cannot be fetched";
       }
-      // A body that is given up half-way emits an error, which would end the process if nobody listened.
+      // A destroyed body emits an error. Without a listener, that ends the process.
       response.body.on("error", () => {});
       const { location } = response.headers;
       if (response.statusCode >= 300 && response.statusCode < 400 && typeof location === "string") {
@@ -51,7 +51,7 @@ export class HttpImageFetcher implements ImageFetcher {
       }
       if (response.statusCode !== 200) {
         response.body.destroy();
-        return `its server answered ${response.statusCode}`;
+        return `its server returned ${response.statusCode}`;
       }
       return this.read(response.body);
     }
@@ -62,7 +62,7 @@ export class HttpImageFetcher implements ImageFetcher {
     await this.agent?.destroy();
   }
 
-  /** Loads the whole of the library only where an image is fetched: calls need but its connections. */
+  /** Loads all of undici only when an image is fetched: calls need only its connections. */
   private async request(url: string): Promise<Dispatcher.ResponseData> {
     const { Agent, request } = await import("undici");
     this.agent ??= new Agent({
@@ -78,7 +78,7 @@ export class HttpImageFetcher implements ImageFetcher {
     const { protocol, hostname } = new URL(address);
     if (protocol !== "http:" && protocol !== "https:") return false;
     const host = hostname.replace(/^\[|\]$/g, "");
-    // No name is looked up for a literal address, so it is checked here.
+    // A literal address is not looked up, so check it here.
     return this.anyAddress || isIP(host) === 0 || isPublic(host);
   }
 
@@ -102,10 +102,13 @@ export class HttpImageFetcher implements ImageFetcher {
 
 const NOT_PUBLIC = "the address is not public";
 
-/** Only these are given to hosts in IPv6; the rest of the address space is reserved. */
+/** IPv6 assigns only these to hosts; the rest of the address space is reserved. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
 
-/** True for an address of the public internet: of no range that is private, reserved, or stands for something else. */
+/**
+ * Returns true for an address of the public internet: of no range that is private, reserved or an
+ * alias.
+ */
 export function isPublic(address: string): boolean {
   const parsed = ipaddr.parse(address);
   if (parsed.range() !== "unicast") return false;
@@ -115,7 +118,7 @@ export function isPublic(address: string): boolean {
 const publicLookup: LookupFunction = (hostname, options, callback) => {
   lookup(hostname, { ...options, all: true }, (error, addresses) => {
     if (error) return callback(error, "", 0);
-    // One private address among them is enough: a name may be made to answer differently each time.
+    // Refuse if any of them is private: a name can resolve differently each time.
     if (!addresses.every((entry) => isPublic(entry.address))) {
       return callback(new Error(NOT_PUBLIC), "", 0);
     }

@@ -3,9 +3,9 @@ import type { Protocol } from "../contract/protocol.ts";
 import type { ConnectedUpstreams } from "./upstreams.ts";
 
 /**
- * Chooses where a call goes next: the lowest priority number first, by weight among equals, past those tried
- * already, those that do not speak the protocol, and those whose breaker is open. Where every breaker is
- * open, the best route is tried all the same: a refusal would help nobody.
+ * Chooses the next route of a call: the lowest priority number first, by weight among equals. Skips
+ * routes that were tried, that do not speak the protocol, or whose breaker is open. If every
+ * breaker is open, tries the best route anyway: a refusal would not help the caller.
  */
 export function chooseRoute(
   model: Model,

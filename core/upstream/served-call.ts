@@ -1,11 +1,14 @@
 import type { Call } from "../contract/call.ts";
 import type { Route } from "../contract/catalogue.ts";
 
-/** What an exchange sets in the call that it serves. */
+/** The fields of a call that its exchange sets. */
 export interface ServedCall extends Call {
   route: Route | undefined;
   attempts: number;
   firstByteAtMs: number;
-  /** An upstream is asked, or has replied. Throws if the call is at no place for that. */
+  /**
+   * Records that an upstream was asked, or has replied. Throws if the state of the call does not
+   * allow it.
+   */
   step(to: "dispatched" | "replying"): void;
 }

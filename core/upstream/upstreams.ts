@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-// The library as a whole takes 10 MB more, for parts that a gateway never asks for.
+// All of undici takes 10 MB more, for parts that the gateway never uses.
 import Agent from "undici/lib/dispatcher/agent.js";
 import type { Limits, UpstreamConfig } from "../contract/config.ts";
 import type { Protocol } from "../contract/protocol.ts";
@@ -9,10 +9,10 @@ import type { JsonObject } from "../process/json.ts";
 import { Breaker } from "./breaker.ts";
 import type { LoadedUpstream, UpstreamAdapter } from "./kinds/kind.ts";
 
-/** More than the server needs to notice that a call has lasted too long. */
+/** Longer than the server takes to notice a call over its time limit. */
 const DEADLINE_GRACE_MS = 10_000;
 
-/** An upstream as calls need it: its kind's adapter, its connections, and its breaker. */
+/** An upstream for calls: its kind's adapter, its connections, and its breaker. */
 export class HttpUpstream implements Upstream {
   readonly name: string;
   readonly config: UpstreamConfig;
@@ -46,7 +46,7 @@ export class HttpUpstream implements Upstream {
   }
 }
 
-/** The parts of a config that upstreams are made of. */
+/** The parts of a config that upstreams need. */
 interface UpstreamsConfig {
   readonly limits: Limits;
   readonly upstreams: Readonly<Record<string, LoadedUpstream>>;
@@ -59,8 +59,10 @@ export class ConnectedUpstreams implements Upstreams {
 
   constructor(config: UpstreamsConfig, clock: Clock) {
     const { connectMs, idleMs, callMs } = config.limits;
-    // A call's own deadline bounds silence; the idle limit is there for operators who want less. Without one,
-    // both would strike at once, and the client might hear of a broken connection in place of its limit.
+    // The deadline of a call bounds silence already; the idle limit is for operators who want less.
+    // If the idle limit is not lower, the timeout here comes later than the deadline: else both
+    // fire at once, and the client may get the error of a broken connection instead of the time
+    // limit.
     const silenceMs = idleMs < callMs ? idleMs : callMs + DEADLINE_GRACE_MS;
     for (const [name, upstream] of Object.entries(config.upstreams)) {
       const agent = new Agent({
@@ -70,7 +72,7 @@ export class ConnectedUpstreams implements Upstreams {
         headersTimeout: silenceMs,
         bodyTimeout: silenceMs,
         keepAliveTimeout: 30_000,
-        // One header section is bounded like a client's is.
+        // The same limit as for a client's headers.
         maxHeaderSize: 65_536,
       });
       this.agents.push(agent);

@@ -7,7 +7,10 @@ const slashless = v.pipe(
   v.transform((base) => base.replace(/\/+$/, "")),
 );
 
-/** Base addresses by protocol, as the clients of each take them: Messages without `/v1`, others with. */
+/**
+ * Base addresses by protocol, as the protocol's clients take them: Messages without `/v1`, the
+ * others with `/v1`.
+ */
 export const baseAddresses = described(
   v.pipe(
     mapping({
@@ -26,7 +29,7 @@ type BaseAddresses = v.InferOutput<typeof baseAddresses>;
 
 export interface BaseAddress {
   readonly origin: string;
-  /** The path without a slash at its end. */
+  /** The path, without a trailing slash. */
   readonly prefix: string;
 }
 
@@ -34,7 +37,7 @@ export function protocolsOf(addresses: BaseAddresses): ReadonlySet<Protocol> {
   return new Set(basesOf(addresses).keys());
 }
 
-/** The addresses taken apart once, for use by every call. */
+/** Splits the addresses once, for all calls. */
 export function basesOf(addresses: BaseAddresses): ReadonlyMap<Protocol, BaseAddress> {
   const bases = new Map<Protocol, BaseAddress>();
   for (const [protocol, address] of Object.entries(addresses)) {

@@ -6,7 +6,7 @@ interface EncodedBody {
   readonly body: string | Buffer;
 }
 
-/** The body as the protocol itself has it: a form with the route's model in it, or JSON. */
+/** Returns the body in the protocol's own form: multipart with the route's model, or JSON. */
 export function encodeBody(call: OutgoingCall, model: string): EncodedBody {
   if (call.form) return encodeForm(call.form, { model });
   return { contentType: "application/json", body: JSON.stringify(call.body) };

@@ -23,7 +23,7 @@ export function encodeForm(
   };
 }
 
-/** As browsers do it: quotes and line breaks in names are percent-encoded. */
+/** Percent-encodes quotes and line breaks in names, as browsers do. */
 function quoted(text: string): string {
   return text.replace(/"/g, "%22").replace(/\r/g, "%0D").replace(/\n/g, "%0A");
 }

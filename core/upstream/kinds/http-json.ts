@@ -37,7 +37,7 @@ const settings = {
 
 type Settings = SettingsOf<typeof settings>;
 
-/** The APIs as their makers and most others serve them: JSON or a form by POST, and a key in a header. */
+/** The common form of these APIs: JSON or multipart by POST, with a key in a header. */
 export const httpJson: UpstreamKind<typeof settings> = {
   name: "http-json",
   settings,
@@ -70,7 +70,7 @@ class HttpJson implements UpstreamAdapter {
     return { protocol, origin: base.origin, path: base.prefix + call.path, headers, body };
   }
 
-  /** Several keys are used in turn. */
+  /** Uses several keys in turn. */
   authorise({ protocol }: OutgoingRequest): string[] {
     const { keys } = this.settings;
     const key = keys[this.nextKey++ % keys.length] ?? "";

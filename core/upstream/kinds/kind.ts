@@ -1,16 +1,19 @@
 /**
- * How to add a kind of upstream, for a provider that wants other addresses, signatures or stream formats:
+ * How to add a kind of upstream, for a provider with other addresses, signatures or stream formats:
  *
- * 1. Write `kinds/<name>.ts`: a `settings` mapping, `protocols`, and `create`, which returns the adapter.
- *    `http-json.ts` is the model; `test/core/upstream/kinds/signing.ts` signs requests and reads a stream format of
- *    its own. Bodies (`body.ts`), addresses (`addresses.ts`) and the usual statuses and content
- *    types (`replies.ts`) are there to be used.
- * 2. Add it to the list in `kinds/index.ts`. The config then takes `kind: <name>` with these settings, and checks them.
+ * 1. Write `kinds/<name>.ts`: a `settings` mapping, `protocols`, and `create`, which returns the
+ *    adapter. `http-json.ts` is the model. `test/core/upstream/kinds/signing.ts` signs requests and
+ *    reads its own stream format. Reuse `body.ts`, `addresses.ts`, and the usual statuses and
+ *    content types of `replies.ts`.
+ * 2. Add it to the list in `kinds/index.ts`. The config then takes and checks `kind: <name>` with
+ *    these settings.
  * 3. Run `npm run schema`, which writes the settings into `config/schema.json` for editors.
- * 4. Write its test beside `test/core/upstream/signing-kind.test.ts`, against a server that checks what it gets.
+ * 4. Write its test beside `test/core/upstream/signing-kind.test.ts`, against a server that checks
+ *    what it gets.
  *
- * Core does the rest: it chooses the route, fills in the body, sends, retries, reads the reply and charges it. For each
- * attempt it calls `request`, then `authorise`; for each reply `refusal` if the status is not 2xx, then `decoder`.
+ * Core does the rest: it chooses the route, fills in the body, sends, retries, reads the reply and
+ * charges it. For each attempt it calls `request`, then `authorise`. For each reply it calls
+ * `refusal` if the status is not 2xx, then `decoder`.
  */
 
 import type * as v from "valibot";
@@ -21,97 +24,129 @@ import type { Protocol } from "../../contract/protocol.ts";
 import type { JsonObject } from "../../process/json.ts";
 import type { ServerEvent } from "../../sse/reader.ts";
 
-/** A way to speak to providers. Stateless; what an upstream keeps (keys in turn, tokens) is in its adapter. */
+/**
+ * A way to speak to providers. Stateless: what an upstream keeps (the next key, tokens) is in its
+ * adapter.
+ */
 export interface UpstreamKind<Entries extends v.ObjectEntries = v.ObjectEntries> {
-  /** As `kind` in the config names it. */
+  /** The value of `kind` in the config. */
   readonly name: string;
-  /** The keys of the upstream's mapping in the config, beside `kind`, `profile` and `connections`. */
+  /** Schemas of the upstream's keys in the config, besides `kind`, `profile` and `connections`. */
   readonly settings: Entries;
   /**
-   * The protocols that such an upstream takes calls of; undefined if these settings do not say. Settings with a fault
-   * are missing here, so that the config's other parts can still be checked.
+   * Returns the protocols that an upstream with these settings takes; undefined if the settings do
+   * not say. Faulty settings are missing, so that the rest of the config can still be checked.
    */
   protocols(settings: Partial<SettingsOf<Entries>>): ReadonlySet<Protocol> | undefined;
-  /** Prepares one upstream. Starts nothing: no timer, no connection. */
+  /** Creates the adapter of one upstream. Starts nothing: no timer, no connection. */
   create(settings: SettingsOf<Entries>): UpstreamAdapter;
 }
 
-/** What the schemas of a kind's settings make of the file. */
+/** The settings of a kind, as its schemas return them. */
 export type SettingsOf<Entries extends v.ObjectEntries> = v.InferOutput<
   v.StrictObjectSchema<Entries, undefined>
 >;
 
-/** One upstream of the config, as its kind speaks to it. */
+/** One upstream of the config. Builds its requests and reads its replies. */
 export interface UpstreamAdapter {
   /**
-   * The request for one route, whole but for its credentials. Return undefined if it cannot be expressed: the next
-   * route is then tried.
+   * Returns the request for one route, complete but for its credentials. Return undefined if the
+   * call cannot be expressed: core then tries the next route.
    */
   request(call: OutgoingCall, route: Route): OutgoingRequest | undefined;
   /**
-   * Headers to add, name and value in turn: the credentials. The request is final, so that it can be signed. Return a
-   * promise only if you have to wait, for a token say; `nowMs` is milliseconds since the Unix epoch. A promise has until `limits.connect_seconds`. If it rejects, the
-   * attempt has failed and the next route is tried. The log gets the error's `code` or `name`, never its message.
+   * Returns the credentials as headers to add: name, value, name, value. The request is final, so
+   * that it can be signed. `nowMs` is milliseconds since the Unix epoch.
+   *
+   * Return a promise only if you have to wait, for a token for example. It has until
+   * `limits.connect_seconds`. If it rejects, the attempt fails and core tries the next route. The
+   * log gets the error's `code` or `name`, never its message.
    */
   authorise(request: OutgoingRequest, nowMs: number): string[] | Promise<string[]>;
-  /** What a status other than 2xx means. Called once a reply, so a token that was refused can be dropped here. */
+  /**
+   * Returns what a status other than 2xx means. Called once per reply, so a refused token can be
+   * dropped here.
+   */
   refusal(status: number): RefusalKind;
-  /** How to read a body. `contentType` as the upstream sent it; undefined if it sent none. */
+  /** Returns how to read a body. `contentType` is undefined if the upstream sent none. */
   decoder(status: number, contentType: string | undefined): Decoder;
-  /** What operators see of it. No secrets: the number of keys, not the keys. */
+  /** Returns what operators may see. No secrets: the number of keys, not the keys. */
   describe(): JsonObject;
 }
 
-/** A call on its way out, in the upstream's protocol. Not to be changed: the next route may get the same objects. */
+/**
+ * An outgoing call, in the upstream's protocol. Do not change it: the next route may get the same
+ * objects.
+ */
 export interface OutgoingCall {
   readonly protocol: Protocol;
-  /** The operation, relative to the base address that clients of the protocol are given: `/chat/completions`. */
+  /**
+   * The operation, relative to the base address that the protocol's clients use:
+   * `/chat/completions`.
+   */
   readonly path: string;
   readonly stream: boolean;
-  /** The whole body, with the route's model, the output limit and the wish for usage in it; undefined for a form. */
+  /**
+   * The complete body, with the route's model, the output limit and the request for usage;
+   * undefined for a form.
+   */
   readonly body: JsonObject | undefined;
-  /** The parts of a multipart body. The route's model is not in it yet. */
+  /** The parts of a multipart body. The adapter adds the route's model. */
   readonly form: readonly FormPart[] | undefined;
-  /** Client headers that matter upstream, name and value in turn. */
+  /** Client headers that matter upstream: name, value, name, value. */
   readonly headers: readonly string[];
 }
 
-/** A request, sent by POST as it is. The connection adds `host`, which is that of `origin`, and `content-length`. */
+/**
+ * A request, sent by POST as it is. The connection adds `host`, from `origin`, and
+ * `content-length`.
+ */
 export interface OutgoingRequest {
   readonly protocol: Protocol;
   /** `https://api.example.com` */
   readonly origin: string;
   /** With the query, if there is one. */
   readonly path: string;
-  /** Name and value in turn, the content type among them. */
+  /** Name, value, name, value; including the content type. */
   readonly headers: readonly string[];
   readonly body: string | Buffer;
 }
 
 /**
- * `elsewhere`: another upstream may accept the call; if none is left, the client gets this reply. `account`: the
- * same, but the gateway's own account is refused, so that the client gets 502. `failed`: the upstream is not well; it
- * counts for its breaker, and the client gets 502 if no route is left. `caller`: the call is at fault; the client gets
- * this reply.
+ * What a refusal of an upstream means.
+ *
+ * - `elsewhere`: another upstream may accept the call. If no route is left, the client gets this
+ *   reply.
+ * - `account`: the upstream refuses the gateway's own account. Core tries the next route. If none
+ *   is left, the client gets 502.
+ * - `failed`: the upstream has failed. Its breaker counts it, and core tries the next route. If
+ *   none is left, the client gets 502.
+ * - `caller`: the call is at fault. The client gets this reply.
  */
 export type RefusalKind = "elsewhere" | "account" | "caller" | "failed";
 
 /**
- * `events`: server-sent events. `json`: one JSON body. `bytes`: anything else; with an error status, the client gets an
- * error of the gateway's instead. A `ReplyDecoder` turns a stream format of the provider's own into events. Events of
- * either kind come with status 200 only.
+ * How to read a reply: `events` as server-sent events, `json` as one JSON body, `bytes` as anything
+ * else. For `bytes` with an error status, the client gets an error of the gateway instead. A
+ * `ReplyDecoder` turns the provider's own stream format into events. Streams of either kind come
+ * with status 200 only.
  */
 export type Decoder = "events" | "json" | "bytes" | ReplyDecoder;
 
-/** Turns the body of one reply into the events of its protocol. The client gets them as `text/event-stream`. */
+/**
+ * Turns the body of one reply into events of its protocol. The client gets them as
+ * `text/event-stream`.
+ */
 export interface ReplyDecoder {
-  /** Hands on every event that is complete. Returns false if the body cannot be read: the call then ends. */
+  /**
+   * Passes on every complete event. Returns false if the body cannot be read: the call then ends.
+   */
   push(chunk: Buffer, onEvent: (event: ServerEvent) => void): boolean;
-  /** The body is over. */
+  /** Called at the end of the body. */
   end(onEvent: (event: ServerEvent) => void): void;
 }
 
-/** An upstream of a checked config. Its settings, keys among them, are known to its adapter alone. */
+/** An upstream of a checked config. Only its adapter knows its settings, including keys. */
 export interface LoadedUpstream extends UpstreamConfig {
   createAdapter(): UpstreamAdapter;
 }

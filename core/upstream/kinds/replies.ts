@@ -1,8 +1,9 @@
 import type { Decoder, RefusalKind } from "./kind.ts";
 
-/** What the status of an HTTP API means, for any status but 2xx. */
+/** Returns what the status of an HTTP API means, for any status but 2xx. */
 export function refusalByStatus(status: number): RefusalKind {
-  // No provider's API redirects: another server answers at its address. No client is sent where it points to.
+  // APIs of providers do not redirect, so another server replied at this address. The client must
+  // not follow it.
   if (status >= 500 || status < 400) return "failed";
   switch (status) {
     case 401:
@@ -17,7 +18,7 @@ export function refusalByStatus(status: number): RefusalKind {
   }
 }
 
-/** How to read the reply of an HTTP API. A body without a content type passes as JSON. */
+/** Returns how to read the reply of an HTTP API. A body without a content type is read as JSON. */
 export function decoderByType(status: number, contentType: string | undefined): Decoder {
   if (status === 200 && contentType?.startsWith("text/event-stream")) return "events";
   return contentType === undefined || contentType.includes("json") ? "json" : "bytes";
