@@ -38,13 +38,17 @@ function look(isEnd: boolean): void {
   const files = new Map<string, string>();
   session.on("Debugger.scriptParsed", ({ params }) => files.set(params.scriptId, params.url));
   let steps = 0;
+  let isDone = false;
   session.on("Debugger.paused", ({ params }) => {
+    // Another session has stopped the thread as well.
+    if (isDone) return;
     const { callFrames } = params;
     const [top] = callFrames;
     const turnsAgain = Atomics.load(shared, 0) !== turns;
     const isOurs = callFrames.some(({ location }) => !isInternal(files.get(location.scriptId)));
     // A loop of promises is in Node's own code between two of them.
     if (!turnsAgain && !isOurs && steps++ < STEPS_MAX) return session.post("Debugger.stepInto");
+    isDone = true;
     if (!turnsAgain) log(ERROR_LEVEL, "where the event loop stands", places(callFrames, files));
     if (isEnd && !turnsAgain && top) {
       const expression = `process.reallyExit(${status})`;
