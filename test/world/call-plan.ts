@@ -1,6 +1,6 @@
 import type { Random } from "../support/random.ts";
 
-/** What a simulated call asks for, and what its provider and its client will do. */
+/** A simulated call: its request, and what its provider and its client will do. */
 export interface CallPlan {
   readonly number: string;
   readonly accountId: string;
@@ -14,17 +14,17 @@ export interface CallPlan {
   readonly msPerToken: number;
   readonly firstByteMs: number;
   readonly reportsUsage: boolean;
-  /** The provider's connection breaks after so many tokens. */
+  /** The provider's connection breaks after this many tokens. */
   readonly breaksAfterTokens: number;
-  /** The client leaves after so long. */
+  /** The client closes its connection after this time. */
   readonly leavesAfterMs: number;
-  /** The client reads slowly: it takes so long to make room for more. */
+  /** The client reads slowly: this long until it accepts more. */
   readonly readsAfterMs: number;
 }
 
 const OUTPUT_TOKENS_MAX = 400;
 
-/** `trouble`: share of calls that do not go well. */
+/** Plans a random call. `trouble`: share of calls that fail by themselves. */
 export function planCall(
   random: Random,
   number: string,

@@ -6,10 +6,10 @@ import type { Scheduler } from "./scheduler.ts";
 
 const LATENCY_MS = 2;
 
-/** `whole`: a reply up to its end. `cut`: the connection was lost. `left`: the client itself has gone. */
+/** `whole`: the complete reply arrived. `cut`: the connection was lost. `left`: the client closed it. */
 export type ClientEnd = "whole" | "failed" | "refused" | "cut" | "left";
 
-/** One client, its connection, and what it has received over it. */
+/** One client, its connection, and what it received. */
 export class SimulatedClient {
   readonly plan: CallPlan;
   readonly callId: string;
@@ -37,12 +37,12 @@ export class SimulatedClient {
     process.onDeath(() => this.lose());
   }
 
-  /** Tokens of text that have reached the client. */
+  /** Output tokens that reached the client. */
   get deliveredTokens(): number {
     return this.text.split(TOKEN_TEXT).length - 1;
   }
 
-  /** What uWebSockets.js would give to the gateway: the parts of it that the gateway uses. */
+  /** Simulates the parts of a uWebSockets.js response that the gateway uses. */
   response(body: Buffer): HttpResponse {
     const { plan, process } = this;
     const mustBeThere = () => {
@@ -99,7 +99,7 @@ export class SimulatedClient {
     return response as unknown as HttpResponse;
   }
 
-  /** The client goes away, or its connection is cut. */
+  /** Closes the connection, from the client or by a cut. */
   leave(end: "left" | "cut"): void {
     if (this.end !== undefined) return;
     this.finish(end);
@@ -110,12 +110,12 @@ export class SimulatedClient {
     });
   }
 
-  /** The gateway has died: the kernel closes the connection behind what it has sent. */
+  /** Closes the connection because the gateway died. What it sent before still arrives. */
   private lose(): void {
     if (!this.isEnded && this.end === undefined) this.later(() => this.finish("cut"));
   }
 
-  /** A slow client has read what was written, and the socket takes more. */
+  /** Drains the socket of a slow client, so that it accepts more. */
   private catchUp(): void {
     if (this.isCatchingUp) return;
     this.isCatchingUp = true;
@@ -140,7 +140,7 @@ export class SimulatedClient {
     });
   }
 
-  /** In the order in which it was sent. */
+  /** Delivers data in the order in which it was sent. */
   private later(work: () => void): void {
     const atMs = Math.max(this.lastArrivalMs, this.scheduler.nowMs + LATENCY_MS);
     this.lastArrivalMs = atMs;

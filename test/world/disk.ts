@@ -11,18 +11,18 @@ const SYNC_MS_MAX = 8;
 interface File {
   bytes: Buffer;
   length: number;
-  /** Bytes that a loss of power leaves. */
+  /** Bytes that survive a loss of power. */
   syncedLength: number;
-  /** Whether a loss of power leaves the name. */
+  /** True if the name survives a loss of power. */
   isNameSynced: boolean;
 }
 
-/** The disk of one host. It outlives the processes that write to it. */
+/** The disk of one host. It outlives its processes. */
 export class SimulatedDisk {
   private readonly random: Random;
   private readonly files = new Map<string, File>();
   private readonly holders = new Map<string, SimulatedProcess>();
-  /** Bytes that still fit; writes beyond fail with ENOSPC. */
+  /** Free bytes; writes beyond them fail with ENOSPC. */
   freeBytes = Number.POSITIVE_INFINITY;
   /** Syncs and writes fail with EIO. */
   isFailing = false;
@@ -31,7 +31,7 @@ export class SimulatedDisk {
     this.random = random;
   }
 
-  /** As one process sees it. */
+  /** Returns the disk as one process sees it. */
   of(process: SimulatedProcess): ProcessDisk {
     return new ProcessDisk(this, process);
   }
@@ -80,12 +80,12 @@ export class SimulatedDisk {
     if (this.holders.get(folder) === process) this.holders.delete(folder);
   }
 
-  /** There is room again. */
+  /** Ends a full disk. */
   empty(): void {
     this.freeBytes = Number.POSITIVE_INFINITY;
   }
 
-  /** Takes away what was not synced: of each file some of its last bytes, torn anywhere, or its name. */
+  /** Drops some of what was not synced: the last bytes of a file, torn anywhere, or its name. */
   losePower(): void {
     for (const [path, file] of this.files) {
       if (!file.isNameSynced && this.random.chance(0.5)) {
@@ -100,7 +100,7 @@ export class SimulatedDisk {
   }
 }
 
-/** The disk as a process has it: after its death nothing more is written. */
+/** The disk as a process sees it. After the death of the process nothing more is written. */
 export class ProcessDisk implements Disk {
   private readonly disk: SimulatedDisk;
   private readonly process: SimulatedProcess;

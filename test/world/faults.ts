@@ -5,7 +5,7 @@ import type { RedisSite } from "./redis/site.ts";
 import type { World } from "./world.ts";
 import type { FaultName } from "./world-plan.ts";
 
-/** Lets one fault happen. It ends by itself, or when the world heals. */
+/** Injects one fault. It ends by itself, or when all faults are ended. */
 type Fault = (world: World, random: Random) => void;
 
 const CLOCK_ERROR_MS_MAX = 600_000;
@@ -87,7 +87,7 @@ export const faults: Readonly<Partial<Record<FaultName, Fault>>> = {
     const data = site.snapshot(random.fraction());
     site.keepSnapshot();
     if (data === undefined) return;
-    // As operators restore one: everything is stopped before, by some of them.
+    // Some operators stop every gateway before they restore a snapshot, as they should.
     if (random.chance(0.3)) for (const host of world.hosts) host.restart();
     world.scheduler.after(random.below(2_000), "redis restores", () => {
       world.note("redis restores a snapshot");
@@ -118,7 +118,7 @@ export const faults: Readonly<Partial<Record<FaultName, Fault>>> = {
     if (posts < 3) return;
     server.postsMax = posts;
     world.note(`redis full with ${posts} posts`);
-    // Mostly nobody gives it more memory: it has room once posts are committed and acknowledged.
+    // Most of the time it gets no more memory: it has room once posts are committed and acknowledged.
     if (random.chance(0.7)) return;
     world.scheduler.after(random.below(8_000), "redis has room", () => {
       server.postsMax = Number.POSITIVE_INFINITY;
@@ -159,7 +159,7 @@ export function heal(world: World): void {
 
 function onRedis(work: (world: World, site: RedisSite, random: Random) => void): Fault {
   return (world, random) => {
-    // One trouble at a time: a server that is down has no others.
+    // A server that is down gets no other fault.
     if (world.redis?.server.up) work(world, world.redis, random);
   };
 }

@@ -4,17 +4,17 @@ import { simulate } from "./simulate.ts";
 import { describePlan, type FaultName, planWorld, type StoreKind } from "./world-plan.ts";
 
 interface Focus {
-  /** What broke, before it was mended. */
+  /** What broke before the fix. */
   readonly name: string;
   readonly store: StoreKind;
-  /** The mean time between two faults of a kind, ms. */
+  /** Mean time between two faults of a kind, ms. */
   readonly faults: Readonly<Partial<Record<FaultName, number>>>;
   readonly seeds?: number;
 }
 
 const SEEDS = 6;
 
-/** Faults that together showed a bug within the first seeds. */
+/** Combinations of faults that showed a bug within the first seeds. */
 const FOCI: readonly Focus[] = [
   {
     name: "a gateway whose posts wait for the ledger while Redis is silent goes on serving timers",

@@ -34,11 +34,11 @@ const LIMITS: Limits = {
   idleMs: 600_000,
   drainMs: 10_000,
 };
-/** Bounded by more tokens than any plan of a call reports. */
+/** Above the output of every planned call. */
 const PROMPT = "hello ".repeat(20);
 const STOP_COMMITTING_MS = 10_000;
 const STOP_POLL_MS = 50;
-/** µđ for a token. */
+/** Price of a token, µđ. */
 export const TOKEN_MICRO_VND = 50_000;
 export const SLICE_TOKENS = 16;
 
@@ -63,7 +63,7 @@ interface GatewayOptions {
   readonly log: Log;
 }
 
-/** The real code of a gateway from the request to the ledger, on a simulated machine: booted as `core/boot` does. */
+/** The real code of a gateway, from the request to the ledger, on a simulated machine. Boots like `core/boot`. */
 export class SimulatedGateway {
   readonly process: SimulatedProcess;
   readonly holdStore: HoldStore;
@@ -127,7 +127,7 @@ export class SimulatedGateway {
     this.isListening = true;
   }
 
-  /** Takes a request as the server does. */
+  /** Accepts a request, as the HTTP server does. */
   serve(client: SimulatedClient): void {
     const body = Buffer.from(JSON.stringify(bodyOf(client)));
     const endpoint = endpoints.find(({ protocol }) => protocol === "chat");
@@ -150,7 +150,7 @@ export class SimulatedGateway {
     incoming.start();
   }
 
-  /** SIGTERM: lets calls finish for a while, then stops as `core/boot` does. */
+  /** Handles SIGTERM: lets calls finish for a while, then stops as `core/boot` does. */
   async stop(): Promise<void> {
     this.isListening = false;
     const { process } = this;
@@ -162,7 +162,7 @@ export class SimulatedGateway {
     await this.holdStore.stop();
   }
 
-  /** kill -9. */
+  /** Kills the process, as kill -9 does. */
   kill(): void {
     this.process.kill();
   }
@@ -176,7 +176,7 @@ const FACTORS = {
   density_share: 0.4,
 };
 
-/** In place of `auth`, `alias` and `translate`, which move no money. */
+/** Replaces `auth`, `alias` and `translate`, which move no money. */
 const knownCaller: Plugin = {
   name: "known-caller",
   request(call) {

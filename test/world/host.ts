@@ -20,10 +20,10 @@ interface HostOptions {
   readonly onStopped: (error: LoopStopped) => void;
 }
 
-/** A start that was refused is tried again after this. */
+/** Delay before a failed start is retried. */
 const RESTART_MS = 500;
 
-/** A machine with its disk, and the gateway that runs on it: one process after the other. */
+/** A machine with its disk, and the gateway on it. After a kill or a stop, the next process starts. */
 export class Host {
   readonly name: string;
   readonly disk: SimulatedDisk;
@@ -38,7 +38,7 @@ export class Host {
     this.disk = new SimulatedDisk(options.random);
   }
 
-  /** The gateway that runs here now, whether it takes calls or not. */
+  /** The running gateway, whether or not it accepts calls. */
   get gateway(): SimulatedGateway | undefined {
     return this.current?.process.alive ? this.current : undefined;
   }
@@ -80,7 +80,7 @@ export class Host {
     this.gateway?.kill();
   }
 
-  /** SIGTERM; the next process starts when this one has ended. */
+  /** Sends SIGTERM. The next process starts when this one has ended. */
   restart(): void {
     const { gateway } = this;
     if (!gateway) return this.startLater(0);

@@ -4,8 +4,8 @@ import { simulate } from "./simulate.ts";
 import { describePlan, FAULTS, type FaultName, planWorld, type StoreKind } from "./world-plan.ts";
 
 /**
- * `npm run simulate -- --seeds 1000 [--from 1] [--store redis] [--calls 300] [--faults kill=2000,redisCut=500]`, or
- * `--seed 7 --trace`. Prints each seed that ends in a violation, and exits 1 if there is one.
+ * Runs `npm run simulate -- --seeds 1000 [--from 1] [--store redis] [--calls 300] [--faults kill=2000,redisCut=500]`,
+ * or `--seed 7 --trace`. Prints each seed that ends in a violation, and exits 1 if there is one.
  */
 const { values } = parseArgs({
   options: {
@@ -23,7 +23,7 @@ const { values } = parseArgs({
 const STORES: readonly StoreKind[] = ["embedded", "redis"];
 const SHOWN_MAX = 8;
 
-/** `kill=2000,redisCut=500`: these faults only, with the mean time between two of a kind. */
+/** Parses `kill=2000,redisCut=500`: only these faults, each with the mean time in ms between two of its kind. */
 function faultsOf(text: string | undefined): Partial<Record<FaultName, number>> | undefined {
   if (text === undefined) return undefined;
   const pairs = text.split(",").map((pair) => pair.split("="));

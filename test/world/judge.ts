@@ -4,11 +4,11 @@ import { type SimulatedGateway, TOKEN_MICRO_VND } from "./gateway.ts";
 import type { Host } from "./host.ts";
 import type { World } from "./world.ts";
 
-/** A journal that is not synced at each write is on the disk after so long. */
+/** A journal that is not synced at each write is synced within this time. */
 const JOURNAL_SYNCED_MS = 1_050;
-/** More than any estimate of the input of these calls comes to. */
+/** Upper bound of the estimated input of a call. */
 const INPUT_TOKENS_MAX = 60;
-/** An estimate of output, as a share of what it was. */
+/** Upper bound of estimated output, as a share of the real output. */
 const ESTIMATE_SHARE_MAX = 1.25;
 
 interface CallRecord {
@@ -16,13 +16,13 @@ interface CallRecord {
   readonly gateway: SimulatedGateway;
 }
 
-/** Knows every call and what its client has received; says at the end what is wrong with the books. */
+/** Records every call and what its client received. At the end it compares them with the books. */
 export class Judge {
   private readonly world: World;
   private readonly records: CallRecord[] = [];
   private readonly powerLosses: { readonly host: Host; readonly atMs: number }[] = [];
   private readonly forgotten = new Set<string>();
-  /** What must never happen, even for a moment. */
+  /** Violations of what must hold at every instant. */
   readonly broken: string[] = [];
 
   constructor(world: World) {
@@ -33,12 +33,12 @@ export class Judge {
     this.records.push({ client, gateway });
   }
 
-  /** A violation of what holds at every instant. */
+  /** Records a violation. */
   violated(what: string): void {
     if (this.broken.length < 20 && !this.broken.includes(what)) this.broken.push(what);
   }
 
-  /** Redis has forgotten these posts. */
+  /** Records posts that Redis lost. */
   lostInRedis(callIds: readonly string[]): void {
     for (const callId of callIds) this.forgotten.add(callId);
   }
@@ -56,7 +56,7 @@ export class Judge {
     return counts;
   }
 
-  /** What is not as it must be once every fault is over and everything had time to drain. */
+  /** Returns all violations. Call it once every fault is over and everything had time to drain. */
   problems(): string[] {
     const problems = [...this.broken];
     for (const record of this.records) {
@@ -96,7 +96,7 @@ export class Judge {
     return this.freeOutput(entry, client, name);
   }
 
-  /** Where no fault takes a hold away, only the chunk at which a stream is cut is more than was held. */
+  /** Checks what was written off. Without faults, only the chunk at which a stream was cut may exceed the hold. */
   private freeOutput(
     { writtenOffMicroVnd }: OutboxEntry,
     { plan }: SimulatedClient,
@@ -112,16 +112,19 @@ export class Judge {
   private uncharged({ client, gateway }: CallRecord, name: string): string | undefined {
     const isWhole = client.end === "whole";
     if (!isWhole && client.deliveredTokens === 0) return undefined;
-    // The client of a gateway that dies sees a cut connection; what had reached it by then is free.
+    // A gateway died during the reply: what its client received by then is free.
     if (!isWhole && !gateway.process.alive) return undefined;
     if (this.lostPowerAfter(client, gateway)) return undefined;
-    // "Redis loses its data and a gateway dies before Postgres has what it posted".
+    // README, limits of the guarantees: Redis loses its data, and a gateway dies before it commits its posts.
     if (this.forgotten.has(client.callId) && !gateway.process.alive) return undefined;
     const what = isWhole ? "was received whole" : `delivered ${client.deliveredTokens} tokens`;
     return `${name} ${what} (${client.end}) and is not charged`;
   }
 
-  /** `journal: sync false`: what was posted within the last second before the power went, or before a freeze. */
+  /**
+   * Returns true for posts that may be lost with `journal: sync: false`: of the second before a loss of power, or
+   * before a freeze.
+   */
   private lostPowerAfter({ endedMs }: SimulatedClient, { process }: SimulatedGateway): boolean {
     if (this.world.plan.store !== "embedded") return false;
     return this.powerLosses.some(

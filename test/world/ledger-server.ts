@@ -7,18 +7,18 @@ import type { Scheduler } from "./scheduler.ts";
 
 const LATENCY_MS_MAX = 4;
 const SLOW_MS_MAX = 1_500;
-/** As the client of the database: after this it gives a connection up that owes a reply. */
+/** Closes a connection that owes a reply after this time, as the database client does. */
 const REPLY_TIMEOUT_MS = 5_000;
 
-/** The server of the ledger, and the network before it. */
+/** The server of the ledger, and the network to it. */
 export class LedgerServer {
   readonly books = new LedgerBooks();
   private readonly scheduler: Scheduler;
   private readonly random: Random;
-  /** `refuses`: no connection. `hangs`: requests go nowhere. */
+  /** `refuses`: connections are refused. `hangs`: requests get no reply. */
   state: "up" | "refuses" | "hangs" = "up";
   isSlow = false;
-  /** Share of requests whose connection breaks after they were carried out. */
+  /** Share of requests that are carried out, but whose reply is lost. */
   lostReplies = 0;
 
   constructor(scheduler: Scheduler, random: Random) {
@@ -26,12 +26,12 @@ export class LedgerServer {
     this.random = random;
   }
 
-  /** The ledger as a gateway sees it. */
+  /** Returns the ledger as a gateway sees it, over the network. */
   for(process: SimulatedProcess): Ledger {
     return new LedgerClient(this, process) as unknown as Ledger;
   }
 
-  /** Carries `work` out as one transaction and brings its result back, or an error, to the process that asked. */
+  /** Runs `work` as one transaction, and returns its result or an error to the calling process. */
   request<T>(process: SimulatedProcess, name: string, work: (books: LedgerBooks) => T): Promise<T> {
     return new Promise((resolve, reject) => {
       if (!process.alive) return;
@@ -60,7 +60,7 @@ export class LedgerServer {
   }
 }
 
-/** What moves money; the rest is for people who look. */
+/** The methods that move money; the others only display it. */
 type MoneyOfLedger = Pick<
   Ledger,
   | ("start" | "stop" | "ping" | "commit" | "quarantine" | "quarantined" | "hasCall")

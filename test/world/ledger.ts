@@ -15,11 +15,11 @@ interface Wallet {
 const AT_MIN = Date.UTC(2020, 0);
 
 /**
- * What the ledger's database does with money, as strictly as its SQL: each method is one transaction. `core/money/ledger`
- * has a conformance suite of its own, on a real Postgres.
+ * A model of the ledger, as strict as its SQL: each method is one transaction. The SQL itself is tested on a real
+ * Postgres, in `test/core/money/ledger`.
  */
 export class LedgerBooks {
-  /** By call id: the entry that was committed first. */
+  /** The first committed entry of each call, by call id. */
   readonly charges = new Map<string, OutboxEntry>();
   readonly quarantine = new Map<string, { readonly entry: OutboxEntry; readonly reason: string }>();
   readonly wallets = new Map<string, Wallet>();

@@ -8,7 +8,7 @@ import type { World } from "./world.ts";
 const RETRY_MS = 700;
 const TRIES_MAX = 40;
 
-/** Clients that call, and operators who move money. */
+/** The load: clients make calls, operators move money. */
 export class Load {
   private readonly world: World;
   private readonly random: Random;
@@ -20,7 +20,7 @@ export class Load {
     this.random = random;
   }
 
-  /** Plans all of it over the time of the load. */
+  /** Spreads all calls and movements over the time of the load. */
   begin(): void {
     const { world, random } = this;
     const { plan, scheduler } = world;
@@ -32,7 +32,7 @@ export class Load {
     }
   }
 
-  /** One call at any gateway that listens. */
+  /** Makes one call at a random listening gateway. */
   private call(): void {
     const { world, random } = this;
     const listening = world.gateways.filter((gateway) => gateway.listening);
@@ -57,7 +57,7 @@ export class Load {
     return client;
   }
 
-  /** A top-up, or an adjustment; sent again while it fails, by most. */
+  /** Sends a top-up or an adjustment. Most operators retry while it fails. */
   private move(): void {
     const { world, random } = this;
     this.references += 1;
@@ -98,7 +98,7 @@ export class Load {
         () => over("failed", again),
       );
     });
-    // Its gateway may die, and then nobody says anything.
+    // If its gateway dies, no result arrives.
     world.scheduler.after(10_000, "movement unheard", () => over("unheard", again));
   }
 }

@@ -7,7 +7,7 @@ import type { World } from "./world.ts";
 const RETRY_MS = 2_000;
 const MONEY_TOKENS = 2_000;
 
-/** After all faults: every gateway must serve every account again. */
+/** Checks after all faults that every gateway serves every account again. */
 export class Probe {
   private readonly world: World;
   private readonly load: Load;
@@ -65,7 +65,7 @@ export class Probe {
     if (status === 402) this.topUp(accountId, gateway);
   }
 
-  /** The load may have spent all there was. */
+  /** Tops up every account: the load may have spent all of its money. */
   private topUp(accountId: string, gateway: SimulatedGateway): void {
     const movement = {
       accountId,

@@ -3,14 +3,14 @@ import type { Random } from "../support/random.ts";
 import type { ProcessDisk } from "./disk.ts";
 import type { Scheduler } from "./scheduler.ts";
 
-/** 2026-01-01: what the clocks of a world begin with. */
+/** 2026-01-01: the start time of all clocks. */
 export const WORLD_BEGINS_MS = 1_767_225_600_000;
-/** A timer fires so late, at most. */
+/** Maximum delay of a timer. */
 const TIMER_JITTER_MS = 2;
-/** Looks at the clock within one turn: more than any sound code takes. */
+/** Clock reads within one turn; correct code needs fewer. */
 const LOOKS_MAX = 100_000;
 
-/** A loop of promises looks at the clock again and again, and lets no timer and no socket be served. */
+/** A loop of promises reads the clock again and again, so that no timer and no socket is served. */
 export class LoopStopped extends Error {
   constructor(name: string) {
     super(`the event loop of ${name} stops: its promises wait for nothing`);
@@ -26,8 +26,8 @@ interface ProcessOptions {
 }
 
 /**
- * One process of a gateway: a `Machine` that can be killed, which drops every callback that it still waits for, and
- * frozen, which puts them off.
+ * One process of a gateway: a `Machine` that can be killed and frozen. A kill drops all pending callbacks; a freeze
+ * delays them.
  */
 export class SimulatedProcess implements Machine {
   readonly name: string;
@@ -42,7 +42,7 @@ export class SimulatedProcess implements Machine {
   private readonly mourners: (() => void)[] = [];
   private looks = 0;
   private looksAtTurn = 0;
-  /** How far its wall clock is from the world's. */
+  /** Difference between its wall clock and the world's. */
   clockErrorMs = 0;
 
   constructor({ name, scheduler, random, onStopped }: ProcessOptions) {
@@ -117,7 +117,7 @@ export class SimulatedProcess implements Machine {
     };
   }
 
-  /** Something from outside arrives after `ms`: a packet, the end of a write. */
+  /** Runs `work` after `ms`, for an event from outside: a packet, the end of a write. */
   receive(ms: number, label: string, work: () => void): void {
     this.scheduler.after(ms, `${this.name} ${label}`, () => this.serve(work));
   }
@@ -129,7 +129,7 @@ export class SimulatedProcess implements Machine {
     for (const hear of this.mourners.splice(0)) hear();
   }
 
-  /** Calls `hear` when the kernel closes what the process had open. */
+  /** Calls `hear` when the kernel closes the connections of this process. */
   onDeath(hear: () => void): void {
     if (this.isDead) hear();
     else this.mourners.push(hear);
@@ -140,7 +140,7 @@ export class SimulatedProcess implements Machine {
     this.frozenFromMs = this.scheduler.nowMs;
   }
 
-  /** Since when it has done nothing but run: before that it was frozen, perhaps for long. */
+  /** Since when the process runs without a freeze. */
   ranSince(atMs: number): boolean {
     return !this.isFrozen && this.frozenFromMs < atMs;
   }

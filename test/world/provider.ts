@@ -4,18 +4,18 @@ import type { CallPlan } from "./call-plan.ts";
 import type { SimulatedProcess } from "./process.ts";
 
 const LATENCY_MS = 3;
-/** A little more than one token by the factors of `meter`, so that no estimate is below what is reported. */
+/** A little more than one token by the factors of `meter`, so no estimate is below the reported usage. */
 export const TOKEN_TEXT = "words";
 
 type Handler = Dispatcher.DispatchHandler;
 
-/** The provider of the models: replies to each call as its plan says, over a connection that can be held back. */
+/** The provider of the models: replies to each call by its plan, over a connection that can be paused. */
 export class SimulatedProvider {
   private readonly plans: ReadonlyMap<string, CallPlan>;
   private readonly process: SimulatedProcess;
   private readonly onServed: (number: string, tokens: number) => void;
 
-  /** Tells `onServed` how much output a call gets. */
+  /** Calls `onServed` with the output tokens of each call. */
   constructor(
     plans: ReadonlyMap<string, CallPlan>,
     process: SimulatedProcess,
@@ -115,7 +115,7 @@ class ProviderReply implements Dispatcher.DispatchController {
     });
   }
 
-  /** One chunk of a stream after the other; the usage and the end after the last. */
+  /** Sends the chunks of a stream one after another, then the usage and the end. */
   private chunk(): void {
     const { plan, tokens } = this;
     if (this.sent >= plan.breaksAfterTokens) return this.later(1, "broke", () => this.fail());
@@ -152,7 +152,7 @@ class ProviderReply implements Dispatcher.DispatchController {
     if (!this.isOver) this.handler.onResponseError?.(this, new Error("other side closed"));
   }
 
-  /** While it is held back nothing arrives; the order stays. */
+  /** Delivers in order; while the connection is paused, nothing arrives. */
   private later(ms: number, what: string, work: () => void): void {
     this.process.receive(LATENCY_MS + ms, `provider ${what}`, () => {
       if (this.isOver) return;

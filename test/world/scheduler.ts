@@ -1,8 +1,8 @@
 import type { Random } from "../support/random.ts";
 
-/** Times are multiples of this, so that some callbacks fall on the same instant and share a turn. */
+/** All times are multiples of this, so that some callbacks fall on the same instant. */
 const QUANTUM_MS = 0.25;
-/** Turns at one instant. A loop that only waits for zero milliseconds would never let time pass. */
+/** Maximum turns at one instant: a loop of waits of 0 ms would never let time pass. */
 const TURNS_AT_ONCE_MAX = 20_000;
 
 interface Due {
@@ -17,7 +17,7 @@ export interface Scheduled {
   cancel(): void;
 }
 
-/** Simulated time stands still: callbacks go on without any of it passing. */
+/** Callbacks run endlessly at one instant of simulated time. */
 export class TimeStandsStill extends Error {
   constructor(label: string) {
     super(
@@ -29,7 +29,7 @@ export class TimeStandsStill extends Error {
 
 /**
  * The only source of time and order in a simulated world: a queue of callbacks by (time, sequence). One callback is
- * one turn of the event loop. The hash of all turns tells whether two runs were the same.
+ * one turn of the event loop. Two runs with the same hash of all turns were the same.
  */
 export class Scheduler {
   readonly random: Random;
@@ -51,12 +51,12 @@ export class Scheduler {
     return this.currentMs;
   }
 
-  /** Turns so far. */
+  /** Number of turns so far. */
   get turns(): number {
     return this.count;
   }
 
-  /** Of everything that was traced so far. */
+  /** Hash of the trace so far. */
   get hash(): string {
     return [this.high, this.low].map((half) => (half >>> 0).toString(16).padStart(8, "0")).join("");
   }
@@ -84,8 +84,9 @@ export class Scheduler {
   }
 
   /**
-   * Runs turns until `isOver`. Each is an immediate of Node, so that promises settle between two of them, as they do
-   * between callbacks of a real event loop; those of one instant are queued together, as sockets that are ready at once.
+   * Runs turns until `isOver`. Each turn is a `setImmediate`, so promises settle between two turns, as between
+   * callbacks of a real event loop. Turns of one instant are queued together, like sockets that are ready at the same
+   * time.
    */
   run(isOver: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -112,7 +113,7 @@ export class Scheduler {
     });
   }
 
-  /** All that is due first. */
+  /** Returns all callbacks of the earliest instant. */
   private takeInstant(): Due[] {
     const found: Due[] = [];
     for (;;) {

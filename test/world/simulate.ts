@@ -4,7 +4,7 @@ import { World, type WorldResult } from "./world.ts";
 import type { WorldPlan } from "./world-plan.ts";
 
 const quiet = () => {};
-/** Logs are for people; a world has a trace. */
+/** Discards logs: a world has a trace. */
 const silentLog = {
   debug: quiet,
   info: quiet,
@@ -16,11 +16,11 @@ const silentLog = {
 interface SimulateOptions {
   readonly onTrace?: ((line: string) => void) | undefined;
   readonly log?: Log | undefined;
-  /** One for many runs, so that each script is compiled once. */
+  /** Share one between runs, so that each script is compiled once. */
   readonly lua?: LuaScripts;
 }
 
-/** Runs one world to its end. A promise that nobody waits for and that rejects is a violation like any other. */
+/** Runs one world to its end. An unhandled rejection is a violation like any other. */
 export async function simulate(
   plan: WorldPlan,
   { onTrace, log = silentLog, lua = new LuaScripts() }: SimulateOptions = {},

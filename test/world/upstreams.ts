@@ -8,7 +8,7 @@ import type { SimulatedProvider } from "./provider.ts";
 
 const NAME = "main";
 
-/** One upstream, whose connections are simulated. */
+/** One upstream with simulated connections. */
 export class SimulatedUpstreams extends ConnectedUpstreams {
   private readonly upstream: HttpUpstream;
 

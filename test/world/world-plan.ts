@@ -2,7 +2,7 @@ import { Random } from "../support/random.ts";
 
 export type StoreKind = "embedded" | "redis";
 
-/** Faults of every world. */
+/** Faults that can happen in every world. */
 const EVERYWHERE = [
   "kill",
   "sigterm",
@@ -15,7 +15,7 @@ const EVERYWHERE = [
   "clockJump",
 ] as const;
 
-/** Faults of worlds with a Redis. */
+/** Faults that can happen only in worlds with Redis. */
 const REDIS = [
   "redisKill",
   "redisWipe",
@@ -31,7 +31,7 @@ const REDIS = [
 export const FAULTS = [...EVERYWHERE, ...REDIS] as const;
 export type FaultName = (typeof FAULTS)[number];
 
-/** What one seed stands for: a swarm, in which each world has some of the faults and not others. */
+/** The plan of one seed. Each world has only some of the faults, so that the seeds together cover many combinations. */
 export interface WorldPlan {
   readonly seed: number;
   readonly store: StoreKind;
@@ -42,23 +42,23 @@ export interface WorldPlan {
   readonly accounts: number;
   readonly calls: number;
   readonly loadMs: number;
-  /** How long a gateway may be silent before the others take it for dead. */
+  /** Silence after which other gateways end the leases of a gateway, ms. */
   readonly leaseMs: number;
   readonly movements: number;
-  /** Tokens that a wallet begins with, at most. */
+  /** Maximum money of a wallet at the start, in tokens. */
   readonly walletTokens: number;
   readonly whenExhausted: "cut" | "finish";
-  /** Share of calls that do not go well by themselves. */
+  /** Share of calls that fail even without a fault. */
   readonly trouble: number;
   readonly outboxEntriesMax: number;
-  /** Mean time between two faults of a kind; a fault that is missing never happens. */
+  /** Mean time between two faults of a kind, ms. A fault that is missing never happens. */
   readonly faults: ReadonlyMap<FaultName, number>;
 }
 
 interface PlanWishes {
   readonly store?: StoreKind | undefined;
   readonly calls?: number | undefined;
-  /** These faults, and no others. */
+  /** Only these faults. */
   readonly faults?: Readonly<Partial<Record<FaultName, number>>> | undefined;
 }
 
@@ -103,7 +103,7 @@ function wishedFaults(wished: Readonly<Partial<Record<FaultName, number>>>): Wor
   );
 }
 
-/** For people: `redis, 3 gateways, 312 calls in 31 s, faults: kill ledgerAway`. */
+/** Describes a plan: `redis, 3 gateways, 312 calls in 31 s, faults: kill ledgerAway`. */
 export function describePlan(plan: WorldPlan): string {
   const faults = [...plan.faults].map(
     ([name, everyMs]) => `${name} ${(everyMs / 1_000).toFixed(1)}s`,

@@ -18,11 +18,11 @@ import { PREFIX, RedisSite } from "./redis/site.ts";
 import { Scheduler } from "./scheduler.ts";
 import type { WorldPlan } from "./world-plan.ts";
 
-/** Rounds of gateways that join are most of what a run costs: half as many find as much. */
+/** Fewer joining rounds than in production: these rounds are most of the cost of a run, and fewer find as many bugs. */
 const TIMES = { heartbeatMs: 1_000, graceMs: 1_500, joiningRoundMs: 45 };
-/** Between two looks of the judge. */
+/** Between two checks by the judge. */
 const LOOK_MS = 500;
-/** Everything drains within this once all faults are over. */
+/** Time in which everything must drain once all faults are over. */
 const DRAIN_MS_MAX = 120_000;
 
 export interface WorldResult {
@@ -40,7 +40,7 @@ interface WorldOptions {
   readonly lua: LuaScripts;
 }
 
-/** One run of one plan. */
+/** One run of a plan. */
 export class World {
   readonly plan: WorldPlan;
   readonly scheduler: Scheduler;
@@ -49,7 +49,7 @@ export class World {
   readonly accounts: string[] = [];
   readonly callPlans = new Map<string, CallPlan>();
   readonly judge: Judge;
-  /** Undefined with embedded balances. */
+  /** Undefined with the embedded hold store. */
   readonly redis: RedisSite | undefined;
   private readonly random: Random;
   private readonly ids: Random;
@@ -77,7 +77,7 @@ export class World {
     for (let at = 1; at <= plan.accounts; at += 1) this.addAccount(`a${at}`);
   }
 
-  /** The gateways that run. */
+  /** The running gateways. */
   get gateways(): SimulatedGateway[] {
     return this.hosts.flatMap(({ gateway }) => gateway ?? []);
   }
@@ -116,7 +116,7 @@ export class World {
     };
   }
 
-  /** A fault happens: part of the trace. */
+  /** Adds a fault to the trace. */
   note(what: string): void {
     this.scheduler.trace(`fault: ${what}`);
   }
@@ -130,12 +130,12 @@ export class World {
     return new Random(this.random.below(2 ** 32));
   }
 
-  /** Tokens of output that the provider had for a call. */
+  /** Output tokens that the provider produced for a call. */
   servedTokens({ number, outputTokens }: CallPlan): number {
     return this.tokensServed.get(number) ?? outputTokens;
   }
 
-  /** Of a wallet in the hold store; undefined if it is not loaded. */
+  /** Returns the balances of a wallet in the hold store; undefined if it is not loaded. */
   balancesOf(accountId: string): Balances | undefined {
     if (this.redis) return this.redis.balancesOf(accountId);
     const [first] = this.gateways;

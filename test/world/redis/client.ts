@@ -14,7 +14,7 @@ const RECONNECT_MS_MAX = 250;
 const REPLY_TIMEOUT_MS = 450;
 /** A cluster's client waits so long before it sends a command again. */
 const RESEND_MS = 50;
-/** Silence is counted in so many ticks of the process's own loop, as `core/redis/reply-timeout.ts` does. */
+/** Silence is counted in this many ticks of the process's own loop, as `core/redis/reply-timeout.ts` does. */
 const TICKS = 9;
 
 /** A command whose reply is due. */
@@ -43,11 +43,11 @@ class Waiting {
   }
 }
 
-/** One connection: replies come in the order of their commands, until either side closes it. */
+/** One connection. Replies arrive in the order of their commands, until either side closes it. */
 class Connection {
   readonly waiting: Waiting[] = [];
   isOpen = true;
-  /** A reply was lost: no later one gets through before it. */
+  /** True after a lost reply: no later reply arrives before it. */
   isMute = false;
   silentTicks = 0;
   sentUntilMs = 0;
@@ -193,11 +193,11 @@ export class SimulatedRedisClient implements RedisCommands {
     first.isOver = true;
     if (!(reply instanceof Error)) return first.resolve(reply);
     first.reject(reply);
-    // As `reconnectOnError`: a server that was demoted is left.
+    // As `reconnectOnError` does: close the connection to a demoted server.
     if (reply.message.startsWith("READONLY")) this.close(connection, "Connection is closed.");
   }
 
-  /** Gives up a connection that owes replies and is silent. */
+  /** Closes a connection with outstanding replies and no data. */
   private tick(connection: Connection): void {
     if (this.isTicking) return;
     this.isTicking = true;

@@ -8,7 +8,7 @@ interface Stream {
 
 type Value = string | Map<string, string> | Set<string> | Stream;
 
-/** What one server has in memory, and the commands on it that the gateway uses. */
+/** The data of one server, and the commands that the gateway uses. */
 export class RedisData {
   private readonly values: Map<string, Value>;
   private readonly expiries: Map<string, number>;
@@ -18,7 +18,7 @@ export class RedisData {
     this.expiries = expiries;
   }
 
-  /** A copy that nothing changes any more. */
+  /** Returns a copy. */
   snapshot(): RedisData {
     const values = new Map<string, Value>();
     for (const [key, value] of this.values) values.set(key, copyOf(value));
@@ -34,7 +34,7 @@ export class RedisData {
     return value instanceof Map ? value : NO_FIELDS;
   }
 
-  /** Carries out one command; throws for one that the gateway does not use. */
+  /** Runs one command. Throws for a command that the gateway does not use. */
   run(name: string, args: readonly string[], nowMs: number): RedisReply {
     const command = COMMANDS[name];
     if (command === undefined) throw new Error(`the simulated Redis has no command ${name}`);
@@ -49,7 +49,7 @@ export class RedisData {
     return typeof value === "string" ? value : null;
   }
 
-  /** Entries of all streams: posts that wait for the ledger. */
+  /** Number of entries in all streams, which are uncommitted posts. */
   get streamEntries(): number {
     let count = 0;
     for (const key of this.values.keys()) count += this.stream(key)?.entries.size ?? 0;
@@ -100,7 +100,7 @@ export class RedisData {
     return isOther ? undefined : value;
   }
 
-  /** Redis keeps no empty hash and no empty set. */
+  /** Deletes empty hashes and sets, as Redis does. */
   dropEmpty(key: string): void {
     const value = this.values.get(key);
     if ((value instanceof Map || value instanceof Set) && value.size === 0) this.remove(key);
@@ -206,12 +206,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
 };
 
-/** Commands that change something, which a replica refuses. */
+/** Commands that write; a replica refuses them. */
 const WRITES = new Set([
   ...["SET", "DEL", "UNLINK", "PEXPIRE", "HSET", "HSETNX", "HINCRBY", "HDEL", "SADD", "SREM"],
   ...["XADD", "XDEL"],
 ]);
-/** Those among them that a server at its `maxmemory` still takes. */
+/** Write commands that a server at its `maxmemory` still accepts. */
 const FREEING = new Set(["DEL", "UNLINK", "PEXPIRE", "HDEL", "SREM", "XDEL"]);
 
 export const isWrite = (name: string): boolean => WRITES.has(name);

@@ -1,15 +1,15 @@
 import { lauxlib, lua, lualib, type State, to_jsstring, to_luastring } from "fengari";
 
-/** As a command answers, and as a script returns. */
+/** A reply of a command or a script. */
 export type RedisReply = string | number | null | readonly RedisReply[];
 type Call = (name: string, args: readonly string[]) => RedisReply;
 
-/** A script has failed: the text that Redis answers. */
+/** A script failed; the message is the error reply of Redis. */
 export class ScriptFailed extends Error {}
 
 /**
- * Runs the scripts of the gateway as Redis does. fengari is Lua 5.3, Redis has 5.1, where every number is a double: so
- * numbers enter as floats, and `tonumber` makes floats.
+ * Runs the scripts of the gateway as Redis does. fengari is Lua 5.3; Redis has Lua 5.1, in which every number is a
+ * double. So numbers enter as floats, and `tonumber` returns floats.
  */
 export class LuaScripts {
   private readonly state: State;
@@ -34,7 +34,7 @@ export class LuaScripts {
     lua.lua_setglobal(L, to_luastring("redis"));
   }
 
-  /** `call` carries out the commands of the script. Throws what it throws, or ScriptFailed. */
+  /** Runs a script. `call` runs its commands. Throws what `call` throws, or ScriptFailed. */
   run(source: string, keys: readonly string[], args: readonly string[], call: Call): RedisReply {
     const L = this.state;
     this.call = call;
@@ -89,7 +89,7 @@ function argument(L: State, at: number): string {
     : to_jsstring(lua.lua_tostring(L, at));
 }
 
-/** `tonumber` of Lua 5.1, for decimal numbers. */
+/** Implements `tonumber` of Lua 5.1, for decimal numbers. */
 function toFloat(L: State): number {
   const type = lua.lua_type(L, 1);
   if (type === lua.LUA_TNUMBER) lua.lua_pushnumber(L, lua.lua_tonumber(L, 1));
@@ -102,7 +102,7 @@ function toFloat(L: State): number {
   return 1;
 }
 
-/** Most texts come again: names of keys, fields, operations. */
+/** Cache: most texts repeat, such as names of keys, fields and operations. */
 const BYTES_KEPT_MAX = 20_000;
 const TEXT_LENGTH_MAX = 200;
 const keptBytes = new Map<string, Uint8Array>();
@@ -139,7 +139,7 @@ function push(L: State, reply: RedisReply): void {
   }
 }
 
-/** As Redis makes a reply of what a script returns: numbers lose their fraction, a list ends at its first nil. */
+/** Converts a return value to a reply, as Redis does: numbers lose their fraction, a list ends at its first nil. */
 function read(L: State, at: number): RedisReply {
   switch (lua.lua_type(L, at)) {
     case lua.LUA_TNUMBER:

@@ -13,11 +13,11 @@ interface ServerOptions {
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly lua: LuaScripts;
-  /** Hears of a wallet whose available balance is below zero. */
+  /** Called with a wallet whose available balance is below zero. */
   readonly onBelowZero: (key: string, field: string, amount: string) => void;
 }
 
-/** One Redis server. It outlives its process: `start` begins another one. */
+/** One Redis server. It outlives its process: `start` begins a new process. */
 export class RedisServer {
   data = new RedisData();
   private readonly options: ServerOptions;
@@ -27,11 +27,11 @@ export class RedisServer {
   private runId = "";
   private isUp = false;
   private isFrozen = false;
-  /** Its `maxmemory`, in posts that wait for the ledger; the policy is `noeviction`. */
+  /** Its `maxmemory`, in uncommitted posts; the policy is `noeviction`. */
   postsMax = Number.POSITIVE_INFINITY;
-  /** Demoted to a replica. */
+  /** True if it was demoted to a replica. */
   isReadOnly = false;
-  /** What it answers gets lost on the way. */
+  /** True if its replies are lost on the way. */
   losesReplies = false;
   clockErrorMs = 0;
 
@@ -78,20 +78,20 @@ export class RedisServer {
     for (const work of this.putOff.splice(0)) work();
   }
 
-  /** A connection is there; `close` is called when the server ends it. Returns how to forget it. */
+  /** Adds a connection. Calls `close` when the server ends it. Returns a function that removes it. */
   accept(close: () => void): () => void {
     this.closers.add(close);
     return () => this.closers.delete(close);
   }
 
-  /** Does `work` when the server gets to it. */
+  /** Queues `work` for the server. */
   serve(work: () => void): void {
     if (!this.isUp) return;
     if (this.isFrozen) this.putOff.push(work);
     else work();
   }
 
-  /** Throws the error that Redis answers. */
+  /** Throws the error reply of Redis, if a fault demands one. */
   execute(name: string, args: readonly string[]): RedisReply {
     if (name === "EVALSHA" || name === "EVAL") return this.script(name, args);
     return this.command(name, args, { isFull: this.isFull });
@@ -102,7 +102,7 @@ export class RedisServer {
     if (source === undefined) throw new Error(UNKNOWN_SCRIPT);
     if (name === "EVAL") this.scripts.set(createHash("sha1").update(first).digest("hex"), first);
     const keys = rest.slice(0, Number(count));
-    // A script that has written goes on: only its first write is refused.
+    // Refuse only the first write of a script: one that has written already continues.
     const memory = { isFull: this.isFull };
     return this.options.lua.run(source, keys, rest.slice(Number(count)), (command, args) => {
       const reply = this.command(command, args, memory);

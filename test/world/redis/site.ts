@@ -8,7 +8,7 @@ import type { RedisData } from "./data.ts";
 import type { LuaScripts } from "./lua.ts";
 import { RedisServer } from "./server.ts";
 
-/** What all keys begin with. */
+/** Prefix of all keys. */
 export const PREFIX = "t";
 const SNAPSHOTS_MAX = 20;
 
@@ -20,11 +20,11 @@ interface SiteOptions {
   /** Its clients send again what was under way when a connection ended. */
   readonly resends: boolean;
   readonly onBelowZero: (what: string) => void;
-  /** Hears of posted calls that were in Redis, and are not any more. */
+  /** Called with posted calls that Redis had and lost. */
   readonly onLost: (callIds: readonly string[]) => void;
 }
 
-/** The Redis of a world: its server, its snapshots, and what is in it, as seen from outside. */
+/** The Redis of a world: its server, its snapshots, and a view of its data. */
 export class RedisSite {
   readonly server: RedisServer;
   private readonly options: SiteOptions;
@@ -49,19 +49,19 @@ export class RedisSite {
     return new SimulatedRedisClient({ server, process, scheduler, random, resends });
   }
 
-  /** Keeps what is there now, to be restored some day. */
+  /** Takes a snapshot, which can be restored later. */
   keepSnapshot(): void {
     this.snapshots.push(this.server.data.snapshot());
     if (this.snapshots.length > SNAPSHOTS_MAX) this.snapshots.shift();
   }
 
-  /** One of the snapshots; the older the larger `age`, from 0 to 1. Undefined before the first. */
+  /** Returns a snapshot: the newest at `age` 0, the oldest at 1. Undefined before the first. */
   snapshot(age: number): RedisData | undefined {
     const at = Math.floor((1 - age) * (this.snapshots.length - 1));
     return this.snapshots[at]?.snapshot();
   }
 
-  /** The server goes on with other data, and what was posted and is not in it is lost. */
+  /** Replaces the data of the server. Posts that the new data lacks are lost. */
   replace(data: RedisData): void {
     const posted = this.posted(this.server.data);
     const left = new Set(this.posted(data));
@@ -69,7 +69,7 @@ export class RedisSite {
     this.options.onLost(posted.filter((callId) => !left.has(callId)));
   }
 
-  /** Of a wallet; undefined if it is not loaded. */
+  /** Returns the balances of a wallet; undefined if it is not loaded. */
   balancesOf(accountId: string): Balances | undefined {
     const { data } = this.server;
     const base = `${PREFIX}:{${bucketName(bucketIndexOf(accountId, this.options.buckets))}}:`;
