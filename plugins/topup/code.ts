@@ -1,13 +1,13 @@
 import { randomInt } from "node:crypto";
 
-/** Digits and letters that nobody takes for one another: without 0 O, 1 I L, 2 Z, 5 S, 8 B. */
+/** Digits and letters that are hard to confuse: without 0 O, 1 I L, 2 Z, 5 S, 8 B. */
 const ALPHABET = "34679ACDEFGHJKMNPQRTUVWXY";
-/** 25^8 codes: 150 billion, so that neither two orders nor a typing error and an order meet. */
+/** 25^8 = 150 billion codes, so that neither a second order nor a typing error hits an existing code. */
 const RANDOM_CHARACTERS = 8;
-/** Longer than any bank lets a transfer's text be. */
+/** Longer than any bank allows for the text of a transfer. */
 const TEXT_CHARACTERS_MAX = 2_000;
 
-/** A new order's code: the prefix and eight random characters. */
+/** Returns a new order code: the prefix and eight random characters. */
 export function newCode(prefix: string): string {
   let code = prefix;
   for (let n = 0; n < RANDOM_CHARACTERS; n++) code += ALPHABET[randomInt(ALPHABET.length)];
@@ -15,10 +15,9 @@ export function newCode(prefix: string): string {
 }
 
 /**
- * Everything in the texts of a transfer that could be an order's code. Banks change letters to capitals or
- * back, put spaces, dots and dashes anywhere, and glue their own text to both sides; so all that is neither
- * letter nor digit is left out, and a code may begin at any place. Whether one of them is an order's, its
- * table says.
+ * Returns all possible order codes in the texts of a transfer. Banks change the case, insert spaces, dots and dashes,
+ * and add their own text on both sides. So this ignores all but letters and digits, and a code may start anywhere. The
+ * caller looks the codes up.
  */
 export function codesIn(texts: readonly string[], prefix: string): string[] {
   const found = new Set<string>();

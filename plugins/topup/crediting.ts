@@ -6,9 +6,9 @@ const SWEEP_MS = 3_000;
 const PAGE = 100;
 
 /**
- * Brings transfers from the bank's word into wallets, each exactly once: it is recorded as somebody's, then
- * credited under a reference that the ledger takes once, then marked. Whatever a crash leaves between two of
- * these steps, a sweep of any process finishes, at its start and every three seconds.
+ * Credits bank transfers to wallets, each exactly once. A transfer is recorded with its account, then credited under a
+ * reference that the ledger accepts once, then marked. After a crash between two steps, a sweep of any process finishes
+ * the rest, at its start and every 3 s.
  */
 export class Crediting {
   private readonly services: Services;
@@ -31,7 +31,7 @@ export class Crediting {
     await this.task.stop();
   }
 
-  /** Rejects where a store is away: the transfer stays as it is, for the next sweep. */
+  /** Rejects if a store is down. The transfer stays as it is, for the next sweep. */
   async credit({ id, accountId, amountMicroVnd }: Transfer): Promise<void> {
     const { database, log, wallets } = this.services;
     if (accountId === null || amountMicroVnd === null) return;
@@ -48,7 +48,10 @@ export class Crediting {
       failpoint("topup.marked");
       return;
     }
-    log.warn({ transfer: id, cause: result.kind }, "a transfer waits for an operator");
+    log.warn(
+      { transfer: id, cause: result.kind },
+      "cannot credit a transfer; an operator must decide",
+    );
     await setAside(database, id, result.kind);
   }
 
@@ -56,7 +59,7 @@ export class Crediting {
     try {
       await this.sweep();
     } catch (error) {
-      this.log.warn({ err: error }, "transfers that wait for their credit cannot be read");
+      this.log.warn({ err: error }, "cannot read matched transfers; retrying in 3 s");
     }
     return SWEEP_MS;
   }
@@ -68,9 +71,12 @@ export class Crediting {
       const transfers = await matchedTransfers(database, PAGE, after);
       for (const transfer of transfers) {
         if (this.stopped) return;
-        // One that cannot be credited now must not keep the others waiting.
+        // A transfer that cannot be credited now must not delay the others.
         await this.credit(transfer).catch((error: unknown) => {
-          this.log.warn({ err: error, transfer: transfer.id }, "a transfer is not credited yet");
+          this.log.warn(
+            { err: error, transfer: transfer.id },
+            "cannot credit a transfer; retrying in 3 s",
+          );
         });
         after = transfer.sequence;
       }

@@ -22,8 +22,8 @@ export const uses: readonly SlotName[] = ["guards.customer"];
 export const provides: readonly SlotName[] = ["discounts"];
 
 /**
- * Lets customers top up by bank transfer: orders with a VietQR, the bank's notifications, credits, promotions;
- * takes no part in calls.
+ * Lets customers top up by bank transfer: orders with a VietQR code, the bank's notifications, credits, promotions.
+ * Takes no part in calls.
  */
 export default function topup(services: Services, settings: Settings): Plugin {
   const guard = new WebhookGuard(services, settings);
@@ -37,7 +37,7 @@ export default function topup(services: Services, settings: Settings): Plugin {
 
   return {
     name: "topup",
-    // The code runs from dist, the SQL is read from the sources.
+    // Code runs from dist; SQL is read from the sources.
     migrations: new URL("../../../plugins/topup/migrations/", import.meta.url),
 
     commands,

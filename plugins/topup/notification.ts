@@ -6,18 +6,18 @@ import {
   MICRO_VND_PER_VND,
 } from "../../core/contract/index.ts";
 
-/** What the bank tells of one transfer, as far as it can be read. */
+/** A bank notification of one transfer, as far as it can be read. */
 export interface Notification {
-  /** The bank's own id; of a body that has none, its digest. */
+  /** The bank's id; a digest of the body if it has none. */
   readonly id: string;
   readonly direction: "in" | "out" | "unknown";
-  /** Null where it names no amount that a wallet could take: none, 0, negative, a fraction of a đ, absurd. */
+  /** Null unless it is a whole number of đ, above 0, that a wallet can hold. */
   readonly amountMicroVnd: bigint | null;
   readonly bank: string | null;
   readonly accountNumber: string | null;
-  /** The number of the virtual account, where the transfer went to one. */
+  /** The number of the virtual account, if the transfer went to one. */
   readonly subAccount: string | null;
-  /** Where the order's code may stand. */
+  /** Texts that may contain the order's code. */
   readonly texts: readonly string[];
   readonly content: string | null;
   readonly reference: string | null;
@@ -30,8 +30,8 @@ const TEXT_CHARACTERS_MAX = 2_000;
 
 /**
  * Reads a notification in SePay's form: `id, gateway, transactionDate, accountNumber, code, content,
- * transferType, transferAmount, accumulated, subAccount, referenceCode, description`. Money must never be
- * turned away for its form, so anything is read as far as it goes.
+ * transferType, transferAmount, accumulated, subAccount, referenceCode, description`. Never refuses a notification for
+ * its form, since money has arrived: reads as much as it can.
  */
 export function readNotification(body: Buffer): Notification {
   const fields = objectIn(body);
@@ -81,7 +81,7 @@ function amountOf(value: unknown): bigint | null {
   return BigInt(amount) * BigInt(MICRO_VND_PER_VND);
 }
 
-/** Text that the database takes: it has no place for control characters. */
+/** Returns text without control characters, which Postgres rejects. */
 function textOf(value: unknown): string | null {
   if (typeof value === "number") return String(value);
   if (typeof value !== "string") return null;

@@ -2,11 +2,11 @@ import { described, mapping, matching, oneOf, text, v, whole } from "../../core/
 
 const BIN = 'the six digits of a bank in the VietQR network, such as "970436"';
 const ACCOUNT_NUMBER = "an account number of 4 to 19 letters and digits, in quotes";
-const PREFIX = "2 to 6 capital letters, without I, L and O, which are taken for digits";
+const PREFIX = "2 to 6 capital letters, without I, L and O, which look like digits";
 const SECRET = "a secret of 16 to 512 characters without spaces";
-/** No wallet holds more than 2^53 − 1 µđ. */
+/** Below 2^53 − 1 µđ, the most that a wallet can hold. */
 const AMOUNT_MAX_VND = 1_000_000_000;
-/** Of each promotion: a half, so that both together are no more than the whole. */
+/** Most discount of one promotion: 50 %, so that both together are at most 100 %. */
 const DISCOUNT_BPS_MAX = 5_000;
 
 const secret = matching(/^[\x21-\x7e]{16,512}$/, SECRET);
@@ -16,7 +16,7 @@ const promotion = (thresholdVnd: number, discountBps: number) =>
   v.optional(
     mapping({
       threshold_vnd: v.optional(vnd, thresholdVnd),
-      /** 0 switches it off. */
+      /** 0 = off. */
       discount_bps: v.optional(whole(0, DISCOUNT_BPS_MAX), discountBps),
     }),
     {},
@@ -24,7 +24,7 @@ const promotion = (thresholdVnd: number, discountBps: number) =>
 
 export const options = v.pipe(
   mapping({
-    /** Where customers transfer to. */
+    /** The bank account that customers transfer to. */
     bank: mapping({
       bin: matching(/^\d{6}$/, BIN),
       name: text("the bank's name"),
@@ -34,12 +34,12 @@ export const options = v.pipe(
     order_prefix: v.optional(
       described(
         matching(/^[A-HJKMNP-Z]{2,6}$/, PREFIX),
-        "How the codes of orders begin. Transfers for orders with an earlier prefix wait for an operator.",
+        "Prefix of order codes. An operator must assign transfers for orders with an earlier prefix.",
       ),
       "TG",
     ),
     minimum_vnd: v.optional(vnd, 50_000),
-    /** What the banks' instant transfers carry at most. */
+    /** Default: the most that banks allow for an instant transfer. */
     maximum_vnd: v.optional(vnd, 499_999_999),
     order_valid_minutes: v.optional(whole(5, 43_200), 1_440),
     open_orders_max: v.optional(whole(1, 100), 5),
@@ -58,7 +58,7 @@ export const options = v.pipe(
         counted: v.optional(
           described(
             oneOf(["all", "transfers"]),
-            "What counts as a top-up: `all` that an operator credits too, or bank transfers only.",
+            "What counts as a top-up: `all` includes credits by operators, `transfers` only bank transfers.",
           ),
           "all",
         ),
@@ -68,7 +68,7 @@ export const options = v.pipe(
   }),
   v.check(
     ({ minimum_vnd, maximum_vnd }) => minimum_vnd <= maximum_vnd,
-    "a minimum_vnd that is not above maximum_vnd",
+    "a minimum_vnd of at most maximum_vnd",
   ),
 );
 

@@ -34,10 +34,10 @@ const page = mapping({
     ),
     "20",
   ),
-  before: v.optional(v.pipe(v.string(), v.check(isId, "the `next` of the page before"))),
+  before: v.optional(v.pipe(v.string(), v.check(isId, "the `next` of the previous page"))),
 });
 
-/** The orders of whoever is signed in: made, shown with their QR, listed, cancelled. */
+/** Routes for the customer's top-up orders: create, list, show with a QR code, cancel. */
 export function orderRoutes(services: Services, settings: Settings): CustomerRoute[] {
   const { clock, database } = services;
   const newOrder = mapping({
@@ -88,17 +88,20 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
           case "created":
             return done(await withQr(result.order), 201);
           case "no_account":
-            return refuse.notFound("There is no such account.");
+            return refuse.notFound("This account does not exist.");
           case "too_many_open":
             return refuse.conflict(
-              `${settings.open_orders_max} top-ups are open, which is the most: pay or cancel one first.`,
+              `You have ${settings.open_orders_max} open top-ups, the maximum; pay or cancel one first.`,
               { code: "too_many_open_orders" },
             );
           case "too_many_today":
-            return refuse.rateLimited("That are too many top-ups for one day.", {
-              code: "too_many_orders",
-              headers: ["retry-after", "3600"],
-            });
+            return refuse.rateLimited(
+              "You have created too many top-ups today; try again tomorrow.",
+              {
+                code: "too_many_orders",
+                headers: ["retry-after", "3600"],
+              },
+            );
         }
       },
     },
@@ -130,7 +133,7 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
         await cancelOrder(database, accountId, before.id, new Date(clock.now()));
         const order = await find(accountId, before.id);
         if (order && statusOf(order, clock.now()) === "cancelled") return done(await withQr(order));
-        return refuse.conflict("Only a top-up that is open can be cancelled.", {
+        return refuse.conflict("This top-up is not open, so it cannot be cancelled.", {
           code: "order_not_open",
         });
       },
@@ -172,7 +175,7 @@ function shownPromotion(promotion: Settings["promotions"]["daily"]) {
   return { ...promotion, threshold_vnd: String(promotion.threshold_vnd) };
 }
 
-/** The same for another account's order as for none. */
+/** One refusal for unknown orders and those of other accounts. */
 function unknown(): Refusal {
-  return refuse.notFound("There is no such top-up.");
+  return refuse.notFound("You have no such top-up.");
 }

@@ -1,7 +1,7 @@
 import type { Database } from "../../core/contract/index.ts";
 import { newCode } from "./code.ts";
 
-/** An order as the database has it; amounts in µđ. */
+/** A top-up order. Amounts are in µđ. */
 export interface Order {
   readonly id: string;
   readonly accountId: string;
@@ -10,7 +10,7 @@ export interface Order {
   readonly createdAt: Date;
   readonly expiresAt: Date;
   readonly cancelledAt: Date | null;
-  /** What was credited for it so far, and when the first of it was. */
+  /** Credited for the order so far, and the time of the first credit. */
   readonly receivedMicroVnd: bigint;
   readonly paidAt: Date | null;
 }
@@ -23,7 +23,7 @@ type CreateOrderResult =
   | { readonly kind: "created"; readonly order: Order }
   | { readonly kind: "no_account" | "too_many_open" | "too_many_today" };
 
-/** More orders in a day than anybody pays; what is cancelled counts too, so that no loop fills the table. */
+/** More than a customer pays in a day. Cancelled orders count too, so that no loop fills the table. */
 const ORDERS_A_DAY_MAX = 100;
 const CODE_ATTEMPTS = 5;
 
@@ -36,7 +36,7 @@ const SELECT = `
     where t.order_id = o.id and t.state = 'credited'
   ) paid`;
 
-/** Money that came makes the status, whenever it came; without any, the order is open until it lapses. */
+/** Returns the status. Money received decides it, even if it came late; otherwise the order is open until it expires. */
 export function statusOf(order: Order, nowMs: number): OrderStatus {
   const { amountMicroVnd, receivedMicroVnd } = order;
   if (receivedMicroVnd > 0n) {
@@ -47,7 +47,7 @@ export function statusOf(order: Order, nowMs: number): OrderStatus {
   return order.expiresAt.getTime() > nowMs ? "open" : "expired";
 }
 
-/** The limit of open orders is exact, however many are made at once: see `create_topup_order`. */
+/** Creates an order. The limit of open orders is exact at any concurrency: see `create_topup_order`. */
 export async function createOrder(
   database: Database,
   order: NewOrder,
@@ -81,7 +81,7 @@ export async function createOrder(
   throw new Error(`no free code for an order in ${CODE_ATTEMPTS} attempts`);
 }
 
-/** One order of this account; nobody else's. */
+/** Returns an order of this account; undefined for other accounts' orders. */
 export async function orderOf(
   database: Database,
   accountId: string,
@@ -94,21 +94,21 @@ export async function orderOf(
   return order;
 }
 
-/** The orders of an account, newest first; `before` is the id of the last of the page before. */
+/** Returns the orders of an account, newest first; `before` is the last id of the previous page. */
 export function ordersOf(
   database: Database,
   accountId: string,
   limit: number,
   before: string | undefined,
 ): Promise<Order[]> {
-  // Ids are ordered by time.
+  // Ids sort by time.
   return database.query<Order>(
     `${SELECT} where o.account_id = $1 and ($2::uuid is null or o.id < $2) order by o.id desc limit $3`,
     [accountId, before ?? null, limit],
   );
 }
 
-/** Cancels an order that is open and has no transfer; false where it is not so. */
+/** Cancels an order. Returns false if it is not open or has a transfer. */
 export async function cancelOrder(
   database: Database,
   accountId: string,
@@ -125,7 +125,7 @@ export async function cancelOrder(
   return cancelled.length === 1;
 }
 
-/** The account and id of the order with this code. */
+/** Returns the account and id of the order with this code. */
 export async function orderByCode(
   database: Database,
   code: string,

@@ -9,7 +9,7 @@ import {
 import type { Settings } from "./options.ts";
 import { discountsOf, standingOf } from "./promotions.ts";
 
-/** Both promotions, and how far whoever is signed in has come with them. */
+/** Route that shows both promotions and the customer's progress. */
 export function promotionRoutes(services: Services, { promotions }: Settings): CustomerRoute[] {
   const { accounts, clock, ledger } = services;
   const { lifetime, daily } = promotions;
@@ -20,7 +20,7 @@ export function promotionRoutes(services: Services, { promotions }: Settings): C
       async handle(_request, { accountId }) {
         const nowMs = clock.now();
         const account = await accounts.find(accountId);
-        if (!account) return refuse.notFound("There is no such account.");
+        if (!account) return refuse.notFound("This account does not exist.");
         const standing = await standingOf(ledger, accountId, promotions, nowMs);
         const earned = discountsOf(standing, promotions);
         return done({

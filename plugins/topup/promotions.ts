@@ -8,22 +8,22 @@ import {
 } from "../../core/contract/index.ts";
 import type { Settings } from "./options.ts";
 
-/** Credits of bank transfers are named by it in the ledger, with the transfer's id after it. */
+/** Prefix of the references of bank transfers in the ledger; the transfer's id follows. */
 export const TRANSFER_REFERENCE = "transfer:";
 
-/** How far an account has come with both promotions at an instant; amounts in µđ. */
+/** Progress of an account in both promotions. Amounts are in µđ. */
 interface Standing {
   readonly totalMicroVnd: bigint;
   readonly todayMicroVnd: bigint;
   readonly isLifetimeActive: boolean;
   readonly isDailyActive: boolean;
-  /** The next 00:00 in Ho Chi Minh City, when the day's count begins anew. */
+  /** The next 00:00 in Ho Chi Minh City, when the daily count restarts. */
   readonly dayEndsMs: number;
 }
 
 /**
- * Looked up, never stored: what was topped up is in the ledger, so no crash can lose a discount, and changed
- * settings need no migration of customers. A top-up counts on the day on which it is credited.
+ * Computes an account's progress from the ledger. Progress is never stored, so a crash cannot lose a discount, and
+ * changed settings need no migration. A top-up counts on the day of its credit.
  */
 export async function standingOf(
   ledger: Ledger,
@@ -48,7 +48,7 @@ export async function standingOf(
   };
 }
 
-/** The discounts that a standing has earned. */
+/** Returns the discounts that an account has earned. */
 export function discountsOf(
   standing: Standing,
   { lifetime, daily }: Settings["promotions"],

@@ -12,10 +12,9 @@ import type { Settings } from "./options.ts";
 const FILE = "sepay-webhook-key";
 
 /**
- * Lets in what SePay has sent, by either of its two ways to say so: `X-SePay-Signature: sha256=<hex>`, an
- * HMAC-SHA256 over `<X-SePay-Timestamp>.<body>`, or `Authorization: Apikey <key>`. A way without a secret in
- * the config is closed; where both are without, a random one in the data folder serves for both, so there
- * is no way in without a secret.
+ * Accepts only requests from SePay, which authenticate in one of two ways: `X-SePay-Signature: sha256=<hex>`, an
+ * HMAC-SHA256 of `<X-SePay-Timestamp>.<body>`, or `Authorization: Apikey <key>`. Only ways with a secret in the config
+ * are accepted. If neither has one, both use a random secret from the data folder.
  */
 export class WebhookGuard {
   private readonly services: Services;
@@ -30,7 +29,7 @@ export class WebhookGuard {
     this.apiKey = webhook.api_key;
   }
 
-  /** Makes the file with the secret where one is needed. */
+  /** Creates the secret file if it is needed. */
   async prepare(): Promise<void> {
     if (this.hmacSecret !== undefined || this.apiKey !== undefined) return;
     const secret = await secretFile(join(this.services.config.stores.data, FILE));
@@ -38,7 +37,7 @@ export class WebhookGuard {
     this.apiKey = secret;
   }
 
-  /** Undefined where the request is SePay's. */
+  /** Returns undefined if the request is from SePay, or else a refusal. */
   check({ headers, body }: PlainRequest): Refusal | undefined {
     const signature = headers["x-sepay-signature"];
     const authorization = headers["authorization"];
@@ -48,12 +47,12 @@ export class WebhookGuard {
     }
     const given = /^apikey +(\S+) *$/i.exec(authorization ?? "")?.[1];
     if (given !== undefined && this.apiKey !== undefined) {
-      // Digests have one length, so that the time of the comparison tells nothing of the key.
+      // `timingSafeEqual` needs equal lengths, which digests have.
       return timingSafeEqual(digest(given), digest(this.apiKey))
         ? undefined
         : denied("The API key is wrong.");
     }
-    return denied("The notification is not signed in a way that is switched on here.");
+    return denied("The notification has no signature or API key that this gateway accepts.");
   }
 
   private checkSignature(
@@ -64,17 +63,16 @@ export class WebhookGuard {
   ): Refusal | undefined {
     const hex = /^sha256=([0-9a-f]{64})$/i.exec(signature)?.[1];
     if (hex === undefined || !/^\d{1,12}$/.test(timestamp)) {
-      return denied("The signature or its timestamp is not in SePay's form.");
+      return denied("The signature or its timestamp does not have SePay's format.");
     }
     const expected = createHmac("sha256", secret).update(`${timestamp}.`).update(body).digest();
     if (!timingSafeEqual(Buffer.from(hex, "hex"), expected)) {
       return denied("The signature is wrong.");
     }
-    // A transfer counts once, however often it is told: an old notification could do no harm, but tells of a
-    // clock that is wrong, or of somebody who has listened.
+    // An old notification is harmless, since a transfer counts once. But it means a wrong clock or a replay.
     const ageSeconds = Math.abs(this.services.clock.now() / 1000 - Number(timestamp));
     if (ageSeconds <= this.webhook.clock_tolerance_seconds) return undefined;
-    return denied("The timestamp is too far from this clock.");
+    return denied("The timestamp is too far from the gateway's clock; check both clocks.");
   }
 }
 

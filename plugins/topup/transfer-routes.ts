@@ -44,7 +44,7 @@ const page = mapping({
   ),
   before: v.optional(
     v.pipe(
-      matching(/^\d{1,18}$/, "the `sequence` of the last transfer of the page before"),
+      matching(/^\d{1,18}$/, "the `sequence` of the last transfer of the previous page"),
       v.transform((digits) => BigInt(digits)),
     ),
   ),
@@ -58,7 +58,7 @@ const assignment = mapping({
 
 const decision = mapping({ reason: REASON });
 
-/** Transfers for operators: listed, given to the account they belong to, or left out of it all. */
+/** Routes for operators: list and show transfers, assign one to an account, ignore one. */
 export function transferRoutes(services: Services, crediting: Crediting): OperatorRoute[] {
   const { accounts, database, log } = services;
 
@@ -96,7 +96,7 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
         if (assigned) await credit(assigned);
         const now = await transferOf(database, id);
         if (!now) return unknown();
-        // An operator who sends it twice, for want of an answer, is told what came of the first.
+        // Idempotent: an operator who repeats the request gets the result of the first one.
         const isDone = now.accountId === owner.accountId && now.orderId === owner.orderId;
         if (isDone && (now.state === "matched" || now.state === "credited"))
           return done(shown(now));
@@ -120,7 +120,7 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
 
   async function ownerOf(account: string | undefined, order: string | undefined) {
     if ((account === undefined) === (order === undefined)) {
-      return refuse.badRequest("Name either an account or an order.", "account");
+      return refuse.badRequest("Send either account or order.", "account");
     }
     if (order !== undefined) {
       const found = await orderByCode(database, order.toUpperCase());
@@ -128,14 +128,18 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
       return { accountId: found.accountId, orderId: found.id };
     }
     const found = await accounts.find(account ?? "");
-    if (!found) return refuse.notFound("There is no such account.", "account");
+    if (!found)
+      return refuse.notFound(
+        "There is no such account. `account list` lists all accounts.",
+        "account",
+      );
     return { accountId: found.id, orderId: null };
   }
 
-  /** It is assigned, whatever happens now: where a store is away, a sweep credits it later. */
+  /** Credits an assigned transfer. If a store is down, a sweep credits it later. */
   async function credit(transfer: Transfer): Promise<void> {
     await crediting.credit(transfer).catch((error: unknown) => {
-      log.warn({ err: error, transfer: transfer.id }, "a transfer is not credited yet");
+      log.warn({ err: error, transfer: transfer.id }, "cannot credit a transfer; retrying in 3 s");
     });
   }
 }
@@ -143,18 +147,18 @@ export function transferRoutes(services: Services, crediting: Crediting): Operat
 function refusal(transfer: Transfer): Refusal {
   if (transfer.state === "unmatched" && (!transfer.incoming || transfer.amountMicroVnd === null)) {
     return refuse.conflict(
-      "The bank's notification names no amount that came in: credit the account by hand, then ignore the transfer.",
+      "The bank's notification has no incoming amount; use `credit` for the account, then ignore the transfer.",
       { code: "transfer_not_creditable", param: "transfer" },
     );
   }
   if (transfer.state === "unmatched") {
     return refuse.conflict(
-      `The wallet did not take it (${transfer.cause}); the transfer goes on waiting.`,
+      `The wallet refused the credit (${transfer.cause}); the transfer stays unmatched.`,
       { code: "credit_refused", param: "transfer" },
     );
   }
   return refuse.conflict(
-    `The transfer is ${transfer.state}; only one that waits can be decided on.`,
+    `The transfer is ${transfer.state}; only unmatched transfers can be assigned or ignored.`,
     { code: "transfer_not_unmatched", param: "transfer" },
   );
 }
@@ -182,5 +186,5 @@ function shown(transfer: Transfer) {
 }
 
 function unknown(): Refusal {
-  return refuse.notFound("There is no such transfer: `transfer list` shows them.", "transfer");
+  return refuse.notFound("There is no such transfer. `transfer list` lists them.", "transfer");
 }

@@ -3,7 +3,7 @@ import type { Database } from "../../core/contract/index.ts";
 export const TRANSFER_STATES = ["matched", "credited", "unmatched", "ignored"] as const;
 type TransferState = (typeof TRANSFER_STATES)[number];
 
-/** Why a transfer is not somebody's, where that is clear before its text is read. */
+/** Why a transfer cannot be matched to an order, whatever its text says. */
 export type Hindrance =
   | "outgoing"
   | "unknown_direction"
@@ -11,10 +11,10 @@ export type Hindrance =
   | "bad_amount"
   | "wrong_account";
 
-/** A transfer as the database has it; amounts in µđ. */
+/** A bank transfer. Amounts are in µđ. */
 export interface Transfer {
   readonly id: string;
-  /** Rises with each transfer that was told. */
+  /** Increases with each recorded transfer. */
   readonly sequence: bigint;
   readonly state: TransferState;
   readonly cause: string;
@@ -48,13 +48,13 @@ interface NewTransfer
   > {
   readonly payload: Buffer;
   readonly hindrance: Hindrance | undefined;
-  /** What could be codes of orders in its text. */
+  /** Possible order codes in its text. */
   readonly codes: readonly string[];
 }
 
 interface Recorded {
   readonly transfer: Transfer;
-  /** False where the bank had told of this transfer before; what it told first counts. */
+  /** False if this transfer was recorded before. The first notification counts. */
   readonly isNew: boolean;
   readonly isSame: boolean;
 }
@@ -67,10 +67,10 @@ const COLUMNS = `t.id, t.sequence, t.state, t.cause, t.account_id as "accountId"
 const SELECT = `select ${COLUMNS} from bank_transfers t`;
 
 /**
- * Keeps what the bank has told, once per id, and whose it is: one statement, so a transfer is known with
- * its owner or not at all.
+ * Records a transfer once per id, with its account if a code matches. One statement, so a crash cannot leave a transfer
+ * without its account.
  */
-export async function recordTransfer(database: Database, told: NewTransfer): Promise<Recorded> {
+export async function recordTransfer(database: Database, transfer: NewTransfer): Promise<Recorded> {
   const [recorded] = await database.query<Transfer>(
     `with found as (
       select count(*) as orders, (array_agg(id))[1] as id, (array_agg(account_id))[1] as account_id
@@ -95,25 +95,25 @@ export async function recordTransfer(database: Database, told: NewTransfer): Pro
     on conflict (id) do nothing
     returning ${COLUMNS}`,
     [
-      told.id,
-      told.hindrance ?? null,
-      `{${told.codes.join(",")}}`,
-      told.incoming,
-      told.amountMicroVnd,
-      told.bank,
-      told.accountNumber,
-      told.content,
-      told.bankReference,
-      told.bankTime,
-      told.payload,
+      transfer.id,
+      transfer.hindrance ?? null,
+      `{${transfer.codes.join(",")}}`,
+      transfer.incoming,
+      transfer.amountMicroVnd,
+      transfer.bank,
+      transfer.accountNumber,
+      transfer.content,
+      transfer.bankReference,
+      transfer.bankTime,
+      transfer.payload,
     ],
   );
   if (recorded) return { transfer: recorded, isNew: true, isSame: true };
   const [known] = await database.query<Transfer & { isSame: boolean }>(
     `select ${COLUMNS}, t.payload = $2::bytea as "isSame" from bank_transfers t where t.id = $1`,
-    [told.id, told.payload],
+    [transfer.id, transfer.payload],
   );
-  if (!known) throw new Error(`transfer ${told.id} is neither new nor known`);
+  if (!known) throw new Error(`transfer ${transfer.id} is neither new nor known`);
   return { transfer: known, isNew: false, isSame: known.isSame };
 }
 
@@ -122,7 +122,7 @@ export async function transferOf(database: Database, id: string): Promise<Transf
   return transfer;
 }
 
-/** The notification as it came. */
+/** Returns the original body of the notification. */
 export async function payloadOf(database: Database, id: string): Promise<Buffer | undefined> {
   const [row] = await database.query<{ payload: Buffer }>(
     "select payload from bank_transfers where id = $1",
@@ -131,7 +131,7 @@ export async function payloadOf(database: Database, id: string): Promise<Buffer 
   return row?.payload;
 }
 
-/** Newest first; `before` is the sequence of the last one of the page before. */
+/** Returns transfers, newest first; `before` is the last sequence of the previous page. */
 export function transfersIn(
   database: Database,
   state: TransferState | undefined,
@@ -145,7 +145,7 @@ export function transfersIn(
   );
 }
 
-/** Transfers that are somebody's and may not be in the wallet yet, oldest first. */
+/** Returns transfers that are matched but may not be credited yet, oldest first. */
 export function matchedTransfers(
   database: Database,
   limit: number,
@@ -157,7 +157,7 @@ export function matchedTransfers(
   );
 }
 
-/** An operator's word that a transfer that waits is this account's; undefined where it does not wait. */
+/** Assigns a transfer to an account. Returns undefined if it is not unmatched or ignored, or has no incoming amount. */
 export async function assignTransfer(
   database: Database,
   id: string,
@@ -174,7 +174,7 @@ export async function assignTransfer(
   return assigned;
 }
 
-/** An operator's word that a transfer is no top-up; undefined where it does not wait. */
+/** Marks a transfer as ignored. Returns undefined if it is not unmatched. */
 export async function ignoreTransfer(
   database: Database,
   id: string,
@@ -188,7 +188,7 @@ export async function ignoreTransfer(
   return ignored;
 }
 
-/** The ledger has it. Idempotent; the database refuses where the ledger has not. */
+/** Marks a transfer as credited. Idempotent. A trigger rejects it if the ledger does not have the credit. */
 export async function markCredited(database: Database, id: string): Promise<void> {
   await database.query(
     `update bank_transfers set state = 'credited', credited_at = now()
@@ -197,7 +197,7 @@ export async function markCredited(database: Database, id: string): Promise<void
   );
 }
 
-/** The ledger will never take it as it is: it waits for an operator. */
+/** Marks a transfer as unmatched, for an operator: the wallet refused the credit for good. */
 export async function setAside(database: Database, id: string, cause: string): Promise<void> {
   await database.query(
     `update bank_transfers set state = 'unmatched', cause = $2 where id = $1 and state = 'matched'`,

@@ -7,11 +7,11 @@ interface VietQr {
   readonly accountNumber: string;
   readonly amountVnd: number;
   readonly purpose: string;
-  /** What the standard calls the bill number. */
+  /** The bill number, in the words of the standard. */
   readonly reference?: string;
 }
 
-/** The text of a payment's QR by the VietQR standard: dynamic, which is to say for one payment. */
+/** Returns the text of a QR code for one payment, which the VietQR standard calls dynamic. */
 export function qrText(payment: VietQr): string {
   const qr = QRPay.initVietQR({
     bankBin: payment.bin,
@@ -23,7 +23,7 @@ export function qrText(payment: VietQr): string {
   return qr.build();
 }
 
-/** A QR as an SVG image, with the quiet zone of four modules that scanners want. */
+/** Returns a QR code as SVG, with the quiet zone of four modules that scanners need. */
 export function qrSvg(text: string): Promise<string> {
   return drawn(text, { type: "svg", errorCorrectionLevel: "M", margin: 4 });
 }

@@ -15,12 +15,12 @@ import type { Settings } from "./options.ts";
 import type { WebhookGuard } from "./signature.ts";
 import { type Hindrance, recordTransfer } from "./transfers.ts";
 
-/** The bank waits a few seconds for its answer; what is not credited by then, a sweep finishes. */
+/** The bank waits only a few seconds for the reply. A sweep credits the transfer later if this is not enough. */
 const CREDIT_WAIT_MS = 3_000;
 
 /**
- * Takes the bank's notifications. `{"success": true}` says that a transfer is recorded for good; everything
- * else makes SePay send it again.
+ * Route for the bank's notifications. Replies `{"success": true}` once the transfer is durably recorded. After any other
+ * reply SePay sends the notification again.
  */
 export function webhookRoute(
   services: Services,
@@ -29,7 +29,7 @@ export function webhookRoute(
   crediting: Crediting,
 ): PublicRoute {
   const { database, log } = services;
-  // Forged notifications can come in any number.
+  // Anyone can send forged notifications, any number of them.
   const throttledLog = new ThrottledLog(log);
 
   return {
@@ -39,28 +39,33 @@ export function webhookRoute(
       const refused = guard.check(request);
       if (refused) {
         const { remoteAddress } = request;
-        throttledLog.warn(
-          { remoteAddress, why: refused.message },
-          "a bank notification is refused",
-        );
+        throttledLog.warn({ remoteAddress, why: refused.message }, "refused a bank notification");
         return refused;
       }
-      const told = readNotification(request.body);
+      const notification = readNotification(request.body);
       failpoint("topup.notified");
-      const recorded = await record(told, request.body);
+      const recorded = await record(notification, request.body);
       if (isRefusal(recorded)) return recorded;
       failpoint("topup.recorded");
       const { transfer, isNew, isSame } = recorded;
-      if (!isSame) log.warn({ transfer: transfer.id }, "a transfer was told again in other words");
+      if (!isSame) {
+        log.warn(
+          { transfer: transfer.id },
+          "duplicate bank notification with different content; keeping the first",
+        );
+      }
       if (isNew && transfer.state === "unmatched") {
         log.warn(
           { transfer: transfer.id, cause: transfer.cause },
-          "a transfer waits for an operator",
+          "cannot match a transfer; an operator must decide",
         );
       }
       if (transfer.state === "matched") {
         const credited = crediting.credit(transfer).catch((error: unknown) => {
-          log.warn({ err: error, transfer: transfer.id }, "a transfer is not credited yet");
+          log.warn(
+            { err: error, transfer: transfer.id },
+            "cannot credit a transfer; retrying in 3 s",
+          );
         });
         await withTimeout(credited, CREDIT_WAIT_MS);
       }
@@ -68,35 +73,40 @@ export function webhookRoute(
     },
   };
 
-  async function record(told: Notification, payload: Buffer) {
-    const hindrance = hindranceOf(told, settings.bank.account_number);
+  async function record(notification: Notification, payload: Buffer) {
+    const hindrance = hindranceOf(notification, settings.bank.account_number);
     try {
       return await recordTransfer(database, {
-        id: told.id,
-        incoming: told.direction === "in",
-        amountMicroVnd: told.amountMicroVnd,
-        bank: told.bank,
-        accountNumber: told.accountNumber,
-        content: told.content,
-        bankReference: told.reference,
-        bankTime: told.time,
+        id: notification.id,
+        incoming: notification.direction === "in",
+        amountMicroVnd: notification.amountMicroVnd,
+        bank: notification.bank,
+        accountNumber: notification.accountNumber,
+        content: notification.content,
+        bankReference: notification.reference,
+        bankTime: notification.time,
         payload,
         hindrance,
-        codes: codesIn(told.texts, settings.order_prefix),
+        codes: codesIn(notification.texts, settings.order_prefix),
       });
     } catch (error) {
-      log.error({ err: error, transfer: told.id }, "a transfer cannot be recorded");
-      return refuse.unavailable("The transfer could not be recorded: send it again.");
+      log.error(
+        { err: error, transfer: notification.id },
+        "cannot record a transfer; the bank must send it again",
+      );
+      return refuse.unavailable("The transfer could not be recorded; send it again.");
     }
   }
 }
 
-function hindranceOf(told: Notification, accountNumber: string): Hindrance | undefined {
-  if (!told.isReadable) return "unreadable";
-  if (told.direction === "out") return "outgoing";
-  if (told.direction === "unknown") return "unknown_direction";
-  if (told.amountMicroVnd === null) return "bad_amount";
-  const isOurs = [told.accountNumber, told.subAccount].some((one) => isAccount(one, accountNumber));
+function hindranceOf(notification: Notification, accountNumber: string): Hindrance | undefined {
+  if (!notification.isReadable) return "unreadable";
+  if (notification.direction === "out") return "outgoing";
+  if (notification.direction === "unknown") return "unknown_direction";
+  if (notification.amountMicroVnd === null) return "bad_amount";
+  const isOurs = [notification.accountNumber, notification.subAccount].some((one) =>
+    isAccount(one, accountNumber),
+  );
   return isOurs ? undefined : "wrong_account";
 }
 
