@@ -1,6 +1,6 @@
 /**
- * The thread of `Watchdog`: counts ticks in which the watched loop does not turn. Then it stops that thread in the
- * midst of its JavaScript, logs where it stands, and lets it go on or ends the process.
+ * The thread of `Watchdog`: counts ticks in which the watched event loop is blocked. Then pauses its JavaScript, logs the
+ * stack, and resumes it or ends the process.
  */
 import { writeSync } from "node:fs";
 import { type Debugger, Session } from "node:inspector";
