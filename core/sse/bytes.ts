@@ -1,4 +1,4 @@
-/** The same bytes as a Buffer, without a copy. */
+/** Returns the same bytes as a Buffer, without a copy. */
 export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes)
     ? bytes

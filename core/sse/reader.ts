@@ -6,21 +6,22 @@ const COLON = 58;
 const SPACE = 32;
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
-/** The largest event that is buffered unless the caller says otherwise. */
+/** The default limit for the size of an event. */
 const EVENT_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * What an event means to its stream. `usage`: it reports usage and may deliver text too. `terminal`: the stream
- * is complete with it. `error`: the upstream says that the stream failed. The last two may report usage as well.
+ * The meaning of an event in its stream. `usage`: reports usage, and may carry text too.
+ * `terminal`: completes the stream. `error`: the upstream says that the stream failed. The last two
+ * may report usage as well.
  */
 export type EventKind = "data" | "usage" | "terminal" | "error";
 
 /**
  * One block of a server-sent event stream.
  *
- * `raw` holds the bytes as they came, up to and including the blank line that ends the block, so that a
- * block nobody changed leaves unchanged. `type` and `data` are read out of it only when asked for: most
- * events of a metered stream pass through without ever being decoded.
+ * `raw` has the received bytes, including the blank line that ends the block, so that an unchanged
+ * block is forwarded byte for byte. `type` and `data` are decoded on first use: most events of a
+ * metered stream pass through without being decoded.
  */
 export class ServerEvent {
   readonly raw: Uint8Array;
@@ -34,8 +35,8 @@ export class ServerEvent {
   private dataText: string | undefined = undefined;
 
   /**
-   * A plugin that makes an event of its own gives its `kind`. `from` is where the first line starts in `raw`: 3
-   * behind a byte order mark, else 0.
+   * A plugin that creates an event sets its `kind`. `from` is where the first line starts in `raw`:
+   * 3 after a byte order mark, else 0.
    */
   constructor(raw: Uint8Array, kind: EventKind | undefined = undefined, from = 0) {
     this.raw = raw;
@@ -43,13 +44,13 @@ export class ServerEvent {
     this.from = from;
   }
 
-  /** The value of the `event:` line, undefined without one. */
+  /** The value of the `event:` line; undefined if there is none. */
   get type(): string | undefined {
     if (!this.scanned) this.scan();
     return this.eventType;
   }
 
-  /** The `data:` lines joined by a line feed; empty for a block of comments. */
+  /** The `data:` lines, joined by line feeds; empty for a block of comments. */
   get data(): string {
     if (!this.scanned) this.scan();
     this.dataText ??= asBuffer(this.raw).toString("utf8", this.dataFrom, this.dataTo);
@@ -65,7 +66,8 @@ export class ServerEvent {
     let cr = raw.indexOf(CR, at);
     let dataLines = 0;
     while (at < end) {
-      // The two searches run side by side and each goes on from its last hit, so no byte is read twice.
+      // Both searches advance together, and each continues from its last hit, so no byte is read
+      // twice.
       if (lf !== -1 && lf < at) lf = raw.indexOf(LF, at);
       if (cr !== -1 && cr < at) cr = raw.indexOf(CR, at);
       const eol = lf === -1 ? (cr === -1 ? end : cr) : cr === -1 || lf < cr ? lf : cr;
@@ -88,22 +90,22 @@ export class ServerEvent {
   }
 }
 
-/** What the byte before this one was, where that decides what a line feed means. */
+/** The previous byte, if it decides what a line feed means here. */
 type Tail =
   | "none"
-  /** A CR that ended a line with text: a line feed here belongs to the same line end. */
+  /** A CR after a line with text. A line feed here belongs to the same line end. */
   | "line"
-  /** A CR on a blank line of a CRLF stream: the block is over, but its line feed is still to come. */
+  /** A CR on a blank line of a CRLF stream. The block ends with the line feed to come. */
   | "blank"
-  /** A CR that ended a block at once: a line feed here is no blank line, and opens the next `raw`. */
+  /** A CR that ended a block. A line feed here is not a blank line; it starts the next `raw`. */
   | "block";
 
 /**
- * Cuts the bytes of an event stream into blocks, whatever the line ends and wherever reads split it.
+ * Splits the bytes of an event stream into blocks, with any line ends and any split of the reads.
  *
- * A block that lies within one chunk is a view of that chunk, so the caller must not reuse the chunk's
- * memory. The `raw` of all events put together are the bytes that were pushed, always, and where they are
- * cut depends on the bytes alone, never on the reads.
+ * A block within one chunk is a view of that chunk, so the caller must not reuse the chunk's
+ * memory. Joined, the `raw` of all events are exactly the bytes that were pushed. The bytes alone
+ * decide the split into events, never the reads.
  */
 export class SseReader {
   private readonly bytesMax: number;
@@ -111,9 +113,14 @@ export class SseReader {
   private carried = 0;
   private lineEmpty = true;
   private tail: Tail = "none";
-  /** Whether the last line ended with CRLF. Such a stream sends the LF of a blank line with its CR. */
+  /**
+   * True if the last line ended with CRLF. Such a stream sends the LF of a blank line together with
+   * its CR.
+   */
   private crlf = false;
-  /** How many bytes of a byte order mark the stream began with; -1 when it did not begin with one. */
+  /**
+   * How many bytes of a byte order mark have come at the start of the stream; -1 if it has none.
+   */
   private mark = 0;
   private first = true;
   private failed = false;
@@ -123,8 +130,8 @@ export class SseReader {
   }
 
   /**
-   * Reads one chunk and calls `onEvent` for each block it completes. Returns false when a block grows over
-   * the limit; the reader then gives out nothing more.
+   * Reads one chunk and calls `onEvent` for each block that it completes. Returns false if a block
+   * exceeds the limit; the reader then emits nothing more.
    */
   push(chunk: Uint8Array, onEvent: (event: ServerEvent) => void): boolean {
     if (this.failed) return false;
@@ -147,7 +154,8 @@ export class SseReader {
         }
         continue;
       }
-      // Each search goes on from its own last hit: a byte is looked at once for LF and once for CR.
+      // Each search continues from its own last hit: it reads each byte once for LF and once for
+      // CR.
       if (lf !== -1 && lf < at) lf = bytes.indexOf(LF, at);
       if (cr !== -1 && cr < at) cr = bytes.indexOf(CR, at);
       if (lf === -1 && cr === -1) {
@@ -173,20 +181,23 @@ export class SseReader {
   }
 
   /**
-   * The stream is over: hands out what is left, a last block without its blank line, if there is one.
-   * Servers do end a stream on `data: [DONE]` and a single line feed.
+   * Ends the stream: emits a last block that has no blank line, if there is one. Some servers end a
+   * stream with `data: [DONE]` and a single line feed.
    */
   end(onEvent: (event: ServerEvent) => void): void {
     if (!this.failed && this.carried > 0) this.emit(EMPTY, 0, 0, onEvent);
     this.failed = true;
   }
 
-  /** Steps over a byte order mark, which may itself be split; returns where the first line goes on. */
+  /**
+   * Skips a byte order mark, which may be split too. Returns the index at which the first line
+   * continues.
+   */
   private readMark(bytes: Buffer): number {
     let at = 0;
     while (at < bytes.length && this.mark < 3) {
       if (bytes[at] !== BYTE_ORDER_MARK[this.mark]) {
-        // A part of a mark is text like any other.
+        // A partial mark is text.
         if (this.mark > 0) this.lineEmpty = false;
         this.mark = -1;
         return at;
@@ -219,7 +230,9 @@ export class SseReader {
     return true;
   }
 
-  /** Copies the open end of a chunk away: an open block must not hold on to the whole chunk. */
+  /**
+   * Copies the incomplete block at the end of a chunk: it must not keep the whole chunk in memory.
+   */
   private keep(bytes: Buffer, start: number): boolean {
     return start === bytes.length || this.append(bytes, start, bytes.length);
   }
@@ -228,7 +241,7 @@ export class SseReader {
     const needed = this.carried + end - start;
     if (needed > this.bytesMax) return this.fail();
     if (this.carry === undefined || needed > this.carry.length) {
-      // Doubling keeps the copying linear however small the reads are.
+      // Doubling keeps the cost of copying linear for any size of reads.
       const grown = Buffer.allocUnsafe(Math.max(256, needed * 2));
       this.carry?.copy(grown, 0, 0, this.carried);
       this.carry = grown;
@@ -250,7 +263,10 @@ const EMPTY = Buffer.alloc(0);
 const DATA = Buffer.from("data");
 const EVENT = Buffer.from("event");
 
-/** Whether the line from `at` to `eol` is the field `name`, with a colon behind it or nothing. */
+/**
+ * Returns true if the line from `at` to `eol` is the field `name`, followed by a colon or by
+ * nothing.
+ */
 function isField(raw: Buffer, at: number, eol: number, name: Buffer): boolean {
   const end = at + name.length;
   if (end > eol || (end < eol && raw[end] !== COLON)) return false;

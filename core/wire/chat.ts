@@ -16,10 +16,10 @@ const REFUSAL = Buffer.from('"refusal"');
 const USAGE = Buffer.from('"usage"');
 const ERROR = Buffer.from('"error"');
 
-/** As many as the providers take. */
+/** The most choices that providers accept. */
 const CHOICES_MAX = 128;
 
-/** No `data: [DONE]` is longer, whatever its line ends. */
+/** Longer than any `data: [DONE]`, with any line ends. */
 const DONE_BYTES_MAX = 32;
 
 /** The Chat Completions protocol: `POST /v1/chat/completions`. */
@@ -43,7 +43,7 @@ export const chat: Wire = {
   choices: (body) => countOf(body["n"]) ?? 1,
 
   limitOutput(body, tokens) {
-    // The name that the request already uses is one that the upstream knows.
+    // Keep the name that the request uses: its upstream knows it.
     const name = body["max_tokens"] != null ? "max_tokens" : "max_completion_tokens";
     if (body["max_completion_tokens"] != null) body["max_completion_tokens"] = tokens;
     else body[name] = tokens;
@@ -107,8 +107,8 @@ export const chat: Wire = {
 };
 
 /**
- * `prompt_tokens` holds cached tokens already. Some providers leave reasoning out of
- * `completion_tokens` but not out of `total_tokens`; the difference is then what was produced.
+ * `prompt_tokens` includes cached tokens. Some providers leave reasoning out of `completion_tokens`
+ * but include it in `total_tokens`; the difference of total and input is then the output.
  */
 function readUsage(reported: JsonObject, usage: Usage): void {
   const input = countOf(reported["prompt_tokens"]);

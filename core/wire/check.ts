@@ -1,10 +1,12 @@
 import { type Refusal, refuse } from "../contract/refusal.ts";
 import { countOf, type JsonObject } from "../process/json.ts";
 
-/** What a field must be: `text` and `list` must be there and not empty, the others may be absent. */
+/**
+ * What a field must be. `text` and `list` must be present and not empty; the others may be absent.
+ */
 type FieldRule = "text" | "list" | "flag" | "count";
 
-/** The first field of `body` that breaks its rule, as the 400 that names it. */
+/** Returns a 400 for the first field of `body` that breaks its rule, or undefined. */
 export function checkFields(
   body: JsonObject,
   rules: Readonly<Record<string, FieldRule>>,

@@ -2,8 +2,9 @@ import type { Usage } from "../contract/usage.ts";
 import { countOf, type JsonObject } from "../process/json.ts";
 
 /**
- * Image tokens are billed as input. Nearly all providers count them inside their input already; one that
- * reports `image_tokens` beside its input and output shows it by a total that holds all three.
+ * Adds image tokens to the input, as which they are billed. Nearly all providers include them in
+ * their input. If the total is at least input, output and image tokens together, the provider does
+ * not.
  */
 export function readDetachedImages(reported: JsonObject, usage: Usage): void {
   const images = countOf(reported["image_tokens"]);

@@ -43,7 +43,7 @@ export const messages: Wire = {
     const thinking = objectOf(body["thinking"]);
     const budget = countOf(thinking?.["budget_tokens"]);
     if (!thinking || budget === undefined || budget < tokens) return;
-    // The budget must stay below the limit, or the upstream refuses the whole call.
+    // The budget must be below the limit, or the upstream refuses the call.
     if (tokens > THINKING_TOKENS_MIN) body["thinking"] = { ...thinking, budget_tokens: tokens - 1 };
     else delete body["thinking"];
   },
@@ -91,7 +91,7 @@ export const messages: Wire = {
     const data = objectOf(parseJson(event.data));
     if (data?.["type"] === "message_start") {
       const reported = objectOf(objectOf(data["message"])?.["usage"]);
-      // Output in the first event only opens the count: the last one is in `message_delta`.
+      // The output in the first event is only a start; the final count is in `message_delta`.
       if (reported) readUsage(reported, usage, false);
     } else if (data?.["type"] === "message_delta") {
       const reported = objectOf(data["usage"]);
@@ -121,7 +121,7 @@ function typeOf(event: ServerEvent): unknown {
   return event.type ?? objectOf(parseJson(event.data))?.["type"];
 }
 
-/** Counts are cumulative: a later report overwrites each field that it names. */
+/** Reads cumulative counts: a later report overwrites the fields that it has. */
 function readUsage(reported: JsonObject, usage: Usage, final: boolean): void {
   const fresh = countOf(reported["input_tokens"]);
   const read = countOf(reported["cache_read_input_tokens"]);

@@ -1,6 +1,6 @@
 import type { Refusal } from "../contract/refusal.ts";
 
-/** The error object that clients of the Chat, Responses, image and speech endpoints expect. */
+/** Returns the error object that clients of Chat, Responses, images and speech expect. */
 function openAiError(refusal: Refusal): { error: object } {
   return {
     error: {

@@ -92,7 +92,10 @@ export const responses: Wire = {
   },
 };
 
-/** Events about a part of the response have a second dot; the others carry it whole, with its usage. */
+/**
+ * Returns true for an event about a part of the response: its type has a second dot. Other events
+ * carry the whole response, with its usage.
+ */
 function isOfPart(type: unknown): boolean {
   const prefix = "response.";
   return typeof type === "string" && type.startsWith(prefix) && type.includes(".", prefix.length);

@@ -7,7 +7,7 @@ const COLON = 58;
 const SPACE = 32;
 const BRACE = 123;
 
-/** True where the bytes begin with `prefix`. */
+/** Returns true if the bytes begin with `prefix`. */
 export function startsWith(raw: Uint8Array, prefix: Uint8Array): boolean {
   if (raw.length < prefix.length) return false;
   for (let at = 0; at < prefix.length; at++) if (raw[at] !== prefix[at]) return false;
@@ -15,9 +15,11 @@ export function startsWith(raw: Uint8Array, prefix: Uint8Array): boolean {
 }
 
 /**
- * Adds up the bytes of every JSON string under the key `name` (with its quotes) in `raw`, without
- * decoding or parsing: a stream has one such string an event, and a parse an event would cost more than
- * forwarding it. Escapes count as the one character they stand for. Answers whether there was any text.
+ * Counts the bytes of every JSON string whose key is `name` (with its quotes) in `raw`. Returns
+ * true if there was any text. An escape counts as the one character that it stands for.
+ *
+ * Neither decodes nor parses: a stream has one such string per event, and parsing each event would
+ * cost more than forwarding it.
  */
 export function countStrings(raw: Uint8Array, name: Buffer, delivered: Delivered): boolean {
   const bytes = asBuffer(raw);
@@ -35,8 +37,8 @@ export function countStrings(raw: Uint8Array, name: Buffer, delivered: Delivered
 }
 
 /**
- * True where `raw` holds `name` (with its quotes) as a key whose value is an object: `"usage":{` or
- * `"usage": {`. Inside a JSON string the quotes would be escaped, so content cannot imitate it.
+ * Returns true if `raw` has the key `name` (with its quotes) whose value is an object: `"usage":{`
+ * or `"usage": {`. Inside a JSON string the quotes are escaped, so content cannot imitate it.
  */
 export function hasObject(raw: Uint8Array, name: Buffer): boolean {
   const bytes = asBuffer(raw);
@@ -49,7 +51,10 @@ export function hasObject(raw: Uint8Array, name: Buffer): boolean {
   return false;
 }
 
-/** Where the value begins behind a key that ends at `from`; -1 where no colon follows. */
+/**
+ * Returns the index at which the value of a key begins; `from` is the end of the key. Returns -1 if
+ * no colon follows.
+ */
 function valueAfter(bytes: Buffer, from: number): number {
   let at = from;
   while (bytes[at] === SPACE) at++;
@@ -68,7 +73,7 @@ function countString(bytes: Buffer, from: number, delivered: Delivered): number 
     if (byte === QUOTE) break;
     if (byte === BACKSLASH) {
       if (bytes[at + 1] === 0x75) {
-        // \uXXXX: writers that escape do so for what is not ASCII.
+        // Writers use \uXXXX for characters outside ASCII.
         other += 2;
         at += 5;
       } else {

@@ -11,8 +11,8 @@ const DONE = Buffer.from('"speech.audio.done"');
 const ERROR = Buffer.from('"error"');
 
 /**
- * Text to speech: audio bytes pass through with the provider's content type, one price a call. With
- * `stream_format: "sse"` the audio comes as events, the last of which reports usage.
+ * Text to speech. Audio bytes pass through with the provider's content type, at one price per call.
+ * With `stream_format: "sse"`, the audio comes as events, and the last one reports usage.
  */
 export const speech: Wire = {
   protocol: "speech",
@@ -26,7 +26,7 @@ export const speech: Wire = {
   errorEvent: (refusal) => encodeEvent(undefined, openAiErrorBody(refusal)),
 
   classify(event): EventKind {
-    // Base64 holds no quotes, so audio cannot imitate the name.
+    // Base64 has no quotes, so audio cannot imitate the name.
     if (asBuffer(event.raw).includes(DONE)) return "terminal";
     return hasObject(event.raw, ERROR) ? "error" : "data";
   },
