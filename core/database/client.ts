@@ -7,45 +7,50 @@ import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 const CONNECT_TIMEOUT_S = 5;
 const RECONNECT_MS_MIN = 40;
 const RECONNECT_MS_MAX = 1_000;
-/** Longer than a statement may take; without an answer by then, its connection is taken for dead. */
-const ANSWER_GRACE_MS = 5_000;
-const ANSWER_TIMEOUT_MS = 30_000;
+/**
+ * Time beyond the statement timeout after which a connection without a reply is considered dead.
+ */
+const REPLY_GRACE_MS = 5_000;
+const REPLY_TIMEOUT_MS = 30_000;
 
 /**
- * A pool of connections. Each call is one transaction: there is none that spans several, because a process
- * that is frozen in the middle of one would keep its locks.
+ * A pool of connections. Each call is one transaction, and none spans several calls: a process that
+ * is frozen inside one would keep its locks.
  */
 export interface Sql {
-  /** The rows of one statement with parameters `$1`, `$2`…; columns of type bigint are BigInt. */
+  /**
+   * Returns the rows of one statement with parameters `$1`, `$2`…. Columns of type bigint are
+   * BigInt.
+   */
   query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]>;
-  /** Several statements without parameters. */
+  /** Runs several statements without parameters. */
   script(text: string): Promise<void>;
-  /** Waits for what is under way, for `timeoutS` seconds at most. */
+  /** Waits for running statements, at most `timeoutS` seconds, then closes the pool. */
   end(timeoutS: number): Promise<void>;
 }
 
 interface ClientOptions {
-  /** A server by its `postgres://…`, or the unix socket of the embedded one. */
+  /** The URL of a server (`postgres://…`), or the unix socket of the embedded one. */
   readonly server: { readonly url: string } | { readonly socketPath: string };
   readonly connectionsMax: number;
-  /** The server gives up a statement after this; 0: never. */
+  /** The server cancels a statement after this time; 0 = never. */
   readonly statementTimeoutMs: number;
-  /** Told when a statement had no answer in time: the server itself may hang. */
+  /** Called when a statement got no reply in time: the server itself may hang. */
   readonly onSilent?: () => void;
   readonly log: Log;
 }
 
 /**
- * Connects when it is first needed, and anew when a connection is lost. Of the `postgres` package only
- * single queries are used, and a pool in which a connection broke is given up: in 3.4.9 a connection that
- * closes while something is about to be written to it never writes again, and a transaction on it ends the
- * process by an exception that nobody can catch (its issues 1154 and 1208).
+ * Connects on first use and reconnects after a connection is lost.
+ *
+ * Uses only single queries of the `postgres` package, and replaces the pool after a connection
+ * broke. In 3.4.9, a connection that closes while something is about to be written to it never
+ * writes again. A transaction on it ends the process by an exception that cannot be caught (its
+ * issues 1154 and 1208).
  */
 export function connect(options: ClientOptions): Sql {
-  const answerTimeoutMs =
-    options.statementTimeoutMs > 0
-      ? options.statementTimeoutMs + ANSWER_GRACE_MS
-      : ANSWER_TIMEOUT_MS;
+  const replyTimeoutMs =
+    options.statementTimeoutMs > 0 ? options.statementTimeoutMs + REPLY_GRACE_MS : REPLY_TIMEOUT_MS;
   let pool = openPool(options);
   let ended = false;
 
@@ -58,10 +63,10 @@ export function connect(options: ClientOptions): Sql {
   async function run<Rows>(work: (pool: Pool) => Promise<Rows>): Promise<Rows> {
     const used = pool;
     try {
-      const rows = await withTimeout(work(used), answerTimeoutMs);
+      const rows = await withTimeout(work(used), replyTimeoutMs);
       if (rows !== TIMED_OUT) return rows;
       options.onSilent?.();
-      throw new Error(`the database did not answer within ${answerTimeoutMs} ms`);
+      throw new Error(`the database did not reply within ${replyTimeoutMs} ms`);
     } catch (error) {
       if (isConnectionLost(error)) giveUp(used);
       throw error;
@@ -81,7 +86,10 @@ export function connect(options: ClientOptions): Sql {
   };
 }
 
-/** The five characters by which Postgres names an error; undefined where the error is not its answer. */
+/**
+ * Returns the SQLSTATE of an error, five characters; undefined if the error did not come from
+ * Postgres.
+ */
 export function sqlState(error: unknown): string | undefined {
   return error instanceof postgres.PostgresError ? error.code : undefined;
 }
@@ -93,9 +101,9 @@ function openPool(options: ClientOptions) {
   const common = {
     max: options.connectionsMax,
     connect_timeout: CONNECT_TIMEOUT_S,
-    // In seconds. A server that is back is found again soon.
+    // In seconds, and short: a server that is back is used soon.
     backoff: (failures: number) => backoffMs(failures, RECONNECT_MS_MIN, RECONNECT_MS_MAX) / 1_000,
-    // Arrays are passed as text, so there is no need to ask for their types at every connection.
+    // Arrays are passed as text, so their types need not be queried on each connection.
     fetch_types: false,
     types: { bigint: postgres.BigInt },
     onnotice: (notice: postgres.Notice) => log.debug({ notice: notice["message"] }, "postgres"),
@@ -111,7 +119,10 @@ function openPool(options: ClientOptions) {
   return postgres(server.url, { ...common, connection });
 }
 
-/** Anything but an answer of the server; and its answers that it goes away (57P) or lost the line (08). */
+/**
+ * Returns true for network errors, and for SQLSTATE 57P (the server shuts down) and 08 (connection
+ * lost).
+ */
 function isConnectionLost(error: unknown): boolean {
   const state = sqlState(error);
   return state === undefined || state.startsWith("57P") || state.startsWith("08");

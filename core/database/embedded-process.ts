@@ -10,10 +10,10 @@ const STOP_TIMEOUT_MS = 5_000;
 const RESTART_MS_MIN = 50;
 const RESTART_MS_MAX = 5_000;
 
-/** What the child tells its parent. */
+/** Messages from the child to its parent. */
 export type ServerMessage =
   | { readonly kind: "ready" }
-  /** Another gateway uses the folder, or the database cannot be opened; the child ends. */
+  /** Another gateway uses the folder, or the database cannot be opened. The child then exits. */
   | { readonly kind: "in_use" | "failed"; readonly message: string };
 
 interface EmbeddedProcessOptions {
@@ -23,12 +23,12 @@ interface EmbeddedProcessOptions {
   readonly log: Log;
 }
 
-/** Keeps the child that runs the embedded database alive, until it is told to stop. */
+/** Runs the embedded database in a child process, and restarts it until `stop`. */
 export class EmbeddedProcess {
   private readonly options: EmbeddedProcessOptions;
   private child: ChildProcess | undefined;
   private timer: NodeJS.Timeout | undefined;
-  /** Starts that failed in a row, since the child last ran. */
+  /** Failed starts in a row. */
   private failures = 0;
   private stopping = false;
 
@@ -36,31 +36,31 @@ export class EmbeddedProcess {
     this.options = options;
   }
 
-  /** Resolves when queries are answered; rejects with what stands in the way. Later deaths are mended here. */
+  /**
+   * Resolves once the database takes queries. Rejects with what prevents it. Later crashes are
+   * handled here.
+   */
   async start(): Promise<void> {
     await this.launch();
   }
 
-  /** Ends the database in order, or at once where it does not end in time. */
+  /** Stops the database cleanly, or kills it after 5 s. */
   async stop(): Promise<void> {
     this.stopping = true;
     clearTimeout(this.timer);
     const { child } = this;
     if (child === undefined || hasEnded(child)) return;
     const ended = once(child, "exit");
-    // It may be dying already; then there is nobody to tell, and its exit is what is waited for.
+    // If the child is dying already, it gets no message, and its exit is enough.
     if (child.connected) child.send("stop", () => {});
     const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
     await ended;
     clearTimeout(timer);
   }
 
-  /** Ends a child that hangs, as a crash would; it is started again. */
+  /** Kills a child that hangs. It is restarted, as after a crash. */
   kill(): void {
-    this.options.log.error(
-      { pid: this.pid },
-      "the embedded database does not answer: restarting it",
-    );
+    this.options.log.error({ pid: this.pid }, "the embedded ledger does not reply; restarting it");
     this.child?.kill("SIGKILL");
   }
 
@@ -84,10 +84,7 @@ export class EmbeddedProcess {
     this.failures = 0;
     child.once("exit", (code, signal) => {
       if (this.stopping) return;
-      this.options.log.error(
-        { code, signal, output },
-        "the embedded ledger died; starting it again",
-      );
+      this.options.log.error({ code, signal, output }, "the embedded ledger died; restarting it");
       this.relaunchSoon();
     });
   }
@@ -99,10 +96,7 @@ export class EmbeddedProcess {
         () => this.options.log.info({}, "the embedded ledger is back"),
         (error: unknown) => {
           if (this.stopping) return;
-          this.options.log.error(
-            { err: error },
-            "the embedded ledger does not start; trying again",
-          );
+          this.options.log.error({ err: error }, "cannot start the embedded ledger; retrying");
           this.failures += 1;
           this.relaunchSoon();
         },

@@ -7,20 +7,21 @@ import { FolderInUse, type FolderLock, lockFolder } from "../process/lock.ts";
 import type { ServerMessage } from "./embedded-process.ts";
 
 /**
- * The child process of the embedded ledger: PGlite on a data folder, reached through a unix socket. It
- * lives in a process of its own because it takes some 400 MB, and because a query would block the
- * gateway's event loop. Arguments: the folder, the path of the socket, how long to wait for the lock.
+ * The child process of the embedded ledger: PGlite on a data folder, behind a unix socket. A
+ * process of its own, because it takes about 400 MB and a query would block the gateway's event
+ * loop. Arguments: the folder, the path of the socket, how long to wait for the lock.
  */
 const COMMITTING_PRIORITY = 10;
 const [folder, socketPath, lockWaitMs] = process.argv.slice(2);
 
-// Nobody else may read the files or open the socket.
+// Only this user may read the files and open the socket.
 process.umask(0o077);
-// The parent is gone, however it went: exit at once, as a crash would. The write-ahead log is made for it.
+// The parent has exited: exit at once. The write-ahead log covers it, as after a crash.
 process.on("disconnect", () => process.exit(0));
-// It may have gone while this file was being loaded, and then nobody tells of it any more.
+// The parent may have exited while this file was loading; then there is no event.
 if (!process.connected) process.exit(0);
-// The parent decides when to end: a Ctrl-C reaches the whole group, and the parent may still have to commit.
+// The parent decides when to stop: Ctrl-C reaches both processes, and the parent may still have to
+// commit.
 process.on("SIGINT", () => {});
 process.on("SIGTERM", () => {});
 
@@ -38,12 +39,12 @@ async function serve(folder: string, path: string, waitMs: number): Promise<void
   const lock = await lockFolder(folder, waitMs);
   const db = await openDatabase(folder);
   failFast(db);
-  // Left by a killed process; the lock says that nobody listens there any more.
+  // A killed process leaves its socket. With the lock held, no process listens on it.
   rmSync(path, { force: true });
   const server = new PGLiteSocketServer({ db, path, maxConnections: 8 });
   await server.start();
-  // Committing may wait, calls may not: where the two share a core, calls go first, but not so much that a
-  // busy gateway leaves its ledger no time at all.
+  // Commits can wait, calls cannot: if both share a core, calls go first. A lower priority still
+  // leaves the ledger some time on a busy gateway.
   setPriority(COMMITTING_PRIORITY);
   process.on("message", (message) => {
     if (message === "stop") stop(server, db, lock);
@@ -51,7 +52,10 @@ async function serve(folder: string, path: string, waitMs: number): Promise<void
   tell({ kind: "ready" });
 }
 
-/** A mark stands beside a database that is being made, so that a kill half way leaves none that looks whole. */
+/**
+ * Opens the database, or creates it. A marker file exists until it is complete, so a kill on the
+ * way does not leave a partial database that looks complete.
+ */
 async function openDatabase(folder: string): Promise<PGlite> {
   const path = join(folder, "postgres");
   const unfinished = join(folder, "postgres.unfinished");
@@ -64,8 +68,8 @@ async function openDatabase(folder: string): Promise<PGlite> {
 }
 
 /**
- * Postgres answers a bad query with an error of the protocol; an exception is a fault of the WebAssembly
- * machine. The socket server would then never take another query, so the process ends and is restarted.
+ * A bad query gets an error of the protocol. An exception is a failure of the WebAssembly machine:
+ * the socket server would never take another query, so the process exits and is restarted.
  */
 function failFast(db: PGlite): void {
   const run = db.execProtocolRawStream.bind(db);

@@ -5,20 +5,20 @@ import { connect, type Sql } from "./client.ts";
 import { EmbeddedProcess } from "./embedded-process.ts";
 import { type DatabaseServer, remoteServer } from "./server.ts";
 
-/** The database of a killed gateway needs a moment to notice. */
+/** The child of a killed gateway takes a moment to exit. */
 const LOCK_WAIT_MS = 5_000;
 
 interface EmbeddedDatabaseOptions {
-  /** The folder of the database, for one gateway at a time; created with mode 700. */
+  /** The folder of the database, for one gateway at a time. Created with mode 700. */
   readonly folder: string;
-  /** How long to wait for another gateway on the folder to be gone. */
+  /** How long to wait for another gateway to release the folder. */
   readonly lockWaitMs?: number;
   readonly log: Log;
 }
 
 /**
- * A Postgres that is a child of this process: the same SQL, nothing to install. While the child is being
- * restarted after a crash, every statement rejects.
+ * A Postgres in a child process: the same SQL, nothing to install. While the child restarts after a
+ * crash, every statement rejects.
  */
 export class EmbeddedDatabase implements DatabaseServer {
   readonly sql: Sql;
@@ -36,12 +36,13 @@ export class EmbeddedDatabase implements DatabaseServer {
     const child = new EmbeddedProcess({ folder, socketPath, lockWaitMs, log });
     this.sql = connect({
       server: { socketPath },
-      // One connection, because the socket server mixes the messages of several: between two of one
-      // statement it may run one of another connection, which then takes its unnamed portal.
+      // One connection, because the socket server mixes the messages of several. Between two
+      // messages of one statement it may run one of another connection, which then uses the first
+      // one's unnamed portal.
       connectionsMax: 1,
       statementTimeoutMs: 0,
-      // A database that was killed in the middle of a statement was once seen to come back and never answer
-      // again; killed once more it does.
+      // A database killed during a statement was once seen to restart and never reply. Killed
+      // again, it did.
       onSilent: () => child.kill(),
       log,
     });

@@ -5,7 +5,7 @@ import { packageRoot } from "../process/root.ts";
 import { type Sql, sqlState } from "./client.ts";
 
 const FOLDER = join(packageRoot, "core/money/ledger/migrations");
-/** Any number does, as long as nothing else in the database locks it. Held until the script's transaction ends. */
+/** Any number that nothing else in the database locks. Held until the script's transaction ends. */
 const LOCK = "select pg_advisory_xact_lock(7305301);";
 const UNIQUE_VIOLATION = "23505";
 
@@ -20,7 +20,7 @@ interface Applied {
   readonly checksum: string;
 }
 
-/** The database was migrated by other files than these; the message says which. */
+/** The database was migrated by other files than these. The message says which. */
 export class MigrationConflict extends Error {
   constructor(message: string) {
     super(message);
@@ -29,11 +29,13 @@ export class MigrationConflict extends Error {
 }
 
 /**
- * Applies the migrations that the database does not have yet, each in a transaction with its own record.
- * Any number of processes may start at once: they take turns, and one that finds the next migration's
- * record there goes on to the one after it. Answers the names that it applied. Throws MigrationConflict
- * where an applied file has changed or is missing here: the list only grows. `table` keeps the record, one
- * for the ledger and one for each plugin with tables of its own.
+ * Applies the migrations that the database does not have, each in a transaction with its own record
+ * in `table`. Returns the names that it applied. Throws MigrationConflict if an applied file has
+ * changed or is missing: the list only grows.
+ *
+ * Many processes may start at once. They take turns, and one that finds the next migration recorded
+ * goes on to the one after it. `table` is one for the ledger, and one for each plugin with tables
+ * of its own.
  */
 export async function migrate(
   sql: Sql,
@@ -56,7 +58,7 @@ export async function migrate(
   }
 }
 
-/** False where another process came first. */
+/** Returns false if another process applied it first. */
 async function apply(sql: Sql, migration: Migration, table: string): Promise<boolean> {
   const { name, checksum, text } = migration;
   try {

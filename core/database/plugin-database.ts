@@ -4,11 +4,12 @@ import type { Database } from "../contract/database.ts";
 import type { Sql } from "./client.ts";
 import { migrate } from "./migrate.ts";
 
-/** What core has of the database for plugins: `migrate` is its own. */
+/** The database for plugins, with `migrate` for core alone. */
 export interface PluginDatabase extends Database {
   /**
-   * Applies the new migrations of a plugin, under a lock, so that any number of processes may start at once. The
-   * record is kept by the plugin's name. Throws MigrationConflict if another plugin of this name was there before.
+   * Applies the new migrations of a plugin, under a lock, so that many processes may start at once.
+   * Records them under the plugin's name. Throws MigrationConflict if another plugin of this name
+   * was there before.
    */
   migrate(plugin: string, folder: URL): Promise<void>;
 }
@@ -22,7 +23,7 @@ export function databaseOf(sql: Sql): PluginDatabase {
       if (!found?.isDirectory()) {
         throw new Error(`the plugin ${plugin} has no folder of migrations at ${folder}`);
       }
-      // No two names give one table: a plugin's name has no underscore.
+      // Two plugins cannot share a table: a plugin's name has no underscore.
       await migrate(sql, folder, `${plugin.replaceAll("-", "_")}_migrations`);
     },
   };

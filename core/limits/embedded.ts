@@ -4,7 +4,9 @@ import { gcra } from "./gcra.ts";
 
 const SWEEP_AT = 10_000;
 
-/** Rate limits of one process, in memory: gone with it, which at worst allows a burst after a restart. */
+/**
+ * Rate limits of one process, in memory. A restart loses them, which at worst allows another burst.
+ */
 export class EmbeddedRateLimiter implements RateLimiter {
   private readonly clock: Clock;
   private readonly arrivals = new Map<string, number>();
@@ -35,7 +37,10 @@ export class EmbeddedRateLimiter implements RateLimiter {
     if (calls?.delete(callId) && calls.size === 0) this.running.delete(keyId);
   }
 
-  /** A key whose arrival time has passed has its whole burst again: as if it had never been seen. */
+  /**
+   * Deletes keys whose arrival time has passed: their whole burst is available again, as for a new
+   * key.
+   */
   private sweep(nowMs: number): void {
     for (const [keyId, arrivalMs] of this.arrivals) {
       if (arrivalMs <= nowMs) this.arrivals.delete(keyId);

@@ -3,8 +3,8 @@ import type { Rate } from "../contract/rate-limiter.ts";
 const MINUTE_MS = 60_000;
 
 /**
- * The generic cell rate algorithm: one number a key, the theoretical arrival time of the next call at an
- * even rate. A call is allowed while that time is no more than the burst ahead of now.
+ * The generic cell rate algorithm. Its state is one number per key: the theoretical arrival time of
+ * the next call at an even rate. A call is allowed if that time is at most the burst ahead of now.
  */
 export function gcra(
   arrivalMs: number | undefined,

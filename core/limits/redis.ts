@@ -8,13 +8,14 @@ const takeScript = script(readLua("core/limits/take.lua"));
 const enterScript = script(readLua("core/limits/enter.lua"));
 
 const MINUTE_MS = 60_000;
-/** A running call is counted for this long after its process was last heard of. */
+/** A running call is counted for this long after its process last renewed it. */
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
 
 /**
- * Rate limits in Redis, shared by all gateways, by the clock of Redis. Calls that run are leases: they lapse
- * with their process. While Redis is away everything is allowed, since no call gets past its hold then.
+ * Rate limits in Redis, shared by all gateways, by the clock of Redis. Running calls are leases,
+ * which expire if their process dies. While Redis is unreachable, every call is allowed here,
+ * because none can take a hold.
  */
 export class RedisRateLimiter implements RateLimiter {
   private readonly client: RedisClient;
@@ -56,7 +57,7 @@ export class RedisRateLimiter implements RateLimiter {
 
   async leave(keyId: string, callId: string): Promise<void> {
     this.running.delete(callId);
-    // Where this fails the lease lapses by itself.
+    // If this fails, the lease expires.
     await this.client.call("ZREM", this.key("running", keyId), callId).catch(() => {});
   }
 

@@ -1,6 +1,6 @@
--- KEYS[1] theoretical arrival time of a key's next call  ARGV: interval between calls (ms), burst (calls)
--- The generic cell rate algorithm: see rate-limiter.ts, whose numbers these are. Times are of this server,
--- so that gateways with different clocks agree.
+-- KEYS[1] theoretical arrival time of a key's next call. ARGV: interval between calls (ms), burst
+-- (calls). The generic cell rate algorithm, with the numbers of gcra.ts. Times are of the Redis
+-- server, so that gateways with different clocks agree.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + tonumber(time[2]) / 1000
 local interval, burst = tonumber(ARGV[1]), tonumber(ARGV[2])

@@ -4,12 +4,12 @@ import { atEndOfTurn } from "../process/turn.ts";
 const UTF8 = { replyEncoding: "utf8" } as const;
 
 /**
- * Gathers the commands of one turn of the event loop into one write. It is to ioredis what its own pipelines
- * are, a place to write to, without their four promises and two callbacks a command, and without waiting for the
- * answers to one batch before sending the next.
+ * Gathers the commands of one turn of the event loop into one write. ioredis writes to it as to one
+ * of its own pipelines. Those cost four promises and two callbacks per command, and wait for the
+ * replies to one batch before they send the next.
  *
- * Answers come in the order in which commands were written, so once the connection is ready every command must
- * take this way: one that was written past it would be given another one's answer.
+ * Replies come in the order of the commands. So once the connection is ready, every command must go
+ * through here: a command written directly would get the reply of another one.
  */
 export class Batch {
   readonly isPipeline = true;
@@ -24,19 +24,22 @@ export class Batch {
     this.destination = { redis };
   }
 
-  /** Sends a command whose arguments are all strings, at the end of this turn. */
+  /** Sends a command at the end of this turn. All arguments are strings. */
   run(name: string, args: string[]): Promise<unknown> {
-    // The constructor copies its arguments twice, which costs more than all the rest of it.
+    // Set `args` directly: the constructor copies its arguments twice, which costs more than all
+    // the rest.
     const command = new Command(name, [], UTF8);
     command.args = args;
     this.redis.sendCommand(command, this);
     return command.promise;
   }
 
-  /** Called by ioredis with a command that it has put into its queue of those that await an answer. */
+  /**
+   * ioredis calls this with a command that it has put into its queue of commands without a reply.
+   */
   write(text: string | Buffer): void {
     if (this.stream === undefined) atEndOfTurn("send", this.flush);
-    // Commands for a connection that is no more were rejected with it.
+    // ioredis has rejected the commands of a lost connection: drop their text.
     if (this.stream !== this.redis.stream) this.text = "";
     this.stream = this.redis.stream;
     this.text += text.toString();

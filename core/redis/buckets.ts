@@ -1,7 +1,7 @@
-/** Fixed for good: an account's keys are where this number and the hash say. */
+/** Never change it: this number and the hash decide which bucket has an account's keys. */
 export const BUCKETS = 64;
 
-/** FNV-1a: spreads ids evenly, and is the same in every process and version. */
+/** Returns the bucket of an id, by FNV-1a: even, and the same in every process and version. */
 export function bucketIndexOf(id: string, buckets: number = BUCKETS): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < id.length; at += 1) {
@@ -10,7 +10,7 @@ export function bucketIndexOf(id: string, buckets: number = BUCKETS): number {
   return (hash >>> 0) % buckets;
 }
 
-/** `7` -> `b07`, which is the hash tag of all keys of the bucket. */
+/** Returns the name of a bucket, `b07` for 7: the hash tag of all its keys. */
 export function bucketName(index: number): string {
   return `b${String(index).padStart(2, "0")}`;
 }

@@ -7,20 +7,21 @@ import type { Script } from "./script.ts";
 const CONNECT_TIMEOUT_MS = 1_000;
 const RECONNECT_MS_MIN = 25;
 const RECONNECT_MS_MAX = 250;
-/** A cluster tells where a slot has gone; more hops than this are no answer any more. */
+/** Most redirections of a command in a cluster before it fails. */
 const REDIRECTIONS_MAX = 4;
 const CLUSTER_RETRY_MS = 50;
-/** Redis is not connected, or not ready: nothing was sent. */
+
+/** Redis is not connected or not ready. The command was not sent. */
 export class RedisAway extends Error {
   constructor(status: string) {
-    super(`redis is away (${status})`);
+    super(`redis is unreachable (${status}): the command was not sent`);
     this.name = "RedisAway";
   }
 }
 
-/** What the store of money asks of Redis. Every command is answered or rejected in bounded time. */
+/** What the hold store needs of Redis. Every command resolves or rejects in bounded time. */
 export interface RedisCommands {
-  /** Connects in the background, again and again; tells each time it is there. */
+  /** Connects in the background and reconnects forever. Calls `onReady` after each connect. */
   connect(onReady: () => void): void;
   disconnect(): void;
   evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
@@ -30,12 +31,12 @@ export interface RedisCommands {
 }
 
 /**
- * A connection to one Redis or to a cluster, where every command is answered or rejected within `timeoutMs`
- * of the last answer.
+ * A connection to one Redis or to a cluster. Every command resolves or rejects within `timeoutMs` of
+ * the last reply.
  */
 export class RedisClient implements RedisCommands {
   private readonly client: Redis | Cluster;
-  /** For one Redis; a cluster has the pipelines of ioredis, which know where each slot is. */
+  /** For one Redis. A cluster uses the pipelines of ioredis, which know the node of each slot. */
   private readonly batch: Batch | undefined;
   private readonly replyTimeout: ReplyTimeout | undefined;
 
@@ -46,11 +47,12 @@ export class RedisClient implements RedisCommands {
       this.batch = new Batch(this.client);
       this.replyTimeout = new ReplyTimeout(this.client, timeoutMs);
     }
-    // Every command that fails says so to its caller; without a listener the process would end.
+    // Callers get the error of each failed command. Without a listener, an error would also end the
+    // process.
     this.client.on("error", () => {});
   }
 
-  /** Connects in the background, and anew for ever when the connection is lost; tells each time it is there. */
+  /** Connects in the background and reconnects forever. Calls `onReady` after each connect. */
   connect(onReady: () => void = () => {}): void {
     this.client.on("ready", onReady);
     this.client.connect().catch(() => {});
@@ -61,7 +63,7 @@ export class RedisClient implements RedisCommands {
     this.client.disconnect();
   }
 
-  /** Runs a script that the server knows; rejects with `NOSCRIPT …` where it does not. */
+  /** Runs a script that the server has cached. Rejects with `NOSCRIPT …` if it has not. */
   evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     if (this.client.status !== "ready") return Promise.reject(new RedisAway(this.client.status));
     const { client, batch } = this;
@@ -69,7 +71,7 @@ export class RedisClient implements RedisCommands {
     return batch.run("evalsha", [sha, String(keys.length), ...keys, ...args]);
   }
 
-  /** Runs a script and makes the server know it. */
+  /** Runs a script and caches it on the server. */
   load(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     if (this.client.status !== "ready") return Promise.reject(new RedisAway(this.client.status));
     const { client, batch } = this;
@@ -77,7 +79,7 @@ export class RedisClient implements RedisCommands {
     return batch.run("eval", [script.source, String(keys.length), ...keys, ...args]);
   }
 
-  /** Runs a script whether the server knows it or not. */
+  /** Runs a script, cached or not. */
   async run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     try {
       return await this.evalsha(script.sha, keys, args);
@@ -87,7 +89,7 @@ export class RedisClient implements RedisCommands {
     }
   }
 
-  /** Any other command. */
+  /** Runs any other command. */
   call(name: string, ...args: string[]): Promise<unknown> {
     if (this.client.status !== "ready") return Promise.reject(new RedisAway(this.client.status));
     const { client, batch } = this;
@@ -107,7 +109,8 @@ export function isUnknownScript(error: unknown): boolean {
 function connect(servers: string | readonly string[], timeoutMs: number): Redis | Cluster {
   const common = {
     connectTimeout: CONNECT_TIMEOUT_MS,
-    // What was sent when the connection broke may have been done: whoever sent it decides what to do.
+    // A command sent before the connection broke may have run: the caller decides if to send it
+    // again.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     lazyConnect: true,
@@ -118,7 +121,8 @@ function connect(servers: string | readonly string[], timeoutMs: number): Redis 
       ...common,
       enableOfflineQueue: false,
       retryStrategy: reconnectMs,
-      // Demoted: its address may lead to the new primary by now. A cluster redirects by itself.
+      // This server was demoted: reconnect, since its address may lead to the new primary. A
+      // cluster redirects instead.
       reconnectOnError(error) {
         if (!error.message.startsWith("READONLY") || left === redis.stream) return false;
         left = redis.stream;
@@ -142,7 +146,8 @@ function connect(servers: string | readonly string[], timeoutMs: number): Redis 
       redisOptions: {
         ...common,
         socketTimeout: timeoutMs,
-        // Commands to a node that is being connected wait for it in a queue, which only this bounds.
+        // Bounds commands that wait in the queue of a node that is still connecting; nothing else
+        // does.
         commandTimeout: timeoutMs,
         ...(first?.username ? { username: decodeURIComponent(first.username) } : {}),
         ...(first?.password ? { password: decodeURIComponent(first.password) } : {}),

@@ -3,10 +3,12 @@ import type { Redis } from "ioredis";
 const TICKS = 9;
 
 /**
- * Gives up a connection that owes answers and stays silent for `timeoutMs`, so that whoever waits for them is
- * told. Silence is counted in ticks of this process's own event loop, not by the clock: after a stall its timers
- * run before its sockets are read, and a Redis that answered long ago would be taken for dead. One timer for all
- * commands under way, where a timer each costs 1.5 µs.
+ * Closes a connection with outstanding replies and no data for `timeoutMs`, so that its commands
+ * reject.
+ *
+ * Counts ticks of this process's event loop instead of clock time. After a stall, timers run before
+ * sockets are read, so by the clock a Redis that has replied would look dead. Uses one timer for
+ * all commands: a timer per command costs 1.5 µs.
  */
 export class ReplyTimeout {
   private readonly redis: Redis;
@@ -28,10 +30,10 @@ export class ReplyTimeout {
   private tick(timeoutMs: number): void {
     const { stream, commandQueue } = this.redis;
     const bytesRead = stream?.bytesRead ?? 0;
-    const isHeard = stream !== this.stream || bytesRead !== this.bytesRead;
+    const hasData = stream !== this.stream || bytesRead !== this.bytesRead;
     this.stream = stream;
     this.bytesRead = bytesRead;
-    if (isHeard || commandQueue.length === 0) {
+    if (hasData || commandQueue.length === 0) {
       this.ticks = 0;
       return;
     }

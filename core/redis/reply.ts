@@ -15,7 +15,7 @@ export function numberOf(reply: unknown): number {
   return reply;
 }
 
-/** A flat list of names and values, as `HGETALL` returns it inside a script. */
+/** Returns a flat list of names and values, as `HGETALL` gives it inside a script, as a map. */
 export function mapOf(reply: unknown): Map<string, string> {
   const flat = listOf(reply).map(textOf);
   const map = new Map<string, string>();

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../process/root.ts";
 
-/** A Lua script, and the SHA-1 by which a server knows it. */
+/** A Lua script, and the SHA-1 that a server caches it under. */
 export interface Script {
   readonly source: string;
   readonly sha: string;
@@ -13,7 +13,7 @@ export function script(source: string): Script {
   return { source, sha: createHash("sha1").update(source).digest("hex") };
 }
 
-/** The text of a Lua file of the sources, by its path from the root of the package. */
+/** Reads a Lua file, by its path from the root of the package. */
 export function readLua(file: string): string {
   return readFileSync(join(packageRoot, file), "utf8");
 }

@@ -94,7 +94,7 @@ t.test("a database that is killed at any time comes back with every committed ca
   }
   t.ok(failed > 0, "no kill was noticed");
   t.equal(await agreedBalance(ledger, a), 1_000_000n - BigInt(committed));
-  t.ok(lines.some((line) => /died; starting it again/.test(String(line["msg"]))));
+  t.ok(lines.some((line) => /died; restarting it/.test(String(line["msg"]))));
 });
 
 t.test(
