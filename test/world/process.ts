@@ -140,7 +140,7 @@ export class SimulatedProcess implements Machine {
     this.frozenFromMs = this.scheduler.nowMs;
   }
 
-  /** Since when the process runs without a freeze. */
+  /** Returns true if the process has run without a freeze since `atMs`. */
   ranSince(atMs: number): boolean {
     return !this.isFrozen && this.frozenFromMs < atMs;
   }

@@ -20,7 +20,7 @@ function names(count: number): string[] {
   return Array.from({ length: count }, (_, n) => `c${n}`);
 }
 
-t.test("posted calls reach the ledger, and stopping waits for the last", async (t) =>
+t.test("posted calls reach the ledger, and a stop waits for the last", async (t) =>
   withStores(async (stores) => {
     const { wallets, ledger, holdStore } = stores;
     await wallets.credit(movement(10_000n));
@@ -35,7 +35,7 @@ t.test("posted calls reach the ledger, and stopping waits for the last", async (
   }),
 );
 
-t.test("while the ledger is away calls go on and wait, and the log stays short", async (t) =>
+t.test("while the ledger is down calls continue uncommitted, and the log stays short", async (t) =>
   withStores(async (stores) => {
     const { wallets, ledger, holdStore, logged } = stores;
     await wallets.credit(movement(10_000n));
@@ -61,7 +61,7 @@ t.test("while the ledger is away calls go on and wait, and the log stays short",
   }),
 );
 
-t.test("a commit whose answer was lost is committed again and charged once", async (t) =>
+t.test("a commit whose reply was lost is repeated, and charged once", async (t) =>
   withStores(async (stores) => {
     const { wallets, ledger, holdStore } = stores;
     await wallets.credit(movement(1_000n));
@@ -69,7 +69,7 @@ t.test("a commit whose answer was lost is committed again and charged once", asy
     ledger.after = async (what) => {
       if (what !== "commit" || lost === 0) return;
       lost -= 1;
-      throw new Error("the answer is lost");
+      throw new Error("the reply is lost");
     };
     await postCalls(stores, names(5));
     const committer = committerOn(stores);
@@ -81,28 +81,30 @@ t.test("a commit whose answer was lost is committed again and charged once", asy
   }),
 );
 
-t.test("a call that the ledger refuses is put aside loudly, and the others go through", async (t) =>
-  withStores(async (stores) => {
-    const { wallets, ledger, holdStore, logged } = stores;
-    await wallets.credit(movement(1_000n));
-    await postCalls(stores, names(4));
-    holdStore.post(posting({ callId: "stray", accountId: "nobody" }));
-    await postCalls(stores, ["after"]);
-    const committer = committerOn(stores);
-    committer.start();
-    await committer.stop(5_000);
-    t.strictSame([...ledger.charges.keys()], [...names(4), "after"]);
-    t.strictSame(
-      ledger.parked.map((entry) => entry.posting.callId),
-      ["stray"],
-    );
-    t.equal(committer.status.quarantinedCalls, 1);
-    const loud = logged.lines.filter((line) => line["level"] === 50);
-    t.strictSame(
-      loud.map((line) => line["callId"]),
-      ["stray"],
-    );
-  }),
+t.test(
+  "a call that the ledger refuses is quarantined with a log line, and the others are committed",
+  async (t) =>
+    withStores(async (stores) => {
+      const { wallets, ledger, holdStore, logged } = stores;
+      await wallets.credit(movement(1_000n));
+      await postCalls(stores, names(4));
+      holdStore.post(posting({ callId: "stray", accountId: "nobody" }));
+      await postCalls(stores, ["after"]);
+      const committer = committerOn(stores);
+      committer.start();
+      await committer.stop(5_000);
+      t.strictSame([...ledger.charges.keys()], [...names(4), "after"]);
+      t.strictSame(
+        ledger.parked.map((entry) => entry.posting.callId),
+        ["stray"],
+      );
+      t.equal(committer.status.quarantinedCalls, 1);
+      const loud = logged.lines.filter((line) => line["level"] === 50);
+      t.strictSame(
+        loud.map((line) => line["callId"]),
+        ["stray"],
+      );
+    }),
 );
 
 t.test("a quarantined charge stays visible as drift", async (t) =>
@@ -120,7 +122,7 @@ t.test("a quarantined charge stays visible as drift", async (t) =>
   }),
 );
 
-t.test("stopping gives up at its limit, and the calls stay in the outbox", async (t) =>
+t.test("a stop ends at its limit, and the calls stay in the outbox", async (t) =>
   withStores(async (stores) => {
     const { wallets, ledger, holdStore, logged } = stores;
     await wallets.credit(movement(1_000n));
@@ -138,7 +140,7 @@ t.test("reconcile finds no drift while calls run", async (t) =>
   withStores(async (stores) => {
     const { wallets, ledger } = stores;
     await wallets.credit(movement(1_000_000n));
-    // Commit, answer and acknowledgement happen at different moments, as over a network.
+    // Commit, reply and acknowledgement happen at different moments, as over a network.
     const turn = () => new Promise<void>((resolve) => setTimeout(resolve, Math.random() * 3));
     ledger.before = turn;
     ledger.after = turn;
@@ -169,14 +171,16 @@ t.test("reconcile finds no drift while calls run", async (t) =>
   }),
 );
 
-t.test("a store that hands nothing out, and does not wait, stops no event loop", async () =>
-  withStores(async (stores) => {
-    const { holdStore } = stores;
-    holdStore.read = async () => [];
-    const committer = committerOn(stores);
-    committer.start();
-    // Promises alone would never let a timer fire.
-    await new Promise((resolve) => setTimeout(resolve, 1));
-    await committer.stop(1_000);
-  }),
+t.test(
+  "a store that returns no entries, and does not wait, does not block the event loop",
+  async () =>
+    withStores(async (stores) => {
+      const { holdStore } = stores;
+      holdStore.read = async () => [];
+      const committer = committerOn(stores);
+      committer.start();
+      // A loop of promises alone would never let a timer fire.
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      await committer.stop(1_000);
+    }),
 );

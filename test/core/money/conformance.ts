@@ -4,18 +4,18 @@ import { histories } from "./histories.ts";
 import { LIMIT_TABLES } from "./limit-tables.ts";
 import { Table } from "./table.ts";
 
-/** A hold store under test: started, empty, with a way to die and come back. */
+/** A hold store under test: started and empty. It can crash and restart. */
 export interface HoldStoreUnderTest {
   readonly store: HoldStore;
-  /** What a new process finds after this one was killed with -9 at this instant. */
+  /** Kills the process with -9. Returns the store that a new process starts. */
   crash(): Promise<HoldStoreUnderTest>;
-  /** Stops the store and removes what it has left. */
+  /** Stops the store and deletes its data. */
   dispose(): Promise<void>;
 }
 
 /**
- * What every hold store does with money, as tables: a step on the left, what it must answer on the right.
- * Amounts are µđ. `ledger` lines play the committer and the ledger behind the store.
+ * The rules of money for every hold store, as tables: a step on the left, its result on the right. Amounts are µđ.
+ * `ledger` lines act as the committer and the ledger behind the store.
  */
 const TABLES: Record<string, string> = {
   "a hold is taken, posted, committed and acknowledged": `
@@ -28,14 +28,14 @@ const TABLES: Record<string, string> = {
     wallet A                        -> available 500 held 0 uncommitted 0
     ledger A                        -> 500`,
 
-  "a wallet is read from the ledger before its first hold": `
+  "a wallet is loaded from the ledger before its first hold": `
     credit A 1000                   -> version 1
     bare-hold c1 A 1..10            -> unknown
     load A                          -> true
     bare-hold c1 A 1..10            -> held 10
     load B                          -> false`,
 
-  "a hold takes what there is, and no less than its floor": `
+  "a hold takes what is available, and no less than its floor": `
     credit A 1000                   -> version 1
     hold c1 A 600..800              -> held 800
     hold c2 A 150..800              -> held 200
@@ -44,7 +44,7 @@ const TABLES: Record<string, string> = {
     hold c3 A 201..800              -> short 200
     wallet A                        -> available 200 held 800 uncommitted 0`,
 
-  "a hold at the price of before a credit is refused, and takes nothing": `
+  "a hold priced before a credit is refused, and takes nothing": `
     credit A 1000                   -> version 1
     load A                          -> true
     hold c1 A 1..400 at 1           -> held 400
@@ -67,14 +67,14 @@ const TABLES: Record<string, string> = {
     acknowledge                     -> 2 acknowledged
     ledger A                        -> 0`,
 
-  "calls posted together are posted each by itself": `
+  "calls posted together get the same results as one by one": `
     credit A 1000                              -> version 1
     hold c1 A 1..400                           -> held 400
     hold c2 A 1..100                           -> held 100
     post-together A c1:300 c2:-1 c1:300 c2:70  -> 300, RangeError, 300, 70
     wallet A                                   -> available 630 held 0 uncommitted 370`,
 
-  "every step may come twice": `
+  "every step can be repeated": `
     credit A 1000                   -> version 1
     hold c1 A 1..400                -> held 400
     hold c1 A 1..400                -> held 400
@@ -92,7 +92,7 @@ const TABLES: Record<string, string> = {
     wallet A                        -> available 550 held 0 uncommitted 0
     ledger A                        -> 550`,
 
-  "a void gives back, and a hold that is gone cannot grow": `
+  "a void gives the hold back, and a hold that is gone cannot be extended": `
     credit A 1000                   -> version 1
     hold c1 A 1..400                -> held 400
     void c1 A                       -> ok
@@ -102,7 +102,7 @@ const TABLES: Record<string, string> = {
     post c2 A cost 1                -> charged 1 off 0
     extend c2 A 1..600              -> gone`,
 
-  "an extension takes what there is, and no less than its floor": `
+  "an extension takes what is available, and no less than its floor": `
     credit A 1000                   -> version 1
     hold c1 A 100..100              -> held 100
     hold c2 A 700..700              -> held 700
@@ -118,7 +118,7 @@ const TABLES: Record<string, string> = {
     acknowledge                     -> 1 acknowledged
     ledger A                        -> 1000`,
 
-  "a credit is spendable at once, whatever the order in which news of it comes": `
+  "a credit is spendable at once, in whatever order credits are applied": `
     credit A 100                    -> version 1
     hold c1 A 1..100                -> held 100
     hold c2 A 1..100                -> short 0
@@ -131,7 +131,7 @@ const TABLES: Record<string, string> = {
     wallet A                        -> available 35 held 100 uncommitted 0
     hold c2 A 1..100                -> held 35`,
 
-  "money taken away must have been held": `
+  "money must be held before it is taken away": `
     credit A 100                    -> version 1
     hold c1 A 1..80                 -> held 80
     ledger-credit A -30             -> version 2
@@ -143,7 +143,7 @@ const TABLES: Record<string, string> = {
     wallet A                        -> available 70 held 0 uncommitted 0
     ledger A                        -> 70`,
 
-  "a movement that is no news still gives up its hold": `
+  "a movement that was applied before still releases its hold": `
     credit A 100                    -> version 1
     hold m1 A 30..30                -> held 30
     ledger-credit A -30             -> version 2
@@ -152,7 +152,7 @@ const TABLES: Record<string, string> = {
     apply A 2 70 releasing m1       -> ok
     wallet A                        -> available 120 held 0 uncommitted 0`,
 
-  "a revoked key holds nothing more, and its running calls end as they must": `
+  "a revoked key gets no new hold, and its running calls are posted": `
     credit A 1000                   -> version 1
     hold c1 A 1..400 key K1         -> held 400
     revoke K1                       -> ok
@@ -160,7 +160,7 @@ const TABLES: Record<string, string> = {
     hold c3 A 1..400 key K2         -> held 400
     post c1 A cost 400              -> charged 400 off 0`,
 
-  "a key that is taken back holds again": `
+  "a restored key holds again": `
     credit A 1000                   -> version 1
     revoke K1                       -> ok
     revoke K2                       -> ok
@@ -179,7 +179,7 @@ const TABLES: Record<string, string> = {
     acknowledge                                  -> 1 acknowledged
     ledger A                                     -> 2`,
 
-  "amounts that are no amounts are refused and change nothing": `
+  "invalid amounts are refused and change nothing": `
     credit A 1000                   -> version 1
     hold c1 A 0..9007199254740992   -> RangeError
     hold c1 A -1..5                 -> RangeError
@@ -213,7 +213,7 @@ const TABLES: Record<string, string> = {
     wallet A                        -> available 700 held 0 uncommitted 0
     ledger A                        -> 700`,
 
-  "a wallet is not read while posts of it are on their way, so that it is never off by them": `
+  "a wallet is not loaded before its posts are committed, so its balance includes them": `
     credit A 1000                   -> version 1
     hold c1 A 1..400                -> held 400
     post c1 A cost 300              -> charged 300 off 0
@@ -226,9 +226,9 @@ const TABLES: Record<string, string> = {
     wallet A                        -> available 700 held 0 uncommitted 0`,
 };
 
-/** Where wallets and what was posted from them outlive a crash, there is nothing to wait for after it. */
+/** The table for stores that lose their wallets in a crash. Other stores have no load to wait for. */
 const WALLETS_ARE_LOST =
-  "a wallet is not read while posts of it are on their way, so that it is never off by them";
+  "a wallet is not loaded before its posts are committed, so its balance includes them";
 
 /** Runs every table and the property against a kind of hold store. */
 export function holdStoreConformance(

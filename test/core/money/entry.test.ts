@@ -41,7 +41,7 @@ t.test(
     });
     const text = encodeEntry(full, 60, 10);
     t.strictSame(decodeEntry("7", text).posting, full);
-    // The charge is put in later where Redis decides it.
+    // With Redis the charge is known only after the post, and added then.
     const later = entryOf("7", full, 60, 10, encodeEntry(full, 0, 0));
     t.equal(later.text, text);
     const columns = usageFieldList.map(({ column }) => column);

@@ -7,7 +7,7 @@ import type { HoldStoreUnderTest } from "./conformance.ts";
 
 const RUNS = 60;
 const ACCOUNTS = ["A", "B"];
-/** Every second call counts against this limit of its account. */
+/** Limit of an account; every second call counts against it. */
 const LIMIT = "key:K";
 const LIMIT_MICRO_VND = 2_000;
 
@@ -34,7 +34,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** Random histories: whatever happens in whatever order, both stores agree to the µđ. */
+/** Random histories: after any steps in any order, both stores agree to the µđ. */
 export function histories(t: Test, create: () => Promise<HoldStoreUnderTest>): void {
   t.test("random histories agree to the µđ", async () => {
     await fc.assert(
@@ -103,7 +103,9 @@ class History {
     await this.check();
   }
 
-  /** After everything is acknowledged, each call is charged what its post answered, and nothing is left over. */
+  /**
+   * Checks after all acknowledgements: each call is charged what its post returned, and nothing is held or uncommitted.
+   */
   async finish(): Promise<void> {
     await this.acknowledge(1);
     const charges = [...this.ledger.charges].map(([id, charge]) => [id, charge.charged] as const);
@@ -127,7 +129,7 @@ class History {
     }
   }
 
-  /** At every instant: nothing below zero, and the hold store has what the ledger has or will have. */
+  /** Checks at any instant: nothing is below zero, and both stores agree once all posts are committed. */
   private async check(): Promise<void> {
     const uncommitted = await this.subject.store.read(1_000, 0);
     for (const accountId of ACCOUNTS) {
@@ -139,7 +141,7 @@ class History {
           balances.uncommittedMicroVnd >= 0,
       );
       let total = balances.availableMicroVnd + balances.heldMicroVnd + balances.uncommittedMicroVnd;
-      // What is committed and not acknowledged has left the ledger already.
+      // Committed, unacknowledged charges have left the ledger balance already.
       for (const entry of uncommitted) {
         const committed = this.ledger.charges.get(entry.posting.callId);
         if (committed?.accountId === accountId) total -= committed.charged;
@@ -152,7 +154,7 @@ class History {
     }
   }
 
-  /** What calls that count against the limit were charged. */
+  /** Sum of the charges that count against the limit. */
   private chargedWithin(accountId: string): number {
     let sum = 0;
     for (const [callId, charged] of this.charged) {
@@ -220,7 +222,7 @@ class History {
     }
   }
 
-  /** Ids are never used again after a crash, as a new process makes new ones. */
+  /** A new id after each crash: a new process never reuses ids. */
   private callId(call: number): string {
     return `g${this.generation}-${call}`;
   }

@@ -26,7 +26,7 @@ const CREDIT = 1_000_000_000n;
 const { log } = recordedLog();
 const clock = systemClock;
 
-/** Calls run and are committed while the ledger's database is killed again and again: nothing is lost or doubled. */
+/** Runs and commits calls while the ledger's database is killed repeatedly. No call is lost or charged twice. */
 async function surviveKills(ledger: PostgresLedger, kill: () => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-commit-"));
   const journal = { folder, bytesMax: 100_000_000, sync: false, log };
@@ -41,7 +41,7 @@ async function surviveKills(ledger: PostgresLedger, kill: () => Promise<void>): 
   const requestOf = (callId: string) => {
     return { callId, accountId, keyId: "K", amountMicroVnd: 99, floorMicroVnd: 1 };
   };
-  // A ledger that is killed, or busy for a second, while it tells of the wallet has the first call refused.
+  // The first call is refused if the ledger is killed, or busy for a second, while the wallet is loaded.
   const first = newId(clock.now());
   await until("the wallet is loaded", async () => {
     return (await wallets.hold(requestOf(first))).kind === "held";
@@ -58,7 +58,7 @@ async function surviveKills(ledger: PostgresLedger, kill: () => Promise<void>): 
       charged += BigInt(
         (await wallets.post(posting({ callId, accountId, ...cost }))).chargedMicroVnd,
       );
-      // Whatever piles up while the database starts again has to be committed in the end.
+      // The backlog from the restart of the database must be committed in the end.
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
   })();

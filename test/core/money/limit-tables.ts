@@ -1,6 +1,6 @@
 /**
- * What every hold store does with limits beside the wallet, as tables like those of `conformance.ts`. `limit` sets one in
- * the ledger and in the store, `left` shows what is left of it, `within` names those that a call counts against.
+ * The rules of limits beside the wallet for every hold store, as tables like those of `conformance.ts`. `limit` sets a
+ * limit in ledger and store, `left` shows what is left of it, `within` names the limits that a call counts against.
  */
 export const LIMIT_TABLES: Record<string, string> = {
   "a hold counts against the wallet and its limits in one step, and a post charges all of them": `
@@ -20,7 +20,7 @@ export const LIMIT_TABLES: Record<string, string> = {
     left A day                                -> available 600 held 0
     ledger A                                  -> 700`,
 
-  "a hold takes what its least limit affords or nothing of any, and a refusal names that limit": `
+  "a hold takes what the tightest limit affords, or nothing, and a refusal names that limit": `
     credit A 1000                             -> version 1
     limit A key:K 500                         -> true
     limit A day 300                           -> true
@@ -35,7 +35,7 @@ export const LIMIT_TABLES: Record<string, string> = {
     hold c5 A 101..400 within key:K           -> short 0 of key:K
     wallet A                                  -> available 100 held 900 uncommitted 0`,
 
-  "where the wallet has least, the refusal names the wallet": `
+  "if the wallet has the least, the refusal names the wallet": `
     credit A 100                              -> version 1
     limit A key:K 500                         -> true
     hold c1 A 101..400 within key:K           -> short 100
@@ -55,7 +55,7 @@ export const LIMIT_TABLES: Record<string, string> = {
     left A key:K                              -> available 0 held 500
     wallet A                                  -> available 500 held 500 uncommitted 0`,
 
-  "a hold with limits may come twice, and so may its post and its void": `
+  "a hold with limits can be repeated, and so can its post and its void": `
     credit A 1000                             -> version 1
     limit A key:K 500                         -> true
     hold c1 A 1..400 within key:K             -> held 400
@@ -82,14 +82,14 @@ export const LIMIT_TABLES: Record<string, string> = {
     left A month                              -> not set
     wallet A                                  -> available 1000 held 0 uncommitted 0`,
 
-  "many calls at once never hold more than a limit has": `
+  "concurrent calls never hold more than a limit has": `
     credit A 100000                           -> version 1
     limit A key:K 730                         -> true
     hold-at-once 50 A 100..100 within key:K   -> 7 held, 43 short
     left A key:K                              -> available 30 held 700
     wallet A                                  -> available 99300 held 700 uncommitted 0`,
 
-  "a charge above its hold takes a limit below zero, which refuses what comes after": `
+  "a charge above its hold takes a limit below zero, which refuses later holds": `
     credit A 1000                             -> version 1
     limit A key:K 300                         -> true
     hold c1 A 300..300 within key:K           -> held 300
@@ -100,7 +100,7 @@ export const LIMIT_TABLES: Record<string, string> = {
     limit A key:K 800                         -> true
     left A key:K                              -> available 300 held 0 uncommitted 500`,
 
-  "a limit that is lowered takes nothing away from calls that hold it": `
+  "a lowered limit does not lower the holds of running calls": `
     credit A 1000                             -> version 1
     limit A key:K 500                         -> true
     hold c1 A 1..400 within key:K             -> held 400
@@ -111,7 +111,7 @@ export const LIMIT_TABLES: Record<string, string> = {
     post c1 A cost 50 within key:K            -> charged 50 off 0
     left A key:K                              -> available 50 held 0 uncommitted 50`,
 
-  "only news changes a limit": `
+  "only a newer version changes a limit": `
     credit A 1000                             -> version 1
     limit A key:K 500                         -> true
     hold c1 A 1..400 within key:K             -> held 400
@@ -141,7 +141,7 @@ export const LIMIT_TABLES: Record<string, string> = {
     left A key:K                              -> not set
     hold c2 A 1..400 within key:K             -> no limit key:K`,
 
-  "names and amounts that are none are refused": `
+  "invalid names and amounts are refused": `
     credit A 1000                             -> version 1
     limit A a|b 500                           -> RangeError
     limit A wallet 500                        -> RangeError

@@ -24,19 +24,17 @@ t.test("a limit is loaded with its wallet by the first hold", async (t) =>
   }),
 );
 
-t.test(
-  "a limit that was stored, and never set in the hold store, is read by the hold that names it",
-  async (t) =>
-    withStores(async ({ wallets, ledger }) => {
-      await wallets.credit(movement(1_000n));
-      await wallets.hold(holdRequest("c0", 0));
-      ledger.setLimit("A", LIMIT, 500);
-      t.equal((await wallets.hold(within("c1", 400))).kind, "held");
-      t.strictSame(await wallets.hold(within("c2", 400)), SHORT);
-    }),
+t.test("a committed limit that was not applied is loaded by the hold that names it", async (t) =>
+  withStores(async ({ wallets, ledger }) => {
+    await wallets.credit(movement(1_000n));
+    await wallets.hold(holdRequest("c0", 0));
+    ledger.setLimit("A", LIMIT, 500);
+    t.equal((await wallets.hold(within("c1", 400))).kind, "held");
+    t.strictSame(await wallets.hold(within("c2", 400)), SHORT);
+  }),
 );
 
-t.test("a limit that nothing has stored refuses the hold", async (t) =>
+t.test("a limit that the ledger does not have refuses the hold", async (t) =>
   withStores(async ({ wallets, holdStore }) => {
     await wallets.credit(movement(1_000n));
     const refused = await wallets.hold(within("c1", 1));
@@ -45,7 +43,7 @@ t.test("a limit that nothing has stored refuses the hold", async (t) =>
   }),
 );
 
-t.test("a limit that is set while its wallet is being read is not lost", async (t) =>
+t.test("a limit that is set during the load of its wallet is not lost", async (t) =>
   withStores(async ({ wallets, ledger }) => {
     await wallets.credit(movement(1_000n));
     ledger.setLimit("A", LIMIT, 900);
@@ -53,7 +51,7 @@ t.test("a limit that is set while its wallet is being read is not lost", async (
     const stored = new Promise<void>((resolve) => {
       release = resolve;
     });
-    // The reading is taken, and comes back only after the limit was lowered.
+    // The read returns only after the limit was lowered.
     ledger.after = () => stored;
     const first = wallets.hold(holdRequest("c0", 0));
     await new Promise(setImmediate);
@@ -65,7 +63,7 @@ t.test("a limit that is set while its wallet is being read is not lost", async (
   }),
 );
 
-t.test("a change that the hold store has missed is applied at the next start", async (t) =>
+t.test("a change that was not applied is applied at the next start", async (t) =>
   withStores(async ({ wallets, ledger }) => {
     await wallets.credit(movement(1_000n));
     await wallets.changeLimit(change("set", 900n));
@@ -89,27 +87,25 @@ t.test("a change is applied once for its reference, to running calls too", async
   }),
 );
 
-t.test(
-  "a change whose news the hold store does not take rejects, and is applied when it does",
-  async (t) =>
-    withStores(async ({ wallets, holdStore }) => {
-      await wallets.credit(movement(1_000n));
-      await wallets.changeLimit(change("set", 900n));
-      const set = holdStore.setLimit.bind(holdStore);
-      let refusals = 2;
-      holdStore.setLimit = (accountId, limit) => {
-        refusals -= 1;
-        if (refusals >= 0) throw new Error("away");
-        return set(accountId, limit);
-      };
-      const lower = change("set", 500n);
-      await t.rejects(wallets.changeLimit(lower), /away/);
-      await until(
-        "it is applied",
-        async () => (await wallets.limit("A", LIMIT))?.availableMicroVnd === 500,
-      );
-      t.equal(await applied(wallets, lower), false);
-    }),
+t.test("a change that cannot be applied rejects, and is applied by a retry", async (t) =>
+  withStores(async ({ wallets, holdStore }) => {
+    await wallets.credit(movement(1_000n));
+    await wallets.changeLimit(change("set", 900n));
+    const set = holdStore.setLimit.bind(holdStore);
+    let refusals = 2;
+    holdStore.setLimit = (accountId, limit) => {
+      refusals -= 1;
+      if (refusals >= 0) throw new Error("away");
+      return set(accountId, limit);
+    };
+    const lower = change("set", 500n);
+    await t.rejects(wallets.changeLimit(lower), /away/);
+    await until(
+      "it is applied",
+      async () => (await wallets.limit("A", LIMIT))?.availableMicroVnd === 500,
+    );
+    t.equal(await applied(wallets, lower), false);
+  }),
 );
 
 t.test("what is left of a limit is known before its wallet is loaded", async (t) =>
@@ -121,13 +117,13 @@ t.test("what is left of a limit is known before its wallet is loaded", async (t)
   }),
 );
 
-t.test("a limit that was removed is in neither store, and its name is used up", async (t) =>
+t.test("a removed limit is in neither store, and its name cannot be used again", async (t) =>
   withStores(async ({ wallets, holdStore, ledger }) => {
     await wallets.credit(movement(1_000n));
     await wallets.changeLimit(change("set", 500n));
     await wallets.hold(within("c1", 100));
     t.equal(await wallets.removeLimit("A", LIMIT), true);
-    // The call that holds it ends first; then the removal, sent again, takes it out of the hold store as well.
+    // The hold store drops it only after the call that holds it has ended, and the removal is sent again.
     t.equal(holdStore.limit("A", LIMIT)?.heldMicroVnd, 100);
     await wallets.void("c1", "A");
     t.equal(await wallets.removeLimit("A", LIMIT), false);
@@ -162,18 +158,16 @@ t.test("reconcile shows what is left of every limit, and finds a drift of one µ
   }),
 );
 
-t.test(
-  "a limit of an account that is not there, or with a name that is none, is not set",
-  async (t) =>
-    withStores(async ({ wallets, ledger }) => {
-      const set = change("set", 500n);
-      t.equal((await wallets.changeLimit({ ...set, accountId: "B" })).kind, "no_account");
-      for (const name of ["a|b", "wallet", "", "x".repeat(101)]) {
-        await assert.rejects(wallets.changeLimit({ ...set, name }), RangeError, name);
-        await assert.rejects(wallets.removeLimit("A", name), RangeError, name);
-      }
-      t.equal((await ledger.wallet("A"))?.limits, undefined);
-    }),
+t.test("a limit of an unknown account, or with an invalid name, is not set", async (t) =>
+  withStores(async ({ wallets, ledger }) => {
+    const set = change("set", 500n);
+    t.equal((await wallets.changeLimit({ ...set, accountId: "B" })).kind, "no_account");
+    for (const name of ["a|b", "wallet", "", "x".repeat(101)]) {
+      await assert.rejects(wallets.changeLimit({ ...set, name }), RangeError, name);
+      await assert.rejects(wallets.removeLimit("A", name), RangeError, name);
+    }
+    t.equal((await ledger.wallet("A"))?.limits, undefined);
+  }),
 );
 
 function change(kind: LimitChange["kind"], amountMicroVnd: bigint): LimitChange {

@@ -5,7 +5,7 @@ import { posting } from "../../support/posting.ts";
 
 const POSTED: Posted = { chargedMicroVnd: 1, writtenOffMicroVnd: 0, duplicate: false };
 
-/** A store that remembers what came together; a call that costs nothing cannot be posted. */
+/** A store that records each batch. It refuses calls without a cost. */
 function recordingStore(): { holdStore: Pick<HoldStore, "postAll">; groups: string[][] } {
   const groups: string[][] = [];
   const postAll = (postings: readonly Posting[]) => {
@@ -16,7 +16,7 @@ function recordingStore(): { holdStore: Pick<HoldStore, "postAll">; groups: stri
 }
 
 t.test(
-  "the posts of one turn go to the store together, and each gets its own answer",
+  "the posts of one turn go to the store together, and each gets its own result",
   async (t) => {
     const { holdStore, groups } = recordingStore();
     const group = new PostGroup(holdStore);
@@ -36,7 +36,7 @@ t.test(
   },
 );
 
-t.test("a store that has to wait answers each post when it can", async (t) => {
+t.test("an asynchronous store resolves each post by itself", async (t) => {
   const postAll = () => [Promise.resolve(POSTED), Promise.reject(new Error("away"))];
   const group = new PostGroup({ postAll });
   const posts = ["a", "b"].map((callId) => group.add(posting({ callId, accountId: "A" })));

@@ -3,7 +3,7 @@ import { RecentCalls } from "../../../core/money/recent.ts";
 
 const POSTED = { chargedMicroVnd: 1, writtenOffMicroVnd: 0, duplicate: false };
 
-t.test("calls on their way to the ledger are never forgotten, others are in time", async (t) => {
+t.test("uncommitted calls are never forgotten, others are after a while", async (t) => {
   const recent = new RecentCalls(10);
   for (let position = 1; position <= 100; position += 1) {
     recent.add(`c${position}`, POSTED, position, 0);
@@ -11,7 +11,7 @@ t.test("calls on their way to the ledger are never forgotten, others are in time
   for (let position = 1; position <= 100; position += 1) {
     t.ok(recent.get(`c${position}`), `call ${position} waits for the ledger`);
   }
-  // The ledger has the first half: those may go, the other half may not.
+  // The first half is committed and may be forgotten; the other half may not.
   for (let position = 101; position <= 130; position += 1) {
     recent.add(`c${position}`, POSTED, position, 50);
   }

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import t from "tap";
 import { packageRoot } from "../../../core/process/root.ts";
 
-/** The SQL of the ledger runs against a real Postgres in its own tests; a simulation puts a model in its place. */
+/** The ledger's SQL is tested on a real Postgres; the simulated world uses a model instead. */
 const NOT_SIMULATED = /^ledger\b/;
 
-/** What code must take from its `Machine`: anything else would make two runs of one seed differ. */
+/** Code must take these from its `Machine`; otherwise two runs of one seed differ. */
 const FORBIDDEN =
   /\bDate\.now\b|new Date\(\)|\bperformance\b|\bset(?:Timeout|Interval|Immediate)\b|\bMath\.random\b|\brandom(?:UUID|Bytes)\b|["']node:(?:fs|net|timers|http|child_process|worker_threads)\b/;
 
@@ -20,15 +20,12 @@ t.test("the code of money", async (t) => {
     t.ok(files.length > 30, `${files.length} files`);
   });
 
-  t.test(
-    "takes time, timers, chance, sockets and files from the machine that it is given",
-    async (t) => {
-      const code = (file: string) =>
-        readFileSync(join(folder, file), "utf8").replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
-      t.strictSame(
-        files.filter((file) => FORBIDDEN.test(code(file))),
-        [],
-      );
-    },
-  );
+  t.test("takes time, timers, randomness, sockets and files from its machine", async (t) => {
+    const code = (file: string) =>
+      readFileSync(join(folder, file), "utf8").replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
+    t.strictSame(
+      files.filter((file) => FORBIDDEN.test(code(file))),
+      [],
+    );
+  });
 });

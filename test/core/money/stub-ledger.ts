@@ -11,12 +11,12 @@ import { MemoryLedger } from "../../support/memory-ledger.ts";
 
 type Operation = "commit" | "credit" | "wallet";
 
-/** The ledger in memory, with doors that a test can shut and steps that it can hold up. */
+/** The ledger in memory; a test can make its operations fail or wait. */
 export class StubLedger extends MemoryLedger implements Ledger {
   readonly calls = { commit: 0, credit: 0, wallet: 0 };
   /** Called before an operation; it may reject or wait. */
   before: (operation: Operation) => Promise<void> = async () => {};
-  /** Called after an operation has taken effect; a rejection is a commit whose answer was lost. */
+  /** Called after an operation took effect. A rejection simulates a commit whose reply was lost. */
   after: (operation: Operation) => Promise<void> = async () => {};
 
   override async commit(entries: readonly OutboxEntry[]): Promise<void> {

@@ -10,7 +10,7 @@ import type { HoldStoreUnderTest } from "./conformance.ts";
 
 const NOT_YET_MS = 20;
 
-/** Runs the lines of a table against a store and a ledger in memory, and writes down what they answer. */
+/** Runs the lines of a table against a store and a ledger in memory, and records the results. */
 export class Table {
   private subject: HoldStoreUnderTest;
   private readonly ledger = new MemoryLedger();
@@ -24,7 +24,7 @@ export class Table {
     this.ledger.addAccount("A");
   }
 
-  /** The table as it was given and as it came out, in the same columns. */
+  /** Returns the table as given and as it came out, in the same columns. */
   async run(text: string): Promise<{ expected: string; found: string }> {
     const lines = text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trim()]));
     const found: string[] = [];
@@ -102,7 +102,7 @@ export class Table {
       case "acknowledge": {
         const entries = await this.commit();
         await this.store.acknowledge(entries);
-        // A committer may be told twice that its batch is done.
+        // A committer may acknowledge a batch twice.
         await this.store.acknowledge(entries);
         return `${entries.length} acknowledged`;
       }
@@ -164,7 +164,7 @@ export class Table {
     return result.kind === "held" || result.kind === "short" ? heldOrShort(result) : result.kind;
   }
 
-  /** Calls `m1`, `m2`, … in one turn of the event loop. */
+  /** Holds for calls `m1`, `m2`, … in one turn of the event loop. */
   private async holdAtOnce(count: number, accountId: string, range: string, pairs: Pairs) {
     await this.load(accountId);
     const calls = Array.from({ length: count }, (_, at) => `m${at + 1}`);
@@ -194,7 +194,7 @@ export class Table {
     return result.duplicate ? `${answer} duplicate` : answer;
   }
 
-  /** `c1:7 c2:5`: calls and their costs. */
+  /** Posts `c1:7 c2:5`: calls and their costs. */
   private async postTogether(accountId: string, calls: readonly string[]): Promise<string> {
     const postings = calls.map((call) => {
       const [callId = "", cost] = call.split(":");
@@ -249,14 +249,14 @@ interface Pairs {
   readonly within?: string;
 }
 
-/** `key K1 within key:K1,day`: words in pairs. */
+/** Parses pairs of words: `key K1 within key:K1,day`. */
 function pairsOf(words: readonly string[]): Pairs {
   const pairs: Record<string, string> = {};
   for (let at = 0; at + 1 < words.length; at += 2) pairs[words[at] ?? ""] = words[at + 1] ?? "";
   return pairs;
 }
 
-/** `short 20`, and which limit has no more if it is not the wallet. */
+/** Returns `held 20` or `short 20`, with the limit that is short unless it is the wallet. */
 function heldOrShort(
   result: { readonly kind: "held"; readonly amountMicroVnd: number } | Short,
 ): string {
@@ -265,7 +265,7 @@ function heldOrShort(
   return `short ${result.availableMicroVnd}${of}`;
 }
 
-/** `600..800`: the floor and the amount. */
+/** Parses `600..800`: the floor and the amount. */
 function amounts(range: string): [number, number] {
   const [floor = "", amount = ""] = range.split("..");
   return [Number(floor), Number(amount)];

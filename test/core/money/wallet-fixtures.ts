@@ -14,7 +14,7 @@ export interface Stores {
   readonly logged: ReturnType<typeof recordedLog>;
 }
 
-/** A hold store on a new folder, a ledger in memory with account A, and the wallets over both. */
+/** Runs `body` with a hold store on a new folder, a ledger in memory with account A, and wallets over both. */
 export async function withStores(body: (stores: Stores) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-wallets-"));
   const logged = recordedLog();

@@ -9,7 +9,7 @@ async function commit({ holdStore, ledger }: Stores): Promise<void> {
   holdStore.acknowledge(entries);
 }
 
-/** `available held uncommitted` of account A, in the hold store. */
+/** Returns `available held uncommitted` of account A in the hold store. */
 function parts({ holdStore }: Stores): string {
   const found = holdStore.balances("A");
   if (found === undefined) return "not loaded";
@@ -17,7 +17,7 @@ function parts({ holdStore }: Stores): string {
 }
 
 t.test(
-  "the first holds at once share one reading of the ledger, later ones are synchronous",
+  "concurrent first holds share one read of the ledger, later ones are synchronous",
   async (t) =>
     withStores(async ({ wallets, ledger }) => {
       await wallets.credit(movement(1_000n));
@@ -33,23 +33,25 @@ t.test(
     }),
 );
 
-t.test("an account that is not there holds nothing", async (t) =>
+t.test("an unknown account gets no hold", async (t) =>
   withStores(async ({ wallets }) => {
     t.strictSame(await wallets.hold(holdRequest("c1", 1, "B")), { kind: "no_account" });
     t.equal(await wallets.balances("B"), undefined);
   }),
 );
 
-t.test("a ledger that is away or slow refuses a first hold within a second or so", async (t) =>
-  withStores(async ({ wallets, ledger, holdStore }) => {
-    ledger.before = () => Promise.reject(new Error("connection refused"));
-    const refused = await wallets.hold(holdRequest("c1", 1));
-    t.ok(refused.kind === "unavailable" && /connection refused/.test(refused.reason));
-    ledger.before = () => new Promise(() => {});
-    const late = await wallets.hold(holdRequest("c2", 1));
-    t.ok(late.kind === "unavailable" && /within 1000 ms/.test(late.reason));
-    t.equal(holdStore.balances("A"), undefined);
-  }),
+t.test(
+  "with a ledger that is down or slow, a first hold is refused within about a second",
+  async (t) =>
+    withStores(async ({ wallets, ledger, holdStore }) => {
+      ledger.before = () => Promise.reject(new Error("connection refused"));
+      const refused = await wallets.hold(holdRequest("c1", 1));
+      t.ok(refused.kind === "unavailable" && /connection refused/.test(refused.reason));
+      ledger.before = () => new Promise(() => {});
+      const late = await wallets.hold(holdRequest("c2", 1));
+      t.ok(late.kind === "unavailable" && /within 1000 ms/.test(late.reason));
+      t.equal(holdStore.balances("A"), undefined);
+    }),
 );
 
 t.test(
@@ -71,7 +73,7 @@ t.test(
     }),
 );
 
-t.test("a credit is spendable when it is answered, and once", async (t) =>
+t.test("a credit is spendable once it resolves, and only once", async (t) =>
   withStores(async (stores) => {
     const { wallets } = stores;
     await wallets.hold(holdRequest("c0", 0));
@@ -93,7 +95,7 @@ t.test("a credit that was committed and not applied is applied when it is sent a
   withStores(async (stores) => {
     const { wallets, ledger } = stores;
     await wallets.hold(holdRequest("c0", 0));
-    ledger.after = () => Promise.reject(new Error("the answer is lost"));
+    ledger.after = () => Promise.reject(new Error("the reply is lost"));
     const topUp = movement(500n);
     await t.rejects(wallets.credit(topUp), /lost/);
     t.equal(parts(stores), "0 0 0");
@@ -132,7 +134,7 @@ t.test("money that running calls hold or have spent cannot be taken away", async
   }),
 );
 
-t.test("money is taken away once, also where the first answer was lost", async (t) =>
+t.test("money is taken away once, also if the first reply was lost", async (t) =>
   withStores(async (stores) => {
     const { wallets, ledger } = stores;
     await wallets.credit(movement(1_000n));
@@ -140,7 +142,7 @@ t.test("money is taken away once, also where the first answer was lost", async (
     ledger.after = (what) =>
       what === "credit" ? Promise.reject(new Error("lost")) : Promise.resolve();
     await t.rejects(wallets.credit(adjustment), /lost/);
-    // It may be committed or not, so nobody may spend it.
+    // It may be committed or not, so no call may spend it.
     t.equal(parts(stores), "600 400 0");
     ledger.after = async () => {};
     t.equal((await wallets.credit(adjustment)).kind, "credited");
@@ -150,7 +152,7 @@ t.test("money is taken away once, also where the first answer was lost", async (
   }),
 );
 
-t.test("credits and adjustments at once leave both stores with the same", async (t) =>
+t.test("concurrent credits and adjustments leave both stores equal", async (t) =>
   withStores(async (stores) => {
     const { wallets, ledger } = stores;
     await wallets.credit(movement(1_000n));
@@ -208,7 +210,7 @@ t.test("reconcile finds a drift of one µđ, in either store", async (t) =>
 );
 
 t.test(
-  "a post that the disk had no room for is charged once there is room, and its hold stays until then",
+  "a post that does not fit on the disk is charged once there is room, and its hold stays until then",
   async (t) => {
     await withStores(async ({ holdStore, wallets }) => {
       await wallets.credit(movement(1_000n));
@@ -222,7 +224,7 @@ t.test(
 );
 
 t.test(
-  "money that is taken away with a commit in doubt is not held for ever, though nobody asks again",
+  "money taken away by a commit with unknown outcome is not held forever, without a second request",
   async (t) =>
     withStores(async (stores) => {
       const { ledger, wallets } = stores;

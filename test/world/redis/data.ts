@@ -18,7 +18,7 @@ export class RedisData {
     this.expiries = expiries;
   }
 
-  /** Returns a copy. */
+  /** Returns a copy that later commands do not change. */
   snapshot(): RedisData {
     const values = new Map<string, Value>();
     for (const [key, value] of this.values) values.set(key, copyOf(value));

@@ -32,14 +32,14 @@ t.test("a kill -9 at any instant loses no posted call and replays none twice", a
     t.ok(posted.size > KILLS, `only ${posted.size} posted`);
     const lost = [...posted].filter((callId) => !committed.has(callId));
     t.strictSame(lost, []);
-    // At most one call per kill was kept without its answer having come through.
+    // Each kill leaves at most one posted call without a reported result.
     t.ok(committed.size - posted.size <= KILLS, `${committed.size} kept, ${posted.size} answered`);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 });
 
-/** Kills at a moment that nothing in the child knows of. */
+/** Kills the child at a random moment. */
 async function postUntilKilled(folder: string, prefix: string, answers: string): Promise<void> {
   const child = spawn(process.execPath, [CHILD, folder, prefix, answers], {
     stdio: ["ignore", "pipe", "inherit"],

@@ -1,6 +1,6 @@
 /**
- * Posts calls in a loop until it is killed, and writes down each one that was answered: in a file, since
- * what is in the page cache survives the kill as the journal does.
+ * Posts calls in a loop until it is killed, and records each posted call in a file. The page cache keeps that file
+ * through the kill, as it keeps the journal.
  */
 import { openSync, writeSync } from "node:fs";
 import { pino } from "pino";
@@ -15,7 +15,7 @@ const store = new EmbeddedHoldStore({
   outboxEntriesMax: 1e6,
 });
 await store.start();
-// What was posted before the last kill counts as committed.
+// Calls posted before the last kill count as committed.
 for (;;) {
   const entries = await store.read(1_000, 0);
   if (entries.length === 0) break;
@@ -31,7 +31,7 @@ await store.load("A", async () => ({
 }));
 process.stdout.write("posting\n");
 for (let n = 0; ; n += 1) {
-  // The parent hears the line above only when this loop lets go of the thread once.
+  // Yield once, so that the line above reaches the parent.
   if (n === 1) await new Promise(setImmediate);
   const callId = `${prefix}-${n}`;
   store.hold({ callId, accountId: "A", keyId: "K", amountMicroVnd: 10, floorMicroVnd: 1 });

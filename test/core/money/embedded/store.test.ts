@@ -34,7 +34,7 @@ async function underTest(folder: string): Promise<HoldStoreUnderTest> {
   };
   return {
     store,
-    // What is in the page cache when a process is killed is what a copy of its files has.
+    // A copy of the files has what the page cache had at the kill.
     async crash() {
       const copy = temporaryFolder();
       cpSync(folder, copy, { recursive: true, filter: (path) => !path.endsWith("lock") });
@@ -71,7 +71,7 @@ function hold(store: EmbeddedHoldStore, callId: string) {
   return store.hold({ callId, accountId: "A", keyId: "K", amountMicroVnd: 10, floorMicroVnd: 10 });
 }
 
-t.test("answers are synchronous", async (t) =>
+t.test("results are synchronous", async (t) =>
   withStore({}, async (store) => {
     t.ok(!(hold(store, "c1") instanceof Promise));
     t.ok(!(store.post(posting({ callId: "c1", accountId: "A" })) instanceof Promise));
@@ -91,7 +91,7 @@ t.test("new calls are refused while the outbox is full, and running ones end", a
   }),
 );
 
-t.test("a hold is refused where the journal would have no room for its post", async (t) =>
+t.test("a hold is refused if the journal would have no room for its post", async (t) =>
   withStore({ bytesMax: 4_096 }, async (store) => {
     let held = 0;
     while (hold(store, `c${held}`).kind === "held") held += 1;
@@ -124,7 +124,7 @@ function post(callId: string, costMicroVnd: number, more: { model?: string } = {
   return posting({ callId, accountId: "A", costMicroVnd, ...more });
 }
 
-t.test("calls posted together are charged as one after the other", async (t) =>
+t.test("calls posted together are charged as if posted one after another", async (t) =>
   withStore({}, async (store) => {
     for (const callId of ["c1", "c2", "c3"]) hold(store, callId);
     const answers = store.postAll([
@@ -134,7 +134,7 @@ t.test("calls posted together are charged as one after the other", async (t) =>
       post("c3", 5),
       post("never held", 3),
     ]);
-    // The second call takes all that is left but what the third one still holds.
+    // The second call takes everything except the hold of the third.
     t.strictSame(answers, [
       { chargedMicroVnd: 7, writtenOffMicroVnd: 0, duplicate: false },
       { chargedMicroVnd: START - 17, writtenOffMicroVnd: 17, duplicate: false },
@@ -181,7 +181,7 @@ t.test(
     }),
 );
 
-t.test("a journal that is full takes of calls posted together what it has room for", async (t) =>
+t.test("a full journal keeps as many of the calls posted together as fit", async (t) =>
   withStore({ bytesMax: 2_500 }, async (store) => {
     const calls = ["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"];
     const held = calls.filter((callId) => hold(store, callId).kind === "held");
@@ -205,7 +205,7 @@ t.test("reading waits for a post and no longer than asked", async (t) =>
   }),
 );
 
-t.test("a credit that comes while a wallet is read is not lost", async (t) =>
+t.test("a credit that arrives during the load of a wallet is not lost", async (t) =>
   withStore({}, async (store) => {
     const load = store.load("B", async () => {
       store.credit({
@@ -221,7 +221,7 @@ t.test("a credit that comes while a wallet is read is not lost", async (t) =>
   }),
 );
 
-t.test("loads at once share one reading of the wallet", async (t) =>
+t.test("concurrent loads share one read of the wallet", async (t) =>
   withStore({}, async (store) => {
     let readings = 0;
     const read = async () => {

@@ -57,7 +57,7 @@ async function severalSegments(): Promise<string[]> {
   return names.map((name) => join(folder, name));
 }
 
-t.test("what was appended comes back in order", async (t) => {
+t.test("appended records are recovered in order", async (t) => {
   const journal = await open();
   t.equal(journal.append('{"a":1}'), 1);
   t.equal(journal.append('{"b":"đồng 💰"}'), 2);
@@ -87,7 +87,7 @@ t.test("acknowledged segments are deleted, others stay", async (t) => {
   t.strictSame(segments(), []);
 });
 
-t.test("nobody else can read it", async (t) => {
+t.test("other users cannot read it", async (t) => {
   const journal = await open();
   journal.append("{}");
   t.equal(statSync(folder).mode & 0o777, 0o700);
@@ -113,14 +113,14 @@ t.test("a full journal refuses and keeps what it has", async (t) => {
   await again.close();
 });
 
-t.test("a record longer than any can be is refused", async (t) => {
+t.test("a record above the maximum size is refused", async (t) => {
   const journal = await open();
   assert.throws(() => journal.append(`"${"x".repeat(70_000)}"`), JournalFull);
   t.equal(journal.append("{}"), 1);
   await journal.close();
 });
 
-t.test("records that come together are kept all or not at all", async (t) => {
+t.test("records appended together are kept all or not at all", async (t) => {
   const journal = await open({ bytesMax: 1_000_000 });
   const many = Array.from(
     { length: 3_000 },
@@ -137,7 +137,7 @@ t.test("records that come together are kept all or not at all", async (t) => {
   await again.close();
 });
 
-t.test("a torn last record is cut at every byte, and what was kept stays", async (t) => {
+t.test("a last record torn at any byte is cut off, and the records before it stay", async (t) => {
   const journal = await open();
   journal.append('{"record":1}');
   journal.append('{"record":2}');
@@ -156,7 +156,7 @@ t.test("a torn last record is cut at every byte, and what was kept stays", async
   t.match(JSON.stringify(logged.lines), /half written/);
 });
 
-t.test("zeros after the last record, as a loss of power leaves them, are cut", async (t) => {
+t.test("zeros after the last record, as left by a loss of power, are cut off", async (t) => {
   const journal = await open();
   journal.append('{"record":1}');
   await journal.close();

@@ -31,7 +31,7 @@ t.test("a journal on a disk that can lose its power or be full", async (t) => {
   }
 
   t.test(
-    "opens after a kill and then a loss of power, with all that the kill had left",
+    "opens after a kill and then a loss of power, with every record that the kill left",
     async (t) => {
       const killed = start("first");
       (await open(killed)).append('{"call":1}');

@@ -45,7 +45,7 @@ export function commitTests(t: Test, get: () => LedgerUnderTest): void {
     },
   );
 
-  t.test("a new batch that meets itself in other connections commits once", async (t) => {
+  t.test("a batch sent at once over several connections commits once", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 1_000n);
     const batch = Array.from({ length: 10 }, () => charge(a, 7));
@@ -55,24 +55,21 @@ export function commitTests(t: Test, get: () => LedgerUnderTest): void {
     t.equal(await agreedBalance(ledger, a), 930n);
   });
 
-  t.test(
-    "new batches sent twice at once, over many accounts in any order, commit once",
-    async (t) => {
-      const { ledger } = get();
-      const accountIds = await Promise.all(
-        Array.from({ length: 8 }, () => fundedAccount(ledger, 10_000n)),
-      );
-      const batches = Array.from({ length: 12 }, (_, n) =>
-        Array.from({ length: 16 }, (_, m) => charge(accountIds[(n * 5 + m * 3) % 8]!, 10)),
-      );
-      await Promise.all(
-        batches.flatMap((batch) => [ledger.commit(batch), ledger.commit([...batch].reverse())]),
-      );
-      for (const accountId of accountIds) {
-        t.equal(await agreedBalance(ledger, accountId), 10_000n - 240n);
-      }
-    },
-  );
+  t.test("batches sent twice at once, over many accounts in any order, commit once", async (t) => {
+    const { ledger } = get();
+    const accountIds = await Promise.all(
+      Array.from({ length: 8 }, () => fundedAccount(ledger, 10_000n)),
+    );
+    const batches = Array.from({ length: 12 }, (_, n) =>
+      Array.from({ length: 16 }, (_, m) => charge(accountIds[(n * 5 + m * 3) % 8]!, 10)),
+    );
+    await Promise.all(
+      batches.flatMap((batch) => [ledger.commit(batch), ledger.commit([...batch].reverse())]),
+    );
+    for (const accountId of accountIds) {
+      t.equal(await agreedBalance(ledger, accountId), 10_000n - 240n);
+    }
+  });
 
   t.test("a call that cost nothing leaves one record and no ledger row", async (t) => {
     const { ledger, sql } = get();
@@ -97,7 +94,7 @@ export function commitTests(t: Test, get: () => LedgerUnderTest): void {
     t.equal((await ledger.usage({ accountId: a, limit: 10 })).length, 1);
   });
 
-  t.test("what was written off is recorded and not charged", async (t) => {
+  t.test("a write-off is recorded and not charged", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
     await ledger.commit([entryOf("1", charge(a, 100).posting, 100, 40)]);
@@ -128,7 +125,7 @@ export function commitTests(t: Test, get: () => LedgerUnderTest): void {
     });
   }
 
-  t.test("the name that a caller sent cannot keep a call from being committed", async (t) => {
+  t.test("a client's model name cannot keep a call from being committed", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
     await ledger.commit([charge(a, 1, { mappedFrom: `x\0y\ud800 '"\\ đ` })]);
@@ -142,7 +139,7 @@ export function commitTests(t: Test, get: () => LedgerUnderTest): void {
     const today = charge(a, 1, { unit: "call", unitPriceMicroVnd: 1 });
     const ids = [newId(AT), newId(AT)] as const;
     const earlier = [
-      // Version 1, a list, and version 2 as it was before records kept their price.
+      // Version 1, a list, and version 2 from before entries had prices.
       JSON.stringify([
         ...[1, ids[0], a, today.posting.keyId, AT, "/v1/messages", "old", null, "main"],
         ...[1, 0, 0, 2, 0, 0, 3, 0, 10, null, 200, true, "complete", false, 3, 0],
@@ -166,7 +163,7 @@ export function commitTests(t: Test, get: () => LedgerUnderTest): void {
         [5n, null, null],
       ],
     );
-    // One that was put aside commits later all the same.
+    // A quarantined entry can be committed later.
     const parked = decodeEntry("1", (earlier[1] ?? "").replace(ids[1], newId(AT)));
     await ledger.quarantine(parked, "a test");
     t.equal((await ledger.quarantinedCall(parked.posting.callId))?.reason, "a test");
@@ -174,7 +171,7 @@ export function commitTests(t: Test, get: () => LedgerUnderTest): void {
     t.equal(await agreedBalance(ledger, a), 86n);
   });
 
-  t.test("nothing to commit is committed", async () => {
+  t.test("an empty batch is accepted", async () => {
     await get().ledger.commit([]);
   });
 }

@@ -1,4 +1,4 @@
-/** Commits calls in a loop until it is killed, and writes down each one that the ledger has answered for. */
+/** Commits calls in a loop until it is killed, and reports each committed call. */
 import { openSync, writeSync } from "node:fs";
 import { pino } from "pino";
 import { EmbeddedDatabase } from "../../../../core/database/embedded.ts";
@@ -7,7 +7,7 @@ import { AT, charge, fundedAccount } from "./fixtures.ts";
 
 const [folder = "", answers = ""] = process.argv.slice(2);
 const answered = openSync(answers, "a");
-/** The database of one that was killed may be about to start, on a machine that is busy. */
+/** On a busy machine the database of a killed process may still be starting. */
 const LOCK_WAIT_MS = 60_000;
 const clock = { now: () => AT, monotonic: () => 0 };
 const log = pino({ level: "silent" });
@@ -19,6 +19,6 @@ for (let batches = 1; ; batches += 1) {
   const batch = Array.from({ length: 20 }, () => charge(accountId, 1));
   await ledger.commit(batch);
   writeSync(answered, batch.map((entry) => `${entry.posting.callId}\n`).join(""));
-  // Told only now, so that whoever kills it from here on has something to find.
+  // Reported only now, so that a kill from here on finds a database to recover.
   if (batches === 1) process.stdout.write("committing\n");
 }

@@ -10,15 +10,15 @@ import { topUpTests } from "./top-ups.ts";
 import { usageTests } from "./usage.ts";
 import { usageBooksTests } from "./usage-books.ts";
 
-/** A started ledger, and a connection of its own to look behind it. */
+/** A started ledger, and a separate connection to check its tables. */
 export interface LedgerUnderTest {
   readonly ledger: PostgresLedger;
   readonly sql: Sql;
-  /** Whether statements of `sql` may run while others of the ledger do. */
+  /** True if statements of `sql` may run while the ledger runs others. */
   readonly isConcurrent: boolean;
 }
 
-/** What every ledger does, whichever Postgres is behind it. `get` answers the same one for all tests. */
+/** The tests of every ledger, for any Postgres behind it. `get` returns the same ledger for all tests. */
 export function ledgerConformance(t: Test, name: string, get: () => LedgerUnderTest): void {
   t.test(`ledger: ${name}`, async (t) => {
     commitTests(t, get);

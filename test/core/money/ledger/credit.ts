@@ -70,7 +70,7 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
     t.equal(await agreedBalance(ledger, a), 0n);
   });
 
-  t.test("an account that is not there is credited nothing", async (t) => {
+  t.test("an unknown account gets no credit", async (t) => {
     const { ledger } = get();
     t.equal(applied(await ledger.credit(topUp(newId(AT), 5n))), "no_account");
     t.equal(applied(await ledger.credit(topUp("nobody", 5n))), "no_account");
@@ -87,7 +87,7 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
   });
 }
 
-/** Rows of the client have no prototype that deepEqual likes. */
+/** Copies rows into plain objects, since rows of the client have no prototype. */
 function plain(result: unknown): unknown {
   return structuredClone(result);
 }

@@ -10,7 +10,7 @@ import type { LedgerUnderTest } from "./conformance.ts";
 
 export const AT = Date.UTC(2025, 5, 15, 12);
 
-/** A new account with this many µđ. */
+/** Creates an account with this many µđ. */
 export async function fundedAccount(
   ledger: PostgresLedger,
   amountMicroVnd: bigint,
@@ -29,7 +29,7 @@ export function topUp(accountId: string, amountMicroVnd: bigint, reference = new
   return { accountId, amountMicroVnd, reference, kind: "topup", reason: null };
 }
 
-/** An outbox entry of a new call that was charged whole. */
+/** Returns an outbox entry of a new call without a write-off. */
 export function charge(
   accountId: string,
   chargedMicroVnd: number,
@@ -43,7 +43,7 @@ export async function balance(ledger: Ledger, accountId: string): Promise<bigint
   return (await ledger.wallet(accountId))?.balanceMicroVnd;
 }
 
-/** Ledger sum and balance of the account, which must be one. */
+/** Returns the balance of an account, after a check that it equals the sum of its rows. */
 export async function agreedBalance(ledger: Ledger, accountId: string): Promise<bigint> {
   const sum = await ledger.sum(accountId);
   assert.ok(sum !== undefined);
@@ -56,8 +56,8 @@ export function applied(result: CreditResult): string {
 }
 
 /**
- * Keeps the row of an account locked for a moment, so that what is begun meanwhile is all under way at
- * once and meets at the lock, if it takes one. Resolves once the lock is taken; `released` follows.
+ * Locks the row of an account for a moment, so that operations begun in that time run concurrently and meet at the
+ * lock. Resolves once the lock is taken; `released` resolves when it is released.
  */
 export async function holdUp(
   { sql, isConcurrent }: Pick<LedgerUnderTest, "sql" | "isConcurrent">,

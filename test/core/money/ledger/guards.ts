@@ -9,7 +9,7 @@ const CHECK_VIOLATION = "23514";
 const UNIQUE_VIOLATION = "23505";
 const RESTRICT_VIOLATION = "23001";
 
-/** What the database itself refuses, whatever code is above it. */
+/** What the database itself refuses, even if the code above is wrong. */
 export function guardTests(t: Test, get: () => LedgerUnderTest): void {
   async function state(text: string, values: (string | bigint)[] = []): Promise<string> {
     const { sql } = get();
@@ -34,7 +34,7 @@ export function guardTests(t: Test, get: () => LedgerUnderTest): void {
     t.equal((await sql.query("select from ledger_entries where account_id = $1", [a])).length, 1);
   });
 
-  t.test("a wallet cannot be negative, nor larger than is exact", async (t) => {
+  t.test("a wallet cannot be negative, nor above 2^53 - 1", async (t) => {
     const a = await fundedAccount(get().ledger, 100n);
     const set = "update wallets set balance = $2 where account_id = $1";
     t.equal(await state(set, [a, -1n]), CHECK_VIOLATION);
@@ -55,7 +55,7 @@ export function guardTests(t: Test, get: () => LedgerUnderTest): void {
     t.equal(await state(credit, [a]), UNIQUE_VIOLATION);
   });
 
-  t.test("a row must be what its kind says", async () => {
+  t.test("a row must have the fields of its kind", async () => {
     const a = await fundedAccount(get().ledger, 100n);
     const insert = `insert into ledger_entries
       (account_id, kind, amount, balance_after, call_id, reference) values ($1, $2, $3, $4, $5, $6)`;

@@ -14,7 +14,7 @@ t.teardown(async () => {
   await Promise.all([single.stop(), cluster.stop()]);
 });
 
-/** A crash is the death of the gateway: a new one finds in Redis what it left there. */
+/** A crash kills the gateway. A new one continues with its data in Redis. */
 async function killed(redis: TestRedis, before?: TestStore): Promise<HoldStoreUnderTest> {
   const { servers } = redis;
   const subject = await startStore({
@@ -32,7 +32,7 @@ async function killed(redis: TestRedis, before?: TestStore): Promise<HoldStoreUn
   };
 }
 
-/** A crash is the loss of everything that Redis had, while the gateway goes on. */
+/** A crash wipes Redis, while the gateway continues. */
 async function wiped(redis: TestRedis): Promise<HoldStoreUnderTest> {
   const { store, prefix, dispose } = await startStore({ servers: redis.servers });
   const subject: HoldStoreUnderTest = {

@@ -24,7 +24,7 @@ for (const [at, name] of ["one redis", "a cluster"].entries()) {
       );
       await Promise.all(calls);
       await world.quiet();
-      // Seven holds fit. Each costs 100 more than it held: what is left covers six of these and a part of one.
+      // Seven holds fit. Each call costs 100 more than its hold; the rest covers six of these and part of the seventh.
       t.strictSame(world.ends, { posted: 7, voided: 0, short: 493, refused: 0 });
       const balance = (await world.ledger.wallet("A"))?.balanceMicroVnd;
       t.equal(balance, 0n);
@@ -47,7 +47,7 @@ for (const [at, name] of ["one redis", "a cluster"].entries()) {
       );
       await Promise.all(calls);
       await world.quiet();
-      // At most seven holds fit at a time; what posted calls have left of theirs makes room for an eighth.
+      // At most seven holds fit at a time; the unused part of posted holds makes room for an eighth.
       t.ok(world.ends.posted === 7 || world.ends.posted === 8, `${world.ends.posted} calls`);
       t.equal(world.ends.posted + world.ends.short, 500);
       const left = await world.stores[0]!.limit("A", "key:K");

@@ -9,7 +9,7 @@ const ROUNDS = Number(process.env["ROUNDS"] ?? 3);
 const LANES = 12;
 const RICH = 10_000_000_000n;
 
-/** Two gateways under load while `harm` is done to Redis, some times; then nothing is lost and nothing is off. */
+/** Runs two gateways under load while `harm` hits Redis repeatedly. No charge is lost, and the stores agree. */
 async function underHarm(
   server: RedisServer,
   harm: (round: number) => Promise<void>,
@@ -31,7 +31,7 @@ async function underHarm(
           cost,
           extendTo: turn % 5 === 0 ? 1_500 : 0,
         });
-        // A client that is refused waits a little.
+        // A refused client backs off.
         if (end === "refused") await delay(5);
       },
     );
@@ -62,7 +62,7 @@ t.test("redis is wiped under load, and every call is charged once", async () => 
   });
 });
 
-t.test("redis comes back with an old snapshot, and every call is charged once", async () => {
+t.test("redis is restored from an old snapshot, and every call is charged once", async () => {
   const server = await startRedisServer({ settings: ["--save", "", "--appendonly", "no"] });
   await underHarm(server, async () => {
     await server.call("SAVE");

@@ -1,6 +1,6 @@
 /**
- * A gateway in a process of its own, for a parent that freezes it: holds money for a call when told to, and says
- * what it is answered.
+ * A gateway in its own process, which the parent can freeze. Runs the operations on money that the parent sends, and
+ * reports their results.
  */
 import { createInterface } from "node:readline";
 import { posting } from "../../../support/posting.ts";

@@ -81,7 +81,7 @@ async function untilHeld({ store }: TestStore, microVnd: number): Promise<void> 
 }
 
 t.test(
-  "what a killed gateway held is given back, and what it posted is committed by another",
+  "the holds of a killed gateway are given back, and another gateway commits its posts",
   async (t) =>
     withChild(async (own, child) => {
       await child.ask("hold c1 300");
@@ -104,7 +104,7 @@ t.test(
     }),
 );
 
-t.test("what a killed gateway held of a limit is given back", async (t) =>
+t.test("the holds of a killed gateway are given back to their limits", async (t) =>
   withChild(async (own, child) => {
     await child.ask("hold c1 300 key:K");
     await child.ask("hold c2 200");
@@ -117,7 +117,7 @@ t.test("what a killed gateway held of a limit is given back", async (t) =>
     await untilHeld(own, 0);
     const free = { totalMicroVnd: 600, availableMicroVnd: 530, heldMicroVnd: 0 };
     t.strictSame(await limit(), { ...free, uncommittedMicroVnd: 70 });
-    // What it had posted is committed by the gateway that lives.
+    // The live gateway commits its posts.
     const entries = await own.store.read(10, TIMEOUT_MS);
     await own.store.acknowledge(entries);
     t.strictSame(await limit(), { ...free, uncommittedMicroVnd: 0 });
@@ -134,7 +134,7 @@ t.test("a live gateway keeps its hold far beyond the length of a lease", async (
 );
 
 t.test(
-  "a frozen gateway whose holds were voided spends no more, and is charged what is there",
+  "a frozen gateway whose holds were voided spends no more, and is charged what is available",
   async (t) =>
     withChild(async (own, child) => {
       await child.ask("hold c1 300");
@@ -146,7 +146,7 @@ t.test(
       child.process.kill("SIGCONT");
       t.strictSame(await child.ask("extend c1 350"), { kind: "gone" });
       await child.ask("post c1 250");
-      // Its answer may have come from the disk; what is charged in the end is what the other call has left.
+      // The result may come from the spool; the final charge is what the other call left available.
       const deadline = performance.now() + TIMEOUT_MS;
       let found = await own.store.balances("A");
       while (found?.uncommittedMicroVnd === 0) {

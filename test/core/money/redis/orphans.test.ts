@@ -5,7 +5,7 @@ import { posting } from "../../../support/posting.ts";
 import { startRedisServer } from "../../../support/redis.ts";
 import { endLeases, startStore } from "./store.ts";
 
-/** `BACKLOG=1000000` for the full one, which takes some minutes. */
+/** `BACKLOG=1000000` for the full test, which takes minutes. */
 const BACKLOG = Number(process.env["BACKLOG"] ?? 10_000);
 const BATCH = 500;
 const GROWTH_BYTES_MAX = 4 * 1024 * 1024;
@@ -58,7 +58,7 @@ t.test(
   },
 );
 
-/** What is left in the heap after a full collection. */
+/** Heap size after a full collection. */
 function liveBytes(): number {
   setFlagsFromString("--expose-gc");
   const collect: unknown = runInNewContext("gc");

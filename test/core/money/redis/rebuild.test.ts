@@ -14,18 +14,18 @@ interface Parts {
   readonly server: RedisServer;
   readonly x: TestStore;
   readonly y: TestStore;
-  /** Leads from the second gateway to Redis. */
+  /** The proxy between the second gateway and Redis. */
   readonly proxy: TcpProxy;
 }
 
-/** Two gateways on a server that may be harmed; account A has 1,000 µđ. */
+/** Two gateways on a Redis server that the test can damage; account A has 1,000 µđ. */
 async function inWorld(
   body: (parts: Parts) => Promise<void>,
   { leaseMs = 5_000 } = {},
 ): Promise<void> {
   const server = await startRedisServer();
   const proxy = await startTcpProxy(server.port);
-  // Long leases, where nobody shall be taken for dead who is only slow.
+  // Long leases, so that a slow gateway does not lose its own.
   const world = new World({ servers: server.url, times: { leaseMs, graceMs: 50 } });
   try {
     const x = await world.addGateway();
@@ -39,12 +39,12 @@ async function inWorld(
   }
 }
 
-/** A limit of 500 that has nothing left. */
+/** A limit of 500 with nothing available. */
 const LEFT = { totalMicroVnd: 500, availableMicroVnd: 0, heldMicroVnd: 0, uncommittedMicroVnd: 0 };
 const CALL = { callId: "c", accountId: "A", keyId: "K" };
 
 t.test(
-  "a call that runs through a wipe holds its limits again, and is charged to them",
+  "a call that runs through a wipe takes its limits again, and is charged to them",
   async (t) =>
     inWorld(async ({ world, server, x }) => {
       world.ledger.setLimit("A", "key:K", 500);
@@ -97,17 +97,19 @@ async function openSoon(
   return Promise.race([load(world, gateway).then(String), later]);
 }
 
-t.test("after a wipe no wallet is loaded while another gateway keeps posts of it", async (t) =>
-  inWorld(async ({ world, server, x, y }) => {
-    world.pause(y.store);
-    await world.call(y.store, "A");
-    await server.call("FLUSHALL");
-    t.equal(await openSoon(world, x), "waits");
-    world.resume(y.store);
-    t.equal(await load(world, x), true);
-    t.equal((await x.store.balances("A"))?.availableMicroVnd, 300);
-    await world.check();
-  }),
+t.test(
+  "after a wipe no wallet is loaded while another gateway has uncommitted posts of it",
+  async (t) =>
+    inWorld(async ({ world, server, x, y }) => {
+      world.pause(y.store);
+      await world.call(y.store, "A");
+      await server.call("FLUSHALL");
+      t.equal(await openSoon(world, x), "waits");
+      world.resume(y.store);
+      t.equal(await load(world, x), true);
+      t.equal((await x.store.balances("A"))?.availableMicroVnd, 300);
+      await world.check();
+    }),
 );
 
 t.test(
@@ -119,14 +121,14 @@ t.test(
         await world.call(y.store, "A", { hold: 500, cost: 500 });
         await server.call("SAVE");
         await world.kill(y);
-        // What the snapshot does not have, so that the bucket has to go on in a new epoch.
+        // An operation that the snapshot lacks, so that the bucket begins a new epoch.
         await world.call(x.store, "A", { hold: 100, cost: 100 });
         while (x.store.uncommittedCalls() > 0)
           await new Promise((resolve) => setTimeout(resolve, 5));
         world.pause(x.store);
         await server.kill();
         await server.start();
-        // Until long after the dead one was given up.
+        // Until long after the lease of the dead gateway.
         t.equal(await openSoon(world, x, 3 * SHORT_LEASE_MS), "waits");
         world.resume(x.store);
         t.equal(await load(world, x), true);
@@ -138,7 +140,7 @@ t.test(
 );
 
 t.test(
-  "a post that came through unheard is charged once, though another gateway committed it and Redis was wiped",
+  "a post that succeeded without a reply is charged once, though another gateway committed it and Redis was wiped",
   async (t) =>
     inWorld(
       async ({ world, server, x, y, proxy }) => {
@@ -146,7 +148,7 @@ t.test(
         const money = { amountMicroVnd: 700, floorMicroVnd: 700 };
         await y.store.hold({ callId: "c", accountId: "A", keyId: "K", ...money });
         server.signal("SIGSTOP");
-        // It waits in the server's socket, and is done when nobody listens for the answer any more.
+        // It waits in the server's socket, and runs after the gateway stopped waiting for the reply.
         world.posted.set("c", 700);
         await y.store.post(posting({ callId: "c", accountId: "A", costMicroVnd: 700 }));
         proxy.cut();
@@ -163,7 +165,7 @@ t.test(
     ),
 );
 
-/** What the first gateway is told at last that asks for the money which the second one has spent. */
+/** Returns the final result of the first gateway, which asks for money that the second one has spent. */
 async function askForSpentMoney(
   { world, server, proxy, x, y }: Parts,
   onWaiting: (sinceMs: number) => void,
@@ -188,13 +190,13 @@ async function askForSpentMoney(
 }
 
 t.test(
-  "money that an old snapshot brings back is not spent again before its spender is back",
+  "money that an old snapshot restores is not spent again before its spender is back",
   async (t) =>
     inWorld(async (parts) => {
       const kind = await askForSpentMoney(parts, (sinceMs) => {
         if (sinceMs > 10 * NOT_YET_MS) parts.proxy.restore();
       });
-      // The wallet is read from the ledger when it is loaded the next time.
+      // The next load reads the wallet from the ledger.
       t.equal(kind, "unknown");
       await load(parts.world, parts.x);
       t.equal((await parts.x.store.balances("A"))?.availableMicroVnd, 0);
@@ -203,7 +205,7 @@ t.test(
 );
 
 t.test(
-  "money that an old snapshot brings back is not spent again where its spender never comes back",
+  "money that an old snapshot restores is not spent again if its spender never returns",
   async (t) =>
     inWorld(
       async (parts) => {

@@ -38,7 +38,7 @@ async function post(world: World, store: RedisHoldStore, callId: string): Promis
   assert.deepEqual(posted, { chargedMicroVnd: 70, writtenOffMicroVnd: 0, duplicate: false });
 }
 
-/** What is on the disk when a process is killed at this instant. */
+/** Returns the files on the disk, as a kill of the process at this instant leaves them. */
 function copyOf({ spoolFolder }: Pick<TestStore, "spoolFolder">): string {
   const copy = mkdtempSync(join(tmpdir(), "tollgate-spool-"));
   const isFile = (path: string) => !path.endsWith("lock");
@@ -52,7 +52,7 @@ function segmentsIn(folder: string): string[] {
 }
 
 t.test(
-  "while redis is away calls that run end, new ones are refused at once, and the log stays short",
+  "while redis is down running calls end, new ones are refused at once, and the log stays short",
   async (t) =>
     inWorld(async (world, server) => {
       const { log, lines } = recordedLog();
@@ -80,7 +80,7 @@ t.test(
       await hold(world, store, "c1");
       server.signal("SIGSTOP");
       const request = { callId: "c2", accountId: "A", keyId: "K" };
-      // It is frozen until this is answered: whoever waited for it would wait for ever.
+      // It stays frozen until this returns: a call that waits for Redis would wait forever.
       const held = await store.hold({ ...request, amountMicroVnd: 1, floorMicroVnd: 1 });
       t.equal(held.kind, "unavailable");
       await post(world, store, "c1");
@@ -98,18 +98,18 @@ t.test(
       await server.kill();
       for (const callId of ["c1", "c2", "c3"]) await post(world, first.store, callId);
       const left = copyOf(first);
-      // The kill fell into a fourth record.
+      // The kill tore a fourth record.
       const [segment] = segmentsIn(left);
       assert.ok(segment);
       appendFileSync(segment, readFileSync(segment).subarray(0, 40));
       await world.kill(first);
       await server.start();
-      // The next kill comes after the posts are in Redis and before they are deleted here.
+      // The next kill hits after the posts are in Redis, and before they are deleted here.
       const again = copyOf({ spoolFolder: left });
       const second = await world.addGateway({ spoolFolder: left });
       await world.check();
       await world.kill(second);
-      // Redis forgets a committed call after two minutes: from then on only the ledger knows it.
+      // Redis forgets a committed call after two minutes; then only the ledger has it.
       const script =
         "for _, key in ipairs(redis.call('KEYS', '*:d:*')) do redis.call('DEL', key) end";
       await server.call("EVAL", script, "0");
@@ -118,7 +118,7 @@ t.test(
     }),
 );
 
-t.test("a gateway takes what dead ones beside it have spooled", async (t) =>
+t.test("a gateway takes over the spools of dead gateways on its machine", async (t) =>
   inWorld(async (world, server) => {
     const { spoolFolder, store, ...first } = await world.addGateway();
     const second = await world.addGateway({ spoolFolder });
@@ -136,7 +136,7 @@ t.test("a gateway takes what dead ones beside it have spooled", async (t) =>
 );
 
 t.test(
-  "a key that is revoked while redis is away is refused when it is back, though nobody tries again",
+  "a key that is revoked while redis is down is refused once it is back, without a second revocation",
   async (t) =>
     inWorld(async (world, server) => {
       const { store } = await world.addGateway();
@@ -145,7 +145,7 @@ t.test(
       await server.kill();
       await t.rejects(store.revoke("K"));
       await server.start();
-      // Whoever asks for a hold meanwhile is told that Redis is away, or that its wallet is not loaded.
+      // Until then a hold returns that Redis is unreachable, or that the wallet is not loaded.
       const deadline = performance.now() + REFUSED_LATE_MS;
       let kind = "";
       for (let n = 2; kind !== "revoked"; n += 1) {
@@ -159,19 +159,19 @@ t.test(
     }),
 );
 
-t.test("an outage in which nobody calls is told too, once", async (t) =>
+t.test("an outage without calls is logged too, once", async (t) =>
   inWorld(async (world, server) => {
     const { log, lines } = recordedLog();
     await world.addGateway({ log });
     await server.kill();
-    const told = () => lines.filter(({ msg }) => String(msg).startsWith("cannot reach Redis"));
+    const logged = () => lines.filter(({ msg }) => String(msg).startsWith("cannot reach Redis"));
     const deadline = performance.now() + REFUSED_LATE_MS;
-    while (told().length === 0) {
-      t.ok(performance.now() < deadline, "never told");
+    while (logged().length === 0) {
+      t.ok(performance.now() < deadline, "never logged");
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     await server.start();
     await world.check();
-    t.equal(told().length, 1);
+    t.equal(logged().length, 1);
   }),
 );

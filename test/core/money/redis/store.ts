@@ -16,7 +16,7 @@ import { recordedLog } from "../../../support/log.ts";
 const BUCKETS = 4;
 /** Longer than in production: on a busy machine 500 calls at once wait for more than 450 ms. */
 const REPLY_TIMEOUT_MS = 10_000;
-/** A machine that is busy with something else lets a process wait for some 100 ms now and then. */
+/** On a busy machine a process may wait some 100 ms now and then. */
 const TIMING: MembershipTimes = { heartbeatMs: 20, leaseMs: 1_000, graceMs: 0 };
 
 export interface StoreOptions {
@@ -30,18 +30,18 @@ export interface StoreOptions {
   readonly log?: Log;
 }
 
-/** A hold store in this process that can die as a process does. */
+/** A hold store in this process that can crash like a process. */
 export interface TestStore {
   readonly store: RedisHoldStore;
   readonly prefix: string;
   readonly spoolFolder: string;
-  /** Loses its connection for good and stops, as far as Redis can tell: a kill -9. */
+  /** Closes its connection and stops, which looks like a kill -9 to Redis. */
   die(): Promise<void>;
   /** Stops properly and deletes its spool. */
   dispose(): Promise<void>;
 }
 
-/** Knows nothing: for tests in which the store never needs to ask. */
+/** An empty ledger, for tests in which the store never reads it. */
 export const EMPTY_LEDGER: LedgerLookup = {
   wallet: () => Promise.resolve(undefined),
   hasCall: () => Promise.resolve(false),
@@ -78,7 +78,7 @@ export async function startStore(options: StoreOptions): Promise<TestStore> {
   };
 }
 
-/** Ends the leases of every process there is, as time would. */
+/** Ends the leases of every process, as time would. */
 export async function endLeases(
   servers: string | readonly string[],
   prefix: string,

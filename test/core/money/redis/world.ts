@@ -15,17 +15,17 @@ interface CallOptions {
   readonly limits?: readonly string[];
 }
 
-/** What one call came to. */
+/** The result of one call. */
 export type CallEnd = "posted" | "voided" | "short" | "refused";
 
 /**
- * A few gateways on one Redis with one ledger behind them: calls hold, extend and post, committers commit, and at
- * the end every µđ is accounted for.
+ * A few gateways on one Redis, with one ledger. Calls hold, extend and post, committers commit. At the end every µđ is
+ * accounted for.
  */
 export class World {
   readonly ledger = new MemoryLedger();
   readonly gateways: TestStore[] = [];
-  /** Cost of every call whose post was answered: each of them must be charged, once. */
+  /** Cost of every call whose post resolved: each must be charged once. */
   readonly posted = new Map<string, number>();
   readonly ends: Record<CallEnd, number> = { posted: 0, voided: 0, short: 0, refused: 0 };
   private readonly credited = new Map<string, bigint>();
@@ -65,7 +65,7 @@ export class World {
     await this.ledger.credit(movement);
   }
 
-  /** One call from hold to end; `refused` where the store is away. */
+  /** Runs one call from hold to post. Returns `refused` if the store is unavailable. */
   async call(
     store: RedisHoldStore,
     accountId: string,
@@ -104,7 +104,7 @@ export class World {
     return "posted";
   }
 
-  /** Waits until everything that was posted is committed and acknowledged, everywhere. */
+  /** Waits until every gateway has committed and acknowledged all posts. */
   async quiet(): Promise<void> {
     const deadline = performance.now() + QUIET_TIMEOUT_MS;
     for (;;) {
@@ -115,7 +115,9 @@ export class World {
     }
   }
 
-  /** Every call that was answered is charged its cost, once; nobody else is; and both stores agree. */
+  /**
+   * Checks that every posted call is charged its cost once, that no other call is charged, and that both stores agree.
+   */
   async check(): Promise<void> {
     await this.quiet();
     const charged = new Map(
@@ -124,7 +126,7 @@ export class World {
     assert.deepEqual(charged, this.posted);
   }
 
-  /** The gateway ends as by a kill -9, and nobody speaks of it any more. */
+  /** Ends a gateway like a kill -9, and removes it from the checks. */
   async kill(gateway: TestStore): Promise<void> {
     this.gateways.splice(this.gateways.indexOf(gateway), 1);
     this.dead.add(gateway.store);
@@ -139,7 +141,7 @@ export class World {
     await Promise.all(this.gateways.map((gateway) => gateway.dispose()));
   }
 
-  /** The living gateways, for calls to be spread over. */
+  /** The live gateways, over which calls are spread. */
   get stores(): RedisHoldStore[] {
     return this.gateways.map((gateway) => gateway.store);
   }
@@ -156,7 +158,7 @@ export class World {
     for (const accountId of this.credited.keys()) {
       const wallet = await this.ledger.wallet(accountId);
       const balances = await first?.balances(accountId).catch(() => "away" as const);
-      if (balances === "away") return "redis is away";
+      if (balances === "away") return "redis is unreachable";
       if (balances === undefined) continue;
       const { availableMicroVnd, heldMicroVnd, uncommittedMicroVnd } = balances;
       const parts = `available ${availableMicroVnd} held ${heldMicroVnd} uncommitted ${uncommittedMicroVnd}`;
@@ -176,7 +178,7 @@ export class World {
     return undefined;
   }
 
-  /** The ledger is away for this gateway until `resume`. */
+  /** Makes the ledger unavailable for this gateway until `resume`. */
   pause(store: RedisHoldStore): void {
     let resume = () => {};
     const resumed = new Promise<void>((resolve) => {
@@ -202,7 +204,7 @@ export class World {
   }
 }
 
-/** Runs `work` again and again in `workers` lanes until `isOver` says so. */
+/** Runs `work` repeatedly in `workers` lanes until `isOver` returns true. */
 export async function inLanes(
   workers: number,
   isOver: () => boolean,
