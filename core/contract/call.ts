@@ -70,8 +70,8 @@ export type Outcome =
   /** The client left. */
   | { readonly kind: "gone" }
   /**
-   * The upstream failed after it was asked. `truncated`: its body ended cleanly but too early.
-   * `errorSent`: the upstream's own error event has reached the client.
+   * The upstream failed after it got the request. `truncated`: its body ended cleanly but too
+   * early. `errorSent`: the upstream's own error event has reached the client.
    */
   | {
       readonly kind: "broken";
@@ -185,11 +185,11 @@ export interface Call {
   /** Headers that plugins add to those of the upstream: name, value, name, value. */
   readonly replyHeaders: string[];
 
-  /** The route that serves the call; undefined before an upstream is asked. */
+  /** The route that serves the call; undefined before an upstream is tried. */
   readonly route: Route | undefined;
-  /** How many times an upstream was asked. */
+  /** How many times an upstream was tried. */
   readonly attempts: number;
-  /** Controls the reply; undefined before the first upstream is asked. */
+  /** Controls the reply; undefined before the first upstream is tried. */
   readonly flow: Flow | undefined;
   /** The HTTP status that the client gets; final when `close` runs. */
   readonly status: number;

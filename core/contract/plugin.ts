@@ -96,7 +96,7 @@ export interface Sink {
   end(outcome: Outcome): void;
 }
 
-/** Fields of `Call` that one plugin sets and others need. `hold` stands for `held`. */
+/** Fields of `Call` that one plugin sets and others need. `hold` means the field `held`. */
 export const FIELDS = ["key", "model", "upstream", "usage", "limits", "hold"] as const;
 export type Field = (typeof FIELDS)[number];
 

@@ -4,13 +4,16 @@ import type { Discounts } from "./discount.ts";
 import type { CallOutcome } from "./hold-store.ts";
 
 /**
- * Every field of a usage record, once. All else is derived from this table: the types of a posted
- * call and of a record, the outbox entry, the select list of every query, the operator's and the
- * customer's JSON, the CSV columns, and the type that the pages read.
+ * Every field of a usage record, once. All else is derived from this table:
  *
- * To add a field, write one line here, one migration that adds its column as nullable (older
- * records and entries lack it), and the line that sets it (`plugins/settle/posting.ts`). If it is
- * in the CSV, add one text `column.NAME` per language.
+ * - the types of a posted call and of a record;
+ * - the outbox entry, and the select list of every query;
+ * - the operator's JSON, the customer's JSON and the CSV columns;
+ * - the type that the pages read.
+ *
+ * To add a field, write one line here and one migration that adds its column as nullable: older
+ * records and entries lack it. Then write the line that sets it (`plugins/settle/posting.ts`). If
+ * it is in the CSV, add one text `column.NAME` per language.
  */
 
 /**

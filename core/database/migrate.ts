@@ -30,12 +30,12 @@ export class MigrationConflict extends Error {
 
 /**
  * Applies the migrations that the database does not have, each in a transaction with its own record
- * in `table`. Returns the names that it applied. Throws MigrationConflict if an applied file has
- * changed or is missing: the list only grows.
+ * in `table`: one table for the ledger, and one for each plugin with tables. Returns the names that
+ * it applied. Throws MigrationConflict if an applied file has changed or is missing: the list only
+ * grows.
  *
- * Many processes may start at once. They take turns, and one that finds the next migration recorded
- * goes on to the one after it. `table` is one for the ledger, and one for each plugin with tables
- * of its own.
+ * Many processes may start at the same time. They take turns, and one that finds the next migration
+ * recorded continues with the one after it.
  */
 export async function migrate(
   sql: Sql,

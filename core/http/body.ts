@@ -138,7 +138,8 @@ const NOTHING = Buffer.alloc(0);
 
 /** Parses a JSON body. Returns the object, or the 400 that says what is wrong. */
 export function parseJsonBody(bytes: Buffer): JsonObject | Refusal {
-  if (!isUtf8(bytes)) return refuse.badRequest("The request body is not UTF-8.");
+  if (!isUtf8(bytes))
+    return refuse.badRequest("The request body is not UTF-8: send JSON in UTF-8.");
   if (bytes.length > SHORT_BYTES_MAX && nestsDeeperThan(JSON_LEVELS_MAX, bytes)) return TOO_DEEP;
   const text = bytes.toString("utf8");
   if (bytes.length <= SHORT_BYTES_MAX && hasManyBrackets(text)) {
@@ -159,7 +160,9 @@ export function parseJsonBody(bytes: Buffer): JsonObject | Refusal {
   return value;
 }
 
-const TOO_DEEP = refuse.badRequest("The request body is nested too deeply.");
+const TOO_DEEP = refuse.badRequest(
+  `The request body is nested too deeply: the limit is ${JSON_LEVELS_MAX} levels.`,
+);
 
 /**
  * Returns true if a text opens so many lists and objects, in its strings too, that it might nest

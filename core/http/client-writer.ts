@@ -10,12 +10,10 @@ const CHUNK_FRAME_BYTES = 8;
 
 /**
  * Writes one reply to its connection. Gathers what comes within a turn of the event loop into one
- * write, and pauses the upstream while the client is behind. Writes nothing once the client has
- * left.
+ * write, and pauses the upstream while the client reads too slowly. Writes nothing once the client
+ * has left.
  *
- * Its flags are facts of the connection that no state of the call implies: if a status has left, if
- * the client was ever behind, if a write is due at the end of this turn, and if only a head is
- * wanted.
+ * Its flags are facts of the connection that no state of the call implies.
  */
 export class ClientWriter {
   private readonly res: HttpResponse;
@@ -27,8 +25,11 @@ export class ClientWriter {
   /** Bytes to write next. Adjacent bytes of one buffer are one piece. */
   private readonly pieces: Uint8Array[] = [];
   private pieceBytes = 0;
+  /** True once a status has left. */
   private sent = false;
+  /** True once the client has read too slowly; its listener is then set. */
   private blocked = false;
+  /** True if a write is due at the end of this turn. */
   private willWrite = false;
   private readonly writePiecesBound: () => void;
 
@@ -138,7 +139,10 @@ export class ClientWriter {
     if (!drained) this.block();
   }
 
-  /** The client is behind: pause the upstream until it has caught up. */
+  /**
+   * The client reads more slowly than the upstream writes: pause the upstream until the socket has
+   * room.
+   */
   private block(): void {
     this.call.flow?.pause();
     if (this.blocked) return;

@@ -16,8 +16,8 @@ const PING_TIMEOUT_MS = 1_000;
  *   not charged.
  *
  * `/readyz` gets 503 only if no call can be charged. While the ledger is down, calls of known
- * customers are still served, and while a part of the hold store is down, so are calls of the other
- * customers. A load balancer that removed the gateway then would make it worse.
+ * customers are still served. While a part of the hold store is down, calls of the other customers
+ * are. A load balancer that removed the gateway then would make it worse.
  */
 export function addHealthRoutes(router: Router, services: Services): void {
   const common = { method: "GET", access: "public", bodyBytesMax: UNREAD_BODY_BYTES_MAX } as const;

@@ -163,7 +163,8 @@ export class Incoming {
     const { call } = this;
     const type = call.headers["content-type"] ?? "";
     if (type.startsWith("multipart/")) {
-      if (!call.endpoint.multipart) return refuse.badRequest("This endpoint takes JSON.");
+      if (!call.endpoint.multipart)
+        return refuse.badRequest("This endpoint takes JSON: send content-type application/json.");
       const parsed = parseFormBody(body, type);
       if (isRefusal(parsed)) return parsed;
       call.form = parsed.form;

@@ -23,7 +23,7 @@ export class Breaker implements BreakerState {
     this.clock = clock;
   }
 
-  /** Returns true if the upstream may be asked now. `begin` then takes the probe. */
+  /** Returns true if the upstream may be tried now. `begin` then takes the probe. */
   get allows(): boolean {
     if (this.inRow < FAILURES_TO_OPEN) return true;
     return !this.probing && this.clock.monotonic() >= this.openUntilMs;

@@ -19,7 +19,7 @@ export function refusedUnreadably(status: number, retryAfter: string | undefined
   return { kind: "broken", refusal, truncated: false, errorSent: false };
 }
 
-/** The upstream is unreachable, or failed after it was asked. */
+/** The upstream is unreachable, or failed after it got the request. */
 export function broken(message: string): Outcome & { kind: "broken" } {
   const refusal = refuse.upstreamFailed(message);
   return { kind: "broken", refusal, truncated: false, errorSent: false };

@@ -7,7 +7,7 @@ export interface ServedCall extends Call {
   attempts: number;
   firstByteAtMs: number;
   /**
-   * Records that an upstream was asked, or has replied. Throws if the state of the call does not
+   * Records that an upstream was tried, or has replied. Throws if the state of the call does not
    * allow it.
    */
   step(to: "dispatched" | "replying"): void;

@@ -36,7 +36,7 @@ export const chat: Wire = {
     });
     if (refusal) return refusal;
     if ((countOf(body["n"]) ?? 1) <= CHOICES_MAX) return undefined;
-    return refuse.badRequest(`n: at most ${CHOICES_MAX} choices a call`, "n");
+    return refuse.badRequest(`n: at most ${CHOICES_MAX} choices per call`, "n");
   },
 
   outputLimit: (body) => countOf(body["max_completion_tokens"]) ?? countOf(body["max_tokens"]),

@@ -18,7 +18,7 @@ export const images: Wire = {
     const refusal = checkFields(body, { prompt: "text", n: "count", stream: "flag" });
     if (refusal) return refusal;
     if ((countOf(body["n"]) ?? 1) > IMAGES_PER_CALL_MAX) {
-      return refuse.badRequest(`n: at most ${IMAGES_PER_CALL_MAX} images a call`, "n");
+      return refuse.badRequest(`n: at most ${IMAGES_PER_CALL_MAX} images per call`, "n");
     }
     if (body["stream"] === true) {
       return refuse.badRequest("stream: images are not streamed here; leave it out", "stream");
