@@ -84,7 +84,7 @@ export class Committer {
           backoffMs(this.failures, LIFETIMES.commitRetryMsMin, LIFETIMES.commitRetryMsMax),
         );
       else if (read === 0) {
-        // A store that has entries and cannot hand them out may not have waited: timers and sockets come first.
+        // A store that has entries but may not return them does not wait. Pause, so that timers and sockets are served.
         await this.sleep(LIFETIMES.emptyReadPauseMs);
       } else if (read < batchEntries) {
         await this.sleep(Math.min(lingerMs, read * LIFETIMES.lingerMsPerCall));

@@ -28,11 +28,11 @@ export class PostGroup {
   private post(): void {
     const { queue } = this;
     this.queue = [];
-    const answers = this.holdStore.postAll(queue.map(({ posting }) => posting));
+    const results = this.holdStore.postAll(queue.map(({ posting }) => posting));
     for (const [at, { resolve, reject }] of queue.entries()) {
-      const answer = answers[at];
-      if (answer === undefined || answer instanceof Error) reject(answer);
-      else resolve(answer);
+      const result = results[at];
+      if (result === undefined || result instanceof Error) reject(result);
+      else resolve(result);
     }
   }
 }

@@ -95,10 +95,10 @@ export class EmbeddedCalls {
   }
 
   postAll(postings: readonly Posting[]): (Posted | Error)[] {
-    const answers: (Posted | Error)[] = [];
+    const results: (Posted | Error)[] = [];
     let charges: Charge[] = [];
     const appendCharges = () => {
-      for (const answer of this.appendAll(charges)) answers.push(answer);
+      for (const result of this.appendAll(charges)) results.push(result);
       charges = [];
     };
     for (const posting of postings) {
@@ -108,14 +108,14 @@ export class EmbeddedCalls {
         if (hold === undefined) appendCharges();
         const before = hold ? undefined : this.posted.find(posting.callId);
         if (before === undefined) charges.push(this.charge(posting, hold));
-        else answers.push({ ...before, duplicate: true });
+        else results.push({ ...before, duplicate: true });
       } catch (error) {
         appendCharges();
-        answers.push(errorOf(error));
+        results.push(errorOf(error));
       }
     }
     appendCharges();
-    return answers;
+    return results;
   }
 
   /** Returns why no hold can be taken now; undefined if one can. A hold is taken only if its post can be kept later. */

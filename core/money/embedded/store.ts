@@ -62,9 +62,9 @@ export class EmbeddedHoldStore implements HoldStore {
   }
 
   post(posting: Posting): Posted {
-    const [answer] = this.calls.postAll([posting]);
-    if (answer === undefined || answer instanceof Error) throw answer;
-    return answer;
+    const [result] = this.calls.postAll([posting]);
+    if (result === undefined || result instanceof Error) throw result;
+    return result;
   }
 
   postAll(postings: readonly Posting[]): (Posted | Error)[] {

@@ -58,13 +58,13 @@ export class EmbeddedWallets {
       if (load && creditVersion > (load.credit?.creditVersion ?? 0)) load.credit = movement;
       return false;
     }
-    const isNews = creditVersion > wallet.creditVersion;
-    const difference = isNews ? Number(creditedMicroVnd - wallet.creditedMicroVnd) : 0;
+    const isNewer = creditVersion > wallet.creditVersion;
+    const difference = isNewer ? Number(creditedMicroVnd - wallet.creditedMicroVnd) : 0;
     if (wallet.availableMicroVnd + (released?.amountMicroVnd ?? 0) + difference < 0) return false;
     requireMicroVnd(
       wallet.availableMicroVnd + wallet.heldMicroVnd + wallet.uncommittedMicroVnd + difference,
     );
-    if (!isNews) return true;
+    if (!isNewer) return true;
     wallet.availableMicroVnd += difference;
     wallet.creditVersion = creditVersion;
     wallet.creditedMicroVnd = creditedMicroVnd;

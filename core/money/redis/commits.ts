@@ -100,15 +100,15 @@ export class Commits {
     this.handedOut.clear();
     const canWait = waitMs > 0 && !this.stopped;
     if (canWait && this.uncommittedCalls > 0 && this.uncommittedCalls < max)
-      await this.moreToCome();
+      await this.waitForMore();
     const entries = await this.gather(max);
     if (entries.length > 0 || !canWait) return entries;
     await this.pause.sleep(waitMs);
-    if (this.uncommittedCalls > 0 && this.uncommittedCalls < max) await this.moreToCome();
+    if (this.uncommittedCalls > 0 && this.uncommittedCalls < max) await this.waitForMore();
     return this.gather(max);
   }
 
-  private moreToCome(): Promise<void> {
+  private waitForMore(): Promise<void> {
     return sleep(this.options.machine, LIFETIMES.gatherMs);
   }
 

@@ -224,10 +224,10 @@ export class Membership {
       await session.run("noop", [], [], asReply);
     }
     const allowLoads = view.acceptsLoads || (await this.acceptsLoads(nowMs));
-    const isNews = readiness.state !== "ready" || readiness.acceptsLoads !== allowLoads;
+    const isChanged = readiness.state !== "ready" || readiness.acceptsLoads !== allowLoads;
     readiness.set("ready", allowLoads);
     this.options.events.maintained(this.bucket);
-    return allowLoads && !isNews ? heartbeatMs : Math.min(this.joiningRoundMs, heartbeatMs);
+    return allowLoads && !isChanged ? heartbeatMs : Math.min(this.joiningRoundMs, heartbeatMs);
   }
 
   /**

@@ -6,25 +6,25 @@ import { LIFETIMES } from "../lifetimes.ts";
 export class OutageLog {
   private readonly log: Log;
   private readonly throttled: ThrottledLog;
-  private readonly away = new Set<string>();
+  private readonly failedBuckets = new Set<string>();
 
   constructor(log: Log, nowMs: () => number) {
     this.log = log;
     this.throttled = new ThrottledLog(log, { everyMs: LIFETIMES.outageLogMs, nowMs });
   }
 
-  isAway(bucketName: string, error: unknown): void {
-    if (this.away.size === 0) {
+  failed(bucketName: string, error: unknown): void {
+    if (this.failedBuckets.size === 0) {
       this.throttled.warn(
         { err: error },
         "cannot reach Redis; new calls get 503, posts of running calls go to the spool",
       );
     }
-    this.away.add(bucketName);
+    this.failedBuckets.add(bucketName);
   }
 
-  isBack(bucketName: string): void {
-    if (this.away.delete(bucketName) && this.away.size === 0) {
+  recovered(bucketName: string): void {
+    if (this.failedBuckets.delete(bucketName) && this.failedBuckets.size === 0) {
       this.throttled.info({}, "Redis is reachable again");
     }
   }

@@ -83,8 +83,8 @@ export class Posts {
     const sent = { atMs: this.options.machine.monotonic(), epoch: bucket.epoch };
     if (bucket.state !== "ready") return this.spoolPost(bucket, posting, sent);
     const text = encodeEntry(posting, 0, 0);
-    const answer = (reply: Reply) => this.posted(bucket, posting, text, reply, sent);
-    return this.send(bucket, posting, text, answer).catch(() =>
+    const read = (reply: Reply) => this.posted(bucket, posting, text, reply, sent);
+    return this.send(bucket, posting, text, read).catch(() =>
       this.spoolPost(bucket, posting, sent),
     );
   }
@@ -120,14 +120,14 @@ export class Posts {
     bucket: Bucket,
     posting: Posting,
     text: string,
-    answer: (reply: Reply) => T,
+    read: (reply: Reply) => T,
   ): Promise<T> {
     const { callId, accountId, costMicroVnd } = posting;
     const keys = [bucket.epochKeys.outbox, bucket.keys.call(callId)];
     const cost = String(costMicroVnd);
     const limits = limitsText(posting.limits);
     const args = [callId, accountId, cost, text, bucket.epoch, CALL_KEPT_MS, limits];
-    return bucket.run("post", keys, args, answer);
+    return bucket.run("post", keys, args, read);
   }
 
   private posted(bucket: Bucket, posting: Posting, text: string, reply: Reply, sent: Sent): Posted {

@@ -241,7 +241,7 @@ export class RedisHoldStore implements HoldStore {
     return {
       failed: (bucket, error, wasReady) => {
         const isAway = bucket.state === "away" && !this.stopped;
-        if (isAway) this.outageLog.isAway(bucket.name, error);
+        if (isAway) this.outageLog.failed(bucket.name, error);
         // A failure in one bucket mostly means all: they check now, not at their next heartbeat.
         if (wasReady) this.hurry();
       },
@@ -264,7 +264,7 @@ export class RedisHoldStore implements HoldStore {
   }
 
   private maintained(bucket: Bucket): void {
-    this.outageLog.isBack(bucket.name);
+    this.outageLog.recovered(bucket.name);
     if ((this.memberships.get(bucket)?.claimed.size ?? 0) > 0) this.commits.wake();
     this.revocations.applyMissed(bucket).catch(() => {});
     if (!bucket.isReady) return;

@@ -3,16 +3,16 @@
 local account, version, credited, released_call = ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6]
 local most = tonumber(ARGV[7])
 local known = call('HMGET', wallets, account .. ':a', account .. ':h', account .. ':p', account .. ':v', account .. ':c')
-local is_news = version > (tonumber(known[4]) or -1)
+local is_newer = version > (tonumber(known[4]) or -1)
 if not known[1] then
   -- A process may be loading this wallet from a read that is older than the movement. The version makes it read again.
-  if is_news then
+  if is_newer then
     call('HSET', wallets, account .. ':v', ARGV[4], account .. ':c', credited)
   end
   return { n, 'ok' }
 end
 local difference = '0'
-if is_news then
+if is_newer then
   -- Totals may exceed 2^53, so Redis subtracts them: HINCRBY counts to 2^63.
   local field, before = account .. ':d', known[5]
   call('HSET', wallets, field, credited)
@@ -37,7 +37,7 @@ end
 if released then
   give_back(released_call)
 end
-if is_news then
+if is_newer then
   call('HINCRBY', wallets, account .. ':a', difference)
   call('HSET', wallets, account .. ':v', ARGV[4], account .. ':c', credited)
 end
