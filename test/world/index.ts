@@ -1,11 +1,12 @@
 import { parseArgs } from "node:util";
-import { LuaScripts } from "./redis/lua.ts";
-import { simulate } from "./simulate.ts";
+import { PLANTS } from "./plants/plants.ts";
+import { registerPlant } from "./plants/register.ts";
 import { describePlan, FAULTS, type FaultName, planWorld, type StoreKind } from "./world-plan.ts";
 
 /**
- * Runs `npm run simulate -- --seeds 1000 [--from 1] [--store redis] [--calls 300] [--faults kill=2000,redisCut=500]`,
- * or `--seed 7 --trace`. Prints each seed that ends in a violation, and exits 1 if there is one.
+ * `npm run simulate -- --seeds 1000 [--from 1] [--store redis] [--calls 300] [--faults kill=2000,redisCut=500]`, or
+ * `--seed 7 --trace`. Prints each seed that ends in a violation, and exits 1 if there is one; `--first` stops there.
+ * `--plant NAME` runs with a bug of `plants/plants.ts`, and `--focus` with the faults that bring it to light.
  */
 const { values } = parseArgs({
   options: {
@@ -17,6 +18,9 @@ const { values } = parseArgs({
     faults: { type: "string" },
     trace: { type: "boolean", default: false },
     hash: { type: "boolean", default: false },
+    plant: { type: "string" },
+    focus: { type: "boolean", default: false },
+    first: { type: "boolean", default: false },
   },
 });
 
@@ -35,13 +39,22 @@ function faultsOf(text: string | undefined): Partial<Record<FaultName, number>> 
 async function main(): Promise<void> {
   const first = Number(values.seed ?? values.from);
   const count = values.seed === undefined ? Number(values.seeds) : 1;
-  const store = STORES.find((kind) => kind === values.store);
+  const plant = values.plant === undefined ? undefined : PLANTS[values.plant];
+  if (values.plant !== undefined) registerPlant(values.plant);
+  // Loaded now: a bug is planted into what is loaded after it was registered.
+  const [{ LuaScripts }, { simulate }] = await Promise.all([
+    import("./redis/lua.ts"),
+    import("./simulate.ts"),
+  ]);
+  const wished = values.focus ? plant?.store : values.store;
+  const store = STORES.find((kind) => kind === wished);
+  const faults = values.focus ? plant?.faults : faultsOf(values.faults);
   const calls = values.calls === undefined ? undefined : Number(values.calls);
   const lua = new LuaScripts();
   const startedMs = performance.now();
   const total = { failed: 0, calls: 0, charged: 0, turns: 0, simulatedMs: 0 };
   for (let seed = first; seed < first + count; seed += 1) {
-    const plan = planWorld(seed, { store, calls, faults: faultsOf(values.faults) });
+    const plan = planWorld(seed, { store, calls, faults });
     const onTrace = values.trace ? (line: string) => console.log(line) : undefined;
     const result = await simulate(plan, { onTrace, lua });
     total.calls += Object.values(result.calls).reduce((sum, each) => sum + each, 0);
@@ -55,6 +68,7 @@ async function main(): Promise<void> {
     for (const violation of result.violations.slice(0, SHOWN_MAX)) console.log(`  ${violation}`);
     const more = result.violations.length - SHOWN_MAX;
     if (more > 0) console.log(`  … and ${more} more`);
+    if (values.first) break;
   }
   const seconds = (performance.now() - startedMs) / 1_000;
   console.log(

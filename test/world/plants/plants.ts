@@ -1,0 +1,144 @@
+import type { FaultName, StoreKind } from "../world-plan.ts";
+
+/** A bug that a simulated run can be given: one place of the code reads otherwise. Nothing in production knows of it. */
+export interface Plant {
+  /** From the root of the package: a compiled file's source, or a Lua file. */
+  readonly file: string;
+  /** Occurs once, or the plant is out of date. */
+  readonly find: string;
+  readonly replace: string;
+  readonly store: StoreKind;
+  /** Faults that bring it to light soon; without them the whole swarm does, later. */
+  readonly faults: Readonly<Partial<Record<FaultName, number>>>;
+}
+
+const LUA = "core/money/redis/lua/";
+
+export const PLANTS: Readonly<Record<string, Plant>> = {
+  "a stream that outran its extension never goes on": {
+    file: "plugins/settle/hold-extender.ts",
+    find: "if (!this.waiting)\n",
+    replace: "if (this.waiting)\n",
+    store: "redis",
+    faults: { redisFreeze: 2_000 },
+  },
+  "an extension may be less than what was delivered": {
+    file: "plugins/settle/hold-extender.ts",
+    find: "const floor = Math.min(covered + 1, total);",
+    replace: "const floor = Math.min(held.outputTokens + 1, total);",
+    store: "embedded",
+    faults: {},
+  },
+  "the last byte leaves before the post": {
+    file: "core/http/reply.ts",
+    find: "if (!pending)\n",
+    replace: "if (pending || !pending)\n",
+    store: "embedded",
+    faults: { diskFull: 2_500 },
+  },
+  "posts are acknowledged before they are committed": {
+    file: "core/money/committer.ts",
+    find: "await this.commit(entries);",
+    replace: "await holdStore.acknowledge(entries); await this.commit(entries);",
+    store: "redis",
+    faults: { ledgerAway: 1_500, kill: 3_000 },
+  },
+  "a wallet is loaded before replayed posts are committed": {
+    file: "core/money/embedded/wallets.ts",
+    find: "await this.whenCommitted(accountId);",
+    replace: "",
+    store: "embedded",
+    faults: { kill: 2_000, ledgerSlow: 2_000 },
+  },
+  "a charge that the journal refused is not taken back": {
+    file: "core/money/embedded/calls.ts",
+    find: "this.takeBack(each);",
+    replace: "void each;",
+    store: "embedded",
+    faults: { diskFull: 2_500 },
+  },
+  "half a line stays in the journal": {
+    file: "core/money/journal/journal.ts",
+    find: "this.cutTo(before);",
+    replace: "void before;",
+    store: "embedded",
+    faults: { diskFull: 2_500, kill: 3_000 },
+  },
+  "the last segment of a killed process is not synced": {
+    file: "core/money/journal/recovery.ts",
+    find: "            syncFile(disk, path);",
+    replace: "            void path;",
+    store: "embedded",
+    faults: { kill: 2_000, powerLoss: 2_500 },
+  },
+  "a late post is given up": {
+    file: "core/money/late-posts.ts",
+    find: "this.waiting.set(posting.callId, posting);",
+    replace: "",
+    store: "embedded",
+    faults: { diskFull: 2_500 },
+  },
+  "a lost post is not noticed": {
+    file: "core/money/redis/membership.ts",
+    find: 'view.operations >= operationsSeen ? "member" : "lost"',
+    replace: '"member"',
+    store: "redis",
+    faults: { redisOldSnapshot: 4_000 },
+  },
+  "the fence is lifted at once": {
+    file: "core/money/redis/membership.ts",
+    find: "if (peers.isAwaited || view.members.some((member) => !member.verified))",
+    replace: "if (false)",
+    store: "redis",
+    faults: { redisOldSnapshot: 3_000, freeze: 3_000 },
+  },
+  "a new epoch is joined with posts in hand": {
+    file: "core/money/redis/membership.ts",
+    find: "if (!events.hasUncommitted(bucket))",
+    replace: "if (true)",
+    store: "redis",
+    faults: { redisWipe: 3_000, ledgerAway: 3_000 },
+  },
+  "an old post is sent without a look into the ledger": {
+    file: "core/money/redis/resender.ts",
+    find: "if (!isRemembered && ",
+    replace: "if (false && !isRemembered && ",
+    store: "redis",
+    faults: { redisWipe: 2_500, redisLosesReplies: 800, ledgerSlow: 3_000 },
+  },
+  "a post that was sent twice is nobody's": {
+    file: "core/money/redis/posts.ts",
+    find: 'kind !== "posted" && !isOwn',
+    replace: 'kind !== "posted"',
+    store: "redis",
+    faults: { redisCut: 400, redisLosesReplies: 4_000 },
+  },
+  "a post is charged as often as it is sent": {
+    file: `${LUA}post.lua`,
+    find: "if done then",
+    replace: "if false then",
+    store: "redis",
+    faults: { redisLosesReplies: 700 },
+  },
+  "a hold takes more than there is": {
+    file: `${LUA}hold.lua`,
+    find: "if available < amount then",
+    replace: "if false then",
+    store: "redis",
+    faults: {},
+  },
+  "a credit adds all that was ever credited": {
+    file: `${LUA}credit.lua`,
+    find: "local amount = tonumber(difference)",
+    replace: "difference = is_news and credited or '0' local amount = tonumber(difference)",
+    store: "redis",
+    faults: {},
+  },
+  "the posts of a dead gateway are left behind": {
+    file: `${LUA}reap.lua`,
+    find: "leave_outbox(process, me)",
+    replace: "",
+    store: "redis",
+    faults: { kill: 2_500, ledgerAway: 2_500 },
+  },
+};
