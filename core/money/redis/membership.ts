@@ -105,7 +105,7 @@ export class Membership {
     }
   }
 
-  /** An operation has failed: no money moves until a round finds everything in order. */
+  /** Records a failed operation. No money moves in the bucket until a round has checked it. */
   fail(error: unknown): void {
     const wasReady = this.readiness.state === "ready";
     this.readiness.set(isJoining(error) ? "joining" : "away", false);
