@@ -24,8 +24,11 @@ const FRESH_MS = 30_000;
 const STALE_MS = 3_600_000;
 /** Unknown keys are cached briefly, so that guessing does not load the ledger. */
 const UNKNOWN_MS = 5_000;
-/** A call waits at most this long for its key. The read goes on, so a later call finds its result. */
-const READ_TIMEOUT_MS = 1_000;
+/**
+ * A call waits at most this long for its key. The read goes on, so a later call finds its result. A ledger that is down
+ * rejects at once; one that is only slow, on a busy machine, gets the time.
+ */
+const READ_TIMEOUT_MS = 5_000;
 const CACHE_ENTRIES_MAX = 100_000;
 
 const KEY_RANDOM_BYTES = 30;
@@ -62,7 +65,7 @@ export class CachedKeys implements Keys, KnownKeys {
 
   /**
    * Returns the record of a key, even if it is revoked; undefined if there is none. Returns synchronously if the key
-   * is cached. Rejects if the key is not cached and the ledger is down or takes longer than 1 s.
+   * is cached. Rejects if the key is not cached and the ledger is down or takes longer than 5 s.
    */
   find(secret: string): CallerKey | undefined | Promise<CallerKey | undefined> {
     const name = hash("sha256", secret, "hex");
@@ -117,7 +120,7 @@ export class CachedKeys implements Keys, KnownKeys {
 
   /**
    * Reads the key again after a credit, which may have earned a discount. Returns the key unchanged if the ledger
-   * fails or takes longer than 1 s: serving the call matters more than its discount.
+   * fails or takes longer than 5 s: serving the call matters more than its discount.
    */
   async renew(key: CallerKey): Promise<CallerKey> {
     const reading = this.readSince(key).catch((error: unknown) => {

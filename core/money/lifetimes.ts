@@ -58,8 +58,8 @@ export const LIFETIMES = {
 
   // Wallets: loads and movements.
 
-  /** The first call of an account waits this long for its wallet to be loaded. */
-  loadTimeoutMs: 1_000,
+  /** The first call of an account waits this long for its wallet to be loaded: a slow ledger is not one that is down. */
+  loadTimeoutMs: 5_000,
   /** Delay before a movement that could not be applied to the hold store is retried. */
   applyRetryMs: 1_000,
   /** Delay between a start's attempts to apply movements that an earlier process left unapplied. */
@@ -128,8 +128,8 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
     (of) => 2 * of.replyTimeoutMs < 1_000,
   ],
   [
-    "joinWaitMs < loadTimeoutMs <= 1 s, or a first call is not refused within a second, with the reason",
-    (of) => of.joinWaitMs < of.loadTimeoutMs && of.loadTimeoutMs <= 1_000,
+    "joinWaitMs < loadTimeoutMs <= 5 s, or a first call is refused without the reason, or after its client gave up",
+    (of) => of.joinWaitMs < of.loadTimeoutMs && of.loadTimeoutMs <= 5_000,
   ],
   // A process may stall after it checks the age of a post. Redis refuses its post once a lease has passed.
   [

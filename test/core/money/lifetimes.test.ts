@@ -18,7 +18,7 @@ const BROKEN: Record<string, Partial<Lifetimes>> = {
   "leaveTimeoutMs > replyTimeoutMs": { leaveTimeoutMs: 450 },
   "auditMs >= heartbeatMs": { auditMs: 999 },
   "2 * replyTimeoutMs < 1 s": { replyTimeoutMs: 500, graceMs: 2_000 },
-  "joinWaitMs < loadTimeoutMs <= 1 s": { joinWaitMs: 1_000 },
+  "joinWaitMs < loadTimeoutMs <= 5 s": { joinWaitMs: 5_000 },
   "committedCallKeptMs > askLedgerAfterMs + leaseMs + replyTimeoutMs": {
     committedCallKeptMs: 70_450,
   },

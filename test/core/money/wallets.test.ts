@@ -41,15 +41,18 @@ t.test("an unknown account gets no hold", async (t) =>
 );
 
 t.test(
-  "with a ledger that is down or slow, a first hold is refused within about a second",
+  "refuses a first hold at once if the ledger is down, after five seconds if it is silent",
   async (t) =>
     withStores(async ({ wallets, ledger, holdStore }) => {
       ledger.before = () => Promise.reject(new Error("connection refused"));
       const refused = await wallets.hold(holdRequest("c1", 1));
       t.ok(refused.kind === "unavailable" && /connection refused/.test(refused.reason));
+      // Slow is not down: on a busy machine a reply takes longer than a second.
+      ledger.before = () => new Promise((resolve) => setTimeout(resolve, 1_500));
+      t.equal((await wallets.hold(holdRequest("slow", 1, "B"))).kind, "no_account");
       ledger.before = () => new Promise(() => {});
       const late = await wallets.hold(holdRequest("c2", 1));
-      t.ok(late.kind === "unavailable" && /within 1000 ms/.test(late.reason));
+      t.ok(late.kind === "unavailable" && /within 5000 ms/.test(late.reason));
       t.equal(holdStore.balances("A"), undefined);
     }),
 );
