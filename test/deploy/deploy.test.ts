@@ -13,12 +13,12 @@ import { until } from "../support/until.ts";
 const FOLDER = join(packageRoot, "config", "deploy");
 const read = (file: string) => readFileSync(join(FOLDER, file), "utf8");
 
-/** Every metric that an expression names. */
+/** Every metric name in an expression. */
 const metricsIn = (expression: string) =>
   expression.match(/\b(?:tollgate|process|nodejs)_[a-z0-9_]+/g) ?? [];
 
-t.test("what the deployment starts", async (t) => {
-  t.test("is Node with the options of npm start", async (t) => {
+t.test("the command of the deployment", async (t) => {
+  t.test("starts Node with the options of npm start", async (t) => {
     const { start } = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")).scripts;
     const optionsIn = (command: string) => command.match(/--[a-z][a-z-]+(?:=\d+)?(?=[ "])/g) ?? [];
     const options = optionsIn(start);
@@ -34,7 +34,7 @@ t.test("what the deployment starts", async (t) => {
   });
 });
 
-t.test("what the deployment watches", async (t) => {
+t.test("the monitoring of the deployment", async (t) => {
   let gateway: TestGateway;
   t.before(async () => {
     gateway = await startGateway({ plugins: { metrics: { reconcile_seconds: 1 } } });
@@ -46,7 +46,7 @@ t.test("what the deployment watches", async (t) => {
     return Number(/^tollgate_drifting_wallets (\d+)$/m.exec(await scrape())?.[1] ?? Number.NaN);
   };
 
-  t.test("is there: every metric of the dashboard and of the alerts", async (t) => {
+  t.test("finds every metric of the dashboard and the alerts in /metrics", async (t) => {
     const caller = await createCustomer(gateway, { creditVnd: 1000 });
     const { status } = await post(gateway, paths.messages, caller, bodies.messages());
     t.equal(status, 200);
@@ -69,7 +69,7 @@ t.test("what the deployment watches", async (t) => {
     t.strictSame(missing, []);
   });
 
-  t.test("tells of a drift, and of its end", async (t) => {
+  t.test("reports a drift, and its end", async (t) => {
     const { accountId } = await createCustomer(gateway, { creditVnd: 5 });
     const set = (amount: number) =>
       withLedger(gateway, (sql) =>
@@ -87,7 +87,7 @@ t.test("what the deployment watches", async (t) => {
 });
 
 t.test("the files of the deployment", async (t) => {
-  t.test("name only files that are there, and nothing but YAML where they are YAML", async (t) => {
+  t.test("name only files that exist, and parse as YAML if they are YAML", async (t) => {
     const compose = parse(read("compose.yaml"), { merge: true });
     const files = new Set(readdirSync(FOLDER));
     const services = Object.values(compose.services).filter(isObject);
@@ -95,7 +95,7 @@ t.test("the files of the deployment", async (t) => {
       .flatMap((service) => arrayOf(service["volumes"]).map(String))
       .filter((volume) => /^\.\/[\w-]+\.conf:/.test(volume))
       .map((volume) => volume.slice(2, volume.indexOf(":")));
-    // `redis.conf` is made beside these.
+    // `redis.conf` is generated beside these.
     t.strictSame(
       mounted.filter((file) => !files.has(file)),
       files.has("redis.conf") ? [] : ["redis.conf"],
@@ -105,7 +105,7 @@ t.test("the files of the deployment", async (t) => {
     t.equal(new Set(spools).size, 2, "each gateway has a spool of its own");
   });
 
-  t.test("start what the build makes, as somebody who is not root", async (t) => {
+  t.test("start the output of the build, as a user that is not root", async (t) => {
     const dockerfile = read("Dockerfile");
     t.match(dockerfile, /^USER node$/m);
     t.match(dockerfile, /^HEALTHCHECK /m);

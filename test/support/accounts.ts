@@ -3,11 +3,11 @@ import { startMailServer, type TestMailServer } from "./mail-server.ts";
 
 export const MAIL_FROM = "Tollgate <no-reply@tollgate.test>";
 
-/** A gateway whose mails arrive, and whose customers come from any address that they say. */
+/** A gateway whose mail a test can read, and whose customers can claim any client address. */
 export interface AccountsGateway {
   readonly gateway: TestGateway;
   readonly mailServer: TestMailServer;
-  /** Restarts the gateway with other options of the plugin. */
+  /** Restarts the gateway with different options for the plugin. */
   restart(accounts: Readonly<Record<string, unknown>>): Promise<void>;
   close(): Promise<void>;
 }

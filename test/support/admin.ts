@@ -1,17 +1,17 @@
 import { isObject } from "../../core/process/json.ts";
 import type { TestGateway } from "./gateway.ts";
 
-/** The machine may be busy with everything else. */
+/** Generous, because the machine may be busy with other tests. */
 const COMMIT_TIMEOUT_MS = 30_000;
 
-/** What the admin API answered. */
+/** A reply of the admin API. */
 export interface AdminAnswer {
   readonly status: number;
-  // A test reads whatever fields it expects; a missing one fails its assertion.
+  // Untyped, because a missing field fails the assertion that reads it.
   readonly body: Record<string, unknown>;
 }
 
-/** A customer with money, ready to call. */
+/** A customer with a balance and a key. */
 export interface Customer {
   readonly accountId: string;
   readonly email: string;
@@ -22,7 +22,9 @@ export interface Customer {
 /** The part of a gateway that the admin API needs. */
 export type AdminTarget = Pick<TestGateway, "url" | "adminToken">;
 
-/** Sends one request to the admin API; `path` is below `/admin/v1`. A list is answered as `{ list }`. */
+/**
+ * Sends one request to the admin API; `path` is below `/admin/v1`. Returns a list as `{ list }`.
+ */
 export async function admin(
   gateway: AdminTarget,
   method: "GET" | "POST",
@@ -34,7 +36,8 @@ export async function admin(
     headers: {
       authorization: `Bearer ${gateway.adminToken}`,
       "content-type": "application/json",
-      // An idle connection may be closed by the gateway in the very moment it is used again, and nobody tries anew.
+      // The gateway may close an idle connection just as it is used again, and fetch would not
+      // retry.
       connection: "close",
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -45,7 +48,7 @@ export async function admin(
 
 let customers = 0;
 
-/** Makes an account with a key, and credits it where an amount in đ is given. */
+/** Creates an account with a key, and credits `creditVnd` if given. */
 export async function createCustomer(
   gateway: AdminTarget,
   { creditVnd, email }: { creditVnd?: string | number; email?: string } = {},
@@ -58,7 +61,7 @@ export async function createCustomer(
   return { accountId, email: address, keyId: String(key["id"]), key: String(key["key"]) };
 }
 
-/** Adds money to a wallet under a reference of its own; answers the balance in đ. */
+/** Credits a wallet under a new reference; returns the balance in đ. */
 export async function credit(
   gateway: AdminTarget,
   accountId: string,
@@ -88,7 +91,7 @@ export async function wallet(gateway: AdminTarget, accountId: string): Promise<W
   };
 }
 
-/** The wallet once no call is open and every call has reached the ledger. */
+/** Returns the wallet once no call is in flight and every call is in the ledger. */
 export async function committedWallet(
   gateway: AdminTarget,
   accountId: string,
@@ -112,7 +115,7 @@ export async function usage(
   return (Array.isArray(body["list"]) ? body["list"] : []).filter(isObject);
 }
 
-/** Sends a request that must succeed; fails with what the gateway said instead. */
+/** Sends a request that must succeed; fails with the gateway's error message otherwise. */
 async function created(
   gateway: AdminTarget,
   path: string,

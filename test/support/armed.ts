@@ -9,7 +9,7 @@ import { type GatewayOptions, startGateway, type TestGateway } from "./gateway.t
 const DEATH_TIMEOUT_MS = 120_000;
 const POLL_MS = 20;
 
-/** A gateway that will kill itself at a failpoint, once; started again it is like any other. */
+/** A gateway that kills itself at a failpoint, once. The next start is a normal one. */
 export class ArmedGateway {
   readonly gateway: TestGateway;
   private readonly env: Record<string, string>;
@@ -26,7 +26,7 @@ export class ArmedGateway {
     return new ArmedGateway(await startGateway({ ...options, env }), env, point);
   }
 
-  /** Resolves when it has died at its point; fails where it never gets there. */
+  /** Resolves when it has died at its failpoint; fails if it never reaches it. */
   async died(): Promise<void> {
     const { pid } = this.gateway;
     const deadline = performance.now() + DEATH_TIMEOUT_MS;
@@ -43,13 +43,15 @@ export class ArmedGateway {
   }
 }
 
-/** Fails unless a gateway dies at this point before it is ready. */
+/** Fails unless a gateway dies at this failpoint before it is ready. */
 export async function diesAtStart(point: Failpoint, options: GatewayOptions): Promise<void> {
   const start = startGateway({ ...options, env: { TOLLGATE_FAILPOINT: point } });
   await assert.rejects(start, /the gateway ended with SIGKILL/);
 }
 
-/** The path of a plugin that refuses calls with the header `x-refuse`, when a hold has been taken for them. */
+/**
+ * The path of a plugin that refuses calls with the header `x-refuse` after their hold was taken.
+ */
 export function refusingPlugin(): string {
   const file = join(mkdtempSync(join(tmpdir(), "tollgate-plugin-")), "refuse.js");
   const source = `export default () => ({

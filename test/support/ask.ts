@@ -1,6 +1,9 @@
 import type { Directive } from "../../plugins/simulator/directive.ts";
 
-/** Chat models of the shipped catalogue, one of each standard, and the two that serve one thing only. */
+/**
+ * Chat models of the shipped catalogue, one for each standard, and the two that serve one protocol
+ * only.
+ */
 export const MESSAGES_MODEL = "claude-opus-5-5";
 export const CHAT_MODEL = "gpt-5.6-sol";
 export const IMAGE_MODEL = "req/gpt-image-2";
@@ -13,12 +16,14 @@ export type CallPath =
   | "/v1/images/generations"
   | "/v1/audio/speech";
 
-/** A prompt that tells the simulated provider what to do. */
+/** A prompt that controls the simulated provider. */
 export function prompt(directive: Directive, text = "hello"): string {
   return `${text} [[sim ${JSON.stringify(directive)}]]`;
 }
 
-/** The body of a call whose upstream is to behave as `directive` says; `more` adds or replaces fields. */
+/**
+ * The body of a call whose upstream behaves as `directive` says; `more` adds or replaces fields.
+ */
 export function bodyOf(path: CallPath, directive: Directive = {}, more: object = {}): string {
   return JSON.stringify({ ...FIELDS[path](prompt(directive)), ...more });
 }
@@ -39,7 +44,7 @@ const FIELDS: Record<CallPath, (text: string) => object> = {
   "/v1/audio/speech": (text) => ({ model: SPEECH_MODEL, input: text, voice: "alloy" }),
 };
 
-/** Posts one call; `signal` lets its client leave. */
+/** Posts one call. Abort `signal` to disconnect its client. */
 export function ask(
   url: string,
   key: string,

@@ -8,15 +8,15 @@ import {
 } from "./admin.ts";
 import { until } from "./until.ts";
 
-/** What customers of these tests start with, in đ. */
+/** The starting balance of customers in these tests, in đ. */
 export const CREDIT_VND = 100_000;
 
-/** A customer with 100,000 đ, or another amount. */
+/** A customer with 100,000 đ, or `creditVnd`. */
 export function customerWith(gateway: AdminTarget, creditVnd: string | number = CREDIT_VND) {
   return createCustomer(gateway, { creditVnd });
 }
 
-/** Waits until a customer's calls are committed and `count` of them are recorded, and no more; newest first. */
+/** Waits until a customer's calls are committed and exactly `count` are recorded; newest first. */
 export async function billedCalls(
   gateway: AdminTarget,
   { accountId }: Customer,
@@ -24,7 +24,7 @@ export async function billedCalls(
 ): Promise<Record<string, unknown>[]> {
   await committedWallet(gateway, accountId);
   let records = await usage(gateway, accountId);
-  // A call that cost nothing is never uncommitted in a wallet, so its record may still be on its way.
+  // A call that costs nothing is never uncommitted in a wallet, so its record may arrive later.
   await until(`${count} calls are recorded`, async () => {
     records = await usage(gateway, accountId);
     return records.length >= count;
@@ -43,7 +43,7 @@ export async function billedCall(
   return record;
 }
 
-/** Fails unless the wallet holds exactly this much, in đ, with nothing held and nothing uncommitted. */
+/** Fails unless the wallet has exactly this balance in đ, with nothing held or uncommitted. */
 export async function assertBalance(
   gateway: AdminTarget,
   { accountId }: Customer,
@@ -57,7 +57,7 @@ export async function assertBalance(
   });
 }
 
-/** Fails unless nothing was taken from the 100,000 đ that the customer began with. */
+/** Fails unless the customer still has the initial 100,000 đ. */
 export async function assertNotCharged(gateway: AdminTarget, customer: Customer): Promise<void> {
   await assertBalance(gateway, customer, String(CREDIT_VND));
   for (const record of await usage(gateway, customer.accountId)) {

@@ -7,7 +7,7 @@ export interface AccountAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever fields it expects.
+  // biome-ignore lint/suspicious/noExplicitAny: a missing field fails the assertion that reads it.
   readonly body: any;
   /** `error.code` of a refusal. */
   readonly code: string | undefined;
@@ -15,19 +15,19 @@ export interface AccountAnswer {
 
 type Target = Pick<TestGateway, "url">;
 
-/** What a browser keeps of the gateway: a cookie, and the CSRF token of the page. */
+/** A browser's state: a cookie, and the CSRF token of the page. */
 export class BrowserSession {
   readonly target: Target;
   cookie: string | undefined;
   csrfToken: string | undefined;
-  /** Sent with every request, over what a browser would send. */
+  /** Sent with every request; overrides the headers of a browser. */
   headers: Record<string, string> = {};
 
   constructor(target: Target) {
     this.target = target;
   }
 
-  /** Sends a request below `/account/v1` and keeps the cookie and the CSRF token that come back. */
+  /** Sends a request below `/account/v1` and keeps the returned cookie and CSRF token. */
   async send(
     method: "GET" | "POST" | "DELETE",
     path: string,
@@ -75,7 +75,7 @@ export function newEmail(): string {
   return `person-${process.pid}-${customers}@tollgate.test`;
 }
 
-/** Signs up, verifies the address by the mail, and signs in. */
+/** Signs up, verifies the address with the mailed token, and signs in. */
 export async function signedUp(
   target: Target,
   mailServer: TestMailServer,
@@ -90,7 +90,7 @@ export async function signedUp(
   return Object.assign(session, { email, accountId: String(answer.body.account.id) });
 }
 
-/** An address that no other customer of a test has, for gateways with `proxies: 1`. */
+/** An address that no other customer of a test uses, for gateways with `proxies: 1`. */
 export function ownAddress(): string {
   customers += 1;
   return `10.${(customers >> 16) & 255}.${(customers >> 8) & 255}.${customers & 255}`;

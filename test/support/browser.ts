@@ -9,8 +9,9 @@ const ADVICE =
   "macOS: brew install --cask chromium).";
 
 /**
- * A real Chromium: the one that CHROMIUM_PATH names, else the machine's own, else the one that apt installs.
- * Its sandbox does not start for root, who runs tests in containers; nobody else goes without.
+ * A real Chromium: the one that CHROMIUM_PATH names, else the machine's own, else the one that apt
+ * installs. Only root, the user of test containers, runs it without the sandbox, which refuses to
+ * start for root.
  */
 export async function startBrowser(): Promise<Browser> {
   const isRoot = process.getuid?.() === 0;

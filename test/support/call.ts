@@ -1,8 +1,8 @@
 import { type Endpoint, endpoints } from "../../core/contract/endpoint.ts";
 import { HttpCall } from "../../core/http/http-call.ts";
 
-/** A call that has just begun, to the first endpoint unless another is named. */
+/** A new call to `endpoint`, by default the first one. */
 export function newCall(endpoint: Endpoint | undefined = endpoints[0]): HttpCall {
-  if (!endpoint) throw new Error("there is no such endpoint");
+  if (!endpoint) throw new Error("unknown endpoint");
   return new HttpCall("id", 0, 0, endpoint, {});
 }

@@ -9,7 +9,7 @@ export interface DashboardGateway {
   close(): Promise<void>;
 }
 
-/** A gateway whose customers get real mails. */
+/** A gateway that sends its customers real mail. */
 export async function startDashboard(options: GatewayOptions = {}): Promise<DashboardGateway> {
   const mailServer = await startMailServer();
   try {
@@ -29,7 +29,7 @@ export async function startDashboard(options: GatewayOptions = {}): Promise<Dash
   }
 }
 
-/** Signs in by the form, as its user would, and waits for the page behind it. */
+/** Signs in with the form and waits for the page after it. */
 export async function signInByForm(page: Page, url: string, email: string): Promise<void> {
   await page.goto(`${url}/dashboard/sign-in`);
   await page.fill("input[type=email]", email);
@@ -38,7 +38,9 @@ export async function signInByForm(page: Page, url: string, email: string): Prom
   await page.waitForSelector(".sidebar, .bottombar", { state: "attached" });
 }
 
-/** Everything that a browser complains about: errors of scripts and loads, and what the policy blocked. */
+/**
+ * Everything a browser reports: script errors, failed loads, and violations of the content policy.
+ */
 export function complaintsOf(context: BrowserContext): string[] {
   const complaints: string[] = [];
   const watch = (page: Page) => {

@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-/** Whoever else installs something at the moment is waited for this long. */
+/** How long apt waits while another process installs packages. */
 const OTHERS_S_MAX = 300;
 const run = promisify(execFile);
 
 /**
- * What `find` finds, if need be once a Debian package is installed, where the tests may do that: as root. Rejects with
- * `advice` where it is not to be had.
+ * Returns what `find` finds, and installs a Debian package first if needed and allowed (root only).
+ * Rejects with `advice` if that fails.
  */
 export async function foundOrInstalled(
   find: () => string | undefined,
@@ -22,11 +22,15 @@ export async function foundOrInstalled(
   return found;
 }
 
-/** Other tests of this process go on meanwhile: their connections would be closed for saying nothing. */
+/**
+ * Asynchronous, so that other tests of this process continue; otherwise their idle connections
+ * would time out.
+ */
 async function installPackage(name: string): Promise<boolean> {
   if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) return false;
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  // Test files run side by side and may need the same package; two updates of apt's lists would not wait.
+  // Test files run side by side and may need the same package; `apt-get update` does not wait for
+  // another.
   const inTurn = [join(tmpdir(), "tollgate-test-apt.lock"), "apt-get", "-qq"];
   const patient = ["-o", `DPkg::Lock::Timeout=${OTHERS_S_MAX}`];
   const apt = (...args: string[]) => run("flock", [...inTurn, ...patient, ...args], { env });

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** How a client reads: it takes `bytes`, then waits `pauseMs`, until `untilBytes` have come. */
+/** How a client reads: it takes `bytes`, then waits `pauseMs`, until it has `untilBytes`. */
 export interface Pace {
   readonly bytes: number;
   readonly pauseMs: number;
@@ -16,13 +16,16 @@ export interface Download {
   readonly bytes: number;
   /** SHA-256 of the body. */
   readonly hash: string;
-  /** The body itself, where it was asked for. */
+  /** The body, if requested. */
   readonly body: Buffer;
-  /** Why the reply is not whole, undefined where it is. */
+  /** Why the reply is incomplete; undefined if it is complete. */
   readonly error: string | undefined;
 }
 
-/** Sends a POST on a connection of its own and resolves with the head of its reply, nothing read yet. */
+/**
+ * Sends a POST on its own connection and resolves with the head of the reply, before any body is
+ * read.
+ */
 export async function post(
   url: string,
   body: string,
@@ -38,7 +41,7 @@ export async function post(
   return response;
 }
 
-/** Reads a reply to its end at a pace, then as fast as it comes. */
+/** Reads a reply at a pace until `untilBytes`, then at full speed. */
 export async function read(
   response: IncomingMessage,
   { pace, keep = false }: { pace?: Pace; keep?: boolean } = {},
@@ -71,7 +74,7 @@ export async function read(
   };
 }
 
-/** Both in one. */
+/** Sends the request and reads the reply. */
 export async function download(
   url: string,
   body: string,

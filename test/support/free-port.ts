@@ -2,12 +2,16 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Below those that systems give to outgoing connections, which could have it when a server is started again. */
+/**
+ * Below the ephemeral ports, because an outgoing connection could take one while a server restarts.
+ */
 const PORT_MIN = 11_000;
 const PORT_MAX = 32_000;
 const ATTEMPTS = 100;
 
-/** A port that nobody listened on a moment ago. Whoever uses it should be ready to be beaten to it. */
+/**
+ * A port that was free a moment ago. Another process may take it first, so callers should retry.
+ */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const port = randomInt(PORT_MIN, PORT_MAX);

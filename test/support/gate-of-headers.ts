@@ -4,7 +4,7 @@ import type { Services } from "../../core/contract/services.ts";
 
 export const provides = ["guards.customer"];
 
-/** A plugin for tests: whoever sends the header `x-test-account` is signed in as that account. */
+/** A plugin for tests: a request with the header `x-test-account` is signed in as that account. */
 export default function gateOfHeaders(services: Services): Plugin {
   return {
     name: "gate-of-headers",
@@ -12,7 +12,7 @@ export default function gateOfHeaders(services: Services): Plugin {
       services.guards.customer.provide(async ({ headers }) => {
         const accountId = headers["x-test-account"];
         if (accountId === undefined) {
-          return refuse.unauthenticated("Nobody is signed in.");
+          return refuse.unauthenticated("You are not signed in.");
         }
         const email = `${accountId}@tollgate.test`;
         return { accountId, email, isEmailVerified: true, sessionId: "test" };

@@ -4,36 +4,38 @@ import { parse, stringify } from "yaml";
 import { isObject, type JsonObject } from "../../core/process/json.ts";
 import { packageRoot } from "../../core/process/root.ts";
 
-/** A plugin as a config names it, with or without options. */
+/** A plugin as written in a config, with or without options. */
 export type PluginEntry = string | Readonly<Record<string, unknown>>;
 
-/** What a test wants to be different from the shipped `config/gateway.yaml`. */
+/** Changes of a test to the shipped `config/gateway.yaml`. */
 export interface ConfigChanges {
-  /** Merged into the config, mapping by mapping; anything else replaces, and `undefined` removes. */
+  /** Merged into the config, mapping by mapping; other values replace, and `undefined` removes. */
   readonly config?: JsonObject | undefined;
-  /** Options by plugin name; a plugin that is not in the list yet goes to its end. `false` removes one. */
+  /** Options by plugin name; a plugin that is not in the list is appended. `false` removes one. */
   readonly plugins?: Readonly<Record<string, JsonObject | true | false>> | undefined;
 }
 
-/** The parts of a test's gateway that the config must name. */
+/** The parts of a test's gateway that the config names. */
 export interface Surroundings {
   readonly port: number;
   readonly data: string;
-  /** Without it the ledger is embedded, as in the shipped config. */
+  /** Default: an embedded ledger, as in the shipped config. */
   readonly ledger?: string | undefined;
   readonly simulatorPort: number;
   readonly adminToken: string;
 }
 
-/** What seals customers' keys: a gateway makes one for itself beside an embedded ledger, and beside no other. */
+/**
+ * The key that seals customers' keys. A gateway creates one itself only beside an embedded ledger.
+ */
 const MASTER_KEYS = [{ id: "of-the-tests", key: Buffer.alloc(32, 7).toString("base64") }];
 
-/** The simulator runs beside the gateway, and the demo has nobody to greet. */
+/** The simulator runs in its own process, and tests need no demo account. */
 const LEFT_OUT = new Set(["simulator", "demo"]);
 
 /**
- * The shipped default config, moved to other ports and another folder, with a test's changes. Tests run
- * what strangers run, so a default that breaks is noticed.
+ * The shipped default config, moved to other ports and another folder, with a test's changes. Tests
+ * run the shipped config, so that a broken default fails them.
  */
 export function testConfig(changes: ConfigChanges, around: Surroundings): JsonObject {
   const file = join(packageRoot, "config", "gateway.yaml");
@@ -42,7 +44,7 @@ export function testConfig(changes: ConfigChanges, around: Surroundings): JsonOb
     `127.0.0.1:${around.simulatorPort}`,
   );
   const shipped: unknown = parse(text, { merge: true });
-  if (!isObject(shipped)) throw new Error(`${file} holds no mapping`);
+  if (!isObject(shipped)) throw new Error(`${file} is not a mapping`);
   const { ledger = "embedded" } = around;
   const plugins = changes.plugins ?? {};
   const config = merged(shipped, {
@@ -59,9 +61,9 @@ export function testConfig(changes: ConfigChanges, around: Surroundings): JsonOb
   return merged(config, changes.config ?? {});
 }
 
-/** Writes a config where `--config` finds it. */
+/** Writes the config file that `--config` names. */
 export function writeConfig(file: string, config: JsonObject): void {
-  // Upstreams that are one object in memory are written out, not as YAML anchors.
+  // Upstreams that share one object are written out, not as YAML anchors.
   writeFileSync(file, stringify(config, { aliasDuplicateObjects: false }));
 }
 

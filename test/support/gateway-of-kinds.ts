@@ -19,16 +19,16 @@ import { migratedDatabase } from "./postgres.ts";
 export const PRICE_VND_PER_MTOK = 10_000;
 export const PRICE_VND_PER_IMAGE = 500;
 
-/** A gateway in the test's own process, with a kind of upstream that the product does not have. */
+/** A gateway in the test's own process, with an upstream kind that only the test has. */
 export interface GatewayOfKinds extends AdminTarget {
   readonly port: number;
   readonly logLines: readonly JsonObject[];
-  /** Every call that was made, in flight or over. */
+  /** Every call so far, in flight or ended. */
   readonly calls: readonly Call[];
   close(): Promise<void>;
 }
 
-/** `models`: the upstreams that serve each, in the order in which they are tried. `req/` models make images. */
+/** `models`: the upstreams of each model, in the order of attempts. `req/` models make images. */
 export async function startGatewayOfKinds(
   kind: UpstreamKind,
   upstreams: JsonObject,
@@ -75,7 +75,7 @@ export async function startGatewayOfKinds(
   };
 }
 
-/** The plugin of the config that notes the calls: a file without content, which is never loaded. */
+/** The config needs a file for the plugin that records the calls; it is empty and never loaded. */
 const CALLS = "./calls.js";
 
 function recording(calls: Call[]): Plugin {

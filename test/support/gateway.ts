@@ -23,58 +23,60 @@ const START_ATTEMPTS = 3;
 const CONFIG_FILE = "gateway.yaml";
 
 export interface GatewayOptions extends ConfigChanges {
-  /** A provider to share with other gateways; without it the gateway gets one of its own. */
+  /** A provider to share with other gateways. Default: its own. */
   readonly simulator?: TestSimulator;
-  /** Data folder, for a second gateway on the data of a first; without it a new one. */
+  /** Data folder, to start a second gateway on the data of a first. Default: a new one. */
   readonly data?: string;
   /**
-   * Where neither this nor the config names a ledger, it is a database on the run's Postgres, which is ready
-   * in a quarter of the time that the embedded one takes.
+   * Default, if the config names no ledger either: a database on the run's Postgres, which starts
+   * four times as fast as the embedded one.
    */
   readonly ledger?: "embedded";
-  /** Lets the first start make the embedded database all by itself, which takes seconds. */
+  /** Lets the first start create the embedded database itself, which takes seconds. */
   readonly firstStart?: boolean;
   readonly env?: Readonly<Record<string, string>>;
-  /** Folder of the package to run; without it the repository. */
+  /** Folder of the package to run. Default: the repository. */
   readonly root?: string;
-  /** The Node to run it with; without it the one that runs the tests. */
+  /** The Node to run it with. Default: the one that runs the tests. */
   readonly node?: string;
 }
 
-/** A gateway in a process of its own. */
+/** A gateway in its own process. */
 export interface TestGateway {
   readonly url: string;
   readonly port: number;
   readonly pid: number | undefined;
   readonly adminToken: string;
-  /** Its data folder, and the folder of everything else: config and logs. */
+  /** `data` is its data folder; `folder` holds config and logs. */
   readonly data: string;
   readonly folder: string;
   /** As `stores.ledger` of its config. */
   readonly ledger: string;
   readonly configFile: string;
   readonly simulator: TestSimulator;
-  /** Everything it has written to stdout and stderr, over all its starts. */
+  /** Its stdout and stderr, over all its starts. */
   readonly logs: string;
   /** Sends SIGTERM and resolves with the exit code. It may be started again on the same data and port. */
   stop(): Promise<number | null>;
-  /** Kills it as a crash would and waits until it is gone. */
+  /** Sends SIGKILL and waits until the process has ended. */
   kill9(): Promise<void>;
-  /** Waits until it has ended by itself; resolves with the exit code. */
+  /** Waits until it ends by itself; resolves with the exit code. */
   ended(): Promise<number | null>;
   /** Starts it again after `stop` or `kill9`; resolves when it is ready. */
   start(): Promise<void>;
-  /** Replaces the config file; SIGHUP or a start makes it count. */
+  /** Replaces the config file; takes effect at SIGHUP or the next start. */
   configure(changes: ConfigChanges): void;
   /** Sends a signal to the running process. */
   signal(signal: NodeJS.Signals): void;
-  /** Stops gateway and simulator, at once if need be, and deletes the folder. */
+  /**
+   * Stops gateway and simulator, by SIGKILL if they do not stop in time, and deletes the folder.
+   */
   close(): Promise<void>;
 }
 
 /**
- * Starts the built gateway (`dist/core/main.js`) as an operator would and resolves when `/readyz` says so.
- * Whatever becomes of the test, even if it is killed, the process ends and its folder goes with it.
+ * Starts the built gateway (`dist/core/main.js`) as an operator would and resolves when `/readyz`
+ * returns 200. The process ends and its folder is deleted even if the test is killed.
  */
 export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
   const simulator = options.simulator ?? (await startTestSimulator());
@@ -95,7 +97,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   }
 }
 
-/** What the test says of the ledger, or what the gateway before had on the same data. */
+/** The ledger that the test names, or that an earlier gateway used on the same data. */
 function ledgerGiven({ ledger, firstStart, config, data }: GatewayOptions): string | undefined {
   const named = objectOf(config?.["stores"])?.["ledger"];
   if (typeof named === "string") return named;
@@ -146,7 +148,7 @@ class GatewayProcess implements TestGateway {
     return ledgerOf(this.config);
   }
 
-  /** As the config says, else from the file that the gateway has made. */
+  /** From the config, else from the file that the gateway has created. */
   get adminToken(): string {
     const token = objectOf(this.config["admin"])?.["token"];
     if (typeof token === "string") return token;
@@ -168,9 +170,10 @@ class GatewayProcess implements TestGateway {
   }
 
   async start(): Promise<void> {
-    if (this.child && isRunning(this.child)) throw new Error("the gateway runs already");
+    if (this.child && isRunning(this.child)) throw new Error("the gateway is already running");
     if (this.ledger === "embedded" && !this.options.firstStart) await copyEmptyLedger(this.data);
-    // A file takes whatever is written, at any speed, and keeps no test from ending as a pipe would.
+    // A file, because a full pipe would block the gateway, and an open one keeps the test from
+    // ending.
     const log = openSync(this.logFile, "a");
     const child = spawn(
       this.options.node ?? process.execPath,
@@ -228,7 +231,7 @@ class GatewayProcess implements TestGateway {
     await this.remove();
   }
 
-  /** Ends the process and deletes its folder and database; the simulator goes on. */
+  /** Ends the process and deletes its folder and database; the simulator keeps running. */
   async remove(): Promise<void> {
     await this.kill9();
     await Promise.all([this.watchdog.stop(), this.database?.stop()]);
@@ -257,7 +260,7 @@ function isRunning(child: ChildProcess): boolean {
 }
 
 async function exited(child: ChildProcess): Promise<void> {
-  // An unreferenced child would let a test that waits for its end run out of work.
+  // Referenced, because a test that waits only for an unreferenced child would exit early.
   child.ref();
   await once(child, "exit");
 }

@@ -6,14 +6,15 @@ import type { TestGateway } from "./gateway.ts";
 import { recordedLog } from "./log.ts";
 
 /**
- * Runs one statement in the ledger of a gateway, for what no API does yet. Only while no call is open or
- * pending: the embedded database mixes up the statements of two busy connections.
+ * Runs one statement in the ledger of a gateway, for changes that no API makes. Requires that no
+ * call is in flight or uncommitted: the embedded database mixes up the statements of two busy
+ * connections.
  */
 export function ledgerSql(gateway: TestGateway, statement: string): Promise<void> {
   return withLedger(gateway, (sql) => sql.script(statement));
 }
 
-/** Works on the ledger of a gateway, under the same condition. */
+/** Runs `work` on the ledger of a gateway, under the same condition. */
 export async function withLedger<T>(
   gateway: TestGateway,
   work: (sql: Sql) => Promise<T>,
@@ -34,17 +35,19 @@ function serverOf({ data, ledger }: TestGateway): { url: string } | { socketPath
   return { socketPath: shortSocketPath(folder, "postgres.socket") };
 }
 
-/** Sets what an account pays less, in basis points; before its first call, since keys are cached. */
+/**
+ * Sets the discount of an account, in basis points; before its first call, because keys are cached.
+ */
 export function setDiscount(gateway: TestGateway, accountId: string, bps: number): Promise<void> {
   return ledgerSql(gateway, `update accounts set discount_bps = ${bps} where id = '${accountId}'`);
 }
 
-/** Suspends an account; before its first call, since keys are cached. */
+/** Suspends an account; before its first call, because keys are cached. */
 export function suspend(gateway: TestGateway, accountId: string): Promise<void> {
   return ledgerSql(gateway, `update accounts set status = 'suspended' where id = '${accountId}'`);
 }
 
-/** Gives a key a limit of its own, in calls per minute; before its first call. */
+/** Gives a key its own limit, in calls per minute; before its first call. */
 export function setRateLimit(gateway: TestGateway, keyId: string, perMinute: number) {
   return ledgerSql(
     gateway,

@@ -9,9 +9,8 @@ import { migrationsHash } from "./migrations.ts";
 let ready: Promise<string> | undefined;
 
 /**
- * Gives a new gateway an embedded database as its first start would make it: initialised, with all tables and
- * nothing in them. What takes that start some seconds of processor time is a copy of half a second; what it does by
- * itself has tests of its own.
+ * Gives a new gateway an empty embedded database with all tables. The copy takes half a second;
+ * creating it takes seconds of processor time. The real first start has its own tests.
  */
 export async function copyEmptyLedger(data: string): Promise<void> {
   const target = join(data, "ledger", "postgres");
@@ -22,8 +21,8 @@ export async function copyEmptyLedger(data: string): Promise<void> {
 }
 
 /**
- * Made in a process of its own, and not waited for by stopping everything: a test of this process that has just
- * connected to a gateway would find its connection closed for having asked nothing in ten seconds.
+ * Created in a child process, asynchronously: while this process is blocked, gateways would close
+ * its idle connections after ten seconds.
  */
 async function template(): Promise<string> {
   const modules = join(packageRoot, "node_modules");
@@ -37,12 +36,12 @@ async function template(): Promise<string> {
 
 async function make(folder: string): Promise<void> {
   mkdirSync(join(folder, ".."), { recursive: true });
-  // Test files run side by side: the first that has made one wins.
+  // Test files run side by side; the first to finish one wins.
   const mine = `${folder}.${process.pid}`;
   const program = join(packageRoot, "dist", "test", "support", "make-ledger-template.js");
   const child = spawn(process.execPath, [program, mine], { stdio: "inherit" });
   const [code] = await once(child, "exit");
-  if (code !== 0) throw new Error(`the empty ledger cannot be made: exit ${code}`);
+  if (code !== 0) throw new Error(`cannot create the empty ledger: exit ${code}`);
   try {
     renameSync(mine, folder);
   } catch {

@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { isObject, type JsonObject } from "../../core/process/json.ts";
 import type { Log } from "../../core/process/log.ts";
 
-/** A log that keeps its lines, so that a test can say what an operator gets to read. */
+/** A log that keeps its lines, so that a test can check them. */
 export function recordedLog(): { log: Log; lines: JsonObject[] } {
   const lines: JsonObject[] = [];
   const write = (line: string) => {

@@ -6,13 +6,13 @@ import { SMTPServer } from "smtp-server";
 
 const TIMEOUT_MS = 30_000;
 
-/** A real SMTP server that keeps what it is sent. */
+/** A real SMTP server that keeps the mail it receives. */
 export interface TestMailServer {
   readonly port: number;
   readonly mails: readonly ParsedMail[];
-  /** Answers of this server to the next recipients, `450` or `550` say, instead of taking them. */
+  /** Status codes for the next recipients (such as `450` or `550`), instead of accepting them. */
   readonly refusals: number[];
-  /** The mails to an address, once there are so many. */
+  /** Resolves with the mails to an address once there are `count`. */
   mailsTo(address: string, count?: number): Promise<ParsedMail[]>;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Makes an embedded database in the folder that it is told, and runs all migrations there. */
+/** Creates an embedded database in the folder given as its argument, and runs all migrations. */
 import { PGlite } from "@electric-sql/pglite";
 import type { Parameter } from "../../core/contract/database.ts";
 import { migrateAll } from "./migrations.ts";

@@ -42,7 +42,7 @@ type MoneyOfLedger = Pick<
   | "sum"
 >;
 
-/** The money of a ledger without a database: as strict, and quick enough for thousands of random histories. */
+/** A ledger without a database: as strict, and fast enough for thousands of random histories. */
 export class MemoryLedger implements MoneyOfLedger {
   readonly charges = new Map<string, Charge>();
   readonly parked: OutboxEntry[] = [];
@@ -100,7 +100,7 @@ export class MemoryLedger implements MoneyOfLedger {
     return true;
   }
 
-  /** Sets a limit of an account without a reference; returns what the hold store is to know. */
+  /** Sets a limit of an account without a reference; returns what to apply to the hold store. */
   setLimit(accountId: string, name: string, totalMicroVnd: number): LimitSnapshot {
     let limit = this.limits.find((each) => each.accountId === accountId && each.name === name);
     if (limit === undefined) {

@@ -8,7 +8,7 @@ import { databaseOf } from "../../core/database/plugin-database.ts";
 import { usageBooksOf } from "../../core/money/ledger/usage-books.ts";
 import { packageRoot } from "../../core/process/root.ts";
 
-/** All that a gateway with every plugin runs at its first start. */
+/** All migrations that a gateway with every plugin runs at its first start. */
 export async function migrateAll(sql: Sql): Promise<void> {
   await migrate(sql);
   const database = databaseOf(sql);
@@ -18,7 +18,7 @@ export async function migrateAll(sql: Sql): Promise<void> {
   }
 }
 
-/** Another one for every change of a migration. */
+/** Changes with every change of a migration. */
 export function migrationsHash(): string {
   const hash = createHash("sha256");
   const folders = [

@@ -1,7 +1,10 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 
-/** An upstream that answers every call alike, in JSON, for what the simulated provider never says. */
+/**
+ * An upstream that sends the same JSON reply to every call, for replies that the simulator never
+ * sends.
+ */
 export async function startOneReplyUpstream(
   reply: object,
   { status = 200, headers = {} }: { status?: number; headers?: Record<string, string> } = {},

@@ -6,7 +6,7 @@ import { allUsage, assertReconciled, microVnd, noCallsInFlight, spent } from "./
 import { bodies, type OpenCall, openStream, paths } from "./requests.ts";
 import { until } from "./until.ts";
 
-/** A refusal that comes later than this is a hang. The gateway's own limit is a second. */
+/** A refusal later than this counts as a hang. The gateway's own limit is one second. */
 const HANG_MS = 10_000;
 const MICRO_VND_PER_TOKEN = { [MESSAGES_MODEL]: 36_000n, [CHAT_MODEL]: 38_000n };
 const INPUT_TOKENS = 50;
@@ -14,7 +14,9 @@ const STREAM_TOKENS = 100;
 const EVENT_DELAY_MS = 40;
 export const CREDIT_VND = 100_000;
 
-/** Begins a stream of some four seconds and waits for its first text, so that its hold is taken. */
+/**
+ * Starts a stream of about four seconds and waits for its first text, so that its hold is taken.
+ */
 export async function beginStream(gateway: TestGateway, customer: Customer): Promise<OpenCall> {
   const directive = {
     input_tokens: INPUT_TOKENS,
@@ -28,24 +30,24 @@ export async function beginStream(gateway: TestGateway, customer: Customer): Pro
   return stream;
 }
 
-/** Reads a stream to its end, which must be there. */
+/** Reads a stream to its end and fails if it is incomplete. */
 export async function assertWhole(stream: OpenCall): Promise<void> {
   const text = await stream.rest();
   assert.ok(text.includes("event: message_stop"), `a stream was cut: ${text.slice(-300)}`);
 }
 
-/** What a stream costs that ran to its end. */
+/** The cost of a complete stream. */
 export const STREAM_MICRO_VND =
   BigInt(INPUT_TOKENS + STREAM_TOKENS) * (MICRO_VND_PER_TOKEN[MESSAGES_MODEL] ?? 0n);
 
 export interface CallResult {
   readonly status: number;
   readonly tookMs: number;
-  /** Read by tests that know its shape. */
+  /** Untyped: the tests that read it know its shape. */
   readonly body: unknown;
 }
 
-/** An unstreamed call in one of the two chat protocols, in turn. */
+/** Makes an unstreamed call, alternating between the two chat protocols. */
 export async function callOnce(
   gateway: TestGateway,
   { key }: Pick<Customer, "key">,
@@ -59,7 +61,7 @@ export async function callOnce(
   return { status: response.status, tookMs: performance.now() - startMs, body: answer };
 }
 
-/** What the nth call costs. */
+/** The cost of the nth call. */
 export function callMicroVnd(turn: number): bigint {
   const price = MICRO_VND_PER_TOKEN[turn % 2 === 0 ? MESSAGES_MODEL : CHAT_MODEL] ?? 0n;
   return BigInt(INPUT_TOKENS + 10) * price;
@@ -75,19 +77,19 @@ export function assertUnavailable({ status, body }: CallResult, turn: number): v
   else assert.deepEqual(Object.keys(error), ["message", "type", "param", "code"]);
 }
 
-/** Lines of the log since it had `from` characters, without the one that each call has. */
+/** The log after its first `from` characters, without the one line of each call. */
 export function logLines({ logs }: TestGateway, from: number): string[] {
   const lines = logs.slice(from).split("\n").filter(Boolean);
   return lines.filter((line) => !line.includes('"msg":"call"'));
 }
 
-/** The longest that the gateway took to refuse a call as unavailable, since its log had `from` characters. */
+/** The slowest refusal as unavailable, after the first `from` characters of the log. */
 export function slowestRefusalMs({ logs }: TestGateway, from: number): number {
   const lines = logs.slice(from).matchAll(/"latency_ms":(\d+),"status":503,/g);
   return Math.max(0, ...Array.from(lines, (line) => Number(line[1])));
 }
 
-/** A customer whose key and wallet every gateway knows already. */
+/** A customer whose key and wallet every gateway has cached. */
 export async function knownCustomer(gateways: readonly TestGateway[]): Promise<Customer> {
   const customer = await createCustomer(gateways[0]!, { creditVnd: CREDIT_VND });
   for (const gateway of gateways) {
@@ -97,7 +99,7 @@ export async function knownCustomer(gateways: readonly TestGateway[]): Promise<C
   return customer;
 }
 
-/** Calls until one is served again. Answers what that cost. */
+/** Calls until one is served again. Returns its cost. */
 export async function untilServed(gateway: TestGateway, customer: Customer): Promise<bigint> {
   await until("calls are served again", async () => {
     const { status, body } = await callOnce(gateway, customer, 0);
@@ -107,7 +109,7 @@ export async function untilServed(gateway: TestGateway, customer: Customer): Pro
   return callMicroVnd(0);
 }
 
-/** Fails unless the customer was charged exactly this, in so many calls, and both stores agree. */
+/** Fails unless the customer was charged exactly this for so many calls, and both stores agree. */
 export async function assertCharged(
   gateway: TestGateway,
   { accountId }: Customer,

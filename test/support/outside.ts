@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { packageRoot } from "../../core/process/root.ts";
 
-/** A folder of an operator's machine that knows nothing of the repository. */
+/** An operator's folder outside of the repository. */
 export class OutsideFolder {
   readonly path = mkdtempSync(join(tmpdir(), "tollgate-outside-"));
 
@@ -23,7 +23,7 @@ export class OutsideFolder {
   }
 }
 
-/** The block of the plugins' README in this language that holds a text. */
+/** The code block in this language of the plugins' README that contains a text. */
 export function readmeBlock(language: string, holds: string): string {
   const readme = readFileSync(join(packageRoot, "plugins", "README.md"), "utf8");
   const blocks = readme.matchAll(/^```(\w+)\n(.*?)^```$/gms);
@@ -33,7 +33,7 @@ export function readmeBlock(language: string, holds: string): string {
   assert.fail(`plugins/README.md has no ${language} with ${holds}`);
 }
 
-/** What the compiler says of a folder's tsconfig.json; empty if it is content. */
+/** The compiler's output for a folder's tsconfig.json; empty if it compiles. */
 export async function compile(folder: string): Promise<string> {
   const manifest = createRequire(import.meta.url).resolve("typescript/package.json");
   const tsc = join(dirname(manifest), "bin", "tsc");

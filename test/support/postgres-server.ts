@@ -14,13 +14,13 @@ const ADVICE =
   "The tests need Postgres: set DATABASE_URL to a server where a database may be created, " +
   "or install it (Debian: apt install postgresql; macOS: brew install postgresql).";
 
-/** A server of its owner's own, so that it may be harmed. */
+/** A server for one owner, which may kill or freeze it. */
 export interface PostgresServer {
   readonly url: string;
   readonly port: number;
-  /** To all processes of the server. */
+  /** Sends a signal to all processes of the server. */
   signal(signal: NodeJS.Signals): void;
-  /** Kills it as a crash would and waits until it is gone. */
+  /** Sends SIGKILL and waits until the server has ended. */
   kill(): Promise<void>;
   /** Starts it again on the same data and port. */
   restart(): Promise<void>;
@@ -28,8 +28,8 @@ export interface PostgresServer {
 }
 
 /**
- * A server on a free port, from the machine's binaries, else from those that apt installs. Whatever becomes of
- * its owner, even if it is killed, the server ends and its folder goes with it.
+ * Starts a server on a free port, from the machine's binaries, else from those that apt installs.
+ * The server ends and its folder is deleted even if its owner is killed.
  */
 export async function startPostgresServer(connectionsMax = 100): Promise<PostgresServer> {
   return startServer(await foundOrInstalled(findBinaries, "postgresql", ADVICE), connectionsMax);
@@ -71,7 +71,7 @@ async function startServer(binaries: string, connectionsMax: number): Promise<Po
       try {
         process.kill(pid, signal);
       } catch {
-        // It has ended meanwhile.
+        // It has ended since.
       }
     }
   };
@@ -104,13 +104,13 @@ interface Launch {
 
 interface Launched {
   readonly server: ChildProcess;
-  /** The last that it has written to stderr. */
+  /** The end of its stderr. */
   output: string;
 }
 
 function launch(binaries: string, options: Launch): Launched {
   const { data, folder, port, connectionsMax, user } = options;
-  // Without fsync a kill of the server still loses nothing that was committed; only a loss of power would.
+  // Without fsync, a killed server still keeps every commit; only a power loss would lose one.
   const settings = ["fsync=off", "listen_addresses=127.0.0.1", `max_connections=${connectionsMax}`];
   const server = spawn(
     join(binaries, "postgres"),
@@ -136,7 +136,7 @@ async function answering(url: string, launched: Launched): Promise<void> {
   }
 }
 
-/** The server's workers are in process groups of their own. */
+/** The server's workers have their own process groups. */
 function childrenOf(pid: number): number[] {
   try {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
@@ -158,7 +158,7 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** Postgres refuses to run as root; a user that exists on every Debian takes its place. */
+/** Postgres refuses to run as root, so it runs as a user that exists on every Debian. */
 function serverUser(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ["postgres", "nobody"]) {
@@ -167,10 +167,10 @@ function serverUser(): { uid: number; gid: number } | undefined {
         Number(execFileSync("id", [flag, name], { encoding: "utf8", stdio: "pipe" }));
       return { uid: id("-u"), gid: id("-g") };
     } catch {
-      // No such user here.
+      // No such user on this machine.
     }
   }
-  throw new Error("postgres refuses to run as root, and there is no user postgres or nobody here");
+  throw new Error("postgres refuses to run as root; create a user named postgres");
 }
 
 function findBinaries(): string | undefined {

@@ -5,36 +5,39 @@ import { recordedLog } from "./log.ts";
 import { migrateAll } from "./migrations.ts";
 import { startPostgresServer } from "./postgres-server.ts";
 
-/** Some test files side by side, each with some gateways that have ten connections each. */
+/** A few test files side by side, each with a few gateways of ten connections. */
 const CONNECTIONS_MAX = 400;
 const SERVER = "DATABASE_URL";
-/** In the environment of a run's test files: the name of a database in which the migrations have run. */
+/** Environment variable of a run's test files: the name of a database that has all migrations. */
 const TEMPLATE = "TOLLGATE_TEST_TEMPLATE";
 
-/** A database of a test's own. */
+/** A database for one test. */
 export interface TestPostgres {
   readonly url: string;
   stop(): Promise<void>;
 }
 
 /**
- * An empty database for a test: on the server that DATABASE_URL names, which `npm test` starts where nobody
- * has given one, else on a server of its own.
+ * An empty database for a test. It is on the server that DATABASE_URL names (`npm test` starts one
+ * if the variable is not set), else on its own server.
  */
 export async function startPostgres(): Promise<TestPostgres> {
   const server = process.env[SERVER];
   return server ? createDatabase(server) : startPostgresServer();
 }
 
-/** A database as a gateway leaves it after its first start; undefined where a test file runs by itself. */
+/**
+ * A database as a gateway leaves it after its first start; undefined if a test file runs by itself.
+ */
 export async function migratedDatabase(): Promise<TestPostgres | undefined> {
   const [server, template] = [process.env[SERVER], process.env[TEMPLATE]];
   return server && template ? createDatabase(server, template) : undefined;
 }
 
 /**
- * What all test files of a run share: a server, unless DATABASE_URL names one, and a database to copy, which
- * takes 40 ms where the migrations take 250. `env` tells the test files.
+ * What all test files of a run share: a server, unless DATABASE_URL names one, and a database to
+ * copy, which takes 40 ms instead of 250 ms for the migrations. `env` is the environment of the
+ * test files.
  */
 export async function startRunPostgres(): Promise<{
   env: Readonly<Record<string, string>>;
@@ -46,7 +49,7 @@ export async function startRunPostgres(): Promise<{
   const template = await createDatabase(server);
   await migrateFor(template.url);
   const name = new URL(template.url).pathname.slice(1);
-  // Nobody can copy a database that somebody is connected to, be it the server's own vacuum.
+  // Postgres refuses to copy a database that has connections, even one of its own vacuum.
   await command(server, `alter database ${name} with allow_connections false`);
   return {
     env: { [SERVER]: server, [TEMPLATE]: name },
@@ -65,7 +68,7 @@ async function createDatabase(server: string, template = "template1"): Promise<T
   return { url: url.href, stop: () => command(server, `drop database ${name} with (force)`) };
 }
 
-/** No connection is kept: one that a test forgets would let it run for ever. */
+/** Opens a connection for each command: a cached one that a test forgets would keep it running. */
 async function command(server: string, text: string): Promise<void> {
   const sql = postgres(server, { max: 1 });
   try {

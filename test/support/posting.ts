@@ -5,12 +5,12 @@ type NullableName = {
   [Name in keyof Posting]: null extends Posting[Name] ? Name : never;
 }[keyof Posting];
 
-/** What a posting need not know. */
+/** Fields that a posting may omit. */
 const unknown = Object.fromEntries(
   usageFieldList.filter(({ nullable }) => nullable).map(({ name }) => [name, null]),
 ) as Record<NullableName, null>;
 
-/** A call that cost something, with every other field as it mostly is. */
+/** A posted call with a cost, and typical values for every other field. */
 export function posting(call: Partial<Posting> & Pick<Posting, "callId" | "accountId">): Posting {
   return {
     ...unknown,

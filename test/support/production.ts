@@ -8,7 +8,7 @@ import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
 /** Gateways as in production: processes that share one Redis, one Postgres and one provider. */
 export interface Production {
   readonly redis: RedisServer;
-  /** The way from the gateways to Redis, where one was asked for. */
+  /** The proxy between the gateways and Redis, if requested. */
   readonly redisLine: TcpProxy | undefined;
   readonly postgres: PostgresServer;
   readonly simulator: TestSimulator;
@@ -16,13 +16,13 @@ export interface Production {
   close(): Promise<void>;
 }
 
-/** As `config/deploy/redis.conf` says, where it matters to money. */
+/** The settings of `config/deploy/redis.conf` that protect money. */
 const REDIS_SETTINGS = [
   ...["--save", "", "--appendonly", "yes", "--appendfsync", "everysec"],
   ...["--maxmemory-policy", "noeviction"],
 ];
 
-/** Starts all of them; the servers are of this test's own, so that they may be harmed. */
+/** Starts all of them. Redis and Postgres are for this test only, which may kill or freeze them. */
 export async function startProduction(
   changes: ConfigChanges = {},
   { gateways: count = 2, redisLine: hasLine = false } = {},
@@ -32,7 +32,8 @@ export async function startProduction(
     startPostgresServer(),
     startTestSimulator(),
   ]);
-  // It runs in the test's process: a test that is busy slows it down, so it is there only where it is needed.
+  // It runs in the test's process and slows down when the test is busy, so only tests that need it
+  // get it.
   const redisLine = hasLine ? await startTcpProxy(redis.port) : undefined;
   const stores = {
     hot: redisLine ? `redis://127.0.0.1:${redisLine.port}` : redis.url,

@@ -9,14 +9,14 @@ import { admin, committedWallet } from "./admin.ts";
 import type { TestGateway } from "./gateway.ts";
 import { until } from "./until.ts";
 
-/** µđ of an amount that the admin API wrote. */
+/** Parses an amount of the admin API into µđ. */
 export function microVnd(vnd: unknown): bigint {
   const parsed = parseVnd(String(vnd));
-  if (parsed === undefined) throw new Error(`no amount: ${vnd}`);
+  if (parsed === undefined) throw new Error(`not an amount: ${vnd}`);
   return parsed;
 }
 
-/** What `npm run admin -- reconcile` exits with, and what it prints. */
+/** The exit code and the output of `npm run admin -- reconcile`. */
 export function runReconcile(gateway: TestGateway): Promise<{ code: number; output: string }> {
   const program = join(packageRoot, "dist", "plugins", "admin", "cli.js");
   const flags = ["reconcile", "--json", "--url", gateway.url, "--token", gateway.adminToken];
@@ -33,7 +33,7 @@ export async function assertReconciled(gateway: TestGateway): Promise<void> {
   assert.equal(code, 0, output);
 }
 
-/** The calls that the gateway has open, by its own count, without the one that asks. */
+/** The gateway's own count of calls in flight, without the request that reads it. */
 export async function callsInFlight(gateway: Pick<TestGateway, "url">): Promise<number> {
   const text = await (await fetch(`${gateway.url}/metrics`)).text();
   return Number(/^tollgate_open_calls(?:\{[^}]*\})? (\d+)/m.exec(text)?.[1] ?? Number.NaN);
@@ -43,7 +43,7 @@ export async function noCallsInFlight(gateway: Pick<TestGateway, "url">): Promis
   await until("no call is open", async () => (await callsInFlight(gateway)) === 0);
 }
 
-/** What has been taken from a wallet that got `creditVnd` and on which no call is open any more. */
+/** The total charge of a wallet that got `creditVnd` and has no call in flight. */
 export async function spent(
   gateway: TestGateway,
   accountId: string,
@@ -55,7 +55,10 @@ export async function spent(
   return microVnd(creditVnd) - microVnd(balance);
 }
 
-/** All usage records of an account, newest first; the admin API gives out a thousand at a time. */
+/**
+ * All usage records of an account, newest first; the admin API returns at most a thousand at a
+ * time.
+ */
 export async function allUsage(
   gateway: TestGateway,
   accountId: string,
@@ -78,7 +81,7 @@ export async function recordedCosts(gateway: TestGateway, accountId: string): Pr
   return sum;
 }
 
-/** The resident memory of the gateway's process, in MB; `VmHWM` is the most it ever had. */
+/** The resident memory of the gateway's process, in MB; `VmHWM` is its peak. */
 export async function memoryMb(
   gateway: Pick<TestGateway, "pid">,
   field: "VmRSS" | "VmHWM",

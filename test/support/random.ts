@@ -1,4 +1,4 @@
-/** A small seeded generator (mulberry32), so that a printed number repeats a whole run. */
+/** A small seeded generator (mulberry32), so that the printed seed repeats a run. */
 export class Random {
   readonly seed: number;
   private state: number;
@@ -8,14 +8,14 @@ export class Random {
     this.state = this.seed;
   }
 
-  /** Takes the seed from the variable `SEED` where it is set, else from the clock, and prints it. */
+  /** Takes the seed from the variable `SEED` if it is set, else from the clock, and prints it. */
   static printed(): Random {
     const random = new Random(Number(process.env["SEED"] ?? Date.now() % 1_000_000_007));
     console.log(`# SEED=${random.seed} repeats this run`);
     return random;
   }
 
-  /** From 0 up to 1, without it. */
+  /** From 0 up to, but not including, 1. */
   fraction(): number {
     this.state = (this.state + 0x6d2b79f5) >>> 0;
     let mixed = this.state;
@@ -24,7 +24,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number from 0 up to `limit`, without it. */
+  /** A whole number from 0 up to, but not including, `limit`. */
   below(limit: number): number {
     return Math.floor(this.fraction() * limit);
   }

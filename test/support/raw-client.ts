@@ -1,21 +1,21 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** One HTTP response as it came, its body put together from chunks where it was chunked. */
+/** One HTTP response as received; a chunked body is put together. */
 export interface RawResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** False where the connection ended before the response did. */
+  /** False if the connection ended before the response did. */
   readonly whole: boolean;
 }
 
 const BLANK_LINE = "\r\n\r\n";
 
-/** A TCP connection that says exactly what a test wants said, malformed or not. */
+/** A TCP connection that sends any bytes a test wants, malformed or not. */
 export class RawClient {
   readonly socket: Socket;
-  /** Resolves when the connection is over, whichever side ended it and however. */
+  /** Resolves when the connection has closed, from either side, with or without an error. */
   readonly closed: Promise<void>;
   private received = Buffer.alloc(0);
   private over = false;
@@ -31,7 +31,7 @@ export class RawClient {
       this.over = true;
       this.wake?.();
     };
-    // A reset is one of the things that tests look for; `end` comes where the other side is polite.
+    // Tests check for resets; a normal close emits `end`.
     socket.on("error", ended);
     socket.on("end", ended);
     this.closed = new Promise((resolve) => socket.once("close", () => resolve()));
@@ -45,17 +45,19 @@ export class RawClient {
     return client;
   }
 
-  /** Everything that has come and was not read as a response yet. */
+  /** Bytes received and not yet read as a response. */
   get pending(): Buffer {
     return this.received;
   }
 
-  /** Whether the other side has ended the connection. */
+  /** True if the other side has ended the connection. */
   get ended(): boolean {
     return this.over;
   }
 
-  /** Writes and waits where the kernel's buffers are full; false where the connection is over. */
+  /**
+   * Writes, and waits if the kernel's buffers are full; returns false if the connection has closed.
+   */
   async send(bytes: string | Uint8Array): Promise<boolean> {
     if (this.over || this.socket.destroyed) return false;
     if (this.socket.write(bytes)) return true;
@@ -71,7 +73,7 @@ export class RawClient {
     return !this.over;
   }
 
-  /** Resolves once `text` has come; rejects where the connection ends without it. */
+  /** Resolves once `text` has arrived; rejects if the connection ends without it. */
   async sees(text: string): Promise<void> {
     while (!this.received.includes(text)) {
       if (this.over) throw new Error(`the connection ended before: ${text}`);
@@ -79,7 +81,7 @@ export class RawClient {
     }
   }
 
-  /** The next response; rejects where the connection ends before the head of one. */
+  /** The next response; rejects if the connection ends before its head. */
   async response(): Promise<RawResponse> {
     let headEnd = this.received.indexOf(BLANK_LINE);
     while (headEnd < 0) {
@@ -102,7 +104,7 @@ export class RawClient {
     return { status, headers, body, whole };
   }
 
-  /** The head of the next response where no body will follow it, as for HEAD. */
+  /** The head of a response without a body, as for HEAD. */
   async head(): Promise<string> {
     await this.sees(BLANK_LINE);
     const end = this.received.indexOf(BLANK_LINE) + BLANK_LINE.length;
@@ -115,7 +117,7 @@ export class RawClient {
     this.socket.destroy();
   }
 
-  /** Ends the connection with a reset, as a client that crashes. */
+  /** Resets the connection, as a crashed client would. */
   reset(): void {
     this.socket.resetAndDestroy();
   }

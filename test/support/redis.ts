@@ -19,28 +19,28 @@ const ADVICE =
 export interface TestRedis {
   /** As `stores.hot` takes it: a URL, or a list of them for a cluster. */
   readonly servers: string | readonly string[];
-  /** Forgets every key that begins with this: all that a test has made. */
+  /** Deletes every key with this prefix: everything a test has created. */
   wipe(prefix: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A server of this test's own, so that it may be killed. */
+/** A server for one test, which may kill it. */
 export interface RedisServer {
   readonly port: number;
   readonly url: string;
-  /** Where it keeps its files; gone after `stop`. */
+  /** Its data folder; deleted by `stop`. */
   readonly folder: string;
-  /** One command, on a connection of the test's own. */
+  /** Runs one command on the test's own connection. */
   call(name: string, ...args: string[]): Promise<unknown>;
   signal(signal: NodeJS.Signals): void;
-  /** Kills it as a crash would and waits until it is gone. */
+  /** Sends SIGKILL and waits until the server has ended. */
   kill(): Promise<void>;
-  /** Starts it again with the same port, and the same folder where it was told to keep anything. */
+  /** Starts it again on the same port, and in the same folder if its settings keep data. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** One Redis: the one that REDIS_URL names, else a server of its own. */
+/** One Redis: the one that REDIS_URL names, else its own server. */
 export async function startRedis(): Promise<TestRedis> {
   const given = process.env["REDIS_URL"];
   if (given === undefined) {
@@ -84,8 +84,8 @@ export async function startRedisCluster(): Promise<TestRedis & { nodes: readonly
 }
 
 /**
- * A server on a free port, which dies with the test. `settings` are lines of redis.conf as arguments; without
- * any it keeps nothing over a restart.
+ * Starts a server on a free port, which ends with the test. `settings` are lines of redis.conf as
+ * arguments; without them, a restart loses all data.
  */
 export async function startRedisServer(
   options: { cluster?: boolean; settings?: readonly string[] } = {},
@@ -135,7 +135,7 @@ class Server implements RedisServer {
     child.unref();
     this.watchdog.guard(child);
     await until("redis answers", async () => {
-      if (child.exitCode !== null) throw new Error("redis-server ended at its start");
+      if (child.exitCode !== null) throw new Error("redis-server failed to start");
       return (await this.call("PING")) === "PONG";
     });
   }
@@ -170,7 +170,7 @@ class Server implements RedisServer {
   }
 }
 
-/** Deletes the keys of a test, at once: scripts run alone. */
+/** Deletes the keys of a test in one script, so that no other command runs in between. */
 async function wipe(server: string, prefix: string): Promise<void> {
   const client = new RedisClient(server, 10_000);
   await new Promise<void>((resolve) => client.connect(resolve));

@@ -6,12 +6,14 @@ import type { TestGateway } from "./gateway.ts";
 import type { ConfigChanges } from "./gateway-config.ts";
 import { until } from "./until.ts";
 
-/** A prompt that tells the simulated provider how to behave. */
+/** A prompt that controls the simulated provider. */
 export function asking(directive: Directive, prompt = "hello"): string {
   return `${prompt} [[sim ${JSON.stringify(directive)}]]`;
 }
 
-/** The smallest body of each endpoint, with a directive for the simulated provider in its prompt. */
+/**
+ * The smallest body of each endpoint, with a directive for the simulated provider in its prompt.
+ */
 export const bodies = {
   messages: (directive: Directive = {}, more: object = {}) => ({
     model: "claude-opus-5-5",
@@ -51,20 +53,20 @@ export const paths = {
   speech: "/v1/audio/speech",
 } as const;
 
-/** A whole reply, read. */
+/** A whole reply. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The text as JSON; undefined where it is none. */
-  // A test reads whatever fields it expects; a missing one fails its assertion.
-  // biome-ignore lint/suspicious/noExplicitAny: answers have many shapes
+  /** The text as JSON; undefined if it is not JSON. */
+  // Untyped, because a missing field fails the assertion that reads it.
+  // biome-ignore lint/suspicious/noExplicitAny: replies have many shapes
   readonly json: any;
 }
 
 export type Caller = Pick<Customer, "key"> | undefined;
 
-/** Sends JSON, or a text as it is, with the key as a bearer where there is a caller. */
+/** Sends JSON, or a string as it is, with the key as a bearer token if there is a caller. */
 export function post(
   gateway: Pick<TestGateway, "url">,
   path: string,
@@ -103,7 +105,7 @@ export async function send(
   return { status: response.status, headers: response.headers, text, json: parsed(text) };
 }
 
-/** The `data` of every event of a stream, parsed where it is JSON. */
+/** The `data` of every event of a stream, parsed if it is JSON. */
 // biome-ignore lint/suspicious/noExplicitAny: events have many shapes
 export function eventsOf(text: string): any[] {
   return text
@@ -112,7 +114,7 @@ export function eventsOf(text: string): any[] {
     .map((line) => parsed(line.slice("data: ".length)) ?? line.slice("data: ".length));
 }
 
-/** The text that a Messages or Chat stream has delivered. */
+/** The delivered text of a Messages or Chat stream. */
 export function deliveredText(text: string): string {
   return eventsOf(text)
     .map((event) => event.delta?.text ?? event.choices?.[0]?.delta?.content ?? "")
@@ -127,7 +129,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Gives a running gateway another config by SIGHUP; resolves when it serves by it. */
+/** Reloads a running gateway with another config by SIGHUP; resolves when the config is in use. */
 export async function reload(gateway: TestGateway, changes: ConfigChanges): Promise<void> {
   const reloads = () => gateway.logs.split('"msg":"reloaded').length;
   const before = reloads();
@@ -136,17 +138,17 @@ export async function reload(gateway: TestGateway, changes: ConfigChanges): Prom
   await until("the gateway has reloaded its config", () => reloads() > before);
 }
 
-/** A call that is under way, whose client reads it bit by bit, or leaves. */
+/** A call in flight, whose client reads in steps, or leaves. */
 export interface OpenCall {
-  /** Resolves when what has come so far is as wanted; fails where the reply ends before. */
+  /** Resolves when the text so far satisfies `isThere`; fails if the reply ends before. */
   until(isThere: (text: string) => boolean): Promise<void>;
-  /** Reads to the end; answers everything that came. */
+  /** Reads to the end; returns everything received. */
   rest(): Promise<string>;
   /** Closes the connection. */
   leave(): void;
 }
 
-/** Sends a call and answers at once, before any reply is there. */
+/** Sends a call and returns at once, before any reply arrives. */
 export async function openStream(
   gateway: Pick<TestGateway, "port">,
   path: string,

@@ -6,15 +6,17 @@ import type { Directive } from "../../plugins/simulator/directive.ts";
 import { startGateway, type TestGateway } from "./gateway.ts";
 import type { TestSimulator } from "./simulator.ts";
 
-/** One way to have a model served in a test: how its upstream behaves, and when it is chosen. */
+/** A route of a model in a test: how its upstream behaves, and when it is chosen. */
 export interface TestRoute {
-  /** What the simulated provider does for this upstream, the address of another, or `dead`: nobody listens there. */
+  /**
+   * A directive for the simulated provider, another address, or `dead`: a port without a listener.
+   */
   readonly behaves: Directive | URL | "dead";
   readonly priority?: number;
   readonly weight?: number;
 }
 
-/** A port of the machine that nobody can listen on. */
+/** A port that nothing can listen on. */
 const DEAD_PORT = 1;
 export const PRICE_VND_PER_MTOK = 10_000;
 
@@ -24,8 +26,8 @@ export function upstreamName(model: string, route: number): string {
 }
 
 /**
- * A gateway whose models are the keys of `models`, each with upstreams of its own, so that the breaker of one test
- * is no matter to another. An upstream's key tells the simulator how to behave.
+ * A gateway that serves the keys of `models`. Each model has its own upstreams, so that tests do
+ * not share breakers. An upstream's key is a directive for the simulator.
  */
 export async function startRoutedGateway(
   simulator: TestSimulator,
@@ -44,7 +46,7 @@ export async function startRoutedGateway(
       const name = upstreamName(id, at);
       const port = behaves === "dead" ? DEAD_PORT : simulator.port;
       const address = behaves instanceof URL ? behaves.origin : `http://127.0.0.1:${port}`;
-      // A key holds no spaces; the JSON of a directive may spell them out.
+      // A key has no spaces, so the JSON of a directive escapes them.
       const key = `sim:${JSON.stringify(behaves).replaceAll(" ", "\\u0020")}`;
       upstreams[name] = { protocols: { messages: address }, keys: [key] };
       return { upstream: name, model: name, priority, weight };

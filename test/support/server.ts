@@ -19,18 +19,18 @@ import { ConnectedUpstreams } from "../../core/upstream/upstreams.ts";
 import { testConfig, writeConfig } from "./gateway-config.ts";
 import { recordedLog } from "./log.ts";
 
-/** The path of a call alone, in this process: the server and an upstream, with plugins of the test's own. */
+/** The call path alone, in this process: the server and an upstream, with a test's plugins. */
 export interface BareServer {
   readonly port: number;
   readonly server: Server;
-  /** What an operator gets to read. */
+  /** The lines of the log. */
   readonly logged: readonly JsonObject[];
-  /** Calls that are over, in the order in which they were reported. */
+  /** Ended calls, in the order in which they were reported. */
   readonly ended: readonly EndedCall[];
   close(): Promise<void>;
 }
 
-/** The header that a test names its calls by; the upstream gets it too. */
+/** The header by which a test identifies its calls; the upstream receives it too. */
 export const RUN = "x-run";
 
 export async function startServer(
@@ -89,7 +89,7 @@ async function shippedConfig(simulatorPort: number): Promise<GatewayConfig> {
   return loaded.config;
 }
 
-/** What auth, alias, translate, meter and settle set, for one model and free of charge. */
+/** Sets what auth, alias, translate, meter and settle would set, for one free model. */
 function serving({ catalogue }: GatewayConfig): Plugin {
   const key = { id: "key", accountId: "account" } as CallerKey;
   return {

@@ -4,20 +4,20 @@ import { join } from "node:path";
 import { packageRoot } from "../../core/process/root.ts";
 import { Watchdog } from "./watchdog.ts";
 
-/** A simulated provider for tests: it outlives the gateways that are killed in front of it. */
+/** A simulated provider for tests. It stays up while gateways in front of it are killed. */
 export interface TestSimulator {
   readonly port: number;
   readonly url: string;
-  /** What it was asked and what it answered, by path; see `Tally`. */
+  /** Requests and replies, by path; see `Tally`. */
   stats(): Promise<Record<string, Record<string, number>>>;
-  /** Forgets tallies and failure keys. */
+  /** Deletes tallies and failure keys. */
   reset(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * Starts a simulated provider on a free port, in a process of its own: a test that is busy does not slow it
- * down, and a test that forgets it still ends.
+ * Starts a simulated provider on a free port, in its own process: a busy test does not slow it
+ * down, and it ends even if a test forgets it.
  */
 export async function startTestSimulator(): Promise<TestSimulator> {
   const program = join(packageRoot, "dist", "plugins", "simulator", "main.js");

@@ -7,7 +7,7 @@ interface Timer {
   unref(): Timer;
 }
 
-/** Until `t` ends, timers that anything sets stand still and fire only while `pass` moves their time. */
+/** Replaces timers until `t` ends; they fire only while `pass` advances their time. */
 export function stoppedTimers(t: Test): { pass(ms: number): void } {
   const timers = new Set<Timer>();
   let nowMs = 0;

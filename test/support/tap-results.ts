@@ -1,15 +1,17 @@
 import type { FinalResults, Parser, Result } from "tap-parser";
 
-/** What became of the tests in one file. A test is what holds assertions; a group of tests does not count. */
+/** The results of one test file. A test contains assertions; groups do not count. */
 export interface FileResults {
   passed: number;
   failed: number;
   skipped: number;
-  /** The names of the failed tests, each with the first assertion that failed. */
+  /** Names of the failed tests, each with its first failed assertion. */
   readonly failures: { readonly name: string; readonly why: string }[];
 }
 
-/** Collects the results of a file while `parser` reads them; complete when its process has ended. */
+/**
+ * Collects the results of a file while `parser` reads them; complete once its process has ended.
+ */
 export function resultsOf(parser: Parser): FileResults {
   const results: FileResults = { passed: 0, failed: 0, skipped: 0, failures: [] };
   follow(parser, [], results);
@@ -32,7 +34,7 @@ function follow(parser: Parser, path: readonly string[], into: FileResults): voi
   });
   parser.on("complete", ({ ok }: FinalResults) => {
     if (ok && !isGroup) into.passed++;
-    // A group has failed by itself if no test in it has: in a hook, say, or because it did not end.
+    // A group without a failed test failed by itself: in a hook, or by a timeout.
     if (ok || (isGroup && !first && into.failed > failedBefore)) return;
     into.failed++;
     into.failures.push({

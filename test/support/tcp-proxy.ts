@@ -2,15 +2,15 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { Transform, type TransformCallback } from "node:stream";
 
-/** A port that leads to another one on this machine, until it is cut. */
+/** A proxy to another port on this machine, which tests can cut. */
 export interface TcpProxy {
   readonly port: number;
   /** Ends all connections; new ones are refused until `restore`. */
   cut(): void;
   restore(): void;
-  /** Leads new connections to another port; those that are there stay where they are. */
+  /** Sends new connections to another port; open ones stay. */
   lead(target: number): void;
-  /** Delays every chunk by so much, each way; 0 for none. */
+  /** Delays every chunk by this much in each direction; 0 for no delay. */
   slow(delayMs: number): void;
   close(): Promise<void>;
 }
@@ -67,7 +67,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
   };
 }
 
-/** Passes chunks on in order, each after a delay. */
+/** Forwards chunks in order, each after a delay. */
 class Lag extends Transform {
   private readonly delayMs: () => number;
 

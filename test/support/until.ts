@@ -1,13 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** The machine may be busy with everything else; whoever waits in vain waits this long. */
+/** Generous, because the machine may be busy with other tests. */
 const WAIT_MS = 30_000;
 
-/** Asks again until the answer is true; fails after half a minute. */
+/** Polls until the condition is true; fails after half a minute. */
 export async function until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
   const deadline = performance.now() + WAIT_MS;
   while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
+    if (performance.now() > deadline) throw new Error(`timed out waiting until ${what}`);
     await delay(10);
   }
 }

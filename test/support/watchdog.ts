@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 
 /**
- * A shell that ends the process it was told of last, and deletes a folder, as soon as its stdin closes: that
- * happens however the test's own process goes, by SIGKILL too.
+ * A shell that ends the process whose id it got last, and deletes a folder, as soon as its stdin
+ * closes. That happens whenever the test's process ends, even by SIGKILL.
  */
 export class Watchdog {
   private readonly shell: ChildProcess;
@@ -14,13 +14,13 @@ export class Watchdog {
       '[ -z "$1" ] || { sleep 0.2; rm -rf "$1" || { sleep 1; rm -rf "$1"; }; }';
     this.shell = spawn("sh", ["-c", script, "sh", folder ?? ""], {
       stdio: ["pipe", "ignore", "ignore"],
-      // Ctrl-C goes to the whole process group of the test, and must not hit the watchdog.
+      // Ctrl-C signals the whole process group of the test; the watchdog must survive it.
       detached: true,
     });
     this.shell.unref();
   }
 
-  /** From now on this process does not outlive the test. */
+  /** From now on, this process ends when the test does. */
   guard(child: ChildProcess): void {
     this.shell.stdin?.write(`${child.pid}\n`);
     child.once("exit", () => this.shell.stdin?.write("\n"));
