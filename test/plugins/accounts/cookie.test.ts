@@ -5,7 +5,7 @@ const token = `${"a".repeat(42)}_`;
 const other = "b".repeat(43);
 
 t.test(
-  "the session's token is the first cookie of its name, and nothing but a token",
+  "the session token is the first cookie of that name, and only if it is well-formed",
   async (t) => {
     for (const [header, expected] of [
       [undefined, undefined],
@@ -26,7 +26,7 @@ t.test(
   },
 );
 
-t.test("scripts cannot read the cookie, and no other site's request carries it", async (t) => {
+t.test("scripts cannot read the cookie, and other sites' requests do not carry it", async (t) => {
   const attributes = (cookie: string) => cookie.split("; ").sort();
   const common = ["HttpOnly", "Path=/account", "SameSite=Strict"];
   t.strictSame(

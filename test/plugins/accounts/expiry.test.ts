@@ -17,7 +17,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-t.test("in time", async (t) => {
+t.test("expiry", async (t) => {
   let world: GatewayInProcess;
   t.before(async () => {
     world = await bootInProcess();
@@ -30,7 +30,7 @@ t.test("in time", async (t) => {
     return session;
   }
 
-  t.test("a session that is used lasts 30 days, and one that is not a week", async (t) => {
+  t.test("a session lasts 30 days while it is used, and a week if it is not", async (t) => {
     const used = await signedUp(world, world.mailServer);
     const unused = visitor();
     await unused.signIn(used.email);
@@ -47,7 +47,7 @@ t.test("in time", async (t) => {
     t.equal(await status(used), 401);
   });
 
-  t.test("the last use is written once a minute", async (t) => {
+  t.test("the last use is stored at most once a minute", async (t) => {
     const session = await signedUp(world, world.mailServer);
     const seen = async () => {
       const [one] = (await session.get("/sessions")).body.data;
@@ -61,7 +61,7 @@ t.test("in time", async (t) => {
     t.ok((await seen()) >= 1.5 * MINUTE_MS);
   });
 
-  t.test("a link to set a password is good for an hour", async (t) => {
+  t.test("a link to set a password expires after an hour", async (t) => {
     const { email } = await signedUp(world, world.mailServer);
     const tokens: string[] = [];
     for (const count of [2, 3]) {
@@ -78,7 +78,7 @@ t.test("in time", async (t) => {
     t.equal(await reset(late), 400);
   });
 
-  t.test("a link to verify an address is good for 48 hours", async (t) => {
+  t.test("a link to verify an address expires after 48 hours", async (t) => {
     for (const [afterMs, status] of [
       [48 * HOUR_MS - MINUTE_MS, 200],
       [48 * HOUR_MS, 400],
@@ -91,7 +91,7 @@ t.test("in time", async (t) => {
     }
   });
 
-  t.test("an attempt comes back after a minute, a mail after ten", async (t) => {
+  t.test("an attempt is allowed again after a minute, a mail after ten", async (t) => {
     const { email } = await signedUp(world, world.mailServer);
     const thief = visitor();
     const guess = async () => (await thief.signIn(email, "a wrong password")).status;
@@ -107,7 +107,7 @@ t.test("in time", async (t) => {
     t.equal(await forget(), 429);
   });
 
-  t.test("what is over is deleted", async (t) => {
+  t.test("expired rows are deleted", async (t) => {
     const { accounts, database, clock } = world.gateway.services;
     const count = async () => {
       const [row] = await database.query<{ rows: number }>(`

@@ -11,12 +11,12 @@ import { copyEmptyLedger } from "../../support/ledger-template.ts";
 import { startMailServer, type TestMailServer } from "../../support/mail-server.ts";
 import { migratedDatabase } from "../../support/postgres.ts";
 
-/** A gateway in the test's own process, whose routes can be walked and whose clock can be moved. */
+/** A gateway in the test's own process; the test can list its routes and move its clock. */
 export interface GatewayInProcess {
   readonly url: string;
   readonly gateway: Gateway;
   readonly mailServer: TestMailServer;
-  /** Lets time pass. */
+  /** Moves the clock forward. */
   pass(ms: number): void;
   close(): Promise<void>;
 }

@@ -6,7 +6,7 @@ import { bootInProcess, type GatewayInProcess } from "./in-process.ts";
 
 type SignedUp = Awaited<ReturnType<typeof signedUp>>;
 
-/** What whoever is not signed in may ask. */
+/** The routes that need no session. */
 const PUBLIC = new Set([
   "/sign-up",
   "/verify",
@@ -52,11 +52,11 @@ t.test("an account", async (t) => {
     ];
   }
 
-  t.test("has routes", async (t) => {
+  t.test("has routes to check", async (t) => {
     t.ok(routes.length >= 19, `${routes.length}`);
   });
 
-  t.test("is closed to whoever is not signed in", async (t) => {
+  t.test("refuses requests without a session", async (t) => {
     for (const route of routes.filter((route) => !PUBLIC.has(pathOf(route)))) {
       const path = pathOf(route).replaceAll(/:\w+/g, key.id);
       const answer = await new BrowserSession(world).send(methodOf(route), path);
@@ -64,32 +64,35 @@ t.test("an account", async (t) => {
     }
   });
 
-  t.test("is closed to another session, whatever it asks for by the owner's ids", async (t) => {
-    const before = await state();
-    const [session] = (await owner.get("/sessions")).body.data;
-    const ids = [key.id, session.id, owner.accountId];
-    for (const route of routes) {
-      for (const id of route.path.includes(":") ? ids : ["-"]) {
-        const path = pathOf(route).replaceAll(/:\w+/g, id);
-        if (path.startsWith("/sign-out")) continue;
-        const body = methodOf(route) === "GET" ? undefined : { account: id, account_id: id };
-        const answer = await stranger.send(methodOf(route), path, body);
-        for (const secret of [key.key, owner.email, ...ids]) {
-          t.ok(!answer.text.includes(secret), `${path}: ${answer.text}`);
+  t.test(
+    "refuses another customer's session, even with the owner's ids in the request",
+    async (t) => {
+      const before = await state();
+      const [session] = (await owner.get("/sessions")).body.data;
+      const ids = [key.id, session.id, owner.accountId];
+      for (const route of routes) {
+        for (const id of route.path.includes(":") ? ids : ["-"]) {
+          const path = pathOf(route).replaceAll(/:\w+/g, id);
+          if (path.startsWith("/sign-out")) continue;
+          const body = methodOf(route) === "GET" ? undefined : { account: id, account_id: id };
+          const answer = await stranger.send(methodOf(route), path, body);
+          for (const secret of [key.key, owner.email, ...ids]) {
+            t.ok(!answer.text.includes(secret), `${path}: ${answer.text}`);
+          }
+          if (id !== "-") t.equal(answer.status, 404, `${route.method} ${path}: ${answer.text}`);
         }
-        if (id !== "-") t.equal(answer.status, 404, `${route.method} ${path}: ${answer.text}`);
       }
-    }
-    t.strictSame(await state(), before);
-  });
+      t.strictSame(await state(), before);
+    },
+  );
 
-  t.test("stays signed in when another signs out, here or everywhere", async (t) => {
+  t.test("stays signed in when another account signs out, on one device or on all", async (t) => {
     t.equal((await stranger.post("/sign-out-everywhere")).status, 200);
     t.equal((await stranger.get("/me")).status, 401);
     t.equal((await owner.get("/me")).status, 200);
   });
 
-  t.test("is not entered by an API key", async (t) => {
+  t.test("does not accept an API key as a session", async (t) => {
     const session = new BrowserSession(world);
     session.headers = { "x-api-key": key.key, authorization: `Bearer ${key.key}` };
     t.equal((await session.get("/me")).status, 401);

@@ -26,7 +26,7 @@ t.test("keys", async (t) => {
     return (await session.get("/keys")).body.data;
   }
 
-  t.test("are made with a name, and listed without their text", async (t) => {
+  t.test("are created with a name, and listed without their text", async (t) => {
     const session = await customer();
     const { status, body } = await session.post("/keys", { name: " máy tính " });
     t.equal(status, 201);
@@ -67,7 +67,7 @@ t.test("keys", async (t) => {
     }
   });
 
-  t.test("that an operator makes are shown to their owner too", async (t) => {
+  t.test("created by an operator can be revealed by the account's owner too", async (t) => {
     const session = await customer();
     const path = `/accounts/${session.accountId}/keys`;
     const { body } = await admin(gateway, "POST", path, { name: "by the operator" });
@@ -75,7 +75,7 @@ t.test("keys", async (t) => {
     t.equal(revealed.body.key, body["key"]);
   });
 
-  t.test("that were not kept, or whose text was tampered with, cannot be recovered", async (t) => {
+  t.test("without stored text, or with altered text, cannot be recovered", async (t) => {
     const session = await customer();
     const other = await customer();
     const [old, moved, kept] = [
@@ -97,49 +97,52 @@ t.test("keys", async (t) => {
     t.equal((await session.post(`/keys/${kept.id}/reveal`)).body.key, kept.key);
     const recoverable = (await listed(session)).map((key) => [key.name, key.recoverable]);
     t.strictSame(Object.fromEntries(recoverable), { old: false, moved: true, kept: true });
-    // They work as before.
+    // They still authenticate calls.
     const headers = { "x-api-key": old.key };
     t.equal((await fetch(`${gateway.url}/v1/models`, { headers })).status, 200);
   });
 
-  t.test("are ten at most, of eleven at once, and a revoked one makes room", async (t) => {
-    const session = await customer();
-    const answers = await Promise.all(
-      Array.from({ length: 11 }, (_, n) => session.post("/keys", { name: `key ${n}` })),
-    );
-    t.equal(answers.filter(({ status }) => status === 201).length, 10);
-    const refused = answers.filter(({ code }) => code === "too_many_keys");
-    t.strictSame(
-      refused.map(({ status }) => status),
-      [409],
-    );
-    const made = answers.find(({ status }) => status === 201)?.body;
-    t.strictSame((await session.post(`/keys/${made.id}/revoke`)).body, {
-      id: made.id,
-      status: "revoked",
-    });
-    t.equal((await session.post("/keys", { name: "in its place" })).status, 201);
-    t.equal((await session.post("/keys", { name: "one more" })).code, "too_many_keys");
-    const list = await listed(session);
-    t.strictSame(
-      list.map(({ status }) => status),
-      [...Array.from({ length: 10 }, () => "active"), "revoked"],
-    );
-    t.ok(list.at(-1)?.revoked_at);
-  });
+  t.test(
+    "are limited to ten, also for eleven requests at once; a revoked key makes room",
+    async (t) => {
+      const session = await customer();
+      const answers = await Promise.all(
+        Array.from({ length: 11 }, (_, n) => session.post("/keys", { name: `key ${n}` })),
+      );
+      t.equal(answers.filter(({ status }) => status === 201).length, 10);
+      const refused = answers.filter(({ code }) => code === "too_many_keys");
+      t.strictSame(
+        refused.map(({ status }) => status),
+        [409],
+      );
+      const made = answers.find(({ status }) => status === 201)?.body;
+      t.strictSame((await session.post(`/keys/${made.id}/revoke`)).body, {
+        id: made.id,
+        status: "revoked",
+      });
+      t.equal((await session.post("/keys", { name: "in its place" })).status, 201);
+      t.equal((await session.post("/keys", { name: "one more" })).code, "too_many_keys");
+      const list = await listed(session);
+      t.strictSame(
+        list.map(({ status }) => status),
+        [...Array.from({ length: 10 }, () => "active"), "revoked"],
+      );
+      t.ok(list.at(-1)?.revoked_at);
+    },
+  );
 
-  t.test("that are revoked are refused at once", async (t) => {
+  t.test("are refused as soon as they are revoked", async (t) => {
     const session = await customer();
     const { body } = await session.post("/keys", { name: "leaked" });
     const headers = { authorization: `Bearer ${body.key}` };
     t.equal((await fetch(`${gateway.url}/v1/models`, { headers })).status, 200);
     t.equal((await session.post(`/keys/${body.id}/revoke`)).status, 200);
     t.equal((await fetch(`${gateway.url}/v1/models`, { headers })).status, 401);
-    // Again is no error.
+    // Revoking a key twice is no error.
     t.equal((await session.post(`/keys/${body.id}/revoke`)).status, 200);
   });
 
-  t.test("say what they cost and when they were last used", async (t) => {
+  t.test("list their cost and their last use", async (t) => {
     const session = await customer();
     await credit(gateway, session.accountId, 10_000);
     const [used, unused] = [
@@ -163,58 +166,64 @@ t.test("keys", async (t) => {
 });
 
 t.test("the master key", async (t) => {
-  t.test("is in the data folder, for its owner only, where the options name none", async (t) => {
-    const { gateway, mailServer, close } = await startAccountsGateway({ ledger: "embedded" });
-    try {
-      const file = join(gateway.data, "master-key");
-      t.equal(statSync(file).mode & 0o777, 0o600);
-      const key = readFileSync(file, "utf8");
-      t.equal(Buffer.from(key, "base64").length, 32);
-      const session = await signedUp(gateway, mailServer);
-      const { body } = await session.post("/keys", { name: "before" });
-      await gateway.stop();
-      await gateway.start();
-      t.equal(readFileSync(file, "utf8"), key);
-      t.equal((await session.post(`/keys/${body.id}/reveal`)).body.key, body.key);
-    } finally {
-      await close();
-    }
-  });
-
-  t.test("is replaced by a newer one, which takes over what the older sealed", async (t) => {
-    const key = () => randomBytes(32).toString("base64");
-    const env = { MASTER_ONE: key(), MASTER_TWO: key() };
-    const [one, two] = [
-      { id: "one", key: `\${MASTER_ONE}` },
-      { id: "two", key: `\${MASTER_TWO}` },
-    ];
-    const { gateway, mailServer, restart, close } = await startAccountsGateway(
-      { env },
-      { master_keys: [one] },
-    );
-    try {
-      const session = await signedUp(gateway, mailServer);
-      const { body } = await session.post("/keys", { name: "sealed by the first" });
-      const reveal = async () => {
-        const answer = await session.post(`/keys/${body.id}/reveal`);
-        return answer.code ?? answer.body.key;
-      };
-      await restart({ master_keys: [two, one] });
-      t.equal(await reveal(), body.key);
-      const deadline = performance.now() + 30_000;
-      while (!gateway.logs.includes("sealed keys with the newest")) {
-        t.ok(performance.now() < deadline, gateway.logs);
-        await delay(20);
+  t.test(
+    "is a file in the data folder, readable by its owner only, unless the options name one",
+    async (t) => {
+      const { gateway, mailServer, close } = await startAccountsGateway({ ledger: "embedded" });
+      try {
+        const file = join(gateway.data, "master-key");
+        t.equal(statSync(file).mode & 0o777, 0o600);
+        const key = readFileSync(file, "utf8");
+        t.equal(Buffer.from(key, "base64").length, 32);
+        const session = await signedUp(gateway, mailServer);
+        const { body } = await session.post("/keys", { name: "before" });
+        await gateway.stop();
+        await gateway.start();
+        t.equal(readFileSync(file, "utf8"), key);
+        t.equal((await session.post(`/keys/${body.id}/reveal`)).body.key, body.key);
+      } finally {
+        await close();
       }
-      await restart({ master_keys: [two] });
-      t.equal(await reveal(), body.key);
-      await restart({ master_keys: [one] });
-      t.equal(await reveal(), "key_not_recoverable");
-      for (const secret of Object.values(env)) t.ok(!gateway.logs.includes(secret));
-    } finally {
-      await close();
-    }
-  });
+    },
+  );
+
+  t.test(
+    "can be rotated: keys sealed with the old one are sealed again with the new one",
+    async (t) => {
+      const key = () => randomBytes(32).toString("base64");
+      const env = { MASTER_ONE: key(), MASTER_TWO: key() };
+      const [one, two] = [
+        { id: "one", key: `\${MASTER_ONE}` },
+        { id: "two", key: `\${MASTER_TWO}` },
+      ];
+      const { gateway, mailServer, restart, close } = await startAccountsGateway(
+        { env },
+        { master_keys: [one] },
+      );
+      try {
+        const session = await signedUp(gateway, mailServer);
+        const { body } = await session.post("/keys", { name: "sealed by the first" });
+        const reveal = async () => {
+          const answer = await session.post(`/keys/${body.id}/reveal`);
+          return answer.code ?? answer.body.key;
+        };
+        await restart({ master_keys: [two, one] });
+        t.equal(await reveal(), body.key);
+        const deadline = performance.now() + 30_000;
+        while (!gateway.logs.includes("sealed keys with the newest")) {
+          t.ok(performance.now() < deadline, gateway.logs);
+          await delay(20);
+        }
+        await restart({ master_keys: [two] });
+        t.equal(await reveal(), body.key);
+        await restart({ master_keys: [one] });
+        t.equal(await reveal(), "key_not_recoverable");
+        for (const secret of Object.values(env)) t.ok(!gateway.logs.includes(secret));
+      } finally {
+        await close();
+      }
+    },
+  );
 });
 
 interface KeyInList {

@@ -37,7 +37,7 @@ t.test("mails", async (t) => {
   }
 
   t.test(
-    "arrive in both languages, the reader's own first, from the sender of the options",
+    "are written in both languages, the reader's own first, with the configured sender",
     async (t) => {
       const mailer = mailerOf(recordedLog().log);
       mailer.take(async () => ({ to: "vi@tollgate.test", language: "vi", template }));
@@ -55,24 +55,27 @@ t.test("mails", async (t) => {
     },
   );
 
-  t.test("are sent again when the server is busy, and given up when it says never", async (t) => {
-    const { log, lines } = recordedLog();
-    const mailer = mailerOf(log);
-    server.refusals.push(450);
-    mailer.take(mailTo("later@tollgate.test"));
-    t.equal((await server.mailsTo("later@tollgate.test")).length, 1);
-    server.refusals.push(550);
-    mailer.take(mailTo("never@tollgate.test"));
-    await until(() => JSON.stringify(lines).includes("giving up"));
-    await mailer.stop();
-    const told = JSON.stringify(lines);
-    t.match(told, /450.*retrying.*550.*giving up/);
-    t.ok(!told.includes("secret-of-the-link"), told);
-    t.ok(!server.mails.some((mail) => JSON.stringify(mail.to).includes("never@")));
-  });
+  t.test(
+    "are sent again if the server is busy, and dropped if it refuses them for good",
+    async (t) => {
+      const { log, lines } = recordedLog();
+      const mailer = mailerOf(log);
+      server.refusals.push(450);
+      mailer.take(mailTo("later@tollgate.test"));
+      t.equal((await server.mailsTo("later@tollgate.test")).length, 1);
+      server.refusals.push(550);
+      mailer.take(mailTo("never@tollgate.test"));
+      await until(() => JSON.stringify(lines).includes("giving up"));
+      await mailer.stop();
+      const told = JSON.stringify(lines);
+      t.match(told, /450.*retrying.*550.*giving up/);
+      t.ok(!told.includes("secret-of-the-link"), told);
+      t.ok(!server.mails.some((mail) => JSON.stringify(mail.to).includes("never@")));
+    },
+  );
 
   t.test(
-    "wait for a server that takes nothing up to a bound, and a stop gives them up",
+    "are queued up to a limit if the server does not respond, and dropped at a stop",
     async (t) => {
       const silent = createServer(() => {});
       silent.listen(0, "127.0.0.1");
@@ -86,7 +89,7 @@ t.test("mails", async (t) => {
       const taken = Array.from({ length: 1200 }, (_, n) =>
         mailer.take(mailTo(`${n}@tollgate.test`)),
       );
-      // Two are being sent, a thousand wait.
+      // Two are being sent, and a thousand are queued.
       t.equal(taken.filter(Boolean).length, 1002);
       t.ok(mailer.isFull);
       await mailer.stop();
@@ -95,7 +98,7 @@ t.test("mails", async (t) => {
     },
   );
 
-  t.test("need no errand to end well", async (t) => {
+  t.test("are sent even if earlier jobs had no mail or failed", async (t) => {
     const { log, lines } = recordedLog();
     const mailer = mailerOf(log);
     mailer.take(async () => undefined);

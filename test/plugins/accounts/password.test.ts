@@ -30,14 +30,14 @@ t.test("a password", async (t) => {
     return session;
   }
 
-  /** The token of the mail that answers a forgotten password. */
+  /** The token in the mail that resets a forgotten password. */
   async function resetToken(email: string, mailsBefore: number): Promise<string> {
     assert.equal((await visitor().post("/password/forgot", { email })).status, 202);
     const mails = await mailServer.mailsTo(email, mailsBefore + 1);
     return tokenIn(mails.at(-1));
   }
 
-  t.test("that is forgotten is replaced by a mail, and every session ends", async (t) => {
+  t.test("can be reset by mail, which ends every session", async (t) => {
     const customer = await signedUp(gateway, mailServer);
     const { email } = customer;
     const token = await resetToken(email, 1);
@@ -51,21 +51,24 @@ t.test("a password", async (t) => {
     t.ok(!told?.text?.includes("#token="));
   });
 
-  t.test("is set by one link once, however often it is opened at once", async (t) => {
-    const { email } = await signedUp(gateway, mailServer);
-    const [one, two] = [await resetToken(email, 1), await resetToken(email, 2)];
-    const answers = await Promise.all(
-      [one, one, two, two].map((token, n) =>
-        visitor().post("/password/reset", { token, password: `${NEW_PASSWORD} ${n}` }),
-      ),
-    );
-    t.equal(answers.filter(({ status }) => status === 200).length, 1);
-    t.equal(answers.filter(({ code }) => code === "invalid_token").length, 3);
-    const set = answers.findIndex(({ status }) => status === 200);
-    t.equal((await visitor().signIn(email, `${NEW_PASSWORD} ${set}`)).status, 200);
-  });
+  t.test(
+    "can be set only once by one link, even if it is used several times at once",
+    async (t) => {
+      const { email } = await signedUp(gateway, mailServer);
+      const [one, two] = [await resetToken(email, 1), await resetToken(email, 2)];
+      const answers = await Promise.all(
+        [one, one, two, two].map((token, n) =>
+          visitor().post("/password/reset", { token, password: `${NEW_PASSWORD} ${n}` }),
+        ),
+      );
+      t.equal(answers.filter(({ status }) => status === 200).length, 1);
+      t.equal(answers.filter(({ code }) => code === "invalid_token").length, 3);
+      const set = answers.findIndex(({ status }) => status === 200);
+      t.equal((await visitor().signIn(email, `${NEW_PASSWORD} ${set}`)).status, 200);
+    },
+  );
 
-  t.test("is not set by a token that is none, or of another purpose", async (t) => {
+  t.test("cannot be set with an invalid token, or with one for another purpose", async (t) => {
     const { email } = await signedUp(gateway, mailServer);
     const [verifyMail] = await mailServer.mailsTo(email);
     for (const token of ["x".repeat(43), "", tokenIn(verifyMail)]) {
@@ -75,12 +78,12 @@ t.test("a password", async (t) => {
     const token = await resetToken(email, 1);
     const short = await visitor().post("/password/reset", { token, password: "short" });
     t.strictSame([short.status, short.body.error.param], [400, "password"]);
-    // The token is not used up by that.
+    // That does not use up the token.
     const answer = await visitor().post("/password/reset", { token, password: NEW_PASSWORD });
     t.equal(answer.status, 200);
   });
 
-  t.test("is set by the mail's reader for an account that an operator made", async (t) => {
+  t.test("can be set by mail for an account that an operator created", async (t) => {
     const email = newEmail();
     const { body } = await admin(gateway, "POST", "/accounts", { email });
     t.equal((await visitor().signIn(email, NEW_PASSWORD)).status, 401);
@@ -94,7 +97,7 @@ t.test("a password", async (t) => {
   });
 
   t.test(
-    "of whoever signed up with another's address is theirs no more once the owner comes",
+    "set by a stranger at sign-up stops working once the address's owner resets it",
     async (t) => {
       const email = newEmail();
       await visitor().post("/sign-up", { email, password: "of the squatter" });
@@ -107,7 +110,7 @@ t.test("a password", async (t) => {
     },
   );
 
-  t.test("is changed by whoever knows it, and the other sessions end", async (t) => {
+  t.test("can be changed with the old one, which ends all other sessions", async (t) => {
     const customer = await signedUp(gateway, mailServer);
     const { email } = customer;
     const other = visitor();
@@ -129,12 +132,12 @@ t.test("a password", async (t) => {
     t.equal((await other.get("/me")).status, 401);
     t.equal((await visitor().signIn(email)).status, 401);
     t.equal((await visitor().signIn(email, NEW_PASSWORD)).status, 200);
-    // A link that was sent before the change is good no more.
+    // A link sent before the change no longer works.
     const late = await visitor().post("/password/reset", { token, password: PASSWORD });
     t.equal(late.code, "invalid_token");
   });
 
-  t.test("that changes while somebody signs in by the old one lets nobody stay in", async (t) => {
+  t.test("that changes during a sign-in with the old one ends that new session too", async (t) => {
     const customer = await signedUp(gateway, mailServer);
     const thieves = Array.from({ length: 8 }, () => visitor());
     const [changed] = await Promise.all([

@@ -11,12 +11,12 @@ function addressOf(remoteAddress: string, proxies: number, forwarded?: string): 
 t.test("remote addresses", async (t) => {
   const peer = "10.0.0.1";
   for (const [what, proxies, forwarded, expected] of [
-    ["the peer where there are no proxies, whatever it claims", 0, "9.9.9.9", peer],
+    ["the peer if there are no proxies, whatever the header claims", 0, "9.9.9.9", peer],
     ["what our proxy has added, not what its client claimed", 1, "9.9.9.9, 2.2.2.2", "2.2.2.2"],
     ["what the outer of two proxies has added", 2, "9.9.9.9, 2.2.2.2, 10.0.0.2", "2.2.2.2"],
-    ["the peer where a proxy has added nothing", 1, undefined, peer],
-    ["the peer where there are fewer than there should be", 3, "2.2.2.2, 10.0.0.2", peer],
-    ["the peer where there is no address", 1, "<script>", peer],
+    ["the peer if a proxy has added nothing", 1, undefined, peer],
+    ["the peer if there are fewer addresses than proxies", 3, "2.2.2.2, 10.0.0.2", peer],
+    ["the peer if the header holds no address", 1, "<script>", peer],
     ["an address without the port that a proxy adds", 1, "2.2.2.2:4711", "2.2.2.2"],
     ["an IPv6 address without brackets and port", 1, "[2001:db8::1]:4711", "2001:db8:0:0:0:0:0:1"],
     ["an IPv4 address within IPv6 as itself", 1, "::ffff:2.2.2.2", "2.2.2.2"],
@@ -24,7 +24,7 @@ t.test("remote addresses", async (t) => {
     t.test(`are ${what}`, async (t) => t.equal(addressOf(peer, proxies, forwarded), expected));
   }
 
-  t.test("of a socket for both families are IPv4 where the client is", async (t) => {
+  t.test("of a dual-stack socket are IPv4 if the client's is", async (t) => {
     const peerText = "0000:0000:0000:0000:0000:ffff:7f00:0001";
     t.equal(addressOf(peerText, 0), "127.0.0.1");
   });

@@ -17,31 +17,31 @@ t.test("sealed keys", async (t) => {
   const sealer = sealerOf(one);
   const record = { keyId, accountId, ...sealer.seal(keyId, accountId, secret) };
 
-  t.test("unseal to what was sealed, and look different each time", async (t) => {
+  t.test("unseal to the original text, and differ each time", async (t) => {
     t.equal(sealer.unseal(record), secret);
     const again = sealer.seal(keyId, accountId, secret);
     t.strictNotSame(again.sealed, record.sealed);
     t.ok(!Buffer.from(record.sealed).includes(secret));
   });
 
-  t.test("are unsealed by an older master key, and are sealed by the newest", async (t) => {
+  t.test("are unsealed with an older master key and sealed with the newest", async (t) => {
     const rotated = sealerOf(two, one);
     t.equal(rotated.unseal(record), secret);
     t.equal(rotated.seal(keyId, accountId, secret).sealedBy, "two");
   });
 
-  t.test("cannot be unsealed in another record", async (t) => {
+  t.test("cannot be unsealed as part of another record", async (t) => {
     t.equal(sealer.unseal({ ...record, keyId: newId(3) }), undefined);
     t.equal(sealer.unseal({ ...record, accountId: newId(3) }), undefined);
   });
 
-  t.test("cannot be unsealed by another master key, whatever its name", async (t) => {
+  t.test("cannot be unsealed with another master key, whatever its name", async (t) => {
     t.equal(sealerOf(two).unseal(record), undefined);
     t.equal(sealerOf({ ...two, id: "one" }).unseal(record), undefined);
     t.equal(sealerOf({ ...one, id: "two" }).unseal({ ...record, sealedBy: "two" }), undefined);
   });
 
-  t.test("cannot be unsealed with any byte changed, cut off or added", async (t) => {
+  t.test("cannot be unsealed if any byte was changed, removed or added", async (t) => {
     const { sealed } = record;
     for (let at = 0; at < sealed.length; at++) {
       const changed = Buffer.from(sealed);

@@ -57,7 +57,7 @@ t.test("two gateways on one Postgres", async (t) => {
     t.equal((await customer.get("/me")).status, 401);
   });
 
-  t.test("leave no secret in a table, a log or a file, in clear", async (t) => {
+  t.test("store no secret in clear text in any table, log or file", async (t) => {
     const [gateway] = gateways;
     const customer = await signedUp(gateway, mailServer);
     const key = (await customer.post("/keys", { name: "secret" })).body;
@@ -83,7 +83,7 @@ t.test("two gateways on one Postgres", async (t) => {
     );
     t.ok(tables.length >= 12);
     for (const { name } of tables) {
-      // As text, bytea is hexadecimal.
+      // Postgres prints bytea as hexadecimal.
       const rows = await sql.query<{ row: string }>(`select t::text as row from ${name} t`);
       places.set(name, rows.map(({ row }) => row).join("\n"));
     }
@@ -94,7 +94,7 @@ t.test("two gateways on one Postgres", async (t) => {
         if (statSync(path).isFile()) places.set(path, readFileSync(path, "latin1"));
       }
     }
-    // What is looked for would be found.
+    // Proves that the search finds a text that is there.
     t.ok(places.get("api_keys")?.includes(key.prefix));
     t.ok(places.get("accounts")?.includes(customer.email));
     for (const secret of secrets) {
@@ -108,7 +108,7 @@ t.test("two gateways on one Postgres", async (t) => {
   });
 });
 
-/** A text as it may stand somewhere: itself, as JSON, in hexadecimal, in base64. */
+/** Every form in which a text may be stored: as it is, as JSON, in hexadecimal, in base64. */
 function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
   const forms = [

@@ -27,7 +27,7 @@ t.test("sessions", async (t) => {
     return session;
   }
 
-  t.test("are a cookie that scripts cannot read and other sites cannot send", async (t) => {
+  t.test("use a cookie that scripts cannot read and other sites cannot send", async (t) => {
     const { email } = await signedUp(gateway, mailServer);
     const { headers, body } = await visitor().signIn(email);
     const cookie = headers.getSetCookie()[0] ?? "";
@@ -38,7 +38,7 @@ t.test("sessions", async (t) => {
     t.equal(body.csrf_token, body.account.csrf_token);
   });
 
-  t.test("are new with every sign-in, and each has a CSRF token of its own", async (t) => {
+  t.test("are new at every sign-in, each with its own CSRF token", async (t) => {
     const { email } = await signedUp(gateway, mailServer);
     const [one, two] = [visitor(), visitor()];
     await Promise.all([one.signIn(email), two.signIn(email)]);
@@ -56,7 +56,7 @@ t.test("sessions", async (t) => {
     ["an empty one", "tollgate_session="],
     ["another cookie", "session=1; x"],
   ] as const) {
-    t.test(`are needed: ${what} is refused`, async (t) => {
+    t.test(`are required: ${what} is refused`, async (t) => {
       const session = visitor();
       session.cookie = cookie;
       const answer = await session.get("/me");
@@ -70,7 +70,7 @@ t.test("sessions", async (t) => {
     t.equal((await customer.get("/me")).status, 200);
   });
 
-  t.test("change nothing for another site", async (t) => {
+  t.test("check the origin and the CSRF token of every change", async (t) => {
     for (const [what, headers, status, code] of [
       ["without a CSRF token", { "x-csrf-token": "" }, 403, "wrong_csrf_token"],
       ["with a wrong one", { "x-csrf-token": "x".repeat(43) }, 403, "wrong_csrf_token"],
@@ -90,7 +90,7 @@ t.test("sessions", async (t) => {
       });
     }
 
-    t.test("by its own origin, under any name that leads to it", async (t) => {
+    t.test("from its own origin, under any of its host names", async (t) => {
       const customer = await signedUp(gateway, mailServer);
       const answer = await customer.send(
         "POST",
@@ -114,7 +114,7 @@ t.test("sessions", async (t) => {
       );
     });
 
-    t.test("nor does anybody sign in or up by one", async (t) => {
+    t.test("and the origin of every sign-in and sign-up", async (t) => {
       const { email } = await signedUp(gateway, mailServer);
       for (const headers of [{ origin: "https://evil.test" }, { "sec-fetch-site": "cross-site" }]) {
         for (const [path, body] of [
@@ -131,7 +131,7 @@ t.test("sessions", async (t) => {
     });
   });
 
-  t.test("are listed with where they came from, and end one by one", async (t) => {
+  t.test("are listed with their address and browser, and can be ended one by one", async (t) => {
     const customer = await signedUp(gateway, mailServer);
     const other = visitor("203.0.113.9");
     other.headers["user-agent"] = `Trình duyệt ${"x".repeat(300)}`.replace(/[^\x20-\x7e]/g, "ì");
@@ -159,7 +159,7 @@ t.test("sessions", async (t) => {
     }
   });
 
-  t.test("end by signing out, here or everywhere", async (t) => {
+  t.test("end at sign-out, on one device or on all", async (t) => {
     const customer = await signedUp(gateway, mailServer);
     const [one, two] = [visitor(), visitor()];
     await one.signIn(customer.email);
@@ -174,7 +174,7 @@ t.test("sessions", async (t) => {
     t.equal((await customer.get("/me")).status, 401);
   });
 
-  t.test("are fifty at most: the oldest makes room", async (t) => {
+  t.test("are limited to fifty: a new one ends the oldest", async (t) => {
     const customer = await signedUp(gateway, mailServer);
     const later = Array.from({ length: 50 }, () => visitor());
     for (const session of later) t.equal((await session.signIn(customer.email)).status, 200);
@@ -182,7 +182,7 @@ t.test("sessions", async (t) => {
     t.equal((await later[0]!.get("/sessions")).body.data.length, 50);
   });
 
-  t.test("end where the account is suspended, and none begins", async (t) => {
+  t.test("end if the account is suspended, and no new one can start", async (t) => {
     const customer = await signedUp(gateway, mailServer);
     await suspend(gateway, customer.accountId);
     for (const answer of [await customer.get("/me"), await visitor().signIn(customer.email)]) {
@@ -192,8 +192,8 @@ t.test("sessions", async (t) => {
     t.strictSame([wrong.status, wrong.code], [401, "wrong_credentials"]);
   });
 
-  t.test("are hard to guess into", async (t) => {
-    t.test("five wrong passwords at once from one address, and then one a minute", async (t) => {
+  t.test("limit password guesses", async (t) => {
+    t.test("five wrong passwords per address and account at once, then one a minute", async (t) => {
       const { email } = await signedUp(gateway, mailServer);
       const thief = visitor();
       const answers = await Promise.all(
@@ -204,12 +204,12 @@ t.test("sessions", async (t) => {
       t.equal(refused.length, 15);
       const waitS = Number(refused[0]?.headers.get("retry-after"));
       t.ok(waitS > 0 && waitS <= 60, `${waitS}`);
-      // Even the right one waits now; its owner elsewhere does not.
+      // The right password has to wait too, but not from the owner's address.
       t.equal((await thief.signIn(email)).status, 429);
       t.equal((await visitor().signIn(email)).status, 200);
     });
 
-    t.test("as many for an address without an account", async (t) => {
+    t.test("the same number for an address without an account", async (t) => {
       const [email, thief] = [newEmail(), visitor()];
       const answers = await Promise.all(
         Array.from({ length: 20 }, () => thief.signIn(email, "a wrong password")),
@@ -225,7 +225,7 @@ t.test("sessions", async (t) => {
       }
     });
 
-    t.test("a stolen session guesses no faster", async (t) => {
+    t.test("a stolen session has the same limit", async (t) => {
       const customer = await signedUp(gateway, mailServer);
       const tries = Array.from({ length: 12 }, (_, n) =>
         customer.post("/password/change", { current: `wrong ${n}`, password: "a new password" }),
@@ -235,21 +235,21 @@ t.test("sessions", async (t) => {
       t.equal(answers.filter(({ code }) => code === "too_many_attempts").length, 7);
     });
 
-    t.test("a hundred from everywhere", async (t) => {
+    t.test("a hundred per account from all addresses together", async (t) => {
       const { email } = await signedUp(gateway, mailServer);
       let guesses = 0;
       while ((await visitor().signIn(email, "a wrong password")).status === 401) guesses += 1;
-      // One more comes back every 36 seconds, however long this takes.
+      // One more is allowed every 36 seconds, however long this takes.
       t.ok(guesses >= 100 && guesses < 120, `${guesses}`);
     });
 
-    t.test("sixty attempts at once from one address, whomever they are for", async (t) => {
+    t.test("sixty attempts at once from one address, for any accounts", async (t) => {
       const thief = visitor();
       const answers = await Promise.all(
         Array.from({ length: 100 }, () => thief.post("/verify", { token: "x".repeat(43) })),
       );
       const looked = answers.filter(({ status }) => status === 400).length;
-      // One more comes back every second, however long this takes.
+      // One more is allowed every second, however long this takes.
       t.ok(looked >= 60 && looked < 100, `${looked}`);
     });
   });

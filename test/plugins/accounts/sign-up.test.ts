@@ -29,7 +29,7 @@ t.test("sign-up", async (t) => {
     return session;
   }
 
-  t.test("leads by a mail in both languages to a key that works", async (t) => {
+  t.test("sends a mail in both languages whose link leads to a working key", async (t) => {
     const customer = await signedUp(gateway, mailServer);
     const [mail] = await mailServer.mailsTo(customer.email);
     t.match(mail?.subject ?? "", /Xác minh.*Verify/);
@@ -56,7 +56,7 @@ t.test("sign-up", async (t) => {
     t.strictSame((await customer.get("/wallet")).body, wallet);
   });
 
-  t.test("takes the language that is asked for, and lets it be changed", async (t) => {
+  t.test("stores the requested language, which can be changed later", async (t) => {
     const customer = visitor();
     const email = newEmail();
     await customer.post("/sign-up", { email, password: PASSWORD, language: "en" });
@@ -69,7 +69,7 @@ t.test("sign-up", async (t) => {
     t.equal((await customer.post("/me", { language: "fr" })).status, 400);
   });
 
-  t.test("knows an address in any case of letters, and with space around it", async (t) => {
+  t.test("ignores the case of an address and the space around it", async (t) => {
     const email = newEmail();
     await visitor().post("/sign-up", { email: ` ${email.toUpperCase()} `, password: PASSWORD });
     const [mail] = await mailServer.mailsTo(email);
@@ -88,7 +88,7 @@ t.test("sign-up", async (t) => {
     ],
     ["no password", { email: "a@b.vn" }, "password"],
     ["nine characters", { email: "a@b.vn", password: "khẩu 5678" }, "password"],
-    // Decomposed they are twenty code points.
+    // Decomposed, they are twenty code points.
     [
       "nine letters with marks",
       { email: "a@b.vn", password: "ậậậậậậậậậ".normalize("NFD") },
@@ -109,7 +109,7 @@ t.test("sign-up", async (t) => {
     });
   }
 
-  t.test("takes passwords of 10 and of 200 characters, of any kind", async (t) => {
+  t.test("accepts passwords of 10 to 200 characters of any kind", async (t) => {
     for (const password of ["0123456789", "🔑".repeat(200)]) {
       const email = newEmail();
       t.equal((await visitor().post("/sign-up", { email, password })).status, 202);
@@ -119,19 +119,19 @@ t.test("sign-up", async (t) => {
     }
   });
 
-  t.test("lets nobody in until the address is verified, and sends the link again", async (t) => {
+  t.test("requires a verified address to sign in, and sends the link again", async (t) => {
     const customer = visitor();
     const email = newEmail();
     await customer.post("/sign-up", { email, password: PASSWORD });
     const early = await customer.signIn(email);
     t.strictSame([early.status, early.code], [401, "wrong_credentials"]);
     t.equal(customer.cookie, undefined);
-    // The right password has the link sent again, once; asking for it does as well.
+    // Signing in with the right password sends the link again, once. So does asking for it.
     await mailServer.mailsTo(email, 2);
     await customer.signIn(email);
     t.equal((await customer.post("/verification/resend", { email })).status, 202);
     const mails = await mailServer.mailsTo(email, 3);
-    // Any of the links is good, and a second look at one does no harm.
+    // Every link works, and opening one twice is no error.
     for (const mail of mails) {
       t.equal((await visitor().post("/verify", { token: tokenIn(mail) })).status, 200);
     }
@@ -140,21 +140,18 @@ t.test("sign-up", async (t) => {
     t.equal((await mailServer.mailsTo(email)).length, 3);
   });
 
-  t.test(
-    "makes no key for an address that is not verified, even for who is signed in",
-    async (t) => {
-      const customer = await signedUp(gateway, mailServer);
-      await ledgerSql(
-        gateway,
-        `update account_credentials set verified_at = null where account_id = '${customer.accountId}'`,
-      );
-      const refused = await customer.post("/keys", { name: "too soon" });
-      t.strictSame([refused.status, refused.code], [403, "email_not_verified"]);
-      t.equal((await customer.get("/me")).body.email_verified, false);
-    },
-  );
+  t.test("creates no key for an unverified address, even in a signed-in session", async (t) => {
+    const customer = await signedUp(gateway, mailServer);
+    await ledgerSql(
+      gateway,
+      `update account_credentials set verified_at = null where account_id = '${customer.accountId}'`,
+    );
+    const refused = await customer.post("/keys", { name: "too soon" });
+    t.strictSame([refused.status, refused.code], [403, "email_not_verified"]);
+    t.equal((await customer.get("/me")).body.email_verified, false);
+  });
 
-  t.test("sends no link again where there is nothing to verify", async (t) => {
+  t.test("sends no link again if there is nothing to verify", async (t) => {
     const customer = await signedUp(gateway, mailServer);
     const nobody = newEmail();
     const answers = [];
@@ -168,14 +165,14 @@ t.test("sign-up", async (t) => {
         [202, "{}"],
       ],
     );
-    // A mail that is sent shows that those before it were not.
+    // Once this mail has come, any earlier one would have come too.
     await visitor().post("/password/forgot", { email: customer.email });
     const [, second] = await mailServer.mailsTo(customer.email, 2);
     t.match(second?.subject ?? "", /Reset your password/);
     t.ok(!mailServer.mails.some((mail) => JSON.stringify(mail.to).includes(nobody)));
   });
 
-  t.test("refuses tokens that are none, and those of another purpose", async (t) => {
+  t.test("refuses invalid tokens, and tokens for another purpose", async (t) => {
     const customer = await signedUp(gateway, mailServer);
     await visitor().post("/password/forgot", { email: customer.email });
     const [, resetMail] = await mailServer.mailsTo(customer.email, 2);
@@ -185,7 +182,7 @@ t.test("sign-up", async (t) => {
     }
   });
 
-  t.test("sends one address three mails, and then makes it wait, whoever asks", async (t) => {
+  t.test("sends three mails to one address, then makes every further request wait", async (t) => {
     const email = newEmail();
     const customer = visitor();
     await customer.post("/sign-up", { email, password: PASSWORD });
@@ -204,12 +201,12 @@ t.test("sign-up", async (t) => {
     }
   });
 
-  t.test("takes twenty an hour from one address, and goes on for others", async (t) => {
+  t.test("accepts twenty an hour from one address, and more from other addresses", async (t) => {
     const headers = { "x-forwarded-for": ownAddress() };
     const password = "short";
     const tried = visitor();
     tried.headers = headers;
-    // What is refused for its form costs nothing.
+    // Malformed requests do not count.
     t.equal((await tried.post("/sign-up", { email: newEmail(), password })).status, 400);
     const answers = await Promise.all(
       Array.from({ length: 25 }, () =>
@@ -222,8 +219,8 @@ t.test("sign-up", async (t) => {
     t.equal(other.status, 202);
   });
 
-  t.test("does not tell who has an account", async (t) => {
-    t.test("by its answer: only the owner's mail differs", async (t) => {
+  t.test("does not reveal whether an address has an account", async (t) => {
+    t.test("by its reply: only the mail to the owner differs", async (t) => {
       const customer = await signedUp(gateway, mailServer);
       const fresh = newEmail();
       const body = { password: "another password" };
@@ -236,13 +233,13 @@ t.test("sign-up", async (t) => {
       const [, mail] = await mailServer.mailsTo(customer.email, 2);
       t.match(mail?.subject ?? "", /đã có tài khoản.*already have an account/);
       t.ok(mail?.text?.includes(`${gateway.url}/dashboard/reset#token=`));
-      // The stranger's password is not the account's.
+      // The stranger's password does not work for the account.
       t.equal((await visitor().signIn(customer.email, "another password")).status, 401);
       t.equal((await visitor().signIn(customer.email)).status, 200);
     });
 
     t.test(
-      "by its time: both hash a password, and answer at a full quarter of a second",
+      "by its duration: both hash a password and reply at a full quarter of a second",
       async (t) => {
         const customer = await signedUp(gateway, mailServer);
         for (const email of [customer.email, newEmail()]) {
@@ -253,7 +250,7 @@ t.test("sign-up", async (t) => {
       },
     );
 
-    t.test("by the answer to a forgotten password", async (t) => {
+    t.test("by the reply to a forgotten password", async (t) => {
       const customer = await signedUp(gateway, mailServer);
       const [there, nowhere] = [
         await visitor().post("/password/forgot", { email: customer.email }),
@@ -264,10 +261,10 @@ t.test("sign-up", async (t) => {
     });
 
     t.test(
-      "to somebody who signs up, and then signs in to see whose password counts",
+      "to a stranger who signs up and then signs in to test which password is stored",
       async (t) => {
         const taken = newEmail();
-        // By an operator, so that no mail to it counts yet.
+        // Created by an operator, so that no mail to it counts yet.
         await admin(gateway, "POST", "/accounts", { email: taken });
         const answers = [];
         for (const email of [taken, newEmail()]) {
@@ -275,9 +272,9 @@ t.test("sign-up", async (t) => {
           const password = "of the stranger";
           await spy.post("/sign-up", { email, password });
           const statuses: unknown[] = [];
-          // Right or wrong, as many tries as any.
+          // The number of attempts is the same for right and wrong passwords.
           for (let n = 0; n < 7; n++) statuses.push((await spy.signIn(email, password)).text);
-          // Nor do the mails that are left tell.
+          // The number of mails left is the same too.
           for (let n = 0; n < 3; n++) {
             statuses.push((await visitor().post("/password/forgot", { email })).status);
           }
@@ -289,23 +286,26 @@ t.test("sign-up", async (t) => {
       },
     );
 
-    t.test("by a wrong password, nor whether it has one", async (t) => {
-      const customer = await signedUp(gateway, mailServer);
-      const withoutPassword = newEmail();
-      await admin(gateway, "POST", "/accounts", { email: withoutPassword });
-      const answers = [];
-      for (const email of [customer.email, newEmail(), withoutPassword]) {
-        answers.push(await visitor().signIn(email, "a wrong password"));
-      }
-      for (const { status, text, headers } of answers) {
-        t.strictSame([status, text], [401, answers[0]?.text]);
-        t.strictSame(comparable(headers), comparable(answers[0]!.headers));
-      }
-    });
+    t.test(
+      "by a wrong password, which also hides whether the account has a password",
+      async (t) => {
+        const customer = await signedUp(gateway, mailServer);
+        const withoutPassword = newEmail();
+        await admin(gateway, "POST", "/accounts", { email: withoutPassword });
+        const answers = [];
+        for (const email of [customer.email, newEmail(), withoutPassword]) {
+          answers.push(await visitor().signIn(email, "a wrong password"));
+        }
+        for (const { status, text, headers } of answers) {
+          t.strictSame([status, text], [401, answers[0]?.text]);
+          t.strictSame(comparable(headers), comparable(answers[0]!.headers));
+        }
+      },
+    );
   });
 });
 
-/** The headers of an answer, without those that differ each time. */
+/** The headers of a reply, without those that differ each time. */
 function comparable(headers: Headers): object {
   const { "x-request-id": _, date: __, ...rest } = Object.fromEntries(headers);
   return rest;
@@ -318,7 +318,7 @@ t.test("without a mail server", async (t) => {
   });
   t.teardown(() => gateway.close());
 
-  t.test("the link is printed, and works", async (t) => {
+  t.test("the link is logged, and works", async (t) => {
     const [email, session] = [newEmail(), new BrowserSession(gateway)];
     await session.post("/sign-up", { email, password: PASSWORD });
     const link = new RegExp(

@@ -7,7 +7,7 @@ import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { until } from "../../support/until.ts";
 import { adminRoutes } from "./routes.ts";
 
-t.test("admin API: who may enter", async (t) => {
+t.test("admin API: access", async (t) => {
   let gateway: TestGateway;
   t.before(async () => {
     gateway = await startGateway({ config: { admin: undefined } });
@@ -17,7 +17,7 @@ t.test("admin API: who may enter", async (t) => {
   const send = (method: string, path: string, headers: Record<string, string>) =>
     fetch(gateway.url + path, { method, headers, ...(method === "POST" && { body: "{}" }) });
 
-  t.test("makes a token that only the owner of the data folder can read", async (t) => {
+  t.test("creates a token that only the owner of the data folder can read", async (t) => {
     const file = join(gateway.data, "admin-token");
     t.equal(statSync(file).mode & 0o777, 0o600);
     t.match(readFileSync(file, "utf8"), /^[\w-]{43}\n$/);
@@ -28,7 +28,7 @@ t.test("admin API: who may enter", async (t) => {
   });
 
   t.test(
-    "refuses every route without the token, with a wrong one and with other schemes",
+    "refuses every route without the token, with a wrong token and with other schemes",
     async (t) => {
       const token = gateway.adminToken;
       const wrong: Record<string, string>[] = [
@@ -59,14 +59,14 @@ t.test("admin API: who may enter", async (t) => {
     },
   );
 
-  t.test("takes the token, in any case of the word Bearer", async (t) => {
+  t.test("accepts the token with the word Bearer in any case", async (t) => {
     for (const scheme of ["Bearer", "bearer", "BEARER"]) {
       const headers = { authorization: `${scheme} ${gateway.adminToken}` };
       t.equal((await send("GET", "/admin/v1/accounts", headers)).status, 200);
     }
   });
 
-  t.test("keeps the token over a restart", async (t) => {
+  t.test("keeps the token across a restart", async (t) => {
     const before = gateway.adminToken;
     await gateway.kill9();
     await gateway.start();
@@ -74,7 +74,7 @@ t.test("admin API: who may enter", async (t) => {
     t.equal((await admin(gateway, "GET", "/accounts")).status, 200);
   });
 
-  t.test("refuses to start with a token file that is no token", async (t) => {
+  t.test("refuses to start if the token file holds no valid token", async (t) => {
     const file = join(gateway.data, "admin-token");
     const before = readFileSync(file, "utf8");
     await gateway.stop();
@@ -84,7 +84,7 @@ t.test("admin API: who may enter", async (t) => {
     await gateway.start();
   });
 
-  t.test("takes the token of the config instead, from the next reload on", async (t) => {
+  t.test("uses the token of the config instead after the next reload", async (t) => {
     const old = gateway.adminToken;
     gateway.configure({ config: { admin: { token: "a-token-of-the-config" } } });
     gateway.signal("SIGHUP");

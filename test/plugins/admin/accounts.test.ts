@@ -15,7 +15,7 @@ t.test("admin API: accounts and keys", async (t) => {
   const models = (key: string) =>
     fetch(`${gateway.url}/v1/models`, { headers: { "x-api-key": key } });
 
-  t.test("makes an account, once per address in any case of letters", async (t) => {
+  t.test("creates an account once per address, in any case of letters", async (t) => {
     const first = await admin(gateway, "POST", "/accounts", { email: "Once@Example.com" });
     t.equal(first.status, 201);
     t.equal(first.body["email"], "once@example.com");
@@ -34,7 +34,7 @@ t.test("admin API: accounts and keys", async (t) => {
     t.strictSame(listed, { ...first.body, status: "active", discount_bps: 0 });
   });
 
-  t.test("lets one of twenty at once have an address", async (t) => {
+  t.test("gives an address to one of twenty requests at once", async (t) => {
     const email = "race@example.com";
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => admin(gateway, "POST", "/accounts", { email })),
@@ -44,7 +44,7 @@ t.test("admin API: accounts and keys", async (t) => {
   });
 
   t.test(
-    "refuses the eleventh key: of twenty at once exactly ten are made (limit: 10 active keys)",
+    "refuses the eleventh key: of twenty requests at once exactly ten succeed (limit: 10 active keys)",
     async (t) => {
       const { body } = await admin(gateway, "POST", "/accounts", { email: "ten@example.com" });
       const path = `/accounts/${String(body["id"])}/keys`;
@@ -57,7 +57,7 @@ t.test("admin API: accounts and keys", async (t) => {
       t.equal(new Set(made.map((answer) => answer.body["key"])).size, 10);
       const error = refused[0]?.body["error"] as Record<string, unknown>;
       t.equal(error["code"], "too_many_keys");
-      // A revoked key makes room for another one.
+      // A revoked key makes room for a new one.
       await admin(gateway, "POST", `/keys/${String(made[0]?.body["id"])}/revoke`);
       t.equal((await admin(gateway, "POST", path, { name: "next" })).status, 201);
       t.equal((await admin(gateway, "POST", path, { name: "too many" })).status, 409);
@@ -65,7 +65,7 @@ t.test("admin API: accounts and keys", async (t) => {
   );
 
   t.test(
-    "refuses a revoked key at the next call, and not its neighbour (authentication 2)",
+    "refuses a revoked key at the next call, and still accepts the account's other key (authentication 2)",
     async (t) => {
       const { accountId, key, keyId } = await createCustomer(gateway);
       const path = `/accounts/${accountId}/keys`;
@@ -80,7 +80,7 @@ t.test("admin API: accounts and keys", async (t) => {
     },
   );
 
-  t.test("answers 404 where there is no such account or key", async (t) => {
+  t.test("replies 404 for an unknown account or key", async (t) => {
     const movement = { amount_vnd: "1", reference: "nobody" };
     for (const id of [NOBODY, "nobody", "%00", "..%2f..", "'"]) {
       for (const [method, path, body] of [
@@ -99,7 +99,7 @@ t.test("admin API: accounts and keys", async (t) => {
     }
   });
 
-  t.test("answers garbage with 400, too much of it with 413, and goes on", async (t) => {
+  t.test("replies 400 to garbage and 413 to too much of it, and keeps serving", async (t) => {
     const headers = { authorization: `Bearer ${gateway.adminToken}` };
     const url = `${gateway.url}/admin/v1/accounts`;
     const bytes = Buffer.from([0, 255, 254, 1]);

@@ -8,7 +8,10 @@ export interface CliResult {
   readonly stderr: string;
 }
 
-/** Runs `npm run admin -- …` without npm, with nothing of the caller's environment that it would read. */
+/**
+ * Runs `npm run admin -- …` without npm, and without the variables it would read from the caller's
+ * environment.
+ */
 export function runCli(
   args: readonly string[],
   { env = {}, cwd = packageRoot }: { env?: Readonly<Record<string, string>>; cwd?: string } = {},

@@ -15,11 +15,11 @@ t.test("npm run admin", async (t) => {
   });
   t.teardown(() => gateway.close());
 
-  /** Runs a command in the folder of the gateway, where it finds the token. */
+  /** Runs a command in the gateway's folder, so that it finds the token. */
   const run = (...args: string[]) =>
     runCli(args, { env: { GATEWAY_URL: gateway.url }, cwd: gateway.folder });
 
-  /** The answer of a command that must succeed, on one line. */
+  /** The output of a command that must succeed, on one line. */
   async function answer(...args: string[]): Promise<Record<string, unknown>> {
     const { code, stdout, stderr } = await run(...args, "--json");
     assert.deepEqual([code, stderr], [0, ""]);
@@ -28,7 +28,7 @@ t.test("npm run admin", async (t) => {
     return isObject(value) ? value : { list: value };
   }
 
-  t.test("makes an account, a key and a credit, and answers the contract's fields", async (t) => {
+  t.test("creates an account, a key and a credit, and prints the fields of the API", async (t) => {
     const account = await answer("account", "create", "--email", "cli@example.com");
     t.strictSame(Object.keys(account).sort(), ["email", "id"]);
     const id = String(account["id"]);
@@ -52,7 +52,7 @@ t.test("npm run admin", async (t) => {
     t.ok(Array.isArray(list) && list.some((one) => one.id === id));
   });
 
-  t.test("prints the same JSON over several lines without --json", async (t) => {
+  t.test("prints the same JSON on several lines without --json", async (t) => {
     const { accountId } = await createCustomer(gateway, { creditVnd: 7 });
     for (const command of [
       ["wallet", "--account", accountId],
@@ -67,7 +67,7 @@ t.test("npm run admin", async (t) => {
     t.equal(none.stdout, "[]\n");
   });
 
-  t.test("shows all usage, over the page size of the API, or as much as --limit", async (t) => {
+  t.test("prints all usage, beyond one page of the API, or as much as --limit", async (t) => {
     const { accountId, key } = await createCustomer(gateway, { creditVnd: 1000 });
     const calls = 1003;
     for (let sent = 0; sent < calls; sent += 59) {
@@ -83,21 +83,24 @@ t.test("npm run admin", async (t) => {
     t.ok(Array.isArray(list) && list.length === 2);
   });
 
-  t.test("exits 1 where the gateway refuses, with its message on stderr alone", async (t) => {
-    for (const [args, message] of [
-      [["wallet", "--account", NOBODY], /There is no account 01a1f8dd/],
-      [["account", "create", "--email", "no address"], /email: expected an e-mail address/],
-      [["key", "revoke", "--key", NOBODY], /There is no such key/],
-      [["account", "list", "--token", "x".repeat(20)], /Set GATEWAY_ADMIN_TOKEN or --token/],
-      [["account", "list", "--url", gateway.simulator.url], /has no admin API.*--url/],
-    ] as const) {
-      const { code, stdout, stderr } = await run(...args);
-      t.strictSame([code, stdout], [1, ""], args.join(" "));
-      t.match(stderr, message);
-    }
-  });
+  t.test(
+    "exits 1 if the gateway refuses, with the gateway's message on stderr alone",
+    async (t) => {
+      for (const [args, message] of [
+        [["wallet", "--account", NOBODY], /There is no account 01a1f8dd/],
+        [["account", "create", "--email", "no address"], /email: expected an e-mail address/],
+        [["key", "revoke", "--key", NOBODY], /There is no such key/],
+        [["account", "list", "--token", "x".repeat(20)], /Set GATEWAY_ADMIN_TOKEN or --token/],
+        [["account", "list", "--url", gateway.simulator.url], /has no admin API.*--url/],
+      ] as const) {
+        const { code, stdout, stderr } = await run(...args);
+        t.strictSame([code, stdout], [1, ""], args.join(" "));
+        t.match(stderr, message);
+      }
+    },
+  );
 
-  t.test("exits 2 on a wrong command line and says how it is written", async (t) => {
+  t.test("exits 2 on a wrong command line and prints the usage", async (t) => {
     for (const [args, message] of [
       [[], /npm run admin -- COMMAND/],
       [["acount", "list"], /there is no command "acount list"/],
@@ -117,7 +120,7 @@ t.test("npm run admin", async (t) => {
     }
   });
 
-  t.test("exits 2 without a token and says where it comes from", async (t) => {
+  t.test("exits 2 without a token and says where to find it", async (t) => {
     const options = { env: { GATEWAY_URL: gateway.url }, cwd: gateway.data };
     const { code, stderr } = await runCli(["account", "list"], options);
     t.equal(code, 2);
@@ -127,14 +130,14 @@ t.test("npm run admin", async (t) => {
     );
   });
 
-  t.test("exits 3 where no gateway answers", async (t) => {
+  t.test("exits 3 if no gateway replies", async (t) => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const { code, stdout, stderr } = await run("account", "list", "--url", url);
     t.strictSame([code, stdout], [3, ""]);
     t.match(stderr, /cannot reach http.*ECONNREFUSED.*start the gateway with npm start/);
   });
 
-  t.test("says what is missing from its commands if the gateway cannot be asked", async (t) => {
+  t.test("warns that plugin commands are missing if the gateway is unreachable", async (t) => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const unknown = await run("transfer", "list", "--url", url);
     t.strictSame([unknown.code, unknown.stdout], [3, ""]);
@@ -148,19 +151,19 @@ t.test("npm run admin", async (t) => {
     t.notMatch(stdout, /transfer list/);
   });
 
-  t.test("needs no gateway to say that a built-in command is written wrongly", async (t) => {
+  t.test("reports a wrong built-in command line without a gateway", async (t) => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const { code, stderr } = await run("wallet", "--acount", "x", "--url", url);
     t.equal(code, 2);
     t.match(stderr, /--acount[\s\S]*usage: npm run admin -- wallet --account ID/);
   });
 
-  t.test("helps", async (t) => {
+  t.test("prints help", async (t) => {
     for (const args of [["help"], ["--help"], ["wallet", "-h"]]) {
       const { code, stdout } = await run(...args);
       t.equal(code, 0);
       t.match(stdout, /reconcile[\s\S]*exit codes: 0 done, 1 refused/);
-      // Of the plugins topup and maintenance, which the gateway says.
+      // The commands of topup and maintenance, which come from the gateway.
       t.match(stdout, /transfer assign --transfer ID --reason TEXT \[--account ID\]/);
       t.match(stdout, /maintenance on \[--message TEXT\] \[--reason TEXT\]/);
       t.notMatch(stdout, /Cannot read/);

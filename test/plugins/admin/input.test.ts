@@ -8,7 +8,7 @@ import { movement, newAccount, newKey, usagePage } from "../../../plugins/admin/
 const body = (value: unknown) => Buffer.from(JSON.stringify(value));
 const raw = (text: string) => Buffer.from(text);
 
-/** The `param` and message of a refusal; fails where there is none. */
+/** The `param` and message of a refusal; throws if the input was accepted. */
 function refused(result: unknown): { param: string | null; message: string } {
   assert.ok(isRefusal(result), `accepted: ${JSON.stringify(result, text)}`);
   assert.equal(result.status, 400);
@@ -35,7 +35,7 @@ t.test("admin input: amounts", async (t) => {
     ['"00012.300000"', 12_300_000n],
   ];
   for (const [json, microVnd] of accepted) {
-    t.test(`takes ${json}`, async (t) => {
+    t.test(`accepts ${json}`, async (t) => {
       const result = readBody(movement, raw(`{"amount_vnd":${json},"reference":"r"}`));
       assert.ok(!isRefusal(result), String(result));
       t.equal(result.amount_vnd, microVnd);
@@ -49,7 +49,7 @@ t.test("admin input: amounts", async (t) => {
     "0.0000001",
     "1.2345678",
     '"1.2345678"',
-    // Two amounts that differ by 1 µđ are one number here, so only a string can say which.
+    // JSON numbers that differ by 1 µđ are equal here, so only a string is exact.
     "9007199254.740991",
     "1e21",
     "1e-7",
@@ -96,13 +96,13 @@ t.test("admin input: text", async (t) => {
     });
   }
 
-  t.test("takes names in any language", async (t) => {
+  t.test("accepts names in any language", async (t) => {
     t.strictSame(readBody(newKey, body({ name: "Máy chủ số 1 🚀" })), {
       name: "Máy chủ số 1 🚀",
     });
   });
 
-  t.test("bounds references and reasons", async (t) => {
+  t.test("limits the length of references and reasons", async (t) => {
     const sent = { amount_vnd: "1", reference: "r".repeat(201) };
     t.equal(refused(readBody(movement, body(sent))).param, "reference");
     const reason = "r".repeat(501);
@@ -123,12 +123,12 @@ t.test("admin input: shapes", async (t) => {
   });
 
   for (const value of [null, [], 1, "text", [{ email: "a@b.co" }]]) {
-    t.test(`refuses ${JSON.stringify(value)} as no object`, async () => {
+    t.test(`refuses ${JSON.stringify(value)} because it is no object`, async () => {
       refused(readBody(newAccount, body(value)));
     });
   }
 
-  t.test("names a field that is missing, and one that does not exist", async (t) => {
+  t.test("names a missing field and an unknown one", async (t) => {
     t.match(refused(readBody(newAccount, body({}))).message, /^email: expected an e-mail/);
     const { param, message } = refused(readBody(newAccount, body({ email: "a@b.co", mail: 1 })));
     t.equal(param, "mail");
@@ -141,9 +141,9 @@ t.test("admin input: pages of usage", async (t) => {
   const page = (query: string) => readQuery(usagePage, new URLSearchParams(query));
   const id = "01a1f8dd-7b02-75fa-97ae-a9020a2b8f2d";
 
-  t.test("has a limit of its own", async (t) => t.strictSame(page(""), { limit: 100 }));
+  t.test("has its own limit", async (t) => t.strictSame(page(""), { limit: 100 }));
 
-  t.test("takes the last record of the page before", async (t) => {
+  t.test("continues after the last record of the page before", async (t) => {
     t.strictSame(page(`limit=5&before=2026-11-20T12:10:26.946Z,${id}`), {
       limit: 5,
       before: { at: new Date("2026-11-20T12:10:26.946Z"), callId: id },
@@ -163,7 +163,7 @@ t.test("admin input: pages of usage", async (t) => {
 });
 
 t.test("admin input: ids", async (t) => {
-  t.test("knows the ids of the gateway from other text", async (t) => {
+  t.test("must have the exact form that the gateway gives them", async (t) => {
     t.ok(isId("01a1f8dd-7b02-75fa-97ae-a9020a2b8f2d"));
     // The hold store compares ids as text: another spelling would be another wallet.
     t.ok(!isId("01A1F8DD-7B02-75FA-97AE-A9020A2B8F2D"));

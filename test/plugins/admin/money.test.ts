@@ -40,7 +40,7 @@ t.test("admin API: money", async (t) => {
     return response.status;
   }
 
-  t.test("applies twenty credits of one reference once", async (t) => {
+  t.test("applies twenty credits with one reference once", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const movement = { amount_vnd: "50000.000001", reference: "bank transfer 1" };
     const answers = await Promise.all(Array.from({ length: 20 }, () => move(accountId, movement)));
@@ -51,7 +51,7 @@ t.test("admin API: money", async (t) => {
     t.equal((await wallet(gateway, accountId)).balance, "50000.000001");
   });
 
-  t.test("refuses a reference that stands for another movement", async (t) => {
+  t.test("refuses a reference that belongs to another movement", async (t) => {
     const [one, two] = [await createCustomer(gateway), await createCustomer(gateway)];
     await credit(gateway, one.accountId, 10, "mine");
     const same = { amount_vnd: 10, reference: "mine" };
@@ -62,7 +62,7 @@ t.test("admin API: money", async (t) => {
     t.equal((await wallet(gateway, one.accountId)).balance, "10");
   });
 
-  t.test("takes money away only for a reason, and never more than there is", async (t) => {
+  t.test("takes money out only with a reason, and never more than is available", async (t) => {
     const { accountId } = await createCustomer(gateway, { creditVnd: "10.5" });
     const less = { amount_vnd: "-10.500001", reference: "less" };
     t.strictSame(await refusal(accountId, less), [400, "reason"]);
@@ -81,14 +81,14 @@ t.test("admin API: money", async (t) => {
     });
   });
 
-  t.test("lets no wallet hold more than can be counted exactly", async (t) => {
+  t.test("refuses to fill a wallet beyond the amounts that are exact", async (t) => {
     const { accountId } = await createCustomer(gateway, { creditVnd: "9007199254.740991" });
     const more = { amount_vnd: "0.000001", reference: "one too many" };
     t.strictSame(await refusal(accountId, more), [400, "amount_vnd"]);
     t.equal((await wallet(gateway, accountId)).balance, "9007199254.740991");
   });
 
-  t.test("shows what a call cost, and its record (billing rule 10)", async (t) => {
+  t.test("lists the cost of a call and its record (billing rule 10)", async (t) => {
     const { accountId, key, keyId } = await createCustomer(gateway, { creditVnd: 10 });
     t.strictSame(await usage(gateway, accountId), []);
     // 10 tokens at 36,000 đ per million.
@@ -134,7 +134,7 @@ t.test("admin API: money", async (t) => {
     });
   });
 
-  t.test("pages through usage, newest first, without a gap or a repetition", async (t) => {
+  t.test("pages through usage, newest first, without gaps or repetitions", async (t) => {
     const { accountId, key } = await createCustomer(gateway, { creditVnd: 100 });
     await Promise.all(Array.from({ length: 11 }, () => call(key)));
     await committedWallet(gateway, accountId);

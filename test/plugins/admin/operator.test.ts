@@ -8,7 +8,7 @@ import { runCli } from "./cli-process.ts";
 
 const NOBODY = "01a1f8dd-7b02-75fa-97ae-a9020a2b8f2d";
 
-t.test("what operators do with accounts", async (t) => {
+t.test("operators and accounts", async (t) => {
   let gateway: TestGateway;
   t.before(async () => {
     gateway = await startGateway();
@@ -20,7 +20,7 @@ t.test("what operators do with accounts", async (t) => {
       env: { GATEWAY_URL: gateway.url, GATEWAY_ADMIN_TOKEN: gateway.adminToken },
     });
 
-  /** The answer of a command that must succeed. */
+  /** The output of a command that must succeed. */
   async function answer(...args: string[]): Promise<Record<string, unknown>> {
     const { code, stdout, stderr } = await run(...args);
     assert.deepEqual([code, stderr], [0, ""], args.join(" "));
@@ -37,7 +37,7 @@ t.test("what operators do with accounts", async (t) => {
     post(gateway, paths.messages, { key }, bodies.messages({ output_tokens: 1 }));
 
   t.test(
-    "finds an account by part of its address, its id, its key, or the id of its key",
+    "finds an account by part of its address, its id, its key or the id of its key",
     async (t) => {
       const { accountId, keyId, key } = await createCustomer(gateway, {
         email: "Find.Me_100@Example.com",
@@ -51,7 +51,7 @@ t.test("what operators do with accounts", async (t) => {
           query,
         );
       }
-      t.strictSame(await list("account", "find", "--query", "nobody has this"), []);
+      t.strictSame(await list("account", "find", "--query", "no account has this"), []);
       t.strictSame(await list("account", "find", "--query", "tg-"), []);
       t.strictSame(await list("account", "find", "--query", NOBODY), []);
     },
@@ -76,7 +76,7 @@ t.test("what operators do with accounts", async (t) => {
     t.equal((await admin(gateway, "GET", "/accounts?after=x")).status, 400);
   });
 
-  t.test("shows an account with wallet, keys and last calls", async (t) => {
+  t.test("shows an account with its wallet, keys and last calls", async (t) => {
     const { accountId, keyId, key, email } = await createCustomer(gateway, { creditVnd: 500 });
     t.equal((await call(key)).status, 200);
     await committedWallet(gateway, accountId);
@@ -94,20 +94,23 @@ t.test("what operators do with accounts", async (t) => {
     t.strictSame(await list("key", "list", "--account", accountId), shown["keys"]);
   });
 
-  t.test("refuses a suspended account's calls at once, and takes them again", async (t) => {
-    const { accountId, key } = await createCustomer(gateway, { creditVnd: 500 });
-    t.equal((await call(key)).status, 200);
-    const suspend = ["--account", accountId, "--reason", "fraud"];
-    t.equal((await answer("account", "suspend", ...suspend))["status"], "suspended");
-    const refused = await call(key);
-    t.equal(refused.status, 403);
-    t.equal(refused.json.error.type, "permission_error");
-    t.match(refused.json.error.message, /suspended/);
-    t.equal((await answer("account", "resume", ...suspend))["status"], "active");
-    t.equal((await call(key)).status, 200);
-  });
+  t.test(
+    "refuses a suspended account's calls at once, and serves them again once it is resumed",
+    async (t) => {
+      const { accountId, key } = await createCustomer(gateway, { creditVnd: 500 });
+      t.equal((await call(key)).status, 200);
+      const suspend = ["--account", accountId, "--reason", "fraud"];
+      t.equal((await answer("account", "suspend", ...suspend))["status"], "suspended");
+      const refused = await call(key);
+      t.equal(refused.status, 403);
+      t.equal(refused.json.error.type, "permission_error");
+      t.match(refused.json.error.message, /suspended/);
+      t.equal((await answer("account", "resume", ...suspend))["status"], "active");
+      t.equal((await call(key)).status, 200);
+    },
+  );
 
-  t.test("changes discount and limit from the next call on", async (t) => {
+  t.test("applies a new discount and limit to the next call", async (t) => {
     const { accountId, keyId, key } = await createCustomer(gateway, { creditVnd: 500 });
     const full = Number((await call(key)).headers.get("x-svc-cost-vnd"));
     await answer("account", "discount", "--account", accountId, "--bps", "5000");
@@ -119,7 +122,7 @@ t.test("what operators do with accounts", async (t) => {
     t.equal((await call(key)).status, 200);
   });
 
-  t.test("adjusts a wallet both ways, once per reference, never below zero", async (t) => {
+  t.test("adjusts a wallet up and down, once per reference, never below zero", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const adjust = (amount: string, reference: string) =>
       run(
@@ -142,7 +145,7 @@ t.test("what operators do with accounts", async (t) => {
     t.equal((await wallet(gateway, accountId)).balance, "59.5");
   });
 
-  t.test("keeps a trail of every change: who, what, when, why and what came of it", async (t) => {
+  t.test("records who made every change, what, when, why, and the result", async (t) => {
     const { accountId, keyId } = await createCustomer(gateway, { creditVnd: 10 });
     const before = new Date();
     await answer("account", "suspend", "--account", accountId, "--reason", "chargeback");
@@ -165,23 +168,23 @@ t.test("what operators do with accounts", async (t) => {
     const { adminToken } = gateway;
     t.match(String(suspended?.["operator"]), /^[0-9a-f]{12}$/);
     t.ok(!JSON.stringify(actions).includes(adminToken));
-    // The limit is of a key, so the newest rows of all have it.
+    // The newest rows of all include it, since the limit belongs to a key.
     const [newest] = (await list("actions", "--limit", "2")).slice(1);
     t.strictSame(newest?.["details"], { key: keyId, requests_per_minute: 7 });
-    // Reading leaves no trace, nor does who has no token.
+    // Reads and requests without the token are not recorded.
     const count = (await list("actions")).length;
     await fetch(`${gateway.url}/admin/v1/accounts`, { method: "POST", body: "{}" });
     t.equal((await list("actions")).length, count);
   });
 
-  t.test("notes what a request holds even where no database would", async (t) => {
+  t.test("records a request even if its text cannot be stored in Postgres as it is", async (t) => {
     const { status } = await admin(gateway, "POST", "/accounts", { email: "\u0000\ud800" });
     t.equal(status, 400);
     const [newest] = await list("actions", "--limit", "1");
     t.strictSame(newest?.["details"], { email: "\u0000\ud800" });
   });
 
-  t.test("answers unknown ids and wrong values helpfully", async (t) => {
+  t.test("explains unknown ids and wrong values", async (t) => {
     for (const [args, message] of [
       [["account", "show", "--account", NOBODY], /There is no account/],
       [["account", "suspend", "--account", "x", "--reason", "r"], /There is no account x/],

@@ -23,7 +23,7 @@ function offered(...commands: Command[]): Services {
   return services as Services;
 }
 
-t.test("a command of a plugin is refused", async (t) => {
+t.test("the command of a plugin is refused", async (t) => {
   const rows: readonly (readonly [change: Partial<Command>, told: RegExp])[] = [
     [
       { words: "wallet" },
@@ -50,12 +50,12 @@ t.test("a command of a plugin is refused", async (t) => {
     t.throws(() => commandRoutes(offered(LIST, LIST)), /"team list", which team has/);
   });
 
-  t.test("and is taken if it is right", async (t) => {
+  t.test("but accepted if it is valid", async (t) => {
     t.equal(commandRoutes(offered(LIST, { ...LIST, words: "team" })).length, 1);
   });
 });
 
-/** A plugin of nobody's that keeps teams in memory. */
+/** A plugin outside of this repository that keeps teams in memory. */
 const PLUGIN = `
 import { addOperatorRoutes, done, isRefusal, mapping, readBody, readQuery, refuse, text, v, whole } from "tollgate/plugin";
 export const options = mapping({ words: v.optional(text(), "team") });
@@ -117,7 +117,7 @@ t.test("a plugin's commands", async (t) => {
       cwd: folder,
     });
 
-  t.test("are shown, run and printed as the built-in ones are", async (t) => {
+  t.test("are listed, run and printed like the built-in ones", async (t) => {
     const help = await run("help");
     t.match(help.stdout, /team open --team NAME --members-max N\n {6}opens a team/);
     const opened = await run("team", "open", "--team", "a b/c", "--members-max", "7", "--json");
@@ -127,14 +127,14 @@ t.test("a plugin's commands", async (t) => {
     t.strictSame(JSON.parse(dropped.stdout), { name: "a b/c" });
   });
 
-  t.test("list page by page, or as much as --limit", async (t) => {
+  t.test("list all pages, or as much as --limit", async (t) => {
     const all = JSON.parse((await run("team", "list")).stdout);
     t.strictSame([all.length, all.at(-1)?.name], [1200, "t1199"]);
     const some = JSON.parse((await run("team", "list", "--limit", "1001")).stdout);
     t.equal(some.length, 1001);
   });
 
-  t.test("end as the built-in ones do when they are refused or written wrongly", async (t) => {
+  t.test("exit like the built-in ones if they are refused or used wrongly", async (t) => {
     for (const [args, code, message] of [
       [["team", "drop", "--team", "nobody"], 1, /^no such team\n$/],
       [["team", "open", "--team", "x", "--members-max", "-5"], 1, /members_max: expected a whole/],
@@ -153,27 +153,30 @@ t.test("a plugin's commands", async (t) => {
     }
   });
 
-  t.test("are for operators only", async (t) => {
+  t.test("require the operator's token", async (t) => {
     t.equal((await fetch(`${gateway.url}/admin/v1/commands`)).status, 401);
   });
 
-  t.test("that shadow a built-in one stop a start, and a reload changes nothing", async (t) => {
-    const shadow = { plugins: { [plugin]: { words: "account" } } };
-    gateway.configure(shadow);
-    const before = gateway.logs.length;
-    gateway.signal("SIGHUP");
-    await until("the reload is refused", () =>
-      /adds the command .{0,4}account list.*keeping the old one/.test(gateway.logs.slice(before)),
-    );
-    t.equal((await run("team", "list", "--limit", "1")).code, 0);
-    await gateway.stop();
-    await t.rejects(gateway.start(), /plugin team adds the command "account list", which admin/);
-    gateway.configure({ plugins: { [plugin]: { words: "crew" } } });
-    await gateway.start();
-    t.equal((await run("crew", "list", "--limit", "1")).code, 0);
-    await reload(gateway, { plugins: { [plugin]: {} } });
-    await until("its old words are there again", async () => {
-      return (await run("team", "list", "--limit", "1")).code === 0;
-    });
-  });
+  t.test(
+    "that duplicate a built-in one stop a start, and make a reload keep the old config",
+    async (t) => {
+      const shadow = { plugins: { [plugin]: { words: "account" } } };
+      gateway.configure(shadow);
+      const before = gateway.logs.length;
+      gateway.signal("SIGHUP");
+      await until("the reload is refused", () =>
+        /adds the command .{0,4}account list.*keeping the old one/.test(gateway.logs.slice(before)),
+      );
+      t.equal((await run("team", "list", "--limit", "1")).code, 0);
+      await gateway.stop();
+      await t.rejects(gateway.start(), /plugin team adds the command "account list", which admin/);
+      gateway.configure({ plugins: { [plugin]: { words: "crew" } } });
+      await gateway.start();
+      t.equal((await run("crew", "list", "--limit", "1")).code, 0);
+      await reload(gateway, { plugins: { [plugin]: {} } });
+      await until("its old words are there again", async () => {
+        return (await run("team", "list", "--limit", "1")).code === 0;
+      });
+    },
+  );
 });

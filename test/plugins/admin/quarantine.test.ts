@@ -21,7 +21,7 @@ t.test("npm run admin -- quarantine", async (t) => {
       env: { GATEWAY_URL: gateway.url, GATEWAY_ADMIN_TOKEN: gateway.adminToken },
     });
 
-  t.test("lists what the ledger refused, and commits it once the cause is mended", async (t) => {
+  t.test("lists what the ledger refused, and commits it once the cause is fixed", async (t) => {
     const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
     const { accountId } = customer;
     t.equal((await callOnce(gateway, customer, 0)).status, 200);
@@ -31,7 +31,8 @@ t.test("npm run admin -- quarantine", async (t) => {
         gateway,
         `update wallets set balance = ${microVnd} where account_id = '${accountId}'`,
       );
-    // Somebody has meddled with the ledger: it has less than the wallet, and the next charge does not fit.
+    // The balance in the ledger is altered to less than the wallet's, so the next charge does not
+    // fit.
     await setBalance(0n);
     t.equal((await callOnce(gateway, customer, 0)).status, 200);
     let listed: Record<string, unknown>[] = [];

@@ -19,7 +19,7 @@ t.test("npm run admin -- reconcile", async (t) => {
       env: { GATEWAY_URL: gateway.url, GATEWAY_ADMIN_TOKEN: gateway.adminToken },
     });
 
-  t.test("exits 0 where all books agree, with calls going on", async (t) => {
+  t.test("exits 0 if all books agree while calls run", async (t) => {
     const calls = Promise.all(Array.from({ length: 50 }, () => call(customer.key)));
     const { code, stdout } = await reconcile();
     t.equal(code, 0, stdout);
@@ -35,7 +35,7 @@ t.test("npm run admin -- reconcile", async (t) => {
     t.equal((await reconcile()).code, 0);
   });
 
-  t.test("exits 1 on a drift of 1 µđ and shows the row (guarantee 4)", async (t) => {
+  t.test("exits 1 on a drift of 1 µđ and prints the row (guarantee 4)", async (t) => {
     const { accountId } = customer;
     await ledgerSql(
       gateway,

@@ -2,7 +2,7 @@ import type { Route, Router } from "../../../core/contract/routes/router.ts";
 import type { Services } from "../../../core/contract/services.ts";
 import admin from "../../../plugins/admin/index.ts";
 
-/** Every route of the admin plugin. They are never called, so hardly any service is there. */
+/** Every route of the admin plugin. They are never called, so the services are left out. */
 export function adminRoutes(router: Router): Route[] {
   const none: Pick<Services, "commands"> = { commands: [] };
   admin(none as Services, { active_keys_max: 10 }).routes?.(router);

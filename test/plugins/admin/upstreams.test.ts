@@ -19,7 +19,7 @@ t.test("GET /admin/v1/upstreams", async (t) => {
     return found ?? {};
   }
 
-  t.test("shows a sound upstream, then one that fails, and never its keys", async (t) => {
+  t.test("lists a healthy upstream, then a failing one, and never their keys", async (t) => {
     const caller = await createCustomer(gateway, { creditVnd: 500 });
     t.equal((await post(gateway, paths.messages, caller, bodies.messages())).status, 200);
     const sound = await upstream();

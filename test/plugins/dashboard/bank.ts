@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../core/process/json.ts";
 import { API_KEY, BANK } from "../topup/topups.ts";
 
-/** Top-ups into a bank's account, with notifications that `notify` sends. */
+/** Settings for top-ups by bank transfer, with notifications sent by `notify`. */
 export function topupSettings(): JsonObject {
   return { bank: BANK, webhook: { api_key: API_KEY }, promotions: { counted: "transfers" } };
 }

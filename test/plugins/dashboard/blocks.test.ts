@@ -29,7 +29,7 @@ const ANSWER = [
 ].join("\n");
 
 t.test("Markdown", async (t) => {
-  t.test("is cut into blocks", async (t) => {
+  t.test("is split into blocks", async (t) => {
     const blocks = blocksOf(ANSWER).map(({ source, ...block }) => block);
     t.strictSame(blocks, [
       { kind: "heading", level: 1, text: "Title" },
@@ -49,18 +49,19 @@ t.test("Markdown", async (t) => {
     ]);
   });
 
-  t.test("may end anywhere: a block before the last is what it will be in the end", async (t) => {
+  t.test("can be cut anywhere: every block but the last is already final", async (t) => {
     const whole = blocksOf(ANSWER).map((block) => JSON.stringify(block));
     for (let end = 0; end <= ANSWER.length; end += 1) {
       const blocks = blocksOf(ANSWER.slice(0, end));
-      // What follows may still belong to the last two: a list goes on behind an empty line, a line makes a table.
+      // Later text can change the last two blocks: a list goes on after an empty line, and a line
+      // can make a table.
       for (const [at, block] of blocks.slice(0, -2).entries()) {
         t.equal(JSON.stringify(block), whole[at], ANSWER.slice(0, end));
       }
     }
   });
 
-  t.test("takes no longer than its length for what models write when they go astray", async (t) => {
+  t.test("takes linear time for the degenerate output of a model", async (t) => {
     for (const bad of [
       "`".repeat(50_000),
       "- ".repeat(20_000),

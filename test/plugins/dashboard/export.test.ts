@@ -26,14 +26,15 @@ t.test("the CSV export", async (t) => {
       /^attachment; filename="usage-\d{4}-\d\d-\d\d\.csv"$/,
     );
     const bytes = Buffer.from(await response.arrayBuffer());
-    // Excel reads UTF-8 where this stands in front, and else takes ế for four signs.
+    // Without the byte order mark Excel reads UTF-8 as another encoding, and ế as several
+    // characters.
     assert.deepEqual([...bytes.subarray(0, 3)], [0xef, 0xbb, 0xbf]);
     const text = bytes.subarray(3).toString("utf8");
     assert.ok(text.endsWith("\r\n"));
     return text.slice(0, -2).split("\r\n");
   }
 
-  t.test("has a header, and a line for each call that passes the filter", async (t) => {
+  t.test("has a header and one line for each call that matches the filter", async (t) => {
     const atMs = Date.UTC(2026, 10, 9, 18, 30, 15, 250);
     const id = await record(world.sql, { model: "one", atMs, charged: 1_500_000, firstByteMs: 20 });
     await record(world.sql, { model: "two", atMs });
@@ -44,14 +45,14 @@ t.test("the CSV export", async (t) => {
     ]);
   });
 
-  t.test("writes decimals with a comma for a spreadsheet that reads them so", async (t) => {
+  t.test("writes decimal commas for spreadsheets that expect them", async (t) => {
     await record(world.sql, { model: "comma", charged: 1_500_000 });
     const [head, line] = await lines({ model: "comma", decimal: "comma" });
     t.equal(head, csvColumns.join(";"));
     t.ok(line?.endsWith(";1,5;0;1;1234,5;;false;;;;;"), line ?? "");
   });
 
-  t.test("holds no formula, whatever a key or a model is called", async (t) => {
+  t.test("holds no formula, whatever the name of a key or model", async (t) => {
     await record(world.sql, { model: "-2+3", keyId: keyId(2), mappedFrom: "@SUM(A1)" });
     const [, line] = await lines({ key: keyId(2) });
     t.ok(line?.includes(`,'-2+3,'@SUM(A1),`), line ?? "");
@@ -64,7 +65,7 @@ t.test("the CSV export", async (t) => {
     t.equal(csvText("a;b", ";"), '"a;b"');
   });
 
-  t.test("has every one of many calls once, newest first", async (t) => {
+  t.test("holds each of many calls once, newest first", async (t) => {
     const many = 2_500;
     await world.sql`
       insert into usage_records
@@ -79,28 +80,31 @@ t.test("the CSV export", async (t) => {
     t.strictSame(ids, [...new Set(ids)].sort().reverse());
   });
 
-  t.test("refuses a third at a time, and lets go of those whose client has left", async (t) => {
-    await world.sql`
+  t.test(
+    "refuses a third export at a time, and frees the place of a client that left",
+    async (t) => {
+      await world.sql`
       insert into usage_records
       select gen_random_uuid(), '2026-11-07T00:00:00Z'::timestamptz + interval '1 ms' * n, ${ALICE},
         ${keyId(4)}, '/v1/messages', 'slow', null, 'anthropic', 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, null,
         200, true, 'complete', false
       from generate_series(1, 60000) n`;
-    // They do not read, and so neither ends: the file is larger than what sockets keep.
-    const open = await Promise.all([1, 2].map(() => unread()));
-    const refused = await world.as(ALICE, "/usage.csv", { model: "slow" });
-    t.equal(refused.status, 429);
-    t.ok(refused.headers.get("retry-after"));
-    // biome-ignore lint/suspicious/noExplicitAny: the answer is compared field by field
-    const body: any = await refused.json();
-    t.equal(body.error.code, "too_many_exports");
-    for (const response of open) response.destroy();
-    await until("the exports of clients that left have ended", async () => {
-      const response = await world.as(ALICE, "/usage.csv", { model: "one" });
-      await response.arrayBuffer();
-      return response.status === 200;
-    });
-  });
+      // Neither client reads, so neither export ends: the file is larger than the socket buffers.
+      const open = await Promise.all([1, 2].map(() => unread()));
+      const refused = await world.as(ALICE, "/usage.csv", { model: "slow" });
+      t.equal(refused.status, 429);
+      t.ok(refused.headers.get("retry-after"));
+      // biome-ignore lint/suspicious/noExplicitAny: the answer is compared field by field
+      const body: any = await refused.json();
+      t.equal(body.error.code, "too_many_exports");
+      for (const response of open) response.destroy();
+      await until("the exports of clients that left have ended", async () => {
+        const response = await world.as(ALICE, "/usage.csv", { model: "one" });
+        await response.arrayBuffer();
+        return response.status === 200;
+      });
+    },
+  );
 
   async function unread(): Promise<IncomingMessage> {
     const sent = request(`${world.gateway.url}/account/v1/usage.csv?model=slow`, {
@@ -113,17 +117,20 @@ t.test("the CSV export", async (t) => {
     return response;
   }
 
-  t.test("breaks off where the database fails, and does not pretend to be whole", async (t) => {
-    const response = await unread();
-    await world.sql`alter table usage_records rename to away`;
-    try {
-      const ended = new Promise<boolean>((resolve) => {
-        response.on("close", () => resolve(response.complete));
-      });
-      response.resume();
-      t.equal(await ended, false);
-    } finally {
-      await world.sql`alter table away rename to usage_records`;
-    }
-  });
+  t.test(
+    "breaks the connection if the database fails, so that the file does not look complete",
+    async (t) => {
+      const response = await unread();
+      await world.sql`alter table usage_records rename to away`;
+      try {
+        const ended = new Promise<boolean>((resolve) => {
+          response.on("close", () => resolve(response.complete));
+        });
+        response.resume();
+        t.equal(await ended, false);
+      } finally {
+        await world.sql`alter table away rename to usage_records`;
+      }
+    },
+  );
 });

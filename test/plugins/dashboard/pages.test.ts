@@ -17,7 +17,7 @@ t.test("the files of the dashboard", async (t) => {
   const get = (path: string, headers: Record<string, string> = {}): Promise<Answer> =>
     ask(`${gateway.url}${path}`, headers);
 
-  /** Every file that the pages load, from the document on. */
+  /** Every file that the pages load, starting from the document. */
   async function files(): Promise<Map<string, Answer>> {
     const found = new Map<string, Answer>();
     const { text } = await get("/dashboard");
@@ -44,22 +44,19 @@ t.test("the files of the dashboard", async (t) => {
     return found;
   }
 
-  t.test(
-    "are, all of them and the charts' library together, under 100 KB as they travel",
-    async (t) => {
-      const all = await files();
-      t.ok(all.size > 40, [...all.keys()].join("\n"));
-      let bytes = 0;
-      for (const path of all.keys()) {
-        const answer = await get(path, { "accept-encoding": "br" });
-        bytes += answer.bytes.length;
-      }
-      console.log(`${all.size} files, ${bytes} bytes`);
-      t.ok(bytes < BUDGET_BYTES, `${bytes} bytes`);
-    },
-  );
+  t.test("weigh under 100 KB compressed, with the charts' library", async (t) => {
+    const all = await files();
+    t.ok(all.size > 40, [...all.keys()].join("\n"));
+    let bytes = 0;
+    for (const path of all.keys()) {
+      const answer = await get(path, { "accept-encoding": "br" });
+      bytes += answer.bytes.length;
+    }
+    console.log(`${all.size} files, ${bytes} bytes`);
+    t.ok(bytes < BUDGET_BYTES, `${bytes} bytes`);
+  });
 
-  t.test("come compressed to whom that suits, and mean the same", async (t) => {
+  t.test("are compressed for clients that accept it, with the same content", async (t) => {
     const [path = ""] = [...(await files()).keys()].filter((name) => name.endsWith("/style.css"));
     const plain = await get(path);
     t.equal(plain.headers["content-encoding"], undefined);
@@ -73,7 +70,7 @@ t.test("the files of the dashboard", async (t) => {
     t.match(String(plain.headers["cache-control"]), /immutable/);
   });
 
-  t.test("are asked for once: the document only to learn that it is the same", async (t) => {
+  t.test("are cached; only the document is checked again", async (t) => {
     const first = await get("/dashboard");
     t.equal(first.headers["cache-control"], "no-cache");
     const again = await get("/dashboard", { "if-none-match": String(first.headers["etag"]) });
@@ -81,7 +78,7 @@ t.test("the files of the dashboard", async (t) => {
     t.equal(again.bytes.length, 0);
   });
 
-  t.test("run nothing but themselves, in nobody's frame", async (t) => {
+  t.test("run only their own scripts, and cannot be framed", async (t) => {
     for (const path of ["/dashboard", "/dashboard/usage", "/dashboard/verify", "/dashboard/x"]) {
       const { headers, text } = await get(path);
       const policy = String(headers["content-security-policy"]).split("; ");
@@ -104,7 +101,7 @@ t.test("the files of the dashboard", async (t) => {
     }
   });
 
-  t.test("come in the language and the colours that a browser remembers", async (t) => {
+  t.test("use the language and the colours that the browser remembers", async (t) => {
     const root = async (cookie: string) => {
       const { text } = await get("/dashboard", cookie === "" ? {} : { cookie });
       return /<html[^>]*>/.exec(text)?.[0] ?? "";
@@ -117,7 +114,7 @@ t.test("the files of the dashboard", async (t) => {
     t.match(await root(""), /data-service="A &lt;b&gt; &amp; &quot;C&quot;"/);
   });
 
-  t.test("are found where a page is, and 404 where none is", async (t) => {
+  t.test("are served for every page, with 404 for unknown paths", async (t) => {
     const statuses: Record<string, number> = {};
     for (const path of [
       "",
@@ -143,7 +140,7 @@ t.test("the files of the dashboard", async (t) => {
     });
   });
 
-  t.test("name the models with their prices, to anybody", async (t) => {
+  t.test("list the models with their prices without a session", async (t) => {
     const { status, text } = await get("/account/v1/catalogue");
     t.equal(status, 200);
     const { models, popular } = JSON.parse(text);

@@ -1,6 +1,7 @@
 /**
- * `node dist/test/plugins/dashboard/pictures.js FOLDER`: pictures of every page, light and dark, on a desktop and a
- * phone, in a folder. Without one: the few that the README shows, in plugins/dashboard/pictures.
+ * `node dist/test/plugins/dashboard/pictures.js FOLDER` saves screenshots of every page to FOLDER:
+ * light and dark, desktop and phone. Without FOLDER it saves those in the README to
+ * plugins/dashboard/pictures.
  */
 import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -87,7 +88,7 @@ async function everything(camera: Camera, folder: string): Promise<void> {
   }
 }
 
-/** Small: a README is read before it is looked at. */
+/** Scaled down, so that the README loads fast. */
 async function forReadme(camera: Camera): Promise<void> {
   const folder = join(packageRoot, "plugins/dashboard/pictures");
   mkdirSync(folder, { recursive: true });
@@ -123,7 +124,7 @@ async function open(
     deviceScaleFactor,
     colorScheme: view.theme,
     reducedMotion: "reduce",
-    // Every view is another visitor: together they would be throttled.
+    // Each view comes from its own address: together they would hit the rate limits.
     extraHTTPHeaders: { "x-forwarded-for": `10.1.${view.size.width % 256}.${view.theme.length}` },
   });
   const page = await context.newPage();
@@ -165,7 +166,7 @@ async function converse(page: Page): Promise<void> {
   await page.fill("textarea", `Viết giúp tôi hàm cộng giá bằng TypeScript. [[sim ${directive}]]`);
   await page.press("textarea", "Enter");
   await page.waitForSelector(".cost strong");
-  // What told the simulated model what to say is no part of the picture.
+  // Removes the directive for the simulated model from the picture.
   await page.evaluate(() => {
     for (const said of document.querySelectorAll(".said")) {
       said.textContent = (said.textContent ?? "").replace(/\s*\[\[sim.*$/s, "");

@@ -4,12 +4,12 @@ import { type IncomingHttpHeaders, type IncomingMessage, request } from "node:ht
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** As they came, compressed or not. */
+  /** The bytes as received, compressed or not. */
   readonly bytes: Buffer;
   readonly text: string;
 }
 
-/** One GET whose path is sent as it is written, and whose body is not unpacked. */
+/** Sends one GET with `path` unchanged, and does not decompress the reply. */
 export async function ask(url: string, headers: Record<string, string> = {}): Promise<Answer> {
   const [, origin = "", path = "/"] = /^(https?:\/\/[^/]+)(.*)$/.exec(url) ?? [];
   const sent = request(origin, { path, headers, agent: false });

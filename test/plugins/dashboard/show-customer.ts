@@ -6,7 +6,7 @@ import { notify, transfer } from "../topup/topups.ts";
 
 const KEYS = ["Máy chủ chính", "Laptop", "Bot hỗ trợ khách hàng"];
 
-/** A customer with keys, money and thirty days of calls: what pages look like in use. */
+/** A customer with keys, money and thirty days of calls, for pages that look used. */
 export async function showCustomer(
   { gateway, mailServer }: DashboardGateway,
   email = "minh.tran@example.com",
@@ -28,7 +28,10 @@ export async function showCustomer(
   return { session, orderId: String(open.id) };
 }
 
-/** Calls of the last thirty days, more on workdays, of six models and all keys; always the same. */
+/**
+ * Calls of the last thirty days with six models and all keys, more of them on workdays.
+ * Deterministic.
+ */
 function callsOf(accountId: string, keyIds: readonly string[]): string {
   return `
     select make_usage_partition(now() - interval '31 days');

@@ -24,7 +24,7 @@ t.test("the texts of the pages", async (t) => {
     }
   });
 
-  t.test("have places for the same values in both", async (t) => {
+  t.test("have the same placeholders in both", async (t) => {
     const places = (text: string) => (text.match(/\{\w+\}/g) ?? []).sort();
     for (const [key, text] of Object.entries(english)) {
       const other = Object.entries(vietnamese).find(([name]) => name === key)?.[1] ?? "";
@@ -32,18 +32,18 @@ t.test("the texts of the pages", async (t) => {
     }
   });
 
-  t.test("are in Vietnamese where they are to be", async (t) => {
+  t.test("are in Vietnamese in the Vietnamese file", async (t) => {
     const same = Object.entries(vietnamese).filter(([key, text]) => {
       return Object.entries(english).some((entry) => entry[0] === key && entry[1] === text);
     });
     t.ok(same.length < 10, same.join("\n"));
   });
 
-  t.test("are all of use", async (t) => {
-    // A name may be put together: `topup.status.${status}`.
+  t.test("are all used", async (t) => {
+    // A key may be built from parts: `topup.status.${status}`.
     const families = [...sources.matchAll(/[`"]([\w.]+\.)\$\{/g)].map((match) => match[1] ?? "");
     t.ok(families.length > 5, families.join());
-    // A whole family may be listed: `textsOf("column.")`.
+    // A whole family may be read at once: `textsOf("column.")`.
     families.push(
       ...Array.from(sources.matchAll(/textsOf\("([\w.]+)"\)/g), (match) => match[1] ?? ""),
     );

@@ -12,7 +12,7 @@ export const NOON = Date.UTC(2026, 10, 10, 5);
 export interface UsageWorld {
   readonly gateway: TestGateway;
   readonly sql: postgres.Sql;
-  /** One request as a customer; an object is the query. */
+  /** Sends one request as a customer; an object is the query. */
   as(
     accountId: string | undefined,
     path: string,
@@ -21,7 +21,10 @@ export interface UsageWorld {
   close(): Promise<void>;
 }
 
-/** A gateway on Postgres, where `x-test-account` names who is signed in, with the accounts of Alice and Bob. */
+/**
+ * A gateway on Postgres with the accounts of Alice and Bob; `x-test-account` names the signed-in
+ * one.
+ */
 export async function startUsageWorld(): Promise<UsageWorld> {
   const server: TestPostgres = await startPostgres();
   const gateway = await startGateway({
@@ -71,7 +74,7 @@ export function keyId(n: number): string {
   return `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
 }
 
-/** Records a call as a commit would; answers its id. */
+/** Records a call as a commit would; returns its id. */
 export async function record(sql: postgres.Sql, call: CallRow = {}): Promise<string> {
   calls += 1;
   const atMs = call.atMs ?? NOON + calls;

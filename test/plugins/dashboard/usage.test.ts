@@ -34,13 +34,13 @@ t.test("usage of a customer", async (t) => {
     return data.map((call: { call_id: string }) => call.call_id);
   }
 
-  t.test("needs somebody who is signed in", async (t) => {
+  t.test("requires a session", async (t) => {
     for (const path of ["/usage", "/usage/summary", "/usage.csv", `/calls/${KEY}`]) {
       t.equal((await world.as(undefined, path, { by: "day" })).status, 401, path);
     }
   });
 
-  t.test("shows a call with all its figures, and nothing of who provides the model", async (t) => {
+  t.test("lists every figure of a call, and nothing about the provider", async (t) => {
     const id = await record(world.sql, { model: "figures", mappedFrom: "alias", firstByteMs: 321 });
     const [call] = (await json("/usage", { model: "figures" })).data;
     const { at, ...rest } = call;
@@ -77,7 +77,7 @@ t.test("usage of a customer", async (t) => {
     t.strictSame(await json(`/calls/${id}`), call);
   });
 
-  t.test("is nobody else's", async (t) => {
+  t.test("is visible to its own account only", async (t) => {
     const mine = await record(world.sql, { model: "shared", keyId: keyId(2) });
     const theirs = await record(world.sql, { model: "shared", keyId: keyId(3), accountId: BOB });
     t.strictSame(await ids({ model: "shared" }), [mine]);
@@ -94,7 +94,7 @@ t.test("usage of a customer", async (t) => {
     t.ok(csv.includes(mine) && !csv.includes(theirs));
   });
 
-  t.test("is filtered by model, key and status, and by all of them", async (t) => {
+  t.test("can be filtered by model, key and status, alone and combined", async (t) => {
     const wanted = { model: "filtered", keyId: keyId(4) };
     const ok = await record(world.sql, wanted);
     const failed = await record(world.sql, { ...wanted, status: 502, charged: 0 });
@@ -112,36 +112,33 @@ t.test("usage of a customer", async (t) => {
     t.strictSame(await ids({ model: "filtered", status: "404" }), []);
   });
 
-  t.test(
-    "is paged through without a gap or a repetition, calls of one millisecond too",
-    async (t) => {
-      const made: string[] = [];
-      for (let n = 0; n < 23; n += 1) {
-        const status = n % 4 === 0 ? 500 : n % 4 === 1 ? 503 : 200;
-        const atMs = NOON + 5 * HOUR_MS + Math.floor(n / 5);
-        made.unshift(await record(world.sql, { model: "paged", keyId: keyId(7), atMs, status }));
-      }
-      const isFailed = (_: string, at: number) => (22 - at) % 4 < 2;
-      for (const [query, expected] of [
-        [{ model: "paged" }, made],
-        [{ key: keyId(7) }, made],
-        [{ key: keyId(7), model: "paged" }, made],
-        [{ key: keyId(7), status: "failed" }, made.filter(isFailed)],
-      ] as const) {
-        const seen: string[] = [];
-        let before: string | null = null;
-        do {
-          const given: Record<string, string> = before === null ? {} : { before };
-          const page = await json("/usage", { ...query, ...given, limit: "4" });
-          seen.push(...page.data.map((call: { call_id: string }) => call.call_id));
-          before = page.next;
-        } while (before !== null);
-        t.strictSame(seen, expected, JSON.stringify(query));
-      }
-    },
-  );
+  t.test("is paged without gaps or repetitions, even for calls in one millisecond", async (t) => {
+    const made: string[] = [];
+    for (let n = 0; n < 23; n += 1) {
+      const status = n % 4 === 0 ? 500 : n % 4 === 1 ? 503 : 200;
+      const atMs = NOON + 5 * HOUR_MS + Math.floor(n / 5);
+      made.unshift(await record(world.sql, { model: "paged", keyId: keyId(7), atMs, status }));
+    }
+    const isFailed = (_: string, at: number) => (22 - at) % 4 < 2;
+    for (const [query, expected] of [
+      [{ model: "paged" }, made],
+      [{ key: keyId(7) }, made],
+      [{ key: keyId(7), model: "paged" }, made],
+      [{ key: keyId(7), status: "failed" }, made.filter(isFailed)],
+    ] as const) {
+      const seen: string[] = [];
+      let before: string | null = null;
+      do {
+        const given: Record<string, string> = before === null ? {} : { before };
+        const page = await json("/usage", { ...query, ...given, limit: "4" });
+        seen.push(...page.data.map((call: { call_id: string }) => call.call_id));
+        before = page.next;
+      } while (before !== null);
+      t.strictSame(seen, expected, JSON.stringify(query));
+    }
+  });
 
-  t.test("counts a day from midnight to midnight in Vietnam, its end included", async (t) => {
+  t.test("has days from midnight to midnight in Vietnam, and includes the last one", async (t) => {
     const midnight = Date.UTC(2026, 9, 4, 17);
     const model = "days";
     await record(world.sql, { model, atMs: midnight - 1 });
@@ -157,7 +154,7 @@ t.test("usage of a customer", async (t) => {
     t.strictSame(days, [{ day: "2026-10-05", ...sum }]);
   });
 
-  t.test("is summed up by day, model and key, and by several", async (t) => {
+  t.test("is summed by day, model and key, and by combinations", async (t) => {
     const atMs = NOON - 40 * DAY_MS;
     for (const model of ["sum-a", "sum-a", "sum-b"]) {
       await record(world.sql, { model, keyId: keyId(8), atMs, charged: 500_000 });
@@ -208,7 +205,7 @@ t.test("usage of a customer", async (t) => {
     });
   }
 
-  t.test("knows no call by an id that none can have", async (t) => {
+  t.test("finds no call for an id that no call can have", async (t) => {
     for (const id of ["x", KEY, "ffffffff-ffff-7fff-8fff-ffffffffffff"]) {
       t.equal((await world.as(ALICE, `/calls/${id}`)).status, 404, id);
     }

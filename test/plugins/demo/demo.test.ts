@@ -31,7 +31,7 @@ t.test("demo: the first start of the default config", async (t) => {
   const accountIn = (text: string) => /--account (\S+)/.exec(text)?.[1] ?? "";
 
   t.test(
-    "prints curl lines that work as they stand, and a balance that they come out of",
+    "prints curl lines that work as they are, and are paid from the demo account's balance",
     async (t) => {
       const text = await greeting();
       t.match(text, /balance +100000 đ/);
@@ -48,14 +48,14 @@ t.test("demo: the first start of the default config", async (t) => {
     },
   );
 
-  t.test("tells how to sign in on the dashboard", async (t) => {
+  t.test("prints how to sign in on the dashboard", async (t) => {
     const password = readFileSync(join(gateway.data, "demo-password"), "utf8").trim();
     const line = `${gateway.url}/dashboard, sign in as demo@tollgate.local / ${password}\n`;
     t.ok((await greeting()).includes(line));
   });
 
   t.test(
-    "lets its account sign in by a password that only the owner of the data can read",
+    "has a password for its account that only the owner of the data folder can read",
     async (t) => {
       const file = join(gateway.data, "demo-password");
       t.equal(statSync(file).mode & 0o777, 0o600);
@@ -73,7 +73,7 @@ t.test("demo: the first start of the default config", async (t) => {
     },
   );
 
-  t.test("keeps account, money and key over a restart", async (t) => {
+  t.test("keeps account, money and key across a restart", async (t) => {
     const before = await greeting();
     await gateway.kill9();
     await gateway.start();
@@ -88,24 +88,27 @@ t.test("demo: the first start of the default config", async (t) => {
     t.ok(Array.isArray(body["list"]) && body["list"].length === 1);
   });
 
-  t.test("keeps the key to the owner, and makes another where its file is gone", async (t) => {
-    const file = join(gateway.data, "demo-key");
-    const before = readFileSync(file, "utf8");
-    t.equal(statSync(file).mode & 0o777, 0o600);
-    t.equal(before.trim(), keyIn(await greeting()));
-    await gateway.stop();
-    rmSync(file);
-    await gateway.start();
-    const key = keyIn(await greeting());
-    t.equal(readFileSync(file, "utf8").trim(), key);
-    t.not(key, before.trim());
-    const headers = { "x-api-key": key ?? "" };
-    const response = await fetch(`${gateway.url}/v1/models`, { headers });
-    t.equal(response.status, 200);
-  });
+  t.test(
+    "keeps the key readable by its owner only, and creates a new one if its file is gone",
+    async (t) => {
+      const file = join(gateway.data, "demo-key");
+      const before = readFileSync(file, "utf8");
+      t.equal(statSync(file).mode & 0o777, 0o600);
+      t.equal(before.trim(), keyIn(await greeting()));
+      await gateway.stop();
+      rmSync(file);
+      await gateway.start();
+      const key = keyIn(await greeting());
+      t.equal(readFileSync(file, "utf8").trim(), key);
+      t.not(key, before.trim());
+      const headers = { "x-api-key": key ?? "" };
+      const response = await fetch(`${gateway.url}/v1/models`, { headers });
+      t.equal(response.status, 200);
+    },
+  );
 });
 
-t.test("demo: mentions no dashboard where there is none", async (t) => {
+t.test("demo: does not mention the dashboard if it is off", async (t) => {
   const gateway = await startGateway({ plugins: { demo: true, dashboard: false } });
   try {
     await until("it is printed", () => gateway.logs.includes("npm run admin -- help"));

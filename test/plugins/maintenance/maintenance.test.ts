@@ -23,14 +23,14 @@ t.test("maintenance", async (t) => {
     return JSON.parse(stdout);
   }
 
-  t.test("is off at first, and shown so", async (t) => {
+  t.test("is off at first, and reported as off", async (t) => {
     const { enabled, message, since } = await answer();
     t.strictSame([enabled, message], [false, null]);
     t.ok(!Number.isNaN(Date.parse(String(since))));
   });
 
   t.test(
-    "answers calls with 503 in their protocol's shape, and lets running ones finish",
+    "replies 503 to new calls in their protocol's shape, and lets running ones finish",
     async (t) => {
       const caller = await createCustomer(gateway, { creditVnd: 1000 });
       const running = await openStream(gateway, paths.messages, caller, {
@@ -71,7 +71,7 @@ t.test("maintenance", async (t) => {
       t.equal((await get(gateway, "/v1/models", caller)).status, 503);
       const count = "/v1/messages/count_tokens";
       t.equal((await post(gateway, count, caller, bodies.messages())).status, 503);
-      // Not a word of whether a key is good: whoever calls hears the same.
+      // Valid and invalid keys get the same reply, so it reveals nothing about a key.
       t.equal((await post(gateway, paths.chat, { key: "tg-x" }, bodies.chat())).status, 503);
 
       t.match(await running.rest(), /event: message_stop/);
@@ -82,7 +82,7 @@ t.test("maintenance", async (t) => {
     },
   );
 
-  t.test("outlasts a crash, and ends when it is told to", async (t) => {
+  t.test("stays on after a crash, until it is switched off", async (t) => {
     const caller = await createCustomer(gateway, { creditVnd: 1000 });
     t.equal((await answer("on"))["message"], null);
     await gateway.kill9();
@@ -94,7 +94,7 @@ t.test("maintenance", async (t) => {
     t.equal((await post(gateway, paths.messages, caller, bodies.messages())).status, 200);
   });
 
-  t.test("says what is wrong with a command", async (t) => {
+  t.test("explains a wrong command", async (t) => {
     const { code, stderr } = await command("on", "--message", "two\nlines");
     t.equal(code, 1);
     t.match(stderr, /message: expected a message of 1 to 500 characters on one line/);

@@ -4,7 +4,7 @@ import { KnownMaintenance, type Maintenance } from "../../../plugins/maintenance
 const at = (enabled: boolean): Maintenance => ({ enabled, message: null, since: new Date(0) });
 
 t.test(
-  "a reading that was on its way when this process switched it off does not switch it on again",
+  "a read that started before this process switched maintenance off does not switch it on again",
   async (t) => {
     let reply: (rows: Maintenance[]) => void = () => {};
     const database = {

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../core/process/json.ts";
 
-const ENGLISH = `The toll road was older than the town. Before anybody had thought of a harbour there was a
+const ENGLISH = `The toll road was older than the town. Before anyone had thought of a harbour there was a
 gate, a hut and a woman with a ledger, and everything that went down to the sea was written in it: salt, rice,
 two goats, a bell for the new temple. She charged by the axle and never by the face. When the governor's nephew
 came through in the rainy season with eleven carts and a letter, she read the letter twice, folded it, and said
@@ -189,7 +189,7 @@ function session(rounds: number): JsonObject[] {
 
 const asked = (content: string): JsonObject => ({ messages: [{ role: "user", content }] });
 
-/** Requests of the Messages protocol, for what counts tokens. */
+/** Requests of the Messages protocol, to count their tokens. */
 export const CONVERSATIONS: Readonly<Record<string, JsonObject>> = {
   "English prose": asked(ENGLISH),
   "Vietnamese prose": asked(VIETNAMESE),

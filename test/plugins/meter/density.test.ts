@@ -13,7 +13,7 @@ const HOLD = {
   densityShare: 1,
 };
 
-/** Always the same, so that no run fails which another passes. */
+/** A fixed seed, so that every run tests the same texts. */
 const random = new Random(20_261_121);
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 
@@ -25,7 +25,7 @@ const number = (most: number, decimals: number) => (random.fraction() * most).to
 const hex = (bytes: number) => random.bytes(bytes).toString("hex");
 const uuid = () => hex(16).replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 
-/** Texts of which a token covers few bytes. */
+/** Texts with few bytes per token. */
 const DENSE: Readonly<Record<string, string>> = {
   hexadecimal: hex(8_000),
   "hexadecimal, upper case": hex(8_000).toUpperCase(),
@@ -61,18 +61,18 @@ const tokensHeld = (content: string) => {
 
 t.test("a hold for dense text", async (t) => {
   for (const [name, whole] of Object.entries(DENSE)) {
-    t.test(`covers ${name}, short and long, and is not twice that`, async (t) => {
+    t.test(`covers ${name}, short and long, with less than twice its tokens`, async (t) => {
       for (const text of [whole.slice(0, 120), whole.slice(0, 1_000), whole]) {
         const counted = Math.max(o200k(text), cl100k(text));
         const held = tokensHeld(text);
         t.ok(held >= counted, `${held} for ${counted} of ${text.length} characters`);
-        // Names and turns around the text count a little.
+        // Names and separators around the text count a little.
         t.ok(held <= 1.5 * counted + 30, `${held} for ${counted}`);
       }
     });
   }
 
-  t.test("covers dense text amid prose", async (t) => {
+  t.test("covers dense text within prose", async (t) => {
     const prose = JSON.stringify(CONVERSATIONS["English prose"]);
     for (const [name, dense] of Object.entries(DENSE)) {
       const text = `${prose}\n${dense}\n${prose}`;

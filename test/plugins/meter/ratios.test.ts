@@ -9,7 +9,7 @@ import { tokensOfRequest } from "../../../plugins/meter/tokenize.ts";
 import { messagesToChatRequest } from "../../../plugins/translate/messages-to-chat/request.ts";
 import { CONVERSATIONS } from "./conversations.ts";
 
-/** As the plugin has them by default: cautious for holds, average for estimates. */
+/** The plugin's defaults: cautious for holds, average for estimates. */
 const HOLD: Factors = {
   asciiBytesPerToken: 3,
   otherBytesPerToken: 1.5,
@@ -25,7 +25,7 @@ const ESTIMATE: Factors = {
   densityShare: 0.4,
 };
 
-/** A conversation as a model is given it: every turn between marks, tools and calls as JSON. */
+/** A conversation as a model receives it: each turn between markers, tools and calls as JSON. */
 function rendered(request: JsonObject): string {
   const turns: string[] = [];
   const turn = (role: string, content: string) =>
@@ -51,7 +51,7 @@ function asText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Marks count as one token each, as they do for a model. */
+/** Markers count as one token each, as they do for a model. */
 function countBy(count: (text: string) => number, text: string): number {
   const pieces = text.split(/<\|im_\w+\|>/);
   return pieces.reduce((sum, piece) => sum + count(piece), pieces.length - 1);
@@ -79,12 +79,12 @@ const table = Object.entries(CONVERSATIONS).map(([name, request]): Ratios => {
   };
 });
 
-t.test("tokens counted here, against a tokenizer over the rendered conversation", async (t) => {
+t.test("token counts here, compared with a tokenizer over the rendered conversation", async (t) => {
   t.test("are printed as a table, for the README", async (t) => {
     const column = (value: number) => value.toFixed(2).padStart(8);
     const head = ["o200k", "cl100k", "count/o200k", "count/cl100k", "bound", "estimate"].join("  ");
     console.log(`${"".padEnd(20)} ${head}`);
-    t.test("hold no more than 1.6 times of English prose", async (t) => {
+    t.test("hold at most 1.6 times the tokens of English prose", async (t) => {
       const prose = table.find(({ name }) => name === "English prose");
       t.ok(prose && prose.bound <= 1.6 * prose.exact);
     });
@@ -102,20 +102,20 @@ t.test("tokens counted here, against a tokenizer over the rendered conversation"
     });
 
     t.test(
-      `${name}: a hold covers what either tokenizer counts, and no more than 2.5 times that`,
+      `${name}: a hold covers the count of both tokenizers, and is at most 2.5 times that`,
       async (t) => {
         t.ok(bound >= Math.max(exact, other), `${bound} for ${exact} and ${other}`);
         t.ok(bound <= 2.5 * Math.min(exact, other), `${bound} for ${exact} and ${other}`);
       },
     );
 
-    t.test(`${name}: an estimate where nothing is reported is within 40 %`, async (t) => {
+    t.test(`${name}: an estimate without reported usage is within 40 %`, async (t) => {
       const [low, high] = [0.6 * Math.min(exact, other), 1.4 * Math.max(exact, other)];
       t.ok(estimate >= low && estimate <= high, `${estimate} for ${exact} and ${other}`);
     });
 
     t.test(
-      `${name}: a hold covers the translated request too, and is not much larger`,
+      `${name}: a hold also covers the translated request, and is not much larger`,
       async (t) => {
         const request = { model: "m", max_tokens: 9, ...CONVERSATIONS[name] };
         const made = messagesToChatRequest(request, chatProfile({}));

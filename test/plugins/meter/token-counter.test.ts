@@ -10,7 +10,7 @@ const COUNTED = { kind: "counted", tokens: tokensOfRequest(request), model: unde
 const KEY = "a key";
 const BUSY = { kind: "busy" };
 
-/** One is counted while so many wait. */
+/** One is being counted while these wait. */
 const WAITING_MAX = 64;
 const WAITING_OF_KEY_MAX = 8;
 
@@ -23,22 +23,25 @@ t.test("the thread that counts tokens", async (t) => {
     await counter.stop();
   });
 
-  t.test("answers what is counted in place, in the order of the questions", async (t) => {
-    const others = ["a", "b c", "d e f"].map((content) => ({ messages: [{ content }] }));
-    const counts = await Promise.all(
-      others.map((other) => counter.count(KEY, Buffer.from(JSON.stringify(other)))),
-    );
-    t.strictSame(
-      counts,
-      others.map((other) => ({
-        kind: "counted",
-        tokens: tokensOfRequest(other),
-        model: undefined,
-      })),
-    );
-  });
+  t.test(
+    "returns the same counts as counting in place, in the order of the requests",
+    async (t) => {
+      const others = ["a", "b c", "d e f"].map((content) => ({ messages: [{ content }] }));
+      const counts = await Promise.all(
+        others.map((other) => counter.count(KEY, Buffer.from(JSON.stringify(other)))),
+      );
+      t.strictSame(
+        counts,
+        others.map((other) => ({
+          kind: "counted",
+          tokens: tokensOfRequest(other),
+          model: undefined,
+        })),
+      );
+    },
+  );
 
-  t.test("says what is wrong with a body, and goes on", async (t) => {
+  t.test("reports what is wrong with a body, and keeps counting", async (t) => {
     const deep = `{"messages":[{"content":${"[".repeat(100_000)}${"]".repeat(100_000)}}]}`;
     for (const [body, param] of [
       ["no json", null],
@@ -59,7 +62,7 @@ t.test("the thread that counts tokens", async (t) => {
     t.strictSame(await counter.count(KEY, BODY), COUNTED);
   });
 
-  t.test("turns away who comes while too many wait, and serves the others", async (t) => {
+  t.test("refuses a request if too many wait, and serves the others", async (t) => {
     const taken = Array.from({ length: WAITING_MAX + 1 }, (_, at) => {
       return counter.count(`key ${at % 10}`, BODY);
     });
@@ -68,7 +71,7 @@ t.test("the thread that counts tokens", async (t) => {
     t.strictSame(await counter.count(KEY, BODY), COUNTED);
   });
 
-  t.test("takes keys in turn, and from none more than its share", async (t) => {
+  t.test("serves keys in turn, and limits how many requests of one key wait", async (t) => {
     const order: string[] = [];
     const ask = async (key: string) => {
       const { kind } = await counter.count(key, BODY);
@@ -77,7 +80,7 @@ t.test("the thread that counts tokens", async (t) => {
     const busy = Array.from({ length: WAITING_OF_KEY_MAX + 3 }, () => ask("busy"));
     const others = ["one", "two", "one"].map(ask);
     await Promise.all([...busy, ...others]);
-    // The first is counted at once and waits for nobody; two are too many.
+    // The first is counted at once, without waiting; two are too many.
     t.strictSame(order.slice(0, 8), [
       ...["too_many", "too_many", "busy"],
       ...["busy", "one", "two", "busy", "one"],
@@ -86,7 +89,7 @@ t.test("the thread that counts tokens", async (t) => {
   });
 
   t.test(
-    "is replaced where it takes longer than ten seconds, and serves those who waited",
+    "is replaced if a count takes longer than ten seconds; waiting requests are served",
     async (t) => {
       const timers = stoppedTimers(t);
       const late = counter.count(KEY, BODY);
@@ -98,20 +101,20 @@ t.test("the thread that counts tokens", async (t) => {
     },
   );
 
-  t.test("ends after a minute without a question, and is there for the next one", async (t) => {
+  t.test("ends after a minute without work, and starts again for the next request", async (t) => {
     const timers = stoppedTimers(t);
     t.strictSame(await counter.count(KEY, BODY), COUNTED);
     timers.pass(60_000);
     t.strictSame(await counter.count(KEY, BODY), COUNTED);
   });
 
-  t.test("stops at once, whatever is under way", async (t) => {
+  t.test("stops at once, even while it counts", async (t) => {
     const open = [counter.count(KEY, BODY), counter.count(KEY, BODY)];
     await counter.stop();
     t.strictSame(await Promise.all(open), [BUSY, BUSY]);
   });
 
-  t.test("leaves the event loop free while ten megabytes are counted", async (t) => {
+  t.test("does not block the event loop while ten megabytes are counted", async (t) => {
     const content = "The toll road was older than the town. ".repeat(270_000);
     const body = Buffer.from(JSON.stringify({ messages: [{ role: "user", content }] }));
     t.ok(body.length > 10_000_000);
@@ -124,7 +127,7 @@ t.test("the thread that counts tokens", async (t) => {
     for (; counting; turns++) await new Promise((resolve) => setImmediate(resolve));
     const { kind } = await count;
     t.equal(kind, "counted");
-    // Counted in place, the loop would not have turned at all.
+    // Counted in place, the loop would not have run at all.
     t.ok(turns > 50, String(turns));
   });
 });

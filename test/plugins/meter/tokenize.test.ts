@@ -5,15 +5,15 @@ const asked = (content: unknown) => tokensOfRequest({ messages: [{ role: "user",
 const EMPTY = asked("");
 
 t.test("tokens of a request", async (t) => {
-  t.test("are the same for a text and for a part that holds it", async (t) => {
+  t.test("are the same for a string and for a text part", async (t) => {
     t.equal(asked([{ type: "text", text: "Xin chào 🌏" }]), asked("Xin chào 🌏"));
   });
 
-  t.test("count marks of the tokenizer's own as the text that they are", async (t) => {
+  t.test("count a tokenizer's special tokens as plain text", async (t) => {
     t.ok(tokensOfText("<|endoftext|><|im_start|>") > 4);
   });
 
-  t.test("hold whatever a block can: results, inputs, thinking, documents", async (t) => {
+  t.test("include everything a block can hold: results, inputs, thinking, documents", async (t) => {
     const words = "one two three four five six seven";
     const text = tokensOfText(words);
     for (const block of [
@@ -31,7 +31,7 @@ t.test("tokens of a request", async (t) => {
   });
 
   t.test(
-    "count an image by its usual size and a document by its length, not by their base64",
+    "count an image by its usual size and a document by its length, not by its base64",
     async (t) => {
       const data = "A".repeat(400_000);
       const image = { type: "image", source: { type: "base64", media_type: "image/png", data } };
@@ -44,7 +44,7 @@ t.test("tokens of a request", async (t) => {
     },
   );
 
-  t.test("beyond a million bytes follow the rate of those before", async (t) => {
+  t.test("beyond a million bytes are extrapolated from the rate of those before", async (t) => {
     for (const sentence of [
       "The toll road was older than the town. ",
       "Con đường ấy có trước cả làng. ",
@@ -56,7 +56,7 @@ t.test("tokens of a request", async (t) => {
     }
   });
 
-  t.test("of a text cut into runs are those of the text in one", async (t) => {
+  t.test("are the same for a text counted in chunks and in one piece", async (t) => {
     const words = "lúa nếp cái hoa vàng ".repeat(400);
     const inPieces = words.match(/.{21}/g) ?? [];
     const sum = inPieces.reduce((total, piece) => total + tokensOfText(piece), 0);

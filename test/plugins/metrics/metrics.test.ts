@@ -25,7 +25,7 @@ t.test("GET /metrics", async (t) => {
     return response.status;
   }
 
-  /** Samples of a scrape by name and labels. */
+  /** The samples of a scrape by name and labels. */
   async function scrape(): Promise<Map<string, number>> {
     const response = await fetch(`${gateway.url}/metrics`);
     assert.equal(response.status, 200);
@@ -41,55 +41,58 @@ t.test("GET /metrics", async (t) => {
     return samples;
   }
 
-  t.test("counts every call, whoever refused it, from the first plugin on", async (t) => {
-    const usage = { input_tokens: 7, output_tokens: 3 };
-    t.equal(await call(customer.key, usage), 200);
-    t.equal(await call(customer.key, usage, { stream: true }), 200);
-    t.equal(await call(customer.key, { ...usage, usage: "missing" }), 200);
-    t.equal(await call(customer.key, { status: 422 }), 422);
-    t.equal(await call("tg-wrong", {}), 401);
-    t.equal(await call(customer.key, {}, { max_tokens: 0 }), 400);
-    const poor = await createCustomer(gateway);
-    t.equal(await call(poor.key, {}), 402);
+  t.test(
+    "counts every call, including those that a plugin refuses, from the first plugin on",
+    async (t) => {
+      const usage = { input_tokens: 7, output_tokens: 3 };
+      t.equal(await call(customer.key, usage), 200);
+      t.equal(await call(customer.key, usage, { stream: true }), 200);
+      t.equal(await call(customer.key, { ...usage, usage: "missing" }), 200);
+      t.equal(await call(customer.key, { status: 422 }), 422);
+      t.equal(await call("tg-wrong", {}), 401);
+      t.equal(await call(customer.key, {}, { max_tokens: 0 }), 400);
+      const poor = await createCustomer(gateway);
+      t.equal(await call(poor.key, {}), 402);
 
-    const samples = await scrape();
-    const opus = 'endpoint="/v1/messages",model="claude-opus-5-5"';
-    const calls = (model: string, status: number, outcome: string) =>
-      samples.get(
-        `tollgate_calls_total{endpoint="/v1/messages",model="${model}",status="${status}",outcome="${outcome}"}`,
-      );
-    t.equal(calls("claude-opus-5-5", 200, "complete"), 3);
-    t.equal(calls("claude-opus-5-5", 422, "refused"), 1);
-    t.equal(calls("claude-opus-5-5", 402, "refused"), 1);
-    t.equal(calls("none", 401, "refused"), 1);
-    t.equal(calls("none", 400, "refused"), 1);
-    for (const type of [
-      "authentication_error",
-      "insufficient_balance",
-      "invalid_request_error",
-      "upstream",
-    ]) {
-      t.equal(samples.get(`tollgate_refusals_total{type="${type}"}`), 1, type);
-    }
-    t.ok((samples.get(`tollgate_input_tokens_total{${opus}}`) ?? 0) >= 14);
-    t.ok((samples.get(`tollgate_output_tokens_total{${opus}}`) ?? 0) >= 6);
-    t.ok((samples.get(`tollgate_charged_vnd_total{${opus}}`) ?? 0) >= 0.72);
-    t.equal(samples.get(`tollgate_estimated_usages_total{${opus}}`), 1);
-    for (const [streamed, count] of [
-      ["false", 2],
-      ["true", 1],
-    ]) {
-      const labels = `{endpoint="/v1/messages",streamed="${streamed}"}`;
-      t.equal(samples.get(`tollgate_call_duration_seconds_count${labels}`), count);
-      t.equal(samples.get(`tollgate_first_byte_seconds_count${labels}`), count);
-    }
-    t.equal(samples.get("tollgate_open_calls"), 0);
-    t.ok(samples.has("tollgate_outbox_backlog"));
-    t.equal(samples.get('tollgate_upstream_breaker{upstream="anthropic",state="closed"}'), 1);
-    t.ok((samples.get("process_resident_memory_bytes") ?? 0) > 0);
-  });
+      const samples = await scrape();
+      const opus = 'endpoint="/v1/messages",model="claude-opus-5-5"';
+      const calls = (model: string, status: number, outcome: string) =>
+        samples.get(
+          `tollgate_calls_total{endpoint="/v1/messages",model="${model}",status="${status}",outcome="${outcome}"}`,
+        );
+      t.equal(calls("claude-opus-5-5", 200, "complete"), 3);
+      t.equal(calls("claude-opus-5-5", 422, "refused"), 1);
+      t.equal(calls("claude-opus-5-5", 402, "refused"), 1);
+      t.equal(calls("none", 401, "refused"), 1);
+      t.equal(calls("none", 400, "refused"), 1);
+      for (const type of [
+        "authentication_error",
+        "insufficient_balance",
+        "invalid_request_error",
+        "upstream",
+      ]) {
+        t.equal(samples.get(`tollgate_refusals_total{type="${type}"}`), 1, type);
+      }
+      t.ok((samples.get(`tollgate_input_tokens_total{${opus}}`) ?? 0) >= 14);
+      t.ok((samples.get(`tollgate_output_tokens_total{${opus}}`) ?? 0) >= 6);
+      t.ok((samples.get(`tollgate_charged_vnd_total{${opus}}`) ?? 0) >= 0.72);
+      t.equal(samples.get(`tollgate_estimated_usages_total{${opus}}`), 1);
+      for (const [streamed, count] of [
+        ["false", 2],
+        ["true", 1],
+      ]) {
+        const labels = `{endpoint="/v1/messages",streamed="${streamed}"}`;
+        t.equal(samples.get(`tollgate_call_duration_seconds_count${labels}`), count);
+        t.equal(samples.get(`tollgate_first_byte_seconds_count${labels}`), count);
+      }
+      t.equal(samples.get("tollgate_open_calls"), 0);
+      t.ok(samples.has("tollgate_outbox_backlog"));
+      t.equal(samples.get('tollgate_upstream_breaker{upstream="anthropic",state="closed"}'), 1);
+      t.ok((samples.get("process_resident_memory_bytes") ?? 0) > 0);
+    },
+  );
 
-  t.test("has no label that a caller can choose", async (t) => {
+  t.test("has no label whose value a caller can choose", async (t) => {
     const before = [...(await scrape()).keys()];
     for (let n = 0; n < 20; n++) {
       await fetch(`${gateway.url}/v1/nothing/${n}`);
@@ -104,7 +107,7 @@ t.test("GET /metrics", async (t) => {
     t.ok(series.length <= 2, series.join("\n"));
   });
 
-  t.test("shows calls that are open", async (t) => {
+  t.test("reports open calls", async (t) => {
     const hanging = new AbortController();
     const pending = fetch(`${gateway.url}/v1/messages`, {
       method: "POST",

@@ -10,7 +10,7 @@ import { until } from "../../support/until.ts";
 
 const CUSTOMERS = 60;
 
-t.test("two gateways that compare the books on a schedule", async (t) => {
+t.test("two gateways that reconcile on a schedule", async (t) => {
   let parts: Production;
   let sql: Sql;
   t.before(async () => {
@@ -35,14 +35,14 @@ t.test("two gateways that compare the books on a schedule", async (t) => {
       return values.every((value) => value === expected);
     });
 
-  t.test("find no drift while calls go on, and tell when they last looked", async () => {
+  t.test("find no drift while calls run, and report when they last ran", async () => {
     const [first, second] = parts.gateways;
     assert.ok(first && second);
     const customers = await Promise.all(
       Array.from({ length: CUSTOMERS }, () => createCustomer(first, { creditVnd: 10 })),
     );
     await everywhere("drifting_wallets", 0);
-    // The first call of each reads its key and its wallet, which a busy machine may refuse to wait for.
+    // The first call of each reads its key and wallet, and may be refused on a busy machine.
     const calls = customers.map((customer, turn) =>
       untilServed(turn % 2 === 0 ? first : second, customer),
     );
@@ -56,7 +56,7 @@ t.test("two gateways that compare the books on a schedule", async (t) => {
   });
 
   t.test(
-    "tell of a drift of 1 µđ in both processes, with its row in the log of the one that found it",
+    "report a drift of 1 µđ in both processes, with its row in the log of the one that found it",
     async (t) => {
       const [row] = await sql.query<{ id: string }>(
         `update wallets set balance = balance + 1

@@ -28,7 +28,7 @@ function ended(status: number, outcome: CallOutcome, change: Partial<EndedCall> 
   return { ...call, ...reply, ...change };
 }
 
-t.test("metrics: what is counted of a call", async (t) => {
+t.test("metrics: the counters of a call", async (t) => {
   t.test("adds up calls, tokens and charges by endpoint and model", async (t) => {
     const tally = new Tally();
     tally.count(ended(200, "complete", { costMicroVnd: 360_000 }));
@@ -77,20 +77,20 @@ t.test("metrics: what is counted of a call", async (t) => {
       t.strictSame([...tally.refusals], [[type, 1]]);
       const [series] = [...tally.series()];
       t.strictSame([series?.inputTokens, series?.outputTokens], [0, 0]);
-      // A refusal in no time would make the gateway look faster than it is.
+      // Refusals take no time and would make the gateway look faster than it is.
       t.match(tally.latency.text(), /^# HELP.*\n# TYPE.*\n$/);
     });
   }
 
-  t.test("names no model where a call had none", async (t) => {
+  t.test("has no model label if a call had no model", async (t) => {
     const tally = new Tally();
     tally.count(ended(401, "refused", { model: undefined }));
     t.equal([...tally.series()][0]?.model, "none");
   });
 });
 
-t.test("metrics: distributions", async (t) => {
-  t.test("writes cumulative buckets as Prometheus reads them", async (t) => {
+t.test("metrics: histograms", async (t) => {
+  t.test("writes cumulative buckets in Prometheus's format", async (t) => {
     const distribution = new Distribution("d", "help");
     for (const seconds of [0.01, 0.011, 2, 901]) distribution.observe("/v1/x", true, seconds);
     const text = distribution.text();

@@ -13,7 +13,7 @@ import { HoldExtender } from "../../../plugins/settle/hold-extender.ts";
 const TARIFF = { unit: "mtok", microVnd: 1, discountBps: 0, discounts: null, catalogueVersion: "" };
 const CHUNK_TOKENS = 30;
 
-/** A stream of chunks of 30 tokens that holds 16 ahead, and whose wallet has `available` left. */
+/** A stream with chunks of 30 tokens that holds 16 ahead, on a wallet with `available` left. */
 class Stream {
   readonly held = { tariff: TARIFF, baseUnits: 0, outputTokens: 16, outputTokensMax: 500 } as Held;
   readonly flow = { pauses: 0, resumes: 0, cuts: 0 };
@@ -53,7 +53,7 @@ class Stream {
   }
 }
 
-/** A wallet that gets a token back now and then, as others give theirs back. */
+/** A wallet that gets a token back now and then, as other calls void their holds. */
 function dribbling(): (request: ExtendRequest) => ExtendResult {
   let held = 16;
   return ({ totalMicroVnd, floorMicroVnd }) => {
@@ -66,7 +66,7 @@ function dribbling(): (request: ExtendRequest) => ExtendResult {
 
 t.test("a stream that outruns its hold", async (t) => {
   t.test(
-    "is cut if its wallet affords less than what was delivered, though it affords a little",
+    "is cut if the wallet affords less than was delivered, even if it affords a little",
     async (t) => {
       const stream = new Stream(dribbling());
       stream.chunk();
@@ -74,7 +74,7 @@ t.test("a stream that outruns its hold", async (t) => {
     },
   );
 
-  t.test("waits for an extension that is under way, and goes on once it is there", async (t) => {
+  t.test("waits for an extension in flight, and continues once it is granted", async (t) => {
     let decide: (result: ExtendResult) => void = () => {};
     const stream = new Stream(() => new Promise((resolve) => (decide = resolve)));
     stream.chunk();
@@ -85,7 +85,7 @@ t.test("a stream that outruns its hold", async (t) => {
     t.strictSame(stream.flow, { pauses: 1, resumes: 1, cuts: 0 });
   });
 
-  t.test("is cut where it waits if the extension is refused", async (t) => {
+  t.test("is cut while it waits if the extension is refused", async (t) => {
     const stream = new Stream(async () => ({ kind: "gone" }));
     stream.chunk();
     await new Promise(setImmediate);

@@ -24,7 +24,7 @@ t.test("OpenAI's client against the simulated chat completions", async (t) => {
     return [whole, streamed] as const;
   };
 
-  t.test("reads text and usage, whole and streamed", async (t) => {
+  t.test("reads text and usage, unstreamed and streamed", async (t) => {
     for (const completion of await both({ text: "Xin chào 🌏", cache_read_tokens: 3 })) {
       t.match(completion.id, /^chatcmpl-/);
       t.equal(completion.object, "chat.completion");
@@ -77,7 +77,7 @@ t.test("OpenAI's client against the simulated chat completions", async (t) => {
     }
   });
 
-  t.test("stops at either limit", async (t) => {
+  t.test("stops at either field's limit", async (t) => {
     for (const field of ["max_tokens", "max_completion_tokens"]) {
       for (const completion of await both({ output_tokens: 9 }, { [field]: 5 })) {
         t.equal(completion.choices[0]?.message.content?.length, 20);
@@ -99,7 +99,7 @@ t.test("OpenAI's client against the simulated chat completions", async (t) => {
       .map((event) => JSON.parse(event.slice(6)) as { choices: unknown[]; usage?: object | null });
   };
 
-  t.test("streams usage only when asked, in a last chunk without choices", async (t) => {
+  t.test("streams usage only if asked, in a last chunk without choices", async (t) => {
     const asked = await usages({ text: "12345678" }, true);
     t.strictSame(asked.at(-1)?.choices, []);
     t.ok(asked.at(-1)?.usage);
@@ -108,7 +108,7 @@ t.test("OpenAI's client against the simulated chat completions", async (t) => {
     t.ok(unasked.every((chunk) => !("usage" in chunk) && chunk.choices.length === 1));
   });
 
-  t.test("reports usage the ways providers do", async (t) => {
+  t.test("reports usage in the different ways of providers", async (t) => {
     const missing = await usages({ usage: "missing" }, true);
     t.ok(missing.every((chunk) => !("usage" in chunk)));
     const zero = await usages({ usage: "zero" }, true);

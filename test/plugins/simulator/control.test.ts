@@ -25,7 +25,7 @@ t.test("the simulator's tally", async (t) => {
     return { outgoing, incoming };
   };
 
-  t.test("counts what became of each call and the tokens reported", async (t) => {
+  t.test("counts the outcome of each call and the tokens reported", async (t) => {
     await fetch(`${bench.url}/_sim/reset`, { method: "POST" });
     const directive = { input_tokens: 10, output_tokens: 3 };
     for (const more of [{}, { stream: true }]) {
@@ -50,7 +50,7 @@ t.test("the simulator's tally", async (t) => {
     );
   });
 
-  t.test("stops generating when the client leaves", async (t) => {
+  t.test("stops generating if the client disconnects", async (t) => {
     const before = await tally(bench, path);
     const { outgoing, incoming } = await open(
       chatBody({ output_tokens: 10_000, event_delay_ms: 1 }, { stream: true }),
@@ -78,7 +78,8 @@ t.test("the simulator's tally", async (t) => {
       last = now;
       return waits;
     });
-    // What the sockets of both ends buffer is some megabytes; a gigabyte would have gone by.
+    // The socket buffers of both ends hold some megabytes; an unlimited writer would have sent a
+    // gigabyte.
     t.ok(last < 50e6, `${last} bytes were sent to a reader that reads nothing`);
     outgoing.destroy();
   });
@@ -94,7 +95,7 @@ t.test("the simulator's tally", async (t) => {
     t.equal(bytes, 20e6);
   });
 
-  t.test("loses nothing to a slow reader when a write does not fit the cork", async (t) => {
+  t.test("loses nothing to a slow reader if a write does not fit the cork", async (t) => {
     for (const directive of [{ total_bytes: 40e6 }, { giant_event_bytes: 20e6, deltas: 9_000 }]) {
       const { incoming } = await open(chatBody(directive, { stream: true }));
       let bytes = 0;
@@ -110,13 +111,13 @@ t.test("the simulator's tally", async (t) => {
     }
   });
 
-  t.test("sends all of a large unstreamed answer", async (t) => {
+  t.test("sends all of a large unstreamed reply", async (t) => {
     const response = await post(bench, path, chatBody({ total_bytes: 20e6 }));
     const { choices } = (await response.json()) as { choices: [{ message: { content: string } }] };
     t.equal(choices[0].message.content.length, 20e6);
   });
 
-  t.test("is healthy and lists the models that are directives", async (t) => {
+  t.test("is healthy, and lists the model names that are directives", async (t) => {
     t.equal((await fetch(`${bench.url}/healthz`)).status, 200);
     const ids = (await bench.openai.models.list()).data.map(({ id }) => id);
     t.ok(ids.includes("sim-echo"));

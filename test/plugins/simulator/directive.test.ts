@@ -14,7 +14,7 @@ const find = (some: Partial<DirectivePlaces>) => findDirective({ ...places, ...s
 
 t.test("a directive", async (t) => {
   t.test(
-    "is read from the model, the key, the header and the prompt, the later winning",
+    "is read from the model, the key, the header and the prompt; the later wins",
     async (t) => {
       t.strictSame(find({ model: "sim-echo" }), { echo: true });
       t.strictSame(find({ model: "sim-hang" }), { hang: true });
@@ -32,16 +32,19 @@ t.test("a directive", async (t) => {
     },
   );
 
-  t.test("may hold the closing brackets itself, and of two markers the last counts", async (t) => {
-    const prompt =
-      '[[sim {"text":"a"}]] b [[sim {"tools":[{"name":"f","arguments":{"x":[[1]],"y":"}]]"}}]}]] c';
-    t.strictSame(find({ prompt }), {
-      tools: [{ name: "f", arguments: { x: [[1]], y: "}]]" } }],
-    });
-    t.equal(withoutMarkers(prompt), "b  c");
-  });
+  t.test(
+    "may itself contain the closing brackets, and the last of two markers counts",
+    async (t) => {
+      const prompt =
+        '[[sim {"text":"a"}]] b [[sim {"tools":[{"name":"f","arguments":{"x":[[1]],"y":"}]]"}}]}]] c';
+      t.strictSame(find({ prompt }), {
+        tools: [{ name: "f", arguments: { x: [[1]], y: "}]]" } }],
+      });
+      t.equal(withoutMarkers(prompt), "b  c");
+    },
+  );
 
-  t.test("is refused with the field that is wrong", async (t) => {
+  t.test("is refused with the name of the wrong field", async (t) => {
     const wrong = [
       [{ delay_ms: -1 }, /delay_ms/],
       [{ status: 200 }, /status/],
@@ -68,7 +71,7 @@ t.test("the prompt", async (t) => {
   const user = { role: "user", content: "one" };
   const assistant = { role: "assistant", content: "two" };
 
-  t.test("is what came after the last assistant turn, so that a marker works once", async (t) => {
+  t.test("is the text after the last assistant turn, so that a marker works once", async (t) => {
     const result = {
       type: "tool_result",
       tool_use_id: "t",
@@ -79,11 +82,11 @@ t.test("the prompt", async (t) => {
     t.equal(prompt([user, { role: "system", content: "no" }, user]), "one\none");
   });
 
-  t.test("is before the prefill when the last turn is the assistant's", async (t) => {
+  t.test("is the text before the prefill if the last turn is the assistant's", async (t) => {
     t.equal(prompt([user, assistant]), "one");
   });
 
-  t.test("passes over function calls and reasoning of the Responses protocol", async (t) => {
+  t.test("skips function calls and reasoning of the Responses protocol", async (t) => {
     const input = [
       { role: "user", content: "one" },
       { type: "reasoning", summary: [] },
@@ -96,14 +99,14 @@ t.test("the prompt", async (t) => {
 });
 
 t.test("the simulator's tokens", async (t) => {
-  t.test("are four bytes each, and filler has exactly as many as asked", async (t) => {
+  t.test("are four bytes each, and filler has exactly the requested number", async (t) => {
     t.strictSame(["", "a", "abcd", "abcde", "đđ", "🌏🌏"].map(countTokens), [0, 1, 1, 2, 1, 2]);
     for (const n of [0, 1, 7, 1_000]) t.equal(fillerText(42, n).length, n * 4);
     t.equal(fillerText(1, 50), fillerText(1, 50));
     t.not(fillerText(1, 50), fillerText(2, 50));
   });
 
-  t.test("are cut between characters", async (t) => {
+  t.test("are split between characters", async (t) => {
     t.equal(cutToTokens("abcdefgh", 1), "abcd");
     t.equal(cutToTokens("aaađb", 1), "aaa");
     t.equal(cutToTokens("🌏🌏", 1), "🌏");

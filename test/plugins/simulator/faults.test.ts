@@ -29,12 +29,12 @@ t.test("a simulated fault", async (t) => {
     } catch {
       events.push("destroyed");
     }
-    // Ids come from the request, and so differ with the directive.
+    // Ids are derived from the request, so they differ with the directive.
     const same = text.replaceAll(/chatcmpl-\w+/g, "chatcmpl-0");
     return [...same.split("\n\n").filter((event) => event !== ""), ...events];
   };
 
-  t.test("is an error in the protocol's own words, with retry-after", async () => {
+  t.test("is an error in the protocol's own shape, with retry-after", async () => {
     const limited = bench.openai.chat.completions.create({
       model: "m",
       messages: [{ role: "user", content: asking({ status: 429, retry_after: 7 }) }],
@@ -58,7 +58,7 @@ t.test("a simulated fault", async (t) => {
     });
   });
 
-  t.test("may have its own error, body, type and headers", async (t) => {
+  t.test("can have its own error, body, type and headers", async (t) => {
     const error = { type: "t", message: "m", code: "c", param: "p" };
     const own = await chat({ status: 418, error });
     t.equal(own.status, 418);
@@ -116,7 +116,7 @@ t.test("a simulated fault", async (t) => {
     }
   });
 
-  t.test("cuts an unstreamed answer half way", async (t) => {
+  t.test("cuts an unstreamed reply half way", async (t) => {
     const response = await chat({ cut_after_events: 1 });
     t.equal(response.status, 200);
     await t.rejects(response.text());
@@ -126,7 +126,7 @@ t.test("a simulated fault", async (t) => {
     await t.rejects(chat({ reset: true }));
   });
 
-  t.test("never answers, and notices that the client left", async (t) => {
+  t.test("never replies, and notices that the client disconnected", async (t) => {
     const controller = new AbortController();
     const before = await tally(bench, chatPath);
     const hanging = fetch(bench.url + chatPath, {
@@ -144,7 +144,7 @@ t.test("a simulated fault", async (t) => {
     });
   });
 
-  t.test("strikes only the first calls with a key", async (t) => {
+  t.test("applies only to the first calls with a key", async (t) => {
     const statuses: number[] = [];
     for (const directive of [
       { fail_times: 2, key: "a" },
@@ -160,7 +160,7 @@ t.test("a simulated fault", async (t) => {
     t.equal((await streamed(cut)).at(-1), "data: [DONE]");
   });
 
-  t.test("strikes only where the model or the key has it", async (t) => {
+  t.test("applies only if the model or the key has it", async (t) => {
     const directive = { status: 500, when_model: "a" };
     t.equal((await chat(directive, { model: "a" })).status, 500);
     t.equal((await chat(directive, { model: "b" })).status, 200);
@@ -170,7 +170,7 @@ t.test("a simulated fault", async (t) => {
     t.equal((await chat({})).status, 200);
   });
 
-  t.test("is a 400 when the request is wrong, as real providers answer", async (t) => {
+  t.test("is a 400 if the request is invalid, as with real providers", async (t) => {
     const wrong: [string, object, RegExp][] = [
       [chatPath, { model: "m" }, /messages/],
       [chatPath, { messages: [{ role: "user", content: "x" }] }, /model/],

@@ -11,7 +11,7 @@ t.test("OpenAI's client against simulated images and speech", async (t) => {
   });
   t.teardown(() => bench.simulator.close());
 
-  t.test("makes n real images of the size asked", async (t) => {
+  t.test("makes n real images of the requested size", async (t) => {
     const { data, usage } = await bench.openai.images.generate({
       prompt: "a cat",
       n: 2,
@@ -25,7 +25,7 @@ t.test("OpenAI's client against simulated images and speech", async (t) => {
     t.equal(usage.output_tokens, 2_000);
   });
 
-  t.test("returns fewer images than asked, of a given size, or URLs", async (t) => {
+  t.test("returns fewer images than requested, of a given size, or URLs", async (t) => {
     const fewer = await bench.openai.images.generate({
       prompt: asking({ images: 1, image_bytes: 100_000 }),
       n: 4,
@@ -36,7 +36,7 @@ t.test("OpenAI's client against simulated images and speech", async (t) => {
     t.match(urls.data?.[0]?.url ?? "", /^https:\/\/images\.simulator\.invalid\/.*\.png$/);
   });
 
-  t.test("edits by multipart and by JSON, counting the images read", async (t) => {
+  t.test("edits by multipart and by JSON, and counts the input images", async (t) => {
     const image = await toFile(Buffer.from("png"), "a.png", { type: "image/png" });
     const form = await bench.openai.images.edit({
       image: [image, image],
@@ -51,7 +51,7 @@ t.test("OpenAI's client against simulated images and speech", async (t) => {
     t.equal(answer.usage.input_tokens, 257);
   });
 
-  t.test("echoes a form with the digest of its files", async (t) => {
+  t.test("echoes a form with the digests of its files", async (t) => {
     const image = await toFile(Buffer.from("png"), "a.png", { type: "image/png" });
     const { data } = await bench.openai.images.edit({ image, prompt: asking({ echo: true }) });
     const echo = JSON.parse(data?.[0]?.revised_prompt ?? "") as { body: { image: object } };
@@ -63,7 +63,7 @@ t.test("OpenAI's client against simulated images and speech", async (t) => {
     });
   });
 
-  t.test("streams an image with sketches before it", async (t) => {
+  t.test("streams an image with partial images before it", async (t) => {
     const stream = await bench.openai.images.generate({
       prompt: "x",
       stream: true,
@@ -78,7 +78,7 @@ t.test("OpenAI's client against simulated images and speech", async (t) => {
     ]);
   });
 
-  t.test("speaks, in the type of the format asked", async (t) => {
+  t.test("returns speech with the content type of the requested format", async (t) => {
     const speech = { model: "tts", voice: "alloy", input: "hello" };
     const mp3 = await bench.openai.audio.speech.create(speech);
     t.equal(mp3.headers.get("content-type"), "audio/mpeg");
@@ -90,7 +90,7 @@ t.test("OpenAI's client against simulated images and speech", async (t) => {
     });
     t.equal(wav.headers.get("content-type"), "audio/wav");
     t.equal((await wav.arrayBuffer()).byteLength, 1_000_000);
-    // What every object has is no format either.
+    // A name that every object inherits is no format either.
     const odd = JSON.parse('"constructor"');
     const unknown = await bench.openai.audio.speech.create({ ...speech, response_format: odd });
     t.equal(unknown.headers.get("content-type"), "application/octet-stream");

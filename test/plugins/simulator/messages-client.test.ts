@@ -22,7 +22,7 @@ t.test("Anthropic's client against the simulator", async (t) => {
     return [whole, streamed] as const;
   };
 
-  t.test("reads text, whole and streamed", async (t) => {
+  t.test("reads text, unstreamed and streamed", async (t) => {
     for (const message of await both({ text: "Xin chào, thế giới 🌏!" })) {
       t.equal(message.type, "message");
       t.match(message.id, /^msg_[0-9a-f]{24}$/);
@@ -37,7 +37,7 @@ t.test("Anthropic's client against the simulator", async (t) => {
     }
   });
 
-  t.test("answers from the prompt when nothing is asked", async (t) => {
+  t.test("replies to the prompt if no directive is given", async (t) => {
     const [message] = await both({});
     t.strictSame(message.content, [
       { type: "text", text: 'This is a simulated answer to "hello".' },
@@ -77,7 +77,7 @@ t.test("Anthropic's client against the simulator", async (t) => {
     },
   );
 
-  t.test("takes cached input out of input_tokens and reports it beside", async (t) => {
+  t.test("takes cached input out of input_tokens and reports it separately", async (t) => {
     const directive = { input_tokens: 1_000, cache_read_tokens: 600, cache_write_tokens: 300 };
     for (const { usage } of await both({ ...directive, output_tokens: 7 })) {
       t.equal(usage.input_tokens, 100);
@@ -106,14 +106,14 @@ t.test("Anthropic's client against the simulator", async (t) => {
     }
   });
 
-  t.test("goes past max_tokens when told to", async (t) => {
+  t.test("exceeds max_tokens if the directive says so", async (t) => {
     const [message] = await both({ output_tokens: 500, ignore_max_tokens: true }, 20);
     t.equal(message.usage.output_tokens, 500);
     t.equal(message.stop_reason, "end_turn");
   });
 
   t.test(
-    "has input_tokens 0 in message_start and the truth in message_delta when usage is late",
+    "reports input_tokens 0 in message_start and the real number in message_delta if usage is late",
     async (t) => {
       const body = request({ input_tokens: 321, usage: "late" });
       const seen: (number | null)[] = [];

@@ -17,7 +17,7 @@ async function freePort(): Promise<number> {
 }
 
 t.test("the simulator as a plugin", async (t) => {
-  t.test("listens once started and not after it stopped", async (t) => {
+  t.test("listens once started, and not after it has stopped", async (t) => {
     const port = await freePort();
     const plugin = makePlugin(undefined, { port });
     const url = `http://127.0.0.1:${port}/healthz`;
@@ -29,7 +29,7 @@ t.test("the simulator as a plugin", async (t) => {
     }
   });
 
-  t.test("says what to change when the port is in use", async (t) => {
+  t.test("says what to change if the port is in use", async (t) => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     const address = server.address();
@@ -52,8 +52,8 @@ t.test("the simulator as a plugin", async (t) => {
   });
 });
 
-t.test("the simulator alone", async (t) => {
-  t.test("prints its address and ends on SIGTERM, even with calls open", async (t) => {
+t.test("the simulator as a program", async (t) => {
+  t.test("prints its address and ends on SIGTERM, even with open calls", async (t) => {
     const main = fileURLToPath(new URL("../../../plugins/simulator/main.js", import.meta.url));
     const child = spawn(process.execPath, [main, "--port", "0"]);
     const [line] = (await once(child.stdout, "data")) as [Buffer];

@@ -19,7 +19,7 @@ t.test("OpenAI's client against the simulated responses", async (t) => {
     ];
   };
 
-  t.test("reads text and usage, whole and streamed", async (t) => {
+  t.test("reads text and usage, unstreamed and streamed", async (t) => {
     for (const response of await both({
       text: "Xin chào",
       reasoning_tokens: 5,
@@ -61,7 +61,7 @@ t.test("OpenAI's client against the simulated responses", async (t) => {
     }
   });
 
-  t.test("ends incomplete at the limit", async (t) => {
+  t.test("ends as incomplete at the limit", async (t) => {
     for (const response of await both({ output_tokens: 90 }, { max_output_tokens: 10 })) {
       t.equal(response.status, "incomplete");
       t.equal(response.incomplete_details?.reason, "max_output_tokens");
@@ -69,7 +69,7 @@ t.test("OpenAI's client against the simulated responses", async (t) => {
     }
   });
 
-  t.test("numbers its events without a gap and sends the deltas of the text", async (t) => {
+  t.test("numbers its events without gaps and sends the text as deltas", async (t) => {
     const input = [{ role: "user" as const, content: asking({ text: "abcdefgh", deltas: 2 }) }];
     const stream = await bench.openai.responses.create({ model: "gpt", input, stream: true });
     const types: string[] = [];

@@ -3,7 +3,7 @@ import OpenAI from "openai";
 import type { Directive } from "../../../plugins/simulator/directive.ts";
 import { type Simulator, startSimulator } from "../../../plugins/simulator/server.ts";
 
-/** A simulator on a free port with the official clients pointed at it. */
+/** A simulator on a free port, with the official clients configured for it. */
 export interface Bench {
   readonly simulator: Simulator;
   readonly url: string;
@@ -22,7 +22,7 @@ export async function startBench(): Promise<Bench> {
   };
 }
 
-/** A prompt with a marker in it. */
+/** A prompt that contains a marker. */
 export function asking(directive: Directive, prompt = "hello"): string {
   return `${prompt} [[sim ${JSON.stringify(directive)}]]`;
 }
@@ -47,7 +47,7 @@ export function post(
   });
 }
 
-/** Reads one endpoint's tally. */
+/** Reads the tally of one endpoint. */
 export async function tally(bench: Bench, path: string): Promise<Record<string, number>> {
   const response = await fetch(`${bench.url}/_sim/stats`);
   const stats = (await response.json()) as Record<string, Record<string, number>>;

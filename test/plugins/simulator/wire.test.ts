@@ -20,8 +20,8 @@ t.test("the simulated wire", async (t) => {
     return response.text();
   };
   /**
-   * Node's client hands over each HTTP chunk by itself, so the simulator's writes can be told apart: to a listener, that
-   * is, since an iteration joins what has come between two of its steps.
+   * Node's client emits one `data` event per HTTP chunk, so a listener can tell the simulator's
+   * writes apart. An async iterator would join chunks that arrive between two of its steps.
    */
   const writes = async (directive: Directive) => {
     const outgoing = request(`${bench.url}/v1/chat/completions`, {
@@ -36,7 +36,7 @@ t.test("the simulated wire", async (t) => {
     return chunks;
   };
 
-  t.test("gives the same bytes for the same request, other ids only when asked", async (t) => {
+  t.test("sends the same bytes for the same request, and other ids only if asked", async (t) => {
     t.equal(await text({ text: "x" }), await text({ text: "x" }));
     t.not(await text({ unique_ids: true }), await text({ unique_ids: true }));
   });
@@ -60,7 +60,7 @@ t.test("the simulated wire", async (t) => {
     t.strictSame(content, [{ type: "text", text: "still here" }]);
   });
 
-  t.test("ends its lines as asked", async (t) => {
+  t.test("uses the requested line ending", async (t) => {
     const lf = await text({ text: "a" });
     for (const eol of ["\r\n", "\r"] as const) {
       const other = await text({ text: "a", eol });
@@ -72,7 +72,7 @@ t.test("the simulated wire", async (t) => {
     }
   });
 
-  t.test("writes each event by itself, all in one, or cut anew", async (t) => {
+  t.test("writes each event by itself, all at once, or split at other places", async (t) => {
     const events = await writes({ text: "12345678", event_delay_ms: 1 });
     t.equal(events.length, 5);
     t.ok(events.every((event) => /^data: .*\n\n$/s.test(event.toString())));
@@ -83,7 +83,7 @@ t.test("the simulated wire", async (t) => {
     t.match(Buffer.concat(split).toString(), /\[DONE\]\n\n$/);
   });
 
-  t.test("waits before the first byte, between events, and once in the middle", async (t) => {
+  t.test("waits before the first byte, between events, or once in the middle", async (t) => {
     const took = async (directive: Directive) => {
       const start = performance.now();
       await text({ text: "12345678", ...directive });
@@ -100,7 +100,7 @@ t.test("the simulated wire", async (t) => {
     t.equal(giant.length, 1);
   });
 
-  t.test("echoes the request as it arrived", async (t) => {
+  t.test("echoes the request as received", async (t) => {
     const headers = { "x-custom": "1", authorization: "Bearer key" };
     const response = await post(
       bench,

@@ -3,16 +3,13 @@ import fc from "fast-check";
 import t from "tap";
 import { codesIn, newCode } from "../../../plugins/topup/code.ts";
 
-t.test(
-  "codes begin with the prefix, have nothing that is easily misread, and do not repeat",
-  async (t) => {
-    const codes = Array.from({ length: 2_000 }, () => newCode("TG"));
-    for (const code of codes) t.match(code, /^TG[34679ACDEFGHJKMNPQRTUVWXY]{8}$/);
-    t.equal(new Set(codes).size, codes.length);
-    const used = new Set(codes.flatMap((code) => [...code.slice(2)]));
-    t.equal(used.size, 25, "every character is used");
-  },
-);
+t.test("codes start with the prefix, use no ambiguous characters, and do not repeat", async (t) => {
+  const codes = Array.from({ length: 2_000 }, () => newCode("TG"));
+  for (const code of codes) t.match(code, /^TG[34679ACDEFGHJKMNPQRTUVWXY]{8}$/);
+  t.equal(new Set(codes).size, codes.length);
+  const used = new Set(codes.flatMap((code) => [...code.slice(2)]));
+  t.equal(used.size, 25, "every character is used");
+});
 
 const CONTENTS: readonly (readonly [content: string, found: readonly string[]])[] = [
   ["TGACDE3467", ["TGACDE3467"]],
@@ -33,17 +30,17 @@ const CONTENTS: readonly (readonly [content: string, found: readonly string[]])[
   ["", []],
 ];
 
-t.test("codes are found however a bank has changed the text", async (t) => {
+t.test("codes are found even if a bank has changed the text", async (t) => {
   for (const [content, found] of CONTENTS) t.strictSame(codesIn([content], "TG"), found, content);
 });
 
-t.test("all texts of a notification are read, and none without end", async (t) => {
+t.test("all texts of a notification are read, up to a limit", async (t) => {
   t.strictSame(codesIn(["", "TGACDE3467", "x TGACDE3467"], "TG"), ["TGACDE3467"]);
   const long = "TGAC".repeat(1_000_000);
   t.ok(codesIn([long], "TG").length < 1_000);
 });
 
-t.test("property: a code survives any case, separators and text around it", async () => {
+t.test("property: a code is found in any case, with separators and text around it", async () => {
   const separator = fc.stringMatching(/^[ .,_/:;|+*-]{0,3}$/);
   const around = fc.string({ maxLength: 60 });
   fc.assert(

@@ -49,7 +49,9 @@ t.test("top-ups in two gateways on one Redis and one Postgres", async (t) => {
   const stateOf = async (id: unknown) =>
     (await admin(other, "GET", `/transfers/${id}`)).body["state"];
 
-  /** Where a gateway is killed between two steps, and whether the bank's word was kept by then. */
+  /**
+   * A gateway is killed between two steps; `isKept` is true if the notification was stored by then.
+   */
   const STEPS: readonly (readonly [Failpoint, isKept: boolean])[] = [
     ["topup.notified", false],
     ["topup.recorded", true],
@@ -81,7 +83,7 @@ t.test("top-ups in two gateways on one Redis and one Postgres", async (t) => {
         await doomed.close();
       }
       if (isKept) {
-        // Without another word of the bank's: a sweep of the gateways that live.
+        // The bank does not send it again: a sweep of the running gateways finds it.
         await until(
           "a sweep has credited it",
           async () => (await stateOf(told["id"])) === "credited",
@@ -90,7 +92,7 @@ t.test("top-ups in two gateways on one Redis and one Postgres", async (t) => {
       } else {
         t.equal((await wallet(other, accountId)).balance, "0");
       }
-      // The bank sends it again, to both.
+      // The bank sends it again, to both gateways.
       t.strictSame(await Promise.all([notify(one, told), notify(other, told)]), [OK, OK]);
       t.equal((await wallet(one, accountId)).available, "100000");
       t.equal(await creditsOf(told["id"]), 1);
@@ -99,7 +101,7 @@ t.test("top-ups in two gateways on one Redis and one Postgres", async (t) => {
     });
   }
 
-  t.test("a gateway that comes back finishes what its crash left", async (t) => {
+  t.test("a restarted gateway finishes what its crash interrupted", async (t) => {
     const { accountId } = await createCustomer(other);
     const mine = await order(other, accountId);
     const told = transfer({ content: mine.code });
@@ -114,7 +116,7 @@ t.test("top-ups in two gateways on one Redis and one Postgres", async (t) => {
     t.equal(await creditsOf(told["id"]), 1);
   });
 
-  t.test("one transfer told twenty times at once, to both, is credited once", async (t) => {
+  t.test("one transfer notified twenty times at once, to both, is credited once", async (t) => {
     const { accountId } = await createCustomer(one);
     const mine = await order(one, accountId);
     const told = transfer({ content: mine.code });
@@ -127,7 +129,7 @@ t.test("top-ups in two gateways on one Redis and one Postgres", async (t) => {
   });
 
   t.test(
-    "twenty transfers at once for one order, told to both in any order, are all credited",
+    "twenty transfers at once for one order, notified to both in any order, are all credited",
     async (t) => {
       const { accountId } = await createCustomer(one);
       const mine = await order(one, accountId);
@@ -145,7 +147,7 @@ t.test("top-ups in two gateways on one Redis and one Postgres", async (t) => {
     },
   );
 
-  t.test("a key that was refused for want of money works at once, in both", async (t) => {
+  t.test("a key that was refused for lack of money works at once, in both", async (t) => {
     const caller = await createCustomer(one);
     for (const gateway of [one, other]) t.equal((await call(gateway, caller)).status, 402);
     const mine = await order(one, caller.accountId, 50_000);
@@ -154,7 +156,7 @@ t.test("top-ups in two gateways on one Redis and one Postgres", async (t) => {
     for (const gateway of [other, one]) t.equal((await call(gateway, caller)).status, 200);
   });
 
-  t.test("a top-up that earns a discount counts for the next call, in both", async (t) => {
+  t.test("a top-up that earns a discount applies to the next call, in both", async (t) => {
     const caller = await createCustomer(one, { creditVnd: 10_000 });
     const discountBps = async (gateway: TestGateway) => {
       const { status, headers } = await call(gateway, caller);
@@ -176,7 +178,7 @@ t.test("top-ups in two gateways on one Redis and one Postgres", async (t) => {
     t.strictSame([await discountBps(other), await discountBps(one)], [200, 200]);
   });
 
-  t.test("and in the end all books agree", async () => {
+  t.test("in the end all books agree", async () => {
     await assertReconciled(other);
   });
 });

@@ -11,7 +11,7 @@ import { copyEmptyLedger } from "../../support/ledger-template.ts";
 import { migratedDatabase } from "../../support/postgres.ts";
 import { topupPlugins } from "./topups.ts";
 
-/** A clock that goes on by itself, and can be put forward. */
+/** The system clock with an offset that a test can change. */
 export class MovableClock implements Clock {
   offsetMs = 0;
 
@@ -23,7 +23,7 @@ export class MovableClock implements Clock {
     return performance.now() + this.offsetMs;
   }
 
-  /** Goes on from an instant. */
+  /** Continues from this instant. */
   set(nowMs: number): void {
     this.offsetMs = nowMs - Date.now();
   }
@@ -35,7 +35,7 @@ export interface InProcess extends AdminTarget {
   close(): Promise<void>;
 }
 
-/** A gateway in the test's own process, for tests that move its clock or look into its tables. */
+/** A gateway in the test's own process, for tests that move its clock or read its tables. */
 export async function bootTopups(
   settings: Parameters<typeof topupPlugins>[0] = {},
   simulatorPort = 1,

@@ -13,7 +13,7 @@ const CORE = join(packageRoot, "core/money/ledger/migrations");
 const TOPUP = join(packageRoot, "plugins/topup/migrations");
 const { log } = recordedLog();
 
-/** Runs what is new in a folder, up to the number `last`. */
+/** Runs the new migrations of a folder, up to the number `last`. */
 async function upTo(sql: Sql, folder: string, last: string, table: string): Promise<void> {
   const copy = mkdtempSync(join(tmpdir(), "tollgate-migrations-"));
   try {
@@ -47,25 +47,22 @@ async function onNewDatabase(work: (sql: Sql) => Promise<void>): Promise<void> {
 }
 
 t.test("the index of top-ups", async (t) => {
-  t.test(
-    "of a gateway that ran before core had it stays as it is, under core's name",
-    async (t) => {
-      await onNewDatabase(async (sql) => {
-        await upTo(sql, CORE, "0006", "migrations");
-        await upTo(sql, TOPUP, "0001", "topup_migrations");
-        const id = "select to_regclass('ledger_entries_topups')::oid::text as id";
-        const [before] = await sql.query<{ id: string }>(id);
-        await upTo(sql, CORE, "9999", "migrations");
-        await upTo(sql, TOPUP, "9999", "topup_migrations");
-        t.strictSame(await indexes(sql), ["ledger_entries_topped_up"]);
-        const [after] = await sql.query<{ id: string }>(id.replace("_topups", "_topped_up"));
-        assert.ok(before?.id);
-        t.equal(after?.id, before.id, "a large ledger is not indexed again");
-      });
-    },
-  );
+  t.test("of an existing gateway is kept and renamed when core takes it over", async (t) => {
+    await onNewDatabase(async (sql) => {
+      await upTo(sql, CORE, "0006", "migrations");
+      await upTo(sql, TOPUP, "0001", "topup_migrations");
+      const id = "select to_regclass('ledger_entries_topups')::oid::text as id";
+      const [before] = await sql.query<{ id: string }>(id);
+      await upTo(sql, CORE, "9999", "migrations");
+      await upTo(sql, TOPUP, "9999", "topup_migrations");
+      t.strictSame(await indexes(sql), ["ledger_entries_topped_up"]);
+      const [after] = await sql.query<{ id: string }>(id.replace("_topups", "_topped_up"));
+      assert.ok(before?.id);
+      t.equal(after?.id, before.id, "a large ledger is not indexed again");
+    });
+  });
 
-  t.test("of a new gateway is there once", async (t) => {
+  t.test("of a new gateway is created once", async (t) => {
     await onNewDatabase(async (sql) => {
       await upTo(sql, CORE, "9999", "migrations");
       t.strictSame(await indexes(sql), ["ledger_entries_topped_up"]);

@@ -8,7 +8,7 @@ import { as, notify, order, transfer } from "./topups.ts";
 
 const BECAUSE = { reason: "wrote to support" };
 
-t.test("a transfer that waits", async (t) => {
+t.test("an unmatched transfer", async (t) => {
   let gateway: InProcess;
   t.before(async () => {
     gateway = await bootTopups();
@@ -27,7 +27,7 @@ t.test("a transfer that waits", async (t) => {
   const codeOf = ({ body }: { body: Record<string, unknown> }) =>
     isObject(body["error"]) ? body["error"]["code"] : undefined;
 
-  t.test("is credited to the account that an operator names, once", async (t) => {
+  t.test("is credited once, to the account that an operator names", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const id = await waiting();
     for (let n = 0; n < 2; n++) {
@@ -56,7 +56,7 @@ t.test("a transfer that waits", async (t) => {
     t.strictSame([body["status"], body["received_vnd"]], ["paid", "100000"]);
   });
 
-  t.test("goes to one of two operators who decide at once", async (t) => {
+  t.test("is assigned by one of two operators who decide at once", async (t) => {
     const customers = await Promise.all([1, 2, 3, 4].map(() => createCustomer(gateway)));
     const id = await waiting();
     const answers = await Promise.all(
@@ -69,21 +69,18 @@ t.test("a transfer that waits", async (t) => {
     t.strictSame(balances.sort(), ["0", "0", "0", "100000"]);
   });
 
-  t.test(
-    "is left out of it all where it is no top-up, until an operator thinks better",
-    async (t) => {
-      const { accountId } = await createCustomer(gateway);
-      const id = await waiting();
-      for (let n = 0; n < 2; n++) {
-        const { status, body } = await decide(id, "ignore", BECAUSE);
-        t.strictSame([status, body["state"]], [200, "ignored"]);
-      }
-      t.equal((await decide(id, "assign", { account: accountId, ...BECAUSE })).status, 200);
-      t.equal((await wallet(gateway, accountId)).balance, "100000");
-    },
-  );
+  t.test("can be ignored if it is no top-up, and assigned later", async (t) => {
+    const { accountId } = await createCustomer(gateway);
+    const id = await waiting();
+    for (let n = 0; n < 2; n++) {
+      const { status, body } = await decide(id, "ignore", BECAUSE);
+      t.strictSame([status, body["state"]], [200, "ignored"]);
+    }
+    t.equal((await decide(id, "assign", { account: accountId, ...BECAUSE })).status, 200);
+    t.equal((await wallet(gateway, accountId)).balance, "100000");
+  });
 
-  t.test("is not credited where the bank told of nothing that came in", async (t) => {
+  t.test("is not credited if the notification is not of incoming money", async (t) => {
     const { accountId } = await createCustomer(gateway);
     for (const changes of [{ transferAmount: 0 }, { transferType: "both" }]) {
       const id = await waiting(changes);
@@ -95,14 +92,14 @@ t.test("a transfer that waits", async (t) => {
     t.equal((await wallet(gateway, accountId)).balance, "0");
   });
 
-  t.test("goes on waiting where the wallet cannot take it", async (t) => {
+  t.test("stays unmatched if the wallet cannot take it", async (t) => {
     const { accountId } = await createCustomer(gateway, { creditVnd: "9007199254" });
     const id = await waiting();
     const full = await decide(id, "assign", { account: accountId, ...BECAUSE });
     t.strictSame([full.status, codeOf(full)], [409, "credit_refused"]);
     t.equal((await admin(gateway, "GET", `/transfers/${id}`)).body["cause"], "out_of_range");
 
-    // Credited by hand before, under the reference that the transfer has.
+    // Credited by hand before, under the transfer's own reference.
     const other = await createCustomer(gateway);
     const mine = await order(gateway, other.accountId);
     const told = transfer({ content: mine.code });
@@ -114,7 +111,7 @@ t.test("a transfer that waits", async (t) => {
     t.equal((await wallet(gateway, other.accountId)).balance, "7");
   });
 
-  t.test("needs an owner that is there, a reason, and an operator", async (t) => {
+  t.test("requires an existing owner, a reason and an operator's token", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const id = await waiting();
     const nobody = "00000000-0000-0000-0000-000000000000";
@@ -139,7 +136,7 @@ t.test("a transfer that waits", async (t) => {
     t.equal((await admin(gateway, "GET", `/transfers/${id}`)).body["state"], "unmatched");
   });
 
-  t.test("is listed by its state, newest first, page by page", async (t) => {
+  t.test("is listed by state, newest first, page by page", async (t) => {
     const ids = [await waiting(), await waiting(), await waiting()].reverse();
     const seen: unknown[] = [];
     let before = "";
@@ -181,7 +178,7 @@ t.test("a transfer that waits", async (t) => {
     t.match(both.stderr, /needs either --account or --order/);
   });
 
-  t.test("cannot be changed, dropped or called credited behind the ledger's back", async (t) => {
+  t.test("cannot be changed, deleted or marked as credited without the ledger", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const { database } = gateway.gateway.services;
     const mine = await order(gateway, accountId);
@@ -207,7 +204,7 @@ t.test("a transfer that waits", async (t) => {
     ] as const) {
       await t.rejects(database.query(statement, [...parameters]), statement);
     }
-    // The ledger takes a reference once, so no transfer is credited a second time.
+    // The ledger accepts a reference once, so no transfer is credited twice.
     const again = `transfer:${credited}`;
     t.equal(await credit(gateway, accountId, 100_000, again), "100000");
     const other = await createCustomer(gateway);

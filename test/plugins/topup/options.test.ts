@@ -7,7 +7,7 @@ const RIGHT = `topup:
       promotions: { lifetime: { discount_bps: 100 }, counted: all }
       minimum_vnd: 50000`;
 
-/** What is put wrong: the text, what stands there instead, and what is told of it. */
+/** An invalid change to the settings: the text to replace, its replacement, the expected error. */
 const WRONG: readonly (readonly [from: string, to: string, told: RegExp])[] = [
   [`bin: "970436"`, `bin: "97043"`, /bank\.bin: expected the six digits of a bank/],
   [`bin: "970436"`, `bin: 970436`, /bank\.bin: expected the six digits of a bank/],
@@ -29,12 +29,14 @@ const WRONG: readonly (readonly [from: string, to: string, told: RegExp])[] = [
   [`counted: all`, `counted: none`, /promotions\.counted: expected one of all, transfers/],
 ];
 
-/** With what top-ups need: customers who order them, and the plugin that asks operators for the token. */
+/**
+ * The plugins that topup needs: customers who order, and admin, which checks the operator's token.
+ */
 const files = (plugin: string) => ({
   "gateway.yaml": swap(GATEWAY, "./plugin.js", `accounts\n  - ${plugin}\n  - admin`),
 });
 
-t.test("settings of top-ups that are right have sensible defaults", async (t) => {
+t.test("valid top-up settings have sensible defaults", async (t) => {
   const { plugins } = await accepted(t, files(RIGHT));
   t.strictSame(plugins.find(({ name }) => name === "topup")?.options, {
     bank: {

@@ -13,7 +13,7 @@ t.test("an order", async (t) => {
   });
   t.teardown(() => gateway.close());
 
-  t.test("carries what a bank's app needs, as text and as a picture", async (t) => {
+  t.test("has what a banking app needs, as text and as a QR picture", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const made = await as(gateway, accountId, "POST", "/top-ups", { amount_vnd: 123_456 });
     t.equal(made.status, 201);
@@ -42,7 +42,7 @@ t.test("an order", async (t) => {
     t.strictSame(body, made.body);
   });
 
-  t.test("has an amount within the bounds, in whole đ", async (t) => {
+  t.test("accepts an amount within the limits, in whole đ", async (t) => {
     const { accountId } = await createCustomer(gateway);
     for (const amount_vnd of [50_000, 499_999_999]) {
       const { status } = await as(gateway, accountId, "POST", "/top-ups", { amount_vnd });
@@ -59,7 +59,7 @@ t.test("an order", async (t) => {
   });
 
   t.test(
-    "is one of so many that are open, exactly, however many are asked for at once",
+    "counts against an exact limit of open orders, even for many requests at once",
     async (t) => {
       const { accountId } = await createCustomer(gateway);
       const made = await Promise.all(
@@ -87,7 +87,7 @@ t.test("an order", async (t) => {
     },
   );
 
-  t.test("is one of a hundred a day at most, cancelled ones and all", async (t) => {
+  t.test("counts against a limit of a hundred a day, even if it is cancelled", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const made = async () => as(gateway, accountId, "POST", "/top-ups", { amount_vnd: 50_000 });
     for (let n = 0; n < 100; n++) {
@@ -100,7 +100,7 @@ t.test("an order", async (t) => {
     t.ok(isObject(body["error"]) && body["error"]["code"] === "too_many_orders");
   });
 
-  t.test("can be cancelled while it is open, and not after", async (t) => {
+  t.test("can be cancelled while it is open, and not afterwards", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const cancel = (id: string) => as(gateway, accountId, "POST", `/top-ups/${id}/cancel`, {});
     const first = await order(gateway, accountId);
@@ -148,7 +148,7 @@ t.test("an order", async (t) => {
   });
 
   t.test(
-    "is nobody else's to see, cancel or list, and nobody's who is not signed in",
+    "cannot be read, cancelled or listed by another customer or without a session",
     async (t) => {
       const mine = await createCustomer(gateway);
       const theirs = await createCustomer(gateway);
@@ -175,7 +175,7 @@ t.test("an order", async (t) => {
     },
   );
 
-  t.test("is made by settings that are told", async (t) => {
+  t.test("follows settings that customers can read", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const { body } = await as(gateway, accountId, "GET", "/top-ups/settings");
     t.strictSame(body, {

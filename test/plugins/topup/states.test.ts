@@ -7,10 +7,11 @@ import { as, notify, order, transfer } from "./topups.ts";
 const HOUR_MS = 3_600_000;
 
 /**
- * Every way in which a transfer can come, and what becomes of it, of the order (100,000 đ) and of the wallet.
- * In contents, A is the code of the customer's order, B that of a second one, X that of nobody's.
+ * Every state in which a transfer can arrive, and the result for it, for the order (100,000 đ) and
+ * for the wallet. In contents, A is the code of the customer's order, B that of a second one, X a
+ * code of no order.
  *
- * `before`: the order is `open`, `expired`, `cancelled`, or was `paid` in full before.
+ * `before`: the order is `open`, `expired`, `cancelled` or already `paid` in full.
  */
 const STATES = `
 before    | in/out | amount        | account    | content              | transfer  | cause             | order     | balance
@@ -119,7 +120,7 @@ t.test("a transfer", async (t) => {
         ]);
         const text = content.replace(/\(.*\)|\b[ABX]\b/g, (word) => codes.get(word) ?? "");
         const told = transfer({ ...ACCOUNTS[account], content: text, transferType: direction });
-        // Written into the text, since JavaScript would write some of these amounts in another way.
+        // Written as text, since JavaScript would print some of these amounts differently.
         const written = JSON.stringify({ ...told, transferAmount: "@" }).replace('"@"', amount);
         const answer = await notify(gateway, written);
         t.strictSame(answer, { status: 200, body: { success: true } });
@@ -141,7 +142,7 @@ t.test("a transfer", async (t) => {
     );
   }
 
-  t.test("that cannot be read at all is kept for an operator", async (t) => {
+  t.test("that cannot be read at all is stored for an operator", async (t) => {
     for (const body of [
       "",
       "no JSON",
@@ -161,7 +162,7 @@ t.test("a transfer", async (t) => {
     t.equal(new Set(kept.map((one: JsonObject) => one["id"])).size, 8);
   });
 
-  t.test("whose texts hold what no database takes is kept all the same", async (t) => {
+  t.test("with text that Postgres cannot store is stored all the same", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const mine = await order(gateway, accountId);
     const content = `\u0000\ud800 ${mine.code}\u0007 'x"; drop table bank_transfers {}\\`;
@@ -170,7 +171,7 @@ t.test("a transfer", async (t) => {
     t.equal((await wallet(gateway, accountId)).balance, "100000");
   });
 
-  t.test("that is told again in other words stays what it was at first", async (t) => {
+  t.test("that is notified again with different content keeps the first", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const mine = await order(gateway, accountId);
     const told = transfer({ content: mine.code });

@@ -15,7 +15,7 @@ export const BANK = {
   account_name: "TOLLGATE TEST",
 };
 
-/** Config of a gateway with top-ups, where `x-test-account` names who is signed in. */
+/** Config of a gateway with top-ups; `x-test-account` names the signed-in account. */
 export function topupPlugins(settings: JsonObject = {}): NonNullable<ConfigChanges["plugins"]> {
   const webhook = { api_key: API_KEY, hmac_secret: HMAC_SECRET };
   return {
@@ -31,10 +31,10 @@ export interface Answer {
   readonly body: JsonObject;
 }
 
-/** What a gateway in a process of its own or in the test's offers to these tests. */
+/** What these tests use of a gateway, in its own process or in the test's. */
 export type Target = Pick<TestGateway, "url">;
 
-/** One request of a customer's; `path` is below `/account/v1`. */
+/** Sends one request as a customer; `path` is below `/account/v1`. */
 export async function as(
   gateway: Target,
   accountId: string | undefined,
@@ -53,7 +53,7 @@ export async function as(
   return answerOf(response);
 }
 
-/** An order that must be made. */
+/** Creates an order, which must succeed. */
 export async function order(
   gateway: Target,
   accountId: string,
@@ -68,7 +68,7 @@ export async function order(
 
 let transferIds = 1_000 * process.pid;
 
-/** A notification in SePay's form of 100,000 đ that have come in. */
+/** A notification in SePay's format for an incoming 100,000 đ. */
 export function transfer(changes: JsonObject = {}): JsonObject {
   return {
     id: ++transferIds,
@@ -102,14 +102,14 @@ export async function notify(
   return answerOf(response);
 }
 
-/** The headers by which SePay signs a body at an instant. */
+/** The headers with which SePay signs a body at an instant. */
 export function signed(body: string, atMs: number, secret = HMAC_SECRET): Record<string, string> {
   const timestamp = String(Math.floor(atMs / 1000));
   const mac = createHmac("sha256", secret).update(`${timestamp}.${body}`).digest("hex");
   return { "x-sepay-timestamp": timestamp, "x-sepay-signature": `sha256=${mac}` };
 }
 
-/** The random secret of a gateway whose config names none. */
+/** The random secret of a gateway whose config has none. */
 export function secretOf(data: string): string {
   return readFileSync(join(data, "sepay-webhook-key"), "utf8").trim();
 }

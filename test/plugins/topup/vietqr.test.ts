@@ -1,7 +1,7 @@
 import t from "tap";
 import { qrSvg, qrText } from "../../../plugins/topup/vietqr.ts";
 
-t.test("the text of a QR is that of the VietQR standard, checksum and all", async (t) => {
+t.test("the text of a QR follows the VietQR standard, including the checksum", async (t) => {
   const withReference = qrText({
     bin: "970403",
     accountNumber: "0011012345678",
@@ -23,7 +23,7 @@ t.test("the text of a QR is that of the VietQR standard, checksum and all", asyn
   t.match(withPurpose, /^000201010212.*6304C15C$/);
 });
 
-t.test("a QR is an image with a quiet zone, and holds no script", async (t) => {
+t.test("a QR is an image with a quiet zone, and contains no script", async (t) => {
   const svg = await qrSvg("00020101021238");
   t.match(svg, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" viewBox="0 0 29 29"/);
   t.notMatch(svg, /<script|href|on\w+=/);

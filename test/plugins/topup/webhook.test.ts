@@ -14,16 +14,19 @@ t.test("the bank's webhook", async (t) => {
   });
   t.teardown(() => gateway.close());
 
-  t.test("takes what is signed, and counts it once however often it is replayed", async (t) => {
-    const { accountId } = await createCustomer(gateway);
-    const { code } = await order(gateway, accountId);
-    const body = JSON.stringify(transfer({ content: code }));
-    const headers = signed(body, gateway.clock.now());
-    for (let n = 0; n < 3; n++) t.strictSame(await notify(gateway, body, headers), OK);
-    t.equal((await wallet(gateway, accountId)).balance, "100000");
-  });
+  t.test(
+    "accepts a signed notification, and counts it once however often it is replayed",
+    async (t) => {
+      const { accountId } = await createCustomer(gateway);
+      const { code } = await order(gateway, accountId);
+      const body = JSON.stringify(transfer({ content: code }));
+      const headers = signed(body, gateway.clock.now());
+      for (let n = 0; n < 3; n++) t.strictSame(await notify(gateway, body, headers), OK);
+      t.equal((await wallet(gateway, accountId)).balance, "100000");
+    },
+  );
 
-  t.test("takes a signature for five minutes to either side, and no longer", async (t) => {
+  t.test("accepts a signature for five minutes in either direction", async (t) => {
     const body = JSON.stringify(transfer());
     for (const [offsetSeconds, status] of [
       [-290, 200],
@@ -37,7 +40,7 @@ t.test("the bank's webhook", async (t) => {
     }
   });
 
-  t.test("refuses whatever is forged, and keeps nothing of it", async (t) => {
+  t.test("refuses forged notifications, and stores nothing of them", async (t) => {
     const { accountId } = await createCustomer(gateway);
     const { code } = await order(gateway, accountId);
     const told = transfer({ content: code });
@@ -65,7 +68,7 @@ t.test("the bank's webhook", async (t) => {
       [body, signed(body, gateway.clock.now(), "another-secret-of-some-length")],
       [body, signed(body, gateway.clock.now(), API_KEY)],
       [body, signed(body, gateway.clock.now(), "")],
-      // A wrong signature is not made good by an API key that is wrong too.
+      // A wrong API key does not make up for a wrong signature.
       [body, { ...good, "x-sepay-signature": "sha256=00", authorization: "Apikey x" }],
     ];
     for (const [at, [sent, headers]] of forged.entries()) {
@@ -77,7 +80,7 @@ t.test("the bank's webhook", async (t) => {
     t.equal((await wallet(gateway, accountId)).balance, "0");
   });
 
-  t.test("is open by the ways of the config only, and never without a secret", async (t) => {
+  t.test("accepts only the configured authentication, and never none", async (t) => {
     const only: readonly (readonly [settings: object, apiKey: number, signature: number])[] = [
       [{ api_key: API_KEY }, 200, 401],
       [{ hmac_secret: HMAC_SECRET }, 401, 200],
@@ -97,7 +100,7 @@ t.test("the bank's webhook", async (t) => {
   });
 
   t.test(
-    "makes a random secret that only the owner can read where the config has none",
+    "creates a random secret that only the owner can read if the config has none",
     async (t) => {
       const one = await bootTopups({ webhook: {} });
       try {
@@ -116,7 +119,7 @@ t.test("the bank's webhook", async (t) => {
     },
   );
 
-  t.test("says that it failed where the transfer could not be recorded", async (t) => {
+  t.test("replies with an error if the transfer could not be recorded", async (t) => {
     const { database } = gateway.gateway.services;
     await database.query("alter table bank_transfers rename to bank_transfers_away");
     const told = transfer();

@@ -1,7 +1,7 @@
 import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/process/json.ts";
 import type { ClientEvent } from "./invariants.ts";
 
-/** What a client has got in the end: the events, or an error in place of a stream. */
+/** What a client received in the end: the events, or an error instead of a stream. */
 export interface ClientSide {
   readonly events: readonly ClientEvent[];
   readonly httpError: { readonly status: number; readonly body: unknown } | null;
@@ -14,7 +14,7 @@ const DELTA_TEXT: Readonly<Record<string, string>> = {
   input_json_delta: "partial_json",
 };
 
-/** Joins neighbouring deltas of one block and one type, since how text is cut into them is free. */
+/** Joins neighbouring deltas of one block and type, since text may be split anywhere. */
 export function joinDeltas(events: readonly ClientEvent[]): ClientEvent[] {
   const joined: ClientEvent[] = [];
   for (const event of events) {
@@ -38,7 +38,7 @@ function mergeDeltas(first: ClientEvent, second: ClientEvent): ClientEvent | und
   return { event: first.event, data: { ...first.data, delta: { ...one, [key]: text } } };
 }
 
-/** A Messages stream put together as a client would, in the words that cases use. */
+/** Assembles a Messages stream as a client would, in the terms of the test cases. */
 export function assembleMessages({ events, httpError }: ClientSide): JsonObject {
   const blocks: JsonObject[] = [];
   const found: JsonObject = {
@@ -87,7 +87,7 @@ function started(block: JsonObject): JsonObject {
   return { type: "tool_use", id: block["id"], name: block["name"], input_json: "" };
 }
 
-/** A Chat stream put together as a client would, in the words that cases use. */
+/** Assembles a Chat stream as a client would, in the terms of the test cases. */
 export function assembleChat({ events, httpError }: ClientSide): JsonObject {
   const calls: JsonObject[] = [];
   const thinkingBlocks: unknown[] = [];

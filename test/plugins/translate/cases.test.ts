@@ -67,7 +67,7 @@ t.test("translation cases", async (t) => {
   }
 });
 
-t.test("stream cases read alike however the upstream's bytes are split", async (t) => {
+t.test("stream cases give the same result however the upstream's bytes are split", async (t) => {
   for (const one of cases.filter(({ kind }) => kind === "stream")) {
     t.test(one.id, async (t) => {
       const bytes = serialise(fixture(one), one.ctx?.wire);
@@ -157,7 +157,7 @@ function fixture(one: Case): readonly FixtureEvent[] {
 }
 
 function assertMatches(actual: unknown, expected: unknown): void {
-  // What leaves is JSON: keys without a value are not there, as a client would see it.
+  // The result is sent as JSON, so keys with an undefined value are missing for a client.
   const sent: unknown = JSON.parse(JSON.stringify(actual));
   assert.equal(mismatch(sent, expected), undefined);
 }

@@ -95,7 +95,7 @@ t.test("Chat requests: top level", async (t) => {
     },
     { rule: "no messages", given: { messages: [] }, rejected: "messages:" },
     {
-      rule: "a role no one knows",
+      rule: "an unknown role",
       given: { messages: [{ role: "critic" }] },
       rejected: "messages[0].role:",
     },
@@ -106,7 +106,7 @@ t.test("Chat requests: sampling", async (t) => {
   chatRules(t, [
     { rule: "below zero", given: { temperature: -1 }, sent: { temperature: 0 } },
     {
-      rule: "both, where both are taken",
+      rule: "both, if both are accepted",
       profile: { sampling: "both" },
       given: { temperature: 1, top_p: 0.5 },
       sent: { temperature: 1, top_p: 0.5 },
@@ -117,7 +117,7 @@ t.test("Chat requests: sampling", async (t) => {
       sent: { temperature: 1, top_p: ABSENT },
     },
     {
-      rule: "none, where none is taken",
+      rule: "none, if none is accepted",
       profile: { sampling: "none" },
       given: { temperature: 1, top_p: 0.5, top_k: 3 },
       sent: { temperature: ABSENT, top_p: ABSENT, top_k: ABSENT },
@@ -189,7 +189,7 @@ t.test("Chat requests: content", async (t) => {
       sent: { messages: [{ content: [{ type: "image" }] }] },
     },
     {
-      rule: "an address elsewhere",
+      rule: "an address with an unsupported scheme",
       given: { messages: [user(...part("gs://bucket/a.png"))] },
       rejected: "messages[0].content[0].image_url.url:",
       code: "unsupported_parameter",
@@ -229,7 +229,7 @@ t.test("Chat requests: content", async (t) => {
       rejected: "messages[0].content[0].type:",
     },
     {
-      rule: "system messages alone are what the user says",
+      rule: "system messages alone become a user message",
       given: {
         messages: [
           { role: "system", content: "a" },
@@ -249,12 +249,12 @@ t.test("Chat requests: content", async (t) => {
       },
     },
     {
-      rule: "a last turn of the assistant ends without white space",
+      rule: "trailing white space is removed from a last turn of the assistant",
       given: { messages: [Q, { role: "assistant", content: "so \n" }] },
       sent: { messages: [{}, { content: [{ text: "so" }] }] },
     },
     {
-      rule: "a model that cannot go on from it is told to",
+      rule: "a model without prefill is asked to continue",
       profile: { prefill: false },
       given: { messages: [Q, { role: "assistant", content: "so" }] },
       sent: {
@@ -262,7 +262,7 @@ t.test("Chat requests: content", async (t) => {
       },
     },
     {
-      rule: "neighbouring turns of one role become one, blank ones vanish first",
+      rule: "consecutive turns of one role become one, after blank ones are removed",
       given: {
         messages: [
           Q,
@@ -276,7 +276,7 @@ t.test("Chat requests: content", async (t) => {
       sent: { messages: [{ content: [{}, {}] }, { content: [{ text: "a" }, { text: "b" }] }, {}] },
     },
     {
-      rule: "a refusal is what the assistant said, unless it said something else",
+      rule: "a refusal is the assistant's text, unless it has another one",
       given: {
         messages: [
           Q,
@@ -291,12 +291,12 @@ t.test("Chat requests: content", async (t) => {
       },
     },
     {
-      rule: "an earlier answer in audio",
+      rule: "an earlier reply in audio",
       given: { messages: [Q, { role: "assistant", audio: { id: "a" } }, Q] },
       rejected: "messages[1].audio:",
     },
     {
-      rule: "a mark on a message goes to its last block",
+      rule: "a cache mark on a message goes to its last block",
       given: {
         messages: [
           {
@@ -320,7 +320,7 @@ t.test("Chat requests: system messages in mid-conversation", async (t) => {
   const said = { role: "assistant", content: "a" };
   chatRules(t, [
     {
-      rule: "before an answer",
+      rule: "before a reply",
       profile: inline,
       given: { messages: [Q, system("S"), said, Q] },
       sent: {
@@ -346,30 +346,30 @@ t.test("Chat requests: system messages in mid-conversation", async (t) => {
       sent: { system: [{ text: "S" }], messages: [{}, {}, {}] },
     },
     {
-      rule: "behind a user who said nothing",
+      rule: "after an empty user turn",
       profile: inline,
       given: { messages: [{ role: "user", content: " " }, system("S"), said, Q] },
       sent: { system: [{ text: "S" }], messages: [{ content: [{ text: "." }] }, {}, {}] },
     },
     {
-      rule: "between two users, who become one",
+      rule: "between two user turns, which become one",
       given: { messages: [Q, system("S"), Q] },
       sent: { system: [{ text: "S" }], messages: [{ content: [{}, {}] }] },
     },
     {
-      rule: "between call and answer",
+      rule: "between call and result",
       profile: inline,
       given: { tools: [F], messages: [Q, calling(call("a")), system("S"), answer("a")] },
       sent: { system: [{ text: "S" }], messages: [{}, {}, {}] },
     },
     {
-      rule: "between two answers, who become one",
+      rule: "between two results, which become one turn",
       profile: inline,
       given: { messages: [Q, said, system("S"), said, Q] },
       sent: { system: [{ text: "S" }], messages: [{}, { content: [{}, {}] }, {}] },
     },
     {
-      rule: "behind an answer that the model must be told to continue",
+      rule: "after a reply that the model is asked to continue",
       profile: { ...inline, prefill: false },
       given: { messages: [Q, said, system("S")] },
       sent: { system: [{ text: "S" }], messages: [{}, {}, { role: "user" }] },
@@ -435,22 +435,22 @@ t.test("Chat requests: calls and their answers", async (t) => {
       rejected: "messages[1].tool_calls[1].id:",
     },
     {
-      rule: "a second answer to one call",
+      rule: "a second result of one call",
       given: { messages: [Q, calling(call("a")), answer("a"), answer("a")] },
       rejected: "messages[3].tool_call_id: a",
     },
     {
-      rule: "an answer to a call of an earlier turn",
+      rule: "a result of an earlier turn's call",
       given: { messages: [Q, calling(call("a")), answer("a"), calling(call("b")), answer("a")] },
       rejected: "messages[4].tool_call_id: a",
     },
     {
-      rule: "a user who speaks before all is answered",
+      rule: "a user turn before all calls have results",
       given: { messages: [Q, calling(call("a"), call("b")), answer("a"), Q, answer("b")] },
       rejected: "messages: ",
     },
     {
-      rule: "an open call at the end",
+      rule: "a call without a result at the end",
       given: { messages: [Q, calling(call("a"))] },
       rejected: "messages: ",
     },
@@ -460,7 +460,7 @@ t.test("Chat requests: calls and their answers", async (t) => {
       rejected: "messages[1].tool_calls[0].id:",
     },
     {
-      rule: "an answer of nothing but white space",
+      rule: "a blank result",
       given: { tools: [F], messages: [Q, calling(call("a")), answer("a", " \n")] },
       sent: { messages: [{}, {}, { content: [{ content: ABSENT }] }] },
     },
@@ -495,7 +495,7 @@ t.test("Chat requests: tools", async (t) => {
   };
   chatRules(t, [
     {
-      rule: "schemas are only completed",
+      rule: "schemas are completed, not changed",
       given: { tools: [F, G] },
       sent: {
         tools: {
@@ -507,12 +507,12 @@ t.test("Chat requests: tools", async (t) => {
       },
     },
     {
-      rule: "one call at a time makes a choice",
+      rule: "one call at a time sets a choice",
       given: { tools: [F], parallel_tool_calls: false },
       sent: { tool_choice: { $exact: { type: "auto", disable_parallel_tool_use: true } } },
     },
     {
-      rule: "many calls at a time make none",
+      rule: "several calls at a time set none",
       given: { tools: [F], parallel_tool_calls: true },
       sent: { tool_choice: ABSENT },
     },
@@ -522,17 +522,17 @@ t.test("Chat requests: tools", async (t) => {
       sent: { tool_choice: { $exact: { type: "any" } } },
     },
     {
-      rule: "a choice of no kind",
+      rule: "an unknown choice",
       given: { tools: [F], tool_choice: "maybe" },
       rejected: "tool_choice:",
     },
     {
-      rule: "a choice of a tool that is not there",
+      rule: "a choice of an undeclared tool",
       given: { tools: [F], tool_choice: { type: "function", function: { name: "g" } } },
       rejected: "tool_choice:",
     },
     {
-      rule: "a tool of no kind",
+      rule: "an unknown tool type",
       given: { tools: [{ type: "mcp" }] },
       rejected: "tools[0].type:",
       code: "unsupported_parameter",
@@ -565,7 +565,7 @@ t.test("Chat requests: effort", async (t) => {
   const effort = { reasoning_effort: "high" };
   chatRules(t, [
     {
-      rule: "no more than the output leaves room for",
+      rule: "limited to what the output leaves room for",
       profile: budget,
       given: { ...effort, max_tokens: 4000 },
       sent: { thinking: { budget_tokens: 3999 }, max_tokens: 4000 },
@@ -577,7 +577,7 @@ t.test("Chat requests: effort", async (t) => {
       sent: { thinking: { budget_tokens: 16_384 }, max_tokens: 20_000 },
     },
     {
-      rule: "a limit too low to think in",
+      rule: "a limit too low for thinking",
       profile: { ...budget, max_output_tokens: 1024 },
       given: effort,
       sent: { thinking: ABSENT, max_tokens: 1024 },
@@ -597,34 +597,34 @@ t.test("Chat requests: effort", async (t) => {
       dropped: ["thinking", "reasoning_effort"],
     },
     {
-      rule: "and is told not to",
+      rule: "a model that does not think, with effort none",
       profile: { thinking: "none" },
       given: { reasoning_effort: "none" },
       sent: { thinking: ABSENT },
     },
     {
-      rule: "an effort no one knows",
+      rule: "an unknown effort",
       given: { reasoning_effort: "ultra" },
       rejected: "reasoning_effort:",
     },
     {
-      rule: "thinking in the client's own words, with too small a budget",
+      rule: "the Messages field for thinking, with too small a budget",
       given: { thinking: { type: "enabled", budget_tokens: 10 } },
       rejected: "thinking.budget_tokens:",
     },
     {
-      rule: "thinking in the client's own words, beyond the default cap",
+      rule: "the Messages field for thinking, beyond the default cap",
       given: { thinking: { type: "enabled", budget_tokens: 40_000 } },
       sent: { max_tokens: 72_000 },
     },
     {
-      rule: "thinking in the client's own words and a forced call",
+      rule: "the Messages field for thinking, with a forced call",
       given: { tools: [F], tool_choice: "required", thinking: { type: "adaptive" } },
       sent: { thinking: ABSENT },
       dropped: ["thinking"],
     },
     {
-      rule: "an old answer with thinking the upstream can verify keeps thinking on",
+      rule: "an old reply with verifiable thinking keeps thinking on",
       profile: budget,
       given: {
         ...effort,
@@ -666,7 +666,7 @@ t.test("Chat requests: formats", async (t) => {
       sent: { output_config: ABSENT, system: ABSENT },
     },
     {
-      rule: "a format no one knows",
+      rule: "an unknown format",
       given: { response_format: { type: "grammar" } },
       rejected: "response_format.type:",
       code: "unsupported_parameter",
@@ -702,14 +702,14 @@ t.test("Chat requests: formats", async (t) => {
       sent: { tool_choice: { $exact: { type: "auto" } }, thinking: { type: "adaptive" } },
     },
     {
-      rule: "a call the client forces goes first",
+      rule: "a call that the client forces takes precedence",
       profile: asTool,
       given: { response_format: FORMAT, tools: [F], tool_choice: "required" },
       sent: { tools: [{ name: "f" }], tool_choice: { type: "any" } },
       dropped: ["response_format"],
     },
     {
-      rule: "a tool of the client's by that name",
+      rule: "a client's tool with the same name",
       profile: asTool,
       given: {
         response_format: FORMAT,
@@ -718,7 +718,7 @@ t.test("Chat requests: formats", async (t) => {
       rejected: "response_format:",
     },
     {
-      rule: "only schemas are closed, and only where they say nothing",
+      rule: "only schemas are closed, and only if they leave it open",
       given: {
         response_format: {
           type: "json_schema",

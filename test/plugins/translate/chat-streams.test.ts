@@ -115,7 +115,7 @@ t.test("Chat streams: blocks", async () => {
       },
     },
     {
-      rule: "what the provider ran itself is not shown, and does not count",
+      rule: "tools that the provider ran itself are neither shown nor counted",
       events: [
         START,
         ...block(
@@ -146,7 +146,7 @@ t.test("Chat streams: blocks", async () => {
       seen: { tool_calls: [{ arguments: '{"x":1}' }] },
     },
     {
-      rule: "a custom tool's text comes in one piece",
+      rule: "a custom tool's text is sent in one piece",
       request: CUSTOM,
       events: [
         START,
@@ -160,7 +160,7 @@ t.test("Chat streams: blocks", async () => {
       },
     },
     {
-      rule: "a custom tool's text that was cut is given as it is",
+      rule: "a custom tool's text that was cut is passed on as it is",
       request: CUSTOM,
       events: [
         START,
@@ -171,7 +171,7 @@ t.test("Chat streams: blocks", async () => {
       seen: { tool_calls: [{ arguments: '{"input":"l' }], finish_reason: "length" },
     },
     {
-      rule: "a call that stands for a format is the content",
+      rule: "a call that stands for a format becomes the content",
       request: FORMAT,
       profile: { structured_outputs: "tool" },
       events: [
@@ -183,7 +183,7 @@ t.test("Chat streams: blocks", async () => {
       seen: { text: '{"a":1}', tool_calls: [], finish_reason: "stop" },
     },
     {
-      rule: "and so is one that came in the start of its block",
+      rule: "also if it is complete in the start of its block",
       request: FORMAT,
       profile: { structured_outputs: "tool" },
       events: [
@@ -195,7 +195,7 @@ t.test("Chat streams: blocks", async () => {
       seen: { text: '{"a":1}', tool_calls: [] },
     },
     {
-      rule: "a tool of that name is a tool where no format was asked for",
+      rule: "a tool with that name stays a tool if no format was requested",
       events: [
         START,
         ...block(0, { ...CALL, name: "structured_output" }, json("{}")),
@@ -224,13 +224,13 @@ t.test("Chat streams: how they end", async () => {
       seen: truncated,
     },
     {
-      rule: "by a reset behind the end",
+      rule: "by a reset after the end",
       events: [START, ...text, ends("end_turn"), STOP],
       end: "reset",
       seen: { done: true, error: null },
     },
     {
-      rule: "by nothing at all",
+      rule: "without any event",
       events: [PING],
       seen: { http_error: { status: 502, body: { error: { code: "upstream_truncated" } } } },
     },
@@ -248,17 +248,17 @@ t.test("Chat streams: how they end", async () => {
       },
     },
     {
-      rule: "by an overload before anything",
+      rule: "by an overload before any output",
       events: [event("error", { error: { type: "overloaded_error", message: "busy" } })],
       seen: { http_error: { status: 503 } },
     },
     {
-      rule: "by an error of no kind before anything",
+      rule: "by an error without a type before any output",
       events: [event("error", {})],
       seen: { http_error: { status: 502, body: { error: { type: "server_error" } } } },
     },
     {
-      rule: "a later delta without a reason takes nothing back",
+      rule: "a later delta without a reason keeps the earlier reason",
       events: [START, ...text, ends("max_tokens"), ends(null), STOP],
       seen: { finish_reason: "length" },
     },
@@ -268,7 +268,7 @@ t.test("Chat streams: how they end", async () => {
       seen: { finish_reason: "length" },
     },
     {
-      rule: "a refusal without a word",
+      rule: "a refusal without text",
       events: [START, ends("refusal"), STOP],
       seen: { refusal: "", finish_reason: "content_filter", data_chunks: 2 },
     },
@@ -278,22 +278,22 @@ t.test("Chat streams: how they end", async () => {
       seen: { finish_reason: "stop" },
     },
     {
-      rule: "nothing counts behind the end",
+      rule: "events after the end are ignored",
       events: [START, ...text, ends("end_turn"), STOP, event("error", {}), ...text],
       seen: { text: "x", done: true, error: null },
     },
     {
-      rule: "a stray [DONE] is nothing",
+      rule: "a stray [DONE] is ignored",
       events: [START, { data: "[DONE]" }, ...text, ends("end_turn"), STOP],
       seen: { text: "x", done: true },
     },
     {
-      rule: "an event of another name that is no JSON is not ours",
+      rule: "an unknown event that is no JSON is ignored",
       events: [START, { event: "metrics", data: "1ms" }, ends("end_turn"), STOP],
       seen: { done: true, error: null },
     },
     {
-      rule: "a second start changes nothing",
+      rule: "a second start is ignored",
       events: [START, START, ends("end_turn"), STOP],
       seen: { roles: 1, data_chunks: 2 },
     },
@@ -303,7 +303,7 @@ t.test("Chat streams: how they end", async () => {
       seen: { first_delta: { role: "assistant" }, roles: 1, text: "x" },
     },
     {
-      rule: "usage of the last word, not the sum",
+      rule: "usage of the last event, not the sum",
       request: wantsUsage,
       events: [
         START,
@@ -330,7 +330,7 @@ t.test("Chat streams: how they end", async () => {
       },
     },
     {
-      rule: "no usage chunk on a stream that broke",
+      rule: "no usage chunk for a stream that broke",
       request: wantsUsage,
       events: [START, ...text],
       seen: { usage: null, usage_keys: "some", done: false },
@@ -338,7 +338,7 @@ t.test("Chat streams: how they end", async () => {
   ]);
 });
 
-t.test("Chat streams: what the gateway is told", async (t) => {
+t.test("Chat streams: what reaches the gateway", async (t) => {
   t.test(
     "only [DONE] is terminal, and a ping is a comment once the stream has begun",
     async (t) => {
@@ -357,7 +357,7 @@ t.test("Chat streams: what the gateway is told", async (t) => {
     },
   );
 
-  t.test("a stream that is cut ends in an error of its own protocol", async (t) => {
+  t.test("a stream that is cut ends with an error of its own protocol", async (t) => {
     const failure = { status: 402, type: "insufficient_balance", message: "top up" };
     const recorder = new Recorder();
     const stream = translator("chat", { model: "m" }, {}, recorder);

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import type { JsonObject } from "../../../core/process/json.ts";
 
-/*
- * Random conversations that are valid in the protocol they are made for, with enough variety that every way
- * a turn can look comes up: several calls, odd ids, answers with and without text, blank texts, pictures.
+/**
+ * Random conversations that are valid in their protocol and vary enough to produce every kind of
+ * turn: several calls, odd ids, replies with and without text, blank texts, pictures.
  */
 
 const text = fc.oneof(
@@ -24,7 +24,7 @@ const TOOL_NAMES = ["read", "write_file", "a-b", `long_${"n".repeat(70)}`];
 const CHAT_TOOL_NAMES = ["read", "write_file", "fs.read", "fs_read", "with space"];
 const PICTURES = ["https://x.test/a.png", "data:image/png;base64,AAAA"];
 
-/** One exchange: what the user says, the calls it leads to, and what the assistant says in the end. */
+/** One exchange: the user's text, the calls it leads to, and the assistant's final text. */
 interface Exchange {
   readonly said: readonly string[];
   readonly picture: string | undefined;
@@ -35,7 +35,7 @@ interface Round {
   readonly text: string;
   readonly calls: readonly { readonly name: string; readonly input: JsonObject }[];
   readonly results: readonly { readonly text: string; readonly failed: boolean }[];
-  /** What the user says in the turn of the results. */
+  /** The user's text in the turn of the results. */
   readonly aside: string;
 }
 
@@ -136,7 +136,7 @@ export const messagesRequest: fc.Arbitrary<JsonObject> = fc
     return request;
   });
 
-/** A valid request of a Chat client, with ids that Messages does not take and ids that come up again. */
+/** A valid request of a Chat client, with ids that Messages rejects and ids that repeat. */
 export const chatRequest: fc.Arbitrary<JsonObject> = fc
   .record({
     all: exchanges(CHAT_TOOL_NAMES),
@@ -201,7 +201,7 @@ function pictureSource(url: string): JsonObject {
   return { type: "base64", media_type: "image/png", data: url.slice(url.indexOf(",") + 1) };
 }
 
-/** A request with up to three of its values replaced: nearly valid, and wrong in the middle of things. */
+/** A request with up to three of its values replaced: nearly valid, but wrong somewhere inside. */
 export function damaged(
   request: fc.Arbitrary<JsonObject>,
   junk: fc.Arbitrary<unknown>,
@@ -216,7 +216,7 @@ export function damaged(
   });
 }
 
-/** Walks down by the numbers of keys, as far as the path or the value goes, and puts the junk there. */
+/** Follows the path as far as the value goes, by key numbers, and puts the junk there. */
 function replaceAt(root: unknown, path: readonly number[], junk: unknown): void {
   let value: unknown = root;
   for (const [at, step] of path.entries()) {

@@ -22,7 +22,7 @@ const BROKEN = {
   errorSent: false,
 } as const;
 
-/** A stream of a Chat upstream on its way to a Messages client, and what became of it. */
+/** A stream from a Chat upstream to a Messages client, and its outcome. */
 function open() {
   assert.ok(endpoint);
   const call = newCall(endpoint);
@@ -73,7 +73,7 @@ function open() {
 
 t.test("a translated stream", async (t) => {
   t.test(
-    "whose upstream sends what is no event is cancelled upstream, and told once",
+    "whose upstream sends an invalid event is cancelled upstream, with one error to the client",
     async (t) => {
       const { seen, send } = open();
       send(CHUNK);
@@ -86,7 +86,7 @@ t.test("a translated stream", async (t) => {
   );
 
   t.test(
-    "that fails before its first event is an answer with a status, and cancelled upstream",
+    "that fails before its first event becomes an error with a status, and is cancelled upstream",
     async (t) => {
       const { seen, send } = open();
       send('{"error":{"message":"We are overloaded"}}');
@@ -98,7 +98,7 @@ t.test("a translated stream", async (t) => {
   );
 
   t.test(
-    "is whole where the upstream's body ends behind the reason to stop, without its last event",
+    "is complete if the upstream ends after the stop reason, without the last event",
     async (t) => {
       const { sink, seen, send } = open();
       send(CHUNK);
@@ -109,7 +109,7 @@ t.test("a translated stream", async (t) => {
     },
   );
 
-  t.test("is broken, and says so, where the upstream's body ends before", async (t) => {
+  t.test("is broken and ends with an error if the upstream ends before that", async (t) => {
     const { sink, seen, send } = open();
     send(CHUNK);
     sink.end(BROKEN);
@@ -117,14 +117,14 @@ t.test("a translated stream", async (t) => {
     t.match(seen.text, /event: error\n.*ended before completion/);
   });
 
-  t.test("of which nothing came is left to the gateway to refuse", async (t) => {
+  t.test("without any output is left to the gateway to refuse", async (t) => {
     const { sink, seen } = open();
     const gone: Outcome = { kind: "gone" };
     sink.end(gone);
     t.strictSame([seen.text, seen.outcome], ["", gone]);
   });
 
-  t.test("that the gateway cuts keeps the gateway's own refusal", async (t) => {
+  t.test("that the gateway cuts ends with the gateway's own refusal", async (t) => {
     const { sink, seen, send } = open();
     send(CHUNK);
     const refusal = refuse.insufficientBalance("empty");

@@ -58,17 +58,20 @@ t.test("errors of a Chat upstream", async (t) => {
 
   const message = (body: unknown, status = 400) =>
     chatErrorToMessages(status, body).body.error.message;
-  t.test("the message is wherever the upstream put it, but never a page", async (t) => {
-    t.equal(message('{"error":{"message":"a"}}'), "a");
-    t.equal(message({ error: "b" }), "b");
-    t.equal(message({ message: "c" }), "c");
-    t.equal(message({ detail: [{ msg: "d" }, { msg: "e" }] }), "d; e");
-    t.equal(message("<html>down</html>", 502), "Upstream returned HTTP 502");
-    t.equal(message({ error: { message: 5 } }, 500), "Upstream returned HTTP 500");
-    t.equal(message(undefined, 404), "Upstream returned HTTP 404");
-  });
+  t.test(
+    "the message is read from wherever the upstream put it, but never from an HTML page",
+    async (t) => {
+      t.equal(message('{"error":{"message":"a"}}'), "a");
+      t.equal(message({ error: "b" }), "b");
+      t.equal(message({ message: "c" }), "c");
+      t.equal(message({ detail: [{ msg: "d" }, { msg: "e" }] }), "d; e");
+      t.equal(message("<html>down</html>", 502), "Upstream returned HTTP 502");
+      t.equal(message({ error: { message: 5 } }, 500), "Upstream returned HTTP 500");
+      t.equal(message(undefined, 404), "Upstream returned HTTP 404");
+    },
+  );
 
-  t.test("a prompt too long is told in the words that clients look for", async (t) => {
+  t.test("a prompt that is too long gets the wording that clients look for", async (t) => {
     const prefix = /^prompt is too long: /;
     t.match(message({ error: { code: "model_max_prompt_tokens_exceeded", message: "x" } }), prefix);
     t.match(message({ message: "exceeds the Context Window of 8192" }, 500), prefix);
@@ -98,12 +101,12 @@ t.test("errors of a Messages upstream", async (t) => {
     });
   }
 
-  t.test("a context too long has the code that clients look for", async (t) => {
+  t.test("a context that is too long gets the code that clients look for", async (t) => {
     const error = { type: "invalid_request_error", message: "input exceed context limit" };
     t.equal(messagesErrorToChat(400, { error }).body.error.code, "context_length_exceeded");
   });
 
-  t.test("what is no JSON keeps its status", async (t) => {
+  t.test("an error that is no JSON keeps its status", async (t) => {
     const reply = messagesErrorToChat(503, "<html>");
     const error = {
       message: "Upstream returned HTTP 503",

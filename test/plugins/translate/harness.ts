@@ -15,7 +15,7 @@ import type {
 import type { ClientSide } from "./assemble.ts";
 import type { ClientEvent } from "./invariants.ts";
 
-/** Which protocol the client speaks; the upstream speaks the other. */
+/** The client's protocol; the upstream uses the other one. */
 export type Client = "messages" | "chat";
 
 export const NOW_MS = 1_700_000_000_000;
@@ -46,7 +46,7 @@ export function serialise(events: readonly FixtureEvent[], wire: WireOptions = {
   return Buffer.from(blocks.join(""));
 }
 
-/** Cuts bytes into pieces of one size; all in one piece without a size. */
+/** Splits bytes into pieces of one size, or returns one piece without a size. */
 export function pieces(bytes: Buffer, size?: number): Buffer[] {
   if (size === undefined) return [bytes];
   const cut: Buffer[] = [];
@@ -54,7 +54,7 @@ export function pieces(bytes: Buffer, size?: number): Buffer[] {
   return cut;
 }
 
-/** Random text that repeats from run to run, so that made-up ids do. */
+/** Pseudo-random text that repeats from run to run, so that generated ids do too. */
 export function countingText(): RandomText {
   let count = 0;
   return (length) => {
@@ -63,7 +63,7 @@ export function countingText(): RandomText {
   };
 }
 
-/** Keeps what a client was sent. */
+/** Records what was sent to a client. */
 export class Recorder implements ClientStream {
   readonly written: { text: string; mark: Mark }[] = [];
   httpError: { status: number; body: unknown } | null = null;
@@ -80,7 +80,7 @@ export class Recorder implements ClientStream {
     return this.written.map((piece) => piece.text).join("");
   }
 
-  /** The events as a client reads them, through a reader of its own; comments and pings are gone. */
+  /** The events as a client parses them, without comments and pings. */
   clientSide(): ClientSide {
     const events: ClientEvent[] = [];
     const add = (event: ServerEvent): void => {
@@ -110,7 +110,7 @@ export function translator(
   return new MessagesToChatStream(context, recorder, NOW_MS, random);
 }
 
-/** Sends bytes of an upstream through the reader and the translation, as the gateway would. */
+/** Sends an upstream's bytes through the reader and the translation, as the gateway would. */
 export function run(
   client: Client,
   request: unknown,
@@ -128,7 +128,7 @@ export function run(
   return recorder;
 }
 
-/** Whether a client asked for a chunk with the usage. */
+/** True if the client asked for a chunk with the usage. */
 export function asksForUsage(request: unknown): boolean {
   const options = isObject(request) ? request["stream_options"] : undefined;
   return isObject(options) && options["include_usage"] === true;

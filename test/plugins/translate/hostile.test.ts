@@ -23,7 +23,7 @@ import {
   checkMessagesStream,
 } from "./invariants.ts";
 
-/** Every word the protocols know, so that random objects get deep into the code. */
+/** Every keyword of the protocols, so that random objects get deep into the code. */
 const KEYS = [
   ..."model messages role content type text source data media_type url title context".split(" "),
   ..."tool_use_id id name input is_error thinking signature tools tool_choice system".split(" "),
@@ -89,7 +89,7 @@ const block = fc.record(
 );
 const call = fc.record({ index: json, id: json, function: object });
 
-t.test("hostile requests never throw, and what is accepted is valid", async (t) => {
+t.test("hostile requests never throw, and accepted ones are valid", async (t) => {
   t.test("Messages requests", async () => {
     const requests = fc.oneof(
       json,
@@ -119,7 +119,7 @@ t.test("hostile requests never throw, and what is accepted is valid", async (t) 
     );
   });
 
-  t.test("arguments that the text of a string nests too deep travel as their text", async (t) => {
+  t.test("arguments nested too deep are sent as a string", async (t) => {
     const text = `${'{"a":'.repeat(5000)}1${"}".repeat(5000)}`;
     const calls = [{ id: "a", function: { name: "f", arguments: text } }];
     const messages = [
@@ -133,7 +133,7 @@ t.test("hostile requests never throw, and what is accepted is valid", async (t) 
     t.ok(written.includes(JSON.stringify({ _raw_arguments: text })));
   });
 
-  t.test("a field that only looks like a prototype stays a field", async (t) => {
+  t.test("a field named __proto__ stays a field", async (t) => {
     const text =
       '{"type":"object","properties":{"__proto__":{"type":"object"}},"__proto__":{"x":1}}';
     const schema: unknown = JSON.parse(text);
@@ -148,8 +148,8 @@ t.test("hostile requests never throw, and what is accepted is valid", async (t) 
   });
 });
 
-t.test("hostile answers never throw", async (t) => {
-  t.test("arguments too deep to be written again", async (t) => {
+t.test("hostile replies never throw", async (t) => {
+  t.test("arguments nested too deep to serialise", async (t) => {
     const deep: unknown = JSON.parse(`${'{"a":'.repeat(5000)}1${"}".repeat(5000)}`);
     const calls = [{ id: "a", function: { name: "f", arguments: deep } }];
     const answered = chatToMessagesResponse(
@@ -159,7 +159,7 @@ t.test("hostile answers never throw", async (t) => {
     t.ok(JSON.stringify(answered.body));
   });
 
-  t.test("whole answers and errors", async () => {
+  t.test("unstreamed replies and errors", async () => {
     fc.assert(
       fc.property(fc.oneof(json, object), object, (body, request) => {
         chatToMessagesResponse(body, messagesContext(request, chatProfile()));

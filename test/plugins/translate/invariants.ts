@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/process/json.ts";
 
-/** What holds for every Chat request that a translation gives out. */
+/** Invariants of every Chat request that a translation produces. */
 export function checkChatRequest(body: JsonObject): void {
   for (const [key, value] of Object.entries(body)) {
     assert.notEqual(value, null, `${key} is null`);
@@ -32,7 +32,7 @@ export function checkChatRequest(body: JsonObject): void {
   assert.equal(open.size, 0, "calls are answered");
 }
 
-/** What holds for every Messages request that a translation gives out. */
+/** Invariants of every Messages request that a translation produces. */
 export function checkMessagesRequest(body: JsonObject): void {
   checkNoNull(body, "body");
   assert.equal(typeof body["max_tokens"], "number");
@@ -68,7 +68,7 @@ export function checkMessagesRequest(body: JsonObject): void {
   assert.deepEqual(open, [], "calls are answered");
 }
 
-/** What travels on as the client or the model wrote it may hold a null. */
+/** Values passed on as the client or the model wrote them may be null. */
 const VERBATIM = new Set(["input", "input_schema", "schema"]);
 
 function checkNoNull(value: unknown, path: string): void {
@@ -84,7 +84,7 @@ export interface ClientEvent {
   readonly data: unknown;
 }
 
-/** What holds for every stream that a Messages client gets. */
+/** Invariants of every stream that a Messages client gets. */
 export function checkMessagesStream(events: readonly ClientEvent[]): void {
   let open = -1;
   let openType: unknown;
@@ -144,7 +144,7 @@ function fits(delta: unknown): string {
   return delta === "input_json_delta" ? "tool_use" : "thinking";
 }
 
-/** What holds for every stream that a Chat client gets. */
+/** Invariants of every stream that a Chat client gets. */
 export function checkChatStream(events: readonly ClientEvent[], includeUsage: boolean): void {
   let finishes = 0;
   let identity: unknown;

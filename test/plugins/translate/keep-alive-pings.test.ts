@@ -19,7 +19,7 @@ import { stoppedTimers } from "../../support/stopped-timers.ts";
 const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
 const COMMENT = ": ping\n\n";
 
-/** What a client has received, as text. */
+/** The text that a client has received. */
 class Client implements Sink {
   text = "";
   outcome: Outcome | undefined;
@@ -39,7 +39,7 @@ class Client implements Sink {
   }
 }
 
-/** Everything that one translated stream takes, on a clock that stands still until it is moved. */
+/** One translated stream with its parts, on a clock that only the test moves. */
 function open(protocol: "messages" | "chat", clock: { ms: number }) {
   const endpoint = endpoints.find((entry) => entry.protocol === protocol);
   assert.ok(endpoint);
@@ -155,14 +155,14 @@ t.test("a translated stream whose upstream is silent", async (t) => {
     });
   }
 
-  t.test("gets nothing behind its end", async (t) => {
+  t.test("gets nothing after its end", async (t) => {
     const messages = open("messages", clock);
     const chat = open("chat", clock);
     const silences = watching(messages.sink, chat.sink);
     messages.send(CHAT_CHUNK, CHAT_END);
     messages.sink.event(new ServerEvent(Buffer.from("data: [DONE]\n\n")));
     chat.send(MESSAGE_START, ...MESSAGE_END);
-    // Between its last event and its charge a stream is not over yet.
+    // Between its last event and its charge a stream is still open.
     pass(30_000);
     for (const { sink } of [messages, chat]) sink.end(COMPLETE);
     pass(30_000);

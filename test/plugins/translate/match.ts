@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import { isObject, parseJson } from "../../../core/process/json.ts";
 
 /**
- * Compares a value with what a case expects: objects are subsets, arrays match element by element, scalars
- * are equal, and an object with a `$` key is a matcher. Answers where and how they differ, or undefined.
+ * Compares a value with the expected one: objects are subsets, arrays match element by element,
+ * scalars are equal, and an object with a `$` key is a matcher. Returns the path and the
+ * difference, or undefined.
  */
 export function mismatch(actual: unknown, expected: unknown, path = "$"): string | undefined {
   if (isObject(expected)) {

@@ -8,9 +8,9 @@ import {
 import type { ToolNames } from "../../../plugins/translate/names.ts";
 
 /**
- * What a conversation means, whichever protocol it is written in. Two requests mean the same if these are
- * deeply equal. What is left out on purpose: how text is cut into blocks or parts, white space alone, turns of
- * one role in a row, ids where only their pairing counts, and hints that only one side knows.
+ * The meaning of a conversation in either protocol: two requests mean the same if these are deeply
+ * equal. Left out on purpose: how text is split into blocks or parts, blank text, consecutive turns
+ * of one role, ids that only pair calls with results, and hints that only one side supports.
  */
 export interface Meaning {
   readonly system: string;
@@ -27,14 +27,16 @@ export interface Meaning {
 
 interface Turn {
   readonly role: string;
-  /** For a user: results by the place of their calls in the turn before, then what is said and shown. */
+  /**
+   * For a user: results by the position of their calls in the turn before, then text and images.
+   */
   readonly results: unknown[];
-  /** Texts and pictures; neighbouring texts of an assistant are one. */
+  /** Texts and images; consecutive texts of an assistant are one. */
   readonly parts: unknown[];
   readonly calls: unknown[];
 }
 
-/** What the name of a tool was before it had to change. */
+/** The original name of a tool that had to be renamed. */
 type Original = (name: unknown) => string;
 
 export function originalNames(...maps: readonly ToolNames[]): Original {
@@ -119,7 +121,7 @@ export function meaningOfChat(body: JsonObject, original: Original): Meaning {
       .map((tool) => objectOf(objectOf(tool)?.["function"]) ?? {})
       .map((tool) => [original(tool["name"]), tool["description"], tool["parameters"]]),
     choice: named ? `tool ${original(named)}` : choiceOf(choice),
-    // Where nothing may be called, it does not matter how many.
+    // If no call is allowed, their number does not matter.
     oneCallAtATime: body["parallel_tool_calls"] === false && choice !== "none",
     cap: body["max_completion_tokens"] ?? body["max_tokens"],
     temperature: body["temperature"],
@@ -128,7 +130,7 @@ export function meaningOfChat(body: JsonObject, original: Original): Meaning {
   };
 }
 
-/** Gathers turns; neighbours of one role are one turn. */
+/** Collects turns; consecutive ones of one role become one. */
 class Turns {
   private readonly turns: Turn[] = [];
   private callIds: unknown[] = [];
@@ -156,7 +158,7 @@ class Turns {
   }
 
   done(): Turn[] {
-    // White space at the very end of the assistant's last words is not carried.
+    // Trailing white space of the assistant's last text is not preserved.
     const last = this.turns.at(-1);
     const said = last?.parts.at(-1);
     if (last?.role === "assistant" && typeof said === "string") {
@@ -186,7 +188,7 @@ function pictureOf(source: JsonObject): unknown {
   return type === "url" ? url : `data:${String(mediaType)};base64,${String(data)}`;
 }
 
-/** Chat has no flag for a failure, so there the text says it. */
+/** Chat has no flag for a failed result, so the text says it there. */
 function failure(text: string): string {
   if (text === "") return "Error: tool failed";
   return text.toLowerCase().startsWith("error") ? text : `Error: ${text}`;

@@ -30,7 +30,7 @@ t.test("Messages requests: top level", async (t) => {
     { rule: "max_tokens as text", given: { max_tokens: "9" }, rejected: "max_tokens:" },
     { rule: "max_tokens in parts", given: { max_tokens: 1.5 }, rejected: "max_tokens:" },
     {
-      rule: "the cap's name may be set apart from the dialect",
+      rule: "the cap's name can be configured apart from the dialect",
       profile: { dialect: "compatible", max_tokens_field: "max_completion_tokens" },
       given: {},
       sent: { max_completion_tokens: 100, max_tokens: ABSENT },
@@ -45,13 +45,13 @@ t.test("Messages requests: top level", async (t) => {
     { rule: "no MCP servers", given: { mcp_servers: [] }, sent: { mcp_servers: ABSENT } },
     { rule: "no residency", given: { inference_geo: null }, sent: { inference_geo: ABSENT } },
     {
-      rule: "dropped hints are named, in their order, and only harmless names",
+      rule: "dropped hints are named, in order, and only with harmless names",
       given: { speed: "fast", "x\r\ny": 1, betas: ["b"], top_k: 5, diagnostics: {} },
       sent: { speed: ABSENT, betas: ABSENT },
       dropped: ["speed", "betas", "diagnostics", "top_k"],
     },
     {
-      rule: "top_k where it is taken",
+      rule: "top_k if it is accepted",
       profile: { top_k: true },
       given: { top_k: 5 },
       sent: { top_k: 5 },
@@ -240,7 +240,7 @@ t.test("Messages requests: content", async (t) => {
       },
     },
     {
-      rule: "a tool that gave nothing back, in every form of nothing",
+      rule: "an empty tool result, in every form",
       given: {
         messages: [
           Q,
@@ -273,7 +273,7 @@ t.test("Messages requests: content", async (t) => {
       sent: { messages: { $exact: [Q, { role: "assistant", content: "ab" }] } },
     },
     {
-      rule: "a block no one knows, in a turn of the assistant",
+      rule: "an unknown block in a turn of the assistant",
       given: { messages: [Q, assistant({ type: "shiny" })] },
       rejected: "messages[1].content[0].type:",
     },
@@ -296,7 +296,7 @@ t.test("Messages requests: order and pairing", async (t) => {
   const calls = [Q, assistant(use("a"))];
   messagesRules(t, [
     {
-      rule: "a result of no call",
+      rule: "a result without a call",
       given: { messages: [Q, user(result("ghost"))] },
       rejected: "messages[1].content[0].tool_use_id: ghost",
       code: null,
@@ -313,7 +313,7 @@ t.test("Messages requests: order and pairing", async (t) => {
       rejected: "messages[1].content[1].id:",
     },
     {
-      rule: "a system entry between a call and its result comes behind the result",
+      rule: "a system entry between a call and its result is moved after the result",
       given: { messages: [...calls, { role: "system", content: "S" }, user(result("a"))] },
       sent: {
         messages: [Q, { role: "assistant" }, { role: "tool" }, { role: "system", content: "S" }],
@@ -375,7 +375,7 @@ t.test("Messages requests: order and pairing", async (t) => {
       },
     },
     {
-      rule: "text behind a call joins the calling turn, or it would part call and result",
+      rule: "text after a call joins the calling turn, so that call and result stay together",
       given: { messages: [...calls, { role: "assistant", content: "wait" }, user(result("a"))] },
       sent: {
         messages: [
@@ -435,12 +435,12 @@ t.test("Messages requests: tools", async (t) => {
       sent: { tool_choice: "auto", parallel_tool_calls: false },
     },
     {
-      rule: "a choice of no kind",
+      rule: "an unknown choice",
       given: { tools: [TOOL], tool_choice: {} },
       rejected: "tool_choice.type:",
     },
     {
-      rule: "a tool that is not there",
+      rule: "an undeclared tool",
       given: { tools: [TOOL], tool_choice: { type: "tool", name: "g" } },
       rejected: "tool_choice.name:",
     },
@@ -451,7 +451,7 @@ t.test("Messages requests: tools", async (t) => {
       code: "unsupported_parameter",
     },
     {
-      rule: "a dropped one leaves the others",
+      rule: "a dropped tool leaves the others",
       profile: { unsupported_tools: "drop" },
       given: {
         tools: [{ type: "bash_20250124", name: "bash" }, TOOL],
@@ -461,7 +461,7 @@ t.test("Messages requests: tools", async (t) => {
       dropped: ["tools"],
     },
     {
-      rule: "parameters are only completed, and keys of the tool stay out of them",
+      rule: "parameters are completed, not changed, and keys of the tool stay out of them",
       given: {
         tools: [
           {
@@ -526,23 +526,23 @@ t.test("Messages requests: effort and format", async (t) => {
       rejected: "thinking.budget_tokens:",
     },
     {
-      rule: "effort goes before a budget",
+      rule: "effort takes precedence over a budget",
       given: { ...thinking(1024), output_config: { effort: "high" } },
       sent: { reasoning_effort: "high" },
     },
     {
-      rule: "more than the model knows",
+      rule: "more than the model supports",
       given: { output_config: { effort: "max" } },
       sent: { reasoning_effort: "high" },
     },
     {
-      rule: "less than the model knows",
+      rule: "less than the model supports",
       profile: { effort_levels: ["high", "max"] },
       given: { output_config: { effort: "low" } },
       sent: { reasoning_effort: "high" },
     },
     {
-      rule: "an effort no one knows",
+      rule: "an unknown effort",
       given: { output_config: { effort: "ultra" } },
       rejected: "output_config.effort:",
     },
@@ -561,7 +561,7 @@ t.test("Messages requests: effort and format", async (t) => {
       sent: { response_format: { json_schema: { name: "St_dte___mehr", strict: true } } },
     },
     {
-      rule: "a format no one knows",
+      rule: "an unknown format",
       given: { output_format: { type: "xml" } },
       rejected: "output_format.type:",
     },
@@ -571,7 +571,7 @@ t.test("Messages requests: effort and format", async (t) => {
       rejected: "output_config.format.schema:",
     },
     {
-      rule: "data that looks like a schema does not make one unready",
+      rule: "data that looks like a schema does not prevent strict mode",
       given: {
         output_format: {
           type: "json_schema",
@@ -581,7 +581,7 @@ t.test("Messages requests: effort and format", async (t) => {
       sent: { response_format: { json_schema: { strict: true } } },
     },
     {
-      rule: "earlier thinking goes back where the model needs it",
+      rule: "earlier thinking is sent back if the model needs it",
       profile: { replay_reasoning: true },
       given: {
         messages: [

@@ -9,7 +9,7 @@ import { mismatch } from "./match.ts";
 interface StreamRule {
   readonly rule: string;
   readonly deltas: readonly JsonObject[];
-  /** Sent behind the deltas, instead of a finish reason and [DONE]. */
+  /** Sent after the deltas, instead of a finish reason and [DONE]. */
   readonly tail?: readonly FixtureEvent[];
   readonly finish?: string;
   readonly end?: End;
@@ -49,7 +49,7 @@ const B = { type: "tool_use", id: "b", name: "g" };
 t.test("Messages streams: which call a delta belongs to", async (t) => {
   rules(t, [
     {
-      rule: "no indexes: an id begins a call, the rest goes on with the latest",
+      rule: "no indexes: an id begins a call, deltas without one belong to the latest",
       deltas: [
         tool(undefined, "a", "f", '{"x"'),
         tool(undefined, undefined, undefined, ":1}"),
@@ -95,7 +95,7 @@ t.test("Messages streams: which call a delta belongs to", async (t) => {
       seen: { blocks: [{ ...A, input_json: "{}" }] },
     },
     {
-      rule: "arguments make a call without an id begin",
+      rule: "arguments begin a call that has no id",
       deltas: [tool(0, undefined, "f"), tool(0, undefined, undefined, "{}"), tool(0, "late")],
       seen: { blocks: [{ id: { $regex: "^toolu_[0-9A-Za-z]{24}$" }, input_json: "{}" }] },
     },
@@ -110,7 +110,7 @@ t.test("Messages streams: which call a delta belongs to", async (t) => {
 t.test("Messages streams: order of blocks", async (t) => {
   rules(t, [
     {
-      rule: "a repeat of the whole arguments is no news, open or closed",
+      rule: "repeated whole arguments are ignored, in an open call and a closed one",
       deltas: [
         tool(0, "a", "f", '{"x":1}'),
         tool(0, "a", "f", '{"x":1}'),
@@ -125,7 +125,7 @@ t.test("Messages streams: order of blocks", async (t) => {
       },
     },
     {
-      rule: "braces and quotes inside of strings do not end arguments",
+      rule: "braces and quotes in strings do not end arguments",
       deltas: [
         tool(0, "a", "f", '{"x":"}\\"}'),
         { content: "t" },
@@ -140,7 +140,7 @@ t.test("Messages streams: order of blocks", async (t) => {
       },
     },
     {
-      rule: "all kinds wait behind an open call, in the order they came",
+      rule: "all kinds wait for an open call, in the order they came",
       deltas: [
         tool(0, "a", "f", '{"x":'),
         { content: "t1" },
@@ -166,7 +166,7 @@ t.test("Messages streams: order of blocks", async (t) => {
       },
     },
     {
-      rule: "white space behind a call waits for text, through thinking too",
+      rule: "white space after a call waits for text, even across thinking",
       deltas: [
         tool(0, "a", "f", "{}"),
         { content: "\n" },
@@ -177,7 +177,7 @@ t.test("Messages streams: order of blocks", async (t) => {
       seen: { blocks: [A, { thinking: "r" }, { type: "text", text: "\n t" }] },
     },
     {
-      rule: "white space behind text that is behind a call is text",
+      rule: "white space after text that follows a call is text",
       deltas: [tool(0, "a", "f", "{}"), { content: "t" }, { content: "\n" }],
       seen: { blocks: [A, { type: "text", text: "t\n" }] },
     },
@@ -187,7 +187,7 @@ t.test("Messages streams: order of blocks", async (t) => {
       seen: { blocks: [{ type: "text", text: "\n" }, A] },
     },
     {
-      rule: "each signature ends a block of thinking; said twice it is no news",
+      rule: "each signature ends a block of thinking; a repeated one is ignored",
       deltas: [
         { thinking_blocks: [{ type: "thinking", thinking: "a", signature: "s1" }] },
         { thinking_blocks: [{ type: "thinking", thinking: "", signature: "s1" }] },
@@ -206,7 +206,7 @@ t.test("Messages streams: order of blocks", async (t) => {
       seen: { blocks: [{ type: "thinking", thinking: "", signature: "s" }, { text: "t" }] },
     },
     {
-      rule: "reasoning under several names is said once",
+      rule: "reasoning under several names is sent once",
       deltas: [{ reasoning_content: "r", reasoning: "r", reasoning_details: [{ text: "r" }] }],
       seen: { blocks: [{ type: "thinking", thinking: "r" }] },
     },
@@ -228,26 +228,26 @@ t.test("Messages streams: how they end", async (t) => {
       seen: error("api_error", "Upstream stream ended before completion"),
     },
     {
-      rule: "by a reset behind the finish reason",
+      rule: "by a reset after the finish reason",
       deltas: text,
       tail: [chunk({}, "stop")],
       end: "reset",
       seen: error("api_error"),
     },
     {
-      rule: "by a reset behind the very end",
+      rule: "by a reset after the very end",
       deltas: text,
       end: "reset",
       seen: { stop_reason: "end_turn", error: null },
     },
     { rule: "by [DONE] alone", deltas: text, tail: [DONE], seen: { stop_reason: "end_turn" } },
     {
-      rule: "by [DONE] before anything",
+      rule: "by [DONE] before any output",
       deltas: [],
       tail: [DONE],
       seen: { http_error: { status: 502, body: { error: { type: "api_error" } } } },
     },
-    { rule: "by nothing at all", deltas: [], tail: [], seen: { http_error: { status: 502 } } },
+    { rule: "without any event", deltas: [], tail: [], seen: { http_error: { status: 502 } } },
     {
       rule: "by an event called error",
       deltas: text,
@@ -267,14 +267,14 @@ t.test("Messages streams: how they end", async (t) => {
       seen: error("overloaded_error"),
     },
     {
-      rule: "by an overload before anything",
+      rule: "by an overload before any output",
       deltas: [],
       tail: [{ data: { error: "Overloaded" } }],
       seen: { http_error: { status: 529 } },
     },
     { rule: "by an abort", deltas: text, finish: "abort", seen: error("api_error") },
     {
-      rule: "by a failure with its own words",
+      rule: "by a failure with its own message",
       deltas: text,
       tail: [
         {
@@ -292,19 +292,19 @@ t.test("Messages streams: how they end", async (t) => {
       seen: error("invalid_request_error", "prompt is too long: no"),
     },
     {
-      rule: "an event of another name that is no JSON is not ours",
+      rule: "an unknown event that is no JSON is ignored",
       deltas: text,
       tail: [{ event: "metrics", data: "42ms" }, chunk({}, "stop"), DONE],
       seen: { stop_reason: "end_turn", error: null },
     },
     {
-      rule: "nothing counts behind [DONE]",
+      rule: "events after [DONE] are ignored",
       deltas: text,
       tail: [DONE, { data: "{" }, chunk({ content: "x" })],
       seen: { stop_reason: "end_turn", blocks: [{ text: "t" }] },
     },
     {
-      rule: "other choices do not count",
+      rule: "other choices are ignored",
       deltas: [],
       tail: [
         {
@@ -329,7 +329,7 @@ t.test("Messages streams: how they end", async (t) => {
       seen: { stop_reason: "stop_sequence", stop_sequence: "###" },
     },
     {
-      rule: "a token that stopped it is no sequence",
+      rule: "a stop token is not reported as a stop sequence",
       deltas: text,
       tail: [
         { data: { choices: [{ delta: {}, finish_reason: "stop", stop_reason: 128_009 }] } },
@@ -338,13 +338,13 @@ t.test("Messages streams: how they end", async (t) => {
       seen: { stop_reason: "end_turn", stop_sequence: null },
     },
     {
-      rule: "usage of null says nothing",
+      rule: "a null usage is ignored",
       deltas: text,
       tail: [{ data: { choices: [], usage } }, { data: { choices: [], usage: null } }, DONE],
       seen: { usage: { input_tokens: 5, output_tokens: 2 } },
     },
     {
-      rule: "no usage is zeros",
+      rule: "missing usage is reported as zeros",
       deltas: text,
       seen: {
         usage: {
@@ -358,15 +358,15 @@ t.test("Messages streams: how they end", async (t) => {
       },
     },
     {
-      rule: "a refusal behind a call is to be run all the same",
+      rule: "a call after a refusal is still to be run",
       deltas: [{ refusal: "no" }, tool(0, "a", "f", "{}")],
       seen: { stop_reason: "tool_use", stop_details: null },
     },
   ]);
 });
 
-t.test("Messages streams: nothing waits without need", async (t) => {
-  t.test("each piece leaves with the event that brought it", async (t) => {
+t.test("Messages streams: no unnecessary delay", async (t) => {
+  t.test("each piece is sent with the event that brought it", async (t) => {
     const recorder = new Recorder();
     const stream = translator("messages", { model: "m" }, {}, recorder);
     const send = (delta: JsonObject): string[] => {
@@ -387,7 +387,7 @@ t.test("Messages streams: nothing waits without need", async (t) => {
     t.strictSame(send(tool(1, undefined, undefined, '"x"')), [delta]);
   });
 
-  t.test("only the very last event is terminal, and a ping only comes in between", async (t) => {
+  t.test("only the very last event is terminal, and pings come before it", async (t) => {
     const recorder = new Recorder();
     const stream = translator("messages", { model: "m" }, {}, recorder);
     stream.ping();
@@ -406,7 +406,7 @@ t.test("Messages streams: nothing waits without need", async (t) => {
     t.match(recorder.written.at(-1)?.text ?? "", /^event: message_stop\n/);
   });
 
-  t.test("a stream that is cut ends in an error of its own protocol", async (t) => {
+  t.test("a stream that is cut ends with an error of its own protocol", async (t) => {
     const failure = { status: 402, type: "insufficient_balance", message: "top up", code: "x" };
     const recorder = new Recorder();
     const stream = translator("messages", { model: "m" }, {}, recorder);

@@ -12,7 +12,9 @@ export interface Rule {
   readonly profile?: Profile;
   /** Fields added to a plain request. */
   readonly given: JsonObject;
-  /** What the upstream's body must hold, or the start of the message that rejects the request. */
+  /**
+   * What the upstream's body must contain, or the start of the message that rejects the request.
+   */
   readonly sent?: JsonObject;
   readonly rejected?: string;
   readonly code?: "unsupported_parameter" | null;
@@ -23,7 +25,7 @@ export interface Rule {
 const PLAIN_MESSAGES = { model: "m", max_tokens: 100, messages: [{ role: "user", content: "q" }] };
 const PLAIN_CHAT = { model: "m", messages: [{ role: "user", content: "q" }] };
 
-/** One test for each rule about requests of Messages clients. */
+/** Runs one test per rule about requests of Messages clients. */
 export function messagesRules(t: Test, rules: readonly Rule[]): void {
   for (const rule of rules) {
     t.test(rule.rule, async () => {
@@ -34,7 +36,7 @@ export function messagesRules(t: Test, rules: readonly Rule[]): void {
   }
 }
 
-/** One test for each rule about requests of Chat clients. */
+/** Runs one test per rule about requests of Chat clients. */
 export function chatRules(t: Test, rules: readonly Rule[]): void {
   for (const rule of rules) {
     t.test(rule.rule, async () => {

@@ -128,7 +128,7 @@ t.test("answers for Messages clients", async (t) => {
       { status: 429, body: { error: { type: "rate_limit_error" } } },
     ],
     [
-      "an error in place of an answer",
+      "an error instead of a reply",
       chatToMessagesResponse({ error: "x" }, context),
       { status: 502, body: { error: { message: "x" } } },
     ],
@@ -258,7 +258,7 @@ t.test("answers for Chat clients", async (t) => {
       },
     ],
     [
-      "an error in place of an answer",
+      "an error instead of a reply",
       messagesToChatResponse(
         { type: "error", error: { type: "overloaded_error", message: "x" } },
         chatContext({}, messagesProfile()),

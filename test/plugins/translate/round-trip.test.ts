@@ -50,7 +50,7 @@ t.test("a conversation translated there and back keeps its meaning", async (t) =
     );
   });
 
-  t.test("from Chat over Messages, and every tool call has its own id again", async () => {
+  t.test("from Chat over Messages, and every tool call gets its own id back", async () => {
     fc.assert(
       fc.property(chatRequest, fc.constantFrom("hoist", "inline"), (body, midSystem) => {
         const there = chatToMessagesRequest(body, messagesProfile({ mid_system: midSystem }));
@@ -71,7 +71,7 @@ t.test("a conversation translated there and back keeps its meaning", async (t) =
   });
 });
 
-/** An answer, piece by piece, in the order the model gives it. */
+/** A reply, piece by piece, in the order the model sends it. */
 type Piece =
   | { readonly kind: "text" | "thinking"; readonly text: string }
   | { readonly kind: "signed"; readonly text: string; readonly signature: string }
@@ -79,7 +79,7 @@ type Piece =
 
 const words = fc.string({ minLength: 1, maxLength: 12, unit: "grapheme" });
 const spoken = words.filter((text) => text.trim() !== "");
-/** As it comes out of JSON, which has no −0. */
+/** The value after a round trip through JSON, which has no −0. */
 const input = fc
   .dictionary(words, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3, noNullPrototype: true })
   .map((value): JsonObject => JSON.parse(JSON.stringify(value)));
@@ -92,7 +92,7 @@ const piece: fc.Arbitrary<Piece> = fc.oneof(
   }),
   fc.record({ kind: fc.constant("call" as const), name: fc.constantFrom("f", "g"), input }),
 );
-/** Text in a row is one text however it is cut, and so is thinking up to a signature. */
+/** Joins consecutive texts, however they are split, and thinking up to a signature. */
 const answer = fc.array(piece, { maxLength: 6 }).map((all) =>
   all.reduce<Piece[]>((kept, one) => {
     const before = kept.at(-1)?.kind;
@@ -112,11 +112,11 @@ const usage = fc.record({
 type Usage = { input: number; read: number; written: number; output: number };
 const stop = fc.constantFrom("end_turn", "max_tokens");
 
-t.test("an answer translated there and back is the same answer", async (t) => {
-  t.test("whole, from Messages over Chat", async () => {
+t.test("a reply translated there and back is the same reply", async (t) => {
+  t.test("unstreamed, from Messages over Chat", async () => {
     fc.assert(
       fc.property(answer, usage, stop, (all, used, reason) => {
-        // Whole Chat answers have one place each for thinking, text and calls.
+        // An unstreamed Chat reply has one field each for thinking, text and calls.
         const kinds = ["signed", "text", "call"];
         const order = (one: Piece) => kinds.indexOf(one.kind === "thinking" ? "signed" : one.kind);
         const sorted = all
@@ -180,7 +180,7 @@ t.test("an answer translated there and back is the same answer", async (t) => {
     );
   });
 
-  t.test("streamed, from Chat over Messages, with the calls dealt out in any order", async () => {
+  t.test("streamed, from Chat over Messages, with the deltas of calls in any order", async () => {
     const cuts = fc.infiniteStream(fc.integer({ min: 1, max: 4 }));
     const dealt = fc.infiniteStream(fc.nat(9));
     fc.assert(
@@ -277,7 +277,7 @@ function chatUsage(used: Usage): JsonObject {
   };
 }
 
-/** Text cut into pieces whose sizes come from outside, never in the middle of a character. */
+/** Text split into pieces of given sizes, never within a character. */
 function* cut(text: string, sizes: Iterator<number>): Generator<string> {
   const characters = Array.from(text);
   for (let at = 0; at < characters.length; ) {
@@ -326,7 +326,7 @@ function* messagesStream(
   yield event("message_stop", {});
 }
 
-/** A Chat stream in which the arguments of neighbouring calls come in turns. */
+/** A Chat stream in which the arguments of neighbouring calls alternate. */
 function* chatStream(
   all: readonly Piece[],
   used: Usage,

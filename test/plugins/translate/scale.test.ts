@@ -6,7 +6,7 @@ import {
 } from "../../../plugins/translate/stream.ts";
 import { type Client, Recorder, translator } from "./harness.ts";
 
-/** Counts what a client is sent and keeps none of it. */
+/** Counts what is sent to a client, and keeps none of it. */
 class Counter {
   events = 0;
   chars = 0;
@@ -49,7 +49,7 @@ function* longCall(client: Client, count: number): Generator<object> {
   yield piece('"}');
 }
 
-/** Sizes of everything a translation holds on to, found by walking it. */
+/** Sizes of everything a translation references, found by walking the object graph. */
 function heldChars(value: unknown, seen = new Set<unknown>()): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null || seen.has(value)) return 0;
@@ -64,26 +64,29 @@ function send(stream: StreamTranslator, events: Iterable<object>): void {
 
 t.test("an argument of 1 MB in 100,000 deltas", async (t) => {
   for (const client of ["messages", "chat"] as const) {
-    t.test(`streams to a ${client} client, delta by delta, and none of it is kept`, async (t) => {
-      const counter = new Counter();
-      const stream = translator(client, { model: "m" }, {}, counter);
-      send(stream, longCall(client, DELTAS));
-      // One event for each delta, plus the start of the message and that of the block.
-      t.equal(counter.events, DELTAS + 4);
-      t.ok(counter.longest < 400, `longest event ${counter.longest}`);
-      t.ok(heldChars(stream) < 2000, `held ${heldChars(stream)}`);
-    });
+    t.test(
+      `streams to a ${client} client, delta by delta, and is not kept in memory`,
+      async (t) => {
+        const counter = new Counter();
+        const stream = translator(client, { model: "m" }, {}, counter);
+        send(stream, longCall(client, DELTAS));
+        // One event per delta, plus the start of the message and that of the block.
+        t.equal(counter.events, DELTAS + 4);
+        t.ok(counter.longest < 400, `longest event ${counter.longest}`);
+        t.ok(heldChars(stream) < 2000, `held ${heldChars(stream)}`);
+      },
+    );
   }
 });
 
-t.test("what has to wait", async (t) => {
+t.test("what a translation has to buffer", async (t) => {
   const call = (index: number, id: string | undefined, args: string): object => ({
     choices: [
       { delta: { tool_calls: [{ index, id, function: { name: id && "f", arguments: args } }] } },
     ],
   });
 
-  t.test("is written out once, and then no longer kept", async (t) => {
+  t.test("is written out once, and then released", async (t) => {
     const counter = new Counter();
     const stream = translator("messages", { model: "m" }, {}, counter);
     send(stream, [call(0, "a", "{"), call(1, "b", '{"x":"')]);
@@ -94,7 +97,7 @@ t.test("what has to wait", async (t) => {
     t.ok(counter.chars > 100_000);
   });
 
-  t.test("is bounded: beyond it the stream ends in an error", async (t) => {
+  t.test("is bounded: beyond the limit the stream ends with an error", async (t) => {
     const recorder = new Recorder();
     const stream = translator("messages", { model: "m" }, {}, recorder);
     send(stream, [call(0, "a", "{")]);
@@ -104,7 +107,7 @@ t.test("what has to wait", async (t) => {
     t.match(recorder.written.at(-1)?.text ?? "", /too much data out of order/);
   });
 
-  t.test("may be thousands of calls at once", async (t) => {
+  t.test("can be thousands of calls at once", async (t) => {
     const counter = new Counter();
     const stream = translator("messages", { model: "m" }, {}, counter);
     const ids = Array.from({ length: 5000 }, (_, index) => index);
