@@ -22,7 +22,7 @@ function job(call: ReturnType<typeof chatCall>, more: Partial<Job> = {}): Job {
   return { port: simulator.port, headers: {}, connections: 4, seconds: 0.1, ...call, ...more };
 }
 
-t.test("a reply is read alike wherever the reads split it", async (t) => {
+t.test("a reply parses the same, split at any byte", async (t) => {
   for (const [text, events, tail] of [
     [STREAM, 2, "data: [DONE]\n\n"],
     [WHOLE, 0, '{"a":1}'],
@@ -39,13 +39,13 @@ t.test("a reply is read alike wherever the reads split it", async (t) => {
   }
 });
 
-t.test("what follows a whole reply unasked is malformed", async (t) => {
+t.test("bytes after a complete reply are malformed", async (t) => {
   t.equal(new ResponseParser().push(Buffer.from(`${WHOLE}x`)), "malformed");
   t.equal(new ResponseParser().push(Buffer.from(`${STREAM}x`)), "malformed");
   t.equal(new ResponseParser().push(Buffer.from("nonsense\r\n\r\n")), "malformed");
 });
 
-t.test("a closed loop counts the calls that the upstream has answered", async (t) => {
+t.test("a closed loop counts the calls that got a reply", async (t) => {
   const report = await closedLoop(job(chatCall({ output_tokens: 10 }, false)));
   t.ok(report.calls >= 4);
   t.equal(report.errors, 0);
@@ -60,7 +60,7 @@ t.test("every event of a stream is counted, in both protocols", async (t) => {
   }
 });
 
-t.test("replies that are no success or not whole are errors", async (t) => {
+t.test("failed and incomplete replies are errors", async (t) => {
   for (const [directive, stream, expected] of [
     [{ status: 503 }, false, /^HTTP 503/],
     [{ cut_after_events: 3 }, true, /closed/],
@@ -75,13 +75,13 @@ t.test("replies that are no success or not whole are errors", async (t) => {
   }
 });
 
-t.test("an open loop sends as many calls as the rate asks for", async (t) => {
+t.test("an open loop sends calls at the given rate", async (t) => {
   const call = job(chatCall({ output_tokens: 10 }, false), { connections: 100, seconds: 0.2 });
   const report = await openLoop({ ...call, rate: 200 });
   t.equal(report.calls + report.errors, 40);
 });
 
-t.test("streams are held open until they are given up", async (t) => {
+t.test("streams stay open until they are released", async (t) => {
   const silent = chatCall({ output_tokens: 10, silent_ms: 60_000 }, true);
   const { report, release } = await holdOpen(job(silent, { seconds: 5 }));
   release();

@@ -3,22 +3,22 @@ import { countTokens } from "../../plugins/simulator/text.ts";
 import { deliveredText, eventsOf } from "../support/requests.ts";
 import type { CallPlan } from "./plan.ts";
 
-/** A client has no more patience than this, so that a frozen gateway does not keep it for ever. */
+/** The client's timeout, so that a frozen gateway does not block it forever. */
 const PATIENCE_MS = 20_000;
 const SLOW_PAUSE_MS = 40;
 
-/** How a call ended, as its client saw it. */
+/** How a call ended for its client. */
 export type CallEnd =
-  /** The whole reply has come, its last byte included. */
+  /** The whole reply arrived. */
   | "whole"
-  /** Another status than 200. */
+  /** A status other than 200. */
   | "refused"
   /** The connection broke, or the stream ended with an error. */
   | "cut"
-  /** The client went away. */
+  /** The client disconnected. */
   | "left";
 
-/** All that a client knows of a call. */
+/** What a client knows of its call. */
 export interface ClientCall {
   readonly plan: CallPlan;
   readonly accountId: string;
@@ -26,13 +26,13 @@ export interface ClientCall {
   readonly startedMs: number;
   endedMs: number;
   end: CallEnd;
-  /** 0 where no head of a reply has come. */
+  /** 0 if no response head arrived. */
   status: number;
-  /** Undefined where no head of a reply has come. */
+  /** Undefined if no response head arrived. */
   id: string | undefined;
-  /** Tokens of text that have come. */
+  /** Tokens of text received. */
   seenTokens: number;
-  /** What the reply says it has used. */
+  /** The usage that the reply reports. */
   inputTokens: number | undefined;
   outputTokens: number | undefined;
   costVnd: string | undefined;
@@ -48,7 +48,7 @@ export interface CallTarget {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 500 });
 
-/** Makes one call as its plan says. Never rejects. */
+/** Makes one planned call. Never rejects. */
 export function call(plan: CallPlan, target: CallTarget): Promise<ClientCall> {
   const { gateway, port, accountId, key } = target;
   const record: ClientCall = {
@@ -133,7 +133,7 @@ function isWhole({ path, streamed }: CallPlan, text: string, complete: boolean):
   return text.endsWith("data: [DONE]\n\n");
 }
 
-/** Reads out of a reply, whole or not, what it has delivered and what it says of itself. */
+/** Reads the delivered text and the reported usage from a reply, complete or not. */
 function read(record: ClientCall, text: string): void {
   if (record.status !== 200) {
     if (record.status !== 0) record.error ??= text.slice(0, 300);

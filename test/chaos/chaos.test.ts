@@ -7,9 +7,9 @@ import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
 
 const SHORT = ["--seed", "7", "--clients", "8", "--kills-per-minute", "40"];
-/** The second and third only on a machine that is too busy to come to anything in the time before. */
+/** A busy machine may make too few calls in the first run; the later runs give it more time. */
 const MINUTES = ["0.15", "0.5", "1.5"];
-/** Of these none makes gateways read their wallets anew, which would heal what the bug has done. */
+/** Freezing Redis makes no gateway reload its wallets, which would hide the bug. */
 const UNHEALED = ["--only", "freeze redis", "--recovery-seconds", "15"];
 const GUARD = "if done then";
 
@@ -18,7 +18,7 @@ interface Run {
   readonly output: string;
 }
 
-/** Runs of chaos, each longer than the last, until one has come to what is looked for. */
+/** Runs chaos for longer each time, until `isEnough` is true. */
 async function chaosUntil(root: string, args: readonly string[], isEnough: (run: Run) => boolean) {
   let run: Run = { code: -1, output: "" };
   for (const minutes of MINUTES) {
@@ -42,7 +42,7 @@ async function chaos(root: string, args: readonly string[]): Promise<Run> {
 }
 
 t.test("a short run of chaos", { jobs: 16 }, async (t) => {
-  t.test("finds nothing that is off", async (t) => {
+  t.test("finds no violation", async (t) => {
     const isHarmed = ({ output }: Run) =>
       Number(/received whole \| (\d+)/.exec(output)?.[1]) > 10 &&
       /\| — kill [a-z]+ \| [1-9]/.test(output);
@@ -51,7 +51,7 @@ t.test("a short run of chaos", { jobs: 16 }, async (t) => {
     t.ok(isHarmed(run), run.output);
   });
 
-  t.test("finds out a post that is done twice", async (t) => {
+  t.test("detects a build that posts twice", async (t) => {
     const copy = mkdtempSync(join(tmpdir(), "tollgate-buggy-"));
     try {
       for (const folder of ["core", "plugins", "config", "dist", "package.json"]) {
@@ -60,7 +60,7 @@ t.test("a short run of chaos", { jobs: 16 }, async (t) => {
       symlinkSync(join(packageRoot, "node_modules"), join(copy, "node_modules"));
       const script = join(copy, "core", "money", "redis", "lua", "post.lua");
       const source = readFileSync(script, "utf8");
-      t.equal(source.split(GUARD).length, 2, "the line that makes a post idempotent is there");
+      t.equal(source.split(GUARD).length, 2, "post.lua has the line that makes a post idempotent");
       writeFileSync(script, source.replace(GUARD, "if false then"));
       const { code, output } = await chaosUntil(copy, UNHEALED, ({ code }) => code !== 0);
       t.equal(code, 1, output);

@@ -3,14 +3,14 @@ import type postgres from "postgres";
 import type { ClientCall } from "./call.ts";
 
 const POLL_MS = 100;
-/** A client sees the last byte of its reply up to this much later than its call was posted. */
+/** A client sees the last byte of its reply up to this long after its call was posted. */
 const READER_LAG_MS = 2_000;
 
-/** Tells which calls that came whole are in the ledger by now. */
+/** Checks which calls with a whole reply have reached the ledger. */
 export class Confirmed {
   private readonly sql: postgres.Sql;
   private readonly calls: readonly ClientCall[];
-  /** Calls before this one need not be asked for again. */
+  /** Calls before this index are in `waiting` or in the ledger. */
   private next = 0;
   private waiting: ClientCall[] = [];
 
@@ -19,7 +19,10 @@ export class Confirmed {
     this.calls = calls;
   }
 
-  /** Waits until every call that was posted before `atMs`, and came whole, is in the ledger; false where it is not in time. */
+  /**
+   * Waits until the ledger has every call with a whole reply that was posted before `atMs`. Returns
+   * false on timeout.
+   */
   async through(atMs: number, limitMs: number): Promise<boolean> {
     if (atMs === 0) return true;
     const deadline = performance.now() + limitMs;

@@ -3,7 +3,7 @@ import type { Random } from "../support/random.ts";
 import type { Confirmed } from "./confirmed.ts";
 import { type Actor, type Link, type Stage, startAgain } from "./stage.ts";
 
-/** What is done, and how often it is in the deck that is shuffled again and again. */
+/** The deeds, and how often each is in the deck, which is shuffled again when it is empty. */
 const DECK = {
   "kill gateway": 5,
   "kill redis": 3,
@@ -36,15 +36,16 @@ export interface DirectorOptions {
   readonly random: Random;
   readonly confirmed: Confirmed;
   readonly killsPerMinute: number;
-  /** What may be done. */
+  /** The deeds to choose from. */
   readonly deeds: readonly Deed[];
-  /** Told of everything that is done, when it is done. */
+  /** Called for every deed when it happens. */
   readonly onDeed: (deed: string) => void;
 }
 
 /**
- * Harms one thing after another, many at once. What it never does is what nobody promises to survive: to make
- * Redis forget posts of a gateway that is dead, or to kill a gateway whose posts Redis has just forgotten.
+ * Does harm at random intervals, with several deeds at once. It avoids the two double failures that
+ * may lose charges: Redis never loses posts of a dead gateway, and a gateway whose posts Redis has
+ * just lost is never killed.
  */
 export class Director {
   readonly done = new Map<Deed, number>();
@@ -54,9 +55,11 @@ export class Director {
   private readonly under: Set<Promise<void>> = new Set();
   private deck: Deed[] = [];
   private stopping = false;
-  /** Since then a gateway's memory is gone; its posts are in Redis alone until they are in the ledger. */
+  /**
+   * When a gateway last lost its memory. Until they are in the ledger, its posts are only in Redis.
+   */
   private gatewayLostAtMs = 0;
-  /** Since then posts are in the memory of gateways alone. */
+  /** When Redis last lost data. Posts from before are only in the gateways' memory. */
   private redisLostAtMs = 0;
   private isForgetting = false;
 
@@ -64,7 +67,7 @@ export class Director {
     this.options = options;
   }
 
-  /** Goes on until `untilMs`, then sees to it that everything runs again. */
+  /** Runs until `untilMs`, then waits until everything works again. */
   async run(untilMs: number): Promise<void> {
     const { random, killsPerMinute } = this.options;
     const gapMs = (60_000 / killsPerMinute) * (KILLS_IN_DECK / CARDS);
@@ -83,7 +86,7 @@ export class Director {
     this.stopping = true;
     const limit = delay(HEAL_TIMEOUT_MS, "late" as const, { ref: false });
     const all = Promise.all(this.under).then(() => "healed" as const);
-    if ((await Promise.race([all, limit])) === "late") throw new Error("not everything came back");
+    if ((await Promise.race([all, limit])) === "late") throw new Error("not everything recovered");
   }
 
   private async deal(): Promise<void> {
@@ -91,7 +94,7 @@ export class Director {
     const deed = this.deck.pop();
     if (deed === undefined) return;
     if (await this.act(deed)) this.done.set(deed, (this.done.get(deed) ?? 0) + 1);
-    // Its victim is down already: another time.
+    // Its victim is already down; the deed goes back into the deck.
     else this.deck.unshift(deed);
   }
 
@@ -132,7 +135,7 @@ export class Director {
       if (actor.kind === "gateway") {
         const lostAtMs = this.redisLostAtMs;
         if (this.isForgetting || !(await this.isCommitted(lostAtMs))) return false;
-        // Redis may have begun to forget meanwhile, or have done so again.
+        // During the check, Redis may have begun to lose data, or lost it again.
         if (this.isForgetting || this.redisLostAtMs !== lostAtMs) return false;
         this.gatewayLostAtMs = Date.now();
       }
@@ -174,7 +177,7 @@ export class Director {
     });
   }
 
-  /** Redis loses what it knows. What dead gateways had posted must be in the ledger by then. */
+  /** Makes Redis lose data. First the posts of dead gateways must be in the ledger. */
   private async forget(deed: Deed): Promise<boolean> {
     const actor = this.victim("redis");
     const { redis, snapshots } = this.options.stage;

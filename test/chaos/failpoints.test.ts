@@ -20,29 +20,31 @@ const CREDIT_VND = 1_000;
 const PRICE = { [MESSAGES_MODEL]: 36_000 };
 const INPUT_TOKENS = 20;
 const SLICE_TOKENS = 16;
-/** A lease, and the machine at its slowest. */
+/** A lease, plus a margin for a slow machine. */
 const COMMIT_TIMEOUT_MS = 90_000;
 const LANES = 2;
 const DURABLE = { settings: ["--save", "", "--appendonly", "yes", "--appendfsync", "always"] };
 
-/** Nobody signs in here, and some sixty gateways start sooner without. */
+/** No customer signs in here, and about sixty gateways start faster without these plugins. */
 const WITHOUT_CUSTOMERS = { accounts: false, dashboard: false, topup: false } as const;
 
-/** What must be true of a wallet in the end. */
+/** What must be true of a wallet at the end. */
 interface Claim {
   readonly what: string;
   readonly customer: Customer;
-  /** What its one call costs; it is charged all of that or nothing where the client did not get it whole. */
+  /**
+   * The cost of its one call. If the client did not get the whole reply, the charge is this or 0.
+   */
   readonly costVnd: string;
   readonly isWhole: boolean;
-  /** Of all movements other than calls. */
+  /** The sum of all movements except calls. */
   readonly creditVnd: number;
 }
 
 let postgres: PostgresServer;
 let simulator: TestSimulator;
 let plugin: string;
-/** Serves nobody, but answers what the ledger says, and makes customers. */
+/** Serves no calls; reads the ledger and creates customers. */
 let office: TestGateway;
 
 t.before(async () => {
@@ -77,7 +79,7 @@ interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A call as clients make it: where it is told to come again, it comes again. */
+/** Makes a call, and retries on 503 as clients do. */
 async function call(gateway: TestGateway, customer: Customer, options: CallOptions = {}) {
   const deadline = performance.now() + COMMIT_TIMEOUT_MS;
   for (;;) {
@@ -87,7 +89,7 @@ async function call(gateway: TestGateway, customer: Customer, options: CallOptio
   }
 }
 
-/** Sends a call and reads what comes; whole where the last byte of the reply has come. Status 0: nothing came. */
+/** Sends a call and reads the reply; `isWhole` if its last byte arrived. Status 0: no reply. */
 async function callOnce(
   gateway: TestGateway,
   { key }: Customer,
@@ -111,7 +113,9 @@ async function callOnce(
   }
 }
 
-/** How each point is reached by a gateway that serves; what is to be true of the customer afterwards. */
+/**
+ * Reaches each point in a running gateway; returns what must be true of the customer afterwards.
+ */
 const DRIVES: Partial<
   Record<Failpoint, (gateway: TestGateway, customer: Customer) => Promise<Partial<Claim>>>
 > = {
@@ -147,13 +151,13 @@ async function move(gateway: TestGateway, customer: Customer, vnd: number) {
   return { creditVnd: CREDIT_VND + vnd };
 }
 
-/** Always the same reference, so that whoever hears no answer can send it again. */
+/** The reference never changes, so the movement can be sent again if its reply is lost. */
 function sendMovement(gateway: TestGateway, { accountId }: Customer, vnd: number) {
   const movement = { amount_vnd: vnd, reference: `move ${accountId}`, reason: "test" };
   return admin(gateway, "POST", `/accounts/${accountId}/credits`, movement);
 }
 
-/** A gateway with this point armed is driven there and dies; what was to come of it is claimed. */
+/** Drives a gateway to this failpoint until it dies. Returns what must be true afterwards. */
 async function crash(
   point: Failpoint,
   how: GatewayOptions,
@@ -168,11 +172,14 @@ async function crash(
   return { armed, claim: { ...rest, what: point, customer, ...claim } };
 }
 
-/** Charged once where it was received, at most once else; nothing held, nothing below zero, nothing off. */
+/**
+ * Charged once if the reply was whole, at most once otherwise; nothing held, no balance below zero,
+ * no drift.
+ */
 async function prove(gateway: TestGateway, claim: Claim): Promise<void> {
   const { customer, creditVnd, costVnd, isWhole, what } = claim;
   const moved = creditVnd - CREDIT_VND;
-  // Whoever sent a movement and heard nothing sends it again.
+  // A client whose movement got no reply sends it again.
   const deadline = performance.now() + COMMIT_TIMEOUT_MS;
   while (moved !== 0 && (await sendMovement(gateway, customer, moved)).status >= 300) {
     assert.ok(performance.now() < deadline, `${what}: the movement is refused`);
@@ -196,14 +203,14 @@ async function prove(gateway: TestGateway, claim: Claim): Promise<void> {
   }
 }
 
-/** As the command does, without a process of its own for it. */
+/** The same check as the `reconcile` command, without its process. */
 async function assertReconciled(gateway: TestGateway): Promise<void> {
   const { status, body } = await admin(gateway, "GET", "/reconcile");
   assert.equal(status, 200);
   assert.equal(body["drift"], false, JSON.stringify(body));
 }
 
-/** The wallet as soon as a gateway can tell: it may be joining its buckets again. */
+/** The wallet, once the gateway has joined its buckets again. */
 async function walletOf(gateway: TestGateway, { accountId }: Customer) {
   const deadline = performance.now() + COMMIT_TIMEOUT_MS;
   for (;;) {
@@ -213,12 +220,12 @@ async function walletOf(gateway: TestGateway, { accountId }: Customer) {
   }
 }
 
-/** What a start does with what the last one has left would reach these points too. */
+/** A start reaches these points too, with what the previous run has left. */
 function isReachedAtStart(point: Failpoint): boolean {
   return point.startsWith("commit.") || point.startsWith("wallet.");
 }
 
-/** Each start on the same data is the one after the crash before, and the next to crash. */
+/** Each start recovers from the crash before it, then crashes itself. */
 async function crashInTurn(points: readonly Failpoint[]): Promise<void> {
   const claims: Claim[] = [];
   const gateways: TestGateway[] = [];
@@ -245,7 +252,7 @@ async function inLanes<T>(list: readonly T[], work: (item: T) => Promise<void>):
 const DRIVEN = FAILPOINTS.filter((point) => point in DRIVES);
 
 t.test("a gateway that dies between two steps of money", { jobs: 2 }, async (t) => {
-  t.test("has lost nothing when it starts again: embedded hold store", async () => {
+  t.test("loses nothing over a restart: embedded hold store", async () => {
     const own = inLanes(DRIVEN.filter(isReachedAtStart), async (point) => {
       const { armed, claim } = await crash(point, options("embedded"));
       await armed.startUnarmed();
@@ -257,9 +264,9 @@ t.test("a gateway that dies between two steps of money", { jobs: 2 }, async (t) 
   });
 
   for (const point of ["commit.committed", "post.after"] as const) {
-    t.test(`has lost nothing when it starts again: everything embedded, ${point}`, async () => {
+    t.test(`loses nothing over a restart: everything embedded, ${point}`, async () => {
       const armed = await ArmedGateway.start(point, options("embedded", {}, "embedded"));
-      // Customers are made where their ledger is.
+      // With an embedded ledger, only its own gateway can create customers.
       const customer = await createCustomer(armed.gateway, { creditVnd: CREDIT_VND });
       const done = await call(armed.gateway, customer);
       await armed.died();
@@ -270,7 +277,7 @@ t.test("a gateway that dies between two steps of money", { jobs: 2 }, async (t) 
     });
   }
 
-  t.test("leaves everything to another one: Redis", async () => {
+  t.test("loses nothing, because another gateway takes over: Redis", async () => {
     const redis = await startRedisServer(DURABLE);
     const other = await startGateway(options(redis.url));
     const claims: Claim[] = [];
@@ -279,7 +286,7 @@ t.test("a gateway that dies between two steps of money", { jobs: 2 }, async (t) 
       claims.push(claim);
       await armed.gateway.close();
     });
-    // All of their leases end at about the same time.
+    // All their leases end at about the same time.
     for (const claim of claims) await prove(other, claim);
     await assertReconciled(other);
     await assertNoHolds(redis);
@@ -287,7 +294,7 @@ t.test("a gateway that dies between two steps of money", { jobs: 2 }, async (t) 
     await redis.stop();
   });
 
-  t.test("leaves its spool to the next start, however often that dies too", async (t) => {
+  t.test("loses no spooled call, however often the next starts die too", async (t) => {
     const redis = await startRedisServer(DURABLE);
     const armed = await ArmedGateway.start("spool.kept", options(redis.url));
     const first = await customerOf();
@@ -312,7 +319,7 @@ t.test("a gateway that dies between two steps of money", { jobs: 2 }, async (t) 
     await redis.stop();
   });
 
-  t.test("leaves its outbox to others that die while they take it over", async (t) => {
+  t.test("loses no call in its outbox, though gateways die while taking it over", async (t) => {
     const redis = await startRedisServer(DURABLE);
     const way = await startTcpProxy(postgres.port);
     const cutOff = postgres.url.replace(String(postgres.port), String(way.port));
@@ -323,7 +330,7 @@ t.test("a gateway that dies between two steps of money", { jobs: 2 }, async (t) 
     await dead.kill9();
     const reaper = await ArmedGateway.start("lease.reaped", options(redis.url));
     await reaper.died();
-    // The next one claims what the first has posted, and cannot bring it to the ledger.
+    // The next gateway claims the outbox, and cannot reach the ledger to commit it.
     way.restore();
     const claimer = await startGateway(options(redis.url, {}, cutOff));
     way.cut();
@@ -343,62 +350,56 @@ t.test("a gateway that dies between two steps of money", { jobs: 2 }, async (t) 
     await redis.stop();
   });
 
-  t.test(
-    "leaves a bucket that it was about to open, or to begin anew, to the next start",
-    async (t) => {
-      const redis = await startRedisServer();
-      await diesAtStart("bucket.joined", options(redis.url));
-      await diesAtStart("bucket.loadable", options(redis.url));
-      const armed = await ArmedGateway.start("bucket.declared", options(redis.url));
-      const customer = await customerOf();
-      await call(armed.gateway, await customerOf());
-      await redis.call("SAVE");
-      const done = await call(armed.gateway, customer);
-      t.ok(done.isWhole);
-      await committedIn(office, customer);
-      // An old state comes back, in which the second call never was.
-      await redis.kill();
-      await redis.start();
-      await armed.died();
-      await armed.startUnarmed();
-      await prove(armed.gateway, { what: "declared", customer, creditVnd: CREDIT_VND, ...done });
-      await assertReconciled(armed.gateway);
-      await assertNoHolds(redis);
-      await armed.gateway.close();
-      await redis.stop();
-    },
-  );
+  t.test("loses nothing while it joins or rebuilds a bucket", async (t) => {
+    const redis = await startRedisServer();
+    await diesAtStart("bucket.joined", options(redis.url));
+    await diesAtStart("bucket.loadable", options(redis.url));
+    const armed = await ArmedGateway.start("bucket.declared", options(redis.url));
+    const customer = await customerOf();
+    await call(armed.gateway, await customerOf());
+    await redis.call("SAVE");
+    const done = await call(armed.gateway, customer);
+    t.ok(done.isWhole);
+    await committedIn(office, customer);
+    // Redis restarts with an old state, without the second call.
+    await redis.kill();
+    await redis.start();
+    await armed.died();
+    await armed.startUnarmed();
+    await prove(armed.gateway, { what: "declared", customer, creditVnd: CREDIT_VND, ...done });
+    await assertReconciled(armed.gateway);
+    await assertNoHolds(redis);
+    await armed.gateway.close();
+    await redis.stop();
+  });
 
-  t.test(
-    "loses what it alone knew where Redis was wiped while it slept: a charge, and nothing else",
-    async () => {
-      const redis = await startRedisServer();
-      const way = await startTcpProxy(postgres.port);
-      const cutOff = postgres.url.replace(String(postgres.port), String(way.port));
-      const armed = await ArmedGateway.start("bucket.requeued", options(redis.url, {}, cutOff));
-      const other = await startGateway(options(redis.url));
-      const customer = await customerOf();
-      const done = await callWhile(armed.gateway, customer, () => way.cut());
-      armed.gateway.signal("SIGSTOP");
-      await redis.call("FLUSHALL");
-      const again = await untilServed(other, customer);
-      armed.gateway.signal("SIGCONT");
-      await armed.died();
-      const claim = { what: "offered", customer, creditVnd: CREDIT_VND };
-      // The double failure that costs a charge: nobody is left who knows of the first call.
-      await prove(other, {
-        ...claim,
-        costVnd: again.costVnd,
-        isWhole: again.isWhole && done.isWhole,
-      });
-      await assertReconciled(other);
-      await assertNoHolds(redis);
-      await Promise.all([other.close(), armed.gateway.close(), way.close()]);
-      await redis.stop();
-    },
-  );
+  t.test("loses one charge and nothing else if Redis is wiped while it is frozen", async () => {
+    const redis = await startRedisServer();
+    const way = await startTcpProxy(postgres.port);
+    const cutOff = postgres.url.replace(String(postgres.port), String(way.port));
+    const armed = await ArmedGateway.start("bucket.requeued", options(redis.url, {}, cutOff));
+    const other = await startGateway(options(redis.url));
+    const customer = await customerOf();
+    const done = await callWhile(armed.gateway, customer, () => way.cut());
+    armed.gateway.signal("SIGSTOP");
+    await redis.call("FLUSHALL");
+    const again = await untilServed(other, customer);
+    armed.gateway.signal("SIGCONT");
+    await armed.died();
+    const claim = { what: "offered", customer, creditVnd: CREDIT_VND };
+    // This double failure loses a charge: the first call is in no store and no process.
+    await prove(other, {
+      ...claim,
+      costVnd: again.costVnd,
+      isWhole: again.isWhole && done.isWhole,
+    });
+    await assertReconciled(other);
+    await assertNoHolds(redis);
+    await Promise.all([other.close(), armed.gateway.close(), way.close()]);
+    await redis.stop();
+  });
 
-  t.test("was driven to every point there is", async (t) => {
+  t.test("was driven to every failpoint", async (t) => {
     const elsewhere: readonly Failpoint[] = [
       "spool.kept",
       "spool.replaying",
@@ -411,13 +412,13 @@ t.test("a gateway that dies between two steps of money", { jobs: 2 }, async (t) 
       "lease.claimed",
       "lease.finished",
     ];
-    // Those of a top-up have their test beside it.
+    // `topup` tests its own failpoints.
     const all = FAILPOINTS.filter((point) => !point.startsWith("topup."));
     t.strictSame([...DRIVEN, ...elsewhere].sort(), [...all].sort());
   });
 });
 
-/** A call during which something happens: between its hold and its end. */
+/** Makes a call, and runs `happens` between its hold and its end. */
 async function callWhile(gateway: TestGateway, customer: Customer, happens: () => unknown) {
   const running = call(gateway, customer, { streamed: true, outputTokens: 200 });
   const deadline = performance.now() + COMMIT_TIMEOUT_MS;
@@ -438,13 +439,16 @@ async function startWith(redis: RedisServer, data: string): Promise<TestGateway>
   return startGateway(options(redis.url, { data }));
 }
 
-/** Calls until one is served: wallets are opened again once everyone who may know of them has been heard, or is dead. */
+/**
+ * Calls until one is served: wallets load again once every gateway that may have data has rejoined
+ * or is dead.
+ */
 async function untilServed(gateway: TestGateway, customer: Customer) {
   const deadline = performance.now() + COMMIT_TIMEOUT_MS;
   for (;;) {
     const done = await call(gateway, customer);
     if (done.isWhole) return done;
-    assert.ok(performance.now() < deadline, "nobody is served any more");
+    assert.ok(performance.now() < deadline, "calls are still refused");
     await delay(50);
   }
 }
@@ -462,7 +466,7 @@ async function untilClaimed(redis: RedisServer): Promise<void> {
     "local n = 0 for _, key in ipairs(redis.call('KEYS', '*:orphans')) do n = n + redis.call('HLEN', key) end return n";
   const deadline = performance.now() + COMMIT_TIMEOUT_MS;
   while ((await redis.call("EVAL", script, "0")) === 0) {
-    assert.ok(performance.now() < deadline, "nobody claims the outbox of the dead");
+    assert.ok(performance.now() < deadline, "no gateway claims the orphaned outbox");
     await delay(50);
   }
 }

@@ -16,7 +16,10 @@ const HELP = `npm run chaos -- [options]: load with kills, then the proof; exits
   --only DEEDS             with commas between them, of: ${DEEDS.join(", ")}
   --save FILE              writes the table there as well`;
 
-/** `npm run chaos`: gateways, Redis, Postgres and a provider under load, killed, frozen and cut off at random. */
+/**
+ * `npm run chaos`: puts gateways, Redis, Postgres and a provider under load, and kills, freezes and
+ * disconnects them at random.
+ */
 async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {

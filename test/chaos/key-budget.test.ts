@@ -11,7 +11,7 @@ import { until } from "../support/until.ts";
 
 const PLUGIN = join(packageRoot, "dist/test/e2e/key-budget-plugin.js");
 const PATH = "/v1/chat/completions";
-/** Priced by the call, so that what it holds is what it costs. */
+/** Priced per call, so its hold equals its cost. */
 const BODY = bodyOf(PATH, { output_tokens: 20 }, { model: "req/gpt-5.6-sol", stream: false });
 const PRICE_VND = 1_150;
 const CREDIT_VND = 10_000_000;
@@ -57,7 +57,7 @@ t.test("a budget per key", async (t) => {
       t.strictSame([await call(customer, 0), await call(customer, 1)], ["200", "200"]);
       t.strictSame([await call(customer, 0), await call(customer, 1)], [spent, spent]);
       t.equal(await call(another, 1), "200");
-      // Raised once, however often it is sent, for both gateways at once.
+      // Sent twice, applied once, and in force at both gateways.
       for (const _ of [1, 2]) t.equal((await setBudget(customer, "3450", "raised")).status, 200);
       t.strictSame([await call(customer, 1), await call(customer, 0)], ["200", spent]);
       const poor = await createCustomer(gatewayOf(0), { creditVnd: PRICE_VND });
@@ -70,7 +70,7 @@ t.test("a budget per key", async (t) => {
     "serves exactly 7 of 200 calls at once on a budget for 7, through both gateways",
     async (t) => {
       const customer = await createCustomer(gatewayOf(0), { creditVnd: CREDIT_VND });
-      // Not enough for an eighth by one µđ.
+      // One µđ short of an eighth call.
       await setBudget(customer, `${8 * PRICE_VND - 1}.999999`, `at once ${customer.keyId}`);
       const calls = Array.from({ length: 200 }, (_, turn) => call(customer, turn));
       const ends = await Promise.all(calls);

@@ -4,9 +4,9 @@ import { Random } from "../support/random.ts";
 import { type ClientCall, call } from "./call.ts";
 import { planCall } from "./plan.ts";
 
-/** Whoever is refused comes again a little later. */
+/** A refused client retries after this pause. */
 const REFUSED_PAUSE_MS = 100;
-/** A prime, so that the calls of a run are alike in nothing. */
+/** A prime, so that the random streams of two calls do not overlap in step. */
 const SEED_STEP = 7_919;
 
 export interface LoadOptions {
@@ -16,7 +16,7 @@ export interface LoadOptions {
   readonly ports: readonly number[];
 }
 
-/** Clients that call without a pause, and remember everything that they see. */
+/** Clients that call without a pause, and record everything they see. */
 export class Load {
   readonly calls: ClientCall[] = [];
   private readonly options: LoadOptions;
@@ -29,7 +29,7 @@ export class Load {
     this.lanes = Array.from({ length: options.lanes }, () => this.lane());
   }
 
-  /** Resolves when the last call is over. */
+  /** Resolves when the last call has ended. */
   async stop(): Promise<void> {
     this.stopping = true;
     await Promise.all(this.lanes);

@@ -5,32 +5,32 @@ import type { TestGateway } from "../support/gateway.ts";
 import { Random } from "../support/random.ts";
 
 const RETRY_MS = 500;
-/** Sent and not answered yet, at most: an outage must not be made worse by whoever asks whether it is over. */
+/** Most movements in flight, so that retries do not make an outage worse. */
 const OPEN_MAX = 8;
 const PAUSE_MS = 150;
 const ANSWER_TIMEOUT_MS = 15_000;
 const SEED_STEP = 104_729;
 const VND = 1_000_000;
 
-/** Money given or taken under a reference, sent until somebody answers. */
+/** A credit or debit under a reference, sent until it gets a reply. */
 export interface Movement {
   readonly reference: string;
   readonly accountId: string;
   readonly amountMicroVnd: bigint;
-  /** Undefined while nobody has said what became of it. */
+  /** Undefined until the outcome is known. */
   answer: "credited" | "below_zero" | undefined;
   attempts: number;
 }
 
 export interface MovementsOptions {
   readonly seed: number;
-  /** Whose wallets are to stay nearly empty: they get little at a time. */
+  /** Accounts whose wallets stay nearly empty; they get small credits. */
   readonly poor: readonly string[];
   readonly rich: readonly string[];
   readonly gateways: readonly TestGateway[];
 }
 
-/** Top-ups, and now and then an adjustment that takes money away: some sent to two gateways at once. */
+/** Sends credits and a few debits, some of them to two gateways at once. */
 export class Movements {
   readonly all: Movement[] = [];
   private readonly options: MovementsOptions;
@@ -42,7 +42,7 @@ export class Movements {
     this.running = this.run();
   }
 
-  /** Resolves once every movement has been answered. */
+  /** Resolves once every movement has a reply. */
   async stop(): Promise<void> {
     this.stopping = true;
     await this.running;

@@ -39,7 +39,7 @@ const harms: readonly Harm[] = [
   },
 ];
 
-t.test("two gateways whose Postgres is away", async (t) => {
+t.test("two gateways whose Postgres is down", async (t) => {
   let parts: Production;
   let customer: Customer;
   let calls: number;
@@ -59,7 +59,7 @@ t.test("two gateways whose Postgres is away", async (t) => {
 
   const notes = () => parts.gateways.flatMap((gateway) => logLines(gateway, 0)).join("\n");
 
-  /** Calls that must be served, over both gateways and both protocols. */
+  /** Makes calls that must be served, over both gateways and both protocols. */
   async function served(count: number): Promise<void> {
     const turns = Array.from({ length: count }, (_, turn) => turn);
     const results = await Promise.all(
@@ -80,7 +80,7 @@ t.test("two gateways whose Postgres is away", async (t) => {
       const logged = parts.gateways.map(({ logs }) => logs.length);
       await harm.begin(parts);
       await served(CALLS);
-      // A key that this gateway has never seen cannot be checked: that is no reason to keep its caller waiting.
+      // A key that this gateway has never seen cannot be checked; it is refused at once.
       const refused = await callOnce(gatewayOf(1), stranger, 0);
       assertUnavailable(refused, 0);
       t.comment(`${harm.name}: an unknown key was refused in ${refused.tookMs.toFixed(0)} ms`);
@@ -99,7 +99,7 @@ t.test("two gateways whose Postgres is away", async (t) => {
     });
   }
 
-  t.test("lose nothing when Redis goes as well, and comes back first", async (t) => {
+  t.test("lose nothing if Redis goes down too, and recovers first", async (t) => {
     await parts.postgres.kill();
     await served(CALLS);
     const streams = await Promise.all([0, 1, 2, 3].map((n) => beginStream(gatewayOf(n), customer)));
@@ -120,7 +120,7 @@ t.test("two gateways whose Postgres is away", async (t) => {
     await charged();
   });
 
-  t.test("lose nothing when Redis is wiped, and serve again once Postgres is back", async (t) => {
+  t.test("lose nothing if Redis is wiped, and serve again once Postgres is back", async (t) => {
     await parts.postgres.kill();
     await served(CALLS);
     await parts.redis.call("FLUSHALL");

@@ -22,7 +22,9 @@ import { until } from "../support/until.ts";
 
 const STREAMS = 12;
 const CALLS = 200;
-/** Redis is away, it is back, calls cannot be held: a few lines, however many calls there are. */
+/**
+ * A few lines, however many calls there are: Redis is down, Redis is back, calls cannot be held.
+ */
 const LOG_LINES_MAX = 12;
 
 interface Harm {
@@ -64,7 +66,7 @@ function creditOnce(gateway: TestGateway, { accountId }: Customer, reference: st
   return admin(gateway, "POST", `/accounts/${accountId}/credits`, credit);
 }
 
-t.test("two gateways whose Redis is away", async (t) => {
+t.test("two gateways whose Redis is down", async (t) => {
   let parts: Production;
   t.before(async () => {
     parts = await startProduction({}, { redisLine: true });
@@ -107,12 +109,13 @@ t.test("two gateways whose Redis is away", async (t) => {
 
         await harm.end(parts);
         for (const gateway of gateways) expected += await untilServed(gateway, customer);
-        // It is in the ledger since then, and can be spent though nobody sends it again; sent again it counts once.
+        // The credit reached the ledger during the outage. It becomes spendable without a retry,
+        // and a retry does not count again.
         const saved = 12n * 1_000_000n - callMicroVnd(0);
         const available = async () =>
           microVnd((await wallet(gatewayOf(1), other.accountId)).available);
         await until(
-          "what was paid meanwhile can be spent",
+          "the payment made during the outage can be spent",
           async () => (await available()) === saved,
         );
         const again = await creditOnce(gatewayOf(1), other, harm.name);

@@ -2,29 +2,29 @@ import type { Directive } from "../../plugins/simulator/directive.ts";
 import type { Random } from "../support/random.ts";
 import { asking } from "../support/requests.ts";
 
-/** What a client is going to do: decided before it does anything, from the seed. */
+/** A planned call: everything a client will do, drawn from the seed. */
 export interface CallPlan {
-  /** The model's name as the client says it. Where the gateway maps it, every record of the call carries it. */
+  /** The model name that the client sends. If the gateway maps it, its usage record has it too. */
   readonly name: string;
   readonly path: "/v1/messages" | "/v1/chat/completions";
   readonly streamed: boolean;
   readonly microVndPerToken: bigint;
   readonly inputTokens: number;
-  /** If nothing ends it before: a short wallet lowers what it may have. */
+  /** The length of a full reply; a wallet that runs out gets less. */
   readonly outputTokens: number;
-  /** How the reader behaves; one that leaves does so after so many characters. */
+  /** How the client reads; one that leaves does so after this many characters. */
   readonly reader: "prompt" | "slow" | { readonly leavesAfter: number };
   readonly body: string;
 }
 
-/** Cheaper than the bound by which the gateway holds for the shortest prompt, so a hold covers its call. */
+/** Below the gateway's bound for the shortest prompt, so that a hold covers its call. */
 const INPUT_TOKENS_MAX = 20;
-/** A name that the catalogue does not have is mapped to this model, and recorded with the call. */
+/** The price of the model to which unknown names are mapped; the record keeps the name. */
 const MAPPED_MICRO_VND = 36_000n;
 const CHAT_MODEL = "gpt-5.6-sol";
 const CHAT_MICRO_VND = 38_000n;
 
-/** One call of a mix: short and long, streamed and not, both protocols and both ways between them. */
+/** Draws one call: short or long, streamed or not, in both protocols, native or translated. */
 export function planCall(random: Random, number: number): CallPlan {
   const streamed = random.chance(0.6);
   const path = random.pick(["/v1/messages", "/v1/chat/completions"] as const);
@@ -64,7 +64,7 @@ function pace(random: Random, streamed: boolean, isLong: boolean): Directive {
   return { event_delay_ms: isLong ? 5 + random.below(10) : random.below(4) };
 }
 
-/** A provider that fails now and then by itself. */
+/** A provider that fails now and then without being harmed. */
 function fault(random: Random, streamed: boolean): Directive {
   if (!random.chance(0.03)) return {};
   const faults: Directive[] = [{ status: 500 }, { reset: true }, { cut_after_events: 3 }];

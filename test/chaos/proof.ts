@@ -3,16 +3,16 @@ import type { ClientCall } from "./call.ts";
 import type { Movement } from "./movements.ts";
 import type { RedisState } from "./redis-state.ts";
 
-/** A stream's client may have been sent this much that it had not read when it went away. */
+/** Tokens that may have been sent to a stream's client that left, and that it never read. */
 const UNREAD_TOKENS = 128;
-/** What the gateway takes the longest of these prompts for, where the provider has not said. */
+/** The gateway's estimate for the longest of these prompts, if the provider reports no usage. */
 const INPUT_TOKENS_ESTIMATED_MAX = 60;
 
-/** What is known from outside of the gateways. */
+/** What clients and operators saw. */
 export interface Evidence {
   readonly calls: readonly ClientCall[];
   readonly movements: readonly Movement[];
-  /** Wallets that were never near empty: whatever they owe, they can pay. */
+  /** Accounts whose wallets never run low: each call is charged in full. */
   readonly rich: ReadonlySet<string>;
   readonly startMicroVnd: ReadonlyMap<string, bigint>;
   readonly redisState: RedisState;
@@ -25,7 +25,7 @@ export interface Violation {
   readonly callId?: string | undefined;
 }
 
-/** What the ledger comes to, for the table. */
+/** Totals of the ledger, for the report. */
 export interface Totals {
   chargedCalls: number;
   chargedMicroVnd: bigint;
@@ -45,7 +45,7 @@ interface UsageRow {
   input_tokens: bigint;
   output_tokens: bigint;
   outcome: string;
-  /** Usage was not reported, which a stream that is cut mostly has not. */
+  /** The provider reported no usage, as for most streams that are cut. */
   estimated: boolean;
 }
 
@@ -58,7 +58,10 @@ interface LedgerRow {
   reference: string | null;
 }
 
-/** Compares what clients and operators saw with what the ledger and Redis say. Nothing of the gateway's code is asked. */
+/**
+ * Compares what clients and operators saw with the ledger and Redis, without any code of the
+ * gateway.
+ */
 export async function prove(
   sql: postgres.Sql,
   evidence: Evidence,
@@ -115,7 +118,7 @@ function checkCalls({ calls, rich }: Evidence, usage: readonly UsageRow[], repor
       report("a whole reply is charged", "it is in no record", call.id);
     } else if (call.id === undefined) nameless.push(call);
   }
-  // What is left are calls of which no client has seen even an id: each must be one of those.
+  // The other records belong to calls whose client got no id. Each must match one of them.
   for (const row of usage) {
     if (claimed.has(row)) continue;
     const at = nameless.findIndex(
@@ -145,23 +148,24 @@ function checkCall(call: ClientCall, row: UsageRow, isRich: boolean, report: Rep
     if (row.output_tokens !== output || row.input_tokens !== BigInt(plan.inputTokens)) {
       problem("a whole reply is recorded as it came");
     }
-    if (isRich && seenTokens !== plan.outputTokens) problem("who can pay gets all");
-    if (isRich && row.written_off > 0n) problem("who can pay pays all");
+    if (isRich && seenTokens !== plan.outputTokens)
+      problem("an affordable call gets its whole reply");
+    if (isRich && row.written_off > 0n) problem("an affordable call is charged in full");
     return;
   }
   if (end === "refused" && row.charged > 0n) return problem("a refused call costs nothing");
   if (row.charged > most(call, deliveredAtMost(call, row.outcome), row.estimated)) {
-    problem("a call that was cut costs what was delivered at most");
+    problem("a cut call costs at most what was delivered");
   }
 }
 
 /**
- * Output that a client which did not get everything may have been sent. An unstreamed reply is sent, or it is
- * not; and a slow reader has not read what it was sent.
+ * The most output that may have been sent to a client without a whole reply. An unstreamed reply is
+ * sent whole or not at all, and a slow reader has not read all it was sent.
  */
 function deliveredAtMost({ plan, end, seenTokens }: ClientCall, outcome: string): number {
   if (!plan.streamed || plan.reader === "slow") return plan.outputTokens;
-  // All of it had come to a client that turned away while it read.
+  // The whole reply was sent before the client left.
   if (end === "left" && outcome === "complete") return plan.outputTokens;
   return Math.min(plan.outputTokens, seenTokens + UNREAD_TOKENS);
 }
@@ -216,7 +220,7 @@ function checkMovements(
     if (reference === null) continue;
     const movement = byReference.get(reference);
     if (!movement) {
-      // What a wallet began with.
+      // The initial credit of a wallet.
       if (startMicroVnd.get(account_id) !== amount) report("every movement is known", reference);
       starts += 1;
       continue;

@@ -1,12 +1,15 @@
 import { arrayOf } from "../../core/process/json.ts";
 import type { RedisServer } from "../support/redis.ts";
 
-/** What Redis holds of all wallets in their buckets' present epochs, read in one step and without the gateway's code. */
+/**
+ * What Redis holds of all wallets in their buckets' current epochs, read in one step and without
+ * the gateway's code.
+ */
 export interface RedisState {
   /** µđ by account: available, held and uncommitted. */
   readonly wallets: ReadonlyMap<string, { available: bigint; held: bigint; uncommitted: bigint }>;
   readonly holds: readonly string[];
-  /** Entries of all outboxes, those of dead gateways and earlier epochs included. */
+  /** Entries of all outboxes, including those of dead gateways and earlier epochs. */
   readonly outboxEntries: number;
 }
 
@@ -53,14 +56,14 @@ export async function readRedisState(redis: RedisServer): Promise<RedisState> {
     if (part === "p") wallet.uncommitted = BigInt(flat[at + 1]!);
     wallets.set(accountId, wallet);
   }
-  // A movement leaves its total behind for wallets that are not loaded: they have none of these parts.
+  // A movement leaves a total for wallets that are not loaded, without any of these parts.
   for (const accountId of wallets.keys()) {
     if (!open.has(accountId)) wallets.delete(accountId);
   }
   return { wallets, holds: arrayOf(holds).map(String), outboxEntries: Number(entries) };
 }
 
-/** Looks again and again, while everything goes on, for a part of a wallet that is below zero. */
+/** Checks all wallets repeatedly during the run for a part below zero. */
 export class BelowZeroWatch {
   readonly found = new Set<string>();
   looks = 0;
@@ -74,7 +77,7 @@ export class BelowZeroWatch {
         }
         this.looks += 1;
       } catch {
-        // Redis is down just now.
+        // Redis is down.
       }
       if (this.timer) this.timer = setTimeout(look, everyMs);
     };

@@ -1,7 +1,7 @@
 import { formatVnd } from "../../core/contract/amount.ts";
 import type { ChaosOptions, ChaosResult } from "./run.ts";
 
-/** What was done and what was found, as a table in Markdown. */
+/** The report of a run, as a table in Markdown. */
 export function table(options: ChaosOptions, result: ChaosResult): string {
   const { calls, done, totals } = result;
   const ended = (end: string) => calls.filter((call) => call.end === end).length;
@@ -42,7 +42,7 @@ export function table(options: ChaosOptions, result: ChaosResult): string {
   return ["| chaos | |", "|---|---|", ...rows.map(([what, n]) => `| ${what} | ${n} |`)].join("\n");
 }
 
-/** The first violations of each rule, for a person to begin with. */
+/** The first violations of each rule. */
 export function explanation({ violations, evidence }: ChaosResult): string {
   const lines = [...new Set(violations.map(({ rule }) => rule))].flatMap((rule) => {
     const found = violations.filter((violation) => violation.rule === rule);

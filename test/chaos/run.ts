@@ -24,7 +24,7 @@ export interface ChaosOptions {
   readonly lanes: number;
   readonly appendFsync: "always" | "everysec";
   readonly deeds: readonly Deed[];
-  /** The longest that a lease, a takeover and a backlog may take together. */
+  /** The longest time for a lease, a takeover and the backlog together. */
   readonly recoverySeconds: number;
   readonly say: (line: string) => void;
 }
@@ -37,13 +37,13 @@ export interface ChaosResult {
   readonly calls: readonly ClientCall[];
   readonly movements: number;
   readonly looksForBelowZero: number;
-  /** From the end of all harm until no money was held or uncommitted. */
+  /** Time from the last harm until no money was held or uncommitted. */
   readonly recoveredAfterMs: number;
-  /** Logs, calls and deeds; undefined where nothing was violated. */
+  /** Folder with logs, calls and deeds; undefined without a violation. */
   readonly evidence: string | undefined;
 }
 
-/** A token costs 0.036 đ: enough for everything, and for a few calls. */
+/** Credits. A token costs 0.036 đ, so the first covers every call, and the second covers a few. */
 const RICH_VND = 1_000_000;
 const POOR_VND = 20;
 const RICH = 12;
@@ -51,11 +51,11 @@ const POOR = 8;
 const BELOW_ZERO_EVERY_MS = 250;
 const SNAPSHOT_EVERY_MS = 4_000;
 const PROGRESS_EVERY_MS = 5_000;
-/** A sleep of 11 s and more would be all there is of a short run. */
+/** It freezes for 11 s or more, which would fill a short run. */
 const LONGEST_DEED: Deed = "freeze gateway past its lease";
 const LONGEST_DEED_FROM_MINUTES = 1;
 
-/** Load and harm for some minutes, then the proof. */
+/** Runs load and harm for some minutes, then the proof. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const folder = mkdtempSync(join(tmpdir(), `tollgate-chaos-${options.seed}-`));
   const stage = await buildStage(options);
@@ -66,7 +66,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     return result;
   } finally {
     for (const [at, gateway] of stage.gateways.entries()) {
-      // Where there is a folder still, something is to be found out.
+      // The folder is gone if there was no violation.
       try {
         writeFileSync(join(folder, `gateway-${at}.log`), gateway.logs);
       } catch {
@@ -170,7 +170,7 @@ async function perform(
   };
 }
 
-/** What `reconcile` says, once the gateway is back from its last joining. */
+/** The result of `reconcile`, once the gateway has joined its buckets again. */
 async function reconciled(
   gateway: TestGateway,
   limitS: number,
@@ -191,7 +191,10 @@ async function customers(stage: Stage, count: number, creditVnd: number): Promis
   return list;
 }
 
-/** Waits until no money is held and every outbox is empty, or gives up: the proof tells what is left. */
+/**
+ * Waits until no money is held and every outbox is empty. On timeout it returns the state, for the
+ * proof to report.
+ */
 async function recovered(stage: Stage, sql: postgres.Sql, limitS: number): Promise<RedisState> {
   const deadline = performance.now() + limitS * 1_000;
   for (;;) {
@@ -209,7 +212,7 @@ async function recovered(stage: Stage, sql: postgres.Sql, limitS: number): Promi
   }
 }
 
-/** Posts that gateways keep in memory or in their spools. */
+/** Posts in the gateways' memory and spools. */
 async function backlog(stage: Stage): Promise<number> {
   let sum = 0;
   for (const { url } of stage.gateways) {

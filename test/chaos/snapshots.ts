@@ -5,7 +5,7 @@ import type { RedisServer } from "../support/redis.ts";
 const MANIFEST =
   "file appendonly.aof.1.base.rdb seq 1 type b\nfile appendonly.aof.1.incr.aof seq 1 type i\n";
 
-/** Old states of Redis, to be brought back as an operator with the wrong backup would. */
+/** Old states of Redis, restored as if an operator took the wrong backup. */
 export class Snapshots {
   private readonly redis: RedisServer;
   private readonly kept: string;
@@ -19,13 +19,13 @@ export class Snapshots {
     return existsSync(this.kept);
   }
 
-  /** Keeps the state of this moment in place of an earlier one. */
+  /** Saves the current state, and replaces the previous one. */
   async take(): Promise<void> {
     await this.redis.call("SAVE");
     copyFileSync(join(this.redis.folder, "dump.rdb"), this.kept);
   }
 
-  /** Puts the kept state where a server that is down will find it. */
+  /** Restores the saved state into the data folder of a stopped server. */
   putBack(): void {
     const folder = join(this.redis.folder, "appendonlydir");
     rmSync(folder, { recursive: true, force: true });

@@ -12,27 +12,27 @@ import { Watchdog } from "../support/watchdog.ts";
 import { Snapshots } from "./snapshots.ts";
 
 const RETRY_MS = 100;
-/** Small, so that streams of a few hundred tokens extend their holds some times. */
+/** Small, so that a stream of a few hundred tokens extends its hold several times. */
 const SLICE_TOKENS = 64;
 
-/** A server that can be harmed, and comes back by itself after a kill. */
+/** A server that can be killed and frozen, and is restarted after a kill. */
 export interface Actor {
   readonly name: string;
   readonly kind: "gateway" | "redis" | "postgres" | "simulator";
-  /** Kills it (-9) and resolves when it is gone. */
+  /** Sends SIGKILL and resolves when the process has ended. */
   kill(): Promise<void>;
-  /** Starts it again; rejects where it does not come up. */
+  /** Starts it again; rejects if it does not become ready. */
   start(): Promise<void>;
   signal(signal: "SIGSTOP" | "SIGCONT"): void;
 }
 
-/** A way between two servers that can be cut and slowed. */
+/** A proxied connection between two servers, which can be cut and slowed. */
 export interface Link {
   readonly name: string;
   readonly proxy: TcpProxy;
 }
 
-/** Everything that takes part, every link a proxy that can be cut. */
+/** All servers, with a proxy on every connection between them. */
 export interface Stage {
   readonly actors: readonly Actor[];
   readonly links: readonly Link[];
@@ -101,7 +101,7 @@ export async function buildStage({ gateways: count, appendFsync }: StageOptions)
   };
 }
 
-/** Gateways share the one that is an actor: they need nothing but its port. */
+/** The simulator is an actor of its own; gateways need only its port. */
 const NO_SIMULATOR = {
   url: "",
   stats: async () => ({}),
@@ -109,7 +109,7 @@ const NO_SIMULATOR = {
   stop: async () => {},
 };
 
-/** Starts it until it runs, as a service manager would. */
+/** Retries until it starts, as a service manager would. */
 export async function startAgain(actor: Actor, isWanted: () => boolean): Promise<void> {
   while (isWanted()) {
     try {

@@ -15,7 +15,7 @@ import {
 const AFFORDED = 7;
 const CALLS = 500;
 const PER_MINUTE = 6;
-/** Priced by the call, so that what it holds is what it costs, and nothing comes back to the wallet. */
+/** Priced per call, so its hold equals its cost and nothing returns to the wallet. */
 const CALL_MODEL = "req/gpt-5.6-sol";
 const CALL_PRICE_MICRO_VND = 1_150_000_000n;
 
@@ -31,7 +31,7 @@ t.test("two gateway processes on one Redis and one Postgres", async (t) => {
     t.test(
       `serve exactly 7 of 500 calls at once on a wallet with money for 7 (streamed: ${streamed})`,
       async (t) => {
-        // Not enough for an eighth by one µđ.
+        // One µđ short of an eighth call.
         const credit = CALL_PRICE_MICRO_VND * BigInt(AFFORDED + 1) - 1n;
         const creditVnd = formatVnd(credit);
         const { key, accountId } = await createCustomer(gatewayOf(0), { creditVnd });
@@ -63,11 +63,11 @@ t.test("two gateway processes on one Redis and one Postgres", async (t) => {
     );
   }
 
-  t.test("refuse a key at once that was revoked through the other one", async (t) => {
+  t.test("refuse a key at once after its revocation through the other gateway", async (t) => {
     const customer = await knownCustomer(parts.gateways);
     const { status } = await admin(gatewayOf(0), "POST", `/keys/${customer.keyId}/revoke`, {});
     t.equal(status, 200);
-    // No waiting: the answer to the operator is the promise.
+    // No wait: the operator's reply promises that every process refuses the key.
     for (const turn of [1, 0, 1, 0]) {
       t.equal((await callOnce(gatewayOf(turn), customer, turn)).status, 401);
     }
@@ -89,7 +89,7 @@ t.test("two gateway processes on one Redis and one Postgres", async (t) => {
         return response.status;
       }),
     );
-    // A slow machine may take more than the ten seconds in which one more call becomes allowed.
+    // A slow machine may take longer than the ten seconds after which one more call is allowed.
     const served = statuses.filter((status) => status === 200).length;
     t.ok(served >= PER_MINUTE && served <= PER_MINUTE + 2, `${served} were served`);
     t.equal(statuses.filter((status) => status === 429).length, 40 - served);

@@ -68,9 +68,7 @@ export interface TestGateway {
   configure(changes: ConfigChanges): void;
   /** Sends a signal to the running process. */
   signal(signal: NodeJS.Signals): void;
-  /**
-   * Stops gateway and simulator, by SIGKILL if they do not stop in time, and deletes the folder.
-   */
+  /** Kills the gateway, stops its own simulator, and deletes its folder and database. */
   close(): Promise<void>;
 }
 
@@ -231,7 +229,7 @@ class GatewayProcess implements TestGateway {
     await this.remove();
   }
 
-  /** Ends the process and deletes its folder and database; the simulator keeps running. */
+  /** Kills the process and deletes its folder and database; the simulator keeps running. */
   async remove(): Promise<void> {
     await this.kill9();
     await Promise.all([this.watchdog.stop(), this.database?.stop()]);
