@@ -38,6 +38,11 @@ const FOCI: readonly Focus[] = [
     seeds: 1,
   },
   {
+    name: "a snapshot of Redis from when no gateway ran is not believed",
+    store: "redis",
+    faults: { sigterm: 3_000, redisOldSnapshot: 3_000 },
+  },
+  {
     name: "streams are charged though the disk was full when they ended",
     store: "embedded",
     faults: { diskFull: 4_000 },

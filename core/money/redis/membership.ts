@@ -10,7 +10,7 @@ import { Peers, type SilentMember } from "./peers.ts";
 import { Readiness } from "./readiness.ts";
 import { type MembersOperation, membersScript } from "./scripts.ts";
 import { asReply, isJoining, Session } from "./session.ts";
-import { type BucketView, readView } from "./view.ts";
+import { type BucketView, isAbandoned, readView } from "./view.ts";
 
 /** The lifetimes that tests shorten. */
 export type MembershipTimes = Pick<Lifetimes, "heartbeatMs" | "leaseMs" | "graceMs"> &
@@ -63,6 +63,8 @@ export class Membership {
   private moving = false;
   /** True if this process was a member of the epoch before, so it knows the other members. */
   private isWitness = false;
+  /** The last epoch that this process declared. */
+  private begunEpoch = "";
   /** Monotonic time at which this process joined the epoch. */
   private joinedAtMs = Number.NEGATIVE_INFINITY;
   /** Monotonic time of the last round that found the leases of this process in force. */
@@ -189,6 +191,9 @@ export class Membership {
   private async join(view: BucketView, nowMs: number): Promise<number> {
     const { session } = this;
     this.readiness.set("joining", false);
+    if (session.epoch === "" && view.epoch !== this.begunEpoch && isAbandoned(view)) {
+      return this.declare(view.epoch, view.epoch);
+    }
     const epoch = textOf(await this.ask("join", view.epoch, session.epoch || "0"));
     if (epoch === "") return 0;
     this.moving = false;
@@ -241,7 +246,7 @@ export class Membership {
 
   /** Ends an epoch that lost data. The next round joins the new one. */
   private async declare(epoch: string, after: string): Promise<number> {
-    await this.ask("declare", epoch, after);
+    this.begunEpoch = textOf(await this.ask("declare", epoch, after));
     failpoint("bucket.declared");
     return 0;
   }

@@ -17,6 +17,14 @@ export interface BucketView {
   readonly orphans: ReadonlyMap<string, string>;
 }
 
+/**
+ * Returns true for an epoch without members. It may come from an old snapshot, taken while no gateway ran: then no process
+ * can tell that later operations are missing.
+ */
+export function isAbandoned({ epoch, members, joining }: BucketView): boolean {
+  return epoch !== "" && members.length === 0 && joining.size === 0;
+}
+
 interface Member {
   readonly process: string;
   readonly beat: string;
