@@ -52,6 +52,16 @@ export class LateMovements {
     this.unapplied.delete(what);
   }
 
+  /** If the outcome of a commit is unknown, applies later what the ledger then has of the wallet. Rejects all the same. */
+  async orLater<T>(committed: Promise<T>, accountId: string): Promise<T> {
+    try {
+      return await committed;
+    } catch (error) {
+      void this.apply(accountId, null);
+      throw error;
+    }
+  }
+
   private async applyNow(accountId: string, releasedCallId: string | null): Promise<boolean> {
     try {
       const wallet = await this.ledger.wallet(accountId);

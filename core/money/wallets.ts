@@ -211,7 +211,7 @@ export class StoredWallets implements Wallets {
   }
 
   private async add(movement: Credit): Promise<CreditResult> {
-    const result = await this.ledger.credit(movement);
+    const result = await this.late.orLater(this.ledger.credit(movement), movement.accountId);
     if (result.kind === "credited") {
       failpoint("credit.committed");
       await this.applyToHoldStore(result.wallet, null);

@@ -242,3 +242,17 @@ t.test(
       await until("the movement is complete", () => parts(stores) === "699 1 0");
     }),
 );
+
+t.test("a top-up with an unknown outcome is spendable though nobody sends it again", (t) =>
+  withStores(async (stores) => {
+    const { ledger, wallets } = stores;
+    await wallets.credit(movement(1_000n));
+    await wallets.hold(holdRequest("open", 1));
+    ledger.after = async (operation) => {
+      if (operation === "credit") throw new Error("the connection was closed");
+    };
+    await t.rejects(wallets.credit(movement(300n)));
+    t.equal(parts(stores), "999 1 0");
+    await until("the money is there", () => parts(stores) === "1299 1 0");
+  }),
+);
