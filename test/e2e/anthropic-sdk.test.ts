@@ -24,7 +24,7 @@ t.test("Anthropic's official client", async (t) => {
     new Anthropic({ baseURL: gateway.url, apiKey, maxRetries: 0, ...more });
   const tally = async () => (await gateway.simulator.stats())["/v1/messages"]!;
 
-  t.test("creates a message, whole", async (t) => {
+  t.test("creates a message, unstreamed", async (t) => {
     const { anthropic, customer } = await client();
     const { data: message, response } = await anthropic.messages
       .create(bodies.messages({ text: "Xin chào 🌏", input_tokens: 10, output_tokens: 5 }))
@@ -52,7 +52,7 @@ t.test("Anthropic's official client", async (t) => {
     await assertBalance(gateway, customer, "99999.46");
   });
 
-  t.test("takes the key as a bearer token too", async (t) => {
+  t.test("accepts the key as a bearer token too", async (t) => {
     const customer = await customerWith(gateway);
     const anthropic = new Anthropic({
       baseURL: gateway.url,
@@ -64,56 +64,59 @@ t.test("Anthropic's official client", async (t) => {
     t.strictSame(message.content, [{ type: "text", text: "ok" }]);
   });
 
-  t.test("calls tools in parallel and sends their results back, whole and streamed", async (t) => {
-    const { anthropic } = await client();
-    const tools: Anthropic.Tool[] = [
-      { name: "weather", input_schema: { type: "object", properties: { city: {} } } },
-      { name: "clock", input_schema: { type: "object" } },
-    ];
-    const body = bodies.messages(
-      {
-        text: "Let me look.",
-        tools: [
-          { name: "weather", arguments: { city: "Huế", days: [1, [2]] }, id: "toolu_1" },
-          { name: "clock", id: "toolu_2" },
-        ],
-      },
-      { tools },
-    );
-    const whole = await anthropic.messages.create(body);
-    const streamed = await anthropic.messages.stream(body).finalMessage();
-    for (const { content, stop_reason } of [whole, streamed]) {
-      t.equal(stop_reason, "tool_use");
-      t.strictSame(content, [
-        { type: "text", text: "Let me look." },
+  t.test(
+    "calls tools in parallel and sends their results back, unstreamed and streamed",
+    async (t) => {
+      const { anthropic } = await client();
+      const tools: Anthropic.Tool[] = [
+        { name: "weather", input_schema: { type: "object", properties: { city: {} } } },
+        { name: "clock", input_schema: { type: "object" } },
+      ];
+      const body = bodies.messages(
         {
-          type: "tool_use",
-          id: "toolu_1",
-          name: "weather",
-          input: { city: "Huế", days: [1, [2]] },
-        },
-        { type: "tool_use", id: "toolu_2", name: "clock", input: {} },
-      ]);
-    }
-    const answer = await anthropic.messages.create({
-      ...body,
-      messages: [
-        ...body.messages,
-        { role: "assistant", content: whole.content },
-        {
-          role: "user",
-          content: [
-            { type: "tool_result", tool_use_id: "toolu_1", content: "31 °C" },
-            { type: "tool_result", tool_use_id: "toolu_2", content: "12:00" },
-            { type: "text", text: asking({ text: "It is hot." }) },
+          text: "Let me look.",
+          tools: [
+            { name: "weather", arguments: { city: "Huế", days: [1, [2]] }, id: "toolu_1" },
+            { name: "clock", id: "toolu_2" },
           ],
         },
-      ],
-    });
-    t.strictSame(answer.content, [{ type: "text", text: "It is hot." }]);
-  });
+        { tools },
+      );
+      const whole = await anthropic.messages.create(body);
+      const streamed = await anthropic.messages.stream(body).finalMessage();
+      for (const { content, stop_reason } of [whole, streamed]) {
+        t.equal(stop_reason, "tool_use");
+        t.strictSame(content, [
+          { type: "text", text: "Let me look." },
+          {
+            type: "tool_use",
+            id: "toolu_1",
+            name: "weather",
+            input: { city: "Huế", days: [1, [2]] },
+          },
+          { type: "tool_use", id: "toolu_2", name: "clock", input: {} },
+        ]);
+      }
+      const answer = await anthropic.messages.create({
+        ...body,
+        messages: [
+          ...body.messages,
+          { role: "assistant", content: whole.content },
+          {
+            role: "user",
+            content: [
+              { type: "tool_result", tool_use_id: "toolu_1", content: "31 °C" },
+              { type: "tool_result", tool_use_id: "toolu_2", content: "12:00" },
+              { type: "text", text: asking({ text: "It is hot." }) },
+            ],
+          },
+        ],
+      });
+      t.strictSame(answer.content, [{ type: "text", text: "It is hot." }]);
+    },
+  );
 
-  t.test("sends an image to a model that reads images", async (t) => {
+  t.test("sends an image to a model that accepts images", async (t) => {
     const { anthropic, customer } = await client();
     const data = makePng(4, 4, 0xff0000).toString("base64");
     const message = await anthropic.messages.create({
@@ -129,13 +132,13 @@ t.test("Anthropic's official client", async (t) => {
       ],
     });
     t.strictSame(message.content, [{ type: "text", text: "red" }]);
-    // The simulated provider counts 256 tokens an image, and they are paid as input.
+    // The simulated provider counts 256 tokens per image, which are charged as input.
     const record = await billedCall(gateway, customer);
     t.equal(record["input_tokens"], message.usage.input_tokens);
     t.ok(message.usage.input_tokens > 256);
   });
 
-  t.test("gets thinking with its signature, whole and streamed", async (t) => {
+  t.test("gets thinking with its signature, unstreamed and streamed", async (t) => {
     const { anthropic } = await client();
     const body = bodies.messages(
       { thinking: "I think so.", signature: "sig", redacted_thinking: "hidden", text: "Yes." },
@@ -152,7 +155,7 @@ t.test("Anthropic's official client", async (t) => {
     }
   });
 
-  t.test("uses a chat model as it would any other", async (t) => {
+  t.test("uses a chat model like any other", async (t) => {
     const { anthropic, customer } = await client();
     const body = { ...bodies.messages({ text: "ok", input_tokens: 10, output_tokens: 5 }) };
     const message = await anthropic.messages.create({ ...body, model: "gpt-4.1-nano" });
@@ -166,13 +169,13 @@ t.test("Anthropic's official client", async (t) => {
   });
 
   t.test(
-    "aborted in the middle of a stream, cancels upstream and pays for what was delivered",
+    "that aborts in the middle of a stream cancels upstream and pays for what was delivered",
     async (t) => {
       const { anthropic, customer } = await client();
       const before = await tally();
       const delivered = "abcd".repeat(10);
       const stream = anthropic.messages.stream(
-        // Ten deltas of text come, then silence for as long as anybody waits.
+        // Ten deltas of text come, then the stream is silent until the client leaves.
         bodies.messages({
           text: `${delivered}never`,
           input_tokens: 100,
@@ -196,14 +199,14 @@ t.test("Anthropic's official client", async (t) => {
       t.equal(record["outcome"], "gone");
       t.equal(record["estimated"], true);
       t.equal(record["input_tokens"], 100);
-      // 40 letters at 4.2 bytes a token, rounded up.
+      // 40 characters at 4.2 bytes a token, rounded up.
       t.equal(record["output_tokens"], 10);
       t.equal(record["cost_vnd"], "3.96");
       await assertBalance(gateway, customer, "99996.04");
     },
   );
 
-  t.test("times out on the client's side, which cancels upstream and costs nothing", async () => {
+  t.test("that times out cancels upstream and pays nothing", async () => {
     const { customer } = await client();
     const before = await tally();
     const impatient = clientOf(customer.key, { timeout: 300 });
@@ -249,7 +252,7 @@ t.test("Anthropic's official client", async (t) => {
     await assert.rejects(anthropic.models.retrieve("no-such-model"), Anthropic.NotFoundError);
   });
 
-  t.test("counts tokens, free of charge and with an empty wallet", async (t) => {
+  t.test("counts tokens for free, even with an empty wallet", async (t) => {
     const { key } = await customerWith(gateway, "0.000001");
     const { input_tokens } = await clientOf(key).messages.countTokens({
       model: "claude-opus-5-5",
@@ -259,7 +262,7 @@ t.test("Anthropic's official client", async (t) => {
     t.ok(input_tokens >= 8 && input_tokens <= 40, `${input_tokens}`);
   });
 
-  t.test("errors arrive as the client's own classes", async (t) => {
+  t.test("gets errors as its own classes", async (t) => {
     type ErrorClass = new (...args: never[]) => InstanceType<typeof Anthropic.APIError>;
     async function refused(
       call: Promise<unknown>,
@@ -278,25 +281,28 @@ t.test("Anthropic's official client", async (t) => {
       });
     }
 
-    t.test("BadRequestError for what is missing and for what the provider refuses", async () => {
-      const { anthropic, customer } = await client();
-      const { max_tokens: _, ...incomplete } = bodies.messages();
-      await refused(
-        anthropic.messages.create(incomplete as Anthropic.MessageCreateParamsNonStreaming),
-        Anthropic.BadRequestError,
-        400,
-        "invalid_request_error",
-      );
-      await refused(
-        anthropic.messages.create(bodies.messages({ status: 400 })),
-        Anthropic.BadRequestError,
-        400,
-        "invalid_request_error",
-      );
-      await assertNotCharged(gateway, customer);
-    });
+    t.test(
+      "BadRequestError for missing fields and for requests that the provider refuses",
+      async () => {
+        const { anthropic, customer } = await client();
+        const { max_tokens: _, ...incomplete } = bodies.messages();
+        await refused(
+          anthropic.messages.create(incomplete as Anthropic.MessageCreateParamsNonStreaming),
+          Anthropic.BadRequestError,
+          400,
+          "invalid_request_error",
+        );
+        await refused(
+          anthropic.messages.create(bodies.messages({ status: 400 })),
+          Anthropic.BadRequestError,
+          400,
+          "invalid_request_error",
+        );
+        await assertNotCharged(gateway, customer);
+      },
+    );
 
-    t.test("AuthenticationError for a key that is wrong or revoked", async () => {
+    t.test("AuthenticationError for a wrong or revoked key", async () => {
       const { anthropic, customer } = await client();
       const wrong = clientOf("tg-wrong").messages.create(bodies.messages());
       await refused(wrong, Anthropic.AuthenticationError, 401, "authentication_error");
@@ -335,7 +341,7 @@ t.test("Anthropic's official client", async (t) => {
       await assertNotCharged(gateway, customer);
     });
 
-    t.test("InternalServerError where the provider fails", async () => {
+    t.test("InternalServerError if the provider fails", async () => {
       const { anthropic, customer } = await client();
       for (const status of [500, 529]) {
         const call = anthropic.messages.create(bodies.messages({ status }));
@@ -358,7 +364,7 @@ t.test("Anthropic's official client", async (t) => {
   });
 
   t.test(
-    "finds its endpoints at the base address alone; with /v1 doubled it is told so by a 404",
+    "works with the plain base address; with /v1 doubled a 404 explains the mistake",
     async () => {
       const { customer } = await client();
       const doubled = clientOf(customer.key, { baseURL: `${gateway.url}/v1` });
@@ -372,7 +378,7 @@ t.test("Anthropic's official client", async (t) => {
     },
   );
 
-  t.test("sees 403 as PermissionDeniedError where the account is suspended", async () => {
+  t.test("gets PermissionDeniedError (403) if the account is suspended", async () => {
     const { anthropic, customer } = await client();
     await suspend(gateway, customer.accountId);
     await assert.rejects(anthropic.messages.create(bodies.messages()), (error) => {

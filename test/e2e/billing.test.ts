@@ -22,7 +22,7 @@ t.test("billing", async (t) => {
   let detached: Awaited<ReturnType<typeof startOneReplyUpstream>>;
 
   t.before(async () => {
-    // A provider that reports image tokens beside its input, which none of the simulated ones do.
+    // A provider that reports image tokens separately from its input, unlike the simulated ones.
     detached = await startOneReplyUpstream({
       id: "chatcmpl-1",
       object: "chat.completion",
@@ -70,7 +70,7 @@ t.test("billing", async (t) => {
     "billing rule 2: models per token cost (input + output) × price per 1,000,000",
     async (t) => {
       for (const [model, input, output, cost] of [
-        // The dearest and the cheapest, and a sum that is no whole đ.
+        // The most and the least expensive models, and a cost that is no whole đ.
         ["claude-fable-5-2", 1_000_000, 1, "55000.055"],
         ["svc/claude-opus-5-5", 1234, 567, "68.438"],
         ["claude-haiku-5-5", 333, 1, "1.002"],
@@ -119,7 +119,7 @@ t.test("billing", async (t) => {
       { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } },
     ];
 
-    t.test("counted inside of the provider's input, they are not added again", async (t) => {
+    t.test("included in the provider's input, they are not added again", async (t) => {
       const customer = await customerWith(gateway);
       const answer = await chat(customer, {}, { messages: [{ role: "user", content }] });
       // 4 tokens of text and 256 of the image.
@@ -128,7 +128,7 @@ t.test("billing", async (t) => {
       t.equal(record["input_tokens"], 260);
     });
 
-    t.test("reported beside the provider's input, they are added to it", async (t) => {
+    t.test("reported separately from the provider's input, they are added to it", async (t) => {
       const customer = await customerWith(gateway);
       const answer = await chat(customer, {}, { model: "MiniMax-M3" });
       t.equal(answer.headers.get("x-svc-input-tokens"), "400");
@@ -140,7 +140,7 @@ t.test("billing", async (t) => {
   });
 
   t.test(
-    "billing rule 5: every price of the catalogue is within its range, and is what a call costs",
+    "billing rule 5: every price of the catalogue is within its range, and is charged",
     async (t) => {
       const customer = await customerWith(gateway);
       for (const [path, body, price] of [
@@ -173,7 +173,7 @@ t.test("billing", async (t) => {
       await assertBalance(gateway, customer, "97000");
     });
 
-    t.test("fewer images than were asked for cost what came", async () => {
+    t.test("fewer images than requested cost what was delivered", async () => {
       const customer = await customerWith(gateway);
       await post(gateway, paths.images, customer, bodies.images({ images: 1 }, { n: 4 }));
       await assertBalance(gateway, customer, "99000");
@@ -187,7 +187,7 @@ t.test("billing", async (t) => {
       await assertBalance(gateway, customer, "98000");
     });
 
-    t.test("speech costs 1,350 đ however much is said", async (t) => {
+    t.test("speech costs 1,350 đ for any length of text", async (t) => {
       const customer = await customerWith(gateway);
       for (const audio_bytes of [1, 500_000]) {
         const answer = await post(gateway, paths.speech, customer, bodies.speech({ audio_bytes }));
@@ -201,7 +201,7 @@ t.test("billing", async (t) => {
       );
     });
 
-    t.test("n images are refused where the wallet pays for n - 1", async (t) => {
+    t.test("n images are refused if the wallet only pays for n - 1", async (t) => {
       const customer = await customerWith(gateway, 2999);
       const three = await post(gateway, paths.images, customer, bodies.images({}, { n: 3 }));
       t.equal(three.status, 402);
@@ -234,7 +234,7 @@ t.test("billing", async (t) => {
       await billedCalls(gateway, customer, 0);
     });
 
-    t.test("invalid data", async (t) => {
+    t.test("invalid requests", async (t) => {
       const customer = await customerWith(gateway);
       for (const path of Object.values(paths)) {
         const status = async (body: unknown) => (await post(gateway, path, customer, body)).status;
@@ -264,7 +264,7 @@ t.test("billing", async (t) => {
       await assertNotCharged(gateway, customer);
     });
 
-    t.test("a provider that answers nothing, half an answer or nonsense", async (t) => {
+    t.test("a provider that sends nothing, half a reply or garbage", async (t) => {
       const customer = await customerWith(gateway);
       for (const directive of [
         { reset: true },
@@ -276,7 +276,7 @@ t.test("billing", async (t) => {
       await assertNotCharged(gateway, customer);
     });
 
-    t.test("a stream that breaks off before its first word", async (t) => {
+    t.test("a stream that breaks off before its first text", async (t) => {
       const customer = await customerWith(gateway);
       for (const fault of [
         { cut_after_events: 1 },
@@ -308,7 +308,7 @@ t.test("billing", async (t) => {
           ),
       ],
     ] as const) {
-      t.test(`${name}: exactly the usage that its end reports`, async (t) => {
+      t.test(`${name}: exactly the usage that its last event reports`, async (t) => {
         const customer = await customerWith(gateway);
         const answer: Answer = await call(customer);
         t.equal(answer.status, 200);
@@ -323,14 +323,14 @@ t.test("billing", async (t) => {
       });
     }
 
-    t.test("usage that comes late, or with the last words, counts as well", async () => {
+    t.test("usage that comes late, or with the last text, counts too", async () => {
       const customer = await customerWith(gateway);
       await messages(customer, { ...TOKENS, usage: "late" }, { stream: true });
       await chat(customer, { ...TOKENS, usage: "with_finish" }, { stream: true });
       await assertBalance(gateway, customer, "99943.75");
     });
 
-    t.test("usage in every chunk is not added up, since it is a running total", async (t) => {
+    t.test("usage in every chunk is a running total, so it is not added up", async (t) => {
       const customer = await customerWith(gateway);
       await chat(customer, { ...TOKENS, usage: "every_chunk" }, { stream: true });
       const record = await billedCall(gateway, customer);
@@ -342,8 +342,8 @@ t.test("billing", async (t) => {
   t.test(
     "billing rule 10: each call is logged with tokens, cost, latency and status",
     async (t) => {
-      const PROMPT = "a prompt that nobody may read";
-      const TEXT = "an answer that nobody may read";
+      const PROMPT = "a prompt that no one may read";
+      const TEXT = "an answer that no one may read";
 
       t.test("in a usage record with every field", async (t) => {
         const customer = await customerWith(gateway);
@@ -389,7 +389,7 @@ t.test("billing", async (t) => {
       });
 
       t.test(
-        "in one line of the log with the same fields, and without prompt, answer or key",
+        "in one log line with the same fields, and without prompt, reply or key",
         async (t) => {
           const customer = await customerWith(gateway);
           const body = bodies.messages({ ...TOKENS, text: TEXT });
@@ -411,7 +411,7 @@ t.test("billing", async (t) => {
         },
       );
 
-      t.test("and a refused one in the log too, at no cost", async (t) => {
+      t.test("and a refused call is logged too, at no cost", async (t) => {
         const customer = await customerWith(gateway);
         const answer = await messages(customer, {}, { max_tokens: 0 });
         const id = answer.headers.get("x-request-id")!;
@@ -422,10 +422,10 @@ t.test("billing", async (t) => {
     },
   );
 
-  t.test("cached tokens are input once", async (t) => {
+  t.test("cached tokens count once, as input", async (t) => {
     const directive = { ...TOKENS, cache_read_tokens: 600, cache_write_tokens: 300 };
 
-    t.test("Messages reports them beside input_tokens", async (t) => {
+    t.test("Messages reports them separately from input_tokens", async (t) => {
       const customer = await customerWith(gateway);
       for (const stream of [false, true]) {
         const answer = await messages(customer, directive, { stream });
@@ -439,7 +439,7 @@ t.test("billing", async (t) => {
       }
     });
 
-    t.test("Chat and Responses report them inside of the input", async (t) => {
+    t.test("Chat and Responses report them as part of the input", async (t) => {
       const customer = await customerWith(gateway);
       for (const stream of [false, true]) {
         await chat(customer, directive, { stream });
@@ -474,7 +474,7 @@ t.test("billing", async (t) => {
       });
     }
 
-    t.test("of prices per call and per image too", async () => {
+    t.test("also to prices per call and per image", async () => {
       const customer = await customerWith(gateway);
       await setDiscount(gateway, customer.accountId, 200);
       await chat(customer, TOKENS, { model: "req/gpt-4.1-nano" });
@@ -486,28 +486,31 @@ t.test("billing", async (t) => {
   });
 
   t.test("usage", async (t) => {
-    t.test("that the provider leaves out is counted here and marked as estimated", async (t) => {
-      const customer = await customerWith(gateway);
-      // 42 letters at 4.2 bytes a token.
-      const directive: Directive = { text: "x".repeat(42), usage: "missing" };
-      for (const stream of [false, true]) {
-        await messages(customer, directive, { stream });
-        await chat(customer, directive, { stream });
-        await post(gateway, paths.responses, customer, bodies.responses(directive, { stream }));
-      }
-      const records = await billedCalls(gateway, customer, 6);
-      for (const record of records) {
-        t.equal(record["estimated"], true);
-        t.equal(record["output_tokens"], 10);
-        // The prompt has some 90 letters; 15 to 60 tokens are a fair estimate.
-        const input = Number(record["input_tokens"]);
-        t.ok(input >= 15 && input <= 60, `${input}`);
-        const price = record["endpoint"] === "/v1/messages" ? 36_000 : 1500;
-        t.equal(record["cost_vnd"], vnd(BigInt((input + 10) * price)));
-      }
-    });
+    t.test(
+      "missing from the provider's reply is counted here and marked as estimated",
+      async (t) => {
+        const customer = await customerWith(gateway);
+        // 42 characters at 4.2 bytes a token.
+        const directive: Directive = { text: "x".repeat(42), usage: "missing" };
+        for (const stream of [false, true]) {
+          await messages(customer, directive, { stream });
+          await chat(customer, directive, { stream });
+          await post(gateway, paths.responses, customer, bodies.responses(directive, { stream }));
+        }
+        const records = await billedCalls(gateway, customer, 6);
+        for (const record of records) {
+          t.equal(record["estimated"], true);
+          t.equal(record["output_tokens"], 10);
+          // The prompt has some 90 characters; an estimate of 15 to 60 tokens is fair.
+          const input = Number(record["input_tokens"]);
+          t.ok(input >= 15 && input <= 60, `${input}`);
+          const price = record["endpoint"] === "/v1/messages" ? 36_000 : 1500;
+          t.equal(record["cost_vnd"], vnd(BigInt((input + 10) * price)));
+        }
+      },
+    );
 
-    t.test("of zero is a zero: the call costs nothing and is not estimated", async (t) => {
+    t.test("of zero counts as zero: the call costs nothing and is not estimated", async (t) => {
       const customer = await customerWith(gateway);
       for (const stream of [false, true]) {
         await messages(customer, { text: "hello", usage: "zero" }, { stream });
@@ -521,24 +524,21 @@ t.test("billing", async (t) => {
     });
   });
 
-  t.test(
-    "prices are those of the moment of the call, also for a name that was mapped",
-    async (t) => {
-      const customer = await customerWith(gateway);
-      const answer = await messages(customer, TOKENS, { model: "haiku" });
-      t.equal(answer.headers.get("x-svc-model"), "claude-haiku-5-5");
-      await assertBalance(gateway, customer, "99995.5");
-    },
-  );
+  t.test("a call costs the price at its start, also for a mapped name", async (t) => {
+    const customer = await customerWith(gateway);
+    const answer = await messages(customer, TOKENS, { model: "haiku" });
+    t.equal(answer.headers.get("x-svc-model"), "claude-haiku-5-5");
+    await assertBalance(gateway, customer, "99995.5");
+  });
 
-  t.test("books agree after all of this", async (t) => {
+  t.test("the books agree after all of this", async (t) => {
     const { body } = await admin(gateway, "GET", "/reconcile");
     t.strictSame(body["rows"], []);
     t.equal(body["drift"], false);
   });
 });
 
-/** The lines about one call in the gateway's log, once there are any. */
+/** The log lines of one call, once there are any. */
 // biome-ignore lint/suspicious/noExplicitAny: a log line has many fields
 async function callLines(gateway: TestGateway, id: string): Promise<any[]> {
   let lines: string[] = [];

@@ -12,7 +12,7 @@ import { until } from "../support/until.ts";
 const PATH = "/v1/messages";
 const CREDIT_VND = 1_000;
 
-/** A plugin behind all others that fails, or waits, where a header of the call says so. */
+/** A plugin, last in the list, that fails or waits if a header of the call says so. */
 const PLUGIN = `
 const waits = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const bug = () => { throw new Error("a bug in a plugin"); };
@@ -78,7 +78,7 @@ t.teardown(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The log is gathered for a quarter of a second. */
+/** The log is buffered for a quarter of a second. */
 const logs = (line: RegExp) => until(`the log says ${line}`, () => line.test(gateway.logs));
 
 t.test("a plugin with a bug", async (t) => {
@@ -102,7 +102,7 @@ t.test("a plugin with a bug", async (t) => {
       if (bug.includes(stream ? "data-throws" : "event-throws")) continue;
       if (bug.includes(stream ? "after-data" : "after-event")) continue;
       t.test(
-        `ends its own call with an error and costs nothing: ${bug}, streamed: ${stream}`,
+        `ends its own call with an error, at no cost: ${bug}, streamed: ${stream}`,
         async (t) => {
           const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
           const client = await RawClient.open(gateway.port);
@@ -126,7 +126,7 @@ t.test("a plugin with a bug", async (t) => {
 
   for (const stream of [false, true]) {
     t.test(
-      `that writes when its call is over changes nothing of it, and is named: streamed: ${stream}`,
+      `that writes after its call has ended has no effect, and is named: streamed: ${stream}`,
       async (t) => {
         const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
         const client = await RawClient.open(gateway.port);
@@ -159,7 +159,7 @@ t.test("a plugin with a bug", async (t) => {
     });
   }
 
-  t.test("leaves the gateway up, and both stores in agreement", async (t) => {
+  t.test("leaves the gateway running, and both stores in agreement", async (t) => {
     const { key } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
     const client = await RawClient.open(gateway.port);
     await client.send(rawPost(PATH, key, bodyOf(PATH)));

@@ -15,9 +15,9 @@ import { until } from "../support/until.ts";
 const PROMOTED = { topup: { promotions: { counted: "all" } } };
 const TOKENS = { input_tokens: 1000, output_tokens: 501 };
 
-t.test("why a call cost what it did", async (t) => {
+t.test("the explanation of a call's cost", async (t) => {
   let gateway: TestGateway;
-  /** With 5% of its own, 1% for the day and 1% for good. */
+  /** With 5% of the account's own, 1% for the day and 1% permanent. */
   let customer: Customer;
   let other: Customer;
 
@@ -114,7 +114,7 @@ t.test("why a call cost what it did", async (t) => {
     });
   }
 
-  t.test("is shown by `call show`, and by the key of its account as by the operator", async (t) => {
+  t.test("is shown by `call show`, and to a key of its account as to the operator", async (t) => {
     const id = idOf(await post(gateway, paths.messages, customer, bodies.messages(TOKENS)));
     const found = await shown(id);
     const { code, stdout } = await cli("call", "show", "--call", id);
@@ -132,7 +132,7 @@ t.test("why a call cost what it did", async (t) => {
     t.strictSame(mine.json, found);
   });
 
-  t.test("is of nobody else's concern", async (t) => {
+  t.test("is hidden from other accounts", async (t) => {
     const id = idOf(await post(gateway, paths.messages, customer, bodies.messages(TOKENS)));
     t.equal((await get(gateway, `/v1/calls/${id}`, other)).status, 404);
     await shown(id);
@@ -147,7 +147,7 @@ t.test("why a call cost what it did", async (t) => {
     t.equal((await cli("call", "show", "--call", "x")).code, 1);
   });
 
-  t.test("is pending while the call runs, to its own account only", async (t) => {
+  t.test("is pending while the call runs, and visible to its own account only", async (t) => {
     const slow = { text: "word ".repeat(40), event_delay_ms: 50 };
     const stream = await fetch(gateway.url + paths.messages, {
       method: "POST",
@@ -157,7 +157,7 @@ t.test("why a call cost what it did", async (t) => {
         stream: true,
       }),
     });
-    // The head is here, and two seconds of events are to come.
+    // The head has come, and two seconds of events follow.
     const id = stream.headers.get("x-request-id") ?? "";
     const mine = await get(gateway, `/v1/calls/${id}`, customer);
     t.strictSame([mine.status, mine.json.state], [202, "pending"]);
@@ -167,7 +167,7 @@ t.test("why a call cost what it did", async (t) => {
     t.equal((await shown(id)).is_equal, true);
   });
 
-  t.test("is pending, but known, while the ledger does not take the charge", async (t) => {
+  t.test("is pending, but visible, while the ledger does not accept the charge", async (t) => {
     const sql = postgres(gateway.ledger, { max: 1, onnotice: () => {} });
     let id = "";
     await sql.begin(async (lock) => {
@@ -185,7 +185,7 @@ t.test("why a call cost what it did", async (t) => {
     t.equal((await shown(id)).is_equal, true);
   });
 
-  t.test("is computed from the record alone: after the price has changed too", async (t) => {
+  t.test("is computed from the record alone, even after the price has changed", async (t) => {
     const id = idOf(await post(gateway, paths.messages, customer, bodies.messages(TOKENS)));
     const earlier = await shown(id);
     const shipped = readFileSync(join(packageRoot, "config/catalogue.yaml"), "utf8");
@@ -208,7 +208,7 @@ t.test("why a call cost what it did", async (t) => {
     t.equal(again.catalogue_version, earlier.catalogue_version);
   });
 
-  t.test("says what was not charged, what was written off, and what it cannot know", async (t) => {
+  t.test("states what was not charged, what was written off, and what is unknown", async (t) => {
     const poor = await createCustomer(gateway, { creditVnd: 100_000 });
     const failed = await post(
       gateway,

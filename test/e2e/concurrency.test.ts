@@ -33,7 +33,7 @@ t.before(async () => {
 });
 t.teardown(() => gateway.close());
 
-/** Sends all requests in one go and reads every reply to its end. */
+/** Sends all requests at once and reads every reply to its end. */
 async function storm(
   customer: Customer,
   requests: readonly { path: CallPath; body: string }[],
@@ -49,12 +49,12 @@ async function storm(
 }
 
 /**
- * How many tokens the gateway holds for a request before it is served: the wallet shows it while the upstream
- * keeps silent.
+ * The number of tokens that the gateway holds for a request before it is served; the wallet shows
+ * them while the upstream is silent.
  */
 async function heldTokens(path: CallPath, body: string, microVndPerToken: bigint): Promise<bigint> {
   const { key, accountId } = await createCustomer(gateway, { creditVnd: 100_000 });
-  // On a busy machine a call may be refused before it holds anything: then another one shows it.
+  // A busy machine may refuse a call before it holds anything, so it is tried again.
   for (let attempt = 0; attempt < HELD_ATTEMPTS; attempt += 1) {
     const leaving = new AbortController();
     let isOver = false;
@@ -72,7 +72,7 @@ async function heldTokens(path: CallPath, body: string, microVndPerToken: bigint
   throw new Error("no call was seen to hold money");
 }
 
-/** A body whose call costs exactly what is held for it, so that money never comes back to a wallet. */
+/** A body whose call costs exactly what is held for it, so that no money returns to the wallet. */
 async function exactCall(
   path: "/v1/messages" | "/v1/chat/completions",
   streamed: boolean,
@@ -81,8 +81,8 @@ async function exactCall(
   const price = MICRO_VND_PER_TOKEN[model] ?? 0n;
   const output = 500;
   const limit = path === "/v1/messages" ? "max_tokens" : "max_completion_tokens";
-  // Two bodies that differ in two digits only, since the bound on the input counts their text as well. The
-  // provider thinks for long enough that the hold can be seen.
+  // Two bodies that differ in two digits only, since the bound on the input counts their text as
+  // well. The provider waits long enough for the hold to be seen.
   const build = (input: number) =>
     bodyOf(
       path,
@@ -98,7 +98,7 @@ async function exactCall(
 
 t.test("200 calls at once on a wallet with money for 3", async (t) => {
   for (const streamed of [false, true]) {
-    t.test(`serve exactly 3 that are priced by the token (streamed: ${streamed})`, async (t) => {
+    t.test(`serve exactly 3 at a price per token (streamed: ${streamed})`, async (t) => {
       const call = await exactCall("/v1/messages", streamed);
       const creditVnd = formatVnd(call.microVnd * BigInt(AFFORDED));
       const customer = await createCustomer(gateway, { creditVnd });
@@ -126,27 +126,24 @@ t.test("200 calls at once on a wallet with money for 3", async (t) => {
     });
   }
 
-  t.test(
-    "serve exactly 3 that are priced by the call, over two protocols, streamed and not",
-    async (t) => {
-      const creditVnd = AFFORDED * CALL_PRICE_VND;
-      const customer = await createCustomer(gateway, { creditVnd });
-      const requests = Array.from({ length: CALLS }, (_, at) => {
-        const path = at % 2 === 0 ? ("/v1/chat/completions" as const) : ("/v1/messages" as const);
-        const more = { model: "req/gpt-5.6-sol", stream: at % 3 === 0 };
-        return { path, body: bodyOf(path, { output_tokens: 20 }, more) };
-      });
+  t.test("serve exactly 3 at a price per call, over two protocols, streamed and not", async (t) => {
+    const creditVnd = AFFORDED * CALL_PRICE_VND;
+    const customer = await createCustomer(gateway, { creditVnd });
+    const requests = Array.from({ length: CALLS }, (_, at) => {
+      const path = at % 2 === 0 ? ("/v1/chat/completions" as const) : ("/v1/messages" as const);
+      const more = { model: "req/gpt-5.6-sol", stream: at % 3 === 0 };
+      return { path, body: bodyOf(path, { output_tokens: 20 }, more) };
+    });
 
-      const replies = await storm(customer, requests);
+    const replies = await storm(customer, requests);
 
-      const statuses = replies.map(({ status }) => status).sort();
-      const expected = [...Array(AFFORDED).fill(200), ...Array(CALLS - AFFORDED).fill(402)];
-      t.strictSame(statuses, expected);
-      t.equal(await spent(gateway, customer.accountId, creditVnd), microVnd(creditVnd));
-    },
-  );
+    const statuses = replies.map(({ status }) => status).sort();
+    const expected = [...Array(AFFORDED).fill(200), ...Array(CALLS - AFFORDED).fill(402)];
+    t.strictSame(statuses, expected);
+    t.equal(await spent(gateway, customer.accountId, creditVnd), microVnd(creditVnd));
+  });
 
-  t.test("never take more than there is from a wallet that every endpoint draws on", async (t) => {
+  t.test("never spend more than the wallet has, if every endpoint draws on it", async (t) => {
     const messages = await exactCall("/v1/messages", false);
     const chat = await exactCall("/v1/chat/completions", true);
     const [imageVnd, speechVnd] = [1_000, 1_350];
@@ -180,18 +177,19 @@ t.test("200 calls at once on a wallet with money for 3", async (t) => {
     t.equal(await recordedCosts(gateway, customer.accountId), cost);
     const left = microVnd(creditVnd) - cost;
     if (full > cost) {
-      // The last call priced by the token may have got what was left and a lower limit on its output.
+      // The last call with a price per token may have got the rest, with a lower limit on its
+      // output.
       const token = MICRO_VND_PER_TOKEN[CHAT_MODEL] ?? 0n;
       t.ok(left < token, `${left} µđ are left, of which another token could be had`);
     }
-    // No money came back to the wallet, so whoever was refused would not fit into what is left either.
+    // No money came back to the wallet, so no refused call would fit into the rest either.
     const refused = replies.flatMap(({ status }, at) => (status === 402 ? [at] : []));
     for (const at of refused) {
       t.ok(prices[at % kinds.length]! > left, `call ${at} would have fitted`);
     }
   });
 
-  t.test("leave no call open, no money held and both stores in agreement", async (t) => {
+  t.test("leave no open call, no money held and both stores in agreement", async (t) => {
     await noCallsInFlight(gateway);
     const stats = await gateway.simulator.stats();
     for (const [path, { open }] of Object.entries(stats)) t.equal(open, 0, path);

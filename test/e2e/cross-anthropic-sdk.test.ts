@@ -10,11 +10,11 @@ import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { asking, bodies, paths } from "../support/requests.ts";
 import { until } from "../support/until.ts";
 
-/** Upstream it is asked by `/v1/chat/completions`; clients of this file only speak Messages. */
+/** The upstream speaks `/v1/chat/completions`; the clients in this file only speak Messages. */
 const MODEL = "gpt-4.1-nano";
 /** A model that thinks, with effort levels from low to max. */
 const THINKING_MODEL = "gpt-5.6-luna";
-/** A model whose provider wants its own reasoning back. */
+/** A model whose provider requires its own reasoning back. */
 const REPLAY_MODEL = "deepseek-v4-flash";
 
 const WEATHER: Anthropic.Tool = {
@@ -54,7 +54,7 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
   const message = (directive: Directive = {}, more: object = {}) =>
     bodies.messages(directive, { model: MODEL, ...more });
 
-  /** What went upstream for a request that ends in an ordinary prompt. */
+  /** The upstream request for an ordinary prompt. */
   async function upstreamOf(more: object, messages: Anthropic.MessageParam[] = []) {
     const prompt = { role: "user" as const, content: asking({ echo: true }) };
     const { data, response } = await anthropic.messages
@@ -65,7 +65,7 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
     return { ...echo, dropped: response.headers.get("x-svc-translate-dropped") };
   }
 
-  /** The same request whole and by the streaming helper. */
+  /** The same request, unstreamed and with the streaming helper. */
   async function both(body: ReturnType<typeof message>) {
     const whole = await anthropic.messages.create(body);
     const streamed = await anthropic.messages.stream(body).finalMessage();
@@ -73,28 +73,25 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
   }
 
   t.test("text", async (t) => {
-    t.test(
-      "comes whole, under the name of the model that was asked for, and costs its usage",
-      async (t) => {
-        const { anthropic, customer } = await fresh();
-        const { data, response } = await anthropic.messages
-          .create(message({ text: "Xin chào 🌏", input_tokens: 10, output_tokens: 5 }))
-          .withResponse();
-        t.equal(data.type, "message");
-        t.equal(data.role, "assistant");
-        t.match(data.id, /^msg_/);
-        t.equal(data.model, MODEL);
-        t.strictSame(data.content, [{ type: "text", text: "Xin chào 🌏" }]);
-        t.equal(data.stop_reason, "end_turn");
-        t.equal(data.usage.input_tokens, 10);
-        t.equal(data.usage.output_tokens, 5);
-        // 15 tokens at 1,500 đ per million.
-        t.equal(response.headers.get("x-svc-cost-vnd"), "0.0225");
-        await assertBalance(gateway, customer, "99999.9775");
-      },
-    );
+    t.test("has the name of the requested model, and costs its usage, unstreamed", async (t) => {
+      const { anthropic, customer } = await fresh();
+      const { data, response } = await anthropic.messages
+        .create(message({ text: "Xin chào 🌏", input_tokens: 10, output_tokens: 5 }))
+        .withResponse();
+      t.equal(data.type, "message");
+      t.equal(data.role, "assistant");
+      t.match(data.id, /^msg_/);
+      t.equal(data.model, MODEL);
+      t.strictSame(data.content, [{ type: "text", text: "Xin chào 🌏" }]);
+      t.equal(data.stop_reason, "end_turn");
+      t.equal(data.usage.input_tokens, 10);
+      t.equal(data.usage.output_tokens, 5);
+      // 15 tokens at 1,500 đ per million.
+      t.equal(response.headers.get("x-svc-cost-vnd"), "0.0225");
+      await assertBalance(gateway, customer, "99999.9775");
+    });
 
-    t.test("streams in the order that the protocol demands, and costs the same", async (t) => {
+    t.test("streams in the order that the protocol requires, and costs the same", async (t) => {
       const { anthropic, customer } = await fresh();
       const body = message({ text: "one two three", input_tokens: 10, output_tokens: 5 });
       const kinds: string[] = [];
@@ -118,7 +115,7 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
       await assertBalance(gateway, customer, "99999.9775");
     });
 
-    t.test("is cut where the client's limit says, and is told so", async (t) => {
+    t.test("is cut at the client's limit, with the matching stop reason", async (t) => {
       for (const { stop_reason, usage } of await both(
         message({ output_tokens: 100 }, { max_tokens: 7 }),
       )) {
@@ -137,13 +134,13 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
       }
     });
 
-    t.test("that the provider's filter ends is a refusal too", async (t) => {
+    t.test("ended by the provider's filter is a refusal too", async (t) => {
       for (const { stop_reason } of await both(message({ text: "so", stop: "content_filter" }))) {
         t.equal(stop_reason, "refusal");
       }
     });
 
-    t.test("goes on after tools, in a block of its own", async (t) => {
+    t.test("continues after tools, in a new block", async (t) => {
       const body = message(
         { text: "Before.", tools: [{ name: "clock", id: "call_1" }], text_after: "After." },
         { tools: [CLOCK] },
@@ -172,7 +169,7 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
     ];
 
     t.test(
-      "are called in parallel, whole and streamed, one after the other or interleaved",
+      "are called in parallel, unstreamed and streamed, one after the other or interleaved",
       async (t) => {
         for (const interleave of [false, true]) {
           const body = message({ ...asked, interleave }, { tools: [WEATHER, CLOCK] });
@@ -184,7 +181,7 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
       },
     );
 
-    t.test("interleaved upstream, lose no byte of their arguments on the way", async (t) => {
+    t.test("keep every byte of their arguments if they are interleaved upstream", async (t) => {
       const args = ["weather", "clock", "weather"].map((name, at) => ({
         name,
         id: `call_${at}`,
@@ -208,7 +205,7 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
     });
 
     t.test(
-      "get their results back in a full loop, and the upstream sees pairs that match",
+      "get their results back in a full loop, and the upstream receives matching pairs",
       async (t) => {
         const question = { role: "user" as const, content: asking(asked) };
         const first = await anthropic.messages
@@ -279,7 +276,7 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
       },
     );
 
-    t.test("of one megabyte of arguments in 100,000 deltas arrive byte for byte", async (t) => {
+    t.test("deliver one megabyte of arguments in 100,000 deltas byte for byte", async (t) => {
       const args = JSON.stringify({ text: 'ab"\\ngạo 🌏 '.repeat(65_000) });
       t.ok(Buffer.byteLength(args) > 1_000_000);
       const body = message(
@@ -295,7 +292,7 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
       t.ok(parts.join("") === args);
     });
 
-    t.test("of one megabyte of arguments are put together by the streaming helper", async (t) => {
+    t.test("deliver one megabyte of arguments through the streaming helper", async (t) => {
       const input = { text: "lúa nếp 🌾 ".repeat(90_000) };
       const body = message(
         { tools: [{ name: "weather", arguments: input }], argument_deltas: 20_000 },
@@ -308,33 +305,30 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
       }
     });
 
-    t.test(
-      "with names and ids too long for the upstream keep them on the client's side",
-      async (t) => {
-        const name = `mcp__${"files_".repeat(15)}read`;
-        const tools = [{ name, input_schema: { type: "object" as const } }];
-        const id = `toolu_${"x".repeat(60)}`;
-        const history: Anthropic.MessageParam[] = [
-          { role: "user", content: "read" },
-          { role: "assistant", content: [{ type: "tool_use", id, name, input: {} }] },
-          { role: "user", content: [{ type: "tool_result", tool_use_id: id, content: "1" }] },
-        ];
-        const { body } = await upstreamOf({ tools, tool_choice: { type: "tool", name } }, history);
-        const sent: string = body.tools[0].function.name;
-        t.match(sent, /^[a-zA-Z0-9_-]{1,64}$/);
-        t.equal(body.tool_choice.function.name, sent);
-        t.equal(body.messages[1].tool_calls[0].function.name, sent);
-        t.match(body.messages[1].tool_calls[0].id, /^.{1,40}$/);
-        t.equal(body.messages[2].tool_call_id, body.messages[1].tool_calls[0].id);
-        for (const { content } of await both(message({ tools: [{ name: sent }] }, { tools }))) {
-          assert.ok(content[0]?.type === "tool_use");
-          t.equal(content[0].name, name);
-        }
-      },
-    );
+    t.test("keep names and ids for the client that are too long for the upstream", async (t) => {
+      const name = `mcp__${"files_".repeat(15)}read`;
+      const tools = [{ name, input_schema: { type: "object" as const } }];
+      const id = `toolu_${"x".repeat(60)}`;
+      const history: Anthropic.MessageParam[] = [
+        { role: "user", content: "read" },
+        { role: "assistant", content: [{ type: "tool_use", id, name, input: {} }] },
+        { role: "user", content: [{ type: "tool_result", tool_use_id: id, content: "1" }] },
+      ];
+      const { body } = await upstreamOf({ tools, tool_choice: { type: "tool", name } }, history);
+      const sent: string = body.tools[0].function.name;
+      t.match(sent, /^[a-zA-Z0-9_-]{1,64}$/);
+      t.equal(body.tool_choice.function.name, sent);
+      t.equal(body.messages[1].tool_calls[0].function.name, sent);
+      t.match(body.messages[1].tool_calls[0].id, /^.{1,40}$/);
+      t.equal(body.messages[2].tool_call_id, body.messages[1].tool_calls[0].id);
+      for (const { content } of await both(message({ tools: [{ name: sent }] }, { tools }))) {
+        assert.ok(content[0]?.type === "tool_use");
+        t.equal(content[0].name, name);
+      }
+    });
 
     t.test(
-      "with ids that the client's protocol does not allow get them back unchanged upstream",
+      "get ids back unchanged upstream if the client's protocol does not allow them",
       async (t) => {
         const id = "functions.weather:0";
         const question = {
@@ -358,7 +352,7 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
       },
     );
 
-    t.test("are chosen, forced, forbidden and serialised in the upstream's words", async (t) => {
+    t.test("are chosen, forced, forbidden and serialised in the upstream's terms", async (t) => {
       const tools = [WEATHER];
       for (const [tool_choice, sent] of [
         [{ type: "auto" }, "auto"],
@@ -376,8 +370,8 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
     });
   });
 
-  t.test("what goes upstream", async (t) => {
-    t.test("holds images, inline and by address, and those of tool results", async (t) => {
+  t.test("the upstream request", async (t) => {
+    t.test("contains images, inline and by address, and those of tool results", async (t) => {
       const data = makePng(4, 4, 0xff0000).toString("base64");
       const inline = {
         type: "image",
@@ -406,7 +400,7 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
       t.strictSame(body.messages[3].content.at(-1), { type: "image_url", image_url: { url } });
     });
 
-    t.test("holds the system prompt first, and one in mid-conversation in its place", async (t) => {
+    t.test("has the system prompt first, and one in mid-conversation at its place", async (t) => {
       const { body } = await upstreamOf({ system: [{ type: "text", text: "One." }] }, [
         { role: "user", content: "hello" },
         { role: "assistant", content: "hi" },
@@ -420,7 +414,7 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
       ]);
     });
 
-    t.test("asks for JSON by a schema", async (t) => {
+    t.test("requests JSON by a schema", async (t) => {
       const output_config = { format: { type: "json_schema" as const, schema: SCHEMA } };
       const { body } = await upstreamOf({ output_config });
       t.strictSame(body.response_format, {
@@ -434,7 +428,7 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
       t.strictSame(parsed_output, { city: "Huế", celsius: 31 });
     });
 
-    t.test("asks a stream for its usage, and only a stream", async (t) => {
+    t.test("requests usage for streams only", async (t) => {
       t.equal((await upstreamOf({})).body.stream_options, undefined);
       const streamed = await anthropic.messages.stream(message({ echo: true })).finalMessage();
       const { body } = echoIn(textOf(streamed));
@@ -442,7 +436,7 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
       t.strictSame(body.stream_options, { include_usage: true });
     });
 
-    t.test("names no hint that was left out, and the reply lists them", async (t) => {
+    t.test("leaves out unsupported hints, which the reply lists", async (t) => {
       const { body, dropped } = await upstreamOf({
         top_k: 5,
         cache_control: { type: "ephemeral" },
@@ -462,7 +456,7 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
       t.equal((await upstreamOf({})).dropped, null);
     });
 
-    t.test("carries no header of the client's protocol, and the reply says so", async (t) => {
+    t.test("has no header of the client's protocol, and the reply lists them", async (t) => {
       const { data, response } = await anthropic.messages
         .create(message({ echo: true }), { headers: { "anthropic-beta": "a-1,b-2" } })
         .withResponse();
@@ -475,7 +469,7 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
       t.equal(response.headers.get("x-svc-translate-dropped"), "anthropic-beta");
     });
 
-    t.test("carries the beta header on a call in the model's own protocol", async (t) => {
+    t.test("keeps the beta header on a call in the model's own protocol", async (t) => {
       const answer = await anthropic.messages.create(bodies.messages({ echo: true }), {
         headers: { "anthropic-beta": "a-1,b-2" },
       });
@@ -484,7 +478,7 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
   });
 
   t.test("thinking", async (t) => {
-    t.test("is asked for by effort, with the levels that the model has", async (t) => {
+    t.test("is requested by effort, with the levels of the model", async (t) => {
       const ask = async (more: object, model = THINKING_MODEL) =>
         (await upstreamOf({ model, ...more })).body.reasoning_effort;
       t.equal(await ask({ thinking: { type: "enabled", budget_tokens: 2000 } }), "low");
@@ -494,7 +488,7 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
     });
 
     t.test(
-      "comes in a block of its own, whole and streamed, whatever the provider calls it",
+      "has its own block, unstreamed and streamed, under any of the providers' field names",
       async (t) => {
         for (const reasoning_field of ["reasoning_content", "reasoning"] as const) {
           const body = message({ thinking: "I think so.", reasoning_field, text: "Yes." });
@@ -508,7 +502,7 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
       },
     );
 
-    t.test("goes back to a provider that wants it, and to no other", async (t) => {
+    t.test("is sent back to a provider that needs it, and to no other", async (t) => {
       const history: Anthropic.MessageParam[] = [
         { role: "user", content: "hello" },
         {
@@ -525,7 +519,7 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
       t.strictSame(kept.messages[1], { role: "assistant", content: "Yes." });
     });
 
-    t.test("and the cache are counted in the words of the client's protocol", async (t) => {
+    t.test("and the cache are counted in the client's protocol", async (t) => {
       const body = message({
         text: "ok",
         input_tokens: 1000,
@@ -546,7 +540,7 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
 
   t.test("a stream", async (t) => {
     t.test(
-      "that its client aborts is cancelled upstream, and costs what was delivered",
+      "that the client aborts is cancelled upstream, and costs what was delivered",
       async (t) => {
         const { anthropic, customer } = await fresh();
         const before = await tally();
@@ -573,13 +567,13 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
         const record = await billedCall(gateway, customer);
         t.equal(record["outcome"], "gone");
         t.equal(record["estimated"], true);
-        // 40 letters at 4.2 bytes a token, rounded up.
+        // 40 characters at 4.2 bytes a token, rounded up.
         t.equal(record["output_tokens"], 10);
       },
     );
 
     t.test(
-      "that the upstream breaks off ends in an error, never as if it were whole",
+      "that the upstream breaks off ends with an error, and never looks complete",
       async (t) => {
         for (const fault of [
           { cut_after_events: 5 },
@@ -606,7 +600,7 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
       },
     );
 
-    t.test("whose first event is an error is an error with a status", async () => {
+    t.test("whose first event is an error becomes an error with a status", async () => {
       const { anthropic, customer } = await fresh();
       const body = message({ error_after_events: 0, error: { message: "We are overloaded" } });
       await assert.rejects(anthropic.messages.stream(body).finalMessage(), (error) => {
@@ -641,7 +635,7 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
       }
     }
 
-    t.test("for what the provider refuses", async () => {
+    t.test("for requests that the provider refuses", async () => {
       const invalid = "invalid_request_error";
       await refused(message({ status: 400 }), Anthropic.BadRequestError, 400, invalid);
       await refused(message({ status: 422 }), Anthropic.BadRequestError, 400, invalid);

@@ -4,7 +4,7 @@ import { assertBalance, billedCalls, customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { asking, paths, post } from "../support/requests.ts";
 
-/** What is compared of two usage records. */
+/** The compared fields of two usage records. */
 const BILLED = [
   "cost_vnd",
   "input_tokens",
@@ -25,7 +25,7 @@ const TOOL_CALLS: Directive = {
 };
 const REPORTED: Directive = { input_tokens: 1234, output_tokens: 567 };
 
-/** Ways in which a provider answers and reports; both protocols understand each of them. */
+/** Ways in which a provider replies and reports; both protocols support each of them. */
 const WAYS: Readonly<Record<string, Directive>> = {
   plain: { text: "one two three", ...REPORTED },
   "counted by the provider itself": { output_tokens: 40 },
@@ -55,7 +55,7 @@ const WAYS: Readonly<Record<string, Directive>> = {
   "failed on the way": { text: "one two three", ...REPORTED, error_after_events: 5 },
 };
 
-/** One conversation in the words of each protocol. */
+/** One conversation in each protocol. */
 interface Conversation {
   readonly name: string;
   readonly messages: object;
@@ -122,14 +122,14 @@ const conversations: readonly ((prompt: string) => Conversation)[] = [
   }),
 ];
 
-t.test("a translated call costs what it costs untranslated, to the µđ", async (t) => {
+t.test("a translated call costs the same as untranslated, to the µđ", async (t) => {
   let gateway: TestGateway;
   t.before(async () => {
     gateway = await startGateway();
   });
   t.teardown(() => gateway.close());
 
-  /** The usage records of calls on one endpoint, made one after the other. */
+  /** The usage records of consecutive calls on one endpoint. */
   async function billed(path: string, bodies: readonly object[]) {
     const customer = await customerWith(gateway, 1_000_000);
     for (const body of bodies) await post(gateway, path, customer, body).catch(() => "broken off");
@@ -141,7 +141,7 @@ t.test("a translated call costs what it costs untranslated, to the µđ", async 
 
   for (const model of ["claude-opus-5-5", "gpt-4.1-nano", "deepseek-v4-flash"]) {
     for (const stream of [false, true]) {
-      t.test(`${model}, ${stream ? "streamed" : "whole"}`, async (t) => {
+      t.test(`${model}, ${stream ? "streamed" : "unstreamed"}`, async (t) => {
         const table = Object.entries(WAYS).flatMap(([way, directive]) =>
           conversations.map((conversation) => ({ way, ...conversation(asking(directive)) })),
         );
@@ -164,7 +164,7 @@ t.test("a translated call costs what it costs untranslated, to the µđ", async 
     }
   }
 
-  t.test("per call: once, on either endpoint", async () => {
+  t.test("at a price per call: once, on either endpoint", async () => {
     const customer = await customerWith(gateway);
     const model = "req/gpt-4.1-nano";
     const messages = [{ role: "user", content: asking({ text: "ok" }) }];

@@ -15,7 +15,7 @@ t.test("POST /v1/messages/count_tokens", async (t) => {
   let customer: Customer;
   t.before(async () => {
     gateway = await startGateway();
-    // Not enough for any call.
+    // Too little for any call.
     customer = await customerWith(gateway, "0.000001");
   });
   t.teardown(() => gateway.close());
@@ -23,7 +23,7 @@ t.test("POST /v1/messages/count_tokens", async (t) => {
   const count = (body: unknown, headers?: Record<string, string>) =>
     post(gateway, PATH, customer, body, headers);
 
-  t.test("answers alike for every chat model, asks no provider and costs nothing", async (t) => {
+  t.test("returns the same for every chat model, asks no provider and costs nothing", async (t) => {
     const before = await gateway.simulator.stats();
     const { json: models } = await get(gateway, "/v1/models", customer);
     const ids = models.data.map(({ id }: { id: string }) => id);
@@ -45,7 +45,7 @@ t.test("POST /v1/messages/count_tokens", async (t) => {
     t.equal((await wallet(gateway, customer.accountId)).balance, "0.000001");
   });
 
-  t.test("names models as a call does", async (t) => {
+  t.test("resolves model names like a call", async (t) => {
     for (const model of ["opus", "no-such-model", "claude-3-haiku", "req/gpt-image-2", "", 5]) {
       const call = await post(gateway, "/v1/messages", customer, {
         model,
@@ -53,7 +53,7 @@ t.test("POST /v1/messages/count_tokens", async (t) => {
         messages: [TURN],
       });
       const counted = await count({ model, messages: [TURN] });
-      // The wallet pays for no call: that is the one difference.
+      // The wallet pays for no call, which is the one difference.
       t.equal(counted.status, call.status === 402 ? 200 : call.status, String(model));
       if (counted.status !== 200) {
         t.equal(counted.json.error.message, call.json.error.message);
@@ -64,7 +64,7 @@ t.test("POST /v1/messages/count_tokens", async (t) => {
     }
   });
 
-  t.test("refuses unknown names where calls do", async (t) => {
+  t.test("refuses the unknown names that calls refuse", async (t) => {
     const strict = await startGateway({
       simulator: gateway.simulator,
       plugins: { alias: { unknown: "refuse" } },
@@ -80,7 +80,7 @@ t.test("POST /v1/messages/count_tokens", async (t) => {
     }
   });
 
-  t.test("is what Anthropic's client asks, for models of either protocol", async (t) => {
+  t.test("works with Anthropic's client, for models of either protocol", async (t) => {
     const anthropic = new Anthropic({ baseURL: gateway.url, apiKey: customer.key, maxRetries: 0 });
     const data = makePng(4, 4, 0xff0000).toString("base64");
     for (const model of ["claude-opus-5-5", "gpt-4.1-nano"]) {
@@ -105,7 +105,7 @@ t.test("POST /v1/messages/count_tokens", async (t) => {
     }
   });
 
-  t.test("refuses in the shape of its protocol", async (t) => {
+  t.test("refuses in its protocol's shape", async (t) => {
     for (const [body, words] of [
       ["no json", /JSON/],
       ["[]", /JSON object/],
@@ -139,7 +139,7 @@ t.test("POST /v1/messages/count_tokens", async (t) => {
     }
     const { status, json } = await over;
     t.equal(status, 200);
-    // Nine tokens a sentence, of which only the first million characters are counted one by one.
+    // Nine tokens a sentence; beyond the first million characters they are extrapolated.
     t.ok(Math.abs(json.input_tokens / (9 * 270_000) - 1) < 0.05, String(json.input_tokens));
     t.ok(served > 3, String(served));
   });

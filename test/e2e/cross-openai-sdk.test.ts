@@ -11,9 +11,9 @@ import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { asking, bodies, paths } from "../support/requests.ts";
 import { until } from "../support/until.ts";
 
-/** Upstream it is asked by `/v1/messages`; clients of this file only speak Chat Completions. */
+/** The upstream speaks `/v1/messages`; the clients in this file only speak Chat Completions. */
 const MODEL = "claude-opus-5-5";
-/** A model that is asked to think by a budget in tokens. */
+/** A model whose thinking is requested by a budget in tokens. */
 const BUDGET_MODEL = "claude-haiku-4-5";
 
 const WEATHER = {
@@ -36,7 +36,7 @@ const SCHEMA = {
   additionalProperties: false,
 } as const;
 
-/** The fields that the gateway adds to what the SDK declares. */
+/** The fields that the gateway adds to the SDK's types. */
 interface Thoughts {
   readonly reasoning_content?: string;
   readonly thinking_blocks?: readonly object[];
@@ -61,7 +61,7 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
   const chat = (directive: Directive = {}, more: object = {}) =>
     bodies.chat(directive, { model: MODEL, ...more });
 
-  /** What went upstream for a request that ends in an ordinary prompt. */
+  /** The upstream request for an ordinary prompt. */
   async function upstreamOf(more: object, messages: ChatCompletionMessageParam[] = []) {
     const prompt = { role: "user" as const, content: asking({ echo: true }) };
     const { data, response } = await openai.chat.completions
@@ -72,7 +72,7 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
     return { ...echo, dropped: response.headers.get("x-svc-translate-dropped") };
   }
 
-  /** The same request whole and by the streaming helper. */
+  /** The same request, unstreamed and with the streaming helper. */
   async function both(body: ReturnType<typeof chat>) {
     const whole = await openai.chat.completions.create(body);
     const streamed = await openai.chat.completions.stream(body).finalChatCompletion();
@@ -80,27 +80,24 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
   }
 
   t.test("text", async (t) => {
-    t.test(
-      "comes whole, under the name of the model that was asked for, and costs its usage",
-      async (t) => {
-        const { openai, customer } = await fresh();
-        const { data, response } = await openai.chat.completions
-          .create(chat({ text: "Xin chào 🌏", input_tokens: 10, output_tokens: 5 }))
-          .withResponse();
-        t.equal(data.object, "chat.completion");
-        t.match(data.id, /^chatcmpl-msg_/);
-        t.equal(data.model, MODEL);
-        t.equal(data.choices.length, 1);
-        t.equal(data.choices[0]?.message.role, "assistant");
-        t.equal(data.choices[0]?.message.content, "Xin chào 🌏");
-        t.equal(data.choices[0]?.finish_reason, "stop");
-        t.equal(data.usage?.total_tokens, 15);
-        t.equal(response.headers.get("x-svc-cost-vnd"), "0.54");
-        await assertBalance(gateway, customer, "99999.46");
-      },
-    );
+    t.test("has the name of the requested model, and costs its usage, unstreamed", async (t) => {
+      const { openai, customer } = await fresh();
+      const { data, response } = await openai.chat.completions
+        .create(chat({ text: "Xin chào 🌏", input_tokens: 10, output_tokens: 5 }))
+        .withResponse();
+      t.equal(data.object, "chat.completion");
+      t.match(data.id, /^chatcmpl-msg_/);
+      t.equal(data.model, MODEL);
+      t.equal(data.choices.length, 1);
+      t.equal(data.choices[0]?.message.role, "assistant");
+      t.equal(data.choices[0]?.message.content, "Xin chào 🌏");
+      t.equal(data.choices[0]?.finish_reason, "stop");
+      t.equal(data.usage?.total_tokens, 15);
+      t.equal(response.headers.get("x-svc-cost-vnd"), "0.54");
+      await assertBalance(gateway, customer, "99999.46");
+    });
 
-    t.test("streams: one id, one role, no usage unless asked, and costs the same", async (t) => {
+    t.test("streams: one id, one role, usage only if requested, and costs the same", async (t) => {
       const { openai, customer } = await fresh();
       const body = chat({ text: "one two three", input_tokens: 10, output_tokens: 5 });
       const chunks: ChatCompletionChunk[] = [];
@@ -119,7 +116,7 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
       await assertBalance(gateway, customer, "99999.46");
     });
 
-    t.test("is cut where the client's limit says, and is told so", async (t) => {
+    t.test("is cut at the client's limit, with the matching finish reason", async (t) => {
       const body = chat({ output_tokens: 100 }, { max_completion_tokens: 7 });
       for (const { choices, usage } of await both(body)) {
         t.equal(choices[0]?.finish_reason, "length");
@@ -127,7 +124,7 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
       }
     });
 
-    t.test("that stops at a stop sequence ends as any other", async (t) => {
+    t.test("that stops at a stop sequence ends like any other", async (t) => {
       const [whole, streamed] = await both(chat({ text: "one END two" }, { stop: "END" }));
       for (const { choices } of [whole, streamed]) {
         t.equal(choices[0]?.message.content, "one ");
@@ -135,7 +132,7 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
       }
     });
 
-    t.test("of a refusal is content filtered, with the provider's explanation", async (t) => {
+    t.test("of a refusal is content-filtered, with the provider's explanation", async (t) => {
       const body = chat({ refusal: "I cannot help with that." });
       for (const { choices } of await both(body)) {
         t.equal(choices[0]?.finish_reason, "content_filter");
@@ -143,7 +140,7 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
       }
     });
 
-    t.test("names the alias that was asked for, not the model behind it", async (t) => {
+    t.test("has the name of the requested alias, not of the model behind it", async (t) => {
       const body = { ...chat({ text: "ok" }), model: "opus" };
       for (const answer of await both(body)) t.equal(answer.model, "opus");
       const { body: sent } = await upstreamOf({ model: "opus" });
@@ -160,7 +157,7 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
       ],
     };
 
-    t.test("are called in parallel, whole and streamed, byte for byte", async (t) => {
+    t.test("are called in parallel, unstreamed and streamed, byte for byte", async (t) => {
       for (const { choices } of await both(chat(asked, { tools: [WEATHER, CLOCK] }))) {
         assert.equal(choices[0]?.finish_reason, "tool_calls");
         t.equal(choices[0].message.content, "Let me look.");
@@ -179,7 +176,7 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
     });
 
     t.test(
-      "get their results back in a full loop, and the upstream sees pairs that match",
+      "get their results back in a full loop, and the upstream receives matching pairs",
       async (t) => {
         const question = { role: "user" as const, content: asking(asked) };
         const first = await openai.chat.completions
@@ -232,7 +229,7 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
       },
     );
 
-    t.test("of one megabyte of arguments in 100,000 deltas arrive byte for byte", async (t) => {
+    t.test("deliver one megabyte of arguments in 100,000 deltas byte for byte", async (t) => {
       const args = JSON.stringify({ text: 'ab"\\ngạo 🌏 '.repeat(65_000) });
       t.ok(Buffer.byteLength(args) > 1_000_000);
       const body = chat(
@@ -249,7 +246,7 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
       t.ok(parts.join("") === args);
     });
 
-    t.test("of one megabyte of arguments are put together by the streaming helper", async (t) => {
+    t.test("deliver one megabyte of arguments through the streaming helper", async (t) => {
       const args = JSON.stringify({ text: "lúa nếp 🌾 ".repeat(90_000) });
       const body = chat(
         { tools: [{ name: "weather", arguments: args }], argument_deltas: 300 },
@@ -261,28 +258,25 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
       }
     });
 
-    t.test(
-      "with names that the upstream would refuse keep them on the client's side",
-      async (t) => {
-        const name = "files.read/all";
-        const tools = [{ type: "function" as const, function: { name } }];
-        const { body } = await upstreamOf({
-          tools,
-          tool_choice: { type: "function", function: { name } },
-        });
-        const sent: string = body.tools[0].name;
-        t.match(sent, /^[a-zA-Z0-9_-]{1,128}$/);
-        t.strictSame(body.tool_choice, { type: "tool", name: sent });
-        const called = chat({ tools: [{ name: sent, arguments: { a: 1 } }] }, { tools });
-        for (const { choices } of await both(called)) {
-          const [call] = choices[0]?.message.tool_calls ?? [];
-          assert.ok(call?.type === "function");
-          t.equal(call.function.name, name);
-        }
-      },
-    );
+    t.test("keep names for the client that the upstream would refuse", async (t) => {
+      const name = "files.read/all";
+      const tools = [{ type: "function" as const, function: { name } }];
+      const { body } = await upstreamOf({
+        tools,
+        tool_choice: { type: "function", function: { name } },
+      });
+      const sent: string = body.tools[0].name;
+      t.match(sent, /^[a-zA-Z0-9_-]{1,128}$/);
+      t.strictSame(body.tool_choice, { type: "tool", name: sent });
+      const called = chat({ tools: [{ name: sent, arguments: { a: 1 } }] }, { tools });
+      for (const { choices } of await both(called)) {
+        const [call] = choices[0]?.message.tool_calls ?? [];
+        assert.ok(call?.type === "function");
+        t.equal(call.function.name, name);
+      }
+    });
 
-    t.test("are chosen, forced, forbidden and serialised in the upstream's words", async (t) => {
+    t.test("are chosen, forced, forbidden and serialised in the upstream's terms", async (t) => {
       const tools = [WEATHER];
       for (const [choice, sent] of [
         ["auto", { type: "auto" }],
@@ -310,8 +304,8 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
     });
   });
 
-  t.test("what goes upstream", async (t) => {
-    t.test("holds images, inline and by address", async (t) => {
+  t.test("the upstream request", async (t) => {
+    t.test("contains images, inline and by address", async (t) => {
       const data = makePng(4, 4, 0xff0000).toString("base64");
       const { body } = await upstreamOf({}, [
         {
@@ -330,29 +324,26 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
       ]);
     });
 
-    t.test(
-      "holds system and developer prompts where the upstream reads them, in order",
-      async (t) => {
-        const { body } = await upstreamOf({}, [
-          { role: "system", content: "One." },
-          { role: "developer", content: [{ type: "text", text: "Two." }] },
-          { role: "user", content: "hello" },
-          { role: "assistant", content: "hi" },
-          { role: "system", content: "Three." },
-        ]);
-        t.strictSame(body.system, [
-          { type: "text", text: "One." },
-          { type: "text", text: "Two." },
-          { type: "text", text: "Three." },
-        ]);
-        t.strictSame(
-          body.messages.map(({ role }: { role: string }) => role),
-          ["user", "assistant", "user"],
-        );
-      },
-    );
+    t.test("has system and developer prompts at the upstream's places, in order", async (t) => {
+      const { body } = await upstreamOf({}, [
+        { role: "system", content: "One." },
+        { role: "developer", content: [{ type: "text", text: "Two." }] },
+        { role: "user", content: "hello" },
+        { role: "assistant", content: "hi" },
+        { role: "system", content: "Three." },
+      ]);
+      t.strictSame(body.system, [
+        { type: "text", text: "One." },
+        { type: "text", text: "Two." },
+        { type: "text", text: "Three." },
+      ]);
+      t.strictSame(
+        body.messages.map(({ role }: { role: string }) => role),
+        ["user", "assistant", "user"],
+      );
+    });
 
-    t.test("asks for JSON by a schema", async (t) => {
+    t.test("requests JSON by a schema", async (t) => {
       const response_format = {
         type: "json_schema" as const,
         json_schema: { name: "weather", strict: true, schema: SCHEMA },
@@ -364,14 +355,14 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
       t.strictSame(parsed.choices[0]?.message.parsed, { city: "Huế", celsius: 31 });
     });
 
-    t.test("has a limit of output even where the client has none: the model's own", async (t) => {
+    t.test("has the model's own output limit if the client sets none", async (t) => {
       t.equal((await upstreamOf({})).body.max_tokens, 128_000);
       t.equal((await upstreamOf({ max_tokens: 50 })).body.max_tokens, 50);
       const both = { max_tokens: 50, max_completion_tokens: 60 };
       t.equal((await upstreamOf(both)).body.max_tokens, 60);
     });
 
-    t.test("names no hint that was left out, and the reply lists them", async (t) => {
+    t.test("leaves out unsupported hints, which the reply lists", async (t) => {
       const { body, dropped } = await upstreamOf({
         seed: 1,
         logit_bias: {},
@@ -384,7 +375,7 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
       t.equal((await upstreamOf({})).dropped, null);
     });
 
-    t.test("carries no header of the client's protocol, and the reply says so", async (t) => {
+    t.test("has no header of the client's protocol, and the reply lists them", async (t) => {
       const { data, response } = await openai.chat.completions
         .create(chat({ echo: true }), { headers: { "openai-beta": "x=v1", "openai-project": "p" } })
         .withResponse();
@@ -398,7 +389,7 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
       t.equal(response.headers.get("x-svc-translate-dropped"), "openai-beta");
     });
 
-    t.test("carries the beta header on a call in the model's own protocol", async (t) => {
+    t.test("keeps the beta header on a call in the model's own protocol", async (t) => {
       const { data } = await openai.chat.completions
         .create(bodies.chat({ echo: true }), { headers: { "openai-beta": "x=v1" } })
         .withResponse();
@@ -407,7 +398,7 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
   });
 
   t.test("reasoning", async (t) => {
-    t.test("is asked for by effort, or by a budget where the model wants one", async (t) => {
+    t.test("is requested by effort, or by a budget if the model needs one", async (t) => {
       const adaptive = (await upstreamOf({ reasoning_effort: "high" })).body;
       t.strictSame(adaptive.thinking, { type: "adaptive", display: "summarized" });
       t.strictSame(adaptive.output_config, { effort: "high" });
@@ -415,41 +406,45 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
       t.strictSame(budget.thinking, { type: "enabled", budget_tokens: 2048 });
     });
 
-    t.test("comes apart from the text, whole and streamed, and can be sent back", async (t) => {
-      const body = chat(
-        { thinking: "I think so.", signature: "sig", redacted_thinking: "hidden", text: "Yes." },
-        { reasoning_effort: "high" },
-      );
-      const blocks = [
-        { type: "thinking", thinking: "I think so.", signature: "sig" },
-        { type: "redacted_thinking", data: "hidden" },
-      ];
-      const whole = await openai.chat.completions.create(body);
-      const message: OpenAI.ChatCompletionMessage & Thoughts = whole.choices[0]!.message;
-      t.equal(message.content, "Yes.");
-      t.equal(message.reasoning_content, "I think so.");
-      t.strictSame(message.thinking_blocks, blocks);
+    t.test(
+      "is separate from the text, unstreamed and streamed, and can be sent back",
+      async (t) => {
+        const body = chat(
+          { thinking: "I think so.", signature: "sig", redacted_thinking: "hidden", text: "Yes." },
+          { reasoning_effort: "high" },
+        );
+        const blocks = [
+          { type: "thinking", thinking: "I think so.", signature: "sig" },
+          { type: "redacted_thinking", data: "hidden" },
+        ];
+        const whole = await openai.chat.completions.create(body);
+        const message: OpenAI.ChatCompletionMessage & Thoughts = whole.choices[0]!.message;
+        t.equal(message.content, "Yes.");
+        t.equal(message.reasoning_content, "I think so.");
+        t.strictSame(message.thinking_blocks, blocks);
 
-      let reasoning = "";
-      let text = "";
-      const streamed: object[] = [];
-      for await (const { choices } of await openai.chat.completions.create({
-        ...body,
-        stream: true,
-      })) {
-        const delta: (ChatCompletionChunk.Choice.Delta & Thoughts) | undefined = choices[0]?.delta;
-        reasoning += delta?.reasoning_content ?? "";
-        text += delta?.content ?? "";
-        streamed.push(...(delta?.thinking_blocks ?? []));
-      }
-      t.strictSame([reasoning, text], ["I think so.", "Yes."]);
-      t.strictSame(streamed, blocks);
+        let reasoning = "";
+        let text = "";
+        const streamed: object[] = [];
+        for await (const { choices } of await openai.chat.completions.create({
+          ...body,
+          stream: true,
+        })) {
+          const delta: (ChatCompletionChunk.Choice.Delta & Thoughts) | undefined =
+            choices[0]?.delta;
+          reasoning += delta?.reasoning_content ?? "";
+          text += delta?.content ?? "";
+          streamed.push(...(delta?.thinking_blocks ?? []));
+        }
+        t.strictSame([reasoning, text], ["I think so.", "Yes."]);
+        t.strictSame(streamed, blocks);
 
-      const { body: sent } = await upstreamOf({}, [{ role: "user", content: "sure?" }, message]);
-      t.strictSame(sent.messages[1].content, [...blocks, { type: "text", text: "Yes." }]);
-    });
+        const { body: sent } = await upstreamOf({}, [{ role: "user", content: "sure?" }, message]);
+        t.strictSame(sent.messages[1].content, [...blocks, { type: "text", text: "Yes." }]);
+      },
+    );
 
-    t.test("and the cache are counted in the words of the client's protocol", async (t) => {
+    t.test("and the cache are counted in the client's protocol", async (t) => {
       const body = chat({
         text: "ok",
         input_tokens: 1000,
@@ -476,7 +471,7 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
 
   t.test("a stream", async (t) => {
     t.test(
-      "that its client aborts is cancelled upstream, and costs what was delivered",
+      "that the client aborts is cancelled upstream, and costs what was delivered",
       async (t) => {
         const { openai, customer } = await fresh();
         const before = await tally();
@@ -501,14 +496,14 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
         const record = await billedCall(gateway, customer);
         t.equal(record["outcome"], "gone");
         t.equal(record["input_tokens"], 100);
-        // 40 letters at 4.2 bytes a token, rounded up.
+        // 40 characters at 4.2 bytes a token, rounded up.
         t.equal(record["output_tokens"], 10);
         t.equal(record["cost_vnd"], "3.96");
       },
     );
 
     t.test(
-      "that the upstream breaks off ends in an error, never as if it were whole",
+      "that the upstream breaks off ends with an error, and never looks complete",
       async (t) => {
         for (const fault of [
           { cut_after_events: 6 },
@@ -537,7 +532,7 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
       },
     );
 
-    t.test("whose first event is an error is an error with a status", async () => {
+    t.test("whose first event is an error becomes an error with a status", async () => {
       const { openai, customer } = await fresh();
       const body = chat({
         error_after_events: 0,
@@ -574,7 +569,7 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
       }
     }
 
-    t.test("for what the provider refuses", async () => {
+    t.test("for requests that the provider refuses", async () => {
       await refused(chat({ status: 400 }), OpenAI.BadRequestError, { status: 400 });
       await refused(chat({ status: 404 }), OpenAI.NotFoundError, {
         status: 404,
@@ -586,7 +581,7 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
       });
     });
 
-    t.test("for a conversation that is too long, by the code that agents look for", async () => {
+    t.test("for a conversation that is too long, with the code that agents look for", async () => {
       await refused(
         chat({
           status: 400,

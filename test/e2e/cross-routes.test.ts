@@ -15,7 +15,10 @@ const LONG_NAME = `mcp__${"files_".repeat(12)}read`;
 const STRICT = { dialect: "openai" };
 const LOOSE = { dialect: "compatible", tool_name_max: 128, top_k: true };
 
-/** Models whose first upstream is over its limit; `broken` fails, and is left alone by the breaker then. */
+/**
+ * Models whose first upstream is over its rate limit; `broken` fails, and its circuit breaker
+ * opens.
+ */
 const MODELS = {
   "strict-then-loose": { standard: "chat", profiles: [STRICT, LOOSE], first: "limited" },
   "loose-then-strict": { standard: "chat", profiles: [LOOSE, STRICT], first: "limited" },
@@ -45,7 +48,7 @@ const CATALOGUE = {
   })),
 };
 
-t.test("a model whose routes differ in what they take", async (t) => {
+t.test("a model whose routes support different fields", async (t) => {
   let simulator: TestSimulator;
   let gateway: TestGateway;
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
@@ -92,7 +95,7 @@ t.test("a model whose routes differ in what they take", async (t) => {
     return { customer, answer };
   }
 
-  /** What the second route received, after the first one was asked in vain. */
+  /** What the second route received after the first had failed. */
   async function second(path: string, body: object, creditVnd?: string): Promise<Echo> {
     const upstream = path === paths.messages ? paths.chat : paths.messages;
     const failed = async () => (await simulator.stats())[upstream]?.["failed"] ?? 0;
@@ -107,7 +110,7 @@ t.test("a model whose routes differ in what they take", async (t) => {
     return echo;
   }
 
-  t.test("is asked in the second one's dialect when the first fails", async (t) => {
+  t.test("is called in the second route's dialect if the first fails", async (t) => {
     const more = { tools, top_k: 5 };
     const loose = await second(paths.messages, bodyOf("strict-then-loose", { echo: true }, more));
     t.equal(loose.body.max_tokens, 4096);
@@ -123,7 +126,7 @@ t.test("a model whose routes differ in what they take", async (t) => {
     t.equal(broken.body.max_tokens, 4096);
   });
 
-  t.test("says what was left out for the route that replied", async (t) => {
+  t.test("reports the fields left out for the route that replied", async (t) => {
     for (const [model, dropped] of [
       ["strict-then-loose", null],
       ["loose-then-strict", "top_k"],
@@ -134,7 +137,7 @@ t.test("a model whose routes differ in what they take", async (t) => {
     }
   });
 
-  t.test("answers with the names that the client knows, whole and streamed", async (t) => {
+  t.test("replies with the names of the client, unstreamed and streamed", async (t) => {
     const { body } = await second(
       paths.messages,
       bodyOf("loose-then-strict", { echo: true }, { tools }),
@@ -149,7 +152,7 @@ t.test("a model whose routes differ in what they take", async (t) => {
     t.equal(start.content_block.name, LONG_NAME);
   });
 
-  t.test("is asked to think, and for its format, as the second one's model must be", async (t) => {
+  t.test("requests thinking and format in the second route's terms", async (t) => {
     const { body } = await second(
       paths.chat,
       bodyOf("adaptive-then-budget", { echo: true }, { reasoning_effort: "low" }),
@@ -169,7 +172,7 @@ t.test("a model whose routes differ in what they take", async (t) => {
     t.equal(deliveredText(streamed.text), '{"city":"Huế"}');
   });
 
-  t.test("is limited to what the wallet affords, in whichever words are sent", async (t) => {
+  t.test("is limited to what the wallet affords, in either route's terms", async (t) => {
     // 10,000 đ per million tokens: 20 đ are 2,000 tokens in and out.
     for (const [path, model, field] of [
       [paths.messages, "strict-then-loose", "max_tokens"],
@@ -185,7 +188,7 @@ t.test("a model whose routes differ in what they take", async (t) => {
     t.equal(body.thinking.budget_tokens, body.max_tokens - 1);
   });
 
-  t.test("is asked where the request can be expressed, and nowhere else", async (t) => {
+  t.test("is called only on routes that can express the request", async (t) => {
     const stop_sequences = ["a", "b", "c", "d", "e"];
     for (const model of ["strict-then-loose", "loose-then-strict"] as const) {
       const body = bodyOf(model, { text: "zz" }, { stop_sequences });
@@ -194,7 +197,7 @@ t.test("a model whose routes differ in what they take", async (t) => {
         t.equal(answer.status, 200, answer.text);
         t.equal((await billedCall(gateway, customer))["upstream"], "sound");
       } else {
-        // Only the route that is over its limit could take it: its answer stands.
+        // Only the rate-limited route supports the request, so the client gets its reply.
         t.equal(answer.status, 429, answer.text);
         t.equal(answer.json.error.type, "rate_limit_error");
         t.equal(answer.headers.get("retry-after"), "9");
@@ -202,7 +205,7 @@ t.test("a model whose routes differ in what they take", async (t) => {
     }
   });
 
-  t.test("refuses what none of its routes can express, naming the field", async (t) => {
+  t.test("refuses a request that none of its routes can express, naming the field", async (t) => {
     const body = bodyOf("strict-then-loose", {}, { container: "c" });
     const { answer } = await ask(paths.messages, body);
     t.equal(answer.status, 400);

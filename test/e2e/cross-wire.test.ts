@@ -24,7 +24,7 @@ const ANSWER: Directive = {
   output_tokens: 20,
 };
 
-/** Ways in which the same stream may come over the wire. */
+/** Ways in which the same stream may be split and framed. */
 const WIRES: readonly Directive[] = [
   { eol: "\r\n" },
   { eol: "\r" },
@@ -64,8 +64,8 @@ t.test("translated replies on the wire", async (t) => {
     t.test(`${crossed.path} on ${crossed.model}`, async (t) => {
       const stream = { stream: true };
 
-      t.test("are the same events however the upstream's bytes come", async (t) => {
-        // Ids are made of the request, which the directive is part of.
+      t.test("have the same events however the upstream's bytes are split", async (t) => {
+        // Ids are derived from the request, which includes the directive.
         const read = async (wire: Directive) => {
           const { answer } = await ask(crossed, { ...ANSWER, ...wire }, stream);
           return eventsOf(answer.text)
@@ -81,7 +81,7 @@ t.test("translated replies on the wire", async (t) => {
         for (const wire of WIRES) t.strictSame(await read(wire), plain, JSON.stringify(wire));
       });
 
-      t.test("end with the one event that says so, and nothing behind it", async (t) => {
+      t.test("end with their one final event, and nothing after it", async (t) => {
         const { answer } = await ask(crossed, ANSWER, stream);
         const end = crossed.path === paths.messages ? '{"type":"message_stop"}' : "[DONE]";
         t.ok(answer.text.endsWith(`data: ${end}\n\n`));
@@ -90,7 +90,7 @@ t.test("translated replies on the wire", async (t) => {
       });
 
       t.test(
-        "are an error in the client's shape where a proxy answers with its own page",
+        "are an error in the client's shape if a proxy replies with its own page",
         async (t) => {
           const page = { body: "<html>Not Found</html>", content_type: "text/html" };
           for (const more of [{}, stream]) {
@@ -111,7 +111,7 @@ t.test("translated replies on the wire", async (t) => {
         },
       );
 
-      t.test("never tell the client of the gateway's own account upstream", async (t) => {
+      t.test("never reveal the gateway's own upstream account", async (t) => {
         for (const status of [401, 402, 403]) {
           const { answer } = await ask(crossed, { status, error: { message: "account acme-7" } });
           t.equal(answer.status, 502);
@@ -120,7 +120,7 @@ t.test("translated replies on the wire", async (t) => {
       });
 
       t.test(
-        "are cut where the wallet runs out, in the client's protocol, and cost the wallet",
+        "are cut if the wallet runs out, in the client's protocol, and cost the wallet's balance",
         async (t) => {
           const money = crossed.path === paths.chat ? "54" : "2.25";
           const { answer, customer } = await ask(crossed, { output_tokens: 4000 }, stream, money);
@@ -136,7 +136,7 @@ t.test("translated replies on the wire", async (t) => {
         },
       );
 
-      t.test("that are no replies at all are an error, free of charge", async (t) => {
+      t.test("that are malformed become an error, free of charge", async (t) => {
         for (const reply of [
           {},
           { error: { message: "We failed.", type: "x" } },

@@ -24,7 +24,7 @@ t.before(async () => {
 t.teardown(() => gateway.close());
 
 t.test("without rate-limit", async (t) => {
-  t.test("nothing limits a key, which one call a minute did before", async (t) => {
+  t.test("keys have no limit, though one call a minute was the limit before", async (t) => {
     const customer = await customerWith(gateway);
     const call = () => post(gateway, paths.chat, customer, bodies.chat());
     t.equal((await call()).status, 200);
@@ -77,7 +77,7 @@ t.test("without alias", async (t) => {
     ],
   ];
   for (const [what, path, body, status, param] of refusals) {
-    t.test(`${what} gets ${status}, in the words of the protocol, and costs nothing`, async (t) => {
+    t.test(`${what} gets ${status}, in its protocol's shape, and costs nothing`, async (t) => {
       const customer = await customerWith(gateway);
       const answer = await post(gateway, path, customer, body);
       t.equal(answer.status, status, answer.text);
@@ -101,7 +101,7 @@ t.test("without translate", async (t) => {
   t.before(() => reload(gateway, { plugins: { "rate-limit": false, translate: false } }));
 
   t.test(
-    "a model is served, streamed too, on the endpoint whose protocol it speaks, and charged",
+    "a model is served, also streamed, on its own protocol's endpoint, and charged",
     async (t) => {
       for (const [path, body] of [
         [paths.messages, bodies.messages()],
@@ -121,7 +121,7 @@ t.test("without translate", async (t) => {
   );
 
   t.test(
-    "a model of another protocol gets 400, which names the field and the endpoint that serves it",
+    "a model of another protocol gets 400, with the field and the endpoint that serves it",
     async (t) => {
       const customer = await customerWith(gateway);
       const chat = await post(
@@ -150,12 +150,12 @@ t.test("without translate", async (t) => {
         customer,
         bodies.responses({}, { model: "claude-opus-5-5" }),
       );
-      // The simulated upstreams take Responses for every model.
+      // The simulated upstreams accept Responses for every model.
       t.equal(responses.status, 200);
     },
   );
 
-  t.test("an image is edited from the provider's own form only", async (t) => {
+  t.test("an image edit is accepted in the provider's own form only", async (t) => {
     const customer = await customerWith(gateway);
     const json = await post(gateway, paths.edits, customer, bodies.images({}, { image: IMAGE }));
     t.strictSame([json.status, json.json.error.param], [400, "image"]);
@@ -170,7 +170,7 @@ t.test("without translate", async (t) => {
     t.equal((await billedCall(gateway, customer))["cost_vnd"], "1000");
   });
 
-  t.test("without alias as well, ids of models that speak the protocol are served", async (t) => {
+  t.test("without alias as well, ids of models are served in their own protocol", async (t) => {
     const customer = await customerWith(gateway);
     await reload(gateway, { plugins: { "rate-limit": false, translate: false, alias: false } });
     t.equal((await post(gateway, paths.chat, customer, bodies.chat())).status, 200);
@@ -187,7 +187,7 @@ t.test("with unbilled: true, and without meter and settle", async (t) => {
   t.before(() => reload(gateway, changes));
 
   t.test(
-    "a key without money is served on every endpoint, streamed too; nothing is held, charged or recorded",
+    "a key without money is served on every endpoint, also streamed; nothing is held, charged or recorded",
     async (t) => {
       const customer = await createCustomer(gateway);
       for (const [path, body] of [
@@ -218,7 +218,7 @@ t.test("with unbilled: true, and without meter and settle", async (t) => {
     t.equal((await post(gateway, paths.chat, undefined, bodies.chat())).status, 401);
   });
 
-  t.test("/readyz shows it and the log warns of it, at each start and reload", async (t) => {
+  t.test("/readyz and the log warn of it, at each start and reload", async (t) => {
     t.equal((await get(gateway, "/readyz", undefined)).json.unbilled, true);
     const warnings = () => gateway.logs.match(/"level":40.*neither held nor charged/g)?.length ?? 0;
     await until("the reload has warned", () => warnings() > 0);

@@ -21,12 +21,12 @@ const WELL_FORMED = 7_000;
 const MALFORMED = 3_000;
 const CREDIT_VND = 50_000_000;
 const MARKER = "a-prompt-that-nobody-may-log";
-/** An upload of 20 MB is held twice for a moment, as bytes and as text, and a parser works on it. */
+/** A 20 MB upload briefly exists twice, as bytes and as text, while a parser works on it. */
 const MEMORY_MB_MAX = 400;
 
 let gateway: TestGateway;
 let customer: Customer;
-/** Whose key stands in malformed requests only, and so is never charged. */
+/** This customer's key is only in malformed requests, and so is never charged. */
 let victim: Customer;
 const agent = new Agent({ keepAlive: true, maxSockets: 16 });
 const random = Random.printed();
@@ -43,7 +43,7 @@ t.teardown(async () => {
   await gateway.close();
 });
 
-/** Runs `work` so many times, sixteen at a time. */
+/** Runs `work` `times` times, sixteen at a time. */
 async function crowd(times: number, work: () => Promise<void>): Promise<void> {
   let left = times;
   const worker = async () => {
@@ -66,7 +66,7 @@ async function send({ method, path, headers, body }: HostileRequest): Promise<In
   return response;
 }
 
-/** Notes what a reply that came whole has cost; answers its status. */
+/** Adds up the cost of a complete reply; returns its status. */
 async function account(asked: HostileRequest): Promise<number> {
   const response = await send(asked);
   const chunks: Buffer[] = [];
@@ -86,7 +86,7 @@ async function account(asked: HostileRequest): Promise<number> {
 }
 
 t.test("10,000 hostile requests", async (t) => {
-  t.test("are each answered with a status that says what is wrong, never with a 500", async (t) => {
+  t.test("each get a status that says what is wrong, and never a 500", async (t) => {
     const requests = new HostileRequests(random, customer.key, MARKER);
     const statuses = new Map<number, number>();
     await crowd(WELL_FORMED, async () => {
@@ -100,7 +100,7 @@ t.test("10,000 hostile requests", async (t) => {
     t.comment(`${counts.sort().join(", ")}`);
   });
 
-  t.test("that are no HTTP end their own connection and touch nobody's money", async () => {
+  t.test("that are no HTTP end their own connection and charge nothing", async () => {
     const body = bodyOf("/v1/messages", { output_tokens: 7 });
     await crowd(MALFORMED, async () => {
       const client = await RawClient.open(gateway.port);
@@ -129,7 +129,7 @@ t.test("10,000 hostile requests", async (t) => {
     }
   });
 
-  t.test("leave the gateway up, and serving others", async (t) => {
+  t.test("leave the gateway running, and serving others", async (t) => {
     const body = bodyOf("/v1/messages", { output_tokens: 3 });
     const response = await ask(gateway.url, customer.key, "/v1/messages", body);
     t.equal(response.status, 200);
@@ -137,18 +137,18 @@ t.test("10,000 hostile requests", async (t) => {
     await response.text();
   });
 
-  t.test("leave no call open and nothing held", async (t) => {
+  t.test("leave no open call and nothing held", async (t) => {
     await noCallsInFlight(gateway);
     t.equal((await committedWallet(gateway, customer.accountId)).held, "0");
     t.equal((await committedWallet(gateway, victim.accountId)).held, "0");
     await assertReconciled(gateway);
   });
 
-  t.test("are charged for what was answered with 200 and for nothing else", async (t) => {
+  t.test("are charged for replies with 200 and for nothing else", async (t) => {
     const records = await allUsage(gateway, customer.accountId);
     const charged = records.filter((record) => record["cost_vnd"] !== "0");
     for (const record of charged) t.equal(record["status"], 200);
-    // The head of a stream of text cannot tell what it costs; that of audio does.
+    // The head of a text stream cannot state the cost; that of audio does.
     const text = charged.filter((record) => record["endpoint"] !== "/v1/audio/speech");
     const streamed = text.filter((record) => record["streamed"] === true);
     t.ok(streamed.length <= streams, `${streamed.length} streams charged, ${streams} answered`);
@@ -159,7 +159,7 @@ t.test("10,000 hostile requests", async (t) => {
     t.equal(await spent(gateway, victim.accountId, CREDIT_VND), 0n);
   });
 
-  t.test("leave no prompt and no key in the logs, nor any trace of a bug", async (t) => {
+  t.test("leave no prompt, no key and no trace of a bug in the logs", async (t) => {
     const { logs } = gateway;
     t.ok(!logs.includes(MARKER));
     for (const { key } of [customer, victim]) t.ok(!logs.includes(key.slice(0, 20)));

@@ -7,7 +7,7 @@ import {
 } from "../support/ask.ts";
 import type { Random } from "../support/random.ts";
 
-/** One well-formed HTTP request with a hostile content. */
+/** One well-formed HTTP request with hostile content. */
 export interface HostileRequest {
   readonly method: string;
   readonly path: string;
@@ -23,7 +23,7 @@ const PATHS: readonly CallPath[] = [
   "/v1/audio/speech",
 ];
 
-/** Written into the JSON as they stand: what no serialiser writes. */
+/** Put into the JSON as they are, since no serialiser writes them. */
 const RAW = ["1e400", "-1e400", "-0", "1E+2", "0.1e-400", '"\\ud800"', '"\\udc00\\ud800"'] as const;
 
 const STRANGE: readonly unknown[] = [
@@ -93,7 +93,7 @@ const FIELDS = [
   "hasOwnProperty",
 ] as const;
 
-/** Makes hostile requests; `marker` stands in their prompts, so that it can be looked for in the logs. */
+/** Generates hostile requests; `marker` is in their prompts, to be searched for in the logs. */
 export class HostileRequests {
   private readonly random: Random;
   private readonly key: string;
@@ -269,7 +269,9 @@ export class HostileRequests {
   }
 }
 
-/** Bytes that are no well-formed request, or hide one; `key` must never be charged for any of them. */
+/**
+ * Bytes that are no well-formed request, or hide one; `key` must never be charged for any of them.
+ */
 export function malformed(random: Random, key: string, body: string): Buffer {
   const hidden =
     `POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: ${key}\r\ncontent-type: application/json\r\n` +
@@ -278,7 +280,7 @@ export function malformed(random: Random, key: string, body: string): Buffer {
   const length = hidden.length;
   const chunks = "transfer-encoding: chunked\r\n";
   const all = [
-    // Two opinions on where a body ends.
+    // Contradictory lengths of the body.
     `${head}content-length: 5\r\n${chunks}\r\n0\r\n\r\n${hidden}`,
     `${head}${chunks}content-length: ${length}\r\n\r\n0\r\n\r\n${hidden}`,
     `${head}content-length: 0\r\ncontent-length: ${length}\r\n\r\n${hidden}`,
@@ -293,15 +295,15 @@ export function malformed(random: Random, key: string, body: string): Buffer {
     `${head}transfer-encoding: chunked, identity\r\n\r\n0\r\n\r\n${hidden}`,
     `${head}transfer-encoding:\tchunked\r\n\r\nzz\r\n${hidden}`,
     `${head}${chunks}${chunks}\r\n0\r\n\r\n${hidden}`,
-    // Chunks that are none.
+    // Malformed chunks.
     `${head}${chunks}\r\n-1\r\n${hidden}`,
     `${head}${chunks}\r\nffffffffffffffffff\r\n${hidden}`,
     `${head}${chunks}\r\n5\r\nhelloworld\r\n0\r\n\r\n${hidden}`,
     `${head}${chunks}\r\n5;${"a".repeat(5_000)}\r\nhello\r\n0\r\n\r\n`,
-    // uWebSockets.js takes an empty size for 0, so that nothing may be hidden behind this one.
+    // uWebSockets.js reads an empty size as 0, so no request is hidden after this one.
     `${head}${chunks}\r\n\r\n\r\n`,
     `${head}${chunks}\r\n5\nhello\n0\n\n${hidden}`,
-    // Heads that are none.
+    // Malformed heads.
     `${head}a: b\r\n folded: yes\r\ncontent-length: 0\r\n\r\n`,
     `${head}a: b\0c\r\ncontent-length: 0\r\n\r\n`,
     `${head}a\r\n\r\n${hidden}`,

@@ -8,8 +8,8 @@ import { until } from "../support/until.ts";
 
 const MB = 1_048_576;
 /**
- * Of 2,000 MB that are sent in chunks: the limit and what the kernel holds for both sides come to 25 to 60. Once, on a
- * busy machine, it was 134, and why is not known.
+ * Of 2,000 MB sent in chunks. The limit and the kernel's buffers on both sides come to 25 to 60 MB.
+ * A busy machine once took 134 MB, for an unknown reason.
  */
 const TAKEN_MAX = 400 * MB;
 const PATH = "/v1/messages";
@@ -20,7 +20,7 @@ let customer: Customer;
 t.before(async () => {
   gateway = await startGateway();
   customer = await createCustomer(gateway, { creditVnd: 1_000_000 });
-  // The key is known from here on: a body of 20 MB can occupy a busy gateway longer than a look-up may take.
+  // Caches the key: a body of 20 MB can block a busy gateway for longer than a look-up may take.
   await until("the gateway knows the key", async () => {
     const response = await ask(gateway.url, customer.key, PATH, bodyOf(PATH, { output_tokens: 1 }));
     await response.arrayBuffer();
@@ -29,14 +29,14 @@ t.before(async () => {
 });
 t.teardown(() => gateway.close());
 
-/** Requests that are refused before their body has come. */
+/** Requests that are refused before their body arrives. */
 const REFUSED_EARLY = [
   ["without a valid key", PATH, "tg-wrong", 401],
   ["at an unknown address", "/v2/messages", "tg-wrong", 404],
   ["by a method that its address does not take", "/v1/models", "tg-wrong", 405],
 ] as const;
 
-/** A body of exactly so many bytes, its size made up of white space. */
+/** A body of exactly this many bytes, padded with white space. */
 function bodyOfSize(bytes: number): string {
   const body = bodyOf(PATH, { output_tokens: 1 });
   return body + " ".repeat(bytes - body.length);
@@ -51,7 +51,9 @@ function chunk(bytes: string | Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`${data.length.toString(16)}\r\n`), data, Buffer.from("\r\n")]);
 }
 
-/** Sends chunks until the connection no longer takes them; answers how many bytes it took. */
+/**
+ * Sends chunks until the connection no longer accepts them; returns the number of bytes accepted.
+ */
 async function sendForEver(client: RawClient, bytesMax: number): Promise<number> {
   const block = chunk(Buffer.alloc(256 * 1024, 97));
   let sent = 0;
@@ -60,12 +62,12 @@ async function sendForEver(client: RawClient, bytesMax: number): Promise<number>
 }
 
 t.test("a request body", async (t) => {
-  t.test("may have 20 MB to the byte", async (t) => {
+  t.test("may have exactly 20 MB", async (t) => {
     const response = await ask(gateway.url, customer.key, PATH, bodyOfSize(20 * MB));
     t.equal(response.status, 200, await response.text());
   });
 
-  t.test("is refused with 413 in the protocol's shape when it has one byte more", async (t) => {
+  t.test("is refused with 413 in the protocol's shape if it has one byte more", async (t) => {
     const response = await ask(gateway.url, customer.key, PATH, bodyOfSize(20 * MB + 1));
     t.equal(response.status, 413);
     const { type, error } = (await response.json()) as { type: string; error: { type: string } };
@@ -73,7 +75,7 @@ t.test("a request body", async (t) => {
     t.equal(error.type, "request_too_large");
   });
 
-  t.test("is refused on its declared length alone, before a byte of it was sent", async (t) => {
+  t.test("is refused for its declared length before a byte of it is sent", async (t) => {
     const client = await RawClient.open(gateway.port);
     await client.send(rawPost(PATH, customer.key, "", { "content-length": String(20 * MB + 1) }));
     const { status, body } = await client.response();
@@ -82,18 +84,15 @@ t.test("a request body", async (t) => {
     client.destroy();
   });
 
-  t.test(
-    "leaves its connection usable when a refused one was of a reasonable length",
-    async (t) => {
-      const client = await RawClient.open(gateway.port);
-      const body = Buffer.alloc(20 * MB + 1, 32);
-      await client.send(rawPost(PATH, customer.key, body));
-      t.equal((await client.response()).status, 413);
-      await client.send(rawPost(PATH, customer.key, bodyOf(PATH, { output_tokens: 1 })));
-      t.equal((await client.response()).status, 200);
-      client.destroy();
-    },
-  );
+  t.test("leaves its connection usable if it is refused and not too long", async (t) => {
+    const client = await RawClient.open(gateway.port);
+    const body = Buffer.alloc(20 * MB + 1, 32);
+    await client.send(rawPost(PATH, customer.key, body));
+    t.equal((await client.response()).status, 413);
+    await client.send(rawPost(PATH, customer.key, bodyOf(PATH, { output_tokens: 1 })));
+    t.equal((await client.response()).status, 200);
+    client.destroy();
+  });
 
   for (const [name, path, key, status] of REFUSED_EARLY) {
     t.test(`that is chunked and short, sent ${name}, leaves its connection usable`, async (t) => {
@@ -109,7 +108,7 @@ t.test("a request body", async (t) => {
     });
   }
 
-  t.test("may come in chunks of a byte", async (t) => {
+  t.test("may arrive in chunks of one byte", async (t) => {
     const client = await RawClient.open(gateway.port);
     const body = bodyOf(PATH, { output_tokens: 1 });
     await client.send(chunked());
@@ -119,7 +118,7 @@ t.test("a request body", async (t) => {
     client.destroy();
   });
 
-  t.test("is asked for with 100 Continue where its client waits for that", async (t) => {
+  t.test("gets 100 Continue if its client waits for it", async (t) => {
     const client = await RawClient.open(gateway.port);
     const body = bodyOf(PATH, { output_tokens: 1 });
     const headers = { "content-length": String(body.length), expect: "100-continue" };
@@ -133,7 +132,7 @@ t.test("a request body", async (t) => {
   const hidden = () => rawPost(PATH, customer.key, bodyOf(PATH, { output_tokens: 1 }));
   for (const [name, headers, body] of [
     ["two lengths", "content-length: 4\r\ncontent-length: 60\r\n", "{  }"],
-    ["an encoding that nobody knows", "transfer-encoding: gzip\r\n", ""],
+    ["an unknown encoding", "transfer-encoding: gzip\r\n", ""],
     ["two encodings", "transfer-encoding: gzip, chunked\r\n", "0\r\n\r\n"],
     ["a length and chunks", "content-length: 5\r\ntransfer-encoding: chunked\r\n", "0\r\n\r\n"],
     ["a negative length", "content-length: -1\r\n", ""],
@@ -141,23 +140,29 @@ t.test("a request body", async (t) => {
     ["a chunk of a negative size", "transfer-encoding: chunked\r\n", "-1\r\n\r\n0\r\n\r\n"],
     ["a chunk whose size overflows", "transfer-encoding: chunked\r\n", `${"f".repeat(17)}\r\n`],
   ] as const) {
-    t.test(`with ${name} is refused, and what follows is not taken for a request`, async (t) => {
-      const client = await RawClient.open(gateway.port);
-      const head = `POST ${PATH} HTTP/1.1\r\nhost: gateway\r\nx-api-key: ${customer.key}\r\n`;
-      const start = `${head}content-type: application/json\r\n${headers}\r\n${body}`;
-      await client.send(start);
-      t.match(await client.head(), /^HTTP\/1\.1 400 /);
-      await client.closed;
+    t.test(
+      `with ${name} is refused, and the bytes after it are not read as a request`,
+      async (t) => {
+        const client = await RawClient.open(gateway.port);
+        const head = `POST ${PATH} HTTP/1.1\r\nhost: gateway\r\nx-api-key: ${customer.key}\r\n`;
+        const start = `${head}content-type: application/json\r\n${headers}\r\n${body}`;
+        await client.send(start);
+        t.match(await client.head(), /^HTTP\/1\.1 400 /);
+        await client.closed;
 
-      const smuggler = await RawClient.open(gateway.port);
-      await smuggler.send(Buffer.concat([Buffer.from(start), hidden()]));
-      await smuggler.closed;
-      const replies = smuggler.pending.toString("latin1").match(/HTTP\/1\.1 \d+/g) ?? [];
-      t.ok(replies.length <= 1 && (replies[0] ?? "HTTP/1.1 400") === "HTTP/1.1 400", `${replies}`);
-    });
+        const smuggler = await RawClient.open(gateway.port);
+        await smuggler.send(Buffer.concat([Buffer.from(start), hidden()]));
+        await smuggler.closed;
+        const replies = smuggler.pending.toString("latin1").match(/HTTP\/1\.1 \d+/g) ?? [];
+        t.ok(
+          replies.length <= 1 && (replies[0] ?? "HTTP/1.1 400") === "HTTP/1.1 400",
+          `${replies}`,
+        );
+      },
+    );
   }
 
-  t.test("that is cut off charges nothing and leaves no call open", async () => {
+  t.test("that is cut off costs nothing and leaves no open call", async () => {
     const open = await callsInFlight(gateway);
     for (const leave of ["destroy", "reset"] as const) {
       const client = await RawClient.open(gateway.port);
@@ -171,7 +176,7 @@ t.test("a request body", async (t) => {
 
 t.test("an endless request body", { jobs: 16 }, async (t) => {
   t.test(
-    "is refused in the moment that its chunks pass the limit, and is not read any further",
+    "is refused as soon as its chunks exceed the limit, and is not read any further",
     async (t) => {
       const client = await RawClient.open(gateway.port);
       await client.send(chunked());
@@ -186,7 +191,7 @@ t.test("an endless request body", { jobs: 16 }, async (t) => {
     },
   );
 
-  t.test("is not read on where it declared its length", async (t) => {
+  t.test("is not read further if it declared its length", async (t) => {
     const client = await RawClient.open(gateway.port);
     await client.send(rawPost(PATH, customer.key, "", { "content-length": String(1e12) }));
     t.equal((await client.response()).status, 413);

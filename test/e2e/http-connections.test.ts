@@ -41,7 +41,7 @@ t.test("a connection", async (t) => {
     client.destroy();
   });
 
-  t.test("goes on after calls that were refused", async (t) => {
+  t.test("stays open after calls that were refused", async (t) => {
     const { key } = await newCustomer();
     const client = await RawClient.open(gateway.port);
     for (const [wrongKey, body, expected] of [
@@ -58,19 +58,16 @@ t.test("a connection", async (t) => {
     client.destroy();
   });
 
-  t.test(
-    "answers requests that need no upstream in the order in which they were pipelined",
-    async (t) => {
-      const { key } = await newCustomer();
-      const client = await RawClient.open(gateway.port);
-      await client.send(get("/healthz", key) + get("/v2/x", key) + get("/healthz", key));
-      for (const status of [200, 404, 200]) t.equal((await client.response()).status, status);
-      client.destroy();
-    },
-  );
+  t.test("replies to pipelined requests without an upstream in their order", async (t) => {
+    const { key } = await newCustomer();
+    const client = await RawClient.open(gateway.port);
+    await client.send(get("/healthz", key) + get("/v2/x", key) + get("/healthz", key));
+    for (const status of [200, 404, 200]) t.equal((await client.response()).status, status);
+    client.destroy();
+  });
 
   t.test(
-    "is cut when a request is pipelined onto a call that is not answered: nothing is charged",
+    "is cut if a request is pipelined behind a running call: nothing is charged",
     async (t) => {
       const { key, accountId } = await newCustomer();
       const { aborted } = await upstreamTally();
@@ -90,7 +87,7 @@ t.test("a connection", async (t) => {
     },
   );
 
-  t.test("is cut when two calls arrive in one packet: neither is charged", async (t) => {
+  t.test("is cut if two calls arrive in one packet: neither is charged", async (t) => {
     const { key, accountId } = await newCustomer();
     const client = await RawClient.open(gateway.port);
     const call = rawPost(PATH, key, bodyOf(PATH));
@@ -101,7 +98,7 @@ t.test("a connection", async (t) => {
   });
 
   t.test(
-    "whose client has closed its half counts as left: nothing is charged, the upstream is cancelled",
+    "half-closed by its client counts as closed: nothing is charged, the upstream is cancelled",
     async (t) => {
       const { key, accountId } = await newCustomer();
       const { aborted } = await upstreamTally();
@@ -129,7 +126,7 @@ t.test("a connection", async (t) => {
 
 t.test("a method", async (t) => {
   for (const path of ["/healthz", "/v1/models", "/v1/models/claude-opus-5-5"]) {
-    t.test(`HEAD ${path} is answered as GET is, without the body`, async (t) => {
+    t.test(`HEAD ${path} gets the reply of GET, without the body`, async (t) => {
       const { key } = await newCustomer();
       const client = await RawClient.open(gateway.port);
       await client.send(get(path, key));
@@ -154,7 +151,7 @@ t.test("a method", async (t) => {
     ["POST", "/v1/models", "GET"],
     ["PUT", "/healthz", "GET"],
   ] as const) {
-    t.test(`${method} ${path} answers 405 and names ${allowed}`, async (t) => {
+    t.test(`${method} ${path} gets 405 and the header allow with ${allowed}`, async (t) => {
       const response = await fetch(gateway.url + path, { method });
       t.equal(response.status, 405);
       t.equal(response.headers.get("allow"), allowed);
@@ -163,8 +160,8 @@ t.test("a method", async (t) => {
   }
 });
 
-t.test("a client that leaves", async (t) => {
-  t.test("before its body is complete is charged nothing, and no upstream is asked", async (t) => {
+t.test("a client that disconnects", async (t) => {
+  t.test("before its body is complete is charged nothing, and no upstream is called", async (t) => {
     const { key, accountId } = await newCustomer();
     const { calls } = await upstreamTally();
     const body = bodyOf(PATH);
@@ -182,7 +179,7 @@ t.test("a client that leaves", async (t) => {
 
   for (const stream of [false, true]) {
     t.test(
-      `before the upstream has answered is charged nothing (streamed: ${stream})`,
+      `before the upstream has replied is charged nothing (streamed: ${stream})`,
       async (t) => {
         const { key, accountId } = await newCustomer();
         const { aborted } = await upstreamTally();
@@ -198,34 +195,37 @@ t.test("a client that leaves", async (t) => {
   }
 
   for (const how of ["destroy", "reset"] as const) {
-    t.test(`in the middle of a stream is charged the input and what it got (${how})`, async (t) => {
-      const { key, accountId } = await newCustomer();
-      const { aborted } = await upstreamTally();
-      const directive = {
-        text: "one two three four",
-        deltas: 4,
-        silent_ms: 600_000,
-        silent_after_events: 5,
-      };
-      const client = await RawClient.open(gateway.port);
-      await client.send(rawPost(PATH, key, bodyOf(PATH, directive, { stream: true })));
-      await client.sees("content_block_delta");
-      client[how]();
-      await noCallsInFlight(gateway);
-      await until("it is left", async () => (await upstreamTally()).aborted === aborted + 1);
-      const { held } = await committedWallet(gateway, accountId);
-      t.equal(held, "0");
-      const [record] = await usage(gateway, accountId);
-      t.equal(record?.["outcome"], "gone");
-      t.equal(record?.["estimated"], true);
-      const outputTokens = Number(record?.["output_tokens"]);
-      t.ok(outputTokens >= 1 && outputTokens <= 10, `${outputTokens} output tokens`);
-      t.ok(Number(record?.["input_tokens"]) > 0);
-      t.ok((await spent(gateway, accountId, CREDIT_VND)) > 0n);
-    });
+    t.test(
+      `in the middle of a stream is charged the input and what was delivered (${how})`,
+      async (t) => {
+        const { key, accountId } = await newCustomer();
+        const { aborted } = await upstreamTally();
+        const directive = {
+          text: "one two three four",
+          deltas: 4,
+          silent_ms: 600_000,
+          silent_after_events: 5,
+        };
+        const client = await RawClient.open(gateway.port);
+        await client.send(rawPost(PATH, key, bodyOf(PATH, directive, { stream: true })));
+        await client.sees("content_block_delta");
+        client[how]();
+        await noCallsInFlight(gateway);
+        await until("it is left", async () => (await upstreamTally()).aborted === aborted + 1);
+        const { held } = await committedWallet(gateway, accountId);
+        t.equal(held, "0");
+        const [record] = await usage(gateway, accountId);
+        t.equal(record?.["outcome"], "gone");
+        t.equal(record?.["estimated"], true);
+        const outputTokens = Number(record?.["output_tokens"]);
+        t.ok(outputTokens >= 1 && outputTokens <= 10, `${outputTokens} output tokens`);
+        t.ok(Number(record?.["input_tokens"]) > 0);
+        t.ok((await spent(gateway, accountId, CREDIT_VND)) > 0n);
+      },
+    );
   }
 
-  t.test("in crowds leaves nothing behind", async () => {
+  t.test("in large numbers leaves nothing behind", async () => {
     const { key } = await newCustomer();
     const clients = await Promise.all(
       Array.from({ length: 100 }, () => RawClient.open(gateway.port)),

@@ -6,7 +6,7 @@ import { type Download, download } from "../support/download.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { assertReconciled, noCallsInFlight } from "../support/proof.ts";
 
-/** More than a minute, though timers of sockets may count in steps of four seconds. */
+/** More than a minute, since socket timers may count in steps of four seconds. */
 const SILENCE_MS = 66_000;
 
 t.test("a stream that is silent", { jobs: 16 }, async (t) => {

@@ -13,7 +13,7 @@ const CREDIT_VND = 1_000_000;
 
 type Streamed = "/v1/messages" | "/v1/chat/completions" | "/v1/responses";
 
-/** What a stream asks for besides its prompt, the event that completes it, and one that says it failed. */
+/** The directive of a stream, the event that completes it, and the event of an error. */
 const STREAMS: Record<Streamed, { more: object; terminal: RegExp; error: RegExp }> = {
   "/v1/messages": {
     more: { stream: true },
@@ -106,7 +106,7 @@ t.test("a stream that fails", { jobs: 16 }, async (t) => {
       "ends cleanly, but too early": { end_after_events: 4 },
     })) {
       t.test(
-        `because it ${name} ends with an error in its protocol, never as if it were whole: ${path}`,
+        `because it ${name} ends with an error in its protocol, and never looks complete: ${path}`,
         async (t) => {
           const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
           const got = await stream(path, { output_tokens: 40, ...directive }, customer.key);
@@ -117,7 +117,7 @@ t.test("a stream that fails", { jobs: 16 }, async (t) => {
           t.match(text, /\n\n$/);
           const record = await onlyRecord(customer.accountId);
           t.equal(record["outcome"], "broken");
-          // 40 tokens were ordered; four events are a few of them at most, or none.
+          // 40 tokens were requested; a stream cut after four events has a few of them at most.
           t.ok(Number(record["output_tokens"]) < 20, JSON.stringify(record));
           const cost = await spent(gateway, customer.accountId, CREDIT_VND);
           t.equal(formatVnd(cost), record["cost_vnd"]);
@@ -126,7 +126,7 @@ t.test("a stream that fails", { jobs: 16 }, async (t) => {
       );
     }
 
-    t.test(`by its provider's own error event passes that on, once: ${path}`, async (t) => {
+    t.test(`with its provider's own error event passes that on, once: ${path}`, async (t) => {
       const message = "the provider is overloaded";
       const directive = { output_tokens: 40, error_after_events: 4, error: { message } };
       const got = await stream(path, directive);
@@ -136,7 +136,7 @@ t.test("a stream that fails", { jobs: 16 }, async (t) => {
       t.notMatch(text, /ended before completion|connection to the upstream/);
     });
 
-    t.test(`that is not streamed is a 502 and costs nothing: ${path}`, async (t) => {
+    t.test(`in an unstreamed call becomes a 502 and costs nothing: ${path}`, async (t) => {
       const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
       const response = await ask(
         gateway.url,

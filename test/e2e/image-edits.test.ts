@@ -12,7 +12,7 @@ const FIELDS = ["image", "image_url", "reference_image", "ref_image"] as const;
 const PRIVATE_TOO = { plugins: { translate: { fetch_private_images: true } } };
 
 const png = makePng(8, 8, 0x00ff00);
-/** The first bytes by which each format is known. */
+/** The first bytes that identify each format. */
 const formats = {
   "image/png": png,
   "image/jpeg": Buffer.from("ffd8ffe000104a464946", "hex"),
@@ -73,7 +73,7 @@ t.test("POST /v1/images/edits", async (t) => {
     else await assertNotCharged(gateway, customer);
     return answer;
   };
-  /** The form that reached the provider. */
+  /** The form that the provider received. */
   const sent = (answer: Answer) => {
     assert.equal(answer.status, 200, answer.text);
     return JSON.parse(answer.json.data[0].revised_prompt).body;
@@ -81,7 +81,7 @@ t.test("POST /v1/images/edits", async (t) => {
   const digest = (data: Buffer) => createHash("sha256").update(data).digest("hex");
 
   for (const field of FIELDS) {
-    t.test(`takes the image as ${field}: a data URL, plain base64 or an address`, async (t) => {
+    t.test(`accepts the image as ${field}: a data URL, plain base64 or an address`, async (t) => {
       const base64 = png.toString("base64");
       for (const source of [`data:image/png;base64,${base64}`, base64, `${address}/photo`]) {
         const form = sent(await edit(bodies.images({ echo: true }, { [field]: source })));
@@ -92,14 +92,17 @@ t.test("POST /v1/images/edits", async (t) => {
     });
   }
 
-  t.test("takes PNG, JPEG, WebP and GIF, known by their bytes whatever is declared", async (t) => {
-    for (const [type, data] of Object.entries(formats)) {
-      const image = `data:application/octet-stream;base64,${data.toString("base64")}`;
-      const form = sent(await edit(bodies.images({ echo: true }, { image })));
-      t.equal(form.image.type, type);
-      t.equal(form.image.sha256, digest(data));
-    }
-  });
+  t.test(
+    "accepts PNG, JPEG, WebP and GIF, detected by their bytes whatever type is declared",
+    async (t) => {
+      for (const [type, data] of Object.entries(formats)) {
+        const image = `data:application/octet-stream;base64,${data.toString("base64")}`;
+        const form = sent(await edit(bodies.images({ echo: true }, { image })));
+        t.equal(form.image.type, type);
+        t.equal(form.image.sha256, digest(data));
+      }
+    },
+  );
 
   t.test("passes the other fields on", async (t) => {
     const image = png.toString("base64");
@@ -111,7 +114,7 @@ t.test("POST /v1/images/edits", async (t) => {
     t.match(form.prompt, /^hello/);
   });
 
-  t.test("takes several images, as a list or under several names", async (t) => {
+  t.test("accepts several images, as a list or under several names", async (t) => {
     const image = png.toString("base64");
     for (const more of [{ image: [image, image] }, { image, ref_image: image }]) {
       const form = sent(await edit(bodies.images({ echo: true }, more)));
@@ -119,7 +122,7 @@ t.test("POST /v1/images/edits", async (t) => {
     }
   });
 
-  t.test("refuses what is no image of the four formats", async (t) => {
+  t.test("refuses anything but an image of the four formats", async (t) => {
     for (const image of [
       "data:image/bmp;base64,Qk0AAAAAAAAAAAAA",
       Buffer.from("not an image").toString("base64"),
@@ -142,7 +145,7 @@ t.test("POST /v1/images/edits", async (t) => {
     t.match(missing.json.error.message, /^image: a reference image is required/);
   });
 
-  t.test("outlives servers of images that misbehave", async (t) => {
+  t.test("survives image servers that misbehave", async (t) => {
     for (const path of ["/moved-with-a-body", "/missing-with-a-body", "/cut", "/large"]) {
       await edit(bodies.images({}, { image: address + path }));
     }
@@ -154,7 +157,7 @@ t.test("POST /v1/images/edits", async (t) => {
     t.equal(form.image.sha256, digest(png));
   });
 
-  t.test("takes a file of a form, under each of the four names", async (t) => {
+  t.test("accepts a file of a form, under each of the four names", async (t) => {
     for (const field of FIELDS) {
       const customer = await customerWith(gateway);
       const form = new FormData();
@@ -178,7 +181,7 @@ t.test("POST /v1/images/edits", async (t) => {
     }
   });
 
-  t.test("takes the other forms of an image inside of a form too", async (t) => {
+  t.test("accepts the other forms of an image inside a form too", async (t) => {
     const customer = await customerWith(gateway);
     const form = new FormData();
     const { model, prompt } = bodies.images({ echo: true });
@@ -193,7 +196,7 @@ t.test("POST /v1/images/edits", async (t) => {
     t.equal(sent(answer).image.sha256, digest(png));
   });
 
-  t.test("refuses a form that is broken, and forms where JSON is expected", async (t) => {
+  t.test("refuses a malformed form, and a form on JSON endpoints", async (t) => {
     const customer = await customerWith(gateway);
     const headers = {
       authorization: `Bearer ${customer.key}`,
@@ -207,7 +210,7 @@ t.test("POST /v1/images/edits", async (t) => {
     await assertNotCharged(gateway, customer);
   });
 
-  t.test("fetches from public addresses only, unless the operator says otherwise", async (t) => {
+  t.test("fetches from public addresses only, unless the config allows others", async (t) => {
     await reload(gateway, { plugins: { translate: { fetch_private_images: false } } });
     asked = [];
     const { port } = new URL(address);

@@ -6,12 +6,12 @@ const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? [
 const skip = addresses.some(({ address }) => address === "::1") ? false : "no IPv6 here";
 
 t.test("a gateway on an IPv6 address", async (t) => {
-  t.test("prints an address that can be called", { skip }, async (t) => {
+  t.test("prints an address that clients can call", { skip }, async (t) => {
     const gateway = await startGateway();
     try {
       gateway.configure({ config: { listen: { host: "::1" } } });
       await gateway.stop();
-      // It is ready at another address than the test's own asks for.
+      // It listens at another address than the test's helper expects.
       const started = gateway.start().catch(() => {});
       const url = `http://[::1]:${gateway.port}`;
       const deadline = performance.now() + 30_000;

@@ -20,23 +20,26 @@ export const requires = ["key"];
 export const sets = ["limits"];
 
 export const options = v.strictObject({
-  /** What a key may spend that has no budget of its own yet. */
+  /** The first budget of a key that has none yet. */
   budget_vnd: whole(0, 1_000_000_000),
 });
 
 const change = v.strictObject({ amount_vnd: v.string(), reference: v.string() });
 
-/** Refuses calls of a key whose budget is spent with 402 `key_budget_exceeded`, however much its wallet has. */
+/**
+ * Refuses calls of a key whose budget is spent with 402 `key_budget_exceeded`, whatever its wallet
+ * has.
+ */
 export default function keyBudget(
   services: Services,
   { budget_vnd }: v.InferOutput<typeof options>,
 ): Plugin {
   const { wallets } = services;
   const amountMicroVnd = BigInt(budget_vnd) * BigInt(MICRO_VND_PER_VND);
-  /** Keys whose budget is known to be there. */
+  /** Keys whose budget is known to exist. */
   const known = new Set<string>();
 
-  /** Makes the budget of a key that has none; one that an operator has set stays. */
+  /** Creates the budget of a key that has none; one that an operator has set stays. */
   async function begin(accountId: string, keyId: string): Promise<Refusal | undefined> {
     const limit = { accountId, name: nameOf(keyId), reason: null };
     const reference = `first budget of ${keyId}`;

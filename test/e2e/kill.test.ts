@@ -14,12 +14,12 @@ const CREDIT_VND = 10_000_000;
 const MICRO_VND_PER_TOKEN = 36_000n;
 const PATH = "/v1/messages";
 
-/** What a client knows of a call of its own. */
+/** What the client knows about one of its calls. */
 interface Sent {
   readonly id: string;
-  /** What the call costs if it runs to its end. */
+  /** The cost of the call if it is completed. */
   readonly costMicroVnd: bigint;
-  /** The whole reply has come, its last byte included. */
+  /** True if the whole reply arrived, including its last byte. */
   readonly whole: boolean;
 }
 
@@ -31,7 +31,7 @@ t.before(async () => {
 });
 t.teardown(() => gateway.close());
 
-/** Calls without a pause until the gateway is gone; what it knows of them goes into `sent`. */
+/** Calls without a pause until the gateway is gone; adds what it knows to `sent`. */
 async function callOn(key: string, sent: Sent[]): Promise<void> {
   for (;;) {
     const stream = random.chance(0.5);
@@ -56,9 +56,9 @@ async function callOn(key: string, sent: Sent[]): Promise<void> {
   }
 }
 
-t.test("a gateway that is killed again and again while it serves", async (t) => {
+t.test("a gateway that is killed repeatedly while it serves", async (t) => {
   t.test(
-    "charges every reply that arrived whole exactly once, and others for what was delivered at most",
+    "charges each complete reply exactly once, and others for what was delivered at most",
     async (t) => {
       const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
       const sent: Sent[] = [];
@@ -66,7 +66,7 @@ t.test("a gateway that is killed again and again while it serves", async (t) => 
         const load = Array.from({ length: WORKERS }, () => callOn(key, sent));
         const enough = sent.length + 50 + random.below(200);
         await until("the load is on", () => sent.length >= enough);
-        // The moment of the kill is the point, and no event tells which one would hurt.
+        // A random moment on purpose: no event marks the one that would hurt.
         await delay(random.below(30));
         await gateway.kill9();
         await Promise.all(load);
@@ -96,7 +96,7 @@ t.test("a gateway that is killed again and again while it serves", async (t) => 
     },
   );
 
-  t.test("is as good as new for the next customer", async (t) => {
+  t.test("serves the next customer as before", async (t) => {
     const { key, accountId } = await createCustomer(gateway, { creditVnd: 100 });
     const body = bodyOf(PATH, { input_tokens: 900, output_tokens: 50 });
     const response = await ask(gateway.url, key, PATH, body);

@@ -18,7 +18,9 @@ import { until } from "../support/until.ts";
 
 const PATH = "/v1/messages";
 const CREDIT_VND = 100_000;
-/** A stream that runs for some seconds, of a known price: 100 + 50 tokens at 36,000 đ a million. */
+/**
+ * A stream that runs for some seconds, with a known price: 100 + 50 tokens at 36,000 đ a million.
+ */
 const LASTING = { input_tokens: 100, output_tokens: 50, deltas: 50, event_delay_ms: 30 };
 const LASTING_VND = "5.4";
 
@@ -34,7 +36,7 @@ t.teardown(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Runs the gateway's main program to its end, which it must come to by itself. */
+/** Runs the gateway's main program until it exits by itself. */
 async function runMain(configFile: string): Promise<{ code: number | null; output: string }> {
   const program = join(packageRoot, "dist", "core", "main.js");
   const child = spawn(process.execPath, [program, "--config", configFile], { cwd: folder });
@@ -63,7 +65,7 @@ t.test("SIGTERM", async (t) => {
   t.teardown(() => gateway.close());
 
   t.test(
-    "lets a running stream finish and be charged, takes no new call, and exits with 0",
+    "lets a running stream finish and be charged, accepts no new call, and exits with 0",
     async (t) => {
       const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
       const idle = await RawClient.open(gateway.port);
@@ -100,7 +102,7 @@ t.test("SIGTERM", async (t) => {
   );
 
   t.test(
-    "ends what outlasts the drain limit with an error in its protocol, charged as delivered",
+    "ends calls that exceed the drain limit with an error in their protocol, charged as delivered",
     async (t) => {
       await gateway.stop();
       gateway.configure({ config: { limits: { drain_seconds: 1 } } });
@@ -132,7 +134,7 @@ t.test("SIGTERM", async (t) => {
 });
 
 t.test("SIGTERM with the data folder gone", async (t) => {
-  t.test("ends a gateway that cannot stop in order, and says why", async (t) => {
+  t.test("ends a gateway that cannot stop cleanly, and logs why", async (t) => {
     const gateway = await startGateway({ simulator, ledger: "embedded" });
     try {
       rmSync(gateway.data, { recursive: true, force: true });
@@ -162,7 +164,7 @@ t.test("SIGHUP", async (t) => {
     writeFileSync(catalogue, text.replace(entry + from, entry + to));
   };
 
-  t.test("makes a new price count for new calls, while running calls keep theirs", async (t) => {
+  t.test("applies a new price to new calls, while running calls keep theirs", async (t) => {
     const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
     const tokens = { input_tokens: 100, output_tokens: 50 };
     const running = ask(gateway.url, key, PATH, bodyOf(PATH, { ...tokens, delay_ms: 3_000 }));
@@ -195,7 +197,7 @@ t.test("SIGHUP", async (t) => {
       () => gateway.configure({ plugins: { simulator: { port: simulator.port } } }),
     ],
   ] as const) {
-    t.test(`with a config ${name} changes nothing, and says so in the log`, async (t) => {
+    t.test(`with a config ${name} changes nothing, and logs it`, async (t) => {
       const { key } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
       const lines = () => gateway.logs.match(/"level":50,.*keeping the old one/g)?.length ?? 0;
       const before = lines();
@@ -223,7 +225,7 @@ t.test("a start", async (t) => {
   t.teardown(() => gateway.close());
 
   t.test(
-    "on a data folder that another gateway uses is refused, with the folder in the message",
+    "on a data folder in use by another gateway is refused, with the folder in the message",
     async (t) => {
       const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
       const second = join(folder, "second.yaml");
@@ -242,7 +244,7 @@ t.test("a start", async (t) => {
     },
   );
 
-  t.test("on a port that is taken is refused, with what to do about it", async (t) => {
+  t.test("on a port in use is refused, with what to do about it", async (t) => {
     const other = createServer();
     other.listen(0, "127.0.0.1");
     await once(other, "listening");
@@ -264,7 +266,7 @@ t.test("a start", async (t) => {
   });
 
   t.test(
-    "with a config of several errors exits with 1 and tells all of them, with file and path",
+    "with several errors in the config exits with 1 and prints all of them, with file and path",
     async (t) => {
       const file = join(folder, "wrong.yaml");
       const text = readFileSync(gateway.configFile, "utf8");
@@ -288,7 +290,7 @@ t.test("a start", async (t) => {
     t.ok(output.includes("none.yaml"), output);
   });
 
-  t.test("from an empty folder makes everything it needs, and keeps it", async (t) => {
+  t.test("from an empty folder creates everything it needs, and keeps it", async (t) => {
     const startedAt = performance.now();
     const fresh = await startGateway({ simulator, firstStart: true });
     t.comment(`ready ${Math.round(performance.now() - startedAt)} ms after an empty folder`);

@@ -32,7 +32,7 @@ t.teardown(async () => {
 
 t.test("a limit beside the wallet, by the example in the plugins' README", async (t) => {
   t.test(
-    "refuses a call that it does not afford with the plugin's own 402, and the wallet pays for the others",
+    "refuses a call that exceeds it with the plugin's own 402, and the wallet pays for the others",
     async (t) => {
       const customer = await createCustomer(gateway, { creditVnd: 10_000 });
       const key = { name: "another" };
@@ -51,7 +51,7 @@ t.test("a limit beside the wallet, by the example in the plugins' README", async
     },
   );
 
-  t.test("keeps what is left of it over a kill -9", async (t) => {
+  t.test("keeps the rest of it across a kill -9", async (t) => {
     const customer = await createCustomer(gateway, { creditVnd: 10_000 });
     const call = () => post(gateway, paths.messages, customer, bodies.messages(CALL));
     t.equal((await call()).status, 200);

@@ -26,7 +26,7 @@ t.test("the table of limits", async (t) => {
     const rateHeaders = ({ headers }: Answer) =>
       [...headers].map(([name]) => name).filter((name) => name.startsWith("x-ratelimit-"));
 
-    t.test("0, as published: not limited, and no header speaks of a limit", async (t) => {
+    t.test("0, as published: no limit, and no header mentions one", async (t) => {
       const answers = await Promise.all(Array.from({ length: 100 }, () => call(customer)));
       t.ok(answers.every(({ status }) => status === 200));
       t.strictSame(answers.flatMap(rateHeaders), []);
@@ -69,7 +69,7 @@ t.test("the table of limits", async (t) => {
         },
       );
 
-      t.test("counts each key for itself", async (t) => {
+      t.test("counts each key separately", async (t) => {
         const own = await customerWith(gateway);
         const { body } = await admin(gateway, "POST", `/accounts/${own.accountId}/keys`, {
           name: "other",
@@ -79,7 +79,7 @@ t.test("the table of limits", async (t) => {
         t.equal((await call({ ...own, key: String(body["key"]) })).status, 200);
       });
 
-      t.test("counts calls at once exactly, and a stream shows the headers too", async (t) => {
+      t.test("counts concurrent calls exactly, and streams have the headers too", async (t) => {
         const own = await customerWith(gateway);
         const stream = await call(own, { stream: true });
         t.equal(stream.headers.get("x-ratelimit-remaining-requests"), "2");
@@ -88,7 +88,7 @@ t.test("the table of limits", async (t) => {
         t.equal(answers.filter(({ status }) => status === 429).length, 18);
       });
 
-      t.test("a key's own limit goes before it, and 0 there is no limit", async (t) => {
+      t.test("a key's own limit takes precedence, and 0 there means no limit", async (t) => {
         const narrow = await customerWith(gateway);
         await setRateLimit(gateway, narrow.keyId, 1);
         t.equal((await call(narrow)).headers.get("x-ratelimit-limit-requests"), "1");
@@ -99,7 +99,7 @@ t.test("the table of limits", async (t) => {
       });
     });
 
-    t.test("calls at a time: one more gets 429, and one that has ended makes room", async (t) => {
+    t.test("concurrent calls: one more gets 429, and one that has ended makes room", async (t) => {
       await reload(gateway, { plugins: { "rate-limit": { concurrent_calls: 2 } } });
       const own = await customerWith(gateway);
       const open = async () => {
@@ -124,7 +124,7 @@ t.test("the table of limits", async (t) => {
   });
 
   t.test("request body of 20 MB", async (t) => {
-    /** A body of exactly so many bytes, which is mostly an image that its model reads. */
+    /** A body of exactly this many bytes, mostly an image for its model. */
     function bodyOf(path: string, bytes: number): Buffer {
       const data = "A".repeat(bytes);
       const body =
@@ -156,9 +156,9 @@ t.test("the table of limits", async (t) => {
       return whole;
     }
 
-    /** Sends it with its length declared, or in chunks that declare none. */
+    /** Sends it with its length declared, or in chunks without one. */
     async function sendBody(path: string, body: Buffer, declared: boolean): Promise<Answer> {
-      // As clients do: on a connection that stays open, so that the answer to a body half sent arrives.
+      // On a keep-alive connection, as clients do, so that the reply to a half-sent body arrives.
       const agent = new Agent({ keepAlive: true });
       const sent = request({
         host: "127.0.0.1",
@@ -217,7 +217,7 @@ t.test("the table of limits", async (t) => {
     }
 
     t.test(
-      "a declared length beyond it is refused before a byte of the body has come",
+      "a declared length beyond it is refused before a byte of the body arrives",
       async (t) => {
         const sent = request({
           host: "127.0.0.1",
@@ -240,7 +240,7 @@ t.test("the table of limits", async (t) => {
     );
   });
 
-  t.test("images for reading", async (t) => {
+  t.test("images as input", async (t) => {
     const bytes = { png: "iVBORw0KGgo=", jpeg: "/9j/", webp: "UklGRgAAAABXRUJQ", gif: "R0lGODlh" };
     const image = (media_type: string, data: string) => ({
       type: "image",
@@ -258,7 +258,7 @@ t.test("the table of limits", async (t) => {
     };
 
     t.test(
-      "PNG, JPEG, WebP and GIF are read, as base64 and as data URLs, in either protocol's models",
+      "PNG, JPEG, WebP and GIF are accepted, as base64 and as data URLs, for models of either protocol",
       async (t) => {
         for (const [format, data] of Object.entries(bytes)) {
           for (const model of ["claude-opus-5-5", "gpt-4.1-nano"]) {
@@ -274,12 +274,12 @@ t.test("the table of limits", async (t) => {
       },
     );
 
-    t.test("images at an address are read", async (t) => {
+    t.test("images by address are accepted", async (t) => {
       const answer = await ask("gpt-4.1-nano", url("https://images.example/a.png"));
       t.equal(answer.status, 200, answer.text);
     });
 
-    t.test("other formats get 400 with the formats that are read", async (t) => {
+    t.test("other formats get 400 with the accepted formats", async (t) => {
       for (const part of [
         image("image/bmp", "Qk0="),
         image("image/svg+xml", "PHN2Zz4="),
@@ -304,41 +304,47 @@ t.test("the table of limits", async (t) => {
       t.equal(responses.json.error.param, "input");
     });
 
-    t.test("only by models labelled vision; others get 400 before anything is held", async (t) => {
-      for (const part of [
-        image("image/png", bytes.png),
-        url(`data:image/png;base64,${bytes.png}`),
-        url("https://images.example/a.png"),
-      ]) {
-        const answer = await ask("deepseek-v4-flash", part);
-        t.equal(answer.status, 400);
-        t.match(answer.json.error.message, /deepseek-v4-flash cannot read images.*vision/);
-      }
-      const result = await post(gateway, paths.messages, customer, {
-        ...bodies.messages({}, { model: "glm-5.2" }),
-        messages: [
-          { role: "user", content: "look" },
-          { role: "assistant", content: [{ type: "tool_use", id: "t", name: "look", input: {} }] },
-          {
-            role: "user",
-            content: [
-              { type: "tool_result", tool_use_id: "t", content: [image("image/png", bytes.png)] },
-            ],
-          },
-        ],
-      });
-      t.equal(result.status, 400);
-      const responses = await post(gateway, paths.responses, customer, {
-        ...bodies.responses({}, { model: "qwen3.7-max" }),
-        input: [
-          {
-            role: "user",
-            content: [{ type: "input_image", image_url: "https://images.example/a.png" }],
-          },
-        ],
-      });
-      t.equal(responses.status, 400);
-    });
+    t.test(
+      "models without the label vision refuse them with 400 before anything is held",
+      async (t) => {
+        for (const part of [
+          image("image/png", bytes.png),
+          url(`data:image/png;base64,${bytes.png}`),
+          url("https://images.example/a.png"),
+        ]) {
+          const answer = await ask("deepseek-v4-flash", part);
+          t.equal(answer.status, 400);
+          t.match(answer.json.error.message, /deepseek-v4-flash cannot read images.*vision/);
+        }
+        const result = await post(gateway, paths.messages, customer, {
+          ...bodies.messages({}, { model: "glm-5.2" }),
+          messages: [
+            { role: "user", content: "look" },
+            {
+              role: "assistant",
+              content: [{ type: "tool_use", id: "t", name: "look", input: {} }],
+            },
+            {
+              role: "user",
+              content: [
+                { type: "tool_result", tool_use_id: "t", content: [image("image/png", bytes.png)] },
+              ],
+            },
+          ],
+        });
+        t.equal(result.status, 400);
+        const responses = await post(gateway, paths.responses, customer, {
+          ...bodies.responses({}, { model: "qwen3.7-max" }),
+          input: [
+            {
+              role: "user",
+              content: [{ type: "input_image", image_url: "https://images.example/a.png" }],
+            },
+          ],
+        });
+        t.equal(responses.status, 400);
+      },
+    );
   });
 
   t.test("a head of more than 16 KB is refused, and the gateway goes on", async (t) => {

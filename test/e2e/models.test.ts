@@ -21,13 +21,13 @@ interface Entry {
   readonly standard: string;
 }
 
-/** As each model stands in the catalogue that is shipped. */
+/** The shipped catalogue's entry for each model. */
 const file = readFileSync(join(packageRoot, "config", "catalogue.yaml"), "utf8");
 const catalogue: readonly Entry[] = parse(file, { merge: true }).models;
 
 const VERSIONED = { "anthropic-version": "2023-06-01" };
 
-/** What both shapes say of a model beside its name. */
+/** The fields of a model in both shapes, apart from its name. */
 function extras(entry: Entry): object {
   const isImages = entry.standard === "images";
   return {
@@ -90,7 +90,7 @@ t.test("GET /v1/models", async (t) => {
     },
   );
 
-  t.test("pages in the Messages shape, without a gap or a repetition", async (t) => {
+  t.test("pages in the Messages shape, without gaps or repetitions", async (t) => {
     const ids: string[] = [];
     let after = "";
     for (let more = true; more; ) {
@@ -106,7 +106,7 @@ t.test("GET /v1/models", async (t) => {
   });
 
   t.test(
-    "holds what the specification counts: 23 on the AWS channel, 38 per call, 64 per token",
+    "has the models that the specification counts: 23 on the AWS channel, 38 per call, 64 per token",
     async (t) => {
       const { data } = await list();
       const count = (holds: (model: ReturnType<typeof JSON.parse>) => boolean) =>
@@ -142,7 +142,7 @@ t.test("GET /v1/models", async (t) => {
   });
 
   t.test(
-    "answers one model by its id, with its slash as it is or encoded, and 404 for none",
+    "returns one model by its id, with its slash plain or encoded, and 404 for an unknown one",
     async (t) => {
       for (const entry of catalogue) {
         for (const id of [entry.id, encodeURIComponent(entry.id)]) {
@@ -161,39 +161,36 @@ t.test("GET /v1/models", async (t) => {
     },
   );
 
-  t.test(
-    "answers the ids that calls take, and their prices are those that calls pay",
-    async (t) => {
-      const rich = await customerWith(gateway);
-      const { data } = await list();
-      for (const { id, api_standard, pricing } of data) {
-        if (api_standard !== "messages" && api_standard !== "chat") continue;
-        const isMessages = api_standard === "messages";
-        const response = await fetch(
-          `${gateway.url}${isMessages ? "/v1/messages" : "/v1/chat/completions"}`,
-          {
-            method: "POST",
-            headers: { authorization: `Bearer ${rich.key}`, "content-type": "application/json" },
-            body: JSON.stringify({
-              model: id,
-              max_tokens: 8,
-              messages: [
-                { role: "user", content: '[[sim {"input_tokens":1000,"output_tokens":0}]]' },
-              ],
-            }),
-          },
-        );
-        await response.arrayBuffer();
-        t.equal(response.headers.get("x-svc-model"), id);
-        t.equal(response.headers.get("x-svc-model-mapped-from"), null);
-        const price = pricing.vnd_per_mtok;
-        const cost = price === null ? pricing.vnd_per_call : price / 1000;
-        t.equal(response.headers.get("x-svc-cost-vnd"), String(cost), id);
-      }
-    },
-  );
+  t.test("lists ids that calls accept, with the prices that calls pay", async (t) => {
+    const rich = await customerWith(gateway);
+    const { data } = await list();
+    for (const { id, api_standard, pricing } of data) {
+      if (api_standard !== "messages" && api_standard !== "chat") continue;
+      const isMessages = api_standard === "messages";
+      const response = await fetch(
+        `${gateway.url}${isMessages ? "/v1/messages" : "/v1/chat/completions"}`,
+        {
+          method: "POST",
+          headers: { authorization: `Bearer ${rich.key}`, "content-type": "application/json" },
+          body: JSON.stringify({
+            model: id,
+            max_tokens: 8,
+            messages: [
+              { role: "user", content: '[[sim {"input_tokens":1000,"output_tokens":0}]]' },
+            ],
+          }),
+        },
+      );
+      await response.arrayBuffer();
+      t.equal(response.headers.get("x-svc-model"), id);
+      t.equal(response.headers.get("x-svc-model-mapped-from"), null);
+      const price = pricing.vnd_per_mtok;
+      const cost = price === null ? pricing.vnd_per_call : price / 1000;
+      t.equal(response.headers.get("x-svc-cost-vnd"), String(cost), id);
+    }
+  });
 
-  t.test("takes no offence at a body that some clients send", async (t) => {
+  t.test("ignores a body, which some clients send", async (t) => {
     const client = await RawClient.open(gateway.port);
     try {
       const head = `host: gateway\r\nauthorization: Bearer ${customer.key}\r\n`;

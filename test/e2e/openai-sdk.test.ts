@@ -26,7 +26,7 @@ t.test("OpenAI's official client", async (t) => {
   const tally = async (path: string) => (await gateway.simulator.stats())[path]!;
 
   t.test("chat completions", async (t) => {
-    t.test("creates one, whole", async (t) => {
+    t.test("creates one, unstreamed", async (t) => {
       const { openai, customer } = await client();
       const { data, response } = await openai.chat.completions
         .create(bodies.chat({ text: "Xin chào 🌏", input_tokens: 10, output_tokens: 5 }))
@@ -39,7 +39,7 @@ t.test("OpenAI's official client", async (t) => {
       await assertBalance(gateway, customer, "99999.9775");
     });
 
-    t.test("streams one, with no usage chunk unless asked, and pays the same", async (t) => {
+    t.test("streams one, with a usage chunk only if requested, at the same cost", async (t) => {
       const { openai, customer } = await client();
       const body = bodies.chat({ text: "one two", input_tokens: 10, output_tokens: 5 });
       let text = "";
@@ -53,7 +53,7 @@ t.test("OpenAI's official client", async (t) => {
       await assertBalance(gateway, customer, "99999.9775");
     });
 
-    t.test("streams one with its usage where the client asks for it", async (t) => {
+    t.test("streams one with its usage if the client requests it", async (t) => {
       const { openai, customer } = await client();
       const stream = openai.chat.completions.stream({
         ...bodies.chat({ text: "one two", input_tokens: 10, output_tokens: 5 }),
@@ -65,7 +65,7 @@ t.test("OpenAI's official client", async (t) => {
     });
 
     t.test(
-      "calls tools in parallel and sends their results back, whole and streamed",
+      "calls tools in parallel and sends their results back, unstreamed and streamed",
       async (t) => {
         const { openai } = await client();
         const body = bodies.chat(
@@ -113,7 +113,7 @@ t.test("OpenAI's official client", async (t) => {
       },
     );
 
-    t.test("sends an image to a model that reads images", async (t) => {
+    t.test("sends an image to a model that accepts images", async (t) => {
       const { openai, customer } = await client();
       const url = `data:image/png;base64,${makePng(4, 4, 0xff0000).toString("base64")}`;
       const answer = await openai.chat.completions.create({
@@ -148,7 +148,7 @@ t.test("OpenAI's official client", async (t) => {
       t.equal(record["reasoning_tokens"], 3);
     });
 
-    t.test("uses a Messages model as it would any other, tools included", async (t) => {
+    t.test("uses a Messages model like any other, including tools", async (t) => {
       const { openai, customer } = await client();
       const body = {
         ...bodies.chat(
@@ -173,7 +173,7 @@ t.test("OpenAI's official client", async (t) => {
     });
 
     t.test(
-      "aborted in the middle of a stream, cancels upstream and pays for what was delivered",
+      "that aborts in the middle of a stream cancels upstream and pays for what was delivered",
       async (t) => {
         const { openai, customer } = await client();
         const before = await tally("/v1/chat/completions");
@@ -199,7 +199,7 @@ t.test("OpenAI's official client", async (t) => {
         t.equal(record["outcome"], "gone");
         t.equal(record["estimated"], true);
         t.equal(record["output_tokens"], 10);
-        // A Chat stream tells its input at its end only, so that is estimated too.
+        // A Chat stream reports its input at its end only, so the input is estimated too.
         t.ok(Number(record["input_tokens"]) > 10);
         const tokens = Number(record["input_tokens"]) + 10;
         t.equal(record["cost_vnd"], String((tokens * 1500) / 1_000_000));
@@ -208,7 +208,7 @@ t.test("OpenAI's official client", async (t) => {
   });
 
   t.test("responses", async (t) => {
-    t.test("creates one, whole and streamed", async (t) => {
+    t.test("creates one, unstreamed and streamed", async (t) => {
       const { openai, customer } = await client();
       const body = bodies.responses({ text: "one two", input_tokens: 10, output_tokens: 5 });
       const whole = await openai.responses.create(body);
@@ -240,7 +240,7 @@ t.test("OpenAI's official client", async (t) => {
       t.strictSame(JSON.parse(call.arguments), { city: "Huế" });
     });
 
-    t.test("aborted in the middle of a stream, pays for what was delivered", async (t) => {
+    t.test("that aborts in the middle of a stream pays for what was delivered", async (t) => {
       const { openai, customer } = await client();
       const delivered = "abcd".repeat(10);
       const stream = await openai.responses.create({
@@ -318,7 +318,7 @@ t.test("OpenAI's official client", async (t) => {
   });
 
   t.test("speech", async (t) => {
-    t.test("is audio bytes in the provider's content type", async (t) => {
+    t.test("is audio bytes with the provider's content type", async (t) => {
       const { openai, customer } = await client();
       const speech = await openai.audio.speech.create(bodies.speech({ audio_bytes: 100_000 }));
       t.equal(speech.headers.get("content-type"), "audio/mpeg");
@@ -331,7 +331,7 @@ t.test("OpenAI's official client", async (t) => {
       await assertBalance(gateway, customer, "97300");
     });
 
-    t.test("comes as events where the client asks for them, and costs the same", async (t) => {
+    t.test("is streamed as events if the client requests it, and costs the same", async (t) => {
       const { openai, customer } = await client();
       const speech = await openai.audio.speech.create(
         bodies.speech({}, { stream_format: "sse" as const }),
@@ -356,7 +356,7 @@ t.test("OpenAI's official client", async (t) => {
     await assert.rejects(openai.models.retrieve("no-such-model"), OpenAI.NotFoundError);
   });
 
-  t.test("times out on the client's side, which cancels upstream and costs nothing", async () => {
+  t.test("that times out cancels upstream and pays nothing", async () => {
     const { customer } = await client();
     const before = await tally("/v1/chat/completions");
     await assert.rejects(
@@ -369,7 +369,7 @@ t.test("OpenAI's official client", async (t) => {
     await assertNotCharged(gateway, customer);
   });
 
-  t.test("errors arrive as the client's own classes", async (t) => {
+  t.test("gets errors as its own classes", async (t) => {
     type ErrorClass = new (...args: never[]) => InstanceType<typeof OpenAI.APIError>;
     async function refused(
       call: Promise<unknown>,
@@ -385,7 +385,7 @@ t.test("OpenAI's official client", async (t) => {
       });
     }
 
-    t.test("BadRequestError with the field at fault", async () => {
+    t.test("BadRequestError with the wrong field", async () => {
       const { openai, customer } = await client();
       const { model } = bodies.chat();
       await assert.rejects(openai.chat.completions.create({ model, messages: [] }), (error) => {
@@ -399,7 +399,7 @@ t.test("OpenAI's official client", async (t) => {
       await assertNotCharged(gateway, customer);
     });
 
-    t.test("AuthenticationError for a key that is wrong or revoked", async () => {
+    t.test("AuthenticationError for a wrong or revoked key", async () => {
       const { openai, customer } = await client();
       const wrong = clientOf("tg-wrong").chat.completions.create(bodies.chat());
       await refused(wrong, OpenAI.AuthenticationError, 401, "authentication_error");
@@ -422,7 +422,7 @@ t.test("OpenAI's official client", async (t) => {
       }
     });
 
-    t.test("PermissionDeniedError where the account is suspended", async () => {
+    t.test("PermissionDeniedError if the account is suspended", async () => {
       const { openai, customer } = await client();
       await suspend(gateway, customer.accountId);
       const call = openai.chat.completions.create(bodies.chat());
@@ -442,7 +442,7 @@ t.test("OpenAI's official client", async (t) => {
       await assertNotCharged(gateway, customer);
     });
 
-    t.test("InternalServerError where the provider fails, on every endpoint", async () => {
+    t.test("InternalServerError if the provider fails, on every endpoint", async () => {
       const { openai, customer } = await client();
       for (const call of [
         () => openai.chat.completions.create(bodies.chat({ status: 500 })),
@@ -467,14 +467,14 @@ t.test("OpenAI's official client", async (t) => {
   });
 
   t.test(
-    "finds its endpoints at the base address with /v1; without or doubled it is told so by a 404",
+    "works with the base address with /v1; without it or doubled a 404 explains the mistake",
     async () => {
       const { customer } = await client();
       for (const [baseURL, message] of [
         [gateway.url, /\/v1 is missing: use \/v1\/chat\/completions/],
         [`${gateway.url}/v1/v1`, /\/v1 is doubled: use \/v1\/chat\/completions/],
       ] as const) {
-        // Even with a key that is wrong: the address is at fault first.
+        // Even with a wrong key, since the address is checked first.
         for (const key of [customer.key, "tg-wrong"]) {
           const lost = clientOf(key, { baseURL });
           await assert.rejects(lost.chat.completions.create(bodies.chat()), (error) => {

@@ -6,7 +6,7 @@ import { type RedisServer, startRedisServer } from "../support/redis.ts";
 import { type Answer, bodies, get, paths, post } from "../support/requests.ts";
 import { until } from "../support/until.ts";
 
-t.test("an operator's word, in two gateways on one Redis and one Postgres", async (t) => {
+t.test("operator actions, in two gateways on one Redis and one Postgres", async (t) => {
   let postgres: TestPostgres;
   let redis: RedisServer;
   let one: TestGateway;
@@ -28,7 +28,7 @@ t.test("an operator's word, in two gateways on one Redis and one Postgres", asyn
   const call = (gateway: TestGateway, caller: Customer): Promise<Answer> =>
     post(gateway, paths.messages, caller, bodies.messages({ output_tokens: 1 }));
 
-  /** A customer whom both gateways know well. */
+  /** A customer whose key and wallet both gateways have cached. */
   async function knownCustomer(): Promise<Customer> {
     const caller = await createCustomer(one, { creditVnd: 1000 });
     for (const gateway of [one, other]) {
@@ -37,7 +37,7 @@ t.test("an operator's word, in two gateways on one Redis and one Postgres", asyn
     return caller;
   }
 
-  t.test("suspends an account in both before the answer is there, and resumes it", async (t) => {
+  t.test("suspends an account in both before the reply is sent, and resumes it", async (t) => {
     const caller = await knownCustomer();
     const path = `/accounts/${caller.accountId}`;
     t.equal((await admin(one, "POST", `${path}/suspend`, { reason: "fraud" })).status, 200);
@@ -46,11 +46,11 @@ t.test("an operator's word, in two gateways on one Redis and one Postgres", asyn
       t.equal(status, 403);
       t.equal(json.error.type, "permission_error");
     }
-    // What needs no money is refused too, as soon as the other one has looked.
+    // Requests without a cost are refused too, once the other process has polled.
     await until("its models are refused", async () => {
       return (await get(other, "/v1/models", caller)).status === 403;
     });
-    // Taken back by the other process than the one that suspended it.
+    // Resumed by the other process than the one that suspended it.
     t.equal((await admin(other, "POST", `${path}/resume`, { reason: "paid" })).status, 200);
     t.equal((await call(other, caller)).status, 200);
     await until("it is served again", async () => (await call(one, caller)).status === 200);
@@ -76,7 +76,7 @@ t.test("an operator's word, in two gateways on one Redis and one Postgres", asyn
     });
   });
 
-  t.test("switches maintenance on and off in both, and keeps it over a restart", async (t) => {
+  t.test("switches maintenance on and off in both, and keeps it across a restart", async (t) => {
     const caller = await knownCustomer();
     const message = "back at 15:00";
     await admin(one, "POST", "/maintenance", { enabled: true, message });

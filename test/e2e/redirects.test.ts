@@ -43,7 +43,7 @@ t.test("an upstream that redirects", async (t) => {
 
   for (const status of STATUSES) {
     t.test(
-      `with ${status} has failed: nobody is sent on, nobody follows, nothing is charged`,
+      `with ${status} has failed: neither gateway nor client follows it, and nothing is charged`,
       async (t) => {
         const { balance } = await committedWallet(gateway, customer.accountId);
         const asked = await simulator.stats();
@@ -59,7 +59,7 @@ t.test("an upstream that redirects", async (t) => {
       },
     );
 
-    t.test(`with ${status} leaves the call to the next route`, async (t) => {
+    t.test(`with ${status} passes the call to the next route`, async (t) => {
       t.equal((await call(`first-${status}`, false)).status, 200);
     });
   }

@@ -10,7 +10,10 @@ import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { bodies, get, paths, post, reload } from "../support/requests.ts";
 import { until } from "../support/until.ts";
 
-/** Serves a route to customers and says who it took them for. It states no use of the guard, so it runs without. */
+/**
+ * Serves a route to customers and replies with their account. It does not declare that it uses the
+ * guard, so it runs without one.
+ */
 const ASKING = `
 import { addCustomerRoutes, done } from ${JSON.stringify(import.meta.resolve("../../core/contract/index.js"))};
 export default (services) => ({
@@ -22,7 +25,7 @@ export default (services) => ({
 });
 `;
 
-/** Lets every customer and every operator in, and forgets to withdraw either guard when it stops. */
+/** Lets every customer and operator in, and does not withdraw either guard when it stops. */
 const FORGETFUL = `
 export const options = undefined;
 export const provides = ["guards.customer", "guards.operator"];
@@ -50,7 +53,7 @@ export default (services) => ({
 });
 `;
 
-/** A changed file of a plugin: Node loads it once. */
+/** A changed file of a plugin, which Node loads only once. */
 const version = (header: string) => `
 export default () => ({
   name: "versioned",
@@ -83,14 +86,14 @@ function file(name: string, text: string): string {
 const SWITCHED_OFF =
   "This needs the plugin accounts, which is switched off: add it to the config's list of plugins.";
 
-/** The config of a gateway that no customer can sign in to. */
+/** A config without accounts, so that no customer can sign in. */
 const WITHOUT_CUSTOMERS = { accounts: false, dashboard: false, topup: false } as const;
 const WITHOUT_ADMIN = {
   config: { admin: { token: undefined } },
   plugins: { admin: false },
 } as const;
 
-/** The cookie of a signed-in customer. */
+/** The session cookie of a customer. */
 async function signedIn(): Promise<string> {
   const session = new BrowserSession(gateway);
   const password = readFileSync(join(gateway.data, "demo-password"), "utf8").trim();
@@ -99,13 +102,13 @@ async function signedIn(): Promise<string> {
   return session.cookie ?? "";
 }
 
-/** The status and, of a customer who was let in, the account. */
+/** The status and, for a customer who was let in, the account. */
 async function me(cookie: string): Promise<readonly [status: number, said: unknown]> {
   const { status, json } = await get(gateway, "/asking/me", undefined, { cookie });
   return [status, json?.accountId ?? json?.error?.message];
 }
 
-t.test("a plugin that a reload has switched off decides nothing any more", async (t) => {
+t.test("a plugin that a reload has switched off no longer decides anything", async (t) => {
   t.test("accounts, after two reloads: its old cookies get 503", async (t) => {
     const cookie = await signedIn();
     t.equal((await me(cookie))[0], 200);
@@ -115,10 +118,10 @@ t.test("a plugin that a reload has switched off decides nothing any more", async
     t.strictSame(await me(cookie), [503, SWITCHED_OFF]);
   });
 
-  t.test("accounts, while a call of its time still runs", async (t) => {
+  t.test("accounts, while a call from before the reload still runs", async (t) => {
     const cookie = await signedIn();
     const customer = await customerWith(gateway);
-    // On a busy machine the first call of a key may get 503, since nothing of it is cached.
+    // The first call of a key may get 503 on a busy machine, since nothing is cached.
     await until("the key is known", async () => {
       return (await post(gateway, paths.chat, customer, bodies.chat())).status === 200;
     });
@@ -134,7 +137,7 @@ t.test("a plugin that a reload has switched off decides nothing any more", async
   });
 
   t.test(
-    "admin: operators' routes of other plugins get 503, with the right token too",
+    "admin: operator routes of other plugins get 503, even with the right token",
     async (t) => {
       const state = () => admin(gateway, "GET", "/maintenance");
       t.equal((await state()).status, 200);
@@ -145,7 +148,7 @@ t.test("a plugin that a reload has switched off decides nothing any more", async
     },
   );
 
-  t.test("one that forgets to withdraw what it provided", async (t) => {
+  t.test("one that does not withdraw what it provided", async (t) => {
     const forgetful = file("forgetful.js", FORGETFUL);
     await reload(gateway, { plugins: { ...WITHOUT_CUSTOMERS, [forgetful]: true } });
     t.strictSame(await me(""), [200, "forgetful"]);
@@ -155,7 +158,7 @@ t.test("a plugin that a reload has switched off decides nothing any more", async
     t.equal((await me(""))[0], 401);
   });
 
-  t.test("alias: families are unknown names again", async (t) => {
+  t.test("alias: names of families are unknown again", async (t) => {
     const customer = await customerWith(gateway);
     const call = () =>
       post(gateway, paths.messages, customer, bodies.messages({}, { model: "opus" }));
@@ -176,7 +179,7 @@ t.test("a reload that fails", async (t) => {
     gateway.signal("SIGHUP");
     await until("the log says so", () => gateway.logs.includes("it fails to start"));
     t.strictSame(await me(cookie), before);
-    // A new key asks every source of discounts, and a name of a family asks alias.
+    // A new key queries every source of discounts, and a family's name queries alias.
     const customer = await customerWith(gateway);
     const { status } = await post(
       gateway,
@@ -187,7 +190,7 @@ t.test("a reload that fails", async (t) => {
     t.equal(status, 200);
   });
 
-  t.test("is one whose config has a wrong order, which the log says with the line", async (t) => {
+  t.test("logs the line if the order of plugins is wrong", async (t) => {
     const before = gateway.logs.length;
     gateway.configure({ config: { plugins: ["auth", "settle", "meter", "admin"] } });
     gateway.signal("SIGHUP");
@@ -199,7 +202,7 @@ t.test("a reload that fails", async (t) => {
 });
 
 t.test("a reload", async (t) => {
-  t.test("makes a changed headers.prefix count for every plugin", async (t) => {
+  t.test("applies a changed headers.prefix in every plugin", async (t) => {
     await reload(gateway, { config: { headers: { prefix: "x-acme-" } } });
     const customer = await customerWith(gateway);
     const body = bodies.chat({}, { model: "opus", seed: 1, logit_bias: { 1: 1 } });
@@ -224,7 +227,7 @@ t.test("a reload", async (t) => {
   });
 
   t.test(
-    "names what needs a restart, each time until there is one, and applies the rest",
+    "names the settings that need a restart, each time until there is one, and applies the rest",
     async (t) => {
       const named = /reloaded; these need a restart: ([^"]*)"/g;
       const seen = () => [...gateway.logs.matchAll(named)].map(([, list]) => list);
@@ -247,7 +250,7 @@ t.test("a reload", async (t) => {
     },
   );
 
-  t.test("names a plugin whose file has changed, and goes on with the old one", async (t) => {
+  t.test("names a plugin whose file has changed, and keeps the old one", async (t) => {
     const path = file("versioned.js", version("one"));
     const plugins = { [path]: true } as const;
     const customer = await customerWith(gateway);
@@ -260,13 +263,13 @@ t.test("a reload", async (t) => {
     const line = `reloaded; these need a restart: plugin ${path}`;
     t.ok(gateway.logs.includes(line));
     t.equal(await running(), "one");
-    // Taken out and put in again, it is still the old one.
+    // Removed and added again, it is still the old one.
     await reload(gateway, {});
     await reload(gateway, { plugins });
     t.equal(gateway.logs.split(line).length, 3);
   });
 
-  t.test("makes a changed log level count at once", async (t) => {
+  t.test("applies a changed log level at once", async (t) => {
     const customer = await customerWith(gateway);
     const lines = () => gateway.logs.match(/"msg":"call"/g)?.length ?? 0;
     const call = async () => {
@@ -275,7 +278,7 @@ t.test("a reload", async (t) => {
     const before = lines();
     await call();
     await until("the call is logged", () => lines() === before + 1);
-    // What says that it has reloaded is a warning then, as of a change that needs a restart.
+    // At this level the line "reloaded" is a warning, as for a change that needs a restart.
     await reload(gateway, {
       config: { log: { level: "warn" }, listen: { port: gateway.port + 1 } },
     });

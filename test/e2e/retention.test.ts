@@ -19,7 +19,9 @@ import {
   writings,
 } from "./stored-traces.ts";
 
-/** What only customers and their models say, each in a place of its own, so that a trace tells where it is from. */
+/**
+ * Texts of customers and models. Each has its own place, so that a trace shows where it comes from.
+ */
 const MARKS = {
   prompt: "Xylophagous",
   system: "Quixotically",
@@ -38,11 +40,11 @@ const MARKS = {
 } as const;
 const TEXTS = Object.values(MARKS).flatMap(writings);
 
-/** An image with a text in it, as a picture of a letter would have. */
+/** An image that contains a text, like a photo of a letter. */
 const markedPng = Buffer.concat([makePng(4, 4, 0xff0000), Buffer.from(MARKS.image)]);
 const dataUrl = `data:image/png;base64,${markedPng.toString("base64")}`;
 
-/** Calls of every kind, good and bad, with marks wherever content can stand. */
+/** Calls of every kind, good and bad, with marks wherever content is allowed. */
 async function say(gateway: TestGateway, caller: Customer): Promise<void> {
   const { messages, chat, responses, images, speech } = bodies;
   const text = (directive: object) => asking(directive, MARKS.prompt);
@@ -151,7 +153,7 @@ async function say(gateway: TestGateway, caller: Customer): Promise<void> {
   assert.equal(edited.status, 200);
 }
 
-/** A call that is left by its client in the middle of the reply. */
+/** A call whose client disconnects in the middle of the reply. */
 async function leave(gateway: TestGateway, caller: Customer): Promise<void> {
   const slow = asking({ text: `${MARKS.reply} `.repeat(50), event_delay_ms: 50 }, MARKS.prompt);
   const stream = await openStream(gateway, paths.messages, caller, {
@@ -165,8 +167,8 @@ async function leave(gateway: TestGateway, caller: Customer): Promise<void> {
 
 const AT_THE_MOST = { config: { log: { level: "trace" } } };
 
-t.test("what is kept of calls", async (t) => {
-  t.test("is found by the searches, in every writing", async (t) => {
+t.test("the content of calls", async (t) => {
+  t.test("is found by the searches in every encoding", async (t) => {
     for (const mark of Object.values(MARKS)) {
       for (const before of ["", "a", "ab", "abc"]) {
         const text = `${before}${mark} and more`;
@@ -199,7 +201,7 @@ t.test("what is kept of calls", async (t) => {
       await leave(gateway, caller);
       const { text, headers } = await post(gateway, paths.messages, caller, bodies.messages());
       const id = headers.get("x-request-id") ?? text;
-      // A crash leaves behind what had not been committed yet.
+      // After a crash, uncommitted data is still in the files.
       await gateway.kill9();
       nothing("after a crash");
       t.ok(tracesInFiles(gateway.folder, [id]).length > 0, "the log at least has the id");
@@ -215,7 +217,7 @@ t.test("what is kept of calls", async (t) => {
       t.strictSame(tables, []);
       await gateway.stop();
       nothing("after a stop");
-      // Whoever wrote one down would be found.
+      // Proves that the search finds a file with a prompt.
       writeFileSync(join(gateway.data, "leak"), `x${MARKS.prompt}`);
       t.equal(tracesInFiles(gateway.folder, TEXTS).length, 1);
     });
@@ -248,14 +250,14 @@ t.test("what is kept of calls", async (t) => {
 
     t.test("is in no key of Redis, no file, log or table", async (t) => {
       await post(gateway, paths.messages, caller, bodies.messages());
-      // What waits for the ledger stays in Redis while Postgres is away.
+      // While Postgres is down, uncommitted calls stay in Redis.
       await postgres.kill();
       await say(gateway, caller);
       await leave(gateway, caller);
       const { headers } = await post(gateway, paths.messages, caller, bodies.messages());
       const id = headers.get("x-request-id") ?? "";
       t.ok((await tracesInRedis(redis, [id])).length > 0, "it waits there");
-      await nowhere("while Postgres is away");
+      await nowhere("while Postgres is down");
       await postgres.restart();
       await until("the call is recorded", () =>
         withPostgres(
@@ -269,7 +271,7 @@ t.test("what is kept of calls", async (t) => {
       t.strictSame(tables, []);
     });
 
-    t.test("is not in what is kept on disk while Redis is away", async (t) => {
+    t.test("is not on disk while Redis is down", async (t) => {
       const slow = asking({ text: `${MARKS.reply} `.repeat(20), event_delay_ms: 20 }, MARKS.prompt);
       const stream = await openStream(gateway, paths.messages, caller, {
         ...bodies.messages({}, { messages: [{ role: "user", content: slow }] }),

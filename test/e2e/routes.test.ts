@@ -17,7 +17,7 @@ import { until } from "../support/until.ts";
 
 const IMAGE = "iVBORw0KGgo=";
 
-/** A call for every billable endpoint that succeeds where nothing is missing. */
+/** A call for each billable endpoint that succeeds on a complete gateway. */
 const CALLS = [
   [paths.messages, bodies.messages()],
   [paths.chat, bodies.chat()],
@@ -39,7 +39,7 @@ t.test("no stray access", async (t) => {
     let inProcess: Gateway;
     let folder: string;
     t.before(async () => {
-      // Routes are not seen from outside, so this gateway runs in the test's own process.
+      // Routes are not visible from outside, so this gateway runs in the test's own process.
       folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
       const file = join(folder, "gateway.yaml");
       const around = { port: 0, data: folder, simulatorPort: 1, adminToken: "token" };
@@ -63,7 +63,7 @@ t.test("no stray access", async (t) => {
       }
     });
 
-    t.test("that reaches an upstream is one of the six endpoints, and a call", async (t) => {
+    t.test("that calls an upstream is one of the six endpoints, and a call", async (t) => {
       const calls = routes.filter((route) => route.access === "call");
       t.strictSame(
         calls.map((route) => `${route.method} ${route.path}`).sort(),
@@ -72,14 +72,14 @@ t.test("no stray access", async (t) => {
       t.strictSame(calls.map(({ path }) => path).sort(), CALLS.map(([path]) => path).sort());
     });
 
-    t.test("that is open to anybody tells of the gateway as a whole only", async (t) => {
+    t.test("that is public returns only what is the same for every caller", async (t) => {
       const open = routes.filter((route) => route.access === "public").map(({ path }) => path);
-      // Pages and prices are the same for everybody.
+      // Pages and prices are public.
       const pages = ["/account/v1/catalogue", "/dashboard/*"];
       t.strictSame(open.sort(), [...pages, "/healthz", "/metrics", "/readyz"]);
     });
 
-    t.test("refuses whoever has no key, no token, or nothing to say", async (t) => {
+    t.test("refuses requests without a key, a token or a valid body", async (t) => {
       for (const route of routes) {
         if (route.access === "public") continue;
         const path = route.path.replaceAll(/:\w+|\*/g, "x");
@@ -88,7 +88,7 @@ t.test("no stray access", async (t) => {
           ...(route.method === "POST" && { body: "{}" }),
         });
         await response.arrayBuffer();
-        // Customers come in by routes that anybody may ask; an empty body gets nobody in.
+        // Customers sign in through public routes; those refuse an empty body.
         const refused = [400, 401, 403, 404].includes(response.status);
         t.ok(refused, `${route.method} ${route.path} answered ${response.status}`);
         if (path.startsWith("/v1")) t.equal(response.status, 401, path);
@@ -96,7 +96,7 @@ t.test("no stray access", async (t) => {
     });
   });
 
-  t.test("all six are served where every plugin is on", async (t) => {
+  t.test("all six are served with every plugin on", async (t) => {
     const customer = await customerWith(gateway);
     for (const [path, body] of CALLS) {
       t.equal((await post(gateway, path, customer, body)).status, 200, path);
@@ -105,7 +105,7 @@ t.test("no stray access", async (t) => {
 
   for (const plugin of ["auth", "meter", "settle"]) {
     t.test(
-      `a reload without ${plugin}, which calls are charged by, is refused, and calls go on`,
+      `a reload without ${plugin}, which charging needs, is refused, and calls go on`,
       async (t) => {
         const customer = await customerWith(gateway);
         const refusals = () => gateway.logs.split("the new config is refused").length;

@@ -20,12 +20,12 @@ t.before(async () => {
 });
 t.teardown(() => gateway.close());
 
-/** The reply as the provider itself gives it: what must arrive, byte for byte. */
+/** The provider's own reply, which must arrive byte for byte. */
 function fromProvider(path: CallPath, body: string): Promise<Download> {
   return download(gateway.simulator.url + path, body, { authorization: "Bearer simulated" });
 }
 
-/** Resolves when the provider has nothing more to write to this endpoint, done or held back. */
+/** Resolves once the provider writes nothing more to this endpoint, finished or blocked. */
 async function standstill(path: CallPath): Promise<void> {
   let before = -1;
   let sent = 0;
@@ -37,7 +37,10 @@ async function standstill(path: CallPath): Promise<void> {
   });
 }
 
-/** A call whose client reads nothing until every buffer on the way is full, and then in bits. */
+/**
+ * A call whose client reads nothing until every buffer on the way is full, and then in small
+ * pieces.
+ */
 async function call(
   path: CallPath,
   body: string,
@@ -61,7 +64,7 @@ async function assertIntact(path: CallPath, body: string, pace: Pace): Promise<D
   return got;
 }
 
-/** A reader that falls behind again and again: less than a socket buffer at a time, with pauses. */
+/** A reader that falls behind repeatedly: less than a socket buffer at a time, with pauses. */
 const STUTTER: Pace = { bytes: 300_000, pauseMs: 3, untilBytes: 20_000_000 };
 
 t.test("a client that reads slowly", async (t) => {
@@ -75,7 +78,7 @@ t.test("a client that reads slowly", async (t) => {
         "x-api-key": customer.key,
       });
 
-      // Nobody reads: what the provider has sent comes to a standstill at what the sockets hold.
+      // The client does not read, so the provider blocks once the socket buffers are full.
       await standstill("/v1/messages");
       const { bytes: sent = 0, open } = (await gateway.simulator.stats())["/v1/messages"] ?? {};
       t.equal(open, 1);
@@ -109,7 +112,7 @@ t.test("a client that reads slowly", async (t) => {
     });
   }
 
-  t.test("gets every byte of streams whose packets have sizes of all kinds", async () => {
+  t.test("gets every byte of streams with packets of all sizes", async () => {
     let seed = Date.now() % 2_147_483_647;
     t.comment(`seed ${seed}`);
     const random = (below: number) => {
@@ -130,9 +133,9 @@ t.test("a client that reads slowly", async (t) => {
   });
 
   t.test(
-    "gets every event of a stream that is translated, so that it is written in many small pieces",
+    "gets every event of a translated stream, which is written in many small pieces",
     async (t) => {
-      // Several writes under one cork beyond 16 KB are what uWebSockets.js loses: see core/http/write.ts.
+      // uWebSockets.js loses writes if several under one cork exceed 16 KB: see core/http/write.ts.
       const directive = { total_bytes: 16_000_000, coalesce: true };
       const text = (reply: Download, events: RegExp) => {
         const lines = reply.body.toString("utf8").matchAll(events);
@@ -157,7 +160,7 @@ t.test("a client that reads slowly", async (t) => {
     },
   );
 
-  t.test("gets a whole reply of 5 MB, with its cost in the head", async (t) => {
+  t.test("gets an unstreamed reply of 5 MB, with its cost in the head", async (t) => {
     const body = bodyOf("/v1/messages", { total_bytes: 5_000_000 });
     const got = await assertIntact("/v1/messages", body, STUTTER);
     t.match(String(got.headers["x-svc-cost-vnd"]), /^\d+(\.\d+)?$/);
@@ -174,7 +177,7 @@ t.test("a client that reads slowly", async (t) => {
     await assertIntact("/v1/images/generations", body, STUTTER);
   });
 
-  t.test("may leave while its upstream waits for it: nothing stays open or held", async () => {
+  t.test("can disconnect while its upstream waits: no open call and no hold remain", async () => {
     const body = bodyOf("/v1/messages", { total_bytes: 100_000_000 }, { stream: true });
     const response = await post(`${gateway.url}/v1/messages`, body, { "x-api-key": customer.key });
     await standstill("/v1/messages");

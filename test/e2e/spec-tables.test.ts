@@ -18,7 +18,7 @@ import {
   send,
 } from "../support/requests.ts";
 
-/** A small body for each endpoint, which succeeds. */
+/** A small body for each endpoint that succeeds. */
 const CALLS = [
   [paths.messages, bodies.messages()],
   [paths.chat, bodies.chat()],
@@ -35,7 +35,7 @@ t.test("the specification's tables", async (t) => {
     const nobody = `http://127.0.0.1:${await freePort()}`;
     gateway = await startGateway({
       config: {
-        // A provider that cannot be reached: nobody listens there.
+        // An unreachable provider: no process listens at this address.
         upstreams: { xai: { protocols: { chat: `${nobody}/v1`, responses: `${nobody}/v1` } } },
       },
     });
@@ -43,7 +43,7 @@ t.test("the specification's tables", async (t) => {
   });
   t.teardown(() => gateway.close());
 
-  /** Fails unless the answer is this error in exactly the shape of its endpoint. */
+  /** Fails unless the reply is this error in exactly its endpoint's shape. */
   function assertError(
     answer: Answer,
     status: number,
@@ -121,7 +121,7 @@ t.test("the specification's tables", async (t) => {
     );
 
     t.test(
-      "rule 3: x-svc-model-mapped-from is there if a name was mapped, streamed too, and else not",
+      "rule 3: x-svc-model-mapped-from is sent only if a name was mapped, also with streams",
       async (t) => {
         const plain = await mapped(paths.messages, bodies.messages());
         t.strictSame(plain, ["claude-opus-5-5", null]);
@@ -135,7 +135,7 @@ t.test("the specification's tables", async (t) => {
       },
     );
 
-    t.test("a name can smuggle no line into the response headers", async (t) => {
+    t.test("a name cannot smuggle a line into the response headers", async (t) => {
       const evil = "x\r\nset-cookie: a=b";
       const answer = await post(gateway, paths.chat, customer, bodies.chat({}, { model: evil }));
       t.equal(answer.status, 200);
@@ -201,7 +201,7 @@ t.test("the specification's tables", async (t) => {
     );
 
     t.test(
-      "rule 2: a revoked key is refused at once, and its account's other keys go on",
+      "rule 2: a revoked key is refused at once, and the account's other keys still work",
       async (t) => {
         const own = await customerWith(gateway);
         const { body } = await admin(gateway, "POST", `/accounts/${own.accountId}/keys`, {
@@ -244,7 +244,7 @@ t.test("the specification's tables", async (t) => {
       assertError(chat, 403, "permission_error", /suspended/);
     });
 
-    t.test("the key does not reach the provider", async (t) => {
+    t.test("the key is not sent to the provider", async (t) => {
       const answer = await post(gateway, paths.chat, customer, bodies.chat({ echo: true }));
       t.ok(!answer.text.includes(customer.key));
     });
@@ -336,7 +336,7 @@ t.test("the specification's tables", async (t) => {
     });
 
     t.test(
-      "404: a wrong base address, before any key is asked for, with the right one in the message",
+      "404: a wrong base address, even without a key, with the right one in the message",
       async () => {
         for (const [path, message] of [
           ["/messages", /\/v1 is missing: use \/v1\/messages/],
@@ -358,13 +358,13 @@ t.test("the specification's tables", async (t) => {
       },
     );
 
-    t.test("405 with the methods that a path takes", async (t) => {
+    t.test("405 with the methods that a path accepts", async (t) => {
       const answer = await get(gateway, paths.chat, customer);
       assertError(answer, 405, "invalid_request_error", /takes POST/);
       t.equal(answer.headers.get("allow"), "POST");
     });
 
-    t.test("429 rate_limit_error of the provider passes with its retry-after", async (t) => {
+    t.test("429 rate_limit_error of the provider is passed on with its retry-after", async (t) => {
       const limited = { status: 429, retry_after: 12 };
       const messages = await post(gateway, paths.messages, customer, bodies.messages(limited));
       t.equal(messages.status, 429);
@@ -377,24 +377,27 @@ t.test("the specification's tables", async (t) => {
       t.equal(chat.headers.get("retry-after"), "12");
     });
 
-    t.test("4xx of the provider pass with its message, in the protocol's shape", async (t) => {
-      const refused = {
-        status: 400,
-        error: { message: "temperature: too hot", param: "temperature" },
-      };
-      const messages = await post(gateway, paths.messages, customer, bodies.messages(refused));
-      t.equal(messages.status, 400);
-      t.equal(messages.json.type, "error");
-      t.equal(messages.json.error.type, "invalid_request_error");
-      t.equal(messages.json.error.message, "temperature: too hot");
-      const chat = await post(gateway, paths.chat, customer, bodies.chat(refused));
-      t.equal(chat.status, 400);
-      t.equal(chat.json.error.message, "temperature: too hot");
-      t.equal(chat.json.error.param, "temperature");
-    });
+    t.test(
+      "4xx of the provider are passed on with its message, in the protocol's shape",
+      async (t) => {
+        const refused = {
+          status: 400,
+          error: { message: "temperature: too hot", param: "temperature" },
+        };
+        const messages = await post(gateway, paths.messages, customer, bodies.messages(refused));
+        t.equal(messages.status, 400);
+        t.equal(messages.json.type, "error");
+        t.equal(messages.json.error.type, "invalid_request_error");
+        t.equal(messages.json.error.message, "temperature: too hot");
+        const chat = await post(gateway, paths.chat, customer, bodies.chat(refused));
+        t.equal(chat.status, 400);
+        t.equal(chat.json.error.message, "temperature: too hot");
+        t.equal(chat.json.error.param, "temperature");
+      },
+    );
 
     t.test(
-      "4xx of the provider that are a web page are told in the protocol's shape",
+      "4xx of the provider with an HTML page are passed on in the protocol's shape",
       async (t) => {
         for (const [status, type] of [
           [404, "not_found_error"],
@@ -438,7 +441,7 @@ t.test("the specification's tables", async (t) => {
     });
 
     t.test(
-      "502 api_error: the provider refuses the gateway's own key, of which its customer learns nothing",
+      "502 api_error: the provider refuses the gateway's own key, which the customer does not see",
       async () => {
         for (const status of [401, 402, 403]) {
           const secret = { status, error: { message: "the gateway's account is overdue" } };
@@ -456,7 +459,7 @@ t.test("the specification's tables", async (t) => {
     });
 
     t.test(
-      "503 service_unavailable: more open calls than the gateway takes, with retry-after",
+      "503 service_unavailable: more open calls than the gateway accepts, with retry-after",
       async (t) => {
         const own = await customerWith(gateway);
         await reload(gateway, { config: { limits: { calls_max: 1 } } });
@@ -479,7 +482,7 @@ t.test("the specification's tables", async (t) => {
     );
 
     t.test(
-      "504 timeout_error: a call that outlasts the limit, which costs nothing and cancels upstream",
+      "504 timeout_error: a call that exceeds the time limit is cancelled upstream and costs nothing",
       async (t) => {
         const own = await customerWith(gateway);
         await reload(gateway, { config: { limits: { call_seconds: 1 } } });
@@ -550,7 +553,7 @@ t.test("the specification's tables", async (t) => {
       t.equal(answer.headers.get("x-svc-cost-vnd"), "54");
     });
 
-    t.test("of every endpoint, on success, hold the cost", async (t) => {
+    t.test("of every endpoint include the cost if the call succeeds", async (t) => {
       for (const [path, body] of CALLS) {
         const { status, headers } = await post(gateway, path, customer, body);
         t.equal(status, 200);
@@ -559,7 +562,7 @@ t.test("the specification's tables", async (t) => {
       }
     });
 
-    t.test("of a stream lack tokens and cost, which nobody knows yet", async (t) => {
+    t.test("of a stream have no tokens and no cost, which are not known yet", async (t) => {
       for (const [path, body] of [
         [paths.messages, bodies.messages(directive, { stream: true, model: "opus" })],
         [paths.chat, bodies.chat(directive, { stream: true, model: "opus" })],
@@ -576,7 +579,7 @@ t.test("the specification's tables", async (t) => {
       }
     });
 
-    t.test("x-request-id is on every response, and no two are the same", async (t) => {
+    t.test("x-request-id is on every response, and is unique", async (t) => {
       const ids = new Set<string | null>();
       const answers = [
         await get(gateway, "/healthz", undefined),
@@ -605,7 +608,7 @@ t.test("the specification's tables", async (t) => {
 
   t.test("endpoints", async (t) => {
     t.test(
-      "the image model is used on the image endpoints only, and others say where to go",
+      "the image model is refused on other endpoints, with the right one in the message",
       async () => {
         const model = "req/gpt-image-2";
         for (const [path, body] of [
@@ -630,7 +633,7 @@ t.test("the specification's tables", async (t) => {
     );
 
     t.test(
-      "the speech model is used on the speech endpoint only, and others say where to go",
+      "the speech model is refused on other endpoints, with the right one in the message",
       async () => {
         const model = "req/gpt-4o-mini-tts";
         for (const [path, body] of [
@@ -655,7 +658,7 @@ t.test("the specification's tables", async (t) => {
       },
     );
 
-    t.test("chat models are not used for images or speech", async () => {
+    t.test("chat models are refused for images and speech", async () => {
       for (const [path, body] of [
         [paths.images, bodies.images({}, { model: "opus" })],
         [paths.edits, bodies.images({}, { model: "gpt-4.1-nano", image: "iVBORw0KGgo=" })],
@@ -667,7 +670,7 @@ t.test("the specification's tables", async (t) => {
       }
     });
 
-    t.test("/v1/messages/count_tokens is free and answers input_tokens alone", async (t) => {
+    t.test("/v1/messages/count_tokens is free and returns input_tokens alone", async (t) => {
       const own = await customerWith(gateway);
       const { max_tokens: _, ...body } = bodies.messages();
       const answer = await post(gateway, "/v1/messages/count_tokens", own, body);
@@ -678,7 +681,7 @@ t.test("the specification's tables", async (t) => {
     });
 
     t.test(
-      "HEAD gets the headers alone, of refusals too, so that its connection can serve again",
+      "HEAD gets the headers alone, also of refusals, so that its connection stays usable",
       async (t) => {
         const agent = new Agent({ keepAlive: true, maxSockets: 1 });
         const ask = async (method: string, path: string, key = customer.key) => {
@@ -714,7 +717,7 @@ t.test("the specification's tables", async (t) => {
     );
 
     t.test(
-      "a stream is that of its endpoint, byte for byte as the provider sends it",
+      "a stream is sent in its endpoint's format, byte for byte as from the provider",
       async (t) => {
         for (const [path, body, key] of [
           [paths.messages, bodies.messages({ text: "Xin chào" }, { stream: true }), "x-api-key"],

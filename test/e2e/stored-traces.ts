@@ -5,20 +5,20 @@ import { recordedLog } from "../support/log.ts";
 import type { RedisServer } from "../support/redis.ts";
 
 /**
- * All the ways in which a mark of letters may be written down: as it is, in the other case, in hexadecimal,
- * and in base64, wherever it stands in what was encoded.
+ * Every form in which a mark of letters may be stored: as it is, in lower case, in hexadecimal, and
+ * in base64 at any offset of the encoded text.
  */
 export function writings(mark: string): string[] {
   const bytes = Buffer.from(mark);
   const shifted = [0, 1, 2].map((before) => {
     const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString("base64");
-    // What the neighbours of the mark have a part in is left out.
+    // Drops the characters that also depend on the text around the mark.
     return encoded.slice(before === 0 ? 0 : 4, -4);
   });
   return [mark, mark.toLowerCase(), bytes.toString("hex"), ...shifted];
 }
 
-/** Every file below a folder that holds one of the texts, and the text. */
+/** Every file below a folder that contains one of the texts, and the text. */
 export function tracesInFiles(folder: string, texts: readonly string[]): string[] {
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
   return files.flatMap((file) => {
@@ -29,7 +29,7 @@ export function tracesInFiles(folder: string, texts: readonly string[]): string[
   });
 }
 
-/** Every table of a database with a row that holds one of the texts in any column. */
+/** Every table of a database with a row that contains one of the texts in any column. */
 export async function tracesInTables(sql: Sql, texts: readonly string[]): Promise<string[]> {
   const tables = await sql.query<{ name: string }>(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables
@@ -65,7 +65,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
   stream: ["XRANGE", "-", "+"],
 };
 
-/** Every key of a Redis whose name or value holds one of the texts. */
+/** Every key of a Redis whose name or value contains one of the texts. */
 export async function tracesInRedis(
   redis: RedisServer,
   texts: readonly string[],
@@ -75,7 +75,7 @@ export async function tracesInRedis(
   for (const key of keys) {
     const type = String(await redis.call("TYPE", key));
     const [command, ...range] = READERS[type] ?? [];
-    if (command === undefined) throw new Error(`${key} is a ${type}, which nobody can read here`);
+    if (command === undefined) throw new Error(`${key} is a ${type}, which has no reader here`);
     const value = await redis.call(command, key, ...range);
     const text = `${key} ${JSON.stringify(value instanceof Map ? [...value] : value)}`;
     for (const sought of texts) if (text.includes(sought)) found.push(`${key}: ${sought}`);

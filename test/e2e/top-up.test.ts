@@ -9,7 +9,7 @@ t.test("a customer who signs up, tops up and calls", async (t) => {
   let all: AccountsGateway;
   let gateway: TestGateway;
   t.before(async () => {
-    // The shipped top-up settings, of the demo bank and with the secret of the data folder.
+    // The shipped top-up settings, with the demo bank and the secret of the data folder.
     all = await startAccountsGateway();
     ({ gateway } = all);
   });
@@ -21,7 +21,7 @@ t.test("a customer who signs up, tops up and calls", async (t) => {
     });
 
   t.test(
-    "gets 402 before, and is served by the same key as soon as the bank has told",
+    "gets 402 first, and is served with the same key once the bank has notified the transfer",
     async (t) => {
       const session = await signedUp(gateway, all.mailServer);
       const { body: key } = await session.post("/keys", { name: "laptop" });
@@ -44,30 +44,33 @@ t.test("a customer who signs up, tops up and calls", async (t) => {
     },
   );
 
-  t.test("pays nobody else's order, sees none, and makes none from another page", async (t) => {
-    const mine = await signedUp(gateway, all.mailServer);
-    const theirs = await signedUp(gateway, all.mailServer);
-    const made = await mine.post("/top-ups", { amount_vnd: 50_000 });
-    const path = `/top-ups/${made.body.id}`;
-    t.equal((await theirs.get(path)).status, 404);
-    t.equal((await theirs.post(`${path}/cancel`)).status, 404);
-    t.strictSame((await theirs.get("/top-ups")).body.data, []);
+  t.test(
+    "cannot read or cancel another customer's order, nor create one from another site",
+    async (t) => {
+      const mine = await signedUp(gateway, all.mailServer);
+      const theirs = await signedUp(gateway, all.mailServer);
+      const made = await mine.post("/top-ups", { amount_vnd: 50_000 });
+      const path = `/top-ups/${made.body.id}`;
+      t.equal((await theirs.get(path)).status, 404);
+      t.equal((await theirs.post(`${path}/cancel`)).status, 404);
+      t.strictSame((await theirs.get("/top-ups")).body.data, []);
 
-    const stranger = new BrowserSession(gateway);
-    for (const one of ["/top-ups", path, "/top-ups/settings", "/promotions"]) {
-      t.equal((await stranger.get(one)).status, 401, one);
-    }
-    const { csrfToken } = mine;
-    mine.csrfToken = undefined;
-    t.equal((await mine.post("/top-ups", { amount_vnd: 50_000 })).status, 403);
-    mine.csrfToken = csrfToken;
-    const elsewhere = { origin: "https://elsewhere.example" };
-    const forged = await mine.send("POST", "/top-ups", { amount_vnd: 50_000 }, elsewhere);
-    t.equal(forged.status, 403);
-    t.equal((await mine.get(path)).body.status, "open");
-  });
+      const stranger = new BrowserSession(gateway);
+      for (const one of ["/top-ups", path, "/top-ups/settings", "/promotions"]) {
+        t.equal((await stranger.get(one)).status, 401, one);
+      }
+      const { csrfToken } = mine;
+      mine.csrfToken = undefined;
+      t.equal((await mine.post("/top-ups", { amount_vnd: 50_000 })).status, 403);
+      mine.csrfToken = csrfToken;
+      const elsewhere = { origin: "https://elsewhere.example" };
+      const forged = await mine.send("POST", "/top-ups", { amount_vnd: 50_000 }, elsewhere);
+      t.equal(forged.status, 403);
+      t.equal((await mine.get(path)).body.status, "open");
+    },
+  );
 
-  t.test("cannot forge the bank's word with the keys of the tests", async (t) => {
+  t.test("cannot forge a notification with the keys of the tests", async (t) => {
     const session = await signedUp(gateway, all.mailServer);
     const made = await session.post("/top-ups", { amount_vnd: 50_000 });
     const told = transfer({ content: made.body.code, accountNumber: "0000000000" });

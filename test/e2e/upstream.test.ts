@@ -15,12 +15,12 @@ import { until } from "../support/until.ts";
 const PATH = "/v1/messages";
 const CREDIT_VND = 100_000;
 const USED = { input_tokens: 30, output_tokens: 10 };
-/** What a call costs that uses the above. */
+/** The cost of a call with this usage. */
 const COST_MICRO_VND = BigInt(40 * PRICE_VND_PER_MTOK);
 
 const GOOD: TestRoute = { behaves: {}, priority: 1 };
 
-/** What a first route may do so that the second is asked. */
+/** Failures of a first route that make the gateway try the second. */
 const PASSED_ON: Record<string, TestRoute["behaves"]> = {
   "status-401": { status: 401 },
   "status-402": { status: 402 },
@@ -84,13 +84,13 @@ interface Result {
   readonly status: number;
   readonly text: string;
   readonly headers: Headers;
-  /** How much the customer was charged in all, µđ. */
+  /** The customer's total charge, µđ. */
   readonly cost: bigint;
-  /** The upstream in the record of the call, where there is one. */
+  /** The upstream in the record of the call, or undefined without a record. */
   readonly upstream: unknown;
 }
 
-/** One call of a customer who makes no other. */
+/** Makes one call as a new customer. */
 async function callOnce(model: string, more: object = {}, by = gateway): Promise<Result> {
   const { key, accountId } = await createCustomer(by, { creditVnd: CREDIT_VND });
   const response = await ask(by.url, key, PATH, bodyOf(PATH, USED, { model, ...more }));
@@ -107,7 +107,7 @@ async function askedUpstream(): Promise<number> {
 
 t.test("a call whose first upstream fails before its first byte", async (t) => {
   for (const model of Object.keys(PASSED_ON)) {
-    // Without a stream the simulator cuts off the body, which is later than the head.
+    // Unstreamed, the simulator cuts the body, which comes after the head.
     for (const stream of model === "cut-head" ? [true] : [false, true]) {
       t.test(`is served by the next and charged once: ${model}, streamed: ${stream}`, async (t) => {
         const result = await callOnce(model, { stream });
@@ -119,7 +119,7 @@ t.test("a call whose first upstream fails before its first byte", async (t) => {
     }
   }
 
-  t.test("because it says nothing for the idle limit is served by the next", async (t) => {
+  t.test("because it is silent for the idle limit is served by the next", async (t) => {
     const result = await callOnce("hangs");
     t.equal(result.status, 200);
     t.equal(result.upstream, upstreamName("hangs", 1));
@@ -127,7 +127,7 @@ t.test("a call whose first upstream fails before its first byte", async (t) => {
   });
 });
 
-t.test("a call is tried three times at most", async (t) => {
+t.test("a call is tried at most three times", async (t) => {
   const before = await askedUpstream();
   const result = await callOnce("falls");
   t.equal(result.status, 502);
@@ -135,8 +135,8 @@ t.test("a call is tried three times at most", async (t) => {
   t.equal(result.cost, 0n);
 });
 
-t.test("a call whose upstream has begun to answer", async (t) => {
-  t.test("is not tried again when its stream breaks: what was delivered is charged", async (t) => {
+t.test("a call whose upstream has begun to reply", async (t) => {
+  t.test("is not tried again if its stream breaks: what was delivered is charged", async (t) => {
     const before = await askedUpstream();
     const result = await callOnce("cut-later", { stream: true });
     t.equal(result.status, 200);
@@ -146,7 +146,7 @@ t.test("a call whose upstream has begun to answer", async (t) => {
     t.ok(result.cost < COST_MICRO_VND, `${result.cost}`);
   });
 
-  t.test("is not tried again when its whole reply breaks: nothing is charged", async (t) => {
+  t.test("is not tried again if its unstreamed reply breaks: nothing is charged", async (t) => {
     const before = await askedUpstream();
     const result = await callOnce("cut-later");
     t.equal(result.status, 502);
@@ -154,7 +154,7 @@ t.test("a call whose upstream has begun to answer", async (t) => {
     t.equal(result.cost, 0n);
   });
 
-  t.test("is answered with the provider's own refusal where the request is at fault", async (t) => {
+  t.test("gets the provider's own refusal if the request is invalid", async (t) => {
     const before = await askedUpstream();
     const result = await callOnce("bad-request");
     t.equal(result.status, 400);
@@ -165,7 +165,7 @@ t.test("a call whose upstream has begun to answer", async (t) => {
 });
 
 t.test("a call that no upstream serves", async (t) => {
-  t.test("answers the provider's 429 with its retry-after", async (t) => {
+  t.test("gets the provider's 429 with its retry-after", async (t) => {
     const result = await callOnce("all-429");
     t.equal(result.status, 429);
     t.equal(result.headers.get("retry-after"), "9");
@@ -175,7 +175,7 @@ t.test("a call that no upstream serves", async (t) => {
 
   for (const model of ["all-503", "all-dead", "all-hang"]) {
     for (const stream of [false, true]) {
-      t.test(`answers 502 api_error: ${model}, streamed: ${stream}`, async (t) => {
+      t.test(`gets 502 api_error: ${model}, streamed: ${stream}`, async (t) => {
         const result = await callOnce(model, { stream });
         t.equal(result.status, 502);
         const { type, error } = JSON.parse(result.text);
@@ -187,7 +187,7 @@ t.test("a call that no upstream serves", async (t) => {
   }
 
   t.test(
-    "never shows the gateway's own bad credentials as the client's, and tells the operator",
+    "never gets an error about the gateway's own credentials, which goes to the operator",
     async (t) => {
       const result = await callOnce("all-401");
       t.equal(result.status, 502);
@@ -225,14 +225,14 @@ t.test("routes", async (t) => {
           if (upstream === upstreamName("weighted", at)) counts[at] = (counts[at] ?? 0) + 1;
         }
       }
-      // 300 are expected; a fair coin of this weight is off by 60 once in 10^11 runs.
+      // 300 are expected; with this weight the count is off by 60 once in 10^11 runs.
       t.ok((counts[0] ?? 0) > 240 && (counts[0] ?? 0) < 360, counts.join());
       t.equal(counts[2], 0);
       t.equal((counts[0] ?? 0) + (counts[1] ?? 0), calls);
     },
   );
 
-  t.test("whose upstream has failed five times in a row are left alone", async (t) => {
+  t.test("whose upstream has failed five times in a row are skipped", async (t) => {
     for (let call = 0; call < 5; call++) t.equal((await callOnce("breaks")).status, 200);
     const before = await askedUpstream();
     t.equal((await callOnce("breaks")).status, 200);
@@ -251,7 +251,7 @@ t.test("a call that lasts too long", async (t) => {
     await hasty.close();
   });
 
-  t.test("is answered with 504 and costs nothing where it is not streamed", async (t) => {
+  t.test("gets 504 and costs nothing if it is not streamed", async (t) => {
     const { key, accountId } = await createCustomer(hasty, { creditVnd: CREDIT_VND });
     const response = await ask(
       hasty.url,
@@ -265,7 +265,7 @@ t.test("a call that lasts too long", async (t) => {
   });
 
   t.test(
-    "ends with an error event where it is streamed, charged for what was delivered",
+    "ends with an error event if it is streamed, and is charged for what was delivered",
     async (t) => {
       const { key, accountId } = await createCustomer(hasty, { creditVnd: CREDIT_VND });
       const directive = {
@@ -287,7 +287,7 @@ t.test("a call that lasts too long", async (t) => {
 
 t.test("an upstream that falls silent in the middle of a stream", async (t) => {
   t.test(
-    "is given up at the idle limit: an error event, and what was delivered is charged",
+    "is cancelled at the idle limit: the client gets an error event and pays for what was delivered",
     async (t) => {
       const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
       const directive = {

@@ -49,7 +49,7 @@ t.test("settle's options", async (t) => {
       }
     });
 
-    t.test("does so for a call that is not streamed too", async () => {
+    t.test("does the same for an unstreamed call", async () => {
       const customer = await customerWith(gateway);
       const before = await tally(paths.chat);
       const call = await openStream(
@@ -83,7 +83,7 @@ t.test("settle's options", async (t) => {
     },
   );
 
-  t.test("topup_address is where a 402 sends the customer", async (t) => {
+  t.test("topup_address is the address that a 402 names", async (t) => {
     const customer = await customerWith(gateway, "0.000001");
     const answer = await post(gateway, paths.messages, customer, bodies.messages());
     t.equal(answer.status, 402);

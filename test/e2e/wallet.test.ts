@@ -14,7 +14,7 @@ import {
 } from "../support/requests.ts";
 import { until } from "../support/until.ts";
 
-/** 3,000 µđ a token; the chat model of the other bodies takes 1,500. */
+/** 3,000 µđ a token; the chat model of the other bodies costs 1,500. */
 const MESSAGES = "claude-haiku-5-5";
 
 /** Far more than the buffers between a provider and its client hold. */
@@ -29,35 +29,32 @@ t.test("wallets and running calls", async (t) => {
   const tally = async (path: string) => (await gateway.simulator.stats())[path]!;
 
   t.test("an empty wallet", async (t) => {
-    t.test(
-      "gets 402 with a text that says where to top up, in each protocol's shape",
-      async (t) => {
-        const customer = await customerWith(gateway, "0.000001");
-        const answer = await post(gateway, paths.messages, customer, bodies.messages());
-        t.equal(answer.status, 402);
-        const { message } = answer.json.error;
-        t.match(message, /balance does not cover this call\. Top up at http:\/\/\S+/);
-        t.strictSame(Object.keys(answer.json), ["type", "error", "request_id"]);
-        t.strictSame(answer.json.error, { type: "insufficient_balance", message });
-        const chat = await post(gateway, paths.chat, customer, bodies.chat());
-        t.equal(chat.status, 402);
-        t.strictSame(chat.json, {
-          error: {
-            message,
-            type: "insufficient_balance",
-            param: null,
-            code: "insufficient_balance",
-          },
-        });
-      },
-    );
+    t.test("gets 402 with the address for top-ups, in each protocol's shape", async (t) => {
+      const customer = await customerWith(gateway, "0.000001");
+      const answer = await post(gateway, paths.messages, customer, bodies.messages());
+      t.equal(answer.status, 402);
+      const { message } = answer.json.error;
+      t.match(message, /balance does not cover this call\. Top up at http:\/\/\S+/);
+      t.strictSame(Object.keys(answer.json), ["type", "error", "request_id"]);
+      t.strictSame(answer.json.error, { type: "insufficient_balance", message });
+      const chat = await post(gateway, paths.chat, customer, bodies.chat());
+      t.equal(chat.status, 402);
+      t.strictSame(chat.json, {
+        error: {
+          message,
+          type: "insufficient_balance",
+          param: null,
+          code: "insufficient_balance",
+        },
+      });
+    });
 
-    t.test("still reads the list of models", async (t) => {
+    t.test("can still list the models", async (t) => {
       const customer = await customerWith(gateway, "0.000001");
       t.equal((await get(gateway, "/v1/models", customer)).status, 200);
     });
 
-    t.test("serves again at once after a top-up, with the same key", async (t) => {
+    t.test("is served again right after a top-up, with the same key", async (t) => {
       const customer = await customerWith(gateway, "0.000001");
       const call = () =>
         post(gateway, paths.chat, customer, bodies.chat({ input_tokens: 1, output_tokens: 1 }));
@@ -67,7 +64,7 @@ t.test("wallets and running calls", async (t) => {
       await assertBalance(gateway, customer, "49999.997001");
     });
 
-    t.test("that was never filled is refused as well", async (t) => {
+    t.test("that never had money gets 402 as well", async (t) => {
       const customer = await createCustomer(gateway);
       t.equal((await post(gateway, paths.chat, customer, bodies.chat())).status, 402);
       await assertBalance(gateway, customer, "0");
@@ -92,7 +89,7 @@ t.test("wallets and running calls", async (t) => {
     });
 
     t.test(
-      "lowers it under the name that the caller used, and adds it where there was none (Chat)",
+      "lowers the field that the caller used, and adds one if there was none (Chat)",
       async (t) => {
         for (const [limit, name] of [
           [{ max_tokens: 30_000 }, "max_tokens"],
@@ -149,14 +146,14 @@ t.test("wallets and running calls", async (t) => {
       }
     });
 
-    t.test("gets 402 where it does not cover the input and one token", async (t) => {
+    t.test("gets 402 if it does not cover the input and one token", async (t) => {
       const customer = await customerWith(gateway, "0.015");
       const answer = await post(gateway, paths.chat, customer, bodies.chat());
       t.equal(answer.status, 402);
       await assertBalance(gateway, customer, "0.015");
     });
 
-    t.test("holds for each of n choices, so that none of them is given away", async (t) => {
+    t.test("holds for each of n choices, so that none of them is free", async (t) => {
       const customer = await customerWith(gateway);
       const stream = await openStream(
         gateway,
@@ -260,10 +257,10 @@ t.test("wallets and running calls", async (t) => {
       t.equal((await billedCall(gateway, customer))["outcome"], "exhausted");
     });
 
-    t.test("goes on where a top-up comes in time", async (t) => {
+    t.test("continues if a top-up comes in time", async (t) => {
       const customer = await customerWith(gateway, "3.75");
       const body = bodies.chat(
-        // A silence in the second slice, long before the wallet is empty, until the money has come.
+        // The stream pauses in the second slice, long before the wallet is empty, until the top-up.
         { output_tokens: 5000, silent_ms: 2000, silent_after_events: 1500 },
         { stream: true },
       );
@@ -292,14 +289,14 @@ t.test("wallets and running calls", async (t) => {
             { model: MESSAGES, max_tokens, stream: true },
           ),
         );
-      // One event a token, two of them before the text: at the silence 4,000 tokens have come.
+      // One event a token, two of them before the text: at the pause 4,000 tokens have arrived.
       const stream = await open(4002);
       await stream.until((text) => deliveredText(text).length === 16_000);
       const delivered = Math.ceil(16_000 / 4.2);
-      // Between half a slice and one and a half ahead of what was delivered, and the input.
+      // The input, and between half a slice and one and a half slices ahead of what was delivered.
       const tokens = (await held()) / 0.003;
       t.ok(tokens > delivered + 512 && tokens < delivered + 1700, `${tokens}`);
-      // A short one holds no more than its max_tokens.
+      // A short call holds no more than its max_tokens.
       const short = await open(2, 100);
       const both = (await held()) / 0.003;
       t.ok(both > tokens + 100 && both < tokens + 300, `${both - tokens}`);
@@ -309,7 +306,7 @@ t.test("wallets and running calls", async (t) => {
     },
   );
 
-  t.test("a stream that outlasts its slices is charged exactly once it has ended", async (t) => {
+  t.test("a stream with several extensions is charged exactly once after its end", async (t) => {
     const customer = await customerWith(gateway);
     const body = bodies.messages(
       { input_tokens: 1000, output_tokens: 9000 },
@@ -321,7 +318,7 @@ t.test("wallets and running calls", async (t) => {
   });
 
   t.test(
-    "a cost above the hold takes what is available, and the rest is written off",
+    "a cost above the hold takes the available balance, and the rest is written off",
     async (t) => {
       const customer = await customerWith(gateway, "1.5");
       const body = bodies.chat({ input_tokens: 1000, output_tokens: 500, ignore_max_tokens: true });
@@ -336,7 +333,7 @@ t.test("wallets and running calls", async (t) => {
   );
 
   t.test(
-    "a customer may take any number of calls at once, as far as the wallet goes",
+    "a customer can make any number of concurrent calls that the wallet pays for",
     async (t) => {
       // Each call costs 230 đ.
       const customer = await customerWith(gateway, 700);
@@ -353,8 +350,8 @@ t.test("wallets and running calls", async (t) => {
     },
   );
 
-  t.test("a client that leaves", async (t) => {
-    t.test("before the first byte pays nothing, and upstream is cancelled", async (t) => {
+  t.test("a client that disconnects", async (t) => {
+    t.test("before the first byte pays nothing, and the upstream is cancelled", async (t) => {
       for (const [path, body] of [
         [paths.messages, bodies.messages({ hang: true })],
         [paths.messages, bodies.messages({ hang: true }, { stream: true })],
@@ -444,7 +441,7 @@ t.test("wallets and running calls", async (t) => {
     }
   });
 
-  t.test("a price per call is not taken for a stream that the provider breaks off", async () => {
+  t.test("a price per call is not charged for a stream that the provider breaks off", async () => {
     const customer = await customerWith(gateway);
     const body = bodies.messages(
       { output_tokens: 1000, end_after_events: 100 },

@@ -8,7 +8,7 @@ import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { assertReconciled } from "../support/proof.ts";
 import { bodies, paths, post } from "../support/requests.ts";
 
-/** A plugin whose route never gives the event loop back. */
+/** A plugin whose route blocks the event loop forever. */
 const STUCK = `
 export default function stuck() {
   const stand = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
@@ -32,9 +32,9 @@ t.teardown(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-t.test("a gateway whose event loop stops", async (t) => {
+t.test("a gateway whose event loop is blocked", async (t) => {
   t.test(
-    "ends with a status of its own, says where the loop stood, and loses no call",
+    "exits with its own status, logs where the loop was blocked, and loses no call",
     async (t) => {
       const customer = await createCustomer(gateway, { creditVnd: 10_000 });
       const usage = { input_tokens: 500, output_tokens: 500 };

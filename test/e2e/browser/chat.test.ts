@@ -6,7 +6,7 @@ import { signInByForm } from "../../support/dashboard.ts";
 import { until } from "../../support/until.ts";
 import { type Stage, startStage, type Visitor } from "./stage.ts";
 
-/** A picture of one pixel. */
+/** An image of one pixel. */
 const PNG = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYPj/HwADAgH/p0ZJ2QAAAABJRU5ErkJggg==",
   "base64",
@@ -35,7 +35,7 @@ t.test("the chat in a browser", async (t) => {
     await page.keyboard.press("Enter");
   }
 
-  t.test("makes a key of its own, streams an answer and tells its cost", async (t) => {
+  t.test("creates its own key, streams a reply and shows its cost", async (t) => {
     const { page, complaints, accountId } = await chatter(50_000);
     await say(page, prompt({ text: "Xin chào bạn", input_tokens: 20, output_tokens: 10 }));
     await page.locator(".turn.assistant", { hasText: "Xin chào bạn" }).waitFor();
@@ -57,7 +57,7 @@ t.test("the chat in a browser", async (t) => {
     t.strictSame(complaints, []);
   });
 
-  t.test("sends what was said before, and forgets it in a new conversation", async (t) => {
+  t.test("sends the conversation so far, and forgets it when a new one starts", async (t) => {
     const { page } = await chatter(50_000);
     await say(page, prompt({ text: "first answer" }, "first question"));
     await page.locator(".cost strong").waitFor();
@@ -73,7 +73,7 @@ t.test("the chat in a browser", async (t) => {
     t.ok(!((await alone.textContent()) ?? "").includes("first question"));
   });
 
-  t.test("stops an answer half way, which costs what was said", async (t) => {
+  t.test("stops a reply half way, and charges what was delivered", async (t) => {
     const { page, accountId } = await chatter(50_000);
     await say(page, prompt({ output_tokens: 2000, event_delay_ms: 20 }));
     const answer = page.locator(".turn.assistant .markdown");
@@ -91,7 +91,7 @@ t.test("the chat in a browser", async (t) => {
     await page.getByRole("button", { name: "Gửi" }).waitFor();
   });
 
-  t.test("shows what a model writes, and runs none of it", async (t) => {
+  t.test("shows the model's output, and runs none of it", async (t) => {
     const { page, complaints } = await chatter(50_000);
     const evil = [
       "<img src=x onerror=alert(1)> <script>alert(2)</script>",
@@ -124,7 +124,7 @@ t.test("the chat in a browser", async (t) => {
     t.strictSame(complaints, []);
   });
 
-  t.test("sends pictures to models that see, and offers it for no others", async (t) => {
+  t.test("offers images for models that accept them, and for no others", async (t) => {
     const { page, complaints } = await chatter(50_000);
     const attach = page.getByRole("button", { name: "Đính kèm ảnh" });
     await page.locator("input[type=file]").setInputFiles([
@@ -143,7 +143,7 @@ t.test("the chat in a browser", async (t) => {
     t.strictSame(complaints, []);
   });
 
-  t.test("says kindly that there is no money, and where to top up", async (t) => {
+  t.test("explains that the wallet is empty, and where to top up", async (t) => {
     const { page, complaints } = await chatter(0);
     await say(page, prompt({ text: "never said" }));
     await page.getByText("Số dư không đủ cho lượt gọi này.").waitFor();
@@ -155,11 +155,11 @@ t.test("the chat in a browser", async (t) => {
     );
   });
 
-  t.test("says that a provider failed, before an answer and amid one", async (t) => {
+  t.test("reports a provider's failure, before a reply and in the middle of one", async (t) => {
     const { page } = await chatter(50_000);
     await say(page, prompt({ status: 503 }));
     await page.getByText("Hiện không kết nối được nhà cung cấp").waitFor();
-    // Another provider: the gateway spares the first for a while.
+    // Uses another provider, since the gateway avoids the first one for a while.
     await page.getByLabel("Mô hình").selectOption("gpt-5.6-sol");
     await say(page, prompt({ output_tokens: 50, error_after_events: 6 }));
     await page.getByRole("alert").nth(1).getByText("nhà cung cấp").waitFor();

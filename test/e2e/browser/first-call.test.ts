@@ -13,62 +13,65 @@ t.test("a customer in a browser", async (t) => {
   });
   t.teardown(() => stage.close());
 
-  t.test("comes from sign-up by a mail to a key and a first call", async (t) => {
-    const { page, complaints } = await stage.visitor();
-    const email = "an.nguyen@tollgate.test";
-    await page.goto(`${stage.url}/dashboard`);
-    await page.getByRole("link", { name: "Tạo tài khoản" }).click();
-    await page.getByLabel("Email").fill(email);
-    await page.getByLabel("Mật khẩu").fill(PASSWORD);
-    await page.getByRole("button", { name: "Tạo tài khoản" }).click();
-    await page.getByText(`Chúng tôi đã gửi email tới ${email}`).waitFor();
+  t.test(
+    "signs up, verifies the address by mail, creates a key and makes a first call",
+    async (t) => {
+      const { page, complaints } = await stage.visitor();
+      const email = "an.nguyen@tollgate.test";
+      await page.goto(`${stage.url}/dashboard`);
+      await page.getByRole("link", { name: "Tạo tài khoản" }).click();
+      await page.getByLabel("Email").fill(email);
+      await page.getByLabel("Mật khẩu").fill(PASSWORD);
+      await page.getByRole("button", { name: "Tạo tài khoản" }).click();
+      await page.getByText(`Chúng tôi đã gửi email tới ${email}`).waitFor();
 
-    // Before the address is confirmed nobody gets in, and the mail can be asked for again.
-    await page.getByRole("button", { name: "Gửi lại email" }).click();
-    await stage.mailServer.mailsTo(email, 2);
-    await page.getByRole("link", { name: "Đăng nhập" }).click();
-    await page.getByLabel("Email").fill(email);
-    await page.getByLabel("Mật khẩu").fill(PASSWORD);
-    await page.getByRole("button", { name: "Đăng nhập" }).click();
-    await page.getByRole("alert").locator(".notice").waitFor();
+      // Sign-in fails until the address is verified, and the mail can be sent again.
+      await page.getByRole("button", { name: "Gửi lại email" }).click();
+      await stage.mailServer.mailsTo(email, 2);
+      await page.getByRole("link", { name: "Đăng nhập" }).click();
+      await page.getByLabel("Email").fill(email);
+      await page.getByLabel("Mật khẩu").fill(PASSWORD);
+      await page.getByRole("button", { name: "Đăng nhập" }).click();
+      await page.getByRole("alert").locator(".notice").waitFor();
 
-    const mails = await stage.mailServer.mailsTo(email);
-    const mail = mails.at(1);
-    const link = /https?:\/\/\S+\/dashboard\/verify#token=[\w-]+/.exec(mail?.text ?? "")?.[0];
-    assert.ok(link, mail?.text);
-    await page.goto(link);
-    await page.getByText("Giờ bạn có thể tạo khóa API").waitFor();
-    t.ok(!page.url().includes("token"), "the token has left the address");
-    await page.getByRole("link", { name: "Tiếp tục" }).click();
-    await page.getByLabel("Email").fill(email);
-    await page.getByLabel("Mật khẩu").fill(PASSWORD);
-    await page.getByRole("button", { name: "Đăng nhập" }).click();
+      const mails = await stage.mailServer.mailsTo(email);
+      const mail = mails.at(1);
+      const link = /https?:\/\/\S+\/dashboard\/verify#token=[\w-]+/.exec(mail?.text ?? "")?.[0];
+      assert.ok(link, mail?.text);
+      await page.goto(link);
+      await page.getByText("Giờ bạn có thể tạo khóa API").waitFor();
+      t.ok(!page.url().includes("token"), "the token has left the address");
+      await page.getByRole("link", { name: "Tiếp tục" }).click();
+      await page.getByLabel("Email").fill(email);
+      await page.getByLabel("Mật khẩu").fill(PASSWORD);
+      await page.getByRole("button", { name: "Đăng nhập" }).click();
 
-    await page.getByRole("button", { name: "Tạo khóa" }).click();
-    await page.getByLabel("Tên khóa").fill("laptop");
-    await page.getByRole("dialog").getByRole("button", { name: "Tạo khóa" }).click();
-    const shown = await page.locator("[data-secret]").textContent();
-    await page.getByRole("dialog").getByRole("button", { name: "Sao chép khóa" }).click();
-    const key = await page.evaluate(() => navigator.clipboard.readText());
-    t.equal(key, shown);
-    t.match(key, /^tg-/);
-    await page.getByRole("button", { name: "Xong" }).click();
+      await page.getByRole("button", { name: "Tạo khóa" }).click();
+      await page.getByLabel("Tên khóa").fill("laptop");
+      await page.getByRole("dialog").getByRole("button", { name: "Tạo khóa" }).click();
+      const shown = await page.locator("[data-secret]").textContent();
+      await page.getByRole("dialog").getByRole("button", { name: "Sao chép khóa" }).click();
+      const key = await page.evaluate(() => navigator.clipboard.readText());
+      t.equal(key, shown);
+      t.match(key, /^tg-/);
+      await page.getByRole("button", { name: "Xong" }).click();
 
-    const me = await (await page.request.get(`${stage.url}/account/v1/me`)).json();
-    await credit(stage.gateway, me.id, 50_000);
-    const reply = await ask(stage.url, key, "/v1/messages", bodyOf("/v1/messages"));
-    t.equal(reply.status, 200, await reply.text());
-    await page.getByRole("link", { name: "Tổng quan" }).click();
-    await page.locator(".calls tbody tr").first().waitFor();
-    t.match((await page.locator(".calls tbody").textContent()) ?? "", /claude-opus-5-5.*laptop/);
-    t.match((await page.locator(".balance .figure").textContent()) ?? "", /^49\.\d{3} đ$/);
-    t.strictSame(
-      complaints.filter((text) => !/status of 401/.test(text)),
-      [],
-    );
-  });
+      const me = await (await page.request.get(`${stage.url}/account/v1/me`)).json();
+      await credit(stage.gateway, me.id, 50_000);
+      const reply = await ask(stage.url, key, "/v1/messages", bodyOf("/v1/messages"));
+      t.equal(reply.status, 200, await reply.text());
+      await page.getByRole("link", { name: "Tổng quan" }).click();
+      await page.locator(".calls tbody tr").first().waitFor();
+      t.match((await page.locator(".calls tbody").textContent()) ?? "", /claude-opus-5-5.*laptop/);
+      t.match((await page.locator(".balance .figure").textContent()) ?? "", /^49\.\d{3} đ$/);
+      t.strictSame(
+        complaints.filter((text) => !/status of 401/.test(text)),
+        [],
+      );
+    },
+  );
 
-  t.test("signs in by the keyboard alone, and skips to the content", async (t) => {
+  t.test("signs in with the keyboard alone, and skips to the content", async (t) => {
     const { page, complaints, session } = await stage.customer();
     await page.goto(`${stage.url}/dashboard/usage`);
     await page.getByRole("heading", { name: "Đăng nhập" }).waitFor();
@@ -87,7 +90,7 @@ t.test("a customer in a browser", async (t) => {
     await page.keyboard.press("Control+A");
     await page.keyboard.type(PASSWORD);
     await page.keyboard.press("Enter");
-    // Where they wanted to go in the first place.
+    // The page that they wanted in the first place.
     await page.getByRole("heading", { name: "Mức sử dụng" }).waitFor();
     t.ok(page.url().endsWith("/dashboard/usage"));
 
@@ -107,28 +110,25 @@ t.test("a customer in a browser", async (t) => {
     );
   });
 
-  t.test(
-    "who has forgotten the password gets a new one by mail, and every session ends",
-    async (t) => {
-      const { page, session } = await stage.customer();
-      await page.goto(`${stage.url}/dashboard/sign-in`);
-      await page.getByRole("link", { name: "Quên mật khẩu?" }).click();
-      await page.getByLabel("Email").fill(session.email);
-      await page.getByRole("button", { name: "Gửi liên kết" }).click();
-      await page.getByText("chúng tôi đã gửi liên kết tới đó").waitFor();
-      const mails = await stage.mailServer.mailsTo(session.email, 2);
-      const link = /https?:\/\/\S+\/dashboard\/reset#token=[\w-]+/.exec(mails[1]?.text ?? "")?.[0];
-      assert.ok(link, mails[1]?.text);
-      await page.goto(link);
-      await page.getByLabel("Mật khẩu mới").fill("another long password");
-      await page.getByRole("button", { name: "Đặt mật khẩu" }).click();
-      await page.getByText("Đã đổi mật khẩu").waitFor();
-      t.equal((await session.get("/me")).status, 401);
-      t.equal((await session.signIn(session.email, "another long password")).status, 200);
-    },
-  );
+  t.test("resets a forgotten password by mail, which ends every session", async (t) => {
+    const { page, session } = await stage.customer();
+    await page.goto(`${stage.url}/dashboard/sign-in`);
+    await page.getByRole("link", { name: "Quên mật khẩu?" }).click();
+    await page.getByLabel("Email").fill(session.email);
+    await page.getByRole("button", { name: "Gửi liên kết" }).click();
+    await page.getByText("chúng tôi đã gửi liên kết tới đó").waitFor();
+    const mails = await stage.mailServer.mailsTo(session.email, 2);
+    const link = /https?:\/\/\S+\/dashboard\/reset#token=[\w-]+/.exec(mails[1]?.text ?? "")?.[0];
+    assert.ok(link, mails[1]?.text);
+    await page.goto(link);
+    await page.getByLabel("Mật khẩu mới").fill("another long password");
+    await page.getByRole("button", { name: "Đặt mật khẩu" }).click();
+    await page.getByText("Đã đổi mật khẩu").waitFor();
+    t.equal((await session.get("/me")).status, 401);
+    t.equal((await session.signIn(session.email, "another long password")).status, 200);
+  });
 
-  t.test("makes, copies and revokes keys, and is refused the eleventh", async (t) => {
+  t.test("creates, copies and revokes keys, and is refused the eleventh", async (t) => {
     const { page, complaints, session } = await stage.customer();
     await signInByForm(page, stage.url, session.email);
     await page.goto(`${stage.url}/dashboard/keys`);
@@ -185,7 +185,7 @@ t.test("a customer in a browser", async (t) => {
     await page.getByRole("button", { name: "Sign out everywhere" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Sign out everywhere" }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
-    // The account remembers its language: it counts in a browser that knows nothing yet.
+    // The account stores its language, which applies in a new browser too.
     const { page: other } = await stage.visitor();
     await signInByForm(other, stage.url, session.email);
     await other.getByRole("heading", { name: "Overview" }).waitFor();

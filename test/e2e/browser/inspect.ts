@@ -1,8 +1,8 @@
 import type { Page } from "playwright-core";
 
 /**
- * Texts in sight whose contrast with what is behind them is below 4.5 to 1, or 3 to 1 where they are large (WCAG 2.2,
- * 1.4.3). What is switched off is exempt, and pictures are not looked into.
+ * Visible texts with a contrast below 4.5 to 1, or 3 to 1 if they are large (WCAG 2.2, 1.4.3).
+ * Disabled controls are exempt, and images are not checked.
  */
 export function faintTexts(page: Page): Promise<string[]> {
   return page.evaluate(() => {
@@ -43,7 +43,7 @@ export function faintTexts(page: Page): Promise<string[]> {
   });
 }
 
-/** Links, buttons, fields and pictures that a screen reader could not name. */
+/** Links, buttons, fields and images without an accessible name. */
 export function unnamedControls(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const isNamed = (element: Element) => {

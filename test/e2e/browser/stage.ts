@@ -7,10 +7,10 @@ import type { GatewayOptions } from "../../support/gateway.ts";
 /** The machine may be busy with other tests. */
 const PATIENCE_MS = 60_000;
 
-/** A visitor's browser: a page of its own, with nothing of anybody else's. */
+/** A visitor's browser, with a page and storage of its own. */
 export interface Visitor {
   readonly page: Page;
-  /** What the browser has complained about so far. */
+  /** The errors that the browser has logged so far. */
   readonly complaints: string[];
 }
 
@@ -18,13 +18,13 @@ export interface Stage extends DashboardGateway {
   readonly browser: Browser;
   readonly url: string;
   visitor(options?: BrowserContextOptions): Promise<Visitor>;
-  /** Somebody who has signed up by the API, with a browser in which they are not signed in yet. */
+  /** A customer who has signed up through the API, with a browser that is not signed in yet. */
   customer(
     options?: BrowserContextOptions,
   ): Promise<Visitor & { readonly session: Awaited<ReturnType<typeof signedUp>> }>;
 }
 
-/** A gateway with real mails, and a real browser. */
+/** A gateway with a real mail server and a real browser. */
 export async function startStage(options: GatewayOptions = {}): Promise<Stage> {
   const dashboard = await startDashboard(options);
   const browser = await startBrowser().catch(async (error: unknown) => {
@@ -36,7 +36,7 @@ export async function startStage(options: GatewayOptions = {}): Promise<Stage> {
   async function visitor(more: BrowserContextOptions = {}): Promise<Visitor> {
     const context = await browser.newContext({
       permissions: ["clipboard-read", "clipboard-write"],
-      // Every visitor comes from elsewhere, or together they would be throttled.
+      // Every visitor has an own address: together they would hit the rate limits.
       extraHTTPHeaders: { "x-forwarded-for": ownAddress() },
       ...more,
     });

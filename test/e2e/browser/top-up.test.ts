@@ -13,7 +13,7 @@ t.test("a top-up in a browser", async (t) => {
   t.teardown(() => stage.close());
 
   t.test(
-    "turns to paid by itself when the bank tells of the transfer, and the key works at once",
+    "becomes paid by itself when the bank notifies it, and the key works at once",
     async (t) => {
       const { page, complaints, session } = await stage.customer();
       const key = (await session.post("/keys", { name: "laptop" })).body.key;
@@ -56,13 +56,13 @@ t.test("a top-up in a browser", async (t) => {
       const row = page.locator("tbody tr").first();
       await row.waitFor();
       t.match((await row.textContent()) ?? "", new RegExp(`${content}.*100\\.000 đ.*Đã nhận`));
-      // A day with this much gives one percent more until midnight.
+      // A day with this much earns one percent more until midnight.
       await page.getByText("Bạn đang được giảm 1%").waitFor();
       t.strictSame(complaints, []);
     },
   );
 
-  t.test("says how much of it has come, where less has", async () => {
+  t.test("shows the amount received if it is too little", async () => {
     const { page, session } = await stage.customer();
     await signInByForm(page, stage.url, session.email);
     await page.goto(`${stage.url}/dashboard/top-up`);
@@ -77,7 +77,7 @@ t.test("a top-up in a browser", async (t) => {
     await page.getByText("Đã nhận 75.000 đ. Khóa").first().waitFor();
   });
 
-  t.test("refuses less than the least, and can be cancelled", async (t) => {
+  t.test("refuses an amount below the minimum, and can be cancelled", async (t) => {
     const { page, session } = await stage.customer();
     await signInByForm(page, stage.url, session.email);
     await page.goto(`${stage.url}/dashboard/top-up`);

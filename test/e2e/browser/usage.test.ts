@@ -22,7 +22,7 @@ t.test("the usage page in a browser", async (t) => {
     return visitor;
   }
 
-  t.test("draws what the table beside it says", async (t) => {
+  t.test("charts the figures of the table beside it", async (t) => {
     const { page, complaints } = await open();
     await page.locator(".chart canvas").waitFor();
     const legend = page.locator(".legend li");
@@ -47,7 +47,7 @@ t.test("the usage page in a browser", async (t) => {
     t.strictSame(complaints, []);
   });
 
-  t.test("filters calls, and pages through them and back", async (t) => {
+  t.test("filters calls, and pages forward and back", async (t) => {
     const { page } = await open();
     const rows = page.locator(".calls tbody tr");
     const first = await rows.first().textContent();
@@ -64,7 +64,7 @@ t.test("the usage page in a browser", async (t) => {
     await page.getByText("Không có lượt gọi nào phù hợp.").first().waitFor();
   });
 
-  t.test("saves a CSV of what is filtered", async (t) => {
+  t.test("saves a CSV of the filtered calls", async (t) => {
     const { page } = await open();
     await page.getByLabel("Mô hình", { exact: true }).selectOption("gemini-3.5-flash");
     await page.getByRole("button", { name: "Xuất CSV" }).click();
