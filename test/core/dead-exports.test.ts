@@ -3,9 +3,9 @@ import { dirname, join, normalize, sep } from "node:path";
 import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
 
-/** What is public: plugins that are not in this repository import it. */
+/** The public API: plugins outside of this repository import it. */
 const CONTRACT = "core/contract/index.ts";
-/** The loader reads these from the module of a plugin, which no file imports. */
+/** The loader reads these from a plugin's module; no file imports them. */
 const PLUGIN = /^plugins\/[^/]+\/index\.ts$/;
 const OF_PLUGINS = new Set([
   ...["default", "options", "review"],
@@ -26,11 +26,11 @@ interface Exported {
   readonly name: string;
 }
 
-/** What the files below some folders export, and what they import of one another and of others. */
+/** Exports and imports of all files below some folders. */
 class Sources {
   readonly exported: Exported[] = [];
   private readonly texts = new Map<string, string>();
-  /** `file name` of what a file imports; `file *` if it may use all of that file. */
+  /** `file name` for each import; `file *` if all of that file may be used. */
   private readonly imported = new Set<string>();
 
   constructor(folders: readonly string[]) {
@@ -46,7 +46,7 @@ class Sources {
     return this.imported.has(`${file} ${name}`) || this.imported.has(`${file} *`);
   }
 
-  /** True if the file does more with a name than export it. */
+  /** Returns true if the file uses the name beyond its export. */
   usesItself({ file, name }: Exported): boolean {
     return (this.texts.get(file)?.match(new RegExp(`\\b${name}\\b`, "g"))?.length ?? 0) > 1;
   }
@@ -110,17 +110,17 @@ t.test("exports", async (t) => {
     t.ok(!product.imports({ file: "core/process/id.ts", name: "nothing" }));
   });
 
-  t.test("are used by the product: no code lives for its tests alone", async (t) => {
+  t.test("are used by the product, not only by tests", async (t) => {
     const dead = unused.filter((one) => !product.usesItself(one));
-    t.strictSame(shown(dead), [], "delete these, and test through what the product uses");
+    t.strictSame(shown(dead), [], "delete these, and test through exports that the product uses");
   });
 
-  t.test("are imported by another file, or by the test of a part", async (t) => {
+  t.test("are imported by another file or by a test", async (t) => {
     const own = unused.filter((one) => product.usesItself(one) && !others.imports(one));
     t.strictSame(
       shown(own),
       [],
-      "only their own files use these: take `export` away; if plugins may use one, add it to the contract's index.ts",
+      "only their own files use these: remove `export`; if plugins may use one, add it to the contract's index.ts",
     );
   });
 });

@@ -5,7 +5,7 @@ import { packageRoot } from "../../core/process/root.ts";
 
 interface Import {
   readonly from: string;
-  /** A path of the project, or the name of a package. */
+  /** A path in the project, or a package name. */
   readonly to: string;
 }
 
@@ -27,7 +27,7 @@ function importsOf(folder: string): Import[] {
     });
 }
 
-/** What each room of core may import of the others; everything may import node's own modules. */
+/** The rooms of core that each room may import; all may import node's own modules. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   process: [],
   sse: [],
@@ -43,7 +43,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   http: ["contract", "wire", "upstream", "sse", "process"],
 };
 
-/** The only files that know all rooms: they wire them together. */
+/** The only files that may import all rooms, because they wire them together. */
 const WIRING = /^core\/(?:main\.ts$|boot\/)/;
 
 const slashes = (path: string) => path.split(sep).join("/");
@@ -59,12 +59,12 @@ t.test("imports", async (t) => {
     t.ok(core.some(({ from, to }) => from === "core/main.ts" && to === "core/boot/boot.ts"));
   });
 
-  t.test("of the core never lead to a plugin, the benchmark or a test", async (t) => {
+  t.test("of core never lead to a plugin, the benchmark or a test", async (t) => {
     const wrong = core.filter(({ to }) => /^(?:plugins|bench|test)\//.test(to));
     t.strictSame(shown(wrong), []);
   });
 
-  t.test("of core stand in a room, but for the files that wire the rooms", async (t) => {
+  t.test("of core are in a room, except in the files that wire the rooms", async (t) => {
     const files = [...new Set(core.map(({ from }) => from))];
     const wrong = files.filter((file) => !WIRING.test(file) && !(roomOf(file) in ROOMS));
     t.strictSame(wrong, []);
@@ -86,14 +86,14 @@ t.test("imports", async (t) => {
     );
   }
 
-  t.test("of core's rooms make no ring", async (t) => {
+  t.test("of core's rooms form no cycle", async (t) => {
     const ring = findRing(Object.keys(ROOMS), (room) =>
       core.filter(({ from }) => roomOf(from) === room).map(({ to }) => roomOf(to)),
     );
     t.strictSame(ring, []);
   });
 
-  t.test("of the dashboard's browser code make no ring", async (t) => {
+  t.test("of the dashboard's browser code form no cycle", async (t) => {
     const browser = plugins.filter(({ from }) => from.startsWith("plugins/dashboard/browser/"));
     const files = [...new Set(browser.map(({ from }) => from))];
     const ring = findRing(files, (file) =>
@@ -102,20 +102,17 @@ t.test("imports", async (t) => {
     t.strictSame(ring, []);
   });
 
-  t.test(
-    "of plugins lead to the contract and the plugin's own files, and to nothing else here",
-    async (t) => {
-      const folder = (path: string) => path.split("/").slice(0, 2).join("/");
-      const wrong = plugins.filter(({ from, to }) => {
-        if (to.startsWith("plugins/")) return folder(to) !== folder(from);
-        return /^(?:core|bench|test)\//.test(to) && to !== "core/contract/index.ts";
-      });
-      t.strictSame(shown(wrong), []);
-    },
-  );
+  t.test("of plugins lead only to the contract and the plugin's own files", async (t) => {
+    const folder = (path: string) => path.split("/").slice(0, 2).join("/");
+    const wrong = plugins.filter(({ from, to }) => {
+      if (to.startsWith("plugins/")) return folder(to) !== folder(from);
+      return /^(?:core|bench|test)\//.test(to) && to !== "core/contract/index.ts";
+    });
+    t.strictSame(shown(wrong), []);
+  });
 
   t.test(
-    "of money touch Postgres in the ledger only, and Redis in its own store only",
+    "of money lead to Postgres from the ledger only, and to Redis from its store only",
     async (t) => {
       const wrong = core.filter(
         ({ from, to }) =>
@@ -128,7 +125,7 @@ t.test("imports", async (t) => {
   );
 
   t.test(
-    "of config lead to the kinds of upstream only, and those to no other file of their room",
+    "of config lead only to the upstream kinds, and those to no other file of their room",
     async (t) => {
       const kinds = "core/upstream/kinds/";
       const wrong = core.filter(
@@ -154,7 +151,7 @@ t.test("imports", async (t) => {
     ["undici", /^core\/upstream\//],
     ["valibot", /^core\//],
   ] as const) {
-    t.test(`of ${name}, or of anything deep in it, stand in their own room only`, async (t) => {
+    t.test(`of ${name}, or of its inner modules, are in one room only`, async (t) => {
       const all = product.filter(({ to }) => to === name || to.startsWith(`${name}/`));
       t.ok(all.length > 0, "at least one file imports it");
       t.strictSame(shown(all.filter(({ from }) => !allowed.test(from))), []);
@@ -175,7 +172,7 @@ function roomOf(path: string): string {
   return top === "core" && rest.length > 0 ? room : "";
 }
 
-/** The nodes of one ring, in order and with the first one again at the end; empty if there is none. */
+/** The nodes of one cycle in order, with the first one again at the end; empty if there is none. */
 function findRing(nodes: readonly string[], next: (node: string) => readonly string[]): string[] {
   const done = new Set<string>();
   const path: string[] = [];

@@ -3,7 +3,7 @@ import { join, sep } from "node:path";
 import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
 
-/** Statements of SQL that a file holds, without comments. */
+/** The SQL of a file, without comments. */
 interface SqlText {
   readonly file: string;
   readonly text: string;
@@ -11,22 +11,23 @@ interface SqlText {
 
 const CORE_MIGRATIONS = "core/money/ledger/migrations/";
 const FOREIGN_KEY = /\breferences\s+accounts\b(?:\s*\(\s*id\s*\))?/gi;
-/** Words that only SQL has beside each other; a path or a sentence that says "accounts" is not meant. */
+/** Matches words that occur together only in SQL, not in a path or a sentence with "accounts". */
 const SQL =
   /\b(?:select\b[\s\S]*\bfrom|select\s+[a-z_]+\(|insert\s+into|update\s+\w+(?:\s+\w+)?\s+set|delete\s+from|truncate\s|lock\s+table|(?:alter|create|drop)\s+(?:table|index|view|trigger)|(?:from|join|where)\s+\w+)\b/i;
 
 /**
- * Applied before core had functions for them. An applied migration cannot change; a later one of the same plugin has
- * replaced what named core's tables. Nothing is ever added here.
+ * Applied before core had functions for this. An applied migration cannot change; a later one of
+ * the same plugin has replaced the parts that name core's tables. Add nothing here.
  */
 const APPLIED = new Set([
   "plugins/accounts/migrations/0001-customers.sql",
   "plugins/topup/migrations/0001-topup.sql",
 ]);
 
-/** What each room's statements may name of the others' tables, and why. */
+/** Tables that each room's statements may name. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
-  // Besides its own: an account and its wallet are made by one statement, and a key is read with its wallet's credits.
+  // Wallets too: one statement creates an account with its wallet, and a key is read with its
+  // wallet's credits.
   "core/accounts/": ["accounts", "api_keys", "operator_actions", "wallets"],
   "core/money/": [
     ...["wallets", "ledger_entries", "usage_records", "usage_daily", "quarantine"],
@@ -55,7 +56,7 @@ t.test("SQL", async (t) => {
     }
   });
 
-  t.test("of plugins names no table of core, but for foreign keys to accounts", async (t) => {
+  t.test("of plugins names no table of core, except in foreign keys to accounts", async (t) => {
     const statements = [...sqlFiles("plugins/"), ...literalsOf("plugins/")];
     const wrong = statements
       .filter(({ file }) => !APPLIED.has(file))
@@ -65,25 +66,28 @@ t.test("SQL", async (t) => {
     t.strictSame([...new Set(wrong)], []);
   });
 
-  t.test("of what a plugin's applied migration left behind names no table of core", async (t) => {
-    for (const file of APPLIED) {
-      const folder = file.slice(0, file.lastIndexOf("/") + 1);
-      const later = sqlFiles(folder).filter((one) => one.file > file);
-      const [applied] = sqlFiles(folder).filter((one) => one.file === file);
-      const made = functionsIn(applied?.text ?? "").filter(({ body }) => {
-        return named({ file, text: body }, tables).length > 0;
-      });
-      t.ok(made.length > 0, file);
-      const replaced = later.flatMap(({ text }) => functionsIn(text).map(({ name }) => name));
-      t.strictSame(
-        made.filter(({ name }) => !replaced.includes(name)).map(({ name }) => name),
-        [],
-      );
-    }
-  });
+  t.test(
+    "of a plugin's applied migration leaves no function that names a table of core",
+    async (t) => {
+      for (const file of APPLIED) {
+        const folder = file.slice(0, file.lastIndexOf("/") + 1);
+        const later = sqlFiles(folder).filter((one) => one.file > file);
+        const [applied] = sqlFiles(folder).filter((one) => one.file === file);
+        const made = functionsIn(applied?.text ?? "").filter(({ body }) => {
+          return named({ file, text: body }, tables).length > 0;
+        });
+        t.ok(made.length > 0, file);
+        const replaced = later.flatMap(({ text }) => functionsIn(text).map(({ name }) => name));
+        t.strictSame(
+          made.filter(({ name }) => !replaced.includes(name)).map(({ name }) => name),
+          [],
+        );
+      }
+    },
+  );
 
   for (const [room, own] of Object.entries(OWNERS)) {
-    t.test(`of ${room} names its own tables`, async (t) => {
+    t.test(`of ${room} names only its own tables`, async (t) => {
       const others = tables.filter((table) => !own.includes(table));
       const wrong = literalsOf(room).flatMap((statement) =>
         named(statement, others).map((table) => `${statement.file}: ${table}`),
@@ -92,7 +96,7 @@ t.test("SQL", async (t) => {
     });
   }
 
-  t.test("on core's tables stands in these rooms only", async (t) => {
+  t.test("on core's tables is in these rooms only", async (t) => {
     const elsewhere = literalsOf("core/").filter(
       ({ file }) => !Object.keys(OWNERS).some((room) => file.startsWith(room)),
     );
@@ -120,8 +124,8 @@ function sqlFiles(folder: string): SqlText[] {
 }
 
 /**
- * The strings and templates of TypeScript that look like SQL, and, since a template may hold others, every word of the
- * file that follows one by which SQL names a table.
+ * Strings and templates in TypeScript that look like SQL. Templates may nest, so it also returns
+ * every word after a keyword that names a table.
  */
 function literalsOf(folder: string): SqlText[] {
   return filesIn(folder, ".ts").flatMap(({ file, text }) => {
@@ -139,7 +143,10 @@ function literalsOf(folder: string): SqlText[] {
   });
 }
 
-/** The tables, in the order of `all`, that a statement names as tables: a column may have the same name. */
+/**
+ * The tables that a statement names as tables, in the order of `all`; a column may have the same
+ * name.
+ */
 function named({ text }: SqlText, all: readonly string[]): string[] {
   const statement = text.replace(FOREIGN_KEY, "");
   const before =

@@ -6,7 +6,7 @@ import type { AccountsUnderTest } from "./conformance.ts";
 import { newKey } from "./new-key.ts";
 
 export function accountTests(t: Test, get: () => AccountsUnderTest): void {
-  t.test("an account begins with an empty wallet", async (t) => {
+  t.test("a new account has an empty wallet", async (t) => {
     const { accounts, ledger } = get();
     const id = newId(AT);
     t.equal(await accounts.create({ id, email: `New-${id}@example.com` }), "created");
@@ -24,7 +24,7 @@ export function accountTests(t: Test, get: () => AccountsUnderTest): void {
     });
   });
 
-  t.test("an address has one account, in any case of letters", async (t) => {
+  t.test("an email address has one account, in upper or lower case", async (t) => {
     const { accounts } = get();
     const email = `${newId(AT)}@example.com`;
     const ids = Array.from({ length: 5 }, () => newId(AT));
@@ -37,7 +37,7 @@ export function accountTests(t: Test, get: () => AccountsUnderTest): void {
     t.strictSame(await accounts.findByEmail(email), found);
   });
 
-  t.test("what is not there is not found, whatever is asked for", async (t) => {
+  t.test("unknown and malformed ids find nothing", async (t) => {
     const { accounts, ledger, rows } = get();
     for (const id of [newId(AT), "", "no id at all", "'; drop table accounts"]) {
       t.equal(await accounts.find(id), undefined);
@@ -79,7 +79,7 @@ export function accountTests(t: Test, get: () => AccountsUnderTest): void {
       t.strictSame(await found(third), [third]);
       t.strictSame(await found(key.id.toUpperCase()), [second]);
       t.strictSame(await found(`${prefix}-and-what-is-not-kept`), [second]);
-      t.strictSame(await found("nobody has this"), []);
+      t.strictSame(await found("no such account"), []);
       t.equal((await accounts.search({ limit: 2 })).length, 2);
     },
   );

@@ -6,7 +6,7 @@ import type { AccountsUnderTest } from "./conformance.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** A cached key would be good for another half minute. */
+/** A cached key would stay valid for another half minute. */
 export function changeTests(t: Test, get: () => AccountsUnderTest): void {
   async function cachedKey() {
     const { keys, ledger } = get();
@@ -17,14 +17,14 @@ export function changeTests(t: Test, get: () => AccountsUnderTest): void {
     return { accountId, id: made.id, find: async () => keys.find(made.key) };
   }
 
-  t.test("a discount is in force for the next call, though the key was cached", async (t) => {
+  t.test("a discount applies to the next call, even with a cached key", async (t) => {
     const { accountId, find } = await cachedKey();
     t.equal(await get().accounts.setDiscount(accountId, 250), true);
     t.equal((await find())?.discountBps, 250);
     t.equal((await get().accounts.find(accountId))?.discountBps, 250);
   });
 
-  t.test("a key's limit is in force for the next call, though the key was cached", async (t) => {
+  t.test("a key's limit applies to the next call, even with a cached key", async (t) => {
     const { id, find } = await cachedKey();
     t.equal(await get().accounts.setKeyLimit(id, 7), true);
     t.equal((await find())?.requestsPerMinute, 7);
@@ -32,22 +32,19 @@ export function changeTests(t: Test, get: () => AccountsUnderTest): void {
     t.equal((await find())?.requestsPerMinute, null);
   });
 
-  t.test(
-    "a suspended account has no good key, and no hold, until it is active again",
-    async (t) => {
-      const { accounts, holdStore } = get();
-      const { accountId, id, find } = await cachedKey();
-      const request = { accountId, keyId: id, amountMicroVnd: 1, floorMicroVnd: 1 };
-      t.equal(await accounts.setStatus(accountId, "suspended"), true);
-      t.equal((await find())?.accountStatus, "suspended");
-      t.equal(holdStore.hold({ callId: "one", ...request }).kind, "revoked");
-      t.equal(await accounts.setStatus(accountId, "active"), true);
-      t.equal((await find())?.accountStatus, "active");
-      t.not(holdStore.hold({ callId: "two", ...request }).kind, "revoked");
-    },
-  );
+  t.test("a suspended account gets no call and no hold until it is active again", async (t) => {
+    const { accounts, holdStore } = get();
+    const { accountId, id, find } = await cachedKey();
+    const request = { accountId, keyId: id, amountMicroVnd: 1, floorMicroVnd: 1 };
+    t.equal(await accounts.setStatus(accountId, "suspended"), true);
+    t.equal((await find())?.accountStatus, "suspended");
+    t.equal(holdStore.hold({ callId: "one", ...request }).kind, "revoked");
+    t.equal(await accounts.setStatus(accountId, "active"), true);
+    t.equal((await find())?.accountStatus, "active");
+    t.not(holdStore.hold({ callId: "two", ...request }).kind, "revoked");
+  });
 
-  t.test("other processes find the accounts that changed, or a key of which did", async (t) => {
+  t.test("other processes find accounts that changed, or whose keys did", async (t) => {
     const { accounts, keys, ledger } = get();
     const { accountId: discounted } = await cachedKey();
     const { accountId: limited, id: limitedKey } = await cachedKey();

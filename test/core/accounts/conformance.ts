@@ -11,7 +11,7 @@ import { changeTests } from "./change-tests.ts";
 import { keyTests } from "./key-tests.ts";
 import { NO_PLUGINS } from "./no-plugins.ts";
 
-/** Accounts on a started ledger, whose migrations made their tables. */
+/** Accounts on a started ledger; its migrations have created their tables. */
 export interface AccountsUnderTest extends LedgerUnderTest {
   readonly accounts: Accounts;
   readonly keys: Keys;
@@ -19,7 +19,10 @@ export interface AccountsUnderTest extends LedgerUnderTest {
   readonly holdStore: EmbeddedHoldStore;
 }
 
-/** What accounts do, whichever Postgres is behind them. `get` returns the same ledger for all tests. */
+/**
+ * Runs the tests of accounts on every Postgres backend. `get` returns the same ledger for all
+ * tests.
+ */
 export function accountsConformance(t: Test, name: string, get: () => LedgerUnderTest): void {
   let opened: AccountsUnderTest | undefined;
   const open = () => {

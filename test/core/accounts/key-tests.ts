@@ -5,7 +5,7 @@ import type { AccountsUnderTest } from "./conformance.ts";
 import { newKey } from "./new-key.ts";
 
 export function keyTests(t: Test, get: () => AccountsUnderTest): void {
-  t.test("a key is found by its hash until long after it is revoked", async (t) => {
+  t.test("a key is still found by its hash after it is revoked", async (t) => {
     const { ledger, rows } = get();
     const key = newKey(await fundedAccount(ledger, 0n));
     t.equal(await rows.create(key), "created");
@@ -28,7 +28,7 @@ export function keyTests(t: Test, get: () => AccountsUnderTest): void {
   });
 
   t.test(
-    "of twenty keys at once three are made if three may be, and a revoked one makes room",
+    "three of twenty concurrent keys are created if the limit is three; a revoked one makes room",
     async (t) => {
       const { ledger, rows } = get();
       const accountId = await fundedAccount(ledger, 0n);
@@ -87,7 +87,7 @@ export function keyTests(t: Test, get: () => AccountsUnderTest): void {
     },
   );
 
-  t.test("a sealed key is read by its own account only, and sealed anew once", async (t) => {
+  t.test("a sealed key is read by its own account only, and resealed once", async (t) => {
     const { accounts, ledger, rows } = get();
     const [accountId, other] = [await fundedAccount(ledger, 0n), await fundedAccount(ledger, 0n)];
     const old = `old-${newId(AT)}`;

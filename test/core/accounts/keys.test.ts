@@ -12,12 +12,12 @@ import { NO_PLUGINS } from "./no-plugins.ts";
 
 const MINUTE_MS = 60_000;
 
-/** Keys in memory that count how often one is asked for; they can be away or slow. */
+/** Keys in memory that count reads; reads can fail or be slow. */
 class MemoryKeyRows implements KeyRows {
   readonly known = new Map<string, KeyRecord>();
   asked = 0;
   away = false;
-  /** Readings wait for this after they have been made, as an answer that is on its way. */
+  /** A read waits for this after it has taken its result, as if the reply were delayed. */
   answers: Promise<void> = Promise.resolve();
 
   add(secret: string, changes: Partial<KeyRecord> = {}): KeyRecord {
@@ -40,7 +40,7 @@ class MemoryKeyRows implements KeyRows {
 
   async byHash(hash: Buffer): Promise<KeyRecord | undefined> {
     this.asked++;
-    if (this.away) throw new Error("the database is away");
+    if (this.away) throw new Error("the database is down");
     const key = this.known.get(hash.toString("hex"));
     await this.answers;
     return key;
@@ -80,22 +80,19 @@ function setUp() {
 }
 
 t.test("keys", async (t) => {
-  t.test(
-    "that are in use survive a flood of unknown ones, which evicts only what nobody asks for",
-    async (t) => {
-      const { keys, rows } = setUp();
-      rows.add("good");
-      await keys.find("good");
-      for (let batch = 0; batch < 110; batch += 1) {
-        const guesses = Array.from({ length: 1_000 }, (_, n) => keys.find(`guess ${batch} ${n}`));
-        await Promise.all(guesses);
-        t.ok(!(keys.find("good") instanceof Promise), `it was evicted in batch ${batch}`);
-      }
-      t.equal(rows.asked, 1 + 110_000);
-    },
-  );
+  t.test("in use survive a flood of unknown ones, which evicts only unused keys", async (t) => {
+    const { keys, rows } = setUp();
+    rows.add("good");
+    await keys.find("good");
+    for (let batch = 0; batch < 110; batch += 1) {
+      const guesses = Array.from({ length: 1_000 }, (_, n) => keys.find(`guess ${batch} ${n}`));
+      await Promise.all(guesses);
+      t.ok(!(keys.find("good") instanceof Promise), `it was evicted in batch ${batch}`);
+    }
+    t.equal(rows.asked, 1 + 110_000);
+  });
 
-  t.test("are read from the ledger once, and then answered at once", async (t) => {
+  t.test("are read from the ledger once, and then returned synchronously", async (t) => {
     const { keys, rows } = setUp();
     const key = rows.add("secret");
     const first = keys.find("secret");
@@ -105,7 +102,7 @@ t.test("keys", async (t) => {
     t.equal(rows.asked, 1);
   });
 
-  t.test("that many calls ask for at once share one reading", async (t) => {
+  t.test("are read once for many concurrent calls", async (t) => {
     const { keys, rows } = setUp();
     const key = rows.add("secret");
     const found = await Promise.all(Array.from({ length: 100 }, () => keys.find("secret")));
@@ -113,20 +110,20 @@ t.test("keys", async (t) => {
     t.equal(rows.asked, 1);
   });
 
-  t.test("are read again in the background once they are half a minute old", async (t) => {
+  t.test("older than half a minute are refreshed in the background", async (t) => {
     const { keys, rows, clock } = setUp();
     const old = rows.add("secret");
     await keys.find("secret");
     const fresh = rows.add("secret", { discountBps: 100 });
     clock.ms += MINUTE_MS / 2;
-    t.equal(keys.find("secret"), old, "nobody waits");
+    t.equal(keys.find("secret"), old, "the call does not wait");
     await new Promise((resolve) => setImmediate(resolve));
     t.equal(keys.find("secret"), fresh);
     t.equal(rows.asked, 2);
   });
 
   t.test(
-    "that are none are not asked for again within five seconds, so that guessing is cheap",
+    "that do not exist are cached as unknown for five seconds, so that guessing is cheap",
     async (t) => {
       const { keys, rows, clock } = setUp();
       t.equal(await keys.find("guess"), undefined);
@@ -138,7 +135,7 @@ t.test("keys", async (t) => {
     },
   );
 
-  t.test("stay good for an hour while the ledger is away, and no longer", async (t) => {
+  t.test("stay valid for an hour while the ledger is down, and no longer", async (t) => {
     const { keys, rows, clock, lines } = setUp();
     const key = rows.add("secret");
     await keys.find("secret");
@@ -153,18 +150,18 @@ t.test("keys", async (t) => {
   });
 
   t.test(
-    "that nobody knows yet are refused while the ledger is away, and found once it is back",
+    "not yet cached are refused while the ledger is down, and found once it is back",
     async (t) => {
       const { keys, rows } = setUp();
       const key = rows.add("secret");
       rows.away = true;
-      await t.rejects(async () => keys.find("secret"), /away/);
+      await t.rejects(async () => keys.find("secret"), /down/);
       rows.away = false;
       t.equal(await keys.find("secret"), key);
     },
   );
 
-  t.test("that are revoked are refused from that moment", async (t) => {
+  t.test("are refused as soon as they are revoked", async (t) => {
     const { keys, rows, holdStore } = setUp();
     const { id } = rows.add("secret");
     await keys.find("secret");
@@ -178,41 +175,34 @@ t.test("keys", async (t) => {
       amountMicroVnd: 1,
       floorMicroVnd: 1,
     };
-    t.equal(
-      holdStore.hold(hold).kind,
-      "revoked",
-      "calls that were let in before hold nothing any more",
-    );
+    t.equal(holdStore.hold(hold).kind, "revoked", "calls already admitted get no hold");
   });
 
-  t.test(
-    "that are revoked while a reading of them is under way do not come back with it",
-    async (t) => {
-      const { keys, rows, clock } = setUp();
-      const { id } = rows.add("secret");
-      await keys.find("secret");
-      let arrive: () => void = () => {};
-      rows.answers = new Promise((resolve) => {
-        arrive = resolve;
-      });
-      clock.ms += MINUTE_MS / 2;
-      // This reading saw the key active, and answers after it was revoked.
-      keys.find("secret");
-      rows.answers = Promise.resolve();
-      await keys.revoke(id);
-      const asked = keys.find("secret");
-      arrive();
-      t.equal((await asked)?.status, "revoked");
-      await new Promise((resolve) => setImmediate(resolve));
-      t.equal((await keys.find("secret"))?.status, "revoked");
-    },
-  );
+  t.test("revoked during a read are not restored by its result", async (t) => {
+    const { keys, rows, clock } = setUp();
+    const { id } = rows.add("secret");
+    await keys.find("secret");
+    let arrive: () => void = () => {};
+    rows.answers = new Promise((resolve) => {
+      arrive = resolve;
+    });
+    clock.ms += MINUTE_MS / 2;
+    // This read saw the active key, and its result arrives after the revocation.
+    keys.find("secret");
+    rows.answers = Promise.resolve();
+    await keys.revoke(id);
+    const asked = keys.find("secret");
+    arrive();
+    t.equal((await asked)?.status, "revoked");
+    await new Promise((resolve) => setImmediate(resolve));
+    t.equal((await keys.find("secret"))?.status, "revoked");
+  });
 
   t.test("that do not exist cannot be revoked", async (t) => {
     t.equal(await setUp().keys.revoke("none"), false);
   });
 
-  t.test("of an account are forgotten when the account changes", async (t) => {
+  t.test("of an account are evicted when the account changes", async (t) => {
     const { keys, rows } = setUp();
     rows.add("one");
     rows.add("other", { accountId: "other account" });
@@ -224,7 +214,7 @@ t.test("keys", async (t) => {
     t.equal(rows.asked, 3);
   });
 
-  t.test("are made at random, told once, and kept as their hash", async (t) => {
+  t.test("are random, shown once, and stored as a hash", async (t) => {
     const { keys, rows } = setUp();
     const made = await keys.create("account", "laptop", 10);
     assert.ok(made.kind === "created");

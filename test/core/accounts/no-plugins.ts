@@ -1,6 +1,6 @@
 import type { KeySlots } from "../../../core/accounts/keys.ts";
 
-/** The slots of a gateway whose plugins seal no keys and grant no discounts. */
+/** The slots of a gateway without plugins that seal keys or grant discounts. */
 export const NO_PLUGINS: KeySlots = {
   keySealer: { current: undefined },
   discounts: { all: [] },

@@ -19,7 +19,7 @@ export default (services) => ({
 });
 `;
 
-t.test("a plugin with tables, in a folder of its own", async (t) => {
+t.test("a plugin with tables, in a folder outside of the project", async (t) => {
   let folder: OutsideFolder;
   let gateway: TestGateway;
   t.before(async () => {
@@ -33,7 +33,7 @@ t.test("a plugin with tables, in a folder of its own", async (t) => {
     folder?.remove();
   });
 
-  t.test("has them before its start, and keeps them over a restart", async (t) => {
+  t.test("has its tables before its start, and keeps them over a restart", async (t) => {
     t.strictSame((await get(gateway, "/guests", undefined)).json, [{ name: "start" }]);
     await gateway.stop();
     await gateway.start();
@@ -41,7 +41,7 @@ t.test("a plugin with tables, in a folder of its own", async (t) => {
     t.strictSame((await get(gateway, "/guests", undefined)).json, twice);
   });
 
-  t.test("does not start with a migration that has changed, and says which", async (t) => {
+  t.test("does not start if an applied migration has changed, and names it", async (t) => {
     await gateway.stop();
     folder.write("guests/sql/0001-book.sql", "create table guest_book (name text);");
     await t.rejects(gateway.start(), /0001-book\.sql has changed since it was applied/);

@@ -28,7 +28,7 @@ t.test("a plugin's tables", async (t) => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** A plugin with one migration in a folder of its own. */
+  /** Writes a plugin with one migration into its own folder. */
   async function plugin(name: string, place: string, text: string): Promise<Plugin> {
     await written(join(place, "0001-first.sql"), text);
     return { name, migrations: pathToFileURL(join(folder, place)) };
@@ -42,7 +42,7 @@ t.test("a plugin's tables", async (t) => {
   const prepare = (wanted: Plugin, others: Plugin[] = []) =>
     preparePlugin(wanted, others, databaseOf(sql));
 
-  t.test("are made by the SQL beside it, once, and recorded by its name", async (t) => {
+  t.test("are created once by the SQL beside it, and recorded under its name", async (t) => {
     const team = await plugin("team-book", "a", "create table team_members (name text);");
     await prepare(team);
     await prepare(team);
@@ -56,7 +56,7 @@ t.test("a plugin's tables", async (t) => {
   });
 
   t.test(
-    "are not shared with another plugin of the same name, side by side or later",
+    "are not shared with another plugin of the same name, at the same time or later",
     async (t) => {
       const one = await plugin("stock", "one", "create table stock_items (id integer);");
       const other = await plugin("stock", "other", "create table stock_goods (id integer);");
@@ -75,7 +75,7 @@ t.test("a plugin's tables", async (t) => {
     }
   });
 
-  t.test("need a folder that is there, with files that sort", async (t) => {
+  t.test("need a folder that exists, with numbered files", async (t) => {
     const away = { name: "away", migrations: pathToFileURL(join(folder, "nowhere")) };
     await t.rejects(prepare(away), /the plugin away has no folder of migrations at .*nowhere/);
     await written("badly/first.sql", "create table badly (id integer);");

@@ -19,7 +19,7 @@ const REQUEST: PlainRequest = {
   requestId: "1",
 };
 
-/** A board on which each generation is named by its owners. */
+/** A board whose generations are sets of named owners. */
 function setUp() {
   const board = new SlotBoard(EXACT);
   const core = board.slotsOf(undefined);
@@ -32,7 +32,7 @@ function setUp() {
 }
 
 t.test("a slot", async (t) => {
-  t.test("that no plugin fills refuses: guards with 503, others with what stands in", async (t) => {
+  t.test("without a provider refuses: guards with 503, others with their default", async (t) => {
     const { core } = setUp();
     const operator = await core.guards.operator.current(REQUEST);
     assert.ok(operator && isRefusal(operator));
@@ -47,7 +47,7 @@ t.test("a slot", async (t) => {
     t.strictSame(core.discounts.all, []);
   });
 
-  t.test("holds what the newest provider gave, until it withdraws", async (t) => {
+  t.test("returns the value of the newest provider, until it withdraws", async (t) => {
     const { board, core, owner, serve } = setUp();
     const [one, other] = [owner("one"), owner("other")];
     serve(one, other);
@@ -62,7 +62,7 @@ t.test("a slot", async (t) => {
     t.equal(core.modelNames.current, EXACT);
   });
 
-  t.test("never revives a provider that has stopped, however many reloads have been", async (t) => {
+  t.test("never revives a stopped provider, after any number of reloads", async (t) => {
     const { board, core, owner, serve } = setUp();
     const [one, two] = [owner("accounts"), owner("accounts")];
     serve(one);
@@ -76,23 +76,20 @@ t.test("a slot", async (t) => {
     t.equal(core.modelNames.current, EXACT);
   });
 
-  t.test(
-    "forgets a plugin at the moment that a reload leaves it behind, though its calls still run",
-    async (t) => {
-      const { board, core, owner, serve } = setUp();
-      const one = owner("accounts");
-      serve(one);
-      const withdraw = board.slotsOf(one).modelNames.provide(names("one"));
-      serve();
-      t.equal(core.modelNames.current, EXACT);
-      board.slotsOf(one).modelNames.provide(names("late"));
-      t.equal(core.modelNames.current, EXACT);
-      withdraw();
-    },
-  );
+  t.test("drops a plugin when a reload removes it, though its calls still run", async (t) => {
+    const { board, core, owner, serve } = setUp();
+    const one = owner("accounts");
+    serve(one);
+    const withdraw = board.slotsOf(one).modelNames.provide(names("one"));
+    serve();
+    t.equal(core.modelNames.current, EXACT);
+    board.slotsOf(one).modelNames.provide(names("late"));
+    t.equal(core.modelNames.current, EXACT);
+    withdraw();
+  });
 
   t.test(
-    "shows a plugin that is being started what its own generation provides, and to the others what serves",
+    "shows a starting plugin the values of its own generation, and all others the serving ones",
     async (t) => {
       const { board, core, owner, serve } = setUp();
       const [old, next, demo] = [owner("accounts"), owner("accounts"), owner("demo")];
@@ -109,19 +106,16 @@ t.test("a slot", async (t) => {
     },
   );
 
-  t.test(
-    "shows core what the first generation provides while it starts, since no other can",
-    async (t) => {
-      const { board, core, owner } = setUp();
-      const accounts = owner("accounts");
-      board.start(new Set([accounts]));
-      const provided = names("accounts");
-      board.slotsOf(accounts).modelNames.provide(provided);
-      t.equal(core.modelNames.current, provided);
-    },
-  );
+  t.test("shows core the values of the first generation while it starts", async (t) => {
+    const { board, core, owner } = setUp();
+    const accounts = owner("accounts");
+    board.start(new Set([accounts]));
+    const provided = names("accounts");
+    board.slotsOf(accounts).modelNames.provide(provided);
+    t.equal(core.modelNames.current, provided);
+  });
 
-  t.test("is exactly as it was after a reload that failed", async (t) => {
+  t.test("is unchanged after a failed reload", async (t) => {
     const { board, core, owner, serve } = setUp();
     const [kept, next] = [owner("kept"), owner("next")];
     serve(kept);
@@ -135,7 +129,7 @@ t.test("a slot", async (t) => {
     t.equal(board.slotsOf(kept).modelNames.current, before);
   });
 
-  t.test("that is shared holds one value a provider that runs", async (t) => {
+  t.test("shared by several providers has one value for each running one", async (t) => {
     const { board, core, owner, serve } = setUp();
     const [one, other] = [owner("topup"), owner("loyalty")];
     serve(one, other);

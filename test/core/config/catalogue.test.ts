@@ -40,7 +40,7 @@ const perCall = models.filter(({ price }) => price.unit !== "mtok");
 const isGeneration5 = ({ id }: Model) =>
   /^(?:req\/|svc\/)?claude-(?:fable|opus|sonnet|haiku)-5(?:-\d+)?$/.test(id);
 
-t.test("the catalogue that is shipped", async (t) => {
+t.test("the shipped catalogue", async (t) => {
   t.test("has 102 models: 23 on the AWS channel, 38 priced per call, 41 others", async (t) => {
     t.equal(models.length, 102);
     t.equal(new Set(ids).size, 102);
@@ -49,27 +49,27 @@ t.test("the catalogue that is shipped", async (t) => {
     t.equal(ids.filter((id) => !id.includes("/")).length, 41);
   });
 
-  t.test("tells by the id what a model is", async (t) => {
+  t.test("marks channel and price unit in the id", async (t) => {
     for (const { id, channel, price } of models) {
       t.equal(id.startsWith("svc/"), channel === "aws", id);
       t.equal(id.startsWith("req/"), price.unit !== "mtok", id);
     }
   });
 
-  t.test("has token prices from 1,500 to 55,000 đ, both of which occur", async (t) => {
+  t.test("has token prices from 1,500 to 55,000 đ inclusive", async (t) => {
     const prices = perToken.map(({ price }) => price.vnd);
     t.equal(Math.min(...prices), 1500);
     t.equal(Math.max(...prices), 55_000);
   });
 
-  t.test("has prices per call from 230 to 1,350 đ, both of which occur", async (t) => {
+  t.test("has prices per call from 230 to 1,350 đ inclusive", async (t) => {
     const prices = perCall.map(({ price }) => price.vnd);
     t.equal(Math.min(...prices), 230);
     t.equal(Math.max(...prices), 1350);
   });
 
   t.test(
-    "has one image model, at 1,000 đ an image, and one for speech, at 1,350 đ a call",
+    "has one image model at 1,000 đ an image, and one speech model at 1,350 đ a call",
     async (t) => {
       const other = models.filter(({ standard }) => standard === "images" || standard === "speech");
       t.strictSame(
@@ -90,7 +90,7 @@ t.test("the catalogue that is shipped", async (t) => {
     t.equal(catalogue.get("claude-haiku-4-5")?.contextWindow, 200_000);
   });
 
-  t.test("has 1,000,000 tokens in and 128,000 out for the top family", async (t) => {
+  t.test("gives the top family 1,000,000 tokens of context and 128,000 of output", async (t) => {
     const top = models.filter(isGeneration5);
     t.ok(top.length >= 8);
     for (const { id, contextWindow, maxOutputTokens } of top) {
@@ -102,7 +102,7 @@ t.test("the catalogue that is shipped", async (t) => {
     }
   });
 
-  t.test("names models of families in public use", async (t) => {
+  t.test("has only ids of public model families", async (t) => {
     const families =
       /^(?:req\/|svc\/)?(?:claude|gpt|o\d|gemini|grok|deepseek|qwen|kimi|glm|minimax|mistral|devstral)[\w.-]*$/i;
     for (const id of ids) t.match(id, families);
@@ -117,7 +117,7 @@ t.test("the catalogue that is shipped", async (t) => {
     }
   });
 
-  t.test("sends the AWS channel to the upstream aws, and nothing else", async (t) => {
+  t.test("routes the AWS channel, and nothing else, to the upstream aws", async (t) => {
     for (const { id, channel, routes } of models) {
       for (const { upstream } of routes) t.equal(upstream === "aws", channel === "aws", id);
     }
@@ -125,12 +125,12 @@ t.test("the catalogue that is shipped", async (t) => {
 });
 
 t.test("a model in memory", async (t) => {
-  t.test("is priced in whole µđ: a price per million tokens is as many µđ a token", async (t) => {
+  t.test("is priced in whole µđ: đ per million tokens equals µđ per token", async (t) => {
     for (const { price } of perToken) t.equal(price.microVnd, price.vnd);
     for (const { price } of perCall) t.equal(price.microVnd, price.vnd * 1_000_000);
   });
 
-  t.test("cannot be changed, nor can its price and its routes", async (t) => {
+  t.test("is frozen, with its price and its routes", async (t) => {
     const model = catalogue.get("claude-opus-5-5");
     assert.ok(model);
     for (const part of [model, model.price, model.routes, model.routes[0], catalogue.models]) {
@@ -138,20 +138,20 @@ t.test("a model in memory", async (t) => {
     }
   });
 
-  t.test("has one shape whatever it is", async (t) => {
+  t.test("has one object shape", async (t) => {
     const shape = (value: object) => Object.keys(value).join();
     t.equal(new Set(models.map(shape)).size, 1);
     t.equal(new Set(models.map(({ price }) => shape(price))).size, 1);
     t.equal(new Set(models.flatMap(({ routes }) => routes.map(shape))).size, 1);
   });
 
-  t.test("is found by its id alone", async (t) => {
+  t.test("is found by its exact id only", async (t) => {
     t.equal(catalogue.get("claude-opus-5-5")?.id, "claude-opus-5-5");
     t.equal(catalogue.get("opus"), undefined);
     t.equal(new Catalogue([]).get("claude-opus-5-5"), undefined);
   });
 
-  t.test("has weight 1 and priority 0 on a route that says neither", async (t) => {
+  t.test("has routes with weight 1 and priority 0 by default", async (t) => {
     const text = await readFile(join(packageRoot, "config/catalogue.yaml"), "utf8");
     t.ok(!text.includes("weight:"));
     const { upstream, model, weight, priority } = catalogue.get("grok-4.5")?.routes[0] ?? {};

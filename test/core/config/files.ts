@@ -11,7 +11,7 @@ import {
 } from "../../../core/config/load.ts";
 import type { LoadedUpstream } from "../../../core/upstream/kinds/kind.ts";
 
-/** A config that is right, for tests that put one thing wrong. */
+/** A valid config, in which tests break one thing. */
 export const GATEWAY = `listen: { host: 127.0.0.1, port: 8080, workers: 1 }
 admin: { token: 0123456789abcdef }
 stores: { hot: embedded, ledger: embedded, data: ./data }
@@ -45,7 +45,7 @@ export const CATALOGUE = `models:
     routes: [{ upstream: main, model: plain-1 }]
 `;
 
-/** It says that it asks operators for the token, since the config gives one. */
+/** It provides `guards.operator`, which a config with an admin token requires. */
 const PLUGIN = `
 export const provides = ["guards.operator"];
 export default () => ({ name: "test" });
@@ -53,16 +53,16 @@ export default () => ({ name: "test" });
 
 type LoadOptions = Parameters<typeof loadConfig>[2];
 
-/** Files of a config by name; those that are not given are the right ones above. */
+/** Files of a config by name; missing ones default to the valid files above. */
 export type Files = Readonly<Record<string, string>>;
 
-/** Puts one thing in the place of another that must be there. */
+/** Replaces a text, which must occur. */
 export function swap(text: string, from: string, to: string): string {
   assert.ok(text.includes(from), `the text to replace is there: ${from}`);
   return text.replace(from, () => to);
 }
 
-/** Writes the files into a folder of their own, which is gone after the test. */
+/** Writes the files into a new folder, which is deleted after the test. */
 export async function folderOf(t: Test, files: Files): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "tollgate-config-"));
   t.teardown(() => rm(folder, { recursive: true }));
@@ -80,7 +80,7 @@ export async function folderOf(t: Test, files: Files): Promise<string> {
   return folder;
 }
 
-/** The config of the files, which must be right. */
+/** Loads the config of the files; fails if it has problems. */
 export async function accepted(
   t: Test,
   files: Files,
@@ -93,7 +93,7 @@ export async function accepted(
   return loaded.config;
 }
 
-/** What is told of the files, which must be wrong: one line a problem, without the folder. */
+/** Loads the files, which must have problems; returns one line for each, without the folder. */
 export async function refused(
   t: Test,
   files: Files,
@@ -107,7 +107,7 @@ export async function refused(
   return lines.slice(1).map((line) => line.trim());
 }
 
-/** What an upstream adds to its first request, from the protocols that it speaks the one that comes first. */
+/** The credentials that an upstream adds to its first request, in its first protocol. */
 export function credentialsOf(upstream: LoadedUpstream | undefined): string[] {
   const [protocol] = upstream?.protocols ?? [];
   assert.ok(upstream && protocol);

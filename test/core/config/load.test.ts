@@ -9,8 +9,8 @@ plugins: [./plugin.js]
 unbilled: true
 `;
 
-t.test("a config that is right", async (t) => {
-  t.test("has a default for everything that may be left out", async (t) => {
+t.test("a valid config", async (t) => {
+  t.test("has a default for every optional setting", async (t) => {
     const config = await accepted(t, { "gateway.yaml": SMALLEST });
     const { catalogue, plugins, upstreams, ...settings } = config;
     t.strictSame(settings, {
@@ -47,7 +47,7 @@ t.test("a config that is right", async (t) => {
     );
   });
 
-  t.test("waits as long for a silent upstream as for a call, unless it says less", async (t) => {
+  t.test("uses the call limit for a silent upstream, unless idle_seconds is set", async (t) => {
     const limits = "limits: { body_mb: 20, call_seconds: 900 }";
     const longer = swap(GATEWAY, limits, "limits: { call_seconds: 1200 }");
     t.equal((await accepted(t, { "gateway.yaml": longer })).limits.idleMs, 1_200_000);
@@ -55,7 +55,7 @@ t.test("a config that is right", async (t) => {
     t.equal((await accepted(t, { "gateway.yaml": less })).limits.idleMs, 30_000);
   });
 
-  t.test("names one Redis, or some nodes of a cluster, and Postgres", async (t) => {
+  t.test("accepts one Redis or several nodes of a cluster, and Postgres", async (t) => {
     const stores = "hot: embedded, ledger: embedded";
     const one = swap(GATEWAY, stores, "hot: redis://a:6379, ledger: postgres://b/ledger");
     t.strictSame((await accepted(t, { "gateway.yaml": one })).stores, {
@@ -70,7 +70,7 @@ t.test("a config that is right", async (t) => {
     ]);
   });
 
-  t.test("may have workers once no store belongs to one process", async (t) => {
+  t.test("may have workers if both stores can be shared", async (t) => {
     const text = swap(
       swap(GATEWAY, "workers: 1", "workers: 4"),
       "hot: embedded, ledger: embedded",
@@ -79,7 +79,7 @@ t.test("a config that is right", async (t) => {
     t.equal((await accepted(t, { "gateway.yaml": text })).listen.workers, 4);
   });
 
-  t.test("repeats a mapping by its alias", async (t) => {
+  t.test("resolves the alias of a mapping", async (t) => {
     const text = swap(
       swap(GATEWAY, "  main:\n", "  main: &one\n"),
       "catalogue:",
@@ -92,43 +92,43 @@ t.test("a config that is right", async (t) => {
   });
 });
 
-t.test("a variable of the environment", async (t) => {
+t.test("an environment variable", async (t) => {
   const token = async (t: Parameters<typeof accepted>[0], written: string, environment = {}) => {
     const text = swap(GATEWAY, "0123456789abcdef", written);
     return (await accepted(t, { "gateway.yaml": text }, environment)).admin.token;
   };
 
-  t.test("is put in, alone or inside a text", async (t) => {
+  t.test("is substituted, alone or inside a text", async (t) => {
     const environment = { TOKEN: "a-token-of-some-length", ID: "7" };
     t.equal(await token(t, `"\${TOKEN}"`, environment), "a-token-of-some-length");
     t.equal(await token(t, `"\${TOKEN}-of-\${ID}"`, environment), "a-token-of-some-length-of-7");
   });
 
-  t.test("has a default for when it is not set or empty", async (t) => {
+  t.test("has a default, used if it is unset or empty", async (t) => {
     const written = `"\${TOKEN:-a-default-of-some-length}"`;
     t.equal(await token(t, written), "a-default-of-some-length");
     t.equal(await token(t, written, { TOKEN: "" }), "a-default-of-some-length");
     t.equal(await token(t, written, { TOKEN: "from-the-environment" }), "from-the-environment");
   });
 
-  t.test("is not looked for where the dollar is doubled", async (t) => {
+  t.test("is not substituted after a doubled dollar", async (t) => {
     t.equal(await token(t, `"$\${NOT_A_VARIABLE}"`), `\${NOT_A_VARIABLE}`);
   });
 
-  t.test("is not looked for again in what was put in", async (t) => {
+  t.test("is not substituted again inside a substituted value", async (t) => {
     t.equal(
       await token(t, `"\${TOKEN}"`, { TOKEN: `\${OTHER}-and-some-more` }),
       `\${OTHER}-and-some-more`,
     );
   });
 
-  t.test("is a number without quotes and text with them", async (t) => {
+  t.test("is a number without quotes, and text with them", async (t) => {
     const port = swap(GATEWAY, "{ host: 127.0.0.1, port: 8080, workers: 1 }", `\n  port: \${PORT}`);
     t.equal((await accepted(t, { "gateway.yaml": port }, { PORT: "9090" })).listen.port, 9090);
     t.equal(await token(t, `"\${TOKEN}"`, { TOKEN: "1234567890123456" }), "1234567890123456");
   });
 
-  t.test("may stand in the catalogue too", async (t) => {
+  t.test("works in the catalogue too", async (t) => {
     const { catalogue } = await accepted(
       t,
       {

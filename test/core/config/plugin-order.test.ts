@@ -40,7 +40,7 @@ const RIGHT = "the right order is auth, rate-limit, alias, translate, meter, set
 const ALIAS = "alias: { default_family: m, families: { m: chat-a } }";
 const AUTH = new URL("auth", BUILT_IN).pathname;
 
-/** A name, a list of plugins, what is told of it, and the other settings. */
+/** A name, a list of plugins, the expected problems, and the other settings. */
 type Row = readonly [name: string, list: string, told: readonly string[], settings?: Settings];
 
 const wrong: readonly Row[] = [
@@ -267,7 +267,7 @@ t.test("a list of plugins is accepted", async (t) => {
   }
 });
 
-t.test("a built-in plugin has one name, whichever path leads to it", async (t) => {
+t.test("a built-in plugin has one name, by name or by path", async (t) => {
   const { plugins } = await accepted(t, files(`${AUTH}\nmeter\nsettle`, {}));
   t.equal(plugins[0]?.name, "auth");
 });

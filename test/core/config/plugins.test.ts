@@ -29,7 +29,7 @@ export default function typed(services: Services): Plugin { return { name: "type
 const runsTypeScript = Boolean(Reflect.get(process.features, "typescript"));
 
 t.test("a plugin is found", async (t) => {
-  t.test("by the name of one that comes with the gateway", async (t) => {
+  t.test("by the name of a built-in plugin", async (t) => {
     const { plugins } = await accepted(t, { "gateway.yaml": withPlugins("  - auth\n") });
     t.equal(plugins[0]?.name, "auth");
     t.equal(typeof plugins[0]?.module.default, "function");
@@ -50,7 +50,7 @@ t.test("a plugin is found", async (t) => {
     );
   });
 
-  t.test("as a package that exports to `import` alone, or names a main file", async (t) => {
+  t.test("as a package that exports to `import` only, or names a main file", async (t) => {
     const { plugins } = await accepted(t, {
       "gateway.yaml": withPlugins(`  - modern\n  - "@scope/classic"\n`),
       "node_modules/modern/package.json": `{"type":"module","exports":{".":{"import":"./lib.js"}}}`,
@@ -88,7 +88,7 @@ t.test("a plugin is found", async (t) => {
     }
   });
 
-  t.test("and only one from outside makes the gateway resolve the contract's name", async (t) => {
+  t.test("and only an outside one makes the gateway resolve the contract's name", async (t) => {
     const own = swap(GATEWAY, "  - ./plugin.js\n", "  - auth\n");
     const folder = await folderOf(t, { "own.yaml": own, "outside.yaml": GATEWAY });
     const load = new URL("../../../core/config/load.js", import.meta.url).href;
@@ -103,7 +103,7 @@ t.test("a plugin is found", async (t) => {
     t.strictSame(run, { stdout: "not found\nfound\n", stderr: "" });
   });
 
-  t.test("and gets its options as its schema reads them", async (t) => {
+  t.test("and gets its options as parsed by its schema", async (t) => {
     const { plugins } = await accepted(t, {
       "gateway.yaml": withPlugins("  - ./counting.js: { count: 3 }\n"),
       "counting.js": COUNTING,

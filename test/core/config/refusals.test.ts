@@ -1,7 +1,7 @@
 import t from "tap";
 import { CATALOGUE, GATEWAY, refused, swap } from "./files.ts";
 
-/** What is put wrong: the text, what stands there instead, and the line that tells of it. */
+/** A text of the config, the wrong text that replaces it, and the expected line. */
 type Row = readonly [from: string, to: string, told: string];
 
 const settings: readonly Row[] = [
@@ -368,20 +368,20 @@ t.test("a variable is refused", async (t) => {
   }
 });
 
-t.test("a text that is no YAML is refused", async (t) => {
+t.test("invalid YAML is refused", async (t) => {
   for (const [from, to, told] of yaml) {
     t.test(told, async (t) => {
       t.strictSame(await refused(t, { "gateway.yaml": swap(GATEWAY, from, to) }), [told]);
     });
   }
 
-  t.test("and so is a file that is not there", async (t) => {
+  t.test("and so is an empty file", async (t) => {
     t.strictSame(await refused(t, { "gateway.yaml": "" }), [
       "gateway.yaml: expected a mapping of listen, admin, stores, limits, log, headers, upstreams, catalogue, unbilled, plugins, got nothing",
     ]);
   });
 
-  t.test("and so is an alias of itself", async (t) => {
+  t.test("and so is an alias that contains itself", async (t) => {
     const text = swap(GATEWAY, "log: { level: info }", "log: &log { level: *log }");
     t.strictSame(await refused(t, { "gateway.yaml": text }), [
       "gateway.yaml:5 log: expected a smaller file, or less nesting",
@@ -396,7 +396,7 @@ t.test("a model is refused", async (t) => {
     });
   }
 
-  t.test("for speech that is priced by tokens", async (t) => {
+  t.test("if it is for speech and priced by tokens", async (t) => {
     const text = swap(CATALOGUE, "standard: messages", "standard: speech");
     t.strictSame(await refused(t, { "catalogue.yaml": text }), [
       "catalogue.yaml:3 models[0].price_vnd_per_mtok: expected price_vnd_per_call, since speech models are not billed by tokens",
@@ -405,7 +405,7 @@ t.test("a model is refused", async (t) => {
   });
 });
 
-t.test("all that is wrong is told at once", async (t) => {
+t.test("all problems are reported at once", async (t) => {
   t.test("ten errors in two files and a plugin", async (t) => {
     const gateway = `
 listen: { port: eighty, hots: localhost }
@@ -447,7 +447,7 @@ plugins: [./plugin.js: { a: 1 }, ./missing.js]
   });
 });
 
-t.test("no message repeats what a variable holds", async (t) => {
+t.test("no message contains the value of a variable", async (t) => {
   const secret = "hunter2 hunter2";
   const gateway = `
 listen: "\${S}"

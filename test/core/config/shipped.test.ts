@@ -13,7 +13,7 @@ async function load(name: string, environment: Environment) {
   return loaded.config;
 }
 
-t.test("the default config needs nothing: no variable, no server", async (t) => {
+t.test("the default config needs no variable and no server", async (t) => {
   const config = await load("gateway.yaml", {});
   t.strictSame([config.stores.hot, config.stores.ledger], ["embedded", "embedded"]);
   for (const upstream of Object.values(config.upstreams)) {
@@ -24,7 +24,7 @@ t.test("the default config needs nothing: no variable, no server", async (t) => 
   }
 });
 
-t.test("the production config needs the variables that it names, and nothing else", async (t) => {
+t.test("the production config needs only the variables that it names", async (t) => {
   const text = await readFile(join(packageRoot, "config/production.yaml"), "utf8");
   const settings = text.replace(/#.*$/gm, "");
   const needed = new Set([...settings.matchAll(/\$\{([A-Z_]+)\}/g)].map(([, name = ""]) => name));
@@ -49,7 +49,7 @@ t.test("the production config needs the variables that it names, and nothing els
 
   const nothing = await loadConfig(join(packageRoot, "config/production.yaml"), {});
   assert.ok(!nothing.ok);
-  // A variable may be named more than once.
+  // A variable may occur more than once.
   const told = new Set(nothing.problems.map(({ message }) => message));
   t.strictSame(
     [...told],
@@ -57,7 +57,7 @@ t.test("the production config needs the variables that it names, and nothing els
   );
 });
 
-t.test("both configs offer the same upstreams and families of models", async (t) => {
+t.test("both configs have the same upstreams and model families", async (t) => {
   const gateway = await load("gateway.yaml", {});
   const text = await readFile(join(packageRoot, "config/production.yaml"), "utf8");
   for (const name of Object.keys(gateway.upstreams)) t.ok(text.includes(`\n  ${name}:\n`), name);
@@ -72,7 +72,7 @@ t.test("both configs offer the same upstreams and families of models", async (t)
   }
 });
 
-t.test("the production config mentions every setting of the core", async (t) => {
+t.test("the production config shows every setting of core", async (t) => {
   const text = await readFile(join(packageRoot, "config/production.yaml"), "utf8");
   const schema: unknown = JSON.parse(
     await readFile(join(packageRoot, "config/schema.json"), "utf8"),

@@ -5,23 +5,23 @@ import { accepted, GATEWAY, refused, swap } from "./files.ts";
 
 const kinds = { kinds: [...upstreamKinds, signing] as const };
 
-/** The right config with another upstream in the place of its own. */
+/** The valid config with another upstream instead of its own. */
 function withUpstream(written: string): { "gateway.yaml": string } {
   const own = `    protocols: { messages: "http://127.0.0.1:9001" }\n    keys: [first-key, second-key]\n`;
   return { "gateway.yaml": swap(GATEWAY, own, written) };
 }
 
 t.test("the kind of an upstream", async (t) => {
-  t.test("may be named where it is the default", async (t) => {
+  t.test("may be given even if it is the default", async (t) => {
     const files = { "gateway.yaml": swap(GATEWAY, "    keys:", "    kind: http-json\n    keys:") };
     t.equal((await accepted(t, files)).upstreams["main"]?.kind, "http-json");
   });
 
-  t.test("brings settings and protocols of its own", async (t) => {
+  t.test("has its own settings and protocols", async (t) => {
     const files = withUpstream(`    kind: signing\n    address: http://a\n    secret: s\n`);
     const { main } = (await accepted(t, files, {}, kinds)).upstreams;
     t.strictSame([main?.kind, [...(main?.protocols ?? [])]], ["signing", ["messages", "images"]]);
-    t.ok(!JSON.stringify(main).includes("secret"), "plugins see no settings");
+    t.ok(!JSON.stringify(main).includes("secret"), "settings are hidden from plugins");
   });
 
   for (const [what, written, told] of [

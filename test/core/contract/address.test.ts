@@ -1,7 +1,7 @@
 import t from "tap";
 import { httpAddress, reachableAddress } from "../../../core/contract/routes/address.ts";
 
-t.test("an address that only listens is shown as one that can be connected to", async (t) => {
+t.test("a listening address is shown as one that clients can connect to", async (t) => {
   for (const [host, expected] of [
     ["0.0.0.0", "http://127.0.0.1:8080"],
     ["::", "http://[::1]:8080"],

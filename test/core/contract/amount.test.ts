@@ -11,7 +11,7 @@ import {
 
 const amount = fc.integer({ min: 0, max: MICRO_VND_MAX });
 
-t.test("a cost is an exact product, or refused", async (t) => {
+t.test("a cost is an exact product, or rejected", async (t) => {
   t.equal(cost(1_000_000, 55_000), 55_000_000_000);
   t.equal(cost(0, 55_000), 0);
   for (const [units, price] of [
@@ -25,7 +25,7 @@ t.test("a cost is an exact product, or refused", async (t) => {
   }
 });
 
-t.test("every cost is exact or refused", async () => {
+t.test("every cost is exact or rejected", async () => {
   const factor = fc.integer({ min: 0, max: 2 ** 40 });
   fc.assert(
     fc.property(factor, factor, (units, price) => {
@@ -36,7 +36,7 @@ t.test("every cost is exact or refused", async () => {
   );
 });
 
-t.test("a discount is taken once and rounded half up", async (t) => {
+t.test("a discount is applied once and rounded half up", async (t) => {
   t.equal(discounted(1_000_000, 0), 1_000_000);
   t.equal(discounted(1_000_000, 200), 980_000);
   t.equal(discounted(50, 100), 50); // 49.5
@@ -55,7 +55,7 @@ t.test("every discount is exact to the µđ, up to the largest amount", async ()
   );
 });
 
-t.test("amounts are written as decimals without needless zeros", async (t) => {
+t.test("amounts are formatted as decimals without trailing zeros", async (t) => {
   for (const [micro, text] of [
     [0n, "0"],
     [1n, "0.000001"],
@@ -71,7 +71,7 @@ t.test("amounts are written as decimals without needless zeros", async (t) => {
   t.equal(formatVnd(1_500_000), "1.5");
 });
 
-t.test("what is written is read again", async () => {
+t.test("a formatted amount parses to the same value", async () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -(10n ** 18n) + 1n, max: 10n ** 18n - 1n }), (micro) => {
       assert.equal(parseVnd(formatVnd(micro)), micro);
@@ -79,7 +79,7 @@ t.test("what is written is read again", async () => {
   );
 });
 
-t.test("what is no decimal of at most six places is no amount", async (t) => {
+t.test("only decimals of at most six places are amounts", async (t) => {
   for (const text of [
     "",
     "-",

@@ -4,11 +4,11 @@ import t from "tap";
 import * as contract from "../../../core/contract/index.ts";
 import { packageRoot } from "../../../core/process/root.ts";
 
-/** The name of the wallet's limit among those that a plugin may hold under: each refusal carries one. */
+/** For outside plugins: a refused hold names its limit, and this name means the wallet itself. */
 const FOR_OUTSIDERS = ["WALLET_LIMIT"];
 
-t.test("the contract's list", async (t) => {
-  t.test("offers no function or constant that no plugin here uses", async (t) => {
+t.test("the contract", async (t) => {
+  t.test("exports only functions and constants that a plugin here uses", async (t) => {
     const folder = join(packageRoot, "plugins");
     const sources = readdirSync(folder, { recursive: true, encoding: "utf8" })
       .filter((file) => file.endsWith(".ts"))
@@ -24,7 +24,7 @@ t.test("the contract's list", async (t) => {
     t.strictSame(unused, []);
   });
 
-  t.test("is published whole under the name that outsiders import", async (t) => {
+  t.test("is published in full under the name that outside plugins import", async (t) => {
     const { exports } = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8"));
     const published = await import(join(packageRoot, exports["./plugin"].default));
     t.strictSame(Object.keys(published), Object.keys(contract));

@@ -17,7 +17,7 @@ const TSCONFIG = readmeBlock("json", "tollgate/plugin").replace(
 const MODULE = `{ "type": "module" }`;
 const runsTypeScript = Boolean(Reflect.get(process.features, "typescript"));
 
-/** The same plugin with types. */
+/** The same plugin in TypeScript. */
 function typed(): string {
   let text = TEAM;
   for (const [from, to] of [
@@ -34,7 +34,7 @@ function typed(): string {
   return text;
 }
 
-t.test("the README's plugin, in a folder outside of the repository", async (t) => {
+t.test("the README's plugin, outside of the repository", async (t) => {
   let simulator: TestSimulator;
   let folder: OutsideFolder;
   t.before(async () => {
@@ -46,7 +46,7 @@ t.test("the README's plugin, in a folder outside of the repository", async (t) =
     folder?.remove();
   });
 
-  /** Starts a gateway with the plugin, and calls it with the header and without. */
+  /** Starts a gateway with the plugin, and calls it with and without the header. */
   async function serves(plugin: string): Promise<void> {
     const plugins = { [plugin]: { header: "x-team-name" } };
     const gateway = await startGateway({ simulator, plugins });
@@ -67,11 +67,11 @@ t.test("the README's plugin, in a folder outside of the repository", async (t) =
     }
   }
 
-  t.test("runs as it is, beside nothing else", async () => {
+  t.test("runs unchanged, with no other file", async () => {
     await serves(folder.write("plain/team.js", TEAM));
   });
 
-  t.test("compiles in TypeScript by the README's tsconfig.json, and runs", async (t) => {
+  t.test("compiles with the README's tsconfig.json, and runs", async (t) => {
     folder.write("typed/package.json", MODULE);
     folder.write("typed/tsconfig.json", TSCONFIG);
     folder.write("typed/team.ts", typed());
@@ -79,7 +79,7 @@ t.test("the README's plugin, in a folder outside of the repository", async (t) =
     await serves(join(folder.path, "typed", "team.js"));
   });
 
-  t.test("runs in TypeScript without being compiled, if Node can", async (t) => {
+  t.test("runs as TypeScript without a compiler, if this Node can", async (t) => {
     folder.write("direct/package.json", MODULE);
     const plugin = folder.write("direct/team.ts", typed());
     const start = serves(plugin);
@@ -87,19 +87,16 @@ t.test("the README's plugin, in a folder outside of the repository", async (t) =
     else await t.rejects(start, /this Node does not run TypeScript; compile/);
   });
 
-  t.test(
-    "compiles against the package where it is installed or linked, libraries checked",
-    async (t) => {
-      mkdirSync(join(folder.path, "linked", "node_modules"), { recursive: true });
-      symlinkSync(packageRoot, join(folder.path, "linked", "node_modules", "tollgate"));
-      folder.write("linked/package.json", MODULE);
-      const { compilerOptions } = JSON.parse(TSCONFIG);
-      const { paths: _, skipLibCheck: __, ...others } = compilerOptions;
-      folder.write("linked/tsconfig.json", JSON.stringify({ compilerOptions: others }));
-      folder.write("linked/team.ts", typed());
-      t.equal(await compile(join(folder.path, "linked")), "");
-    },
-  );
+  t.test("compiles against an installed or linked package, with library checks on", async (t) => {
+    mkdirSync(join(folder.path, "linked", "node_modules"), { recursive: true });
+    symlinkSync(packageRoot, join(folder.path, "linked", "node_modules", "tollgate"));
+    folder.write("linked/package.json", MODULE);
+    const { compilerOptions } = JSON.parse(TSCONFIG);
+    const { paths: _, skipLibCheck: __, ...others } = compilerOptions;
+    folder.write("linked/tsconfig.json", JSON.stringify({ compilerOptions: others }));
+    folder.write("linked/team.ts", typed());
+    t.equal(await compile(join(folder.path, "linked")), "");
+  });
 
   t.test("does not compile if it misuses the contract", async (t) => {
     folder.write("wrong/package.json", MODULE);

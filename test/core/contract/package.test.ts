@@ -11,7 +11,7 @@ import { bodies, paths, post } from "../../support/requests.ts";
 
 const run = promisify(execFile);
 
-t.test("the package, as it is installed as a dependency", async (t) => {
+t.test("the package, installed as a dependency", async (t) => {
   let folder: OutsideFolder;
   let root: string;
   t.before(async () => {
@@ -23,7 +23,7 @@ t.test("the package, as it is installed as a dependency", async (t) => {
     mkdirSync(root, { recursive: true });
     const tar = ["-xzf", join(folder.path, archive), "-C", root, "--strip-components=1"];
     await run("tar", tar);
-    // Only what it depends on by its own word.
+    // Links only its declared dependencies.
     const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
     for (const name of Object.keys(dependencies)) {
       const link = join(folder.path, "node_modules", name);
@@ -38,7 +38,7 @@ t.test("the package, as it is installed as a dependency", async (t) => {
       .filter((file) => wanted.test(file))
       .sort();
 
-  t.test("has all that is read at run time, and no test, benchmark or source", async (t) => {
+  t.test("has every file read at run time, and no test, benchmark or source", async (t) => {
     for (const place of ["core", "plugins"]) {
       const read = /\.(?:sql|lua|css|svg)$/;
       const here = filesBelow(join(packageRoot, place), read);

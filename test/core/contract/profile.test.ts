@@ -9,7 +9,7 @@ import {
 } from "../../../core/contract/profile.ts";
 
 t.test("profile", async (t) => {
-  t.test("the dialect decides what is not set", async (t) => {
+  t.test("the dialect sets the defaults", async (t) => {
     const strict = chatProfile();
     t.equal(strict.max_tokens_field, "max_completion_tokens");
     t.strictSame([strict.max_stops, strict.tool_id_max], [4, 40]);
@@ -21,20 +21,20 @@ t.test("profile", async (t) => {
     t.equal(chatProfile({ max_stops: null }).max_stops, null);
   });
 
-  t.test("each side reads only the values it knows", async (t) => {
+  t.test("each side reads only its own values", async (t) => {
     t.equal(chatProfile({ sampling: "one" }).sampling, "full");
     t.equal(messagesProfile({ sampling: "fixed" }).sampling, "one");
     t.equal(messagesProfile({ mid_system: "user" }).mid_system, "hoist");
     t.strictSame([chatProfile().mid_system, messagesProfile().mid_system], ["inline", "hoist"]);
   });
 
-  t.test("a route goes before its upstream, key by key", async (t) => {
+  t.test("a route overrides its upstream, key by key", async (t) => {
     const merged = mergeProfiles({ dialect: "compatible", top_k: true }, { top_k: false });
     t.strictSame(merged, { dialect: "compatible", top_k: false });
     t.strictSame(mergeProfiles(), {});
   });
 
-  t.test("effort levels may be listed in any order", async (t) => {
+  t.test("effort levels may be in any order", async (t) => {
     const levels = messagesProfile({ effort_levels: ["max", "low"] }).effort_levels;
     t.strictSame(levels, ["low", "max"]);
     t.equal(clampEffort("xhigh", levels), "low");
@@ -42,7 +42,7 @@ t.test("profile", async (t) => {
     t.equal(clampEffort("max", levels), "max");
   });
 
-  t.test("the config takes the keys of both sides and no others", async (t) => {
+  t.test("the config accepts the keys of both sides and no others", async (t) => {
     t.ok(v.is(profile, {}));
     t.ok(v.is(profile, { dialect: "compatible", thinking: "budget", max_stops: null }));
     for (const wrong of [

@@ -11,7 +11,7 @@ function routerOf(...routes: readonly string[]): Router {
   return router;
 }
 
-/** What a match comes to, in a line. */
+/** A match as one line of text. */
 function told(match: Match): string {
   if (match.kind === "route") {
     const params = Object.entries(match.params).map(([name, value]) => ` ${name}=${value}`);
@@ -64,11 +64,11 @@ t.test("a router", async (t) => {
     });
   }
 
-  t.test("refuses a second route for the same method and path", async (t) => {
+  t.test("rejects a second route for the same method and path", async (t) => {
     t.throws(() => routerOf("GET /a", "GET /a"), /two routes for GET \/a/);
   });
 
-  t.test("names every route, so that a test can walk them", async (t) => {
+  t.test("lists every route", async (t) => {
     t.equal(router.all().length, 7);
   });
 });

@@ -14,14 +14,14 @@ import { posting } from "../../support/posting.ts";
 t.test("the table of usage fields", async (t) => {
   const record = recordOf(entryOf("1", posting({ callId: "c", accountId: "a" }), 7, 0));
 
-  t.test("names every field and column once", async (t) => {
+  t.test("has every field and column once", async (t) => {
     for (const key of ["name", "column", "json"] as const) {
       const names = usageFieldList.map((field) => field[key]);
       t.strictSame(names, [...new Set(names)], key);
     }
   });
 
-  t.test("makes the JSON of both APIs, the select list and the record", async (t) => {
+  t.test("defines the JSON of both APIs, the select list and the record", async (t) => {
     for (const api of ["admin", "api"] as const) {
       const names = fieldsIn(api).map(({ json }) => json);
       t.strictSame(Object.keys(usageJson(record, api)), names);
@@ -35,7 +35,7 @@ t.test("the table of usage fields", async (t) => {
   });
 
   t.test(
-    "shows the operator everything, and the customer neither the provider nor what it costs",
+    "shows operators everything, and hides the provider and its cost from customers",
     async (t) => {
       t.equal(fieldsIn("admin").length, usageFieldList.length);
       const hidden = usageFieldList.filter(({ places }) => !places.includes("api"));
@@ -49,21 +49,18 @@ t.test("the table of usage fields", async (t) => {
     },
   );
 
-  t.test(
-    "makes the columns of the CSV, but for those that it writes in another form",
-    async (t) => {
-      const own = ["time_utc", "time_vietnam", "key_name", "discount_percent"];
-      const names = fieldsIn("csv").map(({ json }) => json);
-      t.strictSame(
-        csvColumns.filter((column) => !names.includes(column)),
-        own,
-      );
-      t.strictSame(
-        names.filter((name) => !csvColumns.includes(name)),
-        ["at", "discount_bps"],
-      );
-    },
-  );
+  t.test("defines the columns of the CSV, except those in another format", async (t) => {
+    const own = ["time_utc", "time_vietnam", "key_name", "discount_percent"];
+    const names = fieldsIn("csv").map(({ json }) => json);
+    t.strictSame(
+      csvColumns.filter((column) => !names.includes(column)),
+      own,
+    );
+    t.strictSame(
+      names.filter((name) => !csvColumns.includes(name)),
+      ["at", "discount_bps"],
+    );
+  });
 
   t.test("names the amounts in the log line of a call", async (t) => {
     const [endpoint] = endpoints;

@@ -18,7 +18,7 @@ t.test("a day ends at 00:00 in Ho Chi Minh City, which is 17:00 UTC", async (t) 
   }
 });
 
-t.test("a day begins where the day before ends", async (t) => {
+t.test("a day begins when the previous day ends", async (t) => {
   t.equal(dayOf(new Date("2026-11-21T17:00:00.000Z")), "2026-11-22");
   t.equal(dayOf(new Date("2026-11-21T16:59:59.999Z")), "2026-11-21");
   t.strictSame(startOfDay("2026-11-22"), endOfDay("2026-11-21"));

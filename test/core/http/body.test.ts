@@ -9,7 +9,7 @@ t.test("the depth of a request body", async (t) => {
     ['{"a":', "}"],
   ] as const) {
     for (const padding of [0, 1_000, 5_000]) {
-      t.test(`has one limit, whatever its size: ${open} with ${padding} bytes more`, async (t) => {
+      t.test(`has one limit for every size: ${open} with ${padding} bytes more`, async (t) => {
         const body = (levels: number) => {
           const inner = levels - 1;
           const value = `${open.repeat(inner)}1${close.repeat(inner)}`;

@@ -19,13 +19,13 @@ type Stage = (typeof STAGES)[number];
 type Way = (typeof WAYS)[number];
 type Moment = (typeof MOMENTS)[number];
 
-/** One call, and what its plugins saw of it. */
+/** One call, and the events that its plugin saw. */
 class Run {
   readonly stage: Stage;
   readonly way: Way;
   readonly moment: Moment;
   readonly seen: string[] = [];
-  /** Verdicts that a plugin has not given yet. */
+  /** Verdicts not yet given. */
   pending = 0;
   client: RawClient | undefined = undefined;
 
@@ -39,12 +39,15 @@ class Run {
     return this.seen.filter((entry) => entry === what).length;
   }
 
-  /** Tells where the call has come to: that may be when its client leaves. */
+  /** The call has reached `moment`; resets the client if it should leave then. */
   reaches(moment: Moment): void {
     if (this.moment === moment) this.client?.reset();
   }
 
-  /** What the plugin does in `stage`. A late verdict waits until the server has seen the client leave. */
+  /**
+   * The plugin's verdict in `stage`. A late verdict waits until the server has seen the client
+   * leave.
+   */
   act(stage: "admit" | "request", call: Call): AwaitableVerdict {
     this.seen.push(stage);
     this.reaches(stage);
@@ -110,7 +113,7 @@ const watching: Plugin = {
 
 const CHUNK = 'data: {"choices":[{"delta":{"content":"a"}}]}\n\n';
 
-/** Sends a stream whose end waits until its client has left, if it is to leave in the middle. */
+/** Sends a stream. If the client should leave in the middle, its end waits for that. */
 async function upstream(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const run = runs.get(String(request.headers[RUN]));
   for await (const _ of request);
@@ -151,7 +154,7 @@ t.test("a call", async (t) => {
 
   for (const stage of STAGES) {
     for (const way of WAYS) {
-      // `close` gives no verdict.
+      // `close` has no verdict.
       if (stage === "close" && way.startsWith("refuses")) continue;
       for (const moment of MOMENTS) {
         t.test(
@@ -166,12 +169,16 @@ t.test("a call", async (t) => {
             t.equal(run.count("close"), 1, String(run.seen));
             const ends = run.seen.filter((entry) => entry.startsWith("ended"));
             t.equal(ends.length, 1, String(run.seen));
-            t.equal(run.seen.at(-1), ends[0], "reported when everything is closed");
+            t.equal(run.seen.at(-1), ends[0], "reported after everything is closed");
             if (!response) return;
             if (stage === "close") {
               t.equal(ends[0], "ended complete");
               const isWhole = response.body.includes("[DONE]");
-              t.equal(isWhole, way.startsWith("passes"), "withheld unless all is closed");
+              t.equal(
+                isWhole,
+                way.startsWith("passes"),
+                "the end is withheld unless all is closed",
+              );
             } else t.strictSame([response.status, ends[0]], expected(way));
           },
         );
@@ -179,18 +186,15 @@ t.test("a call", async (t) => {
     }
   }
 
-  t.test(
-    "whose step is out of order ends with 500, and the log says from where to where",
-    async (t) => {
-      const { send: request } = await bug({ request: (call) => step(call, "replying") });
-      const { response, line } = await request();
-      t.equal(response.status, 500);
-      t.match(JSON.stringify(line), /from \\"requesting\\" to \\"replying\\"/);
-      t.equal(line?.["state"], "requesting");
-    },
-  );
+  t.test("with a step out of order ends with 500, and the log names both states", async (t) => {
+    const { send: request } = await bug({ request: (call) => step(call, "replying") });
+    const { response, line } = await request();
+    t.equal(response.status, 500);
+    t.match(JSON.stringify(line), /from \\"requesting\\" to \\"replying\\"/);
+    t.equal(line?.["state"], "requesting");
+  });
 
-  t.test("whose `ended` throws is not affected, nor are the plugins after it", async (t) => {
+  t.test("is not affected if `ended` of a plugin throws, nor are later plugins", async (t) => {
     let reported = 0;
     const { send: request, server } = await bug(
       {
@@ -208,13 +212,13 @@ t.test("a call", async (t) => {
   });
 });
 
-/** A step that only core may take: here it stands for a bug of core. */
+/** Only core may take this step; it stands for a bug in core. */
 function step(call: Call, to: "replying"): undefined {
   assert.ok(call instanceof HttpCall);
   call.step(to);
 }
 
-/** A server with a plugin that has a bug, for one call. */
+/** Starts a server with a buggy plugin, for one call. */
 async function bug(plugin: Omit<Plugin, "name">, ...others: Plugin[]) {
   const server = await startServer(
     [{ name: "buggy", ...plugin }, ...others],
@@ -240,7 +244,7 @@ async function bug(plugin: Omit<Plugin, "name">, ...others: Plugin[]) {
   };
 }
 
-/** The status and the outcome of a call whose client stays. */
+/** Status and outcome of a call whose client stays. */
 function expected(way: Way): [number, string] {
   if (way.startsWith("passes")) return [200, "ended complete"];
   return [way.startsWith("refuses") ? 400 : 500, "ended refused"];

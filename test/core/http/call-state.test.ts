@@ -3,7 +3,7 @@ import t from "tap";
 import { type CallState, STEPS, StepOutOfOrder } from "../../../core/http/call-state.ts";
 import { newCall } from "../../support/call.ts";
 
-/** How a call gets to each state. */
+/** The steps from a new call to each state. */
 const WAYS: Readonly<Record<CallState, readonly CallState[]>> = {
   admitting: [],
   reading: ["reading"],
@@ -14,7 +14,7 @@ const WAYS: Readonly<Record<CallState, readonly CallState[]>> = {
   ended: ["closing", "ended"],
 };
 
-/** Rows: where a call stands. Columns, in the same order: where it may go. */
+/** Rows: current state. Columns, in the same order: next state. */
 const TABLE = `
              admitting reading requesting dispatched replying closing ended
   admitting  -         yes     -          -          -        yes     -
@@ -31,7 +31,7 @@ const [head = [], ...rows] = TABLE.trim()
   .map((line) => line.trim().split(/\s+/) as CallState[]);
 
 t.test("the steps of a call", async (t) => {
-  t.test("are those of the table, for every state", async (t) => {
+  t.test("match the table, for every state", async (t) => {
     t.strictSame(head, Object.keys(STEPS));
     t.strictSame(
       rows.map(([from]) => from),

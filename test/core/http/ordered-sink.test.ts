@@ -25,7 +25,7 @@ const USES: Readonly<Record<string, (sink: Sink) => void>> = {
   gone: (sink) => sink.end(GONE),
 };
 
-/** What a plugin does, what of it passes, and what is reported. */
+/** The calls of a plugin, those that pass, and the reported error. */
 const TABLE: readonly (readonly [string, string, string | undefined])[] = [
   ["head event event end", "head event event end", undefined],
   ["head data data end", "head data data end", undefined],
@@ -48,7 +48,7 @@ const TABLE: readonly (readonly [string, string, string | undefined])[] = [
   ["head end head", "head end", "head of its client's sink after end"],
 ];
 
-t.test("the sink that a plugin writes to", async (t) => {
+t.test("a plugin's sink", async (t) => {
   for (const [uses, passed, misuse] of TABLE) {
     t.test(`${misuse === undefined ? "takes" : "reports, once"}: ${uses}`, async (t) => {
       const seen: string[] = [];
@@ -74,7 +74,7 @@ t.test("the sink that a plugin writes to", async (t) => {
     });
   }
 
-  t.test("throws while no exchange has begun that could end the call", async () => {
+  t.test("throws before the exchange begins, when nothing could end the call", async () => {
     const sink = new OrderedSink("rude", USES_NOTHING, newCall());
     assert.throws(() => sink.event(EVENT), SinkMisuse);
   });

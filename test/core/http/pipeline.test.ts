@@ -6,7 +6,7 @@ import { Pipeline } from "../../../core/http/pipeline.ts";
 import { ServerEvent } from "../../../core/sse/reader.ts";
 import { newCall } from "../../support/call.ts";
 
-/** A plugin that notes what it is asked; `changes` replaces parts of it. */
+/** A plugin that records its calls; `changes` replaces parts of it. */
 function noting(name: string, notes: string[], changes: Partial<Plugin> = {}): Plugin {
   return {
     name,
@@ -76,7 +76,7 @@ t.test("the pipeline", async (t) => {
 
   for (const stage of ["admit", "request"] as const) {
     t.test(
-      `stops at the first refusal in ${stage}, and closes those it has reached only`,
+      `stops at the first refusal in ${stage}, and closes only the plugins reached`,
       async (t) => {
         const notes: string[] = [];
         const refusal = refuse.badRequest("no");
@@ -93,27 +93,30 @@ t.test("the pipeline", async (t) => {
     );
   }
 
-  t.test("closes all that admission has reached, though a request was refused early", async (t) => {
-    const notes: string[] = [];
-    const pipeline = new Pipeline([
-      noting("a", notes, { request: () => refuse.badRequest("no") }),
-      noting("b", notes),
-    ]);
-    const call = newCall();
-    pipeline.admit(call);
-    pipeline.request(call);
-    notes.length = 0;
-    pipeline.close(call);
-    t.strictSame(notes, ["close a", "close b"]);
-  });
+  t.test(
+    "closes every plugin reached by admission, though an early one refused the request",
+    async (t) => {
+      const notes: string[] = [];
+      const pipeline = new Pipeline([
+        noting("a", notes, { request: () => refuse.badRequest("no") }),
+        noting("b", notes),
+      ]);
+      const call = newCall();
+      pipeline.admit(call);
+      pipeline.request(call);
+      notes.length = 0;
+      pipeline.close(call);
+      t.strictSame(notes, ["close a", "close b"]);
+    },
+  );
 
-  t.test("closes nothing of a call that has reached nobody", async (t) => {
+  t.test("closes no plugin if the call has reached none", async (t) => {
     const notes: string[] = [];
     new Pipeline([noting("a", notes)]).close(newCall());
     t.strictSame(notes, []);
   });
 
-  t.test("answers no promise unless a plugin does", async (t) => {
+  t.test("returns a promise only if a plugin does", async (t) => {
     const notes: string[] = [];
     const late = noting("late", notes, { request: async () => undefined });
     const pipeline = new Pipeline([noting("a", notes), late, noting("b", notes)]);
@@ -121,12 +124,12 @@ t.test("the pipeline", async (t) => {
     t.equal(pipeline.admit(call), undefined);
     const verdict = pipeline.request(call);
     t.ok(verdict instanceof Promise);
-    t.ok(!notes.includes("request b"), "the next one waits");
+    t.ok(!notes.includes("request b"), "the next plugin waits");
     t.equal(await verdict, undefined);
     t.ok(notes.includes("request b"));
   });
 
-  t.test("takes a late refusal as it takes an early one", async (t) => {
+  t.test("handles an asynchronous refusal like a synchronous one", async (t) => {
     const notes: string[] = [];
     const refusal = refuse.badRequest("late");
     const late = noting("late", notes, { admit: async () => refusal });
@@ -137,7 +140,7 @@ t.test("the pipeline", async (t) => {
     t.strictSame(notes, ["close late"]);
   });
 
-  t.test("takes no further step for a client that left while a plugin was at work", async (t) => {
+  t.test("runs no further plugin for a client that left while one was running", async (t) => {
     const notes: string[] = [];
     let finish: () => void = () => {};
     const slow = noting("slow", notes, {
@@ -156,7 +159,7 @@ t.test("the pipeline", async (t) => {
     t.strictSame(notes, ["close slow"]);
   });
 
-  t.test("lets a plugin's bug through, and still closes what it has reached", async (t) => {
+  t.test("rethrows a plugin's error, and still closes the plugins reached", async (t) => {
     const notes: string[] = [];
     const bug = new Error("a bug");
     const buggy = noting("buggy", notes, {
@@ -180,20 +183,23 @@ t.test("the pipeline", async (t) => {
     ],
     ["rejects", () => Promise.reject(new Error("first"))],
   ] as const) {
-    t.test(`closes the others where one ${name}, and then tells the first failure`, async (t) => {
-      const notes: string[] = [];
-      const pipeline = new Pipeline([
-        noting("a", notes),
-        noting("b", notes, { close }),
-        noting("c", notes, { close: () => Promise.reject(new Error("second")) }),
-        noting("d", notes),
-      ]);
-      const call = newCall();
-      pipeline.request(call);
-      notes.length = 0;
-      await t.rejects(async () => pipeline.close(call), /first/);
-      t.strictSame(notes, ["close a", "close d"]);
-    });
+    t.test(
+      `closes the other plugins if one ${name}, then rejects with the first failure`,
+      async (t) => {
+        const notes: string[] = [];
+        const pipeline = new Pipeline([
+          noting("a", notes),
+          noting("b", notes, { close }),
+          noting("c", notes, { close: () => Promise.reject(new Error("second")) }),
+          noting("d", notes),
+        ]);
+        const call = newCall();
+        pipeline.request(call);
+        notes.length = 0;
+        await t.rejects(async () => pipeline.close(call), /first/);
+        t.strictSame(notes, ["close a", "close d"]);
+      },
+    );
   }
 
   t.test("waits for each close before the next", async (t) => {

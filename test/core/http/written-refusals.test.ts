@@ -7,7 +7,7 @@ import type { TestGateway } from "../../support/gateway.ts";
 import { OutsideFolder } from "../../support/outside.ts";
 import { type Answer, bodies, get, paths, post } from "../../support/requests.ts";
 
-/** Refuses everywhere, by objects that are written out and know no factory. */
+/** Refuses everywhere, with object literals instead of the factory. */
 const PLUGIN = `
 import { addCustomerRoutes, addOperatorRoutes, addPublicRoutes } from "tollgate/plugin";
 const refusal = (place, more) => ({ status: 409, type: "invalid_request_error", message: "not " + place, ...more });
@@ -35,7 +35,7 @@ export default (services) => ({
 });
 `;
 
-t.test("a refusal that a plugin writes out as an object", async (t) => {
+t.test("a refusal as an object literal", async (t) => {
   let folder: OutsideFolder;
   let running: DashboardGateway;
   let gateway: TestGateway;
@@ -65,7 +65,7 @@ t.test("a refusal that a plugin writes out as an object", async (t) => {
   }
 
   for (const stage of ["admit", "request", "late"]) {
-    t.test(`refuses a call in ${stage}, in its protocol's shape`, async (t) => {
+    t.test(`refuses a call in ${stage}, in the format of its protocol`, async (t) => {
       const headers = { "x-stage": stage };
       isRefused(await post(gateway, paths.chat, customer, bodies.chat(), headers), stage);
       const other = await post(gateway, paths.messages, customer, bodies.messages(), headers);
@@ -74,7 +74,7 @@ t.test("a refusal that a plugin writes out as an object", async (t) => {
     });
   }
 
-  t.test("refuses in a JSON route, whoever may enter it", async (t) => {
+  t.test("refuses in a JSON route of every access level", async (t) => {
     const answer = await get(gateway, "/w/public", undefined);
     isRefused(answer, "public", { param: "field" });
     t.equal(answer.headers.get("x-more"), "1");
@@ -90,7 +90,7 @@ t.test("a refusal that a plugin writes out as an object", async (t) => {
     }
   });
 
-  t.test("refuses in a plain route, in the shape of the client's protocol", async (t) => {
+  t.test("refuses in a plain route, in the format of the client's protocol", async (t) => {
     for (const access of ["public", "own", "key"]) {
       isRefused(await get(gateway, `/w/plain/${access}`, customer), access);
       const messages = await get(gateway, `/v1/messages/${access}`, customer);

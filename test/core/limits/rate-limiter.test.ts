@@ -3,13 +3,13 @@ import fc from "fast-check";
 import t from "tap";
 import { EmbeddedRateLimiter } from "../../../core/limits/embedded.ts";
 
-/** A clock that stands still until it is moved. */
+/** A clock that tests move by hand. */
 function stoppedClock() {
   const clock = { ms: 0, now: () => clock.ms, monotonic: () => clock.ms };
   return clock;
 }
 
-/** The same limit told as a bucket: filled evenly, a call takes `intervalMs` out of it. */
+/** The same limit as a bucket: it fills evenly, and a call takes `intervalMs` out of it. */
 class Bucket {
   private readonly intervalMs: number;
   private readonly most: number;
@@ -44,7 +44,7 @@ const pauses = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 30_00
 });
 
 t.test("the rate limiter", async (t) => {
-  t.test("answers as a bucket does that is filled evenly", async () => {
+  t.test("gives the same results as an evenly filled bucket", async () => {
     fc.assert(
       fc.property(rate, burst, pauses, (perMinute, most, waits) => {
         const clock = stoppedClock();
@@ -60,7 +60,7 @@ t.test("the rate limiter", async (t) => {
     );
   });
 
-  t.test("never allows more in a minute than the rate and one burst", async () => {
+  t.test("never allows more in a minute than the rate plus one burst", async () => {
     fc.assert(
       fc.property(rate, burst, pauses, (perMinute, most, waits) => {
         const clock = stoppedClock();
@@ -78,21 +78,18 @@ t.test("the rate limiter", async (t) => {
     );
   });
 
-  t.test(
-    "allows a call that waited as long as it was told, and not one that came a moment earlier",
-    async (t) => {
-      const clock = stoppedClock();
-      const limiter = new EmbeddedRateLimiter(clock);
-      while (limiter.take("key", 60, 5).allowed) {}
-      const { retryMs } = limiter.take("key", 60, 5);
-      clock.ms += retryMs - 1;
-      t.equal(limiter.take("key", 60, 5).allowed, false);
-      clock.ms += 1;
-      t.equal(limiter.take("key", 60, 5).allowed, true);
-    },
-  );
+  t.test("allows a call after exactly retryMs, and refuses it 1 ms earlier", async (t) => {
+    const clock = stoppedClock();
+    const limiter = new EmbeddedRateLimiter(clock);
+    while (limiter.take("key", 60, 5).allowed) {}
+    const { retryMs } = limiter.take("key", 60, 5);
+    clock.ms += retryMs - 1;
+    t.equal(limiter.take("key", 60, 5).allowed, false);
+    clock.ms += 1;
+    t.equal(limiter.take("key", 60, 5).allowed, true);
+  });
 
-  t.test("does not count refused calls: whoever keeps asking is not shut out", async (t) => {
+  t.test("does not count refused calls, so constant retries do not lock a key out", async (t) => {
     const clock = stoppedClock();
     const limiter = new EmbeddedRateLimiter(clock);
     let allowed = 0;
@@ -100,7 +97,7 @@ t.test("the rate limiter", async (t) => {
     t.equal(allowed, 60);
   });
 
-  t.test("keeps keys apart, and remembers them when it has seen a great many", async (t) => {
+  t.test("limits each key separately, even after 25,000 others", async (t) => {
     const clock = stoppedClock();
     const limiter = new EmbeddedRateLimiter(clock);
     t.equal(limiter.take("first", 1, 1).allowed, true);
@@ -110,20 +107,17 @@ t.test("the rate limiter", async (t) => {
     t.equal(limiter.take("first", 1, 1).allowed, true);
   });
 
-  t.test(
-    "lets as many calls run at a time as it is told, and another when one has left",
-    async (t) => {
-      const limiter = new EmbeddedRateLimiter(stoppedClock());
-      t.equal(limiter.enter("key", "a", 2), true);
-      t.equal(limiter.enter("key", "b", 2), true);
-      t.equal(limiter.enter("key", "c", 2), false);
-      t.equal(limiter.enter("other", "d", 2), true);
-      limiter.leave("key", "c");
-      t.equal(limiter.enter("key", "c", 2), false, "who was not let in cannot leave");
-      limiter.leave("key", "a");
-      limiter.leave("key", "a");
-      t.equal(limiter.enter("key", "c", 2), true);
-      t.equal(limiter.enter("key", "e", 2), false);
-    },
-  );
+  t.test("allows a number of calls in flight, and another when one ends", async (t) => {
+    const limiter = new EmbeddedRateLimiter(stoppedClock());
+    t.equal(limiter.enter("key", "a", 2), true);
+    t.equal(limiter.enter("key", "b", 2), true);
+    t.equal(limiter.enter("key", "c", 2), false);
+    t.equal(limiter.enter("other", "d", 2), true);
+    limiter.leave("key", "c");
+    t.equal(limiter.enter("key", "c", 2), false, "a refused call cannot leave");
+    limiter.leave("key", "a");
+    limiter.leave("key", "a");
+    t.equal(limiter.enter("key", "c", 2), true);
+    t.equal(limiter.enter("key", "e", 2), false);
+  });
 });

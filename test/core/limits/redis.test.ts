@@ -33,7 +33,7 @@ t.test("two gateways share a key's calls per minute", async (t) => {
   t.ok(refused.resetMs > 59_000 && refused.resetMs <= 60_000);
 });
 
-t.test("two gateways share a key's running calls", async (t) => {
+t.test("two gateways share a key's limit of calls in flight", async (t) => {
   const entered = await Promise.all(
     Array.from({ length: 10 }, (_, n) => limiters[n % 2]!.enter("K2", `c${n}`, 3)),
   );
@@ -45,7 +45,7 @@ t.test("two gateways share a key's running calls", async (t) => {
   t.equal(await limiters[1]!.enter("K2", "one too many", 3), false);
 });
 
-t.test("a call that a dead gateway had running does not count for ever", async (t) => {
+t.test("a call in flight on a dead gateway expires", async (t) => {
   await limiters[0]!.enter("K3", "c1", 1);
   t.equal(await limiters[1]!.enter("K3", "c2", 1), false);
   const [key] = (await server.call("KEYS", "*:K3")) as string[];
@@ -53,7 +53,7 @@ t.test("a call that a dead gateway had running does not count for ever", async (
   t.ok(leftMs > 0 && leftMs <= 30_000, `${leftMs} ms`);
 });
 
-t.test("while redis is away nothing is limited: no call gets past its hold then", async (t) => {
+t.test("while Redis is down nothing is limited, because no call gets a hold", async (t) => {
   await server.kill();
   t.equal((await limiters[0]!.take("K1", 6, 6)).allowed, true);
   t.equal(await limiters[0]!.enter("K2", "c", 1), true);

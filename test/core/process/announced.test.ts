@@ -5,10 +5,10 @@ import { until } from "../../support/until.ts";
 
 const EVERY_MS = 10;
 
-t.test("a step of the start that takes long", async (t) => {
-  t.test("logs what it waits for and why, again and again, until it is over", async (t) => {
+t.test("a slow step of the start", async (t) => {
+  t.test("logs periodically what it waits for and why, until it is done", async (t) => {
     const { log, lines } = recordedLog();
-    let reason = "redis is away";
+    let reason = "Redis is down";
     let finish: (value: string) => void = () => {};
     const work = new Promise<string>((resolve) => {
       finish = resolve;
@@ -25,7 +25,7 @@ t.test("a step of the start that takes long", async (t) => {
     t.equal(lines[0]?.["msg"], "starting: waiting for the hold store");
   });
 
-  t.test("fails as its work does", async (t) => {
+  t.test("rejects with the error of its work", async (t) => {
     const { log, lines } = recordedLog();
     await t.rejects(announced(log, "the ledger", Promise.reject(new Error("no ledger"))), {
       message: "no ledger",

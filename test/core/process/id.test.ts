@@ -1,7 +1,7 @@
 import t from "tap";
 import { newId } from "../../../core/process/id.ts";
 
-t.test("an id is a UUID of version 7 that begins with its time", async (t) => {
+t.test("an id is a UUID version 7 that begins with its time", async (t) => {
   const now = Date.UTC(2025, 5, 15, 12);
   for (let n = 0; n < 2_000; n += 1) {
     const id = newId(now);
@@ -10,7 +10,7 @@ t.test("an id is a UUID of version 7 that begins with its time", async (t) => {
   }
 });
 
-t.test("ids of one millisecond differ, also over the refills of the random pool", async (t) => {
+t.test("ids of one millisecond differ, even across refills of the random pool", async (t) => {
   const ids = new Set(Array.from({ length: 20_000 }, () => newId(1_750_000_000_000)));
   t.equal(ids.size, 20_000);
 });
@@ -20,7 +20,7 @@ t.test("later ids sort after earlier ones", async (t) => {
   t.strictSame([...ids].sort(), ids);
 });
 
-t.test("every random digit varies", async (t) => {
+t.test("all random digits vary", async (t) => {
   const ids = Array.from({ length: 500 }, () => newId(1));
   const fixed = new Set([8, 13, 18, 23, 14]);
   for (let at = 13; at < 36; at += 1) {

@@ -11,7 +11,7 @@ function depthOf(value: unknown): number {
 const text = (json: unknown, space?: number) => Buffer.from(JSON.stringify(json, null, space));
 
 t.test("the depth of a JSON text", async (t) => {
-  t.test("is found as a parser finds it, whatever stands in its strings", async () => {
+  t.test("equals that of a parser, for any content of strings", async () => {
     const anything = fc.anything({
       key: fc.string({ unit: fc.constantFrom('"', "\\", "[", "]", "{", "}", "a", "đ") }),
       values: [
@@ -34,11 +34,11 @@ t.test("the depth of a JSON text", async (t) => {
     t.equal(nestsDeeperThan(2, text(Array(1000).fill([]))), false);
   });
 
-  t.test("is found in 20 MB of brackets without reading them all", async (t) => {
+  t.test("is found in 20 MB of brackets before their end", async (t) => {
     t.equal(nestsDeeperThan(200, Buffer.alloc(20_000_000, "[")), true);
   });
 
-  t.test("of a string that never ends is no matter", async (t) => {
+  t.test("does not count an unterminated string", async (t) => {
     for (const broken of ['"', '"\\', '"\\"', '{"a', `"${"\\".repeat(1_000_001)}"`]) {
       t.equal(nestsDeeperThan(200, Buffer.from(broken)), false);
     }

@@ -16,7 +16,7 @@ async function inFolder(body: (folder: string) => Promise<void>): Promise<void> 
   }
 }
 
-/** A socket file as a process leaves it that was killed while it held the lock. */
+/** Leaves a socket file, as a process killed with the lock would. */
 async function leaveDeadLock(folder: string): Promise<void> {
   const program = `require("node:net").createServer().listen(${JSON.stringify(join(folder, "lock"))},
     () => process.kill(process.pid, "SIGKILL"))`;
@@ -24,7 +24,7 @@ async function leaveDeadLock(folder: string): Promise<void> {
   assert.ok(existsSync(join(folder, "lock")));
 }
 
-t.test("one of many takes a lock, also where a killed process has left it", async (t) =>
+t.test("one of many takes a lock, even if a killed process has left it", async (t) =>
   inFolder(async (folder) => {
     for (const dead of [false, true]) {
       if (dead) await leaveDeadLock(folder);
@@ -41,7 +41,7 @@ t.test("one of many takes a lock, also where a killed process has left it", asyn
   }),
 );
 
-t.test("who waits gets the lock once it is given up", async () =>
+t.test("a waiting process gets the lock once it is released", async () =>
   inFolder(async (folder) => {
     const first = await lockFolder(folder, 0);
     const second = lockFolder(folder, 10_000);
@@ -51,7 +51,7 @@ t.test("who waits gets the lock once it is given up", async () =>
 );
 
 t.test(
-  "a path that fits stays where it is, a longer one is short and always the same",
+  "a path that fits is unchanged; a longer one maps to the same short path every time",
   async (t) => {
     t.equal(shortSocketPath("/data", "lock"), "/data/lock");
     const deep = `/${"x".repeat(120)}`;

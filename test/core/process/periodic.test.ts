@@ -4,7 +4,7 @@ import { until } from "../../support/until.ts";
 
 const HOUR_MS = 3_600_000;
 
-t.test("a task that is hurried runs again at once, and waits again after that", async (t) => {
+t.test("a hurried task runs again at once, then waits again", async (t) => {
   let rounds = 0;
   const task = new PeriodicTask(async () => {
     rounds += 1;
@@ -18,7 +18,7 @@ t.test("a task that is hurried runs again at once, and waits again after that", 
   t.equal(rounds, 2);
 });
 
-t.test("a stop waits for the run that is under way, and is followed by none", async (t) => {
+t.test("a stop waits for the current run, and no run follows", async (t) => {
   const log: string[] = [];
   let finish = () => {};
   const task = new PeriodicTask(async () => {

@@ -8,7 +8,7 @@ const folder = mkdtempSync(join(tmpdir(), "tollgate-secret-"));
 t.teardown(() => rmSync(folder, { recursive: true }));
 const modeOf = (file: string) => statSync(file).mode & 0o777;
 
-t.test("a secret is made once, and is the same for all who ask at once", async (t) => {
+t.test("a secret is created once, and concurrent callers get the same one", async (t) => {
   const file = join(folder, "below", "token");
   const secrets = await Promise.all([secretFile(file), secretFile(file)]);
   t.equal(secrets[0], secrets[1]);
@@ -17,7 +17,7 @@ t.test("a secret is made once, and is the same for all who ask at once", async (
   t.strictSame(readdirSync(join(folder, "below")), ["token"]);
 });
 
-t.test("a damaged file is kept, and its error says what to do", async (t) => {
+t.test("a damaged file is kept, and the error says what to do", async (t) => {
   const file = join(folder, "damaged");
   writeFileSync(file, "short\n");
   await t.rejects(secretFile(file), /damaged has no usable secret; delete it/);
@@ -26,7 +26,7 @@ t.test("a damaged file is kept, and its error says what to do", async (t) => {
   t.equal(await readSecret(file), "short");
 });
 
-t.test("a secret that is replaced is never readable by others", async (t) => {
+t.test("a replaced secret is never readable by other users", async (t) => {
   const file = join(folder, "replaced");
   t.equal(await readSecret(file), undefined);
   await replaceSecret(file, "one");

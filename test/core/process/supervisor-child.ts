@@ -1,4 +1,4 @@
-/** A supervisor of two workers, in a process of its own. */
+/** Runs a supervisor of two workers in its own process. */
 import { fileURLToPath } from "node:url";
 import { pino } from "pino";
 import { superviseWorkers } from "../../../core/process/supervisor.ts";

@@ -7,7 +7,7 @@ import t from "tap";
 
 const SUPERVISOR = fileURLToPath(new URL("./supervisor-child.js", import.meta.url));
 
-/** A supervisor, what its workers say, and their process ids as they start. */
+/** A supervisor, the output of its workers, and their process ids in the order of their starts. */
 class Supervisor {
   readonly process: ChildProcess;
   private readonly lines: AsyncIterator<string>;
@@ -20,7 +20,7 @@ class Supervisor {
     this.lines = createInterface({ input: this.process.stdout })[Symbol.asyncIterator]();
   }
 
-  /** The process id in the next line, which must begin so. */
+  /** The process id in the next line, which must begin with `what`. */
   async next(what: string): Promise<number> {
     const { value, done } = await this.lines.next();
     assert.ok(!done, `ended before: ${what}`);
@@ -34,7 +34,7 @@ class Supervisor {
   }
 }
 
-t.test("a worker that dies is started again, and signals reach all", async (t) => {
+t.test("a dead worker is started again, and signals reach all workers", async (t) => {
   const supervisor = new Supervisor();
   const [first, second] = await supervisor.both("start");
   process.kill(first!, "SIGKILL");

@@ -1,4 +1,6 @@
-/** A process with a watchdog of short ticks, whose event loop stops in the way that its argument names. */
+/**
+ * Runs a watchdog with short ticks, and blocks the event loop in the way that its argument names.
+ */
 import { readSync } from "node:fs";
 import { Watchdog } from "../../../core/process/watchdog.ts";
 
@@ -12,16 +14,16 @@ function spin(ms: number): void {
   while (performance.now() < endMs);
 }
 
-/** Promises alone: no timer and no socket is served again. */
+/** Only promises run, so no timer and no socket is served. */
 async function spinInPromises(): Promise<void> {
   while (await Promise.resolve(true));
 }
 
 setTimeout(() => {
   if (how === "promises") void spinInPromises();
-  // Nothing is ever written to it.
+  // No input ever arrives.
   else if (how === "read") readSync(0, Buffer.alloc(1));
-  // Far longer than either; the watchdog is not armed.
+  // Far longer than both limits; the watchdog is not armed.
   else if (how === "start") spin(40 * TICK_MS);
   setTimeout(() => process.exit(0), 10 * TICK_MS);
 }, 10 * TICK_MS);

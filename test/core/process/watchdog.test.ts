@@ -25,7 +25,7 @@ async function run(how: string, armed = "armed"): Promise<End> {
 
 t.test("the watchdog", async (t) => {
   t.test(
-    "reports where an event loop stands that promises keep from turning, then ends the process with its own status",
+    "reports the stack of an event loop blocked by promises, then ends the process with its own status",
     async (t) => {
       const { code, lines } = await run("promises");
       t.equal(code, STALLED_STATUS);
@@ -49,13 +49,13 @@ t.test("the watchdog", async (t) => {
     },
   );
 
-  t.test("ends a process whose thread is in a system call", async (t) => {
+  t.test("ends a process whose thread is blocked in a system call", async (t) => {
     const { signal, lines } = await run("read");
     t.equal(signal, "SIGKILL");
     t.equal(lines.at(-1)?.msg, "the event loop does not turn; ending this process");
   });
 
-  t.test("lets a process go on whose start takes longer than that", async (t) => {
+  t.test("keeps a process whose start takes longer than its limit", async (t) => {
     const { code, lines } = await run("start", "unarmed");
     t.equal(code, 0);
     t.strictSame(
@@ -64,7 +64,7 @@ t.test("the watchdog", async (t) => {
     );
   });
 
-  t.test("says nothing of a loop that turns", async (t) => {
+  t.test("logs nothing for a loop that runs", async (t) => {
     t.strictSame(await run("idle"), { code: 0, signal: null, lines: [] });
   });
 });

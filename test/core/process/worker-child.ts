@@ -1,4 +1,7 @@
-/** A worker for the tests of the supervisor: says its process id, ends when it is told to or left alone. */
+/**
+ * A worker for the tests of the supervisor: prints its process id; ends by SIGTERM, or if the
+ * supervisor dies.
+ */
 import { whenOrphaned } from "../../../core/process/supervisor.ts";
 
 const [behaviour] = process.argv.slice(2);

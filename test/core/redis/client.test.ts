@@ -6,11 +6,11 @@ import { startRedisCluster, startRedisServer } from "../../support/redis.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 
 const TIMEOUT_MS = 500;
-/** For whom nothing is to time out, on a machine that is busy. */
+/** For tests in which nothing may time out on a busy machine. */
 const PATIENT_MS = 10_000;
 const ECHO = { source: "return ARGV[1]", sha: "098e0f0d1448c0a81dafe820f66d460eb09263da" };
 
-/** A client that is gone when the test is over, however it ends: one that is left behind goes on for ever. */
+/** Connects a client and disconnects it after the test; a leaked client would retry forever. */
 async function connected(
   t: Test,
   servers: string | readonly string[],
@@ -22,7 +22,7 @@ async function connected(
   return client;
 }
 
-/** Commands of every kind, interleaved, some of them sent while answers to others arrive. */
+/** Runs commands of every kind, interleaved, some of them sent while replies to others arrive. */
 async function echoes(client: RedisClient): Promise<void> {
   await client.load(ECHO, ["{a}"], ["first"]);
   const one = async (n: number) => {
@@ -39,14 +39,14 @@ async function echoes(client: RedisClient): Promise<void> {
   await Promise.all(Array.from({ length: 500 }, (_, n) => one(n)));
 }
 
-t.test("every command gets its own answer, whatever is sent around it", async (t) => {
+t.test("every command gets its own reply among concurrent ones", async (t) => {
   const server = await startRedisServer();
   t.teardown(() => server.stop());
   const client = await connected(t, server.url, PATIENT_MS);
   await echoes(client);
 });
 
-t.test("every command to a cluster gets its own answer too", async (t) => {
+t.test("every command to a cluster gets its own reply too", async (t) => {
   const cluster = await startRedisCluster();
   t.teardown(() => cluster.stop());
   const client = await connected(t, cluster.servers, PATIENT_MS);
@@ -54,13 +54,13 @@ t.test("every command to a cluster gets its own answer too", async (t) => {
 });
 
 t.test(
-  "a frozen server rejects what is under way, and answers again when it goes on",
+  "commands in flight to a frozen server are rejected, and new ones work when it resumes",
   async (t) => {
     const server = await startRedisServer();
     t.teardown(() => server.stop());
     const client = await connected(t, server.url);
     server.signal("SIGSTOP");
-    // It is frozen until all of them are rejected.
+    // It stays frozen until all of them are rejected.
     const sent = Array.from({ length: 50 }, () => client.call("PING"));
     const results = await Promise.allSettled(sent);
     t.ok(results.every((result) => result.status === "rejected"));
@@ -72,7 +72,7 @@ t.test(
   },
 );
 
-t.test("a server that is demoted is left for the one that its address leads to then", async (t) => {
+t.test("the client leaves a demoted server and reconnects to its address", async (t) => {
   const [first, second] = await Promise.all([startRedisServer(), startRedisServer()]);
   const line = await startTcpProxy(first.port);
   t.teardown(() => Promise.all([line.close(), first.stop(), second.stop()]));
@@ -90,7 +90,7 @@ t.test("a server that is demoted is left for the one that its address leads to t
   t.equal(await second.call("GET", "at"), "second");
 });
 
-t.test("a script that the server does not know is loaded once it is asked for", async (t) => {
+t.test("a script unknown to the server is loaded on its first use", async (t) => {
   const server = await startRedisServer();
   t.teardown(() => server.stop());
   const client = await connected(t, server.url);
@@ -100,12 +100,12 @@ t.test("a script that the server does not know is loaded once it is asked for", 
   t.ok(Array.isArray(await client.evalsha(membersScript.sha, ["{a}:epoch"], args)));
 });
 
-t.test("a stall of this process is not taken for silence of redis", async (t) => {
+t.test("a stall of this process does not count as a timeout of Redis", async (t) => {
   const server = await startRedisServer();
   t.teardown(() => server.stop());
   const client = await connected(t, server.url);
   const answers = Array.from({ length: 10 }, () => client.call("PING"));
-  // Sent by now, and answered during the stall.
+  // Sent by now; the replies arrive during the stall.
   await new Promise(setImmediate);
   const goOnAtMs = performance.now() + 3 * TIMEOUT_MS;
   while (performance.now() < goOnAtMs);

@@ -2,7 +2,7 @@ import t from "tap";
 import { startRedisServer } from "../../support/redis.ts";
 import { startStore } from "../money/redis/store.ts";
 
-t.test("a redis that forgets keys when it is full is refused at the start", async (t) => {
+t.test("a Redis that evicts keys when it is full is refused at the start", async (t) => {
   const server = await startRedisServer();
   await server.call("CONFIG", "SET", "maxmemory-policy", "volatile-lru");
   await t.rejects(startStore({ servers: server.url }), /volatile-lru.*set.*to noeviction/);

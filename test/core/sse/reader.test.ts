@@ -8,7 +8,7 @@ import { parseNaively } from "./reference.ts";
 interface Fixture {
   readonly name: string;
   readonly text: string;
-  /** [event, data] of each block that carries something. */
+  /** [event, data] of each block with data. */
   readonly events: readonly (readonly [string | undefined, string])[];
 }
 
@@ -108,7 +108,7 @@ t.test("SseReader", async (t) => {
     });
   }
 
-  t.test("any bytes, however split, read as the plain reference reads them", async () => {
+  t.test("any bytes, split anywhere, give the events of the reference reader", async () => {
     const piece = fc.constantFrom(
       ..."\r \n \r\n data: data event: event :c d e x 1 é 🌏 \ufeff".split(" "),
       " ",
@@ -140,7 +140,7 @@ t.test("SseReader", async (t) => {
     );
   });
 
-  t.test("a block leaves as soon as its blank line is there", async (t) => {
+  t.test("a block is emitted as soon as its blank line arrives", async (t) => {
     const seen: string[] = [];
     const reader = new SseReader();
     const push = (text: string) => reader.push(Buffer.from(text), (event) => seen.push(event.data));
@@ -154,21 +154,18 @@ t.test("SseReader", async (t) => {
     t.strictSame(seen, ["1", "", "2"]);
   });
 
-  t.test(
-    "a line feed stays with its carriage return, and half a byte order mark is text",
-    async (t) => {
-      const raws = (bytes: Buffer): string[] =>
-        read(Array.from(bytes, (byte) => Uint8Array.of(byte))).map(({ raw }) =>
-          Buffer.from(raw).toString("latin1"),
-        );
-      const crlf = ["data: 1\r\n\r\n", "\r\n", "data: 2\r\n\r\n"];
-      t.strictSame(raws(Buffer.from(crlf.join(""))), crlf);
-      const half = "\xef\xbb\ndata: 1\n\n";
-      t.strictSame(raws(Buffer.from(half, "latin1")), [half]);
-    },
-  );
+  t.test("a split CRLF stays together, and half a byte order mark is text", async (t) => {
+    const raws = (bytes: Buffer): string[] =>
+      read(Array.from(bytes, (byte) => Uint8Array.of(byte))).map(({ raw }) =>
+        Buffer.from(raw).toString("latin1"),
+      );
+    const crlf = ["data: 1\r\n\r\n", "\r\n", "data: 2\r\n\r\n"];
+    t.strictSame(raws(Buffer.from(crlf.join(""))), crlf);
+    const half = "\xef\xbb\ndata: 1\n\n";
+    t.strictSame(raws(Buffer.from(half, "latin1")), [half]);
+  });
 
-  t.test("a block within one chunk is a view of it, an open one is copied out", async (t) => {
+  t.test("a block within one chunk is a view of it; an open one is copied", async (t) => {
     const chunk = new Uint8Array(Buffer.from("data: 1\n\ndata: 2"));
     const raws: Uint8Array[] = [];
     const reader = new SseReader();
@@ -179,25 +176,22 @@ t.test("SseReader", async (t) => {
     t.equal(Buffer.from(raws[1] ?? []).toString(), "data: 2\n\n");
   });
 
-  t.test(
-    "a block over the limit is refused, however it comes, and nothing follows it",
-    async (t) => {
-      const over = Buffer.from(`data: 1\n\ndata: ${"x".repeat(100)}\n\ndata: 2\n\n`);
-      for (const size of [1, 7, over.length]) {
-        const reader = new SseReader(64);
-        const seen: string[] = [];
-        const results: boolean[] = [];
-        for (let at = 0; at < over.length; at += size) {
-          results.push(reader.push(over.subarray(at, at + size), (event) => seen.push(event.data)));
-        }
-        reader.end((event) => seen.push(event.data));
-        t.equal(results.at(-1), false);
-        t.strictSame(seen, ["1"]);
+  t.test("a block over the limit is refused, split anywhere, and nothing follows it", async (t) => {
+    const over = Buffer.from(`data: 1\n\ndata: ${"x".repeat(100)}\n\ndata: 2\n\n`);
+    for (const size of [1, 7, over.length]) {
+      const reader = new SseReader(64);
+      const seen: string[] = [];
+      const results: boolean[] = [];
+      for (let at = 0; at < over.length; at += size) {
+        results.push(reader.push(over.subarray(at, at + size), (event) => seen.push(event.data)));
       }
-    },
-  );
+      reader.end((event) => seen.push(event.data));
+      t.equal(results.at(-1), false);
+      t.strictSame(seen, ["1"]);
+    }
+  });
 
-  t.test("a block of the exact limit passes", async (t) => {
+  t.test("a block of exactly the limit passes", async (t) => {
     const exact = Buffer.from(`data: ${"x".repeat(56)}\n\n`);
     const reader = new SseReader(exact.length);
     t.equal(
@@ -214,7 +208,7 @@ t.test("SseReader", async (t) => {
 });
 
 t.test("encodeEvent", async (t) => {
-  t.test("writes what the reader reads", async (t) => {
+  t.test("writes events that the reader parses", async (t) => {
     const text =
       encodeEvent("ping", '{"type":"ping"}') +
       encodeComment("x") +
@@ -249,7 +243,7 @@ function read(chunks: readonly Uint8Array[]): ServerEvent[] {
   return events;
 }
 
-/** Blank lines and comments make blocks too; a client sees nothing of them. */
+/** Blank lines and comments form blocks too; a client ignores them. */
 function carries(event: ServerEvent): boolean {
   return event.data !== "";
 }

@@ -1,10 +1,11 @@
 /**
- * The plainest possible reader of an event stream: all of it at once, line by line, as the HTML standard
- * words it. Blocks without data are left out, and a block the stream breaks off in is kept.
+ * The simplest reader of an event stream: the whole text at once, line by line, as the HTML
+ * standard describes it. It drops blocks without data, and keeps a last block without its blank
+ * line.
  */
 export function parseNaively(bytes: Buffer): [string | undefined, string][] {
   const events: [string | undefined, string][] = [];
-  // Latin-1 keeps one character per byte, so that cutting lines cannot depend on the encoding.
+  // Latin-1 keeps one character per byte, so that splitting lines does not depend on the encoding.
   const text = bytes.toString("latin1").replace(/^\xef\xbb\xbf/, "");
   let type = "";
   let data: string[] = [];

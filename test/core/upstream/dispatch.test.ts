@@ -12,7 +12,7 @@ import { accepted } from "../config/files.ts";
 
 const clock = { now: () => 0, monotonic: () => 0 };
 
-/** A call that may be sent to the upstream `main`, whose connections note what they are given. */
+/** A call for the upstream `main`, whose dispatcher records the requests. */
 async function setUp(t: Test) {
   const config = await accepted(t, {});
   const upstreams = new ConnectedUpstreams(config, clock);
@@ -49,7 +49,7 @@ async function setUp(t: Test) {
 }
 
 t.test("an attempt", async (t) => {
-  t.test("of a kind that needs not wait is sent in the same turn, without a promise", async (t) => {
+  t.test("with synchronous credentials is sent in the same turn, without a promise", async (t) => {
     const { call, dispatch, sent } = await setUp(t);
     let promises = 0;
     const hook = createHook({
@@ -77,24 +77,21 @@ t.test("an attempt", async (t) => {
     t.strictSame([call.route?.upstream, call.attempts], ["main", 1]);
   });
 
-  t.test(
-    "leaves the credentials that a kind keeps as they were, however often they are sent",
-    async (t) => {
-      const { upstream, dispatch, sent } = await setUp(t);
-      const kept = ["authorization", "Bearer kept"];
-      t.capture(upstream.adapter, "authorise", () => kept);
-      t.ok(dispatch.prepare());
-      dispatch.send();
-      t.equal(sent.length, 1);
-      t.strictSame(kept, ["authorization", "Bearer kept"]);
-    },
-  );
+  t.test("does not change the credentials that a kind caches", async (t) => {
+    const { upstream, dispatch, sent } = await setUp(t);
+    const kept = ["authorization", "Bearer kept"];
+    t.capture(upstream.adapter, "authorise", () => kept);
+    t.ok(dispatch.prepare());
+    dispatch.send();
+    t.equal(sent.length, 1);
+    t.strictSame(kept, ["authorization", "Bearer kept"]);
+  });
 
   for (const [end, settle] of [
     ["come", (credentials: Credentials) => credentials.resolve(["x-api-key", "late"])],
-    ["are refused", (credentials: Credentials) => credentials.reject(new Error("late"))],
+    ["are rejected", (credentials: Credentials) => credentials.reject(new Error("late"))],
   ] as const) {
-    t.test(`that is cut sends and logs nothing when its credentials ${end}`, async (t) => {
+    t.test(`aborted early sends and logs nothing when its credentials ${end}`, async (t) => {
       const { upstream, dispatch, sent, lines } = await setUp(t);
       const credentials = new Credentials();
       t.capture(upstream.adapter, "authorise", () => credentials.promise);

@@ -51,7 +51,7 @@ t.test("a stream in a provider's own format", async (t) => {
   }
 
   t.test(
-    "reaches the client as server-sent events, however its bytes are cut, and is charged exactly",
+    "reaches the client as server-sent events, though split anywhere, and is charged exactly",
     async (t) => {
       const { answer, record } = await stream("whole");
       t.equal(answer.headers.get("content-type"), "text/event-stream");

@@ -34,7 +34,7 @@ function open(upstreams: ConnectedUpstreams, name: string): void {
   for (let at = 0; at < 5; at++) upstreams.get(name)?.breaker.fail();
 }
 
-/** Every upstream in the order in which a call that always fails would ask it. */
+/** The upstreams in the order in which a call that always fails tries them. */
 function order(model: Model, upstreams: ConnectedUpstreams, random?: () => number): string {
   const tried: Route[] = [];
   for (;;) {
@@ -45,12 +45,12 @@ function order(model: Model, upstreams: ConnectedUpstreams, random?: () => numbe
 }
 
 t.test("the choice of a route", async (t) => {
-  t.test("goes by priority, the lower first, whatever the order in the file", async (t) => {
+  t.test("follows priority, the lower first, not the order in the file", async (t) => {
     const { model, upstreams } = await setUp(t, ["c@2", "a", "b@1"]);
     t.equal(order(model, upstreams), "a b c");
   });
 
-  t.test("goes by weight among equals", async (t) => {
+  t.test("follows weight among routes of one priority", async (t) => {
     const { model, upstreams } = await setUp(t, ["a*6", "b*3", "c*1"]);
     const random = new Random(7);
     const counts: Record<string, number> = {};
@@ -69,7 +69,7 @@ t.test("the choice of a route", async (t) => {
     }
   });
 
-  t.test("reaches every route, whichever numbers are drawn", async (t) => {
+  t.test("reaches every route, for any random number", async (t) => {
     const { model, upstreams } = await setUp(t, ["a", "b", "c@1"]);
     t.equal(
       order(model, upstreams, () => 0),
@@ -81,25 +81,25 @@ t.test("the choice of a route", async (t) => {
     );
   });
 
-  t.test("leaves out upstreams that do not speak the protocol", async (t) => {
+  t.test("skips upstreams without the protocol", async (t) => {
     const { model, upstreams } = await setUp(t, ["a", "b@1"]);
     t.equal(chooseRoute(model, "chat", [], upstreams), undefined);
   });
 
-  t.test("leaves an upstream for last whose breaker is open", async (t) => {
+  t.test("tries an upstream with an open breaker last", async (t) => {
     const { model, upstreams } = await setUp(t, ["a", "b@1", "c@2"]);
     open(upstreams, "a");
     t.equal(order(model, upstreams), "b c a");
   });
 
-  t.test("tries the best all the same where every breaker is open", async (t) => {
+  t.test("follows priority if every breaker is open", async (t) => {
     const { model, upstreams } = await setUp(t, ["a", "b@1"]);
     open(upstreams, "a");
     open(upstreams, "b");
     t.equal(order(model, upstreams), "a b");
   });
 
-  t.test("goes back to an upstream whose time to be probed has come", async (t) => {
+  t.test("returns to an upstream that is due for a probe", async (t) => {
     const { model, upstreams } = await setUp(t, ["a", "b@1"]);
     open(upstreams, "a");
     clock.ms += 5_000;

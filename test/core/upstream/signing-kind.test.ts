@@ -19,10 +19,10 @@ import { startTokenServer, type TokenServer } from "./kinds/token-server.ts";
 
 const SECRETS = { first: "first-secret", second: "second-secret", broken: "broken-secret" };
 const TOKEN = "a-token-to-keep";
-/** What a call costs that uses `USED`, in đ. */
+/** The cost of a call that uses `USED`, in đ. */
 const COST_VND = String(((USED.input_tokens + USED.output_tokens) * PRICE_VND_PER_MTOK) / 1e6);
 
-/** By model, the upstreams that serve it. */
+/** The upstreams of each model. */
 const MODELS = {
   plain: ["first"],
   retried: ["broken", "second"],
@@ -32,7 +32,7 @@ const MODELS = {
 };
 
 for (const token of [undefined, TOKEN]) {
-  t.test(`a kind that signs, ${token ? "with a token that it fetches" : "at once"}`, async (t) => {
+  t.test(`a kind that signs, ${token ? "with a fetched token" : "synchronously"}`, async (t) => {
     let first: SignedProvider;
     let second: SignedProvider;
     let broken: SignedProvider;
@@ -89,7 +89,7 @@ for (const token of [undefined, TOKEN]) {
       t.equal(first.requests.at(-1)?.path, "/model/plain-0/invoke-stream");
     });
 
-    t.test("signs a form as its bytes go out", async (t) => {
+    t.test("signs the encoded bytes of a form", async (t) => {
       const customer = await customerWith(gateway);
       const answer = await send(gateway, paths.edits, imageEdit(customer, "req/image"));
       await charged(customer, answer, String(PRICE_VND_PER_IMAGE));
@@ -110,7 +110,7 @@ for (const token of [undefined, TOKEN]) {
       });
     }
 
-    t.test("signs a form again for the next route, with that route's model in it", async (t) => {
+    t.test("signs a form again for the next route, with that route's model", async (t) => {
       const customer = await customerWith(gateway);
       const answer = await send(gateway, paths.edits, imageEdit(customer, "req/image-retried"));
       await charged(customer, answer, String(PRICE_VND_PER_IMAGE));
@@ -118,7 +118,7 @@ for (const token of [undefined, TOKEN]) {
       t.match(second.requests.at(-1)?.body ?? "", /\r\n\r\nimage-retried-1\r\n/);
     });
 
-    t.test("passes on to the next route what it cannot express", async (t) => {
+    t.test("leaves a request that it cannot express to the next route", async (t) => {
       const customer = await customerWith(gateway);
       const before = first.requests.length;
       const answer = await post(gateway, paths.messages, customer, messages("passed"));
@@ -126,7 +126,7 @@ for (const token of [undefined, TOKEN]) {
       t.equal(first.requests.length, before);
     });
 
-    t.test("describes itself to operators without its secret", async (t) => {
+    t.test("is shown to operators without its secret", async (t) => {
       const response = await fetch(`${gateway.url}/admin/v1/upstreams`, {
         headers: { authorization: `Bearer ${gateway.adminToken}` },
       });
@@ -136,14 +136,14 @@ for (const token of [undefined, TOKEN]) {
     });
 
     if (token) {
-      t.test("keeps its token", async (t) => {
+      t.test("caches its token", async (t) => {
         t.equal(tokens.asked, Object.keys(SECRETS).length, "one for each upstream");
       });
     }
   });
 }
 
-t.test("credentials that have to be waited for", async (t) => {
+t.test("asynchronous credentials", async (t) => {
   let provider: SignedProvider;
   let second: SignedProvider;
   let tokens: TokenServer;
@@ -165,7 +165,7 @@ t.test("credentials that have to be waited for", async (t) => {
   });
   t.teardown(() => Promise.all([provider.stop(), second.stop()]));
 
-  /** Stops the gateway, which must have sent nothing to the provider, and logged none of its secrets. */
+  /** Stops the gateway; fails if it sent anything to the provider, or logged a secret. */
   async function finish(): Promise<void> {
     await noCallsInFlight(gateway);
     await gateway.close();
@@ -174,22 +174,25 @@ t.test("credentials that have to be waited for", async (t) => {
     assert.doesNotMatch(JSON.stringify(gateway.logLines), /-secret|a-token/);
   }
 
-  t.test("and are refused: the next route serves, the log says why and no secret", async (t) => {
-    await start({});
-    tokens.does = "refuse";
-    const customer = await customerWith(gateway);
-    const answer = await post(gateway, paths.messages, customer, messages("backed"));
-    t.equal(answer.status, 200, answer.text);
-    t.equal((await billedCall(gateway, customer))["cost_vnd"], COST_VND);
-    const line = gateway.logLines.find(({ msg }) =>
-      String(msg).startsWith("cannot get credentials"),
-    );
-    t.strictSame([line?.["upstream"], line?.["reason"]], ["token", "RangeError"]);
-    t.equal(await lastFailure(gateway), "no credentials: RangeError");
-    await finish();
-  });
+  t.test(
+    "that are refused: the next route serves, and the log has the reason and no secret",
+    async (t) => {
+      await start({});
+      tokens.does = "refuse";
+      const customer = await customerWith(gateway);
+      const answer = await post(gateway, paths.messages, customer, messages("backed"));
+      t.equal(answer.status, 200, answer.text);
+      t.equal((await billedCall(gateway, customer))["cost_vnd"], COST_VND);
+      const line = gateway.logLines.find(({ msg }) =>
+        String(msg).startsWith("cannot get credentials"),
+      );
+      t.strictSame([line?.["upstream"], line?.["reason"]], ["token", "RangeError"]);
+      t.equal(await lastFailure(gateway), "no credentials: RangeError");
+      await finish();
+    },
+  );
 
-  t.test("and are refused on the only route: 502, and nothing is charged", async (t) => {
+  t.test("that are refused on the only route: 502, and nothing is charged", async (t) => {
     await start({});
     tokens.does = "refuse";
     const customer = await customerWith(gateway);
@@ -200,7 +203,7 @@ t.test("credentials that have to be waited for", async (t) => {
     await finish();
   });
 
-  t.test("and do not come: after connect_seconds the next route serves", async (t) => {
+  t.test("that never arrive: after connect_seconds the next route serves", async (t) => {
     await start({ config: { limits: { connect_seconds: 1 } } });
     tokens.does = "wait";
     const customer = await customerWith(gateway);
@@ -212,7 +215,7 @@ t.test("credentials that have to be waited for", async (t) => {
   });
 
   for (const leaving of ["cancel", "drain"] as const) {
-    t.test(`and whose client leaves first: nothing goes upstream (${leaving})`, async (t) => {
+    t.test(`whose client leaves first: nothing is sent upstream (${leaving})`, async (t) => {
       await start({ plugins: { settle: { when_client_leaves: leaving } } });
       tokens.does = "wait";
       const customer = await customerWith(gateway);
@@ -220,7 +223,7 @@ t.test("credentials that have to be waited for", async (t) => {
       const call = await openStream(gateway, paths.messages, customer, messages("backed"));
       await until("a token is waited for", () => tokens.asked === 1);
       call.leave();
-      // With `drain` the call is open until its token is there.
+      // With `drain` the call stays in flight until its token arrives.
       if (leaving === "cancel") await noCallsInFlight(gateway);
       else await until("the gateway knows", () => gateway.calls.some(({ gone }) => gone));
       tokens.release();
@@ -231,7 +234,7 @@ t.test("credentials that have to be waited for", async (t) => {
     });
   }
 
-  t.test("and whose call is cut first: 504, and nothing goes upstream", async (t) => {
+  t.test("whose call times out first: 504, and nothing is sent upstream", async (t) => {
     await start({ config: { limits: { call_seconds: 1 } } });
     tokens.does = "wait";
     const customer = await customerWith(gateway);
@@ -243,7 +246,7 @@ t.test("credentials that have to be waited for", async (t) => {
   });
 });
 
-/** Why the upstream that needs a token failed last, as operators see it. */
+/** The last failure of the upstream that needs a token, as shown to operators. */
 async function lastFailure(gateway: GatewayOfKinds): Promise<unknown> {
   const { body } = await admin(gateway, "GET", "/upstreams");
   const upstreams = arrayOf(body["upstreams"]).filter(isObject);

@@ -65,14 +65,14 @@ t.test("the kind of an event", async (t) => {
   }
 
   for (const protocol of ["messages", "chat", "responses"] as const) {
-    t.test(`is data where content imitates an end or an error: ${protocol}`, async (t) => {
+    t.test(`is data if content imitates an end or an error: ${protocol}`, async (t) => {
       for (const text of IMITATIONS) {
         t.equal(kindOf(event(delta[protocol](text)), wires[protocol]), "data", text);
       }
     });
 
     t.test(
-      `of the gateway's own error event is an error, and it is one event: ${protocol}`,
+      `is an error for the gateway's own error event, which is one event: ${protocol}`,
       async (t) => {
         const refusal = refuse.upstreamFailed('it "broke"\n\ndata: [DONE]\n\n');
         const kinds: string[] = [];
@@ -85,7 +85,7 @@ t.test("the kind of an event", async (t) => {
     );
   }
 
-  t.test("is read once, whoever asks for it later", async (t) => {
+  t.test("is computed once and cached", async (t) => {
     let asked = 0;
     const counting: Wire = {
       ...wires.chat,
@@ -101,17 +101,14 @@ t.test("the kind of an event", async (t) => {
     t.equal(asked, 1);
   });
 
-  t.test(
-    "lets a stream end without a terminal event only behind the reason for its end",
-    async (t) => {
-      const stop = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n';
-      const open = 'data: {"choices":[{"delta":{"content":"x"},"finish_reason":null}]}\n\n';
-      t.equal(wires.chat.mayEndAt(event(stop)), true);
-      t.equal(wires.chat.mayEndAt(event(open)), false);
-      const reason = 'event: message_delta\ndata: {"delta":{"stop_reason":"end_turn"}}\n\n';
-      t.equal(wires.messages.mayEndAt(event(reason)), true);
-      t.equal(wires.messages.mayEndAt(event(delta.messages("stop_reason"))), false);
-      t.equal(wires.responses.mayEndAt(event(stop)), false);
-    },
-  );
+  t.test("lets a stream end without a terminal event only after its stop reason", async (t) => {
+    const stop = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n';
+    const open = 'data: {"choices":[{"delta":{"content":"x"},"finish_reason":null}]}\n\n';
+    t.equal(wires.chat.mayEndAt(event(stop)), true);
+    t.equal(wires.chat.mayEndAt(event(open)), false);
+    const reason = 'event: message_delta\ndata: {"delta":{"stop_reason":"end_turn"}}\n\n';
+    t.equal(wires.messages.mayEndAt(event(reason)), true);
+    t.equal(wires.messages.mayEndAt(event(delta.messages("stop_reason"))), false);
+    t.equal(wires.responses.mayEndAt(event(stop)), false);
+  });
 });

@@ -6,7 +6,7 @@ import { countStrings, hasObject, startsWith } from "../../../core/wire/scan.ts"
 
 const NAME = Buffer.from('"text"');
 
-/** What a parser finds: every string under the key, however deep. */
+/** What a parser finds: every string under the key, at any depth. */
 function stringsUnder(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) =>
@@ -50,7 +50,7 @@ const tree = fc.letrec((tie) => ({
 })).node;
 
 t.test("counting strings without a parser", async (t) => {
-  t.test("finds every one that a parser finds, and no other", async () => {
+  t.test("finds the same strings as a parser", async () => {
     fc.assert(
       fc.property(tree, (value) => {
         const strings = stringsUnder(value);
@@ -64,13 +64,14 @@ t.test("counting strings without a parser", async (t) => {
   });
 
   t.test(
-    "counts ASCII by its characters and other scripts by their bytes, escapes as what they stand for",
+    "counts ASCII by characters, other scripts by bytes, and escapes by what they encode",
     async () => {
       fc.assert(
         fc.property(tree, (value) => {
           const all = stringsUnder(value).join("");
           const { asciiBytes, otherBytes } = counted(JSON.stringify({ value }));
-          // Control characters have no short escape: they count as one of another script does, cautiously.
+          // A control character has no short escape. It counts as another script, which is the
+          // cautious choice.
           const controls = all.split("\u0001").length - 1;
           // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII begins with them
           const ascii = all.match(/[\u0000-\u007f]/g)?.length ?? 0;
@@ -81,41 +82,38 @@ t.test("counting strings without a parser", async (t) => {
     },
   );
 
-  t.test(
-    "takes white space around the colon, and an event's other lines, as they come",
-    async (t) => {
-      t.equal(counted('event: x\ndata: {"text" :  "four"}\n\n').asciiBytes, 4);
-      t.equal(counted('{"text":"a","text":"bc"}').asciiBytes, 3);
-    },
-  );
+  t.test("accepts white space around the colon, and other lines of an event", async (t) => {
+    t.equal(counted('event: x\ndata: {"text" :  "four"}\n\n').asciiBytes, 4);
+    t.equal(counted('{"text":"a","text":"bc"}').asciiBytes, 3);
+  });
 
-  t.test("survives text that ends in the middle", async () => {
+  t.test("accepts text cut off anywhere", async () => {
     const json = JSON.stringify({ text: 'a "quoted" \\ đồng' });
     for (let end = 0; end <= json.length; end++) counted(json.slice(0, end));
   });
 
-  t.test("is not deceived by content that imitates a key", async (t) => {
+  t.test("ignores content that imitates a key", async (t) => {
     t.equal(counted(JSON.stringify({ other: '"text":"imitated"' })).any, false);
   });
 });
 
-t.test("looking for an object under a key", async (t) => {
+t.test("the search for an object under a key", async (t) => {
   const usage = Buffer.from('"usage"');
 
-  t.test("finds it with white space or without", async (t) => {
+  t.test("finds it with and without white space", async (t) => {
     for (const json of ['{"usage":{}}', '{"usage": {"a":1}}', '{"a":[{"usage"  :  {}}]}']) {
       t.equal(hasObject(Buffer.from(json), usage), true, json);
     }
   });
 
-  t.test("finds none in null, in a number, in content", async (t) => {
+  t.test("finds none in null, a number or content", async (t) => {
     const imitation = JSON.stringify({ content: '"usage":{"output_tokens":1}' });
     for (const json of ['{"usage":null}', '{"usage":1}', '{"usage"', imitation]) {
       t.equal(hasObject(Buffer.from(json), usage), false, json);
     }
   });
 
-  t.test("says no about a shorter text than its prefix", async (t) => {
+  t.test("returns false if the text is shorter than the prefix", async (t) => {
     t.equal(startsWith(Buffer.from("ev"), Buffer.from("event:")), false);
   });
 });

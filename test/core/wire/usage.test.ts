@@ -37,7 +37,7 @@ function assertUsage(usage: Usage, expected: Partial<Usage>): void {
 }
 
 t.test("usage of the Messages protocol", async (t) => {
-  t.test("adds cache reads and writes to the input, which does not hold them", async () => {
+  t.test("adds cache reads and writes to the input, which excludes them", async () => {
     const usage = fromReply("messages", {
       usage: {
         input_tokens: 10,
@@ -89,15 +89,18 @@ t.test("usage of the Messages protocol", async (t) => {
     assertUsage(usage, { inputTokens: 25, cacheReadTokens: 5, outputTokens: 2 });
   });
 
-  t.test("is not complete before the last event: the first only opens the count", async () => {
-    const { usage } = fromStream("messages", [
-      [
-        "message_start",
-        { type: "message_start", message: { usage: { input_tokens: 9, output_tokens: 4 } } },
-      ],
-    ]);
-    assertUsage(usage, { inputReported: true, outputReported: false });
-  });
+  t.test(
+    "is incomplete until the last event, since the first has only a provisional count",
+    async () => {
+      const { usage } = fromStream("messages", [
+        [
+          "message_start",
+          { type: "message_start", message: { usage: { input_tokens: 9, output_tokens: 4 } } },
+        ],
+      ]);
+      assertUsage(usage, { inputReported: true, outputReported: false });
+    },
+  );
 
   t.test("counts text, thinking and arguments of tools as delivered", async (t) => {
     const delta = (delta: object) =>
@@ -131,22 +134,19 @@ t.test("usage of the Chat Completions protocol", async (t) => {
     });
   });
 
-  t.test(
-    "adds reasoning that a provider leaves out of the output but not out of the total",
-    async () => {
-      const usage = fromReply("chat", {
-        usage: {
-          prompt_tokens: 100,
-          completion_tokens: 20,
-          total_tokens: 320,
-          completion_tokens_details: { reasoning_tokens: 200 },
-        },
-      });
-      assertUsage(usage, { inputTokens: 100, outputTokens: 220, reasoningTokens: 200 });
-    },
-  );
+  t.test("adds reasoning tokens that a provider counts only in the total", async () => {
+    const usage = fromReply("chat", {
+      usage: {
+        prompt_tokens: 100,
+        completion_tokens: 20,
+        total_tokens: 320,
+        completion_tokens_details: { reasoning_tokens: 200 },
+      },
+    });
+    assertUsage(usage, { inputTokens: 100, outputTokens: 220, reasoningTokens: 200 });
+  });
 
-  t.test("reads the event that only reports usage, and says that it is one", async (t) => {
+  t.test("reads an event that only reports usage, and returns true for it", async (t) => {
     const usage = new Usage();
     const reader = new SseReader();
     const only: boolean[] = [];
@@ -171,13 +171,13 @@ t.test("usage of the Chat Completions protocol", async (t) => {
     assertUsage(usage, { inputTokens: 3, outputTokens: 9 });
   });
 
-  t.test("does not take content for a report", async () => {
+  t.test("does not mistake content for a report", async () => {
     const content = '"usage":{"prompt_tokens":1,"completion_tokens":1}';
     const { usage } = fromStream("chat", [[undefined, { choices: [{ delta: { content } }] }]]);
     assertUsage(usage, { inputReported: false, outputReported: false, inputTokens: 0 });
   });
 
-  t.test("adds image tokens that stand beside the input, and not those inside it", async () => {
+  t.test("adds image tokens reported beside the input, not those included in it", async () => {
     const beside = {
       prompt_tokens: 10,
       completion_tokens: 5,
@@ -206,12 +206,12 @@ t.test("usage of the Responses protocol", async (t) => {
   };
   const expected = { inputTokens: 50, cacheReadTokens: 20, outputTokens: 9, reasoningTokens: 4 };
 
-  t.test("stands in the reply", async () => {
+  t.test("is in the reply", async () => {
     assertUsage(fromReply("responses", response), expected);
   });
 
   for (const type of ["response.completed", "response.incomplete", "response.failed"]) {
-    t.test(`stands in the event ${type}`, async () => {
+    t.test(`is in the event ${type}`, async () => {
       const { usage } = fromStream("responses", [
         ["response.created", { type: "response.created", response: { usage: null } }],
         ["response.output_text.delta", { type: "response.output_text.delta", delta: "abc" }],
@@ -222,14 +222,14 @@ t.test("usage of the Responses protocol", async (t) => {
   }
 });
 
-t.test("usage that is hostile or broken", async (t) => {
+t.test("hostile or broken usage", async (t) => {
   const wrong = [null, -1, 1.5, "7", 2 ** 60, Number.NaN, {}, [], true];
   for (const [protocol, input, output] of [
     ["messages", "input_tokens", "output_tokens"],
     ["chat", "prompt_tokens", "completion_tokens"],
     ["responses", "input_tokens", "output_tokens"],
   ] as const) {
-    t.test(`is not believed: ${protocol}`, async () => {
+    t.test(`is ignored: ${protocol}`, async () => {
       for (const value of wrong) {
         const usage = fromReply(protocol, { usage: { [input]: value, [output]: value } });
         assertUsage(usage, {
@@ -241,7 +241,7 @@ t.test("usage that is hostile or broken", async (t) => {
       }
     });
 
-    t.test(`of zero is a report of zero: ${protocol}`, async () => {
+    t.test(`is accepted if it is zero: ${protocol}`, async () => {
       const usage = fromReply(protocol, { usage: { [input]: 0, [output]: 0 } });
       assertUsage(usage, { inputReported: true, outputReported: true });
     });

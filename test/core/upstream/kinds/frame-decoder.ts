@@ -6,7 +6,7 @@ export const FRAMED_TYPE = "application/x-framed";
 const LENGTH_BYTES = 4;
 const FRAME_BYTES_MAX = 1_000_000;
 
-/** One event as `FrameDecoder` reads it: the length of what follows, four bytes, then the JSON of the event. */
+/** The JSON of one event after its length in four bytes, the format that `FrameDecoder` reads. */
 export function frame(event: { readonly type: string }): Buffer {
   const json = Buffer.from(JSON.stringify(event));
   const length = Buffer.alloc(LENGTH_BYTES);
@@ -14,7 +14,7 @@ export function frame(event: { readonly type: string }): Buffer {
   return Buffer.concat([length, json]);
 }
 
-/** A binary stream of length-prefixed frames, as `application/vnd.amazon.eventstream` is one. */
+/** A decoder of binary, length-prefixed frames, as in `application/vnd.amazon.eventstream`. */
 export class FrameDecoder implements ReplyDecoder {
   private rest: Buffer = Buffer.alloc(0);
 
@@ -30,7 +30,7 @@ export class FrameDecoder implements ReplyDecoder {
     }
   }
 
-  /** A frame that is cut off holds nothing. */
+  /** An incomplete frame has no event. */
   end(): void {
     this.rest = Buffer.alloc(0);
   }

@@ -26,7 +26,7 @@ function outgoing(
 
 t.test("an upstream of the kind http-json", async (t) => {
   t.test(
-    "asks for Messages with its version header, then extra headers, then the client's",
+    "sends Messages with the version header, then extra headers, then the client's",
     async (t) => {
       const headers = ["anthropic-beta", "b"];
       t.strictSame(adapter.request(outgoing("messages", "/v1/messages", { headers }), ROUTE), {
@@ -42,7 +42,7 @@ t.test("an upstream of the kind http-json", async (t) => {
     },
   );
 
-  t.test("uses its keys in turn, each as its protocol wants it", async (t) => {
+  t.test("uses its keys in turn, in the header of each protocol", async (t) => {
     const asked = (protocol: Protocol, path: string) => {
       const request = adapter.request(outgoing(protocol, path), ROUTE);
       return request && adapter.authorise(request, 0);
@@ -52,7 +52,7 @@ t.test("an upstream of the kind http-json", async (t) => {
     t.strictSame(asked("chat", "/chat/completions"), ["authorization", "Bearer first"]);
   });
 
-  t.test("sends a form with the route's model in place of the client's", async (t) => {
+  t.test("sends a form with the route's model instead of the client's", async (t) => {
     const part = (name: string, data: string) => ({ name, data: Buffer.from(data) });
     const form = [part("model", "client-model"), part("prompt", "in blue")];
     const call = outgoing("images", "/images/edits", { body: undefined, form });
@@ -68,11 +68,11 @@ t.test("an upstream of the kind http-json", async (t) => {
     t.equal(String(request?.body), `${fields}--${boundary}--\r\n`);
   });
 
-  t.test("makes no request in a protocol that it does not speak", async (t) => {
+  t.test("makes no request in an unsupported protocol", async (t) => {
     t.equal(adapter.request(outgoing("speech", "/audio/speech"), ROUTE), undefined);
   });
 
-  t.test("describes itself without its keys", async (t) => {
+  t.test("is described without its keys", async (t) => {
     t.strictSame(adapter.describe(), {
       protocols: {
         messages: "http://a.test:81/base",

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { FRAMED_TYPE, frame } from "./frame-decoder.ts";
 import { signature } from "./signing.ts";
 
-/** A request that came with a good signature. */
+/** A request with a valid signature. */
 export interface SignedRequest {
   readonly path: string;
   readonly token: string | undefined;
@@ -11,21 +11,21 @@ export interface SignedRequest {
   readonly body: string;
 }
 
-/** What a provider does with the requests that it accepts. */
+/** How a provider treats valid requests. */
 export type Behaviour =
   | "serves"
   | "fails"
-  /** Streams are framed in binary, three bytes a write. */
+  /** Streams binary frames, three bytes a write. */
   | "frames"
-  /** The framed stream is cut off in the middle. */
+  /** Cuts the stream off in the middle of a frame. */
   | "cuts frames"
-  /** The second frame is longer than any frame may be. */
+  /** The second frame exceeds the maximum length. */
   | "breaks frames";
 
 export interface SignedProvider {
   readonly url: string;
   readonly requests: readonly SignedRequest[];
-  /** How many requests it refused for their signature or token. */
+  /** Requests refused for their signature or token. */
   readonly refused: number;
   stop(): Promise<void>;
 }
@@ -33,7 +33,7 @@ export interface SignedProvider {
 export const USED = { input_tokens: 30, output_tokens: 10 };
 const TEXT = "signed and served";
 
-/** A provider that serves what is signed with its secret, and nothing else. */
+/** Starts a provider that serves only requests signed with its secret. */
 export async function startSignedProvider(
   secret: string,
   behaviour: Behaviour,
@@ -60,7 +60,7 @@ export async function startSignedProvider(
     if (behaviour === "serves") return serveEvents(response);
     await serveFrames(response, behaviour);
   });
-  // A test whose gateway does not start must not wait for its servers.
+  // If the gateway of a test fails to start, this server must not keep the process alive.
   server.unref();
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

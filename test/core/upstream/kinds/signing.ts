@@ -17,15 +17,15 @@ import { decoderByType, refusalByStatus } from "../../../../core/upstream/kinds/
 import { FRAMED_TYPE, FrameDecoder } from "./frame-decoder.ts";
 
 /**
- * A kind as a cloud provider wants it, for tests: the model is in the path, every request is signed, its streams are
- * framed in binary if it is asked for that, and it may need a token that is fetched first.
+ * A kind like a cloud provider's, for tests: the model is in the path, every request is signed,
+ * streams may be binary frames, and a token may have to be fetched first.
  */
 const settings = {
   address: url(["http"], "an http:// address"),
   secret: text("a secret"),
-  /** Where a token is fetched that every request carries as well. */
+  /** Address of a token that every request also carries. */
   token_address: v.optional(url(["http"], "an http:// address")),
-  /** It takes forms, and no JSON. */
+  /** Accepts forms only, no JSON. */
   forms_only: v.optional(v.boolean(), false),
 };
 
@@ -91,7 +91,7 @@ class Signing implements UpstreamAdapter {
   private async fetchToken(address: string): Promise<string> {
     const response = await fetch(address, { method: "POST" });
     const token = await response.text();
-    // The message holds what must never be logged.
+    // The message contains what must never be logged.
     if (!response.ok) throw new RangeError(`${this.settings.secret} gets no token: ${token}`);
     this.token = token;
     return token;

@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 
-/** Gives out a token, unless it is held back or refuses. */
+/** Issues a token, unless a test makes it wait or refuse. */
 export interface TokenServer {
   readonly url: string;
-  /** How often it was asked. */
+  /** The number of requests. */
   readonly asked: number;
   does: "answer" | "refuse" | "wait";
-  /** Answers those that wait. */
+  /** Replies to the waiting requests. */
   release(): void;
   stop(): Promise<void>;
 }
@@ -22,7 +22,7 @@ export async function startTokenServer(token: string): Promise<TokenServer> {
     else if (tokens.does === "wait") waiting.push(response);
     else response.end(token);
   });
-  // A test whose gateway does not start must not wait for its servers.
+  // If the gateway of a test fails to start, this server must not keep the process alive.
   server.unref();
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
