@@ -69,7 +69,7 @@ async function heldTokens(path: CallPath, body: string, microVndPerToken: bigint
     await call;
     if (held !== "0") return microVnd(held) / microVndPerToken;
   }
-  throw new Error("no call was seen to hold money");
+  throw new Error("no hold was visible in the wallet");
 }
 
 /** A body whose call costs exactly what is held for it, so that no money returns to the wallet. */
@@ -180,12 +180,12 @@ t.test("200 calls at once on a wallet with money for 3", async (t) => {
       // The last call with a price per token may have got the rest, with a lower limit on its
       // output.
       const token = MICRO_VND_PER_TOKEN[CHAT_MODEL] ?? 0n;
-      t.ok(left < token, `${left} µđ are left, of which another token could be had`);
+      t.ok(left < token, `${left} µđ are left, enough for another token`);
     }
     // No money came back to the wallet, so no refused call would fit into the rest either.
     const refused = replies.flatMap(({ status }, at) => (status === 402 ? [at] : []));
     for (const at of refused) {
-      t.ok(prices[at % kinds.length]! > left, `call ${at} would have fitted`);
+      t.ok(prices[at % kinds.length]! > left, `call ${at} would fit`);
     }
   });
 

@@ -69,7 +69,7 @@ t.test("without alias", async (t) => {
     ["an image model", paths.chat, bodies.chat({}, { model: "req/gpt-image-2" }), 400, "model"],
     ["a chat model", paths.images, bodies.images({}, { model: "gpt-4.1-nano" }), 400, "model"],
     [
-      "an image for a model that reads none",
+      "an image for a model without vision",
       paths.chat,
       bodies.chat({}, { model: BLIND, messages: SEES_AN_IMAGE }),
       400,
@@ -221,12 +221,12 @@ t.test("with unbilled: true, and without meter and settle", async (t) => {
   t.test("/readyz and the log warn of it, at each start and reload", async (t) => {
     t.equal((await get(gateway, "/readyz", undefined)).json.unbilled, true);
     const warnings = () => gateway.logs.match(/"level":40.*neither held nor charged/g)?.length ?? 0;
-    await until("the reload has warned", () => warnings() > 0);
+    await until("the reload logs a warning", () => warnings() > 0);
     const before = warnings();
     gateway.configure(changes);
     await gateway.stop();
     await gateway.start();
-    await until("the start warns", () => warnings() > before);
+    await until("the start logs a warning", () => warnings() > before);
   });
 
   t.test("without auth as well, on loopback, callers need no key", async (t) => {

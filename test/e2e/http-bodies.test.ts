@@ -21,7 +21,7 @@ t.before(async () => {
   gateway = await startGateway();
   customer = await createCustomer(gateway, { creditVnd: 1_000_000 });
   // Caches the key: a body of 20 MB can block a busy gateway for longer than a look-up may take.
-  await until("the gateway knows the key", async () => {
+  await until("the gateway has cached the key", async () => {
     const response = await ask(gateway.url, customer.key, PATH, bodyOf(PATH, { output_tokens: 1 }));
     await response.arrayBuffer();
     return response.status === 200;
@@ -186,7 +186,7 @@ t.test("an endless request body", { jobs: 16 }, async (t) => {
       t.match(body.toString(), /"request_too_large"/);
       const sent = await endless;
       t.ok(sent > 20 * MB, `${sent} bytes`);
-      t.ok(sent < TAKEN_MAX, `${sent} bytes were taken of a body that was refused`);
+      t.ok(sent < TAKEN_MAX, `${sent} bytes of a refused body were read`);
       t.equal(client.ended, true);
     },
   );
@@ -196,7 +196,7 @@ t.test("an endless request body", { jobs: 16 }, async (t) => {
     await client.send(rawPost(PATH, customer.key, "", { "content-length": String(1e12) }));
     t.equal((await client.response()).status, 413);
     const sent = await sendForEver(client, 2_000 * MB);
-    t.ok(sent < 100 * MB, `${sent} bytes were taken of a body that was refused`);
+    t.ok(sent < 100 * MB, `${sent} bytes of a refused body were read`);
   });
 
   for (const [name, path, key, status] of REFUSED_EARLY) {

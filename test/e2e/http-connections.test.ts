@@ -73,7 +73,7 @@ t.test("a connection", async (t) => {
       const { aborted } = await upstreamTally();
       const client = await RawClient.open(gateway.port);
       await client.send(rawPost(PATH, key, bodyOf(PATH, { hang: true })));
-      await until("the upstream is asked", async () => (await upstreamTally()).open === 1);
+      await until("the upstream is called", async () => (await upstreamTally()).open === 1);
       t.not((await wallet(gateway, accountId)).held, "0");
       await client.send(rawPost(PATH, key, bodyOf(PATH)));
       await client.closed;
@@ -81,7 +81,7 @@ t.test("a connection", async (t) => {
       await noCallsInFlight(gateway);
       t.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
       await until(
-        "the upstream is left",
+        "the upstream is cancelled",
         async () => (await upstreamTally()).aborted === aborted + 1,
       );
     },
@@ -104,13 +104,13 @@ t.test("a connection", async (t) => {
       const { aborted } = await upstreamTally();
       const client = await RawClient.open(gateway.port, { allowHalfOpen: true });
       await client.send(rawPost(PATH, key, bodyOf(PATH, { hang: true })));
-      await until("the upstream is asked", async () => (await upstreamTally()).open === 1);
+      await until("the upstream is called", async () => (await upstreamTally()).open === 1);
       client.socket.end();
       await client.closed;
       await noCallsInFlight(gateway);
       t.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
       await until(
-        "the upstream is left",
+        "the upstream is cancelled",
         async () => (await upstreamTally()).aborted === aborted + 1,
       );
     },
@@ -138,7 +138,7 @@ t.test("a method", async (t) => {
       t.match(head, new RegExp(`content-length: ${body.length}\r\n`, "i"));
       t.ok(head.includes(String(headers["content-type"])));
       await client.send(get("/v2/none", key));
-      t.equal((await client.response()).status, 404, "what follows is the next reply");
+      t.equal((await client.response()).status, 404, "the next reply follows");
       client.destroy();
     });
   }
@@ -185,10 +185,13 @@ t.test("a client that disconnects", async (t) => {
         const { aborted } = await upstreamTally();
         const client = await RawClient.open(gateway.port);
         await client.send(rawPost(PATH, key, bodyOf(PATH, { hang: true }, { stream })));
-        await until("the upstream is asked", async () => (await upstreamTally()).open === 1);
+        await until("the upstream is called", async () => (await upstreamTally()).open === 1);
         client.destroy();
         await noCallsInFlight(gateway);
-        await until("it is left", async () => (await upstreamTally()).aborted === aborted + 1);
+        await until(
+          "the upstream is cancelled",
+          async () => (await upstreamTally()).aborted === aborted + 1,
+        );
         t.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
       },
     );
@@ -211,7 +214,10 @@ t.test("a client that disconnects", async (t) => {
         await client.sees("content_block_delta");
         client[how]();
         await noCallsInFlight(gateway);
-        await until("it is left", async () => (await upstreamTally()).aborted === aborted + 1);
+        await until(
+          "the upstream is cancelled",
+          async () => (await upstreamTally()).aborted === aborted + 1,
+        );
         const { held } = await committedWallet(gateway, accountId);
         t.equal(held, "0");
         const [record] = await usage(gateway, accountId);
@@ -240,7 +246,7 @@ t.test("a client that disconnects", async (t) => {
       else client.destroy();
     }
     await noCallsInFlight(gateway);
-    await until("no upstream is open", async () => (await upstreamTally()).open === 0);
+    await until("no upstream call is open", async () => (await upstreamTally()).open === 0);
     await assertReconciled(gateway);
   });
 });

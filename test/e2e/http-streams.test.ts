@@ -111,7 +111,7 @@ t.test("a stream that fails", { jobs: 16 }, async (t) => {
           const customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
           const got = await stream(path, { output_tokens: 40, ...directive }, customer.key);
           const text = got.body.toString();
-          t.equal(got.error, undefined, "the connection itself ends well");
+          t.equal(got.error, undefined, "the connection is closed cleanly");
           t.match(text, error);
           t.notMatch(text, terminal);
           t.match(text, /\n\n$/);

@@ -65,7 +65,7 @@ t.test("a gateway that is killed repeatedly while it serves", async (t) => {
       for (let round = 0; round < ROUNDS; round++) {
         const load = Array.from({ length: WORKERS }, () => callOn(key, sent));
         const enough = sent.length + 50 + random.below(200);
-        await until("the load is on", () => sent.length >= enough);
+        await until("the load has started", () => sent.length >= enough);
         // A random moment on purpose: no event marks the one that would hurt.
         await delay(random.below(30));
         await gateway.kill9();
@@ -85,7 +85,7 @@ t.test("a gateway that is killed repeatedly while it serves", async (t) => {
       }
       const whole = sent.filter((call) => call.whole);
       t.comment(`${whole.length} whole of ${sent.length}, ${records.size} recorded`);
-      t.ok(whole.length > ROUNDS * WORKERS, "the load was one");
+      t.ok(whole.length > ROUNDS * WORKERS, "enough calls were completed");
       for (const { id, costMicroVnd } of whole) t.equal(records.get(id), costMicroVnd, id);
       for (const { id, costMicroVnd } of sent.filter((call) => !call.whole)) {
         const charged = records.get(id) ?? 0n;

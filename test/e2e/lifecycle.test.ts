@@ -173,7 +173,7 @@ t.test("SIGHUP", async (t) => {
 
     reprice(36_000, 20_000);
     gateway.signal("SIGHUP");
-    await until("it has reloaded", () => gateway.logs.includes('"reloaded"'));
+    await until("the reload is done", () => gateway.logs.includes('"reloaded"'));
     const next = await ask(gateway.url, key, PATH, bodyOf(PATH, tokens));
     t.equal(next.headers.get("x-svc-price-vnd-per-mtok"), "20000");
     t.equal(next.headers.get("x-svc-cost-vnd"), "3");
@@ -211,7 +211,7 @@ t.test("SIGHUP", async (t) => {
       const reloaded = reloads();
       gateway.configure({});
       gateway.signal("SIGHUP");
-      await until("a good one counts again", () => reloads() === reloaded + 1);
+      await until("a valid config is applied again", () => reloads() === reloaded + 1);
     });
   }
 });
@@ -238,7 +238,7 @@ t.test("a start", async (t) => {
       t.notMatch(output, /\n\s+at /, "a message, not a stack");
 
       const response = await ask(gateway.url, key, PATH, bodyOf(PATH));
-      t.equal(response.status, 200, "the first one serves on");
+      t.equal(response.status, 200, "the first gateway still serves");
       await response.text();
       t.ok((await spent(gateway, accountId, CREDIT_VND)) > 0n);
     },

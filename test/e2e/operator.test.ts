@@ -47,13 +47,16 @@ t.test("operator actions, in two gateways on one Redis and one Postgres", async 
       t.equal(json.error.type, "permission_error");
     }
     // Requests without a cost are refused too, once the other process has polled.
-    await until("its models are refused", async () => {
+    await until("the list of models is refused", async () => {
       return (await get(other, "/v1/models", caller)).status === 403;
     });
     // Resumed by the other process than the one that suspended it.
     t.equal((await admin(other, "POST", `${path}/resume`, { reason: "paid" })).status, 200);
     t.equal((await call(other, caller)).status, 200);
-    await until("it is served again", async () => (await call(one, caller)).status === 200);
+    await until(
+      "the account is served again",
+      async () => (await call(one, caller)).status === 200,
+    );
   });
 
   t.test("refuses a revoked key as revoked, not as suspended", async (t) => {
@@ -71,7 +74,7 @@ t.test("operator actions, in two gateways on one Redis and one Postgres", async 
     const caller = await knownCustomer();
     const path = `/accounts/${caller.accountId}/discount`;
     t.equal((await admin(one, "POST", path, { discount_bps: 10_000 })).status, 200);
-    await until("the other one charges nothing", async () => {
+    await until("the other gateway charges nothing", async () => {
       return (await call(other, caller)).headers.get("x-svc-cost-vnd") === "0";
     });
   });
@@ -81,7 +84,7 @@ t.test("operator actions, in two gateways on one Redis and one Postgres", async 
     const message = "back at 15:00";
     await admin(one, "POST", "/maintenance", { enabled: true, message });
     t.equal((await call(one, caller)).status, 503);
-    await until("the other one refuses", async () => {
+    await until("the other gateway refuses", async () => {
       const { status, json } = await call(other, caller);
       return status === 503 && json.error.message === message;
     });
@@ -89,7 +92,7 @@ t.test("operator actions, in two gateways on one Redis and one Postgres", async 
     await other.start();
     t.equal((await call(other, caller)).status, 503);
     await admin(other, "POST", "/maintenance", { enabled: false });
-    await until("the first one serves", async () => (await call(one, caller)).status === 200);
+    await until("the first gateway serves", async () => (await call(one, caller)).status === 200);
     t.equal((await call(other, caller)).status, 200);
   });
 });

@@ -45,9 +45,9 @@ const FAILING = `
 export default (services) => ({
   name: "failing",
   async start() {
-    services.guards.customer.provide(async () => { throw new Error("a plugin that never ran was asked"); });
-    services.modelNames.provide({ resolve: () => { throw new Error("a plugin that never ran was asked"); } });
-    services.discounts.provide(async () => { throw new Error("a plugin that never ran was asked"); });
+    services.guards.customer.provide(async () => { throw new Error("a plugin that failed to start was called"); });
+    services.modelNames.provide({ resolve: () => { throw new Error("a plugin that failed to start was called"); } });
+    services.discounts.provide(async () => { throw new Error("a plugin that failed to start was called"); });
     throw new Error("it fails to start");
   },
 });
@@ -122,7 +122,7 @@ t.test("a plugin that a reload has switched off no longer decides anything", asy
     const cookie = await signedIn();
     const customer = await customerWith(gateway);
     // The first call of a key may get 503 on a busy machine, since nothing is cached.
-    await until("the key is known", async () => {
+    await until("the key is cached", async () => {
       return (await post(gateway, paths.chat, customer, bodies.chat())).status === 200;
     });
     const running = post(gateway, paths.chat, customer, bodies.chat({ delay_ms: 3_000 }));

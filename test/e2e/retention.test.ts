@@ -204,7 +204,7 @@ t.test("the content of calls", async (t) => {
       // After a crash, uncommitted data is still in the files.
       await gateway.kill9();
       nothing("after a crash");
-      t.ok(tracesInFiles(gateway.folder, [id]).length > 0, "the log at least has the id");
+      t.ok(tracesInFiles(gateway.folder, [id]).length > 0, "the log has the id");
       await gateway.start();
       await until("everything is committed", async () => {
         const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
@@ -256,7 +256,7 @@ t.test("the content of calls", async (t) => {
       await leave(gateway, caller);
       const { headers } = await post(gateway, paths.messages, caller, bodies.messages());
       const id = headers.get("x-request-id") ?? "";
-      t.ok((await tracesInRedis(redis, [id])).length > 0, "it waits there");
+      t.ok((await tracesInRedis(redis, [id])).length > 0, "Redis has the uncommitted call");
       await nowhere("while Postgres is down");
       await postgres.restart();
       await until("the call is recorded", () =>

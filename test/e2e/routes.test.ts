@@ -90,7 +90,7 @@ t.test("no stray access", async (t) => {
         await response.arrayBuffer();
         // Customers sign in through public routes; those refuse an empty body.
         const refused = [400, 401, 403, 404].includes(response.status);
-        t.ok(refused, `${route.method} ${route.path} answered ${response.status}`);
+        t.ok(refused, `${route.method} ${route.path} replied ${response.status}`);
         if (path.startsWith("/v1")) t.equal(response.status, 401, path);
       }
     });
@@ -112,7 +112,7 @@ t.test("no stray access", async (t) => {
         const before = refusals();
         gateway.configure({ plugins: { [plugin]: false } });
         gateway.signal("SIGHUP");
-        await until("the log says so", () => refusals() > before);
+        await until("the refusal is logged", () => refusals() > before);
         t.ok(gateway.logs.includes(`expected ${plugin} as well`));
         t.equal((await post(gateway, paths.chat, undefined, bodies.chat())).status, 401);
         const { status, headers } = await post(gateway, paths.chat, customer, bodies.chat());

@@ -29,7 +29,7 @@ function fromProvider(path: CallPath, body: string): Promise<Download> {
 async function standstill(path: CallPath): Promise<void> {
   let before = -1;
   let sent = 0;
-  await until("the provider stands still", async () => {
+  await until("the provider is blocked", async () => {
     before = sent;
     await delay(60);
     sent = (await gateway.simulator.stats())[path]?.["bytes"] ?? 0;
@@ -55,7 +55,7 @@ async function call(
 
 async function assertIntact(path: CallPath, body: string, pace: Pace): Promise<Download> {
   const expected = await fromProvider(path, body.replace('"req/', '"'));
-  assert.ok(expected.bytes > 1_000_000, `${expected.bytes} bytes fill no socket`);
+  assert.ok(expected.bytes > 1_000_000, `${expected.bytes} bytes do not fill the socket buffers`);
   const got = await call(path, body, pace);
   assert.equal(got.status, 200);
   assert.equal(got.error, undefined);
@@ -82,7 +82,7 @@ t.test("a client that reads slowly", async (t) => {
       await standstill("/v1/messages");
       const { bytes: sent = 0, open } = (await gateway.simulator.stats())["/v1/messages"] ?? {};
       t.equal(open, 1);
-      t.ok(sent < whole / 4, `${sent} bytes went to a client that reads nothing`);
+      t.ok(sent < whole / 4, `${sent} bytes were sent to a client that does not read`);
 
       let most = 0;
       const sampling = setInterval(async () => {
@@ -95,7 +95,7 @@ t.test("a client that reads slowly", async (t) => {
       t.equal(got.error, undefined);
       t.equal(got.bytes, whole);
       t.equal(got.hash, hash);
-      t.ok(most > 0 && most < MEMORY_MB_MAX, `the gateway took ${most} MB`);
+      t.ok(most > 0 && most < MEMORY_MB_MAX, `the gateway used ${most} MB`);
     },
   );
 

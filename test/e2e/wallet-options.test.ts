@@ -58,7 +58,7 @@ t.test("settle's options", async (t) => {
         customer,
         bodies.chat({ output_tokens: 500, input_tokens: 1000, delay_ms: 300 }),
       );
-      await until("the upstream is asked", async () => {
+      await until("the upstream is called", async () => {
         return (await tally(paths.chat))["calls"] === before["calls"]! + 1;
       });
       call.leave();

@@ -362,7 +362,7 @@ t.test("wallets and running calls", async (t) => {
         const customer = await customerWith(gateway);
         const before = await tally(path);
         const stream = await openStream(gateway, path, customer, body);
-        await until("the upstream is asked", async () => {
+        await until("the upstream is called", async () => {
           return (await tally(path))["calls"] === before["calls"]! + 1;
         });
         stream.leave();

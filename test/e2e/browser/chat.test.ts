@@ -78,7 +78,7 @@ t.test("the chat in a browser", async (t) => {
     await say(page, prompt({ output_tokens: 2000, event_delay_ms: 20 }));
     const answer = page.locator(".turn.assistant .markdown");
     await until(
-      "some of it is there",
+      "a part of the reply is shown",
       async () => ((await answer.textContent()) ?? "").length > 40,
     );
     await page.getByRole("button", { name: "Dừng" }).click();

@@ -40,7 +40,7 @@ t.test("a customer in a browser", async (t) => {
       assert.ok(link, mail?.text);
       await page.goto(link);
       await page.getByText("Giờ bạn có thể tạo khóa API").waitFor();
-      t.ok(!page.url().includes("token"), "the token has left the address");
+      t.ok(!page.url().includes("token"), "the address has no token any more");
       await page.getByRole("link", { name: "Tiếp tục" }).click();
       await page.getByLabel("Email").fill(email);
       await page.getByLabel("Mật khẩu").fill(PASSWORD);
@@ -77,7 +77,7 @@ t.test("a customer in a browser", async (t) => {
     await page.getByRole("heading", { name: "Đăng nhập" }).waitFor();
     const focused = () => page.evaluate(() => document.activeElement?.getAttribute("name"));
     for (let presses = 0; (await focused()) !== "email"; presses += 1) {
-      t.ok(presses < 20, "the tab key leads to the address");
+      t.ok(presses < 20, "the tab key moves to the e-mail field");
       await page.keyboard.press("Tab");
     }
     await page.keyboard.type(session.email);
@@ -101,7 +101,7 @@ t.test("a customer in a browser", async (t) => {
     const skip = page.getByRole("link", { name: "Chuyển đến nội dung chính" });
     t.ok(await skip.evaluate((link) => link === document.activeElement));
     const outline = await skip.evaluate((link) => getComputedStyle(link).outlineStyle);
-    t.equal(outline, "solid", "who uses the keyboard sees where they are");
+    t.equal(outline, "solid", "the focused control has an outline");
     await page.keyboard.press("Enter");
     t.equal(await page.evaluate(() => document.activeElement?.id), "main");
     t.strictSame(
@@ -151,7 +151,7 @@ t.test("a customer in a browser", async (t) => {
     await page.getByText("Đã chép").first().waitFor();
     const key = await page.evaluate(() => navigator.clipboard.readText());
     const models = () => fetch(`${stage.url}/v1/models`, { headers: { "x-api-key": key } });
-    t.equal((await models()).status, 200, "a key that was copied later works");
+    t.equal((await models()).status, 200, "a key copied later works");
     await page.getByRole("button", { name: "Xem khóa key 3" }).click();
     t.equal(await page.locator("[data-secret]").textContent(), key);
     await page.getByRole("button", { name: "Xong" }).click();

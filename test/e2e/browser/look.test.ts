@@ -106,7 +106,7 @@ t.test("every page in a browser", { jobs: 16 }, async (t) => {
     const light = await ground();
     const theme = visitor.page.locator(".theme-switch").first();
     await theme.click();
-    t.equal(await ground(), light, "light is what the system has as well");
+    t.equal(await ground(), light, "the system's colours are light too");
     await theme.click();
     const dark = await ground();
     t.not(dark, light);

@@ -42,7 +42,7 @@ t.test("a top-up in a browser", async (t) => {
       });
       const qr = page.getByRole("img", { name: /Mã VietQR/ });
       const width = await qr.evaluate((image) => (image as HTMLImageElement).naturalWidth);
-      t.ok(width > 0, "the picture is one");
+      t.ok(width > 0, "the QR picture has loaded");
 
       await notify(
         stage.gateway,

@@ -105,7 +105,7 @@ t.test("sign-up", async (t) => {
       const answer = await visitor().post("/sign-up", body);
       t.equal(answer.status, 400, answer.text);
       t.equal(answer.body.error.param, param);
-      t.ok(!answer.text.includes("khẩu 5678"), "it repeats no password");
+      t.ok(!answer.text.includes("khẩu 5678"), "the reply does not contain the password");
     });
   }
 

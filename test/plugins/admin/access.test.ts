@@ -89,7 +89,7 @@ t.test("admin API: access", async (t) => {
     gateway.configure({ config: { admin: { token: "a-token-of-the-config" } } });
     gateway.signal("SIGHUP");
     const headers = { authorization: "Bearer a-token-of-the-config" };
-    await until("it is reloaded", async () => {
+    await until("the reload is done", async () => {
       return (await send("GET", "/admin/v1/accounts", headers)).status === 200;
     });
     const before = { authorization: `Bearer ${old}` };

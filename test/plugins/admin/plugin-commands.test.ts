@@ -174,7 +174,7 @@ t.test("a plugin's commands", async (t) => {
       await gateway.start();
       t.equal((await run("crew", "list", "--limit", "1")).code, 0);
       await reload(gateway, { plugins: { [plugin]: {} } });
-      await until("its old words are there again", async () => {
+      await until("the old command is offered again", async () => {
         return (await run("team", "list", "--limit", "1")).code === 0;
       });
     },

@@ -98,7 +98,7 @@ t.test("the CSV export", async (t) => {
       const body: any = await refused.json();
       t.equal(body.error.code, "too_many_exports");
       for (const response of open) response.destroy();
-      await until("the exports of clients that left have ended", async () => {
+      await until("the exports of disconnected clients have ended", async () => {
         const response = await world.as(ALICE, "/usage.csv", { model: "one" });
         await response.arrayBuffer();
         return response.status === 200;

@@ -7,7 +7,7 @@ came through in the rainy season with eleven carts and a letter, she read the le
 that it was very well written, and that eleven carts had twenty-two axles.
 
 People remembered her for that, though it is not the part of the story she told herself. What she told was how
-the bridge went out in the great flood and how, for nine days, nobody could cross. She kept the hut open all the
+the bridge went out in the great flood and how, for nine days, no one could cross. She kept the hut open all the
 same. On the first day an old man asked her what she was waiting for. "For the books to balance," she said. By
 the ninth day there were four hundred people on each bank, and somebody had strung a rope from the banyan tree
 to the mast of a sunken barge, and goods were going over in baskets. She counted the baskets. Nobody paid, of

@@ -49,7 +49,7 @@ t.test("two gateways that reconcile on a schedule", async (t) => {
     await Promise.all(calls);
     const before = await gauge(second, "reconciled_timestamp_seconds");
     await until(
-      "they look again",
+      "both reconcile again",
       async () => (await gauge(second, "reconciled_timestamp_seconds")) > before,
     );
     await everywhere("drifting_wallets", 0);

@@ -80,7 +80,7 @@ t.test("the simulator's tally", async (t) => {
     });
     // The socket buffers of both ends hold some megabytes; an unlimited writer would have sent a
     // gigabyte.
-    t.ok(last < 50e6, `${last} bytes were sent to a reader that reads nothing`);
+    t.ok(last < 50e6, `${last} bytes were sent to a client that does not read`);
     outgoing.destroy();
   });
 

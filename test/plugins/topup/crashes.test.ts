@@ -72,8 +72,8 @@ t.test("top-ups in two gateways on one Redis and one Postgres", async (t) => {
         env: { TOLLGATE_FAILPOINT: point },
       });
       try {
-        await t.rejects(notify(doomed, told), "the bank gets no answer");
-        await until("it is dead", () =>
+        await t.rejects(notify(doomed, told), "the bank gets no reply");
+        await until("the gateway is dead", () =>
           fetch(`${doomed.url}/healthz`).then(
             () => false,
             () => true,

@@ -63,7 +63,7 @@ for (const [from, to, told] of WRONG) {
   t.test(`${to || `no ${from}`} is refused before the gateway starts`, async (t) => {
     const [first = "", ...more] = await refused(t, files(swap(RIGHT, from, to)));
     t.match(first, told);
-    t.strictSame(more, [], "and told once");
+    t.strictSame(more, [], "the error is printed once");
   });
 }
 

@@ -127,7 +127,7 @@ t.test("a transfer", async (t) => {
 
         const { body: kept } = await admin(gateway, "GET", `/transfers/${String(told["id"])}`);
         t.strictSame([kept["state"], kept["cause"]], [row.transfer, row.cause]);
-        t.equal(kept["payload"], written, "the notification is kept as it came");
+        t.equal(kept["payload"], written, "the notification is stored unchanged");
         const now = await as(gateway, accountId, "GET", `/top-ups/${mine.id}`);
         t.equal(now.body["status"], row.order);
         t.equal(now.body["received_vnd"], row.balance);
