@@ -41,7 +41,7 @@ async function main(): Promise<void> {
   const count = values.seed === undefined ? Number(values.seeds) : 1;
   const plant = values.plant === undefined ? undefined : PLANTS[values.plant];
   if (values.plant !== undefined) registerPlant(values.plant);
-  // Loaded now: a bug is planted into what is loaded after it was registered.
+  // Imported only now: a bug is planted into modules loaded after it was registered.
   const [{ LuaScripts }, { simulate }] = await Promise.all([
     import("./redis/lua.ts"),
     import("./simulate.ts"),

@@ -5,7 +5,7 @@ import t from "tap";
 import { LIFETIMES, type Lifetimes, requireLifetimes } from "../../../core/money/lifetimes.ts";
 import { packageRoot } from "../../../core/process/root.ts";
 
-/** What breaks each relation alone. */
+/** A change that breaks each relation alone. */
 const BROKEN: Record<string, Partial<Lifetimes>> = {
   "heartbeatMs > replyTimeoutMs": { heartbeatMs: 400 },
   "leaseMs / 2 > heartbeatMs + replyTimeoutMs": { leaseMs: 2_900 },
@@ -47,16 +47,16 @@ t.test("the lifetimes of money", async (t) => {
     });
   }
 
-  t.test("have no relation that no test breaks", async (t) => {
+  t.test("have a broken case for each relation", async (t) => {
     const nonsense = Object.fromEntries(Object.keys(LIFETIMES).map((name) => [name, Number.NaN]));
     t.equal(brokenBy(nonsense).length, Object.keys(BROKEN).length);
   });
 
-  t.test("stand in one file: no other file of money names a number of milliseconds", async (t) => {
+  t.test("are in one file: no other file of money contains a number of milliseconds", async (t) => {
     const folder = join(packageRoot, "core/money");
     const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
     const found = files.filter((file) => {
-      // The ledger has no lifetimes: its numbers bound times that are stored.
+      // The ledger has no lifetimes: its numbers limit stored times.
       if (!/\.(?:ts|lua)$/.test(file) || file.startsWith("ledger/")) return false;
       if (file === "lifetimes.ts") return false;
       const text = readFileSync(join(folder, file), "utf8");

@@ -243,7 +243,7 @@ t.test(
     }),
 );
 
-t.test("a top-up with an unknown outcome is spendable though nobody sends it again", (t) =>
+t.test("a top-up with an unknown outcome becomes spendable without a second request", (t) =>
   withStores(async (stores) => {
     const { ledger, wallets } = stores;
     await wallets.credit(movement(1_000n));

@@ -9,14 +9,14 @@ that it was very well written, and that eleven carts had twenty-two axles.
 People remembered her for that, though it is not the part of the story she told herself. What she told was how
 the bridge went out in the great flood and how, for nine days, no one could cross. She kept the hut open all the
 same. On the first day an old man asked her what she was waiting for. "For the books to balance," she said. By
-the ninth day there were four hundred people on each bank, and somebody had strung a rope from the banyan tree
-to the mast of a sunken barge, and goods were going over in baskets. She counted the baskets. Nobody paid, of
+the ninth day there were four hundred people on each bank, and someone had strung a rope from the banyan tree
+to the mast of a sunken barge, and goods were going over in baskets. She counted the baskets. No one paid, of
 course; there was nothing to pay for. But when the bridge was mended, months later, they came back one by one,
 with the baskets they remembered, and it came to within three coins of what she had written down.
 
 I have thought about those three coins for most of my life. My grandfather, who had the story from her
 daughter, believed that they were a mistake, and that honest people make mistakes. My mother thought that
-somebody had been too poor to pay and too proud to say so. I used to side with one or the other, depending on
+someone had been too poor to pay and too proud to say so. I used to side with one or the other, depending on
 the year. Now I think that she put them into the ledger herself, on the last evening, when the water had begun
 to fall: so that there would be something left to look for, and a reason to keep on counting.`;
 

@@ -3,7 +3,7 @@ import type { Plant } from "./plants.ts";
 
 type Next = (url: string, context: LoadHookContext) => LoadFnOutput | Promise<LoadFnOutput>;
 
-/** Lua files are read by this module; a bug of theirs is planted where it has read one. */
+/** This module reads the Lua files, so their bugs are planted after it has read one. */
 const READS_LUA = "core/redis/script.js";
 const READING = 'return readFileSync(join(packageRoot, file), "utf8");';
 

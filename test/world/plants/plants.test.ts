@@ -7,7 +7,7 @@ import { PLANTS } from "./plants.ts";
 const program = join(packageRoot, "dist/test/world/index.js");
 const SEEDS = 40;
 
-/** A judge that finds nothing may be a judge that sees nothing. */
+/** Proves that the judge detects violations. */
 t.test("a simulated world finds the planted bug:", async (t) => {
   for (const name of Object.keys(PLANTS)) {
     t.test(name, async (t) => {

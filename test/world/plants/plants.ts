@@ -1,14 +1,17 @@
 import type { FaultName, StoreKind } from "../world-plan.ts";
 
-/** A bug that a simulated run can be given: one place of the code reads otherwise. Nothing in production knows of it. */
+/**
+ * A bug for a simulated run: a replacement in one place of the code. Production code does not know
+ * of it.
+ */
 export interface Plant {
-  /** From the root of the package: a compiled file's source, or a Lua file. */
+  /** Path from the package's root: the source of a compiled file, or a Lua file. */
   readonly file: string;
-  /** Occurs once, or the plant is out of date. */
+  /** Occurs exactly once; otherwise the plant is out of date. */
   readonly find: string;
   readonly replace: string;
   readonly store: StoreKind;
-  /** Faults that bring it to light soon; without them the whole swarm does, later. */
+  /** Faults that reveal the bug soon; without them it takes the whole swarm. */
   readonly faults: Readonly<Partial<Record<FaultName, number>>>;
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { packageRoot } from "../../../core/process/root.ts";
 import { PLANTS } from "./plants.ts";
 
-/** Gives every module that is loaded from now on the bug of this name. */
+/** Plants the bug of this name into every module loaded from now on. */
 export function registerPlant(name: string): void {
   const plant = PLANTS[name];
   if (!plant) throw new Error(`no plant ${name}; there are: ${Object.keys(PLANTS).join("; ")}`);

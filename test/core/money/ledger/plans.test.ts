@@ -25,7 +25,7 @@ interface Node {
   readonly Plans?: readonly Node[];
 }
 
-/** What Postgres does with an account of many calls, few of which are what is asked for. */
+/** The query plans for an account with many calls, few of which match the query. */
 t.test("plans", async (t) => {
   const [busyKey, rareKey] = [newId(AT), newId(AT)];
   const keyIds = [busyKey, rareKey, ...Array.from({ length: 100 }, () => newId(AT))];
@@ -46,7 +46,7 @@ t.test("plans", async (t) => {
     accountId = await fundedAccount(ledger, 5n);
     await ledger.credit(topUp(accountId, 7n, "transfer:1"));
     await sql.query("select make_usage_partition($1)", [new Date(AT)]);
-    // One call in a thousand, all of them old, is by the rare key, for the rare model, or has failed.
+    // One call in a thousand, all of them old, has the rare key, the rare model, or a failure.
     await sql.query(
       `insert into usage_records (
         call_id, at, account_id, key_id, endpoint, model, input_tokens, cache_read_tokens,
@@ -80,7 +80,10 @@ t.test("plans", async (t) => {
     await postgres?.stop();
   });
 
-  /** Runs `work` with a database that explains each statement, and gives the most rows that a node has read. */
+  /**
+   * Runs `work` with a database that explains each statement; returns the most rows that a node
+   * read.
+   */
   async function rowsRead(work: (database: Pick<Sql, "query">) => Promise<unknown>) {
     let rows = 0;
     const indexes = new Set<string>();
@@ -125,7 +128,7 @@ t.test("plans", async (t) => {
   }
 
   t.test(
-    "what keys were used for, and their names, are read without a list that is parsed for each row",
+    "used keys and their names are read without a list that is parsed for each row",
     async (t) => {
       const used = await rowsRead(async (database) => {
         const books = usageBooksOf({ ...ledger.database, query: database.query });
@@ -136,7 +139,7 @@ t.test("plans", async (t) => {
     },
   );
 
-  t.test("top-ups are summed by their own index, whatever their reference", async (t) => {
+  t.test("top-ups are summed with their own index, whatever their reference", async (t) => {
     for (const referencePrefix of ["", "transfer:"]) {
       const [from, to] = [new Date(0), new Date()];
       const { rows, indexes } = await rowsRead((database) =>

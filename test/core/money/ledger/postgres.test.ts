@@ -22,7 +22,7 @@ let subject: LedgerUnderTest;
 
 t.before(async () => {
   postgres = await startPostgres();
-  // Ten processes start at once on a new database; all are ready in the end.
+  // Ten processes start at once on a new database; all become ready.
   const ledgers = Array.from({ length: 10 }, () => ledgerOn(pool(2)));
   await Promise.all(ledgers.map((ledger) => ledger.start()));
   await Promise.all(ledgers.map((ledger) => ledger.stop()));
@@ -61,7 +61,7 @@ t.test("migrations are applied once, and a changed or missing file is refused", 
     writeFileSync(join(folder, "9998-more.sql"), "create table more (id integer)");
     writeFileSync(join(folder, "9999-broken.sql"), "create table more_still (id integer); oops");
     await t.rejects(migrate(sql, folder), /syntax error/);
-    // The one before it stays; of the broken one nothing does.
+    // The migration before it stays applied; the broken one is rolled back.
     t.strictSame(await sql.query("select to_regclass('more_still') as found"), [{ found: null }]);
     rmSync(join(folder, "9999-broken.sql"));
     t.strictSame(await migrate(sql, folder), []);
@@ -76,7 +76,7 @@ t.test("migrations are applied once, and a changed or missing file is refused", 
   }
 });
 
-t.test("a server that is killed and comes back is found again", async (t) => {
+t.test("the ledger reconnects to a server that was killed and restarted", async (t) => {
   const server = await startPostgresServer();
   const ledger = ledgerOn(pool(6, server.url));
   await ledger.start();

@@ -15,14 +15,14 @@ export function quarantineTests(t: Test, get: () => LedgerUnderTest): void {
     const list = await ledger.quarantineList(1_000);
     const found = list.find((call) => call.entry.posting.callId === entry.posting.callId);
     t.equal(found?.reason, "no such account");
-    // The name that the caller sent, as far as a database can keep it.
+    // The client's model name, as far as Postgres can store it.
     t.strictSame(found?.entry.posting, { ...entry.posting, mappedFrom: "ab\ufffd" });
     t.equal(await ledger.hasCall(entry.posting), true);
     await assert.rejects(ledger.commitQuarantined(entry.posting.callId), EntryRefused);
     t.equal(await ledger.quarantined(), before + 1);
   });
 
-  t.test("a wallet that is loaded does not have what a call in quarantine has taken", async (t) => {
+  t.test("a loaded wallet does not include the charge of a call in quarantine", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
     await ledger.quarantine(charge(a, 30), "for a test");
@@ -34,7 +34,7 @@ export function quarantineTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test(
-    "a call in quarantine is committed when its cause is mended, whole and once",
+    "a call in quarantine is committed once its cause is fixed, completely and only once",
     async (t) => {
       const { ledger } = get();
       const a = await fundedAccount(ledger, 100n);

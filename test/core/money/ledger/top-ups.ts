@@ -6,7 +6,7 @@ import { AT, charge, fundedAccount, topUp } from "./fixtures.ts";
 const DAY_MS = 86_400_000;
 
 export function topUpTests(t: Test, get: () => LedgerUnderTest): void {
-  t.test("top-ups are summed by their reference and their time, and nothing else is", async (t) => {
+  t.test("top-ups are summed by reference and time, and nothing else is", async (t) => {
     const { ledger } = get();
     const accountId = await fundedAccount(ledger, 0n);
     const other = await fundedAccount(ledger, 7n);

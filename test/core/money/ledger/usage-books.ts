@@ -31,7 +31,7 @@ export function usageBooksTests(t: Test, get: () => LedgerUnderTest): void {
     return { accountId, one, two, calls: entries.map(({ posting }) => posting) };
   }
 
-  t.test("calls are paged by what they are, newest first", async (t) => {
+  t.test("calls are paged and filtered, newest first", async (t) => {
     const { accountId, one, two, calls } = await accountWithCalls();
     const found = async (filter: UsageFilter) => {
       const places: number[] = [];
@@ -53,7 +53,7 @@ export function usageBooksTests(t: Test, get: () => LedgerUnderTest): void {
     t.strictSame(await found({ from: new Date(AT + 1), to: new Date(AT + 3) }), [2, 3]);
   });
 
-  t.test("a record says nothing of the provider, or of what the operator paid", async (t) => {
+  t.test("a record contains neither the provider nor the operator's cost", async (t) => {
     const { accountId, calls } = await accountWithCalls();
     const record = (await books.page({ accountId, filter: {}, limit: 5 })).at(-1);
     assert.ok(record);
@@ -67,7 +67,7 @@ export function usageBooksTests(t: Test, get: () => LedgerUnderTest): void {
     t.equal(await books.call(accountId, newId(AT)), undefined);
   });
 
-  t.test("calls are summed by day, model and key, and by those keys that were used", async (t) => {
+  t.test("calls are summed by day, model and key, with the keys that were used", async (t) => {
     const { accountId, one, two } = await accountWithCalls();
     const sums = async (...by: ("day" | "model" | "key")[]) =>
       (await books.sums(accountId, by, {})).map(({ inputTokens, outputTokens, ...sum }) => ({

@@ -10,7 +10,7 @@ import { AT, charge, fundedAccount } from "./fixtures.ts";
 
 const MONTH_MS = 31 * 86_400_000;
 
-/** What a column of each kind is in Postgres, by the name that `information_schema` has for it. */
+/** The Postgres type of each kind of column, as `information_schema` names it. */
 const sqlTypes: Readonly<Record<FieldKind, string>> = {
   id: "uuid",
   time: "timestamp with time zone",
@@ -30,7 +30,7 @@ const sqlTypes: Readonly<Record<FieldKind, string>> = {
 };
 
 export function usageTests(t: Test, get: () => LedgerUnderTest): void {
-  t.test("a record comes back as it was posted", async (t) => {
+  t.test("a record is read as it was posted", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 1_000n);
     const entry = charge(a, 10, {
@@ -84,7 +84,7 @@ export function usageTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test(
-    "the columns of the records are the fields of the table, by name, type and whether they may be null",
+    "the columns of the records match the fields of the table by name, type and nullability",
     async (t) => {
       const { sql } = get();
       const columns = await sql.query<{ name: string; type: string; nullable: boolean }>(`
@@ -102,7 +102,7 @@ export function usageTests(t: Test, get: () => LedgerUnderTest): void {
     },
   );
 
-  t.test("what a record leaves out to save space is filled in when it is read", async (t) => {
+  t.test("fields left out of a record to save space are filled in when it is read", async (t) => {
     const { ledger, sql } = get();
     const a = await fundedAccount(ledger, 1_000n);
     const priced = { unit: "mtok", unitPriceMicroVnd: 1_000_000 } as const;
@@ -119,7 +119,7 @@ export function usageTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test(
-    "a call is found by its id, whenever it began, and none by an id that no call has",
+    "a call is found by its id, whenever it began, and an unknown id finds none",
     async (t) => {
       const { ledger } = get();
       const a = await fundedAccount(ledger, 1_000n);
@@ -152,7 +152,7 @@ export function usageTests(t: Test, get: () => LedgerUnderTest): void {
     t.notMatch(text, /usage_records_2025_0[78]/);
   });
 
-  t.test("records come newest first, page by page, over the months", async (t) => {
+  t.test("records are returned newest first, page by page, across months", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 1_000n);
     const times = [0, 0, 0, 1, 1, MONTH_MS, 2 * MONTH_MS, -5 * MONTH_MS, 40 * MONTH_MS];
@@ -172,7 +172,7 @@ export function usageTests(t: Test, get: () => LedgerUnderTest): void {
     t.strictSame(found, expected);
   });
 
-  t.test("every month has a partition of its own, made ahead", async (t) => {
+  t.test("every month has its own partition, created in advance", async (t) => {
     const { sql } = get();
     const rows = await sql.query<{ name: string }>(`
       select inhrelid::regclass::text as name from pg_inherits
@@ -183,7 +183,7 @@ export function usageTests(t: Test, get: () => LedgerUnderTest): void {
     }
   });
 
-  t.test("many may make one partition at once", async (t) => {
+  t.test("concurrent processes can create one partition", async (t) => {
     const { sql } = get();
     await Promise.all(
       Array.from({ length: 10 }, () =>
@@ -197,7 +197,7 @@ export function usageTests(t: Test, get: () => LedgerUnderTest): void {
   });
 
   t.test(
-    "the day's totals are the sums of the records, however often a call is committed",
+    "the day's totals are the sums of the records, even if a call is committed repeatedly",
     async (t) => {
       const { ledger, sql } = get();
       const [a, b] = [await fundedAccount(ledger, 1_000n), await fundedAccount(ledger, 1_000n)];
@@ -243,14 +243,14 @@ export function usageTests(t: Test, get: () => LedgerUnderTest): void {
     },
   );
 
-  t.test("totals are counted for calls that were recorded before there were totals", async (t) => {
+  t.test("totals include calls recorded before totals existed", async (t) => {
     const { ledger, sql } = get();
     const a = await fundedAccount(ledger, 1_000n);
     await ledger.commit([charge(a, 10), charge(a, 20, { keyId: newId(AT) })]);
     const before = await sql.query(TOTALS, [a]);
     t.equal(before.length, 2);
     const file = join(packageRoot, "core/money/ledger/migrations/0003-usage-daily.sql");
-    // As it was before this migration, and then the migration.
+    // Restores the state before this migration, then runs it.
     await sql.script(`drop trigger usage_records_counted on usage_records;
       drop function count_usage;
       drop table usage_daily;
