@@ -47,17 +47,17 @@ const harms: readonly Harm[] = [
   },
   {
     name: "full",
-    begin: ({ redis }) => told(redis, "CONFIG", "SET", "maxmemory", "1"),
-    end: ({ redis }) => told(redis, "CONFIG", "SET", "maxmemory", "0"),
+    begin: ({ redis }) => command(redis, "CONFIG", "SET", "maxmemory", "1"),
+    end: ({ redis }) => command(redis, "CONFIG", "SET", "maxmemory", "0"),
   },
   {
     name: "read only",
-    begin: ({ redis }) => told(redis, "REPLICAOF", "127.0.0.1", "1"),
-    end: ({ redis }) => told(redis, "REPLICAOF", "NO", "ONE"),
+    begin: ({ redis }) => command(redis, "REPLICAOF", "127.0.0.1", "1"),
+    end: ({ redis }) => command(redis, "REPLICAOF", "NO", "ONE"),
   },
 ];
 
-async function told(redis: RedisServer, name: string, ...args: string[]): Promise<void> {
+async function command(redis: RedisServer, name: string, ...args: string[]): Promise<void> {
   assert.equal(await redis.call(name, ...args), "OK");
 }
 

@@ -228,13 +228,14 @@ function checkMovements(
     if (seen.has(reference)) report("a movement counts once", reference);
     seen.add(reference);
     if (account_id !== movement.accountId || amount !== movement.amountMicroVnd) {
-      report("a movement is what was sent", reference);
+      report("a movement has the amount that was sent", reference);
     }
     if (movement.answer === "below_zero" && movement.attempts === 1) {
       report("a refused movement changes nothing", reference);
     }
   }
-  if (starts !== startMicroVnd.size) report("every wallet began once", `${starts} did`);
+  if (starts !== startMicroVnd.size)
+    report("every wallet is credited once at the start", `${starts} did`);
   for (const { reference, answer } of movements) {
     if (answer === undefined) report("every movement is answered", reference);
     if (answer === "credited" && !seen.has(reference)) report("a movement counts", reference);

@@ -14,13 +14,13 @@ export function table(options: ChaosOptions, result: ChaosResult): string {
   const streamed = calls.filter(({ end, plan }) => end === "whole" && plan.streamed).length;
   const rows: [string, string | number][] = [
     ["seed, minutes", `${options.seed}, ${options.minutes}`],
-    ["gateways, clients at a time", `${options.gateways}, ${options.lanes}`],
+    ["gateways, concurrent clients", `${options.gateways}, ${options.lanes}`],
     ["kills (-9)", result.kills],
     ...[...done].sort().map(([deed, count]): [string, number] => [`— ${deed}`, count]),
     ["calls", calls.length],
     ["— received whole", `${ended("whole")} (${streamed} streamed)`],
     ["— cut off", ended("cut") - unanswered],
-    ["— that no gateway took", unanswered],
+    ["— sent while the gateway was down", unanswered],
     ["— left by their client", ended("left")],
     ["— refused", `${ended("refused")} (${byStatus.join(", ")})`],
     ["movements of money other than calls", result.movements],
@@ -28,11 +28,11 @@ export function table(options: ChaosOptions, result: ChaosResult): string {
     ["— of those not received whole", totals.chargedCutCalls],
     ["charged", `${formatVnd(totals.chargedMicroVnd)} đ`],
     [
-      "written off by wallets that ran dry",
+      "written off by empty wallets",
       `${formatVnd(totals.writtenOffMicroVnd)} đ in ${totals.writtenOffCalls} calls`,
     ],
     ["rows of the ledger", totals.ledgerRows],
-    ["looks for a part of a wallet below zero", result.looksForBelowZero],
+    ["checks for a wallet part below zero", result.looksForBelowZero],
     [
       "all outboxes empty after the end of the load",
       `${(result.recoveredAfterMs / 1_000).toFixed(1)} s`,

@@ -130,11 +130,11 @@ async function perform(
     clearInterval(progress);
     watch.stop();
   }
-  onDeed("everything runs again");
+  onDeed("all servers run again");
   await Promise.all([load.stop(), movements.stop()]);
-  onDeed("the load is over");
+  onDeed("the load has ended");
   say(
-    "everything runs again and the load is over: waiting until no money is held and every outbox is empty",
+    "all servers run and the load has ended; waiting until no money is held and every outbox is empty",
   );
   const recoveringMs = performance.now();
   const redisState = await recovered(stage, sql, options.recoverySeconds);

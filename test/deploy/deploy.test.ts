@@ -102,7 +102,7 @@ t.test("the files of the deployment", async (t) => {
     );
     const volumes = services.flatMap((service) => arrayOf(service["volumes"]).map(String));
     const spools = volumes.filter((volume) => volume.endsWith(":/app/data"));
-    t.equal(new Set(spools).size, 2, "each gateway has a spool of its own");
+    t.equal(new Set(spools).size, 2, "each gateway has its own spool");
   });
 
   t.test("start the output of the build, as a user that is not root", async (t) => {

@@ -16,7 +16,7 @@ const MINUTE_MS = 60_000;
 class MemoryKeyRows implements KeyRows {
   readonly known = new Map<string, KeyRecord>();
   asked = 0;
-  away = false;
+  isDown = false;
   /** A read waits for this after it has taken its result, as if the reply were delayed. */
   answers: Promise<void> = Promise.resolve();
 
@@ -40,7 +40,7 @@ class MemoryKeyRows implements KeyRows {
 
   async byHash(hash: Buffer): Promise<KeyRecord | undefined> {
     this.asked++;
-    if (this.away) throw new Error("the database is down");
+    if (this.isDown) throw new Error("the database is down");
     const key = this.known.get(hash.toString("hex"));
     await this.answers;
     return key;
@@ -139,7 +139,7 @@ t.test("keys", async (t) => {
     const { keys, rows, clock, lines } = setUp();
     const key = rows.add("secret");
     await keys.find("secret");
-    rows.away = true;
+    rows.isDown = true;
     for (let minutes = 1; minutes < 60; minutes++) {
       clock.ms += MINUTE_MS;
       t.equal(keys.find("secret"), key, `after ${minutes} minutes`);
@@ -154,9 +154,9 @@ t.test("keys", async (t) => {
     async (t) => {
       const { keys, rows } = setUp();
       const key = rows.add("secret");
-      rows.away = true;
+      rows.isDown = true;
       await t.rejects(async () => keys.find("secret"), /down/);
-      rows.away = false;
+      rows.isDown = false;
       t.equal(await keys.find("secret"), key);
     },
   );

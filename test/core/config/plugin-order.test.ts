@@ -41,16 +41,16 @@ const ALIAS = "alias: { default_family: m, families: { m: chat-a } }";
 const AUTH = new URL("auth", BUILT_IN).pathname;
 
 /** A name, a list of plugins, the expected problems, and the other settings. */
-type Row = readonly [name: string, list: string, told: readonly string[], settings?: Settings];
+type Row = readonly [name: string, list: string, expected: readonly string[], settings?: Settings];
 
 const wrong: readonly Row[] = [
   [
-    "settle before meter, which would hold no input",
+    "settle before meter, so holds would not cover the input",
     `auth\nrate-limit\n${ALIAS}\ntranslate\nsettle\nmeter`,
     [`gateway.yaml:11 plugins[4].settle: expected settle after meter, which sets usage; ${RIGHT}`],
   ],
   [
-    "rate-limit before auth, which would limit nothing",
+    "rate-limit before auth, so it would limit nothing",
     `rate-limit: { requests_per_minute: 1 }\nauth\n${ALIAS}\ntranslate\nmeter\nsettle`,
     [
       `gateway.yaml:7 plugins[0].rate-limit: expected rate-limit after auth, which sets key; ${RIGHT}`,
@@ -83,21 +83,21 @@ const wrong: readonly Row[] = [
     ],
   ],
   [
-    "a plugin of one's own before what it requires",
+    "an outside plugin before one that it requires",
     `auth\n./sees.js\n${ALIAS}\nmeter\nsettle`,
     [
       'gateway.yaml:8 plugins[1]["./sees.js"]: expected ./sees.js after alias, which sets model; the right order is auth, alias, ./sees.js, meter, settle',
     ],
   ],
   [
-    "a budget behind settle, which would limit nothing",
+    "a budget after settle, so it would limit nothing",
     `auth\nmeter\nsettle\n./budget.js`,
     [
       "gateway.yaml:9 plugins[2].settle: expected settle after ./budget.js, which sets limits; the right order is auth, meter, ./budget.js, settle",
     ],
   ],
   [
-    "plugins that each ask to stand behind the other",
+    "two plugins that each must be after the other",
     `auth\nmeter\nsettle\n./behind.js\n./ahead.js`,
     [
       'gateway.yaml:10 plugins[3]["./behind.js"]: expected ./behind.js after ./ahead.js; no order is possible, because the plugins require each other',
@@ -147,24 +147,24 @@ const wrong: readonly Row[] = [
     { token: true },
   ],
   [
-    "one plugin by its name and by its path, which would run twice",
+    "one plugin by name and by path, so it would run twice",
     `auth\n${AUTH}\nmeter\nsettle`,
     ["gateway.yaml:8 plugins[1]: expected every plugin once, got plugins[0] again"],
   ],
   [
-    "one plugin by its name twice",
+    "one plugin twice by name",
     `auth\nmeter\nsettle\nauth`,
     ["gateway.yaml:10 plugins[3]: expected every plugin once, got plugins[0] again"],
   ],
   [
-    "a plugin that requires a field that calls do not have",
+    "a plugin that requires an unknown field of calls",
     `auth\nmeter\nsettle\n./lists.js`,
     [
       "gateway.yaml:10 plugins[3]: expected a module whose export requires is a list of key, model, upstream, usage, limits, hold",
     ],
   ],
   [
-    "unbilled beside a plugin that charges",
+    "unbilled with a plugin that charges",
     `auth\nmeter\nsettle`,
     ["gateway.yaml:3 unbilled: expected no plugin that charges, got settle; delete one of the two"],
     { unbilled: true },
@@ -186,7 +186,7 @@ const wrong: readonly Row[] = [
     { unbilled: true },
   ],
   [
-    "demo on a public address, which gives away money",
+    "demo on a public address, which would give away money",
     `auth\nmeter\nsettle\ndemo`,
     [
       "gateway.yaml:10 plugins[3].demo: expected a loopback address as listen.host, or allow_public: true, since it gives away money and a key",
@@ -211,14 +211,14 @@ const wrong: readonly Row[] = [
     ["gateway.yaml:8 plugins[1].alias.default_family: expected one of the families (m), got opus"],
   ],
   [
-    "a default family where neither the options nor the catalogue have families",
+    "a default family if neither the options nor the catalogue have families",
     `auth\nalias: { default_family: opus }\nmeter\nsettle`,
     [
       "gateway.yaml:8 plugins[1].alias.default_family: expected one of the families (none; set families, since the catalogue has none), got opus",
     ],
   ],
   [
-    "an alias behind the id of a model",
+    "an alias with the id of a model",
     `auth\nalias: { default_family: m, families: { m: chat-a, chat-b: chat-a } }\nmeter\nsettle`,
     [
       "gateway.yaml:8 plugins[1].alias.families.chat-b: expected a name that is not a model id, since the model would always be used instead",
@@ -234,9 +234,9 @@ const wrong: readonly Row[] = [
 ];
 
 const right: readonly (readonly [name: string, list: string, settings?: Settings])[] = [
-  ["auth, meter and settle alone", `auth\nmeter\nsettle`],
-  ["auth by its path alone", `${AUTH}\nmeter\nsettle`],
-  ["a plugin of one's own in the place of auth", `./knows.js\nrate-limit\nmeter\nsettle`],
+  ["only auth, meter and settle", `auth\nmeter\nsettle`],
+  ["auth by its path only", `${AUTH}\nmeter\nsettle`],
+  ["an outside plugin instead of auth", `./knows.js\nrate-limit\nmeter\nsettle`],
   ["an alias without options", `auth\nalias\nmeter\nsettle`],
   ["unbilled with auth on a public address", `auth`, { unbilled: true, host: "0.0.0.0" }],
   ["unbilled without auth on loopback", `translate`, { unbilled: true, host: "::1" }],
@@ -252,9 +252,9 @@ const right: readonly (readonly [name: string, list: string, settings?: Settings
 ];
 
 t.test("a list of plugins is refused", async (t) => {
-  for (const [name, list, told, settings = {}] of wrong) {
+  for (const [name, list, expected, settings = {}] of wrong) {
     t.test(name, async (t) => {
-      t.strictSame(await refused(t, files(list, settings)), told);
+      t.strictSame(await refused(t, files(list, settings)), expected);
     });
   }
 });

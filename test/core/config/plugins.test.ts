@@ -80,9 +80,9 @@ t.test("a plugin is found", async (t) => {
         t.strictSame((await accepted(t, files)).plugins[0]?.options, { count: 1 });
         continue;
       }
-      const [told = ""] = await refused(t, files);
+      const [problem = ""] = await refused(t, files);
       assert.match(
-        told,
+        problem,
         /JavaScript module, since this Node does not run TypeScript; compile .* with tsc .*22\.18/,
       );
     }
@@ -114,7 +114,7 @@ t.test("a plugin is found", async (t) => {
 
 t.test("a plugin is refused", async (t) => {
   const place = "gateway.yaml:13 plugins";
-  const rows: readonly (readonly [list: string, ...told: string[]])[] = [
+  const rows: readonly (readonly [list: string, ...expected: string[]])[] = [
     [
       "  - nothing-of-this-name\n",
       `${place}[0]: expected a built-in plugin, a path that begins with ./, ../ or /, or an installed package; found none named nothing-of-this-name`,
@@ -154,8 +154,8 @@ t.test("a plugin is refused", async (t) => {
       `${place}[0]["./counting.js"].stop: unknown key`,
     ],
   ];
-  for (const [list, ...told] of rows) {
-    t.test(String(told[0]), async (t) => {
+  for (const [list, ...expected] of rows) {
+    t.test(String(expected[0]), async (t) => {
       const files = {
         "gateway.yaml": withPlugins(list),
         "plain.js": PLAIN,
@@ -163,7 +163,7 @@ t.test("a plugin is refused", async (t) => {
         "throws.js": `throw new Error("not today");\n`,
         "counting.js": COUNTING,
       };
-      t.strictSame(await refused(t, files), told);
+      t.strictSame(await refused(t, files), expected);
     });
   }
 });

@@ -2,7 +2,7 @@ import t from "tap";
 import { CATALOGUE, GATEWAY, refused, swap } from "./files.ts";
 
 /** A text of the config, the wrong text that replaces it, and the expected line. */
-type Row = readonly [from: string, to: string, told: string];
+type Row = readonly [from: string, to: string, expected: string];
 
 const settings: readonly Row[] = [
   // unknown keys
@@ -352,26 +352,26 @@ const models: readonly Row[] = [
 ];
 
 t.test("a setting is refused", async (t) => {
-  for (const [from, to, told] of settings) {
-    t.test(told, async (t) => {
-      t.strictSame(await refused(t, { "gateway.yaml": swap(GATEWAY, from, to) }), [told]);
+  for (const [from, to, expected] of settings) {
+    t.test(expected, async (t) => {
+      t.strictSame(await refused(t, { "gateway.yaml": swap(GATEWAY, from, to) }), [expected]);
     });
   }
 });
 
 t.test("a variable is refused", async (t) => {
-  for (const [from, to, told] of variables) {
-    t.test(told, async (t) => {
+  for (const [from, to, expected] of variables) {
+    t.test(expected, async (t) => {
       const files = { "gateway.yaml": swap(GATEWAY, from, to) };
-      t.strictSame(await refused(t, files, { EMPTY: "" }), [told]);
+      t.strictSame(await refused(t, files, { EMPTY: "" }), [expected]);
     });
   }
 });
 
 t.test("invalid YAML is refused", async (t) => {
-  for (const [from, to, told] of yaml) {
-    t.test(told, async (t) => {
-      t.strictSame(await refused(t, { "gateway.yaml": swap(GATEWAY, from, to) }), [told]);
+  for (const [from, to, expected] of yaml) {
+    t.test(expected, async (t) => {
+      t.strictSame(await refused(t, { "gateway.yaml": swap(GATEWAY, from, to) }), [expected]);
     });
   }
 
@@ -390,9 +390,9 @@ t.test("invalid YAML is refused", async (t) => {
 });
 
 t.test("a model is refused", async (t) => {
-  for (const [from, to, told] of models) {
-    t.test(told, async (t) => {
-      t.strictSame(await refused(t, { "catalogue.yaml": swap(CATALOGUE, from, to) }), [told]);
+  for (const [from, to, expected] of models) {
+    t.test(expected, async (t) => {
+      t.strictSame(await refused(t, { "catalogue.yaml": swap(CATALOGUE, from, to) }), [expected]);
     });
   }
 
@@ -469,7 +469,7 @@ plugins: ["\${S}", { ./plugin.js: { count: "\${S}" } }]
     "gateway.yaml": gateway,
     "catalogue.yaml": CATALOGUE.replaceAll("main", `"\${S}"`).replace("plain", `"\${S}"`),
   };
-  const told = await refused(t, files, { S: secret });
-  t.equal(told.length, 18);
-  for (const line of told) t.ok(!line.includes("hunter2"), line);
+  const lines = await refused(t, files, { S: secret });
+  t.equal(lines.length, 18);
+  for (const line of lines) t.ok(!line.includes("hunter2"), line);
 });

@@ -50,9 +50,9 @@ t.test("the production config needs only the variables that it names", async (t)
   const nothing = await loadConfig(join(packageRoot, "config/production.yaml"), {});
   assert.ok(!nothing.ok);
   // A variable may occur more than once.
-  const told = new Set(nothing.problems.map(({ message }) => message));
+  const missing = new Set(nothing.problems.map(({ message }) => message));
   t.strictSame(
-    [...told],
+    [...missing],
     [...needed].map((name) => `environment variable ${name} is not set`),
   );
 });

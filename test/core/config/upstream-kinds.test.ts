@@ -24,26 +24,26 @@ t.test("the kind of an upstream", async (t) => {
     t.ok(!JSON.stringify(main).includes("secret"), "settings are hidden from plugins");
   });
 
-  for (const [what, written, told] of [
+  for (const [what, written, expected] of [
     [
       "that does not exist",
       `    kind: signs\n    secrets: s\n`,
       ["gateway.yaml:9 upstreams.main.kind: expected one of http-json, signing, got other text"],
     ],
     [
-      "that is no text",
+      "that is not text",
       `    kind: 7\n`,
       ["gateway.yaml:9 upstreams.main.kind: expected one of http-json, signing, got a number"],
     ],
     [
-      "with settings of another",
+      "with settings of another kind",
       `    kind: signing\n    address: http://a\n    secret: s\n    keys: [k]\n`,
       [
         "gateway.yaml:12 upstreams.main.keys: unknown key; expected kind, address, secret, token_address, forms_only, profile, connections",
       ],
     ],
     [
-      "with settings that are wrong, each told with its line",
+      "with wrong settings, each reported with its line",
       `    kind: signing\n    address: ftp://a\n    secret: 7\n`,
       [
         "gateway.yaml:10 upstreams.main.address: expected an http:// address, got other text",
@@ -52,19 +52,19 @@ t.test("the kind of an upstream", async (t) => {
     ],
   ] as const) {
     t.test(`is refused: one ${what}`, async (t) => {
-      t.strictSame(await refused(t, withUpstream(written), {}, kinds), told);
+      t.strictSame(await refused(t, withUpstream(written), {}, kinds), expected);
     });
   }
 
-  t.test(
-    "says which protocols a route can count on, though other settings are at fault",
-    async (t) => {
-      const files = {
-        ...withUpstream(`    protocols: { chat: "http://a" }\n    keys: []\n`),
-      };
-      const told = await refused(t, files);
-      t.match(told.join("\n"), /upstreams\.main\.keys: expected a list of at least one key/);
-      t.match(told.join("\n"), /expected an upstream with the protocol messages, which main lacks/);
-    },
-  );
+  t.test("reports its protocols to routes, even if other settings are wrong", async (t) => {
+    const files = {
+      ...withUpstream(`    protocols: { chat: "http://a" }\n    keys: []\n`),
+    };
+    const problems = await refused(t, files);
+    t.match(problems.join("\n"), /upstreams\.main\.keys: expected a list of at least one key/);
+    t.match(
+      problems.join("\n"),
+      /expected an upstream with the protocol messages, which main lacks/,
+    );
+  });
 });

@@ -102,13 +102,13 @@ t.test("the README's plugin, outside of the repository", async (t) => {
     folder.write("wrong/package.json", MODULE);
     folder.write("wrong/tsconfig.json", TSCONFIG);
     const head = 'import { type Plugin, type PlainRequest, type Services } from "tollgate/plugin";';
-    for (const [line, told] of [
+    for (const [line, expected] of [
       ["export const p: Plugin = { nam: 'team' };", /'nam' does not exist in type 'Plugin'/],
       ["export const f = (s: Services) => s.wallets.steal();", /'steal' does not exist/],
       ["export const f = (r: PlainRequest) => r.body.nothing;", /'nothing' does not exist/],
     ] as const) {
       folder.write("wrong/team.ts", `${head}\n${line}\n`);
-      t.match(await compile(join(folder.path, "wrong")), told);
+      t.match(await compile(join(folder.path, "wrong")), expected);
     }
   });
 });

@@ -12,7 +12,7 @@ function routerOf(...routes: readonly string[]): Router {
 }
 
 /** A match as one line of text. */
-function told(match: Match): string {
+function lineOf(match: Match): string {
   if (match.kind === "route") {
     const params = Object.entries(match.params).map(([name, value]) => ` ${name}=${value}`);
     return `${match.route.method} ${match.route.path}${params.join("")}`;
@@ -60,7 +60,7 @@ t.test("a router", async (t) => {
   ] as const) {
     t.test(`takes ${request} to ${expected}`, async (t) => {
       const [method = "", path = ""] = request.split(" ");
-      t.equal(told(router.match(method, path)), expected);
+      t.equal(lineOf(router.match(method, path)), expected);
     });
   }
 

@@ -58,12 +58,12 @@ const FIXTURES: readonly Fixture[] = [
     ],
   },
   {
-    name: "several data lines, comments, unknown fields, names that only begin alike",
+    name: "several data lines, comments, unknown fields, field names with the same prefix",
     text: ": hi\ndata: 1\nid: 7\nretry: 10\ndata:\ndatabase: no\ndata: 2\nevents: no\n\n",
     events: [[undefined, "1\n\n2"]],
   },
   {
-    name: "byte order mark, text beyond ASCII",
+    name: "byte order mark, non-ASCII text",
     text: "\ufeffdata: xin chào 🌏\n\ndata: \ufeffkept\n\n",
     events: [
       [undefined, "xin chào 🌏"],
@@ -76,7 +76,7 @@ const FIXTURES: readonly Fixture[] = [
     events: [[undefined, "1"]],
   },
   {
-    name: "keep-alive comments are blocks of their own",
+    name: "keep-alive comments are separate blocks",
     text: ": ping\n\n: ping\n\ndata: 1\n\n\n\n",
     events: [[undefined, "1"]],
   },
@@ -88,7 +88,7 @@ const FIXTURES: readonly Fixture[] = [
       [undefined, "[DONE]"],
     ],
   },
-  { name: "last line without any end", text: "event: a\ndata: 1", events: [["a", "1"]] },
+  { name: "last line without a line end", text: "event: a\ndata: 1", events: [["a", "1"]] },
 ];
 
 t.test("SseReader", async (t) => {
