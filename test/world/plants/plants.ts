@@ -109,7 +109,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     store: "redis",
     faults: { redisWipe: 2_500, redisLosesReplies: 800, ledgerSlow: 3_000 },
   },
-  "a post that was sent twice is nobody's": {
+  "a post that was sent twice belongs to no process": {
     file: "core/money/redis/posts.ts",
     find: 'kind !== "posted" && !isOwn',
     replace: 'kind !== "posted"',
