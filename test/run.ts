@@ -27,6 +27,7 @@ const ONCE = [
   ...[
     "bench/",
     "chaos/",
+    "world/",
     "core/accounts/embedded",
     "core/accounts/postgres",
     "core/redis/",
