@@ -3,6 +3,7 @@ import { backoffMs } from "../process/backoff.ts";
 import { Batch } from "./batch.ts";
 import { ReplyTimeout } from "./reply-timeout.ts";
 import type { Script } from "./script.ts";
+import { SlotPipelines } from "./slot-pipelines.ts";
 
 const CONNECT_TIMEOUT_MS = 1_000;
 const RECONNECT_MS_MIN = 25;
@@ -10,6 +11,8 @@ const RECONNECT_MS_MAX = 250;
 /** Most redirections of a command in a cluster before it fails. */
 const REDIRECTIONS_MAX = 4;
 const CLUSTER_RETRY_MS = 50;
+/** How often the table of slots is read, beside after each redirection: after a crash no node redirects. */
+const SLOTS_REFRESH_MS = 2_000;
 
 /** Redis is not connected or not ready. The command was not sent. */
 export class RedisAway extends Error {
@@ -36,17 +39,16 @@ export interface RedisCommands {
  */
 export class RedisClient implements RedisCommands {
   private readonly client: Redis | Cluster;
-  /** For one Redis. A cluster uses the pipelines of ioredis, which know the node of each slot. */
-  private readonly batch: Batch | undefined;
+  private readonly commands: Batch | SlotPipelines;
   private readonly replyTimeout: ReplyTimeout | undefined;
 
   /** `servers`: the URL of one Redis, or of some nodes of a cluster. */
   constructor(servers: string | readonly string[], timeoutMs: number) {
     this.client = connect(servers, timeoutMs);
     if (this.client instanceof Redis) {
-      this.batch = new Batch(this.client);
+      this.commands = new Batch(this.client);
       this.replyTimeout = new ReplyTimeout(this.client, timeoutMs);
-    }
+    } else this.commands = new SlotPipelines(this.client);
     // Callers get the error of each failed command. Without a listener, an error would also end the
     // process.
     this.client.on("error", () => {});
@@ -65,18 +67,12 @@ export class RedisClient implements RedisCommands {
 
   /** Runs a script that the server has cached. Rejects with `NOSCRIPT …` if it has not. */
   evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    if (this.client.status !== "ready") return Promise.reject(new RedisAway(this.client.status));
-    const { client, batch } = this;
-    if (batch === undefined) return client.evalsha(sha, keys.length, ...keys, ...args);
-    return batch.run("evalsha", [sha, String(keys.length), ...keys, ...args]);
+    return this.send("evalsha", [sha, String(keys.length), ...keys, ...args], keys[0]);
   }
 
   /** Runs a script and caches it on the server. */
   load(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    if (this.client.status !== "ready") return Promise.reject(new RedisAway(this.client.status));
-    const { client, batch } = this;
-    if (batch === undefined) return client.eval(script.source, keys.length, ...keys, ...args);
-    return batch.run("eval", [script.source, String(keys.length), ...keys, ...args]);
+    return this.send("eval", [script.source, String(keys.length), ...keys, ...args], keys[0]);
   }
 
   /** Runs a script, cached or not. */
@@ -89,11 +85,14 @@ export class RedisClient implements RedisCommands {
     }
   }
 
-  /** Runs any other command. */
+  /** Runs any other command. If it has keys, the first argument is one. */
   call(name: string, ...args: string[]): Promise<unknown> {
+    return this.send(name.toLowerCase(), args, args[0]);
+  }
+
+  private send(name: string, args: string[], key = ""): Promise<unknown> {
     if (this.client.status !== "ready") return Promise.reject(new RedisAway(this.client.status));
-    const { client, batch } = this;
-    return batch === undefined ? client.call(name, args) : batch.run(name.toLowerCase(), args);
+    return this.commands.run(name, args, key);
   }
 }
 
@@ -137,10 +136,11 @@ function connect(servers: string | readonly string[], timeoutMs: number): Redis 
     nodes.map((node) => ({ host: node.hostname, port: Number(node.port || 6379) })),
     {
       enableOfflineQueue: false,
-      enableAutoPipelining: true,
       lazyConnect: true,
       maxRedirections: REDIRECTIONS_MAX,
-      retryDelayOnFailover: CLUSTER_RETRY_MS,
+      slotsRefreshInterval: SLOTS_REFRESH_MS,
+      // As above: ioredis does not send a command again whose connection broke.
+      retryDelayOnFailover: 0,
       retryDelayOnClusterDown: CLUSTER_RETRY_MS,
       clusterRetryStrategy: reconnectMs,
       redisOptions: {

@@ -50,35 +50,61 @@ export async function startRedis(): Promise<TestRedis> {
   return { servers: given, wipe: (prefix) => wipe(given, prefix), async stop() {} };
 }
 
-/** A cluster of three nodes without replicas. */
-export async function startRedisCluster(): Promise<TestRedis & { nodes: readonly RedisServer[] }> {
-  const nodes = await Promise.all([0, 1, 2].map(() => startRedisServer({ cluster: true })));
+export interface TestCluster extends TestRedis {
+  /** The primaries, each of a third of the slots, until a fail-over. */
+  readonly nodes: readonly RedisServer[];
+  /** One replica per node if `replicas` was set, in the same order. */
+  readonly replicas: readonly RedisServer[];
+}
+
+/** Starts a cluster of three primaries, each with a replica on request. */
+export async function startRedisCluster(
+  options: { replicas?: boolean } = {},
+): Promise<TestCluster> {
+  const start = () => startRedisServer({ cluster: true });
+  const nodes = await Promise.all([start(), start(), start()]);
+  const replicas = options.replicas ? await Promise.all([start(), start(), start()]) : [];
+  const all = [...nodes, ...replicas];
   const [first] = nodes;
   for (const [at, node] of nodes.entries()) {
     const from = Math.floor((SLOTS * at) / nodes.length);
     const to = Math.floor((SLOTS * (at + 1)) / nodes.length) - 1;
     await node.call("CLUSTER", "ADDSLOTSRANGE", `${from}`, `${to}`);
     await node.call("CLUSTER", "SET-CONFIG-EPOCH", `${at + 1}`);
-    if (first && node !== first) {
-      const bus = String(await clusterPort(first));
-      await node.call("CLUSTER", "MEET", "127.0.0.1", `${first.port}`, bus);
-    }
+  }
+  const bus = String(await clusterPort(first));
+  for (const node of all.slice(1)) {
+    await node.call("CLUSTER", "MEET", "127.0.0.1", `${first.port}`, bus);
   }
   const servers = nodes.map((node) => node.url);
   await until("the cluster is formed", async () => {
-    const states = await Promise.all(nodes.map((node) => node.call("CLUSTER", "INFO")));
+    const states = await Promise.all(all.map((node) => node.call("CLUSTER", "INFO")));
+    const known = `known_nodes:${all.length}`;
     return states.every(
-      (state) => `${state}`.includes("cluster_state:ok") && `${state}`.includes("known_nodes:3"),
+      (state) => /cluster_state:ok/.test(`${state}`) && `${state}`.includes(known),
     );
   });
+  for (const [at, replica] of replicas.entries()) {
+    const id = await nodes[at]?.call("CLUSTER", "MYID");
+    await until("the replica knows its primary", async () => {
+      await replica.call("CLUSTER", "REPLICATE", String(id));
+      return true;
+    });
+  }
+  for (const replica of replicas) {
+    await until("the replica follows its primary", async () =>
+      `${await replica.call("INFO", "replication")}`.includes("master_link_status:up"),
+    );
+  }
   return {
     servers,
     nodes,
+    replicas,
     wipe: async (prefix) => {
       await Promise.all(servers.map((server) => wipe(server, prefix)));
     },
     async stop() {
-      await Promise.all(nodes.map((node) => node.stop()));
+      await Promise.all(all.map((node) => node.stop()));
     },
   };
 }
@@ -123,7 +149,9 @@ class Server implements RedisServer {
     this.binary = binary;
     this.port = port;
     this.url = `redis://127.0.0.1:${port}`;
-    const clustered = ["--cluster-enabled", "yes", "--cluster-port", `${busPort}`];
+    // A replica takes over from a primary that is silent for this long.
+    const timeout = ["--cluster-node-timeout", "5000"];
+    const clustered = ["--cluster-enabled", "yes", "--cluster-port", `${busPort}`, ...timeout];
     this.settings = cluster ? [...settings, ...clustered] : settings;
     this.stop = this.stop.bind(this);
   }

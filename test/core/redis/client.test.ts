@@ -4,6 +4,7 @@ import { membersScript } from "../../../core/money/redis/scripts.ts";
 import { RedisAway, RedisClient } from "../../../core/redis/client.ts";
 import { startRedisCluster, startRedisServer } from "../../support/redis.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
+import { until } from "../../support/until.ts";
 
 const TIMEOUT_MS = 500;
 /** For tests in which nothing may time out on a busy machine. */
@@ -50,6 +51,7 @@ t.test("every command to a cluster gets its own reply too", async (t) => {
   const cluster = await startRedisCluster();
   t.teardown(() => cluster.stop());
   const client = await connected(t, cluster.servers, PATIENT_MS);
+  await until("every node is connected", async () => (await touchSlots(client)) === 60);
   await echoes(client);
 });
 
@@ -110,4 +112,94 @@ t.test("a stall of this process does not count as a timeout of Redis", async (t)
   const goOnAtMs = performance.now() + 3 * TIMEOUT_MS;
   while (performance.now() < goOnAtMs);
   t.strictSame(await Promise.all(answers), Array(10).fill("PONG"));
+});
+
+/** One command to each of many slots, all sent in one turn. Returns how many were carried out. */
+async function touchSlots(client: RedisClient): Promise<number> {
+  const sent = Array.from({ length: 60 }, (_, n) => client.call("INCR", `{tag${n}}:count`));
+  const results = await Promise.allSettled(sent);
+  return results.filter(({ status }) => status === "fulfilled").length;
+}
+
+t.test("a planned fail-over of a cluster", async (t) => {
+  const cluster = await startRedisCluster({ replicas: true });
+  t.teardown(() => cluster.stop());
+  const client = await connected(t, cluster.servers, PATIENT_MS);
+  await until("every slot is served", async () => (await touchSlots(client)) === 60);
+
+  for (const [at, replica] of cluster.replicas.entries()) {
+    await t.test(`of primary ${at + 1} leaves no slot unserved`, async () => {
+      await replica.call("CLUSTER", "FAILOVER");
+      await until("the replica is the primary", async () => {
+        await touchSlots(client);
+        return `${await replica.call("ROLE")}`.startsWith("master");
+      });
+      await until("every slot is served again", async () => (await touchSlots(client)) === 60);
+    });
+  }
+});
+
+t.test("a primary of a cluster that is killed is replaced by its replica", async (t) => {
+  const cluster = await startRedisCluster({ replicas: true });
+  t.teardown(() => cluster.stop());
+  const client = await connected(t, cluster.servers, PATIENT_MS);
+  await until("every slot is served", async () => (await touchSlots(client)) === 60);
+  await cluster.nodes[1]?.kill();
+  await until("every slot is served again", async () => (await touchSlots(client)) === 60);
+});
+
+t.test("slots that move to another node stay served", async (t) => {
+  const cluster = await startRedisCluster();
+  t.teardown(() => cluster.stop());
+  const client = await connected(t, cluster.servers, PATIENT_MS);
+  await until("every slot is served", async () => (await touchSlots(client)) === 60);
+
+  const [from, to] = cluster.nodes;
+  if (!from || !to) return t.fail("no nodes");
+  const [fromId, toId] = await Promise.all([from, to].map((node) => node.call("CLUSTER", "MYID")));
+  const slots = new Set<number>();
+  for (let n = 0; n < 60; n++) {
+    const slot = Number(await from.call("CLUSTER", "KEYSLOT", `{tag${n}}`));
+    if (slot < Math.floor(16_384 / 3)) slots.add(slot);
+  }
+  t.ok(slots.size > 5);
+  for (const slot of slots) {
+    await to.call("CLUSTER", "SETSLOT", `${slot}`, "IMPORTING", String(fromId));
+    await from.call("CLUSTER", "SETSLOT", `${slot}`, "MIGRATING", String(toId));
+    const keys = await from.call("CLUSTER", "GETKEYSINSLOT", `${slot}`, "100");
+    for (const key of Array.isArray(keys) ? keys.map(String) : []) {
+      await from.call("MIGRATE", "127.0.0.1", `${to.port}`, key, "0", "5000");
+    }
+    await touchSlots(client);
+    for (const node of [to, from]) {
+      await node.call("CLUSTER", "SETSLOT", `${slot}`, "NODE", String(toId));
+    }
+  }
+  await until("every slot is served again", async () => (await touchSlots(client)) === 60);
+});
+
+t.test("a command whose connection broke is not sent to a cluster again", async (t) => {
+  const cluster = await startRedisCluster();
+  t.teardown(() => cluster.stop());
+  const client = await connected(t, cluster.servers, PATIENT_MS);
+  await until("every slot is served", async () => (await touchSlots(client)) === 60);
+  const key = "{tag1}:once";
+  const slot = Number(await client.call("CLUSTER", "KEYSLOT", key));
+  const owner = cluster.nodes[Math.floor((slot * 3) / 16_384)];
+  if (!owner) return t.fail("no node");
+
+  let sent = 0;
+  for (let attempt = 0; attempt < 30; attempt++) {
+    await until("it is connected", async () => (await touchSlots(client)) === 60);
+    // Frozen, the server gets both at once: it runs the command, and closes the connection before the reply leaves.
+    owner.signal("SIGSTOP");
+    const pair = [client.call("INCR", key), client.call("INCR", key)];
+    sent += pair.length;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const killed = owner.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    owner.signal("SIGCONT");
+    await Promise.allSettled([killed, ...pair]);
+  }
+  t.ok(Number(await owner.call("GET", key)) <= sent);
 });
