@@ -87,7 +87,7 @@ function requiredOf({ loaded }: PlacedPlugin, placed: readonly PlacedPlugin[]): 
   return translated ? requires : [...requires, "model"];
 }
 
-/** Sorts the plugins that occur in a pair, each directly after what it needs; undefined if there is no such order. */
+/** Sorts the plugins so that in every pair the first comes before the second; undefined if pairs form a cycle. */
 function inOrder(
   placed: readonly PlacedPlugin[],
   pairs: readonly Pair[],

@@ -124,7 +124,10 @@ export interface KeyRecord {
   readonly accountStatus: "active" | "suspended";
   /** The account's own discount; 100 = 1%. */
   readonly discountBps: number;
-  /** The version of the account's wallet when the key was read. */
+  /**
+   * The version of the account's wallet when the key was read. It rises with every movement other than a call; a hold
+   * made at an older one returns `stale`.
+   */
   readonly creditVersion: number;
 }
 

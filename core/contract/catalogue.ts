@@ -11,7 +11,7 @@ export type Label = "reasoning" | "vision" | "tools" | "streaming";
 
 /** The price of a model. A price of `vnd` đ per million tokens is exactly as many µđ per token. */
 export interface Price {
-  /** `mtok`: per 1,000,000 input and output tokens; `call`: per call; `image`: per image. */
+  /** `mtok`: per 1,000,000 tokens, input plus output; `call`: per call; `image`: per image. */
   readonly unit: "mtok" | "call" | "image";
   /** In đ per `unit`, as the catalogue states it. */
   readonly vnd: number;

@@ -6,8 +6,8 @@ export interface Endpoint {
   readonly path: string;
   readonly protocol: Protocol;
   /**
-   * Standards of the models that this endpoint serves, if a route speaks its protocol or
-   * translation leads to one.
+   * The standards that a model of this endpoint may have. A call still needs a route that speaks this protocol, or a
+   * translation.
    */
   readonly serves: readonly Standard[];
   /**

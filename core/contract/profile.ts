@@ -36,11 +36,11 @@ export const profile = v.strictObject({
   max_stops: v.optional(limit),
   /** Chat: `none` if the model has no effort field. */
   reasoning: v.optional(v.picklist(["effort", "none"])),
-  /** Both: the effort levels that the model accepts. */
+  /** Chat and Messages: the effort levels that the model accepts. */
   effort_levels: v.optional(effortLevels),
   /** Chat: send earlier thinking back as `reasoning_content`. */
   replay_reasoning: v.optional(v.boolean()),
-  /** Both: what to do with a system message in mid-conversation. Only Chat has `user`. */
+  /** Chat and Messages: what to do with a system message in mid-conversation. Only Chat has `user`. */
   mid_system: v.optional(v.picklist(["inline", "hoist", "user"])),
   /** Chat: `keep` sends cache marks, for Claude behind a Chat server. */
   cache_control: v.optional(v.picklist(["drop", "keep"])),

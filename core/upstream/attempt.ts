@@ -54,7 +54,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.onResponseError(undefined, error);
   }
 
-  /** True once the exchange ignores this attempt. */
+  /** True after `leave` or `abort`: what the attempt still brings is dropped. */
   get isLeft(): boolean {
     return this.left;
   }

@@ -26,7 +26,7 @@ interface Waiting {
  */
 export class TokenCounter {
   private worker: Worker | undefined = undefined;
-  /** By key. The first key in the map is next. */
+  /** By id of the API key. The first entry is served next, then moves to the end. */
   private readonly queues = new Map<string, Waiting[]>();
   private waiting = 0;
   private running: Waiting | undefined = undefined;

@@ -61,7 +61,7 @@ export class Reconciliation {
     }
   }
 
-  /** Returns true if a run is due and no other process has started it. */
+  /** Claims a run that is due. Returns false if none is, or another process has claimed it. */
   private async take(): Promise<boolean> {
     const taken = await this.services.database.query(
       `update reconciliation set started_at = now()

@@ -1,5 +1,6 @@
 import { isObject } from "../../core/process/json.ts";
 import type { TestGateway } from "./gateway.ts";
+import "./patient-fetch.ts";
 
 /** Generous, because the machine may be busy with other tests. */
 const COMMIT_TIMEOUT_MS = 30_000;

@@ -1,4 +1,5 @@
 import type { Directive } from "../../plugins/simulator/directive.ts";
+import "./patient-fetch.ts";
 
 /**
  * Chat models of the shipped catalogue, one for each standard, and the two that serve one protocol

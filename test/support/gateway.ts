@@ -14,6 +14,7 @@ import { copyEmptyLedger } from "./ledger-template.ts";
 import { migratedDatabase, type TestPostgres } from "./postgres.ts";
 import { startTestSimulator, type TestSimulator } from "./simulator.ts";
 import { Watchdog } from "./watchdog.ts";
+import "./patient-fetch.ts";
 
 const READY_TIMEOUT_MS = 60_000;
 const READY_POLL_MS = 50;

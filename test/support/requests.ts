@@ -5,6 +5,7 @@ import type { Customer } from "./admin.ts";
 import type { TestGateway } from "./gateway.ts";
 import type { ConfigChanges } from "./gateway-config.ts";
 import { until } from "./until.ts";
+import "./patient-fetch.ts";
 
 /** A prompt that controls the simulated provider. */
 export function asking(directive: Directive, prompt = "hello"): string {

@@ -278,7 +278,7 @@ export class Journal {
   }
 }
 
-/** Upper bound of a line's size. UTF-8 takes at most 3 bytes per UTF-16 unit, so only long lines are measured. */
+/** Returns at least the bytes of a line. Measures it only if 3 bytes per UTF-16 unit, the most in UTF-8, are too many. */
 function lineBytesMax(payload: string): number {
   const most = LINE_FRAME_BYTES + payload.length * 3;
   return most <= RECORD_BYTES_MAX ? most : LINE_FRAME_BYTES + Buffer.byteLength(payload);

@@ -68,7 +68,7 @@ export const account = {
   "reset.done": "Your password has been changed. Sign in with the new one.",
   "promotions.title": "Discounts",
   "promotions.now": "Your current discount: {percent}",
-  "promotions.none": "Top up to get a discount on every call.",
+  "promotions.none": "Top up the amounts below to get a discount on every call.",
   "promotions.lifetime": "{percent} off, forever",
   "promotions.daily": "{percent} extra off today",
   "promotions.progress": "{reached} of {threshold} topped up.",
@@ -167,7 +167,7 @@ export const account = {
     "Your balance is too low for this call. After a top-up, the same key works right away.",
   "error.403": "You are not allowed to do this.",
   "error.404": "Not found.",
-  "error.413": "Too large: a request can be at most 20 MB.",
+  "error.413": "The request is too large.",
   "error.429": "Too many requests. Try again in {seconds} seconds.",
   "error.500": "Something went wrong on our side. You were not charged.",
   "error.502":
@@ -185,10 +185,11 @@ export const account = {
   "error.busy": "The server is busy. Please try again in a few seconds.",
   "error.invalid_token": "This link has expired or has already been used.",
   "error.email_not_verified": "Please verify your email address first.",
-  "error.too_many_keys": "You have 10 active keys, which is the limit. Revoke one first.",
-  "error.key_not_recoverable": "This key is too old to be shown again. Create a new one.",
+  "error.too_many_keys": "You have as many active keys as you can have. Revoke one first.",
+  "error.key_not_recoverable":
+    "This key cannot be shown again. It still works; create a new one if you have lost it.",
   "error.too_many_open_orders": "You have too many unpaid top-ups. Pay or cancel one first.",
   "error.too_many_orders": "You have created too many top-ups today.",
   "error.order_not_open": "Only a top-up that is waiting for payment can be cancelled.",
-  "error.too_many_exports": "Another export is still running. Wait for it to finish.",
+  "error.too_many_exports": "Too many exports are running. Wait for one to finish.",
 } as const;

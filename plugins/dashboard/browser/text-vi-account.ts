@@ -168,7 +168,7 @@ export const account = {
   "error.402": "Số dư không đủ cho lượt gọi này. Nạp tiền xong, khóa dùng được ngay.",
   "error.403": "Bạn không được phép làm việc này.",
   "error.404": "Không tìm thấy.",
-  "error.413": "Dữ liệu quá lớn: mỗi yêu cầu tối đa 20 MB.",
+  "error.413": "Dữ liệu quá lớn.",
   "error.429": "Quá nhiều yêu cầu. Hãy thử lại sau {seconds} giây.",
   "error.500": "Hệ thống gặp lỗi. Bạn không bị trừ tiền.",
   "error.502":
@@ -186,11 +186,12 @@ export const account = {
   "error.busy": "Hệ thống đang bận. Vui lòng thử lại sau giây lát.",
   "error.invalid_token": "Liên kết đã hết hạn hoặc đã được sử dụng.",
   "error.email_not_verified": "Vui lòng xác minh địa chỉ email trước.",
-  "error.too_many_keys": "Bạn đã có 10 khóa đang dùng, là mức tối đa. Hãy thu hồi bớt một khóa.",
-  "error.key_not_recoverable": "Khóa này quá cũ nên không xem lại được. Hãy tạo khóa mới.",
+  "error.too_many_keys": "Bạn đã đạt số khóa đang dùng tối đa. Hãy thu hồi bớt một khóa.",
+  "error.key_not_recoverable":
+    "Không thể xem lại khóa này. Khóa vẫn dùng được; nếu đã mất, hãy tạo khóa mới.",
   "error.too_many_open_orders":
     "Bạn có quá nhiều yêu cầu nạp tiền đang chờ. Hãy thanh toán hoặc hủy bớt.",
   "error.too_many_orders": "Bạn đã tạo quá nhiều yêu cầu nạp tiền trong ngày.",
   "error.order_not_open": "Chỉ có thể hủy yêu cầu nạp tiền đang chờ.",
-  "error.too_many_exports": "Một tệp khác đang được xuất. Hãy chờ tệp đó hoàn tất.",
+  "error.too_many_exports": "Có quá nhiều tệp đang được xuất. Hãy chờ một tệp hoàn tất.",
 } as const;

@@ -143,7 +143,7 @@ t.test("a customer in a browser", async (t) => {
     }
     await page.getByText("10/10").waitFor();
     await make("one too many");
-    await page.getByText("Bạn đã có 10 khóa đang dùng").waitFor();
+    await page.getByText("Bạn đã đạt số khóa đang dùng tối đa").waitFor();
     await page.keyboard.press("Escape");
 
     await page.reload();
