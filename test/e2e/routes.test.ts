@@ -108,7 +108,7 @@ t.test("no stray access", async (t) => {
       `a reload without ${plugin}, which charging needs, is refused, and calls go on`,
       async (t) => {
         const customer = await customerWith(gateway);
-        const refusals = () => gateway.logs.split("the new config is refused").length;
+        const refusals = () => gateway.logs.split("the new config is invalid").length;
         const before = refusals();
         gateway.configure({ plugins: { [plugin]: false } });
         gateway.signal("SIGHUP");

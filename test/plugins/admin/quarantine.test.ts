@@ -48,7 +48,7 @@ t.test("npm run admin -- quarantine", async (t) => {
 
     const refused = await run("quarantine", "retry", "--call", callId);
     t.equal(refused.code, 1);
-    t.match(refused.stderr, /Nothing has changed/);
+    t.match(refused.stderr, /still refuses this call/);
 
     await setBalance(microVnd(CREDIT_VND) - callMicroVnd(0));
     t.equal((await runReconcile(gateway)).code, 1);
