@@ -9,7 +9,8 @@ import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { assertReconciled, memoryMb, noCallsInFlight } from "../support/proof.ts";
 import { until } from "../support/until.ts";
 
-const MEMORY_MB_MAX = 150;
+/** Of these the thread of the watchdog takes 9 under Node 20, 14 under Node 22. */
+const MEMORY_MB_MAX = 165;
 
 let gateway: TestGateway;
 let customer: Customer;
