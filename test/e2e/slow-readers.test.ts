@@ -9,8 +9,11 @@ import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { assertReconciled, memoryMb, noCallsInFlight } from "../support/proof.ts";
 import { until } from "../support/until.ts";
 
-/** Of these the thread of the watchdog takes 9 under Node 20, 14 under Node 22. */
-const MEMORY_MB_MAX = 165;
+/**
+ * 135 to 165 MB are seen, of which the watchdog's thread takes 9 under Node 20 and 14 under Node 22. A gateway that
+ * buffered the stream would use 200 MB more.
+ */
+const MEMORY_MB_MAX = 200;
 
 let gateway: TestGateway;
 let customer: Customer;
