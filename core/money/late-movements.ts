@@ -20,36 +20,25 @@ export class LateMovements {
   }
 
   /** Applies the ledger's state of a wallet to the hold store; retries until that succeeds. Never rejects. */
-  async apply(accountId: string, releasedCallId: string | null): Promise<void> {
+  apply(accountId: string, releasedCallId: string | null): Promise<void> {
     const what = `${accountId} ${releasedCallId}`;
-    if (this.unapplied.has(what)) return;
-    this.unapplied.add(what);
-    for (let isApplied = false; !isApplied; ) {
-      await sleep(this.machine, LIFETIMES.applyRetryMs, { unref: true });
-      isApplied = await this.applyNow(accountId, releasedCallId);
-    }
-    this.unapplied.delete(what);
+    return this.retry(what, () => this.applyNow(accountId, releasedCallId));
   }
 
   /** Repeats a commit with unknown outcome until the ledger replies, then calls `finish`. Never rejects. */
-  async complete(
+  complete(
     movement: Credit,
     finish: (result: CreditResult) => Promise<CreditResult>,
   ): Promise<void> {
-    const what = `movement ${movement.reference}`;
-    if (this.unapplied.has(what)) return;
-    this.unapplied.add(what);
-    for (let isDone = false; !isDone; ) {
-      await sleep(this.machine, LIFETIMES.applyRetryMs, { unref: true });
-      isDone = await this.ledger
+    return this.retry(`movement ${movement.reference}`, () =>
+      this.ledger
         .credit(movement)
         .then(finish)
         .then(
           () => true,
           () => false,
-        );
-    }
-    this.unapplied.delete(what);
+        ),
+    );
   }
 
   /** If the outcome of a commit is unknown, applies later what the ledger then has of the wallet. Rejects all the same. */
@@ -60,6 +49,17 @@ export class LateMovements {
       void this.apply(accountId, null);
       throw error;
     }
+  }
+
+  /** Repeats `attempt` until it returns true; once at a time for each `what`. */
+  private async retry(what: string, attempt: () => Promise<boolean>): Promise<void> {
+    if (this.unapplied.has(what)) return;
+    this.unapplied.add(what);
+    for (let isDone = false; !isDone; ) {
+      await sleep(this.machine, LIFETIMES.applyRetryMs, { unref: true });
+      isDone = await attempt();
+    }
+    this.unapplied.delete(what);
   }
 
   private async applyNow(accountId: string, releasedCallId: string | null): Promise<boolean> {

@@ -55,13 +55,8 @@ export class LimitChanges {
 
   private async apply(accountId: string, limit: LimitSnapshot): Promise<void> {
     const { machine, late } = this.options;
-    try {
-      const set = withTimeout(this.set(accountId, limit), LIFETIMES.loadTimeoutMs, machine);
-      if ((await set) !== TIMED_OUT) return;
-    } catch (error) {
-      void late.apply(accountId, null);
-      throw error;
-    }
+    const set = withTimeout(this.set(accountId, limit), LIFETIMES.loadTimeoutMs, machine);
+    if ((await late.orLater(set, accountId)) !== TIMED_OUT) return;
     void late.apply(accountId, null);
     throw new Error(
       "the change of the limit is committed; it is applied once its wallet can be loaded",

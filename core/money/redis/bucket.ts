@@ -55,6 +55,11 @@ export class Bucket {
     return this.session.process;
   }
 
+  /** True if a place, `<epoch>|<process>|<entry>`, is in this process's own outbox of this epoch. */
+  isOwn(place: string): boolean {
+    return place.startsWith(`${this.epoch}|${this.process}|`);
+  }
+
   /** See `Session.run`. */
   run<T>(
     operation: MoneyOperation,

@@ -137,8 +137,8 @@ export class Posts {
     this.options.holds.forget(callId);
     const chargedMicroVnd = amountOf(charged);
     const writtenOffMicroVnd = amountOf(writtenOff);
-    // A cluster's client sends a command again after a lost connection: the first may have posted it here unheard.
-    const isOwn = textOf(place).startsWith(`${bucket.epoch}|${bucket.process}|`);
+    // An earlier attempt may have succeeded without a reply. Its entry is in this process's own outbox: commit it.
+    const isOwn = bucket.isOwn(textOf(place));
     const duplicate = kind !== "posted" && !isOwn;
     if (!duplicate) {
       const entryId = `${bucket.name}|${textOf(place)}`;

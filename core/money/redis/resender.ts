@@ -112,8 +112,7 @@ export class Resender {
       throw new Error("the epoch changed during the load; the next round sends the post");
     this.actions.forgetHold(bucket, posting.callId);
     // A duplicate in this process's own outbox: an earlier attempt succeeded without a reply. Commit it now.
-    const isMine = textOf(reply[3]).startsWith(`${bucket.epoch}|${bucket.process}|`);
-    if (reply[0] === "posted" || isMine) {
+    if (reply[0] === "posted" || bucket.isOwn(textOf(reply[3]))) {
       const entryId = `${bucket.name}|${textOf(reply[3])}`;
       const [, charged, writtenOff] = reply;
       const entry = entryOf(entryId, posting, amountOf(charged), amountOf(writtenOff));
