@@ -41,14 +41,14 @@ export class OutageLog {
     const log = voidedHolds > 0 ? this.log : this.throttled;
     log.warn(
       { process, voidedHolds },
-      "another gateway sent no heartbeat for a lease; voided its holds",
+      "another gateway was silent for its whole lease; voided its holds",
     );
   }
 
   expelled(): void {
     this.throttled.warn(
       {},
-      "this gateway sent no heartbeat for a lease; another gateway voided its holds",
+      "this gateway was silent for its whole lease; another gateway voided its holds",
     );
   }
 }
