@@ -8,6 +8,7 @@ import {
   type Usage,
   type Wire,
 } from "../../core/contract/index.ts";
+import type { UsageCheck } from "./believable.ts";
 import { type Factors, textTokens } from "./bound.ts";
 import { ReplyMeter } from "./reply-meter.ts";
 
@@ -21,6 +22,7 @@ export class EventMeter implements Sink {
   private readonly wire: Wire;
   private readonly usage: Usage;
   private readonly factors: Factors;
+  private readonly check: UsageCheck;
   /** Drops the event that only reports usage, because the client did not request it. */
   private readonly hidesUsage: boolean;
   private readonly delivered = new Delivered();
@@ -33,6 +35,7 @@ export class EventMeter implements Sink {
     wire: Wire,
     usage: Usage,
     factors: Factors,
+    check: UsageCheck,
     hidesUsage: boolean,
   ) {
     this.call = call;
@@ -40,6 +43,7 @@ export class EventMeter implements Sink {
     this.wire = wire;
     this.usage = usage;
     this.factors = factors;
+    this.check = check;
     this.hidesUsage = hidesUsage;
   }
 
@@ -59,7 +63,8 @@ export class EventMeter implements Sink {
   }
 
   data(bytes: Uint8Array): void {
-    this.whole ??= new ReplyMeter(this.call, this.client, this.wire, this.usage, this.factors);
+    const { call, client, wire, usage, factors, check } = this;
+    this.whole ??= new ReplyMeter(call, client, wire, usage, factors, check);
     this.whole.data(bytes);
   }
 

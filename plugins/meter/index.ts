@@ -4,9 +4,11 @@ import {
   type Plugin,
   type Services,
   type Sink,
+  ThrottledLog,
   Usage,
   v,
 } from "../../core/contract/index.ts";
+import { type UsageCheck, withdrawUnbelievable } from "./believable.ts";
 import { contentsOf, type Factors, tokensOf } from "./bound.ts";
 import { addCountTokensRoute } from "./count-tokens.ts";
 import { EventMeter } from "./event-meter.ts";
@@ -56,6 +58,20 @@ export default function meter(services: Services, settings: Settings): Plugin {
   const likely = factorsOf(settings.estimate);
   const { prefix } = services.config.headers;
   const counter = new TokenCounter();
+  const throttledLog = new ThrottledLog(services.log);
+
+  const check: UsageCheck = (call) => {
+    const { usage, model, upstream, route } = call;
+    if (!usage || !model || !upstream) return;
+    const choices = upstream.body ? services.wires[upstream.protocol].choices(upstream.body) : 1;
+    const withdrawn = withdrawUnbelievable(usage, model, choices);
+    if (!withdrawn) return;
+    call.estimated = true;
+    throttledLog.warn(
+      { call_id: call.id, model: model.id, upstream: route?.upstream, ...withdrawn },
+      "a provider reported more tokens than its model can have; they are counted here instead",
+    );
+  };
 
   return {
     name: "meter",
@@ -82,15 +98,16 @@ export default function meter(services: Services, settings: Settings): Plugin {
       const wire = services.wires[upstream.protocol];
       const usage = call.usage ?? new Usage();
       call.usage = usage;
-      if (!call.stream) return new ReplyMeter(call, client, wire, usage, likely);
+      if (!call.stream) return new ReplyMeter(call, client, wire, usage, likely, check);
       const hidden = upstream.body !== undefined && wire.lacksUsage(upstream.body);
       upstream.wantsUsage = hidden;
-      return new EventMeter(call, client, wire, usage, likely, hidden);
+      return new EventMeter(call, client, wire, usage, likely, check, hidden);
     },
 
     close(call) {
       const { usage, inputTokensLikely: input } = call;
       if (!usage || call.status !== 200 || !call.delivered) return;
+      check(call);
       if (input !== undefined && !usage.inputReported) {
         usage.inputTokens = input;
         call.estimated = true;

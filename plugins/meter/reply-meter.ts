@@ -10,6 +10,7 @@ import {
   type Usage,
   type Wire,
 } from "../../core/contract/index.ts";
+import type { UsageCheck } from "./believable.ts";
 import { type Factors, textTokens } from "./bound.ts";
 
 /** Reads usage from an unstreamed JSON reply; sets `call.replyBody`. Passes audio without counting it. */
@@ -19,14 +20,23 @@ export class ReplyMeter implements Sink {
   private readonly wire: Wire;
   private readonly usage: Usage;
   private readonly factors: Factors;
+  private readonly check: UsageCheck;
   private readonly chunks: Uint8Array[] = [];
 
-  constructor(call: Call, client: Sink, wire: Wire, usage: Usage, factors: Factors) {
+  constructor(
+    call: Call,
+    client: Sink,
+    wire: Wire,
+    usage: Usage,
+    factors: Factors,
+    check: UsageCheck,
+  ) {
     this.call = call;
     this.client = client;
     this.wire = wire;
     this.usage = usage;
     this.factors = factors;
+    this.check = check;
   }
 
   head(status: number, headers: readonly string[]): void {
@@ -65,6 +75,7 @@ export class ReplyMeter implements Sink {
     this.call.replyBody = reply;
     this.call.delivered = true;
     this.wire.readReply(reply, this.usage);
+    this.check(this.call);
     if (!this.usage.outputReported) {
       const delivered = new Delivered();
       this.wire.countReply(reply, delivered);

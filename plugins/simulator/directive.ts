@@ -74,7 +74,7 @@ import { v } from "../../core/contract/index.ts";
 
 const count = (max: number) => v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(max));
 const position = v.pipe(v.number(), v.integer());
-const tokens = count(1e9);
+const tokens = count(Number.MAX_SAFE_INTEGER);
 const ms = count(3_600_000);
 
 const directiveSchema = v.strictObject({
