@@ -5,7 +5,6 @@ import {
   type Call,
   type CallerKey,
   type ConfigKey,
-  chargeOf,
   type Field,
   failpoint,
   formatVnd,
@@ -34,7 +33,7 @@ import {
 import { fixedUnits, outputTokensMax } from "./bounds.ts";
 import { addCallRoute } from "./call-route.ts";
 import { HoldExtender } from "./hold-extender.ts";
-import { limitNames, postingOf } from "./posting.ts";
+import { certainCharge, limitNames, postingOf } from "./posting.ts";
 
 export const requires: readonly Field[] = ["key", "model", "upstream", "usage"];
 export const takes: readonly Field[] = ["limits"];
@@ -212,7 +211,9 @@ export default function settle(
         if (voided instanceof Promise) return voided.then(() => failpoint("void.after"));
         return failpoint("void.after");
       }
-      const charge = chargeOf(call, held.tariff);
+      const charge = certainCharge(call, held, (error) =>
+        log.error({ err: error, call_id: call.id }, "cannot price a call; charging what was held"),
+      );
       failpoint("post.before");
       const { accountId } = call.key;
       const posting = postingOf(call, charge, clock.monotonic());

@@ -1,4 +1,31 @@
-import { type Call, type Charge, countedUsage, type Posting } from "../../core/contract/index.ts";
+import {
+  type Call,
+  type Charge,
+  chargeOf,
+  countedUsage,
+  type Held,
+  type Posting,
+  Usage,
+} from "../../core/contract/index.ts";
+
+/**
+ * Returns the charge of a call, whatever its usage says: if its cost cannot be expressed, the charge of what was held
+ * for it. So a call that was served always ends in a charge. Calls `onFault` with the error in that case.
+ */
+export function certainCharge(call: Call, held: Held, onFault: (error: unknown) => void): Charge {
+  try {
+    return chargeOf(call, held.tariff);
+  } catch (error) {
+    onFault(error);
+    const usage = new Usage();
+    if (held.tariff.unit === "image") usage.images = held.baseUnits;
+    else usage.inputTokens = held.baseUnits;
+    usage.outputTokens = held.outputTokens;
+    call.usage = usage;
+    call.estimated = true;
+    return chargeOf(call, held.tariff);
+  }
+}
 
 /** Returns the usage record of a call with its charge: only numbers and names, no content. */
 export function postingOf(call: Call, charge: Charge, monotonicMs: number): Posting {

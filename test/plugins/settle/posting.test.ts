@@ -1,0 +1,38 @@
+import t from "tap";
+import { type Call, type Held, Usage } from "../../../core/contract/index.ts";
+import { certainCharge } from "../../../plugins/settle/posting.ts";
+
+const PRICE = { microVnd: 36_000, discountBps: 0, discounts: null, catalogueVersion: "" };
+
+function served(report: Partial<Usage>): Call {
+  const usage = Object.assign(new Usage(), report);
+  const call = { status: 200, delivered: true, outcome: "complete", usage, estimated: false };
+  return call as unknown as Call;
+}
+
+t.test("a call whose cost no amount can express", async (t) => {
+  for (const [unit, report, held, costMicroVnd] of [
+    ["mtok", { outputTokens: Number.MAX_SAFE_INTEGER }, { baseUnits: 10, outputTokens: 20 }, 30],
+    ["mtok", { inputTokens: Number.NaN }, { baseUnits: 10, outputTokens: 20 }, 30],
+    ["image", { images: Number.MAX_SAFE_INTEGER }, { baseUnits: 2, outputTokens: 0 }, 2],
+  ] as const) {
+    t.test(`is charged what was held for it: ${unit} ${JSON.stringify(report)}`, async (t) => {
+      const call = served(report);
+      const faults: unknown[] = [];
+      const hold = { ...held, tariff: { ...PRICE, unit }, outputTokensMax: 20 } as Held;
+      const charge = certainCharge(call, hold, (error) => faults.push(error));
+      t.equal(charge.costMicroVnd, costMicroVnd * PRICE.microVnd);
+      t.equal(call.estimated, true);
+      t.match(faults, [/out of range/]);
+    });
+  }
+});
+
+t.test("a call with a usual cost is charged that cost", async (t) => {
+  const call = served({ inputTokens: 3, outputTokens: 4 });
+  const tariff = { ...PRICE, unit: "mtok" };
+  const held = { tariff, baseUnits: 100, outputTokens: 100, outputTokensMax: 100 } as Held;
+  const charge = certainCharge(call, held, (error) => t.fail(String(error)));
+  t.equal(charge.costMicroVnd, 7 * PRICE.microVnd);
+  t.equal(call.estimated, false);
+});
