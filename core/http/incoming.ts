@@ -227,7 +227,15 @@ export class Incoming {
     this.runtime.log.error(fields, "a plugin failed; its call ends with an error");
     // The call is closing already, with its charge.
     if (isOver(call.state)) return;
-    this.refuse(refuse.failed("The gateway failed to handle this call. Nothing was charged."));
+    if (!this.reply.hasBegun) {
+      return this.refuse(
+        refuse.failed("The gateway failed to handle this call. Nothing was charged."),
+      );
+    }
+    if (call.gone) return this.reply.leave();
+    this.reply.breakOff(
+      refuse.failed("The gateway failed during this reply. What you received of it is charged."),
+    );
   }
 
   /**

@@ -123,7 +123,17 @@ export class Reply implements Sink {
     this.close("refused", { kind: "broken", refusal, truncated: false, errorSent: false });
   }
 
-  /** Ends the call of a client that left before anything was sent to it. */
+  /** True once part of a stream or of audio has left. It can be broken off, but not refused. */
+  get hasBegun(): boolean {
+    return this.client.headSent;
+  }
+
+  /** Ends a reply of which part has left, because of a bug. What was delivered is charged. */
+  breakOff(refusal: Refusal): void {
+    this.close("broken", { kind: "broken", refusal, truncated: false, errorSent: false });
+  }
+
+  /** Ends the call of a client that left. */
   leave(): void {
     this.close("gone", GONE);
   }

@@ -42,6 +42,7 @@ export default () => ({
     };
     const [use, when] = kind?.split(" ") ?? [];
     const at = (now) => { if (when === now) misuse[use](); };
+    let events = 0;
     return {
       head(status, headers) {
         if (kind === "head-throws") bug();
@@ -49,10 +50,16 @@ export default () => ({
         client.head(status, headers);
         at("after-head");
       },
-      event(event) { if (kind === "event-throws") bug(); client.event(event); at("after-event"); },
+      event(event) {
+        events += 1;
+        if (kind === "event-throws" || (kind === "late-event-throws" && events > 9)) bug();
+        client.event(event);
+        at("after-event");
+      },
       data(bytes) { if (kind === "data-throws") bug(); client.data(bytes); at("after-data"); },
       end(outcome) {
         if (kind === "end-throws" && outcome.kind === "complete") bug();
+        if (kind === "gone-throws" && outcome.kind === "gone") bug();
         client.end(outcome);
         at("after-end");
         if (kind === "throws-after-end") bug();
@@ -122,6 +129,33 @@ t.test("a plugin with a bug", async (t) => {
         },
       );
     }
+  }
+
+  for (const leaves of [false, true]) {
+    t.test(
+      `is charged for what was delivered before it failed, client leaves: ${leaves}`,
+      async (t) => {
+        const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+        const client = await RawClient.open(gateway.port);
+        const slow = { text: "word ".repeat(100), deltas: 20, event_delay_ms: 20 };
+        const bug = leaves ? "gone-throws" : "late-event-throws";
+        await client.send(
+          rawPost(PATH, key, bodyOf(PATH, slow, { stream: true }), { "x-bug": bug }),
+        );
+        if (leaves) {
+          await client.sees("text_delta");
+          client.reset();
+        } else {
+          const { body } = await client.response();
+          client.destroy();
+          t.match(body.toString(), /text_delta.*event: error.*is charged/s);
+          t.notMatch(body.toString(), /message_stop|a bug in a plugin/);
+        }
+        await noCallsInFlight(gateway);
+        t.equal((await wallet(gateway, accountId)).held, "0");
+        t.ok((await spent(gateway, accountId, CREDIT_VND)) > 0n);
+      },
+    );
   }
 
   for (const stream of [false, true]) {
