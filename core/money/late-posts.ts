@@ -36,15 +36,19 @@ export class LatePosts {
     this.isRunning = false;
   }
 
-  /** Posts one after another, up to the first failure. Never rejects. */
+  /**
+   * Posts one after another, up to the first failure. That post goes to the end, so that one which can never be kept
+   * does not delay the others for long. Never rejects.
+   */
   private async tryAll(): Promise<void> {
     for (const [callId, posting] of this.waiting) {
+      this.waiting.delete(callId);
       try {
         await this.holdStore.post(posting);
       } catch {
+        this.waiting.set(callId, posting);
         return;
       }
-      this.waiting.delete(callId);
     }
   }
 }

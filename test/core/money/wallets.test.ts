@@ -227,6 +227,19 @@ t.test(
 );
 
 t.test(
+  "a late post that can never be kept does not keep the others from being charged",
+  async (t) =>
+    withStores(async ({ holdStore, wallets }) => {
+      await wallets.credit(movement(1_000n));
+      await wallets.hold(holdRequest("late", 400));
+      wallets.postLater(posting({ callId: "never", accountId: "no account", costMicroVnd: 1 }));
+      wallets.postLater(posting({ callId: "late", accountId: "A", costMicroVnd: 300 }));
+      await until("it is charged", () => holdStore.balances("A")?.uncommittedMicroVnd === 300);
+      t.equal(holdStore.balances("A")?.heldMicroVnd, 0);
+    }),
+);
+
+t.test(
   "money taken away by a commit with unknown outcome is not held forever, without a second request",
   async (t) =>
     withStores(async (stores) => {
