@@ -93,6 +93,9 @@ export async function boot(
     get callsInFlight() {
       return callsInFlight;
     },
+    get commits() {
+      return committer.status;
+    },
     get commands() {
       return running.flatMap(({ plugin }) =>
         (plugin.commands ?? []).map((command) => ({ plugin: plugin.name, command })),

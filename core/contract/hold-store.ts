@@ -90,10 +90,13 @@ export interface HoldStore {
    * Returns up to `max` posted calls that are not acknowledged, oldest first. Waits up to `waitMs`
    * for one.
    */
-  read(max: number, waitMs: number): Promise<OutboxEntry[]>;
+  read(max: number, waitMs: number): Promise<StoredEntry[]>;
 
-  /** Drops entries that the ledger has committed, and takes them out of `uncommitted`. */
-  acknowledge(entries: readonly OutboxEntry[]): Awaitable<void>;
+  /**
+   * Drops entries that the ledger has committed or quarantined, and takes them out of
+   * `uncommitted`.
+   */
+  acknowledge(entries: readonly StoredEntry[]): Awaitable<void>;
 
   /** Returns how many posted calls are not in the ledger yet, as far as this process knows. */
   uncommittedCalls(): number;
@@ -201,6 +204,33 @@ export interface OutboxEntry {
   /** The entry without its position, as `encodeEntry` wrote it. */
   readonly text: string;
 }
+
+/**
+ * An entry that this version of the gateway cannot read, for example one of a newer version. It
+ * goes to quarantine as text, and keeps no other entry from the ledger.
+ */
+export interface UnreadableEntry {
+  readonly entryId: string;
+  readonly posting?: never;
+  readonly text: string;
+  /** What its text shows of the call. */
+  readonly call: UnreadableCall;
+  /** 0 if the text does not show it. */
+  readonly chargedMicroVnd: MicroVnd;
+  /** Why it cannot be read, and what to do. */
+  readonly reason: string;
+}
+
+export interface UnreadableCall {
+  /** `entry-` and a hash of the text if that does not show the id. */
+  readonly callId: string;
+  /** "" if the text does not show it. */
+  readonly accountId: string;
+  readonly limits: readonly string[] | null;
+}
+
+/** An entry of an outbox, a journal, a spool, or of the quarantine. */
+export type StoredEntry = OutboxEntry | UnreadableEntry;
 
 /** A wallet as the ledger has it. */
 export interface WalletSnapshot {

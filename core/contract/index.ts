@@ -67,6 +67,7 @@ export { type FetchedImage, type ImageFetcher, imageType } from "./images.ts";
 export {
   type CreditResult,
   EntryRefused,
+  EntryUnreadable,
   type Ledger,
   type LimitChange,
   type LimitChangeResult,

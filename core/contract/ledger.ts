@@ -1,4 +1,4 @@
-import type { LimitSnapshot, OutboxEntry, WalletSnapshot } from "./hold-store.ts";
+import type { LimitSnapshot, OutboxEntry, StoredEntry, WalletSnapshot } from "./hold-store.ts";
 import type { UsageRecord } from "./usage-fields.ts";
 
 /**
@@ -25,7 +25,7 @@ export interface Ledger {
    * Puts an entry that can never be committed into quarantine, for an operator to look at.
    * Idempotent by call id.
    */
-  quarantine(entry: OutboxEntry, reason: string): Promise<void>;
+  quarantine(entry: StoredEntry, reason: string): Promise<void>;
 
   /** Returns how many entries are in quarantine. */
   quarantined(): Promise<number>;
@@ -38,8 +38,9 @@ export interface Ledger {
 
   /**
    * Commits an entry from quarantine, once its cause is fixed, and removes it from quarantine, in
-   * one transaction. Returns false if it is not in quarantine. Rejects with EntryRefused, and
-   * changes nothing, if the ledger still refuses it.
+   * one transaction. Returns false if it is not in quarantine. Rejects, and changes nothing, with
+   * EntryRefused if the ledger still refuses it, with EntryUnreadable if this version cannot read
+   * it.
    */
   commitQuarantined(callId: string): Promise<boolean>;
 
@@ -105,6 +106,14 @@ export class EntryRefused extends Error {
   constructor(reason: string, options?: ErrorOptions) {
     super(`the ledger refuses a call: ${reason}`, options);
     this.name = "EntryRefused";
+  }
+}
+
+/** This version of the gateway cannot read an entry, so it cannot commit it. */
+export class EntryUnreadable extends Error {
+  constructor(reason: string) {
+    super(reason);
+    this.name = "EntryUnreadable";
   }
 }
 
@@ -175,10 +184,10 @@ export interface UsageQuery {
   readonly before?: { readonly at: Date; readonly callId: string };
 }
 
-/** A posted call that the ledger refused. */
+/** A posted call that the ledger refused, or an entry that could not be read. */
 export interface QuarantinedCall {
-  readonly entry: OutboxEntry;
-  /** Why the ledger refused it. */
+  readonly entry: StoredEntry;
+  /** Why it is in quarantine. */
   readonly reason: string;
   readonly since: Date;
 }

@@ -55,6 +55,8 @@ export interface Services extends Slots {
   readonly commands: readonly PluginCommand[];
   /** The calls of this process that have not ended. */
   readonly callsInFlight: CallsInFlight;
+  /** What this process has committed to the ledger. */
+  readonly commits: CommitterStatus;
   /** For each protocol: how to read and write its bodies and events. */
   readonly wires: Readonly<Record<Protocol, Wire>>;
   /**
@@ -62,6 +64,17 @@ export interface Services extends Slots {
    * unless `anyAddress` is set.
    */
   imageFetcher(options: ImageFetcherOptions): ImageFetcher;
+}
+
+/** Counts of posted calls since the start of this process. */
+export interface CommitterStatus {
+  readonly committedCalls: number;
+  /** Refused by the ledger, and in quarantine. */
+  readonly quarantinedCalls: number;
+  /** Not readable by this version, and in quarantine as text. */
+  readonly unreadableEntries: number;
+  /** True while the ledger or the hold store is unavailable. */
+  readonly failing: boolean;
 }
 
 /** The calls of this process that have not ended. */

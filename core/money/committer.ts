@@ -1,5 +1,11 @@
-import type { HoldStore, OutboxEntry } from "../contract/hold-store.ts";
+import type {
+  HoldStore,
+  OutboxEntry,
+  StoredEntry,
+  UnreadableEntry,
+} from "../contract/hold-store.ts";
 import { EntryRefused, type Ledger } from "../contract/ledger.ts";
+import type { CommitterStatus } from "../contract/services.ts";
 import { backoffMs } from "../process/backoff.ts";
 import { failpoint } from "../process/failpoint.ts";
 import type { Log } from "../process/log.ts";
@@ -38,6 +44,7 @@ export class Committer {
   private failures = 0;
   private committed = 0;
   private quarantined = 0;
+  private unreadable = 0;
 
   constructor(options: CommitterOptions) {
     this.options = options;
@@ -46,11 +53,12 @@ export class Committer {
     this.log = new ThrottledLog(options.log, { nowMs: () => this.machine.monotonic() });
   }
 
-  /** Counts since the start, for metrics. `failing` is true while the ledger or the hold store is unavailable. */
-  get status(): { committedCalls: number; quarantinedCalls: number; failing: boolean } {
+  /** Counts since the start, for metrics. */
+  get status(): CommitterStatus {
     return {
       committedCalls: this.committed,
       quarantinedCalls: this.quarantined,
+      unreadableEntries: this.unreadable,
       failing: this.failures > 0,
     };
   }
@@ -99,7 +107,7 @@ export class Committer {
       const entries = await holdStore.read(batchEntries, this.stopping ? 0 : LIFETIMES.readWaitMs);
       if (entries.length > 0) {
         failpoint("commit.read");
-        await this.commit(entries);
+        await this.commitReadable(entries);
         failpoint("commit.committed");
         await holdStore.acknowledge(entries);
         failpoint("commit.acknowledged");
@@ -111,6 +119,27 @@ export class Committer {
       this.failed(error);
       return undefined;
     }
+  }
+
+  /** Commits a batch. What cannot be read goes to quarantine, so that no other entry and no bucket waits for it. */
+  private async commitReadable(entries: readonly StoredEntry[]): Promise<void> {
+    const readable: OutboxEntry[] = [];
+    for (const entry of entries) {
+      if (entry.posting === undefined) await this.quarantineText(entry);
+      else readable.push(entry);
+    }
+    if (readable.length > 0) await this.commit(readable);
+  }
+
+  private async quarantineText(entry: UnreadableEntry): Promise<void> {
+    await this.options.ledger.quarantine(entry, entry.reason);
+    this.unreadable += 1;
+    const { call, chargedMicroVnd, reason } = entry;
+    const { callId, accountId } = call;
+    this.log.warn(
+      { callId, accountId, chargedMicroVnd, reason },
+      "cannot read a posted call; it is in quarantine as text, see npm run admin -- quarantine list",
+    );
   }
 
   /** Commits a batch. If the ledger refuses an entry for good, halves the batch until that entry is alone. */

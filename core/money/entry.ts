@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { MicroVnd } from "../contract/amount.ts";
-import type { OutboxEntry, Posting } from "../contract/hold-store.ts";
+import type { OutboxEntry, Posting, StoredEntry } from "../contract/hold-store.ts";
 import {
   type FieldKind,
   type NamedField,
@@ -9,6 +9,7 @@ import {
 } from "../contract/usage-fields.ts";
 import { parseJson } from "../process/json.ts";
 import { timeText } from "./time-text.ts";
+import { unreadableEntry } from "./unreadable.ts";
 
 /**
  * An entry is a posted call as one line of JSON, with the names of the ledger's columns. The same line goes to the
@@ -137,18 +138,16 @@ export function entryOf(
   return { entryId, posting, chargedMicroVnd, writtenOffMicroVnd, text };
 }
 
-/** Parses a line back into an entry with the id `entryId`. Throws if this version cannot read it. */
-export function decodeEntry(entryId: string, text: string): OutboxEntry {
+/**
+ * Parses a line back into an entry with the id `entryId`. Returns an UnreadableEntry if this version cannot read it. A
+ * newer version may have written it, so its text is kept for that version, and no other entry has to wait for it.
+ */
+export function decodeEntry(entryId: string, text: string): StoredEntry {
   const written = parseJson(text);
   const row = Array.isArray(written) ? named(written) : written;
   const others = v.safeParse(beside, row);
   const fields = v.safeParse(posted, row);
-  if (!others.success || !fields.success) {
-    throw new Error(
-      `cannot read entry ${entryId} of the outbox: this gateway reads versions 1 to ${VERSION}. ` +
-        "Run the version of the gateway that wrote it until the outbox is empty",
-    );
-  }
+  if (!others.success || !fields.success) return unreadableEntry(entryId, text, row, VERSION);
   const { cost, charged, written_off: writtenOffMicroVnd } = others.output;
   const posting = { ...postedOf(fields.output), costMicroVnd: cost };
   if (others.output.v !== VERSION) return entryOf(entryId, posting, charged, writtenOffMicroVnd);

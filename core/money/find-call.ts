@@ -13,7 +13,7 @@ export async function findCall(
   const record = await ledger.call(callId);
   if (record) return { state: "recorded", record };
   const quarantined = await ledger.quarantinedCall(callId);
-  if (quarantined) {
+  if (quarantined?.entry.posting) {
     return {
       state: "quarantined",
       record: recordOf(quarantined.entry),

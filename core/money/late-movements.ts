@@ -51,6 +51,16 @@ export class LateMovements {
     }
   }
 
+  /** Repeats `work` in the background until it succeeds. */
+  whenPossible(work: () => Promise<void>): void {
+    void this.retry("work of the start", () =>
+      work().then(
+        () => true,
+        () => false,
+      ),
+    );
+  }
+
   /** Repeats `attempt` until it returns true; once at a time for each `what`. */
   private async retry(what: string, attempt: () => Promise<boolean>): Promise<void> {
     if (this.unapplied.has(what)) return;

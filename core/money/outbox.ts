@@ -1,4 +1,4 @@
-import type { OutboxEntry } from "../contract/hold-store.ts";
+import type { OutboxEntry, StoredEntry } from "../contract/hold-store.ts";
 
 const COMPACT_FROM = 4_096;
 
@@ -7,7 +7,7 @@ const COMPACT_FROM = 4_096;
  * search. A taken entry leaves a gap until all entries before it are taken.
  */
 export class Outbox {
-  private entries: (OutboxEntry | undefined)[] = [];
+  private entries: (StoredEntry | undefined)[] = [];
   private head = 0;
   /** Position of the entry at `head`. */
   private headPosition: number;
@@ -28,7 +28,7 @@ export class Outbox {
   }
 
   /** Adds an entry at a position above all others. */
-  add(entry: OutboxEntry, position: number): void {
+  add(entry: StoredEntry, position: number): void {
     // A journal segment that the operator set aside leaves a gap in the positions.
     while (this.headPosition + this.entries.length - this.head < position) {
       this.entries.push(undefined);
@@ -38,8 +38,8 @@ export class Outbox {
   }
 
   /** Returns up to `max` of the oldest entries, without taking them. */
-  peek(max: number): OutboxEntry[] {
-    const found: OutboxEntry[] = [];
+  peek(max: number): StoredEntry[] {
+    const found: StoredEntry[] = [];
     for (let index = this.head; index < this.entries.length && found.length < max; index += 1) {
       const entry = this.entries[index];
       if (entry !== undefined) found.push(entry);
@@ -47,13 +47,16 @@ export class Outbox {
     return found;
   }
 
-  /** Returns the entry of a call; undefined if there is none. */
+  /** Returns the entry of a call; undefined if there is none, or it cannot be read. */
   find(callId: string): OutboxEntry | undefined {
-    return this.entries.find((entry) => entry?.posting.callId === callId);
+    for (const entry of this.entries) {
+      if (entry?.posting !== undefined && entry.posting.callId === callId) return entry;
+    }
+    return undefined;
   }
 
   /** Removes the entry at this position, and returns it; undefined if it was taken before. */
-  take(position: number): OutboxEntry | undefined {
+  take(position: number): StoredEntry | undefined {
     const index = this.head + position - this.headPosition;
     if (index < this.head) return undefined;
     const entry = this.entries[index];

@@ -70,7 +70,9 @@ export class StoredWallets implements Wallets {
       try {
         return await this.catchUp();
       } catch (error) {
-        // Retry: a short outage of a store is no reason to fail the start.
+        const isServing = this.holdStore.health().kind === "impaired";
+        if (isServing) return this.late.whenPossible(() => this.catchUp());
+        // A short outage of a store is no reason to fail the start.
         if (attempt >= CATCH_UP_ATTEMPTS) throw error;
         await sleep(this.machine, LIFETIMES.catchUpRetryMs);
       }

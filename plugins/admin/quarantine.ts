@@ -1,6 +1,7 @@
 import {
   done,
   EntryRefused,
+  EntryUnreadable,
   formatVnd,
   isRefusal,
   type OperatorRoute,
@@ -21,15 +22,19 @@ export function quarantineRoutes({ ledger }: Services): OperatorRoute[] {
         if (isRefusal(page)) return page;
         const calls = await ledger.quarantineList(page.limit);
         return done(
-          calls.map(({ entry, reason, since }) => ({
-            call_id: entry.posting.callId,
-            account_id: entry.posting.accountId,
-            at: new Date(entry.posting.at).toISOString(),
-            model: entry.posting.model,
-            cost_vnd: formatVnd(entry.chargedMicroVnd),
-            reason,
-            since: since.toISOString(),
-          })),
+          calls.map(({ entry, reason, since }) => {
+            const { posting } = entry;
+            const { callId, accountId } = posting ?? entry.call;
+            return {
+              call_id: callId,
+              account_id: accountId === "" ? null : accountId,
+              at: posting ? new Date(posting.at).toISOString() : null,
+              model: posting?.model ?? null,
+              cost_vnd: formatVnd(entry.chargedMicroVnd),
+              reason,
+              since: since.toISOString(),
+            };
+          }),
         );
       },
     },
@@ -44,6 +49,12 @@ export function quarantineRoutes({ ledger }: Services): OperatorRoute[] {
           }
           return refuse.notFound("There is no such call in quarantine.", "call");
         } catch (error) {
+          if (error instanceof EntryUnreadable) {
+            return refuse.conflict(`The entry is still unreadable: ${error.message}.`, {
+              code: "unreadable",
+              param: "call",
+            });
+          }
           if (!(error instanceof EntryRefused)) throw error;
           return refuse.conflict(`The ledger still refuses this call: ${error.message}`, {
             code: "still_refused",

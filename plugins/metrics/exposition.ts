@@ -104,6 +104,15 @@ function addGauges(registry: Registry, services: Services): void {
       this.set(services.holdStore.uncommittedCalls());
     },
   });
+  new Counter({
+    name: "tollgate_unreadable_entries_total",
+    help: "Posted calls that this version cannot read; each is in quarantine as text.",
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(services.commits.unreadableEntries);
+    },
+  });
   new Gauge({
     name: "tollgate_upstream_breaker",
     help: "1 for the current state of an upstream's breaker, 0 for the others.",

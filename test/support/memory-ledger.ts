@@ -1,4 +1,9 @@
-import type { LimitSnapshot, OutboxEntry, WalletSnapshot } from "../../core/contract/hold-store.ts";
+import type {
+  LimitSnapshot,
+  OutboxEntry,
+  StoredEntry,
+  WalletSnapshot,
+} from "../../core/contract/hold-store.ts";
 import {
   type Credit,
   type CreditResult,
@@ -8,6 +13,8 @@ import {
   type LimitChange,
   type LimitChangeResult,
 } from "../../core/contract/ledger.ts";
+
+import { callOf } from "../../core/money/unreadable.ts";
 
 interface MemoryLimit {
   readonly accountId: string;
@@ -45,7 +52,7 @@ type MoneyOfLedger = Pick<
 /** A ledger without a database: as strict, and fast enough for thousands of random histories. */
 export class MemoryLedger implements MoneyOfLedger {
   readonly charges = new Map<string, Charge>();
-  readonly parked: OutboxEntry[] = [];
+  readonly parked: StoredEntry[] = [];
   private readonly walletsById = new Map<string, MemoryWallet>();
   private readonly movements = new Map<string, Credit>();
   private readonly limits: MemoryLimit[] = [];
@@ -123,7 +130,7 @@ export class MemoryLedger implements MoneyOfLedger {
     return { name, version, totalMicroVnd, availableMicroVnd };
   }
 
-  async quarantine(entry: OutboxEntry): Promise<void> {
+  async quarantine(entry: StoredEntry): Promise<void> {
     this.parked.push(entry);
   }
 
@@ -202,13 +209,13 @@ export class MemoryLedger implements MoneyOfLedger {
 
   private parkedWithin(accountId: string, name: string): number {
     const parked = this.parked.filter(
-      ({ posting }) => posting.accountId === accountId && posting.limits?.includes(name),
+      (entry) => callOf(entry).accountId === accountId && callOf(entry).limits?.includes(name),
     );
     return parked.reduce((sum, { chargedMicroVnd }) => sum + chargedMicroVnd, 0);
   }
 
   private parkedMicroVnd(accountId: string): bigint {
-    const parked = this.parked.filter(({ posting }) => posting.accountId === accountId);
+    const parked = this.parked.filter((entry) => callOf(entry).accountId === accountId);
     return parked.reduce((sum, { chargedMicroVnd }) => sum + BigInt(chargedMicroVnd), 0n);
   }
 }

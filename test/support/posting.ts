@@ -1,4 +1,4 @@
-import type { Posting } from "../../core/contract/hold-store.ts";
+import type { OutboxEntry, Posting, StoredEntry } from "../../core/contract/hold-store.ts";
 import { usageFieldList } from "../../core/contract/usage-fields.ts";
 
 type NullableName = {
@@ -36,4 +36,16 @@ export function posting(call: Partial<Posting> & Pick<Posting, "callId" | "accou
     estimated: false,
     ...call,
   };
+}
+
+/** Returns entries, each of which must be readable. */
+export function readable(entries: readonly StoredEntry[]): OutboxEntry[] {
+  return entries.map((entry) => {
+    if (entry.posting === undefined) throw new Error(`unreadable: ${entry.text}`);
+    return entry;
+  });
+}
+
+export function callIdOf({ posting }: StoredEntry): string | undefined {
+  return posting?.callId;
 }

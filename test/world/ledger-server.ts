@@ -1,4 +1,4 @@
-import type { OutboxEntry, WalletSnapshot } from "../../core/contract/hold-store.ts";
+import type { OutboxEntry, StoredEntry, WalletSnapshot } from "../../core/contract/hold-store.ts";
 import type { Credit, CreditResult, Ledger, LedgerSum } from "../../core/contract/ledger.ts";
 import type { Random } from "../support/random.ts";
 import { LedgerBooks } from "./ledger.ts";
@@ -87,7 +87,7 @@ class LedgerClient implements MoneyOfLedger {
     return this.ask("commit", (books) => books.commit(entries));
   }
 
-  quarantine(entry: OutboxEntry, reason: string): Promise<void> {
+  quarantine(entry: StoredEntry, reason: string): Promise<void> {
     return this.ask("quarantine", (books) => books.park(entry, reason));
   }
 

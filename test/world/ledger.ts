@@ -1,10 +1,11 @@
-import type { OutboxEntry, WalletSnapshot } from "../../core/contract/hold-store.ts";
+import type { OutboxEntry, StoredEntry, WalletSnapshot } from "../../core/contract/hold-store.ts";
 import {
   type Credit,
   type CreditResult,
   EntryRefused,
   type LedgerSum,
 } from "../../core/contract/ledger.ts";
+import { callOf } from "../../core/money/unreadable.ts";
 
 interface Wallet {
   balance: bigint;
@@ -21,7 +22,7 @@ const AT_MIN = Date.UTC(2020, 0);
 export class LedgerBooks {
   /** The first committed entry of each call, by call id. */
   readonly charges = new Map<string, OutboxEntry>();
-  readonly quarantine = new Map<string, { readonly entry: OutboxEntry; readonly reason: string }>();
+  readonly quarantine = new Map<string, { readonly entry: StoredEntry; readonly reason: string }>();
   readonly wallets = new Map<string, Wallet>();
   private readonly movements = new Map<string, Credit>();
 
@@ -50,8 +51,8 @@ export class LedgerBooks {
     for (const entry of fresh) this.charges.set(entry.posting.callId, entry);
   }
 
-  park(entry: OutboxEntry, reason: string): void {
-    const { callId } = entry.posting;
+  park(entry: StoredEntry, reason: string): void {
+    const { callId } = callOf(entry);
     if (!this.hasCall(callId)) this.quarantine.set(callId, { entry, reason });
   }
 
@@ -110,7 +111,7 @@ export class LedgerBooks {
   private parkedMicroVnd(accountId: string): bigint {
     let sum = 0n;
     for (const { entry } of this.quarantine.values()) {
-      if (entry.posting.accountId === accountId) sum += BigInt(entry.chargedMicroVnd);
+      if (callOf(entry).accountId === accountId) sum += BigInt(entry.chargedMicroVnd);
     }
     return sum;
   }

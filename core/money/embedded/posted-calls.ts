@@ -1,4 +1,4 @@
-import type { OutboxEntry, Posted } from "../../contract/hold-store.ts";
+import type { OutboxEntry, Posted, StoredEntry } from "../../contract/hold-store.ts";
 import { WakeableSleep } from "../../process/wakeable-sleep.ts";
 import { decodeEntry } from "../entry.ts";
 import { Journal, type JournalOptions } from "../journal/journal.ts";
@@ -33,7 +33,10 @@ export class PostedCalls {
       decodeEntry(String(record.position), record.payload),
     );
     this.outbox = new Outbox(journal.recovered[0]?.position ?? journal.position);
-    for (const entry of entries) this.add(entry, Number(entry.entryId));
+    for (const entry of entries) {
+      if (entry.posting === undefined) this.outbox.add(entry, Number(entry.entryId));
+      else this.add(entry, Number(entry.entryId));
+    }
     this.replay = new Replay(entries);
     this.journal = journal;
     const { log } = this.options;
@@ -80,17 +83,18 @@ export class PostedCalls {
     return posted;
   }
 
-  async read(max: number, waitMs: number): Promise<OutboxEntry[]> {
+  async read(max: number, waitMs: number): Promise<StoredEntry[]> {
     if (this.outbox.size === 0 && waitMs > 0) await this.pause.sleep(waitMs);
     return this.outbox.peek(max);
   }
 
   /** Drops entries that are in the ledger. Returns those that count as uncommitted: all but the replayed ones. */
-  acknowledge(entries: readonly OutboxEntry[]): OutboxEntry[] {
+  acknowledge(entries: readonly StoredEntry[]): OutboxEntry[] {
     const own: OutboxEntry[] = [];
     for (const { entryId } of entries) {
       const entry = this.outbox.take(Number(entryId));
-      if (entry !== undefined && !this.replay.acknowledge(entry)) own.push(entry);
+      if (entry === undefined || this.replay.acknowledge(entry)) continue;
+      if (entry.posting !== undefined) own.push(entry);
     }
     this.journal?.acknowledge(this.outbox.takenThrough);
     return own;

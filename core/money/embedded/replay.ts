@@ -1,4 +1,5 @@
-import type { OutboxEntry } from "../../contract/hold-store.ts";
+import type { StoredEntry } from "../../contract/hold-store.ts";
+import { callOf } from "../unreadable.ts";
 
 interface UncommittedCalls {
   entries: number;
@@ -16,9 +17,9 @@ export class Replay {
   private readonly byAccount = new Map<string, UncommittedCalls>();
   private readonly lastPosition: number;
 
-  constructor(entries: readonly OutboxEntry[]) {
+  constructor(entries: readonly StoredEntry[]) {
     for (const entry of entries) {
-      const { accountId } = entry.posting;
+      const { accountId } = callOf(entry);
       const uncommitted = this.byAccount.get(accountId) ?? begin();
       uncommitted.entries += 1;
       this.byAccount.set(accountId, uncommitted);
@@ -32,9 +33,9 @@ export class Replay {
   }
 
   /** Counts down for an acknowledged entry. Returns false if it was not replayed. */
-  acknowledge(entry: OutboxEntry): boolean {
+  acknowledge(entry: StoredEntry): boolean {
     if (Number(entry.entryId) > this.lastPosition) return false;
-    const { accountId } = entry.posting;
+    const { accountId } = callOf(entry);
     const uncommitted = this.byAccount.get(accountId);
     if (uncommitted === undefined) return true;
     uncommitted.entries -= 1;

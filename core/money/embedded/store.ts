@@ -12,6 +12,7 @@ import type {
   OutboxEntry,
   Posted,
   Posting,
+  StoredEntry,
   WalletSnapshot,
 } from "../../contract/hold-store.ts";
 import type { JournalOptions } from "../journal/journal.ts";
@@ -115,11 +116,11 @@ export class EmbeddedHoldStore implements HoldStore {
     this.revoked.delete(keyId);
   }
 
-  read(max: number, waitMs: number): Promise<OutboxEntry[]> {
+  read(max: number, waitMs: number): Promise<StoredEntry[]> {
     return this.posted.read(max, waitMs);
   }
 
-  acknowledge(entries: readonly OutboxEntry[]): void {
+  acknowledge(entries: readonly StoredEntry[]): void {
     for (const { posting, chargedMicroVnd } of this.posted.acknowledge(entries)) {
       const wallet = this.wallets.get(posting.accountId);
       if (wallet !== undefined) acknowledge(wallet, posting.limits, chargedMicroVnd);

@@ -1,15 +1,16 @@
-import type { OutboxEntry, WalletSnapshot } from "../../contract/hold-store.ts";
-import type {
-  Credit,
-  CreditResult,
-  Ledger,
-  LedgerSum,
-  LimitChange,
-  LimitChangeResult,
-  QuarantinedCall,
-  TopUpQuery,
-  TopUpSums,
-  UsageQuery,
+import type { OutboxEntry, StoredEntry, WalletSnapshot } from "../../contract/hold-store.ts";
+import {
+  type Credit,
+  type CreditResult,
+  EntryUnreadable,
+  type Ledger,
+  type LedgerSum,
+  type LimitChange,
+  type LimitChangeResult,
+  type QuarantinedCall,
+  type TopUpQuery,
+  type TopUpSums,
+  type UsageQuery,
 } from "../../contract/ledger.ts";
 import type { UsageRecord } from "../../contract/usage-fields.ts";
 import type { Sql } from "../../database/client.ts";
@@ -83,7 +84,7 @@ export class PostgresLedger implements Ledger {
     return this.commits.batch(entries);
   }
 
-  quarantine(entry: OutboxEntry, reason: string): Promise<void> {
+  quarantine(entry: StoredEntry, reason: string): Promise<void> {
     return quarantine(this.sql, entry, reason);
   }
 
@@ -102,7 +103,9 @@ export class PostgresLedger implements Ledger {
   async commitQuarantined(callId: string): Promise<boolean> {
     const call = await quarantinedCall(this.sql, callId);
     if (call === undefined) return false;
-    await this.commits.quarantined(call.entry);
+    const { entry } = call;
+    if (entry.posting === undefined) throw new EntryUnreadable(entry.reason);
+    await this.commits.quarantined(entry);
     return true;
   }
 

@@ -1,7 +1,8 @@
-import type { OutboxEntry } from "../../contract/hold-store.ts";
+import type { StoredEntry } from "../../contract/hold-store.ts";
 import type { QuarantinedCall } from "../../contract/ledger.ts";
 import type { Sql } from "../../database/client.ts";
 import { decodeEntry } from "../entry.ts";
+import { callOf } from "../unreadable.ts";
 
 const REASON_CHARACTERS_MAX = 2_000;
 
@@ -16,9 +17,9 @@ export function quarantinedSum(account: string): string {
   return `(select coalesce(sum(charged), 0)::bigint from quarantine where quarantine.account_id = ${account}::text)`;
 }
 
-/** Stores an entry that the ledger refuses, with the reason. */
-export async function quarantine(sql: Sql, entry: OutboxEntry, reason: string): Promise<void> {
-  const { callId, accountId, limits } = entry.posting;
+/** Stores an entry that the ledger refuses or that cannot be read, with the reason. */
+export async function quarantine(sql: Sql, entry: StoredEntry, reason: string): Promise<void> {
+  const { callId, accountId, limits } = callOf(entry);
   await sql.query(
     `insert into quarantine (call_id, account_id, charged, limits, entry, error)
     values ($1, $2, $3, $4::text::json, $5, $6)

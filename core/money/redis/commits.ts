@@ -1,15 +1,17 @@
-import type { OutboxEntry } from "../../contract/hold-store.ts";
+import type { OutboxEntry, StoredEntry } from "../../contract/hold-store.ts";
 import type { Log } from "../../process/log.ts";
 import { type Machine, sleep } from "../../process/machine.ts";
 import { WakeableSleep } from "../../process/wakeable-sleep.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { LIFETIMES } from "../lifetimes.ts";
+import { callOf } from "../unreadable.ts";
 import type { Bucket } from "./bucket.ts";
 import { limitsText } from "./holds.ts";
 import type { Membership } from "./membership.ts";
 import { readOutbox } from "./orphans.ts";
 import { outboxOf } from "./place.ts";
 import { asReply } from "./session.ts";
+import type { UnreadablePost } from "./spool.ts";
 
 interface CommitsOptions {
   readonly client: RedisCommands;
@@ -24,7 +26,7 @@ interface Outstanding {
   /** Posted by this process, not known to be in the ledger; by entry id, oldest first. */
   readonly uncommitted: Map<string, OutboxEntry>;
   /** In the ledger, but the acknowledgement failed; it is retried once Redis is back. */
-  unacknowledged: OutboxEntry[];
+  unacknowledged: StoredEntry[];
 }
 
 /**
@@ -38,6 +40,8 @@ export class Commits {
   private readonly outstanding: ReadonlyMap<Bucket, Outstanding>;
   /** Buckets whose entries the committer has in hand: from one `read` to its acknowledgement, or to the next `read`. */
   private readonly handedOut = new Set<Bucket>();
+  /** Spooled posts that this version cannot read. Redis never had them; they go to quarantine. */
+  private readonly unreadable = new Map<string, UnreadablePost>();
   private next = 0;
   private uncommittedCalls = 0;
   /** Woken by the next post, and by a stop. */
@@ -54,15 +58,21 @@ export class Commits {
     );
   }
 
-  /** Count of uncommitted calls that this process posted. */
+  /** Count of uncommitted calls that this process posted, or found in its spool. */
   get size(): number {
-    return this.uncommittedCalls;
+    return this.uncommittedCalls + this.unreadable.size;
   }
 
   add(bucket: Bucket, entry: OutboxEntry): void {
     const { uncommitted } = this.of(bucket);
     if (!uncommitted.has(entry.entryId)) this.uncommittedCalls += 1;
     uncommitted.set(entry.entryId, entry);
+    this.pause.wake();
+  }
+
+  addUnreadable(post: UnreadablePost): void {
+    const entryId = `spool|${post.entry.call.callId}`;
+    this.unreadable.set(entryId, { ...post, entry: { ...post.entry, entryId } });
     this.pause.wake();
   }
 
@@ -96,7 +106,7 @@ export class Commits {
     return this.handedOut.has(bucket);
   }
 
-  async read(max: number, waitMs: number): Promise<OutboxEntry[]> {
+  async read(max: number, waitMs: number): Promise<StoredEntry[]> {
     this.handedOut.clear();
     const canWait = waitMs > 0 && !this.stopped;
     if (canWait && this.uncommittedCalls > 0 && this.uncommittedCalls < max)
@@ -118,9 +128,11 @@ export class Commits {
   }
 
   /** Never rejects. A failed acknowledgement is retried; a new epoch makes it obsolete. */
-  async acknowledge(entries: readonly OutboxEntry[]): Promise<void> {
-    const byOutbox = new Map<string, OutboxEntry[]>();
+  async acknowledge(entries: readonly StoredEntry[]): Promise<void> {
+    const byOutbox = new Map<string, StoredEntry[]>();
     for (const entry of entries) {
+      this.unreadable.get(entry.entryId)?.done();
+      if (this.unreadable.delete(entry.entryId)) continue;
       const outbox = outboxOf(entry);
       const group = byOutbox.get(outbox);
       if (group) group.push(entry);
@@ -143,7 +155,7 @@ export class Commits {
     this.of(bucket).unacknowledged = [];
   }
 
-  private async acknowledgeGroup(outbox: string, entries: readonly OutboxEntry[]): Promise<void> {
+  private async acknowledgeGroup(outbox: string, entries: readonly StoredEntry[]): Promise<void> {
     const [bucketName = "", epoch = "", process = ""] = outbox.split("|");
     const bucket = this.byName.get(bucketName);
     if (bucket === undefined) return;
@@ -164,10 +176,13 @@ export class Commits {
     try {
       const keys = [bucket.keys.outbox(epoch, process)];
       const args = [isCurrent ? "1" : "0", String(LIFETIMES.committedCallKeptMs)];
-      for (const { entryId, posting, chargedMicroVnd } of entries) {
-        keys.push(bucket.keys.call(posting.callId));
-        const account = posting.accountId + limitsText(posting.limits);
-        args.push(entryId.slice(outbox.length + 1), account, String(chargedMicroVnd));
+      for (const entry of entries) {
+        const { callId, accountId, limits } = callOf(entry);
+        keys.push(bucket.keys.call(callId));
+        const account = accountId + limitsText(limits);
+        // Without an account there is no wallet to take the charge out of.
+        const charged = accountId === "" ? "0" : String(entry.chargedMicroVnd);
+        args.push(entry.entryId.slice(outbox.length + 1), account, charged);
       }
       await bucket.run("acknowledge", keys, args, asReply);
     } catch {
@@ -175,9 +190,10 @@ export class Commits {
     }
   }
 
-  private async gather(max: number): Promise<OutboxEntry[]> {
+  private async gather(max: number): Promise<StoredEntry[]> {
     const { buckets } = this.options;
-    const entries: OutboxEntry[] = [];
+    const unreadable = [...this.unreadable.values()].slice(0, max);
+    const entries: StoredEntry[] = unreadable.map(({ entry }) => entry);
     // Begin at another bucket each time, so that a busy one does not delay the others.
     this.next = (this.next + 1) % buckets.length;
     for (let at = 0; at < buckets.length && entries.length < max; at += 1) {
@@ -215,7 +231,7 @@ export class Commits {
     membership: Membership,
     orphan: string,
     max: number,
-  ): Promise<OutboxEntry[]> {
+  ): Promise<StoredEntry[]> {
     const [epoch = "", process = ""] = orphan.split("|");
     const outbox = bucket.keys.outbox(epoch, process);
     try {

@@ -14,7 +14,7 @@ import { type BucketView, isAbandoned, readView } from "./view.ts";
 
 /** The lifetimes that tests shorten. */
 export type MembershipTimes = Pick<Lifetimes, "heartbeatMs" | "leaseMs" | "graceMs"> &
-  Partial<Pick<Lifetimes, "joiningRoundMs">>;
+  Partial<Pick<Lifetimes, "joiningRoundMs" | "startTimeoutMs">>;
 
 export interface MembershipEvents {
   /** An operation failed: Redis did not reply, or this process must join first. `wasReady`: the first such failure. */

@@ -1,16 +1,16 @@
-import type { OutboxEntry } from "../../contract/hold-store.ts";
+import type { StoredEntry } from "../../contract/hold-store.ts";
+import { countOf } from "../../process/json.ts";
 import { listOf, textOf } from "../../redis/reply.ts";
 import { decodeEntry, entryOf } from "../entry.ts";
 
 /** Parses the entries of an outbox from the reply to `XRANGE`. `post.lua` writes the fields. */
-export function readOutbox(bucketName: string, orphan: string, reply: unknown): OutboxEntry[] {
+export function readOutbox(bucketName: string, orphan: string, reply: unknown): StoredEntry[] {
   return listOf(reply).map((item) => {
     const [id, fields] = listOf(item);
-    const [, entry, , charged, , writtenOff] = listOf(fields);
-    const { entryId, posting, text } = decodeEntry(
-      `${bucketName}|${orphan}|${textOf(id)}`,
-      textOf(entry),
-    );
-    return entryOf(entryId, posting, Number(textOf(charged)), Number(textOf(writtenOff)), text);
+    const [, text, , charged, , writtenOff] = listOf(fields).map(textOf);
+    const entry = decodeEntry(`${bucketName}|${orphan}|${textOf(id)}`, text ?? "");
+    const chargedMicroVnd = countOf(Number(charged)) ?? 0;
+    if (entry.posting === undefined) return { ...entry, chargedMicroVnd };
+    return entryOf(entry.entryId, entry.posting, chargedMicroVnd, Number(writtenOff), entry.text);
   });
 }

@@ -66,6 +66,7 @@ export class Posts {
       const post = { posting, sent: undefined, done };
       this.resender.add(buckets.of(posting.accountId), post);
     }
+    for (const post of this.spool.unreadable) this.options.commits.addUnreadable(post);
     if (this.resender.size === 0) return;
     log.info({ calls: this.resender.size }, "replaying spooled posts");
     failpoint("spool.replaying");

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { OutboxEntry, Posting } from "../../contract/hold-store.ts";
+import type { Posting, StoredEntry, UnreadableEntry } from "../../contract/hold-store.ts";
 import { FolderInUse } from "../../process/lock.ts";
 import type { Log } from "../../process/log.ts";
 import { type Machine, systemMachine } from "../../process/machine.ts";
@@ -24,6 +24,12 @@ interface Spooled {
   done(): void;
 }
 
+/** A post on the disk that this version cannot read. Call `done` once it is in quarantine. */
+export interface UnreadablePost {
+  readonly entry: UnreadableEntry;
+  done(): void;
+}
+
 /**
  * Keeps posts on the disk while Redis is unreachable. Each process has its own journal, in the first free subfolder. At
  * the start it also takes over the journals that dead processes left.
@@ -31,6 +37,7 @@ interface Spooled {
 export class Spool {
   /** Posts that earlier processes left, oldest first within each journal. */
   readonly recovered: readonly Spooled[];
+  readonly unreadable: readonly UnreadablePost[];
   private readonly own: JournalOfPosts;
   private readonly others: readonly JournalOfPosts[];
 
@@ -55,6 +62,7 @@ export class Spool {
     this.own = own;
     this.others = others;
     this.recovered = [own, ...others].flatMap((journal) => journal.recovered);
+    this.unreadable = [own, ...others].flatMap((journal) => journal.unreadable);
   }
 
   /** Writes a post; it is durable when this returns. Throws if the disk or the spool is full. */
@@ -74,30 +82,32 @@ export class Spool {
 
 class JournalOfPosts {
   readonly journal: Journal;
-  readonly recovered: readonly Spooled[];
+  readonly recovered: Spooled[] = [];
+  readonly unreadable: UnreadablePost[] = [];
   private readonly entries: Outbox;
 
   constructor(journal: Journal) {
     this.journal = journal;
     this.entries = new Outbox(journal.recovered[0]?.position ?? journal.position);
-    this.recovered = journal.recovered.map(({ position, payload }) =>
-      this.track(decodeEntry(String(position), payload), position),
-    );
+    for (const { position, payload } of journal.recovered) {
+      const entry = decodeEntry(String(position), payload);
+      const done = this.track(entry, position);
+      if (entry.posting === undefined) this.unreadable.push({ entry, done });
+      else this.recovered.push({ posting: entry.posting, done });
+    }
   }
 
   add(posting: Posting): Spooled {
     const entry = entryOf("", posting, posting.costMicroVnd, 0);
-    return this.track(entry, this.journal.append(entry.text));
+    return { posting, done: this.track(entry, this.journal.append(entry.text)) };
   }
 
-  private track(entry: OutboxEntry, position: number): Spooled {
+  /** Returns the function that drops the entry. */
+  private track(entry: StoredEntry, position: number): () => void {
     this.entries.add(entry, position);
-    return {
-      posting: entry.posting,
-      done: () => {
-        this.entries.take(position);
-        this.journal.acknowledge(this.entries.takenThrough);
-      },
+    return () => {
+      this.entries.take(position);
+      this.journal.acknowledge(this.entries.takenThrough);
     };
   }
 }

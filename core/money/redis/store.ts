@@ -13,6 +13,7 @@ import type {
   OutboxEntry,
   Posted,
   Posting,
+  StoredEntry,
   WalletSnapshot,
 } from "../../contract/hold-store.ts";
 import type { Log } from "../../process/log.ts";
@@ -62,6 +63,8 @@ const AUDIT_EVERY_ROUNDS = LIFETIMES.auditMs / LIFETIMES.heartbeatMs;
 export class RedisHoldStore implements HoldStore {
   private readonly client: RedisCommands;
   private readonly machine: Machine;
+  private readonly log: Log;
+  private readonly startTimeoutMs: number;
   private readonly outboxEntriesMax: number;
   private readonly buckets: readonly Bucket[];
   private readonly memberships = new Map<Bucket, Membership>();
@@ -80,6 +83,8 @@ export class RedisHoldStore implements HoldStore {
     const spool = { machine, ...options.spool };
     this.client = client;
     this.machine = machine;
+    this.log = log;
+    this.startTimeoutMs = times.startTimeoutMs ?? LIFETIMES.startTimeoutMs;
     this.outboxEntriesMax = options.outboxEntriesMax;
     this.outageLog = new OutageLog(log, () => machine.monotonic());
     const process = machine.uuid();
@@ -114,12 +119,18 @@ export class RedisHoldStore implements HoldStore {
     for (const round of this.rounds) round.start();
     const { machine } = this;
     const ready = Promise.all(this.buckets.map((bucket) => bucket.whenLoadable()));
-    while ((await withTimeout(ready, LIFETIMES.startTimeoutMs, machine)) === TIMED_OUT) {
+    while ((await withTimeout(ready, this.startTimeoutMs, machine)) === TIMED_OUT) {
+      const health = this.health();
+      if (health.kind === "impaired") {
+        const { reason } = health;
+        this.log.warn({ reason }, "starting without some accounts; their calls get 503 until then");
+        break;
+      }
       // If Redis replies, the start waits for leases of other processes; to start over would wait longer.
       if (this.buckets.every((bucket) => bucket.state !== "away")) continue;
       await this.stop();
       throw new Error(
-        `stores.hot: Redis did not reply within ${LIFETIMES.startTimeoutMs / 1_000} s; check its address and state`,
+        `stores.hot: Redis did not reply within ${this.startTimeoutMs / 1_000} s; check its address and state`,
       );
     }
     await refuseEviction(this.client).catch(async (error: unknown) => {
@@ -197,11 +208,11 @@ export class RedisHoldStore implements HoldStore {
     return this.revocations.restore(keyId);
   }
 
-  read(max: number, waitMs: number): Promise<OutboxEntry[]> {
+  read(max: number, waitMs: number): Promise<StoredEntry[]> {
     return this.commits.read(max, waitMs);
   }
 
-  acknowledge(entries: readonly OutboxEntry[]): Promise<void> {
+  acknowledge(entries: readonly StoredEntry[]): Promise<void> {
     return this.commits.acknowledge(entries);
   }
 

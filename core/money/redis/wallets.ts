@@ -96,9 +96,10 @@ export class RedisWallets {
     return this.read(bucket, accountId);
   }
 
-  /** Yields the ids of accounts whose wallets are loaded, in pages. */
+  /** Yields the ids of accounts whose wallets are loaded, in pages. Rejects if a bucket is closed, after all others. */
   async *all(): AsyncGenerator<string[]> {
-    for (const bucket of this.buckets.all) {
+    const closedLast = [...this.buckets.all].sort((a, b) => Number(b.isReady) - Number(a.isReady));
+    for (const bucket of closedLast) {
       await bucket.whenReady();
       let cursor = "0";
       do {

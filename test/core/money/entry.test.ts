@@ -79,7 +79,36 @@ t.test(
   },
 );
 
-t.test("an entry of another version is refused, with what to do", async (t) => {
-  const text = encodeEntry(call, 60, 10).replace('"v":2', '"v":3');
-  t.throws(() => decodeEntry("7", text), /Run the version of the gateway that wrote it/);
+t.test("an entry of a newer version is kept as text, with its call and charge", async (t) => {
+  const limited = { ...call, limits: ["key:K"] };
+  const text = encodeEntry(limited, 60, 10).replace('"v":2', '"v":3');
+  const entry = decodeEntry("7", text);
+  t.match(entry, {
+    ...{ entryId: "7", text, chargedMicroVnd: 60 },
+    call: { callId: "c1", accountId: "a1", limits: ["key:K"] },
+    reason: /version 3.* reads versions 1 to 2.*Install the version/,
+  });
+  t.equal(entry.posting, undefined);
+});
+
+t.test("a text that is no entry is kept, under a name of its own", async (t) => {
+  const texts = [
+    "",
+    "{",
+    "null",
+    "7",
+    "[3]",
+    '{"v":3}',
+    '{"v":2,"call_id":"\\u0000","charged":-1}',
+  ];
+  const entries = texts.map((text) => decodeEntry("7", text));
+  for (const [at, entry] of entries.entries()) {
+    t.equal(entry.text, texts[at]);
+    t.equal(entry.chargedMicroVnd, 0);
+    t.strictSame(decodeEntry("8", entry.text), { ...entry, entryId: "8" });
+  }
+  const names = entries.map(({ posting, ...rest }) =>
+    "call" in rest ? rest.call.callId : posting,
+  );
+  t.equal(new Set(names).size, texts.length);
 });

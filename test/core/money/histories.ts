@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Test } from "tap";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
-import { posting } from "../../support/posting.ts";
+import { posting, readable } from "../../support/posting.ts";
 import type { HoldStoreUnderTest } from "./conformance.ts";
 
 const RUNS = 60;
@@ -92,7 +92,7 @@ class History {
         await this.acknowledge(2);
         break;
       case "commit":
-        await this.ledger.commit(await this.subject.store.read(3, 0));
+        await this.ledger.commit(readable(await this.subject.store.read(3, 0)));
         break;
       case "crash":
         this.subject = await this.subject.crash();
@@ -131,7 +131,7 @@ class History {
 
   /** Checks at any instant: nothing is below zero, and both stores agree once all posts are committed. */
   private async check(): Promise<void> {
-    const uncommitted = await this.subject.store.read(1_000, 0);
+    const uncommitted = readable(await this.subject.store.read(1_000, 0));
     for (const accountId of ACCOUNTS) {
       const balances = await this.subject.store.balances(accountId);
       if (balances === undefined) continue;
@@ -213,7 +213,7 @@ class History {
 
   private async acknowledge(times: number): Promise<void> {
     for (;;) {
-      const entries = await this.subject.store.read(5, 0);
+      const entries = readable(await this.subject.store.read(5, 0));
       if (entries.length === 0) return;
       for (let time = 0; time < times; time += 1) {
         await this.ledger.commit(entries);

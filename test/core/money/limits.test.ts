@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import t from "tap";
 import type { LimitChange } from "../../../core/contract/ledger.ts";
 import type { Wallets } from "../../../core/contract/wallets.ts";
-import { posting } from "../../support/posting.ts";
+import { posting, readable } from "../../support/posting.ts";
 import { until } from "../../support/until.ts";
 import { holdRequest, movement, withStores } from "./wallet-fixtures.ts";
 
@@ -148,7 +148,7 @@ t.test("reconcile shows what is left of every limit, and finds a drift of one µ
     const amounts = { availableMicroVnd: 370n, heldMicroVnd: 100n, uncommittedMicroVnd: 30n };
     const expected = { accountId: "A", limit: LIMIT, ledgerSumMicroVnd: 500n, ...amounts };
     t.strictSame(await row(), { ...expected, balanceMicroVnd: 500n, driftMicroVnd: 0n });
-    const entries = await holdStore.read(10, 0);
+    const entries = readable(await holdStore.read(10, 0));
     await ledger.commit(entries);
     t.equal((await row())?.driftMicroVnd, 30n);
     holdStore.acknowledge(entries);

@@ -5,7 +5,7 @@ import {
   WALLET_LIMIT,
 } from "../../../core/contract/hold-store.ts";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
-import { posting } from "../../support/posting.ts";
+import { posting, readable } from "../../support/posting.ts";
 import type { HoldStoreUnderTest } from "./conformance.ts";
 
 const NOT_YET_MS = 20;
@@ -237,7 +237,7 @@ export class Table {
   }
 
   private async commit(): Promise<OutboxEntry[]> {
-    const entries = await this.store.read(1_000, 0);
+    const entries = readable(await this.store.read(1_000, 0));
     await this.ledger.commit(entries);
     return entries;
   }

@@ -1,10 +1,10 @@
 import t from "tap";
-import { posting } from "../../support/posting.ts";
+import { posting, readable } from "../../support/posting.ts";
 import { until } from "../../support/until.ts";
 import { holdRequest, movement, type Stores, withStores } from "./wallet-fixtures.ts";
 
 async function commit({ holdStore, ledger }: Stores): Promise<void> {
-  const entries = await holdStore.read(1_000, 0);
+  const entries = readable(await holdStore.read(1_000, 0));
   await ledger.commit(entries);
   holdStore.acknowledge(entries);
 }

@@ -61,4 +61,18 @@ t.test("npm run admin -- quarantine", async (t) => {
     t.equal((await run("quarantine", "list")).stdout.trim(), "[]");
     t.equal((await run("quarantine", "retry", "--call", callId)).code, 1);
   });
+
+  t.test("lists an entry of a newer version, and says what to do with it", async (t) => {
+    const text = '{"v":3,"call_id":"later","account_id":"A","charged":7000000}';
+    await ledgerSql(
+      gateway,
+      `insert into quarantine (call_id, account_id, charged, entry, error)
+      values ('later', 'A', 7000000, '${text}', 'cannot read it')`,
+    );
+    const [row] = JSON.parse((await run("quarantine", "list")).stdout);
+    t.match(row, { call_id: "later", account_id: "A", at: null, model: null, cost_vnd: "7" });
+    const refused = await run("quarantine", "retry", "--call", "later");
+    t.equal(refused.code, 1);
+    t.match(refused.stderr, /of version 3.*Install the version of the gateway that wrote it/s);
+  });
 });

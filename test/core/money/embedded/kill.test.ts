@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import t from "tap";
 import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
 import { recordedLog } from "../../../support/log.ts";
+import { readable } from "../../../support/posting.ts";
 
 const CHILD = fileURLToPath(new URL("./posting-child.js", import.meta.url));
 /** `KILLS=100` for a longer run. */
@@ -60,5 +61,5 @@ async function replayed(folder: string): Promise<string[]> {
   await store.start();
   const entries = await store.read(1e6, 0);
   await store.stop();
-  return entries.map((entry) => entry.posting.callId);
+  return readable(entries).map((entry) => entry.posting.callId);
 }

@@ -5,7 +5,7 @@
 import { openSync, writeSync } from "node:fs";
 import { pino } from "pino";
 import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
-import { posting } from "../../../support/posting.ts";
+import { callIdOf, posting } from "../../../support/posting.ts";
 
 const [folder = "", prefix = "", answers = ""] = process.argv.slice(2);
 const answered = openSync(answers, "a");
@@ -19,7 +19,7 @@ await store.start();
 for (;;) {
   const entries = await store.read(1_000, 0);
   if (entries.length === 0) break;
-  writeSync(answered, entries.map((entry) => `committed ${entry.posting.callId}\n`).join(""));
+  writeSync(answered, entries.map((entry) => `committed ${callIdOf(entry)}\n`).join(""));
   store.acknowledge(entries);
 }
 const money = 1_000_000_000n;

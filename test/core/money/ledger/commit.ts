@@ -3,6 +3,7 @@ import type { Test } from "tap";
 import { EntryRefused } from "../../../../core/contract/ledger.ts";
 import { decodeEntry, entryOf } from "../../../../core/money/entry.ts";
 import { newId } from "../../../../core/process/id.ts";
+import { readable } from "../../../support/posting.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { AT, agreedBalance, balance, charge, fundedAccount, holdUp } from "./fixtures.ts";
 
@@ -151,7 +152,7 @@ export function commitTests(t: Test, get: () => LedgerUnderTest): void {
         ',"cost":5,"discount_bps":0,"latency_ms":10,"first_byte_ms":null,"status":200' +
         ',"streamed":true,"outcome":"complete","estimated":false,"charged":5,"written_off":0}',
     ];
-    const entries = [...earlier.map((text) => decodeEntry("1", text)), today];
+    const entries = readable([...earlier.map((text) => decodeEntry("1", text)), today]);
     await ledger.commit(entries);
     await ledger.commit(entries);
     t.equal(await agreedBalance(ledger, a), 91n);
@@ -164,7 +165,9 @@ export function commitTests(t: Test, get: () => LedgerUnderTest): void {
       ],
     );
     // A quarantined entry can be committed later.
-    const parked = decodeEntry("1", (earlier[1] ?? "").replace(ids[1], newId(AT)));
+    const text = (earlier[1] ?? "").replace(ids[1], newId(AT));
+    const [parked] = readable([decodeEntry("1", text)]);
+    if (parked === undefined) throw new Error("there is no entry");
     await ledger.quarantine(parked, "a test");
     t.equal((await ledger.quarantinedCall(parked.posting.callId))?.reason, "a test");
     t.equal(await ledger.commitQuarantined(parked.posting.callId), true);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Test } from "tap";
-import { EntryRefused } from "../../../../core/contract/ledger.ts";
+import { EntryRefused, EntryUnreadable } from "../../../../core/contract/ledger.ts";
+import { decodeEntry } from "../../../../core/money/entry.ts";
 import type { LedgerUnderTest } from "./conformance.ts";
 import { agreedBalance, balance, charge, fundedAccount, topUp } from "./fixtures.ts";
 
@@ -13,7 +14,7 @@ export function quarantineTests(t: Test, get: () => LedgerUnderTest): void {
     await ledger.quarantine(entry, "no such account");
     t.equal(await ledger.quarantined(), before + 1);
     const list = await ledger.quarantineList(1_000);
-    const found = list.find((call) => call.entry.posting.callId === entry.posting.callId);
+    const found = list.find((call) => call.entry.posting?.callId === entry.posting.callId);
     t.equal(found?.reason, "no such account");
     // The client's model name, as far as Postgres can store it.
     t.strictSame(found?.entry.posting, { ...entry.posting, mappedFrom: "ab\ufffd" });
@@ -54,4 +55,46 @@ export function quarantineTests(t: Test, get: () => LedgerUnderTest): void {
       t.equal(await ledger.hasCall(charge(a, 1).posting), false);
     },
   );
+
+  t.test(
+    "an entry that cannot be read is listed beside the others, and its retry changes nothing",
+    async (t) => {
+      const { ledger } = get();
+      const a = await fundedAccount(ledger, 100n);
+      const newer = charge(a, 30);
+      const { callId } = newer.posting;
+      const text = newer.text.replace('"v":2', '"v":3');
+      for (const each of [text, "no entry"]) {
+        const entry = decodeEntry("1", each);
+        if (entry.posting !== undefined) throw new Error("the entry is readable");
+        await ledger.quarantine(entry, entry.reason);
+        await ledger.quarantine(entry, entry.reason);
+      }
+      await ledger.quarantine(charge(a, 5), "for a test");
+      t.equal(await balance(ledger, a), 65n);
+      const list = await ledger.quarantineList(1_000);
+      const texts = list.map(({ entry }) => entry.text);
+      t.equal(texts.filter((each) => each === text || each === "no entry").length, 2);
+      const found = await ledger.quarantinedCall(callId);
+      t.match(found?.reason, /version 3/);
+      t.equal(found?.entry.chargedMicroVnd, 30);
+      await assert.rejects(ledger.commitQuarantined(callId), EntryUnreadable);
+      t.equal(await ledger.hasCall(newer.posting), true);
+      t.equal(await agreedBalance(ledger, a), 100n);
+    },
+  );
+
+  t.test("an entry that an older version could not read is committed by this one", async (t) => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 100n);
+    const { text, posting } = charge(a, 30);
+    const { callId } = posting;
+    const call = { callId, accountId: a, limits: null };
+    const reason = "cannot read an entry of version 2";
+    await ledger.quarantine({ entryId: "1", text, call, chargedMicroVnd: 30, reason }, reason);
+    t.equal(await ledger.commitQuarantined(callId), true);
+    t.equal(await ledger.commitQuarantined(callId), false);
+    t.equal(await agreedBalance(ledger, a), 70n);
+    t.equal((await ledger.call(callId))?.chargedMicroVnd, 30n);
+  });
 }

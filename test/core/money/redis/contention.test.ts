@@ -1,4 +1,5 @@
 import t from "tap";
+import { readable } from "../../../support/posting.ts";
 import { startRedis, startRedisCluster, type TestRedis } from "../../../support/redis.ts";
 import { World } from "./world.ts";
 
@@ -66,7 +67,7 @@ for (const [at, name] of ["one redis", "a cluster"].entries()) {
       const other = await world.addGateway();
       await world.addAccount("A", 100_000n);
       await Promise.all(Array.from({ length: 50 }, () => world.call(store, "A")));
-      const entries = await store.read(100, 0);
+      const entries = readable(await store.read(100, 0));
       await world.ledger.commit(entries);
       await Promise.all([
         store.acknowledge(entries),

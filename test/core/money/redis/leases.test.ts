@@ -5,6 +5,7 @@ import { createInterface, type Interface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import t from "tap";
+import { callIdOf } from "../../../support/posting.ts";
 import { startRedis, type TestRedis } from "../../../support/redis.ts";
 import { startStore, type TestStore } from "./store.ts";
 
@@ -95,7 +96,7 @@ t.test(
       await untilHeld(own, 0);
       const entries = await own.store.read(10, TIMEOUT_MS);
       t.strictSame(
-        entries.map((entry) => [entry.posting.callId, entry.chargedMicroVnd]),
+        entries.map((entry) => [callIdOf(entry), entry.chargedMicroVnd]),
         [["c2", 150]],
       );
       await own.store.acknowledge(entries);

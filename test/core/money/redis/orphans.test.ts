@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import t from "tap";
-import { posting } from "../../../support/posting.ts";
+import { callIdOf, posting } from "../../../support/posting.ts";
 import { startRedisServer } from "../../../support/redis.ts";
 import { endLeases, startStore } from "./store.ts";
 
@@ -40,7 +40,7 @@ t.test(
       const entries = await second.store.read(BATCH, 0);
       if (entries.length === 0) break;
       t.ok(entries.length <= BATCH);
-      for (const { posting } of entries) timesCommitted[Number(posting.callId.slice(1))]! += 1;
+      for (const entry of entries) timesCommitted[Number(callIdOf(entry)?.slice(1))]! += 1;
       await second.store.acknowledge(entries);
       committed += entries.length;
       if (before === 0 && committed > BACKLOG / 10) before = liveBytes();

@@ -28,6 +28,7 @@ export interface StoreOptions {
   readonly times?: Partial<MembershipTimes>;
   readonly outboxEntriesMax?: number;
   readonly log?: Log;
+  readonly beforeStart?: (store: RedisHoldStore) => void;
 }
 
 /** A hold store in this process that can crash like a process. */
@@ -62,6 +63,7 @@ export async function startStore(options: StoreOptions): Promise<TestStore> {
     ledger: options.ledger ?? EMPTY_LEDGER,
     log,
   });
+  options.beforeStart?.(store);
   await store.start();
   return {
     store,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { RedisHoldStore } from "../../../../core/money/redis/store.ts";
 import { MemoryLedger } from "../../../support/memory-ledger.ts";
-import { posting } from "../../../support/posting.ts";
+import { posting, readable } from "../../../support/posting.ts";
 import { type StoreOptions, startStore, type TestStore } from "./store.ts";
 
 const QUIET_TIMEOUT_MS = 30_000;
@@ -195,7 +195,7 @@ export class World {
   private async commitAll(store: RedisHoldStore): Promise<void> {
     while (!this.stopping && !this.dead.has(store)) {
       await this.paused.get(store)?.resumed;
-      const entries = await store.read(100, 20);
+      const entries = readable(await store.read(100, 20));
       await this.paused.get(store)?.resumed;
       if (this.dead.has(store)) return;
       await this.ledger.commit(entries);

@@ -1,0 +1,48 @@
+import { createHash } from "node:crypto";
+import type { StoredEntry, UnreadableCall, UnreadableEntry } from "../contract/hold-store.ts";
+import { countOf, objectOf } from "../process/json.ts";
+
+const CALL_ID = /^[\w-]{1,64}$/;
+const HASH_DIGITS = 32;
+
+/**
+ * Returns an entry that this version cannot read, with what its text shows under the names that every version has used.
+ * `row` is the parsed text, `versionMax` the newest version that this gateway reads.
+ */
+export function unreadableEntry(
+  entryId: string,
+  text: string,
+  row: unknown,
+  versionMax: number,
+): UnreadableEntry {
+  const { v: version, call_id, account_id, limits, charged } = objectOf(row) ?? {};
+  const isCall = typeof call_id === "string" && CALL_ID.test(call_id);
+  const of = typeof version === "number" ? `of version ${version}` : "without a version";
+  return {
+    entryId,
+    text,
+    call: {
+      callId: isCall ? call_id : nameOf(text),
+      accountId: typeof account_id === "string" ? account_id : "",
+      limits: isTexts(limits) ? limits : null,
+    },
+    chargedMicroVnd: countOf(charged) ?? 0,
+    reason:
+      `cannot read an entry ${of}: this gateway reads versions 1 to ${versionMax}. ` +
+      "Install the version of the gateway that wrote it, then retry",
+  };
+}
+
+/** Returns the call of an entry, as far as it is known. */
+export function callOf(entry: StoredEntry): UnreadableCall {
+  return entry.posting ?? entry.call;
+}
+
+/** The same text gets the same name, so that it is in quarantine once. */
+function nameOf(text: string): string {
+  return `entry-${createHash("sha256").update(text).digest("hex").slice(0, HASH_DIGITS)}`;
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === "string");
+}
