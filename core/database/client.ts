@@ -12,6 +12,9 @@ const RECONNECT_MS_MAX = 1_000;
  */
 const REPLY_GRACE_MS = 5_000;
 const REPLY_TIMEOUT_MS = 30_000;
+/** SQLSTATE of a write on a server that takes none. */
+const READ_ONLY = "25006";
+const LEAVE_READ_ONLY_MS = 1_000;
 
 /**
  * A pool of connections. Each call is one transaction, and none spans several calls: a process that
@@ -38,6 +41,8 @@ interface ClientOptions {
   /** Called when a statement got no reply in time: the server itself may hang. */
   readonly onSilent?: () => void;
   readonly log: Log;
+  /** A monotonic clock, for tests. */
+  readonly nowMs?: () => number;
 }
 
 /**
@@ -51,8 +56,23 @@ interface ClientOptions {
 export function connect(options: ClientOptions): Sql {
   const replyTimeoutMs =
     options.statementTimeoutMs > 0 ? options.statementTimeoutMs + REPLY_GRACE_MS : REPLY_TIMEOUT_MS;
+  const nowMs = options.nowMs ?? (() => performance.now());
   let pool = openPool(options);
   let ended = false;
+  let leftReadOnlyAtMs = Number.NEGATIVE_INFINITY;
+
+  /**
+   * Leaves a server that refuses writes: it was demoted, and its address may lead to the new primary. Not for every
+   * statement, as there may be no new primary yet.
+   */
+  function leaveReadOnly(demoted: typeof pool): void {
+    if (nowMs() - leftReadOnlyAtMs < LEAVE_READ_ONLY_MS) return;
+    leftReadOnlyAtMs = nowMs();
+    options.log.warn(
+      "Postgres is read-only: a standby, or a demoted primary; connecting again to its address",
+    );
+    giveUp(demoted);
+  }
 
   function giveUp(broken: typeof pool): void {
     if (broken !== pool || ended) return;
@@ -69,6 +89,7 @@ export function connect(options: ClientOptions): Sql {
       throw new Error(`the database did not reply within ${replyTimeoutMs} ms`);
     } catch (error) {
       if (isConnectionLost(error)) giveUp(used);
+      else if (sqlState(error) === READ_ONLY) leaveReadOnly(used);
       throw error;
     }
   }
