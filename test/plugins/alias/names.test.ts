@@ -1,0 +1,131 @@
+import t from "tap";
+import { Catalogue } from "../../../core/contract/catalogue.ts";
+import { endpoints } from "../../../core/contract/endpoint.ts";
+import { isRefusal, type Model } from "../../../core/contract/index.ts";
+import type { ModelNames } from "../../../core/contract/model-names.ts";
+import alias from "../../../plugins/alias/index.ts";
+import { review } from "../../../plugins/alias/review.ts";
+import { deskOf, modelOf, preparedCall, replyHeaders } from "../../support/plugin-desk.ts";
+
+type Settings = Parameters<typeof alias>[1];
+
+const MODELS = [
+  modelOf({ id: "claude-opus-5" }),
+  modelOf({ id: "claude-haiku-4" }),
+  modelOf({ id: "gpt-5", standard: "chat", labels: new Set() }),
+  modelOf({ id: "req/draw", standard: "images", labels: new Set() }),
+  modelOf({ id: "req/speak", standard: "speech", labels: new Set() }),
+];
+
+function plugin(settings: Partial<Settings> = {}, models: readonly Model[] = MODELS) {
+  const provided: ModelNames[] = [];
+  const modelNames = { provide: (names: ModelNames) => provided.push(names) };
+  const { services } = deskOf({ catalogue: new Catalogue(models), modelNames });
+  return { plugin: alias(services, { unknown: "top", ...settings }), provided };
+}
+
+/** The model that a name gets, as `id`, `id from the name`, or the status of the refusal. */
+function named(name: unknown, settings: Partial<Settings> = {}, path = "/v1/messages"): string {
+  const call = preparedCall({ body: { model: name }, model: undefined }, path);
+  const verdict = plugin(settings).plugin.request?.(call);
+  if (isRefusal(verdict)) {
+    t.equal(call.model, undefined, "a refused call has no model");
+    return `${verdict.status} ${verdict.param}`;
+  }
+  return call.mappedFrom === null
+    ? `${call.model?.id}`
+    : `${call.model?.id} from ${call.mappedFrom}`;
+}
+
+t.test("the model of a name", async (t) => {
+  const refusing: Partial<Settings> = { unknown: "refuse" };
+  const haiku: Partial<Settings> = { default_family: "haiku" };
+  const set: Partial<Settings> = { families: { best: "gpt-5" }, default_family: "best" };
+  const table: [string, string, Partial<Settings>?, string?][] = [
+    ["claude-haiku-4", "claude-haiku-4"],
+    ["haiku", "claude-haiku-4 from haiku"],
+    ["opus", "claude-opus-5 from opus"],
+    ["claude-3-opus", "claude-opus-5 from claude-3-opus"],
+    ["claude-3-opus", "claude-haiku-4 from claude-3-opus", haiku],
+    ["claude-3-opus", "404 model", refusing],
+    ["haiku", "claude-haiku-4 from haiku", refusing],
+    ["best", "gpt-5 from best", set],
+    ["haiku", "gpt-5 from haiku", set],
+    ["req/draw", "req/draw", {}, "/v1/images/generations"],
+    ["unheard-of", "404 model", {}, "/v1/images/generations"],
+    ["unheard-of", "404 model", {}, "/v1/audio/speech"],
+    ["req/draw", "400 model"],
+    ["gpt-5", "400 model", {}, "/v1/audio/speech"],
+  ];
+  for (const [name, expected, settings, path] of table) {
+    t.equal(named(name, settings, path), expected, `${name} ${path ?? ""}`);
+  }
+});
+
+t.test("a name that is no name is 400", async (t) => {
+  for (const name of [undefined, 7, "", "x".repeat(257)]) t.equal(named(name), "400 model");
+  t.equal(named("x".repeat(256)), `claude-opus-5 from ${"x".repeat(256)}`);
+});
+
+t.test("unknown names are 404 if there is no default family to serve them", async (t) => {
+  const only = plugin({}, [modelOf({ id: "gpt-5" })]).plugin;
+  t.match(only.request?.(preparedCall({ body: { model: "gpt-4" } })), { status: 404 });
+});
+
+t.test("a model that cannot do what the call asks for is refused", async (t) => {
+  const { plugin: own } = plugin();
+  const call = preparedCall({ stream: true, body: { model: "gpt-5" }, model: undefined });
+  t.match(own.request?.(call), { status: 400, param: "stream" });
+  t.strictSame([call.model, call.replyHeaders], [undefined, []]);
+});
+
+t.test("the reply names the model, and the name that was sent if it is another", async (t) => {
+  const headersFor = (model: string) => {
+    const call = preparedCall({ body: { model } });
+    plugin().plugin.request?.(call);
+    return replyHeaders(call);
+  };
+  t.strictSame(headersFor("claude-opus-5"), { "x-svc-model": "claude-opus-5" });
+  t.strictSame(headersFor("haiku"), {
+    "x-svc-model": "claude-haiku-4",
+    "x-svc-model-mapped-from": "haiku",
+  });
+  for (const [sent, shown] of [
+    ["a b", "a%20b"],
+    ["é", "%C3%A9"],
+    ["~!", "~!"],
+    ["a\r\nx: 1", "a%0D%0Ax%3A%201"],
+  ]) {
+    t.equal(headersFor(sent ?? "")["x-svc-model-mapped-from"], shown);
+  }
+});
+
+t.test("other plugins find the same names in the slot", async (t) => {
+  const { plugin: own, provided } = plugin();
+  await own.start?.();
+  const [chat] = endpoints;
+  t.equal(provided.length, 1);
+  if (!chat) throw new Error("no endpoint");
+  t.match(provided[0]?.resolve("haiku", chat), { model: { id: "claude-haiku-4" } });
+  t.match(provided[0]?.resolve("", chat), { status: 400 });
+});
+
+t.test("options that can never serve a call are faults", async (t) => {
+  const config = { catalogue: new Catalogue(MODELS) } as never;
+  const faultsOf = (settings: Partial<Settings>) =>
+    review({ unknown: "top", ...settings }, config).map(
+      ({ path, message, quoted }) => `${path.join(".")}${quoted ? " quoted" : ""}: ${message}`,
+    );
+  t.strictSame(faultsOf({}), []);
+  t.strictSame(faultsOf({ families: { best: "gpt-5" } }), []);
+  t.match(faultsOf({ families: { best: "gpt-6" } }), [/^families\.best quoted: .*a model of/]);
+  t.match(faultsOf({ families: { "gpt-5": "claude-opus-5" } }), [
+    /^families\.gpt-5: .*not a model id/,
+  ]);
+  t.match(faultsOf({ families: { best: "req/draw" } }), [/^families\.best: .*a chat model/]);
+  t.strictSame(faultsOf({ families: { best: "gpt-5", draw: "req/draw" } }), []);
+  t.match(faultsOf({ default_family: "sonnet" }), [
+    /^default_family quoted: expected one of the families \(opus, haiku\)$/,
+  ]);
+  t.match(faultsOf({ families: {}, default_family: "x" }), [/\(none; set families/]);
+});

@@ -1,0 +1,203 @@
+import t from "tap";
+import { refuse, type Sink, Usage } from "../../../core/contract/index.ts";
+import type { HttpCall } from "../../../core/http/http-call.ts";
+import settle from "../../../plugins/settle/index.ts";
+import {
+  type Desk,
+  deskOf,
+  modelOf,
+  preparedCall,
+  replyHeaders,
+} from "../../support/plugin-desk.ts";
+
+const SETTINGS = {
+  slice_tokens: 1_024,
+  when_exhausted: "cut",
+  when_client_leaves: "cancel",
+} as const;
+
+const perCall = modelOf({ price: { unit: "call", vnd: 5, microVnd: 5_000 } });
+
+/** A call that was held and sent upstream, and delivered a reply of 10 + 20 tokens. */
+async function served(
+  desk: Desk,
+  changes: Partial<HttpCall> = {},
+  path?: string,
+): Promise<{ call: HttpCall; close: () => void | Promise<void> }> {
+  const plugin = settle(desk.services, SETTINGS);
+  const call = preparedCall({ model: changes.model ?? modelOf() }, path);
+  await plugin.request?.(call);
+  const usage = Object.assign(new Usage(), { inputTokens: 10, outputTokens: 20 });
+  const reply = { attempts: 1, status: 200, delivered: true, outcome: "complete", usage };
+  Object.assign(call, reply, changes);
+  call.replyHeaders.length = 0;
+  return { call, close: () => plugin.close?.(call) };
+}
+
+t.test("a call that ends is charged by its status and what was delivered", async (t) => {
+  const table: [string, Partial<HttpCall>, number, string?][] = [
+    ["a whole reply", {}, 60],
+    ["a client that left", { outcome: "gone", status: 200 }, 60],
+    ["a wallet that ran out", { outcome: "exhausted" }, 60],
+    ["an upstream that broke off", { outcome: "broken" }, 60],
+    ["nothing delivered", { outcome: "broken", delivered: false }, 0],
+    ["refused by the upstream", { outcome: "refused", status: 429 }, 0],
+    ["a refusal in a reply of 200", { outcome: "refused" }, 0],
+    ["a broken reply at another status", { outcome: "broken", status: 502 }, 0],
+    ["a fixed price", { model: perCall }, 5_000],
+    ["a fixed price for a broken reply", { model: perCall, outcome: "broken" }, 0],
+  ];
+  for (const [what, changes, cost] of table) {
+    const desk = deskOf();
+    const { call, close } = await served(desk, changes);
+    t.equal(close(), undefined, `${what}: without a promise`);
+    t.equal(desk.wallets.posts[0]?.costMicroVnd, cost, what);
+    t.equal(call.costMicroVnd, cost, what);
+    t.strictSame(desk.wallets.voids, [], what);
+  }
+});
+
+t.test("a call that never went upstream gives its hold back and leaves no record", async (t) => {
+  for (const isLate of [false, true]) {
+    const desk = deskOf();
+    desk.wallets.onVoid = () => (isLate ? Promise.resolve() : undefined);
+    const { close } = await served(desk, { attempts: 0, status: 502, delivered: false });
+    const closing = close();
+    t.equal(closing instanceof Promise, isLate, "waits only if the store does");
+    await closing;
+    t.strictSame([desk.wallets.voids, desk.wallets.posts], [["id A"], []]);
+  }
+});
+
+t.test("a call without a hold is neither posted nor voided", async (t) => {
+  for (const missing of [{ held: undefined }, { key: undefined }]) {
+    const desk = deskOf();
+    const { close } = await served(desk, missing);
+    t.equal(close(), undefined);
+    t.strictSame([desk.wallets.voids, desk.wallets.posts], [[], []]);
+  }
+});
+
+t.test("the cost", async (t) => {
+  t.test("is a header of a reply of 200, in đ, once the post is durable", async (t) => {
+    const desk = deskOf();
+    let post: () => void = () => {};
+    desk.wallets.onPost = () =>
+      new Promise((resolve) => {
+        post = () => resolve({ chargedMicroVnd: 50, writtenOffMicroVnd: 10, duplicate: false });
+      });
+    const { call, close } = await served(desk);
+    const closing = close();
+    t.strictSame(call.replyHeaders, []);
+    post();
+    await closing;
+    t.strictSame(replyHeaders(call), { "x-svc-cost-vnd": "0.00005" });
+    t.strictSame([call.costMicroVnd, call.writtenOffMicroVnd], [50, 10]);
+  });
+
+  t.test("is no header of another status", async (t) => {
+    const { call, close } = await served(deskOf(), { status: 429, outcome: "refused" });
+    close();
+    t.strictSame(call.replyHeaders, []);
+  });
+
+  t.test("is a header of audio before it is charged, if the reply is audio", async (t) => {
+    const spoken = { model: perCall };
+    for (const status of [200, 502]) {
+      const desk = deskOf();
+      const { call, close } = await served(desk, spoken, "/v1/audio/speech");
+      const seen: string[] = [];
+      const client: Sink = {
+        head: (code) => seen.push(`head ${code}`),
+        event: () => seen.push("event"),
+        data: (bytes) => seen.push(`data ${bytes.length}`),
+        end: ({ kind }) => seen.push(`end ${kind}`),
+      };
+      const sink = settle(desk.services, SETTINGS).stream?.(call, client);
+      sink?.head(status, []);
+      sink?.data(Buffer.alloc(3));
+      sink?.event({} as never);
+      sink?.end({ kind: "complete" });
+      close();
+      t.strictSame(seen, [`head ${status}`, "data 3", "event", "end complete"]);
+      const expected = status === 200 ? { "x-svc-cost-vnd": "0.005" } : {};
+      t.strictSame(replyHeaders(call), expected, "once, and only for audio");
+    }
+  });
+});
+
+t.test("a post that no store takes ends the call with an error, and", async (t) => {
+  async function failing(changes: Partial<HttpCall>): Promise<Desk> {
+    const desk = deskOf();
+    desk.wallets.onPost = () => Promise.reject(new Error("no store"));
+    const { close } = await served(desk, changes);
+    await t.rejects(Promise.resolve(close()), /no store/);
+    return desk;
+  }
+
+  t.test("is posted later if a stream has delivered its text", async (t) => {
+    const { wallets } = await failing({ stream: true });
+    t.strictSame(wallets.latePosts, wallets.posts);
+    t.strictSame(wallets.voids, []);
+  });
+
+  t.test("is voided if the whole reply was withheld, or nothing delivered", async (t) => {
+    for (const changes of [{ replyBody: {} }, { delivered: false }]) {
+      const { wallets } = await failing(changes);
+      t.strictSame([wallets.latePosts, wallets.voids], [[], ["id A"]]);
+    }
+  });
+});
+
+t.test("the record of a call", async (t) => {
+  t.test("has its names, usage, price and times", async (t) => {
+    const desk = deskOf();
+    const { close } = await served(desk, {
+      startedMs: 999_000,
+      firstByteAtMs: 999_250.4,
+      route: { upstream: "main", model: "m", weight: 1, priority: 1, profile: {} as never },
+      mappedFrom: "gpt-x",
+      limits: [{ name: "day", refusal: () => refuse.rateLimited("") }],
+      estimated: true,
+      stream: true,
+    });
+    desk.nowMs = 1_000_000.6;
+    close();
+    t.match(desk.wallets.posts[0], {
+      callId: "id",
+      accountId: "A",
+      keyId: "K",
+      endpoint: "/v1/messages",
+      model: "sim-large",
+      mappedFrom: "gpt-x",
+      upstream: "main",
+      inputTokens: 10,
+      outputTokens: 20,
+      latencyMs: 1_001,
+      firstByteMs: 250,
+      status: 200,
+      streamed: true,
+      outcome: "complete",
+      estimated: true,
+      unit: "mtok",
+      unitPriceMicroVnd: 2_000_000,
+      discountBps: 0,
+      costMicroVnd: 60,
+      catalogueVersion: "v1",
+      limits: ["day"],
+    });
+  });
+
+  t.test("has no first byte, route or limits if there were none", async (t) => {
+    const desk = deskOf();
+    const { close } = await served(desk, { outcome: undefined });
+    close();
+    t.match(desk.wallets.posts[0], {
+      firstByteMs: null,
+      upstream: null,
+      limits: null,
+      mappedFrom: null,
+      outcome: "complete",
+    });
+  });
+});

@@ -1,0 +1,211 @@
+import t from "tap";
+import { type CallLimit, isRefusal, refuse } from "../../../core/contract/index.ts";
+import type { HttpCall } from "../../../core/http/http-call.ts";
+import settle from "../../../plugins/settle/index.ts";
+import {
+  type Desk,
+  deskOf,
+  keyOf,
+  modelOf,
+  preparedCall,
+  replyHeaders,
+} from "../../support/plugin-desk.ts";
+
+type Settings = Parameters<typeof settle>[1];
+
+const SETTINGS: Settings = {
+  slice_tokens: 1_024,
+  when_exhausted: "cut",
+  when_client_leaves: "cancel",
+};
+
+async function request(desk: Desk, call: HttpCall, settings: Partial<Settings> = {}) {
+  return settle(desk.services, { ...SETTINGS, ...settings }).request?.(call);
+}
+
+/** Holds for one call; returns `amount floor` in µđ. */
+async function heldFor(changes: Partial<HttpCall>, path?: string): Promise<string> {
+  const desk = deskOf();
+  await request(desk, preparedCall({ inputTokensBound: 100, ...changes }, path));
+  const [hold] = desk.wallets.holds;
+  return `${hold?.amountMicroVnd} ${hold?.floorMicroVnd}`;
+}
+
+const body = (fields: object) => ({ model: "sim-large", messages: [], ...fields });
+const perCall = modelOf({ price: { unit: "call", vnd: 5, microVnd: 5_000 } });
+const perImage = modelOf({
+  standard: "images",
+  price: { unit: "image", vnd: 5, microVnd: 5_000 },
+});
+
+t.test("the hold of a call, at 2 µđ a token with 100 tokens of input", async (t) => {
+  // What the call asks for | amount and floor in µđ
+  const table: [string, Partial<HttpCall>, string, string?][] = [
+    ["no limit: the model's whole output", {}, "16200 202"],
+    ["a limit below the model's", { body: body({ max_tokens: 50 }) }, "300 202"],
+    ["a limit above the model's", { body: body({ max_tokens: 9_000 }) }, "16200 202"],
+    ["a model without a limit", { model: modelOf({ maxOutputTokens: undefined }) }, "64200 202"],
+    ["three choices", { body: body({ max_tokens: 50, n: 3 }) }, "500 206", "/v1/chat/completions"],
+    ["a stream: one slice of output", { stream: true }, "2248 202"],
+    ["a stream below a slice", { stream: true, body: body({ max_tokens: 50 }) }, "300 202"],
+    ["a price per call", { model: perCall }, "5000 5000"],
+    ["images", { model: perImage, body: { n: 3 } }, "15000 15000", "/v1/images/generations"],
+    ["one image", { model: perImage, body: {} }, "5000 5000", "/v1/images/generations"],
+    ["the key's discount", { key: keyOf({ discountBps: 5_000 }) }, "8100 101"],
+  ];
+  for (const [what, changes, expected, path] of table) {
+    t.equal(await heldFor(changes, path), expected, what);
+  }
+});
+
+t.test("a stream of more choices than a slice has tokens holds one token for each", async (t) => {
+  const desk = deskOf();
+  const call = preparedCall({ stream: true, body: body({ n: 40 }) }, "/v1/chat/completions");
+  await request(desk, call, { slice_tokens: 16 });
+  t.equal(desk.wallets.holds[0]?.amountMicroVnd, 80);
+});
+
+t.test("a hold names its call, account, key, credit version and limits", async (t) => {
+  const desk = deskOf();
+  const limits: CallLimit[] = [{ name: "day", refusal: () => refuse.rateLimited("used up") }];
+  await request(desk, preparedCall({ limits }));
+  const { callId, accountId, keyId, creditVersion, limits: names } = desk.wallets.holds[0] ?? {};
+  t.strictSame([callId, accountId, keyId, creditVersion, names], ["id", "A", "K", 7, ["day"]]);
+  const without = deskOf();
+  await request(without, preparedCall());
+  t.notOk("limits" in (without.wallets.holds[0] ?? {}));
+});
+
+t.test("a call that is held", async (t) => {
+  t.test("keeps the whole limit, and what is held", async (t) => {
+    const call = preparedCall({ inputTokensBound: 100 });
+    t.equal(await request(deskOf(), call), undefined);
+    t.equal(call.heldMicroVnd, 16_200);
+    t.equal(call.upstream.outputLimit, undefined);
+    t.match(call.held, { baseUnits: 100, outputTokens: 8_000, outputTokensMax: 8_000 });
+  });
+
+  t.test("is limited to the output that a short wallet affords, for each choice", async (t) => {
+    const desk = deskOf();
+    desk.wallets.onHold = async () => ({ kind: "held", amountMicroVnd: 303 });
+    const call = preparedCall(
+      { inputTokensBound: 100, body: body({ n: 2 }) },
+      "/v1/chat/completions",
+    );
+    t.equal(await request(desk, call), undefined);
+    t.equal(call.held?.outputTokens, 51);
+    t.equal(call.upstream.outputLimit, 25);
+    t.equal(call.heldMicroVnd, 303);
+  });
+
+  t.test("is not limited if it has a fixed price", async (t) => {
+    const desk = deskOf();
+    desk.wallets.onHold = () => ({ kind: "held", amountMicroVnd: 4_000 });
+    const call = preparedCall({ model: perCall });
+    await request(desk, call);
+    t.equal(call.upstream.outputLimit, undefined);
+    t.equal(call.held?.outputTokens, 0);
+  });
+});
+
+t.test("a call without a hold gets", async (t) => {
+  const limits: CallLimit[] = [
+    { name: "month", refusal: () => refuse.forbidden("the month's") },
+    { name: "day", refusal: (left) => refuse.rateLimited(`the day's: ${left}`) },
+  ];
+  async function refusalFor(desk: Desk, settings: Partial<Settings> = {}): Promise<string> {
+    const call = preparedCall({ limits });
+    const verdict = await request(desk, call, settings);
+    t.equal(call.held, undefined, "nothing is held");
+    return isRefusal(verdict) ? `${verdict.status} ${verdict.message}` : "served";
+  }
+
+  t.test("402 and the page for top-ups, from a short wallet or without an account", async (t) => {
+    const desk = deskOf();
+    desk.wallets.onHold = () => ({ kind: "short", limit: "wallet", availableMicroVnd: 1 });
+    t.match(await refusalFor(desk), /^402 .*http:\/\/127\.0\.0\.1:8080\/dashboard/);
+    t.match(await refusalFor(desk, { topup_address: "https://pay" }), /^402 .*https:\/\/pay;/);
+    desk.wallets.onHold = () => ({ kind: "no_account" });
+    t.match(await refusalFor(desk), /^402 /);
+  });
+
+  t.test("the refusal of the limit that is short, with what it has left", async (t) => {
+    const desk = deskOf();
+    desk.wallets.onHold = () => ({ kind: "short", limit: "day", availableMicroVnd: 9 });
+    t.equal(await refusalFor(desk), "429 the day's: 9");
+  });
+
+  t.test("503 and one line in the log, if the store is unavailable", async (t) => {
+    const desk = deskOf();
+    desk.wallets.onHold = () => ({ kind: "unavailable", reason: "down" });
+    t.match(await refusalFor(desk), /^503 /);
+    t.match(desk.lines, [{ call_id: "id", reason: "down" }]);
+  });
+
+  t.test("401, 403 or 503, by what the ledger says about a revoked key", async (t) => {
+    const found = {
+      revoked: keyOf({ status: "revoked" }),
+      suspended: keyOf({ accountStatus: "suspended" }),
+      resumed: keyOf(),
+      deleted: undefined,
+    };
+    const statuses: Record<string, string> = {};
+    for (const [what, key] of Object.entries(found)) {
+      const desk = deskOf({ keys: { refused: async () => key } });
+      desk.wallets.onHold = () => ({ kind: "revoked" });
+      statuses[what] = (await refusalFor(desk)).slice(0, 3);
+    }
+    const expected = { revoked: "401", suspended: "403", resumed: "503", deleted: "401" };
+    t.strictSame(statuses, expected);
+    const away = deskOf({ keys: { refused: () => Promise.reject(new Error("away")) } });
+    away.wallets.onHold = () => ({ kind: "revoked" });
+    t.match(await refusalFor(away), /^401 /, "the hold store decides if the ledger is down");
+  });
+});
+
+t.test("a hold at an old price is taken again with the key as it is now", async (t) => {
+  const now = keyOf({ discountBps: 5_000, creditVersion: 8 });
+  const desk = deskOf({ keys: { renew: async () => now } });
+  desk.wallets.onHold = ({ creditVersion = 0, amountMicroVnd }) =>
+    creditVersion < 9 ? { kind: "stale" } : { kind: "held", amountMicroVnd };
+  const call = preparedCall({ inputTokensBound: 100 });
+  t.equal(await request(desk, call), undefined);
+  t.strictSame(
+    desk.wallets.holds.map(({ amountMicroVnd }) => amountMicroVnd),
+    [16_200, 8_100],
+  );
+  t.equal(call.key, now);
+  t.equal(call.held?.tariff.discountBps, 5_000);
+});
+
+t.test("a call without a key, a model or an upstream is not held and shows no price", async (t) => {
+  for (const field of ["key", "model", "upstream"] as const) {
+    const desk = deskOf();
+    const call = Object.assign(preparedCall(), { [field]: undefined });
+    t.equal(await request(desk, call), undefined);
+    t.strictSame([desk.wallets.holds, call.replyHeaders], [[], []], field);
+  }
+});
+
+t.test("the reply names the price of a million tokens, a request or an image", async (t) => {
+  const models = [modelOf(), perCall, perImage];
+  const shown = await Promise.all(
+    models.map(async (model) => {
+      const call = preparedCall({ model });
+      await request(deskOf(), call);
+      return replyHeaders(call);
+    }),
+  );
+  t.strictSame(shown, [
+    { "x-svc-price-vnd-per-mtok": "2" },
+    { "x-svc-price-vnd-per-request": "0.005" },
+    { "x-svc-price-vnd-per-image": "0.005" },
+  ]);
+});
+
+t.test("a call whose client leaves is drained only if the options say so", async (t) => {
+  const [cancelled, drained] = [preparedCall(), preparedCall()];
+  await request(deskOf(), cancelled);
+  await request(deskOf(), drained, { when_client_leaves: "drain" });
+  t.strictSame([cancelled.drainWhenGone, drained.drainWhenGone], [false, true]);
+});
