@@ -57,13 +57,19 @@ export interface TestCluster extends TestRedis {
   readonly replicas: readonly RedisServer[];
 }
 
-/** Starts a cluster of three primaries, each with a replica on request. */
-export async function startRedisCluster(
-  options: { replicas?: boolean } = {},
-): Promise<TestCluster> {
-  const start = () => startRedisServer({ cluster: true });
+/**
+ * Starts a cluster of three primaries, each with a replica on request. `start` starts one node;
+ * without it, a node that restarts has lost its data.
+ */
+export async function startRedisCluster({
+  replicas: hasReplicas = false,
+  start = () => startRedisServer({ cluster: true }),
+}: {
+  replicas?: boolean;
+  start?: () => Promise<RedisServer>;
+} = {}): Promise<TestCluster> {
   const nodes = await Promise.all([start(), start(), start()]);
-  const replicas = options.replicas ? await Promise.all([start(), start(), start()]) : [];
+  const replicas = hasReplicas ? await Promise.all([start(), start(), start()]) : [];
   const all = [...nodes, ...replicas];
   const [first] = nodes;
   for (const [at, node] of nodes.entries()) {

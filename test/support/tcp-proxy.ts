@@ -12,6 +12,8 @@ export interface TcpProxy {
   lead(target: number): void;
   /** Delays every chunk by this much in each direction; 0 for no delay. */
   slow(delayMs: number): void;
+  /** Drops what the server sends until `restore`. Call `cut` before it: the dropped bytes are gone. */
+  swallowReplies(): void;
   close(): Promise<void>;
 }
 
@@ -20,15 +22,16 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
   let leadsTo = target;
   let isCut = false;
   let delayMs = 0;
+  let isSwallowing = false;
   const server = createServer((client) => {
     if (isCut) {
       client.destroy();
       return;
     }
     const upstream = connect(leadsTo, "127.0.0.1");
-    for (const [socket, other] of [
-      [client, upstream],
-      [upstream, client],
+    for (const [socket, other, swallows] of [
+      [client, upstream, () => false],
+      [upstream, client, () => isSwallowing],
     ] as const) {
       sockets.add(socket);
       socket.on("error", () => socket.destroy());
@@ -36,7 +39,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
         sockets.delete(socket);
         other.destroy();
       });
-      socket.pipe(new Lag(() => delayMs)).pipe(other);
+      socket.pipe(new Lag(() => delayMs, swallows)).pipe(other);
     }
   });
   server.listen(0, "127.0.0.1");
@@ -52,6 +55,10 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     cut,
     restore() {
       isCut = false;
+      isSwallowing = false;
+    },
+    swallowReplies() {
+      isSwallowing = true;
     },
     lead(port) {
       leadsTo = port;
@@ -67,17 +74,20 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
   };
 }
 
-/** Forwards chunks in order, each after a delay. */
+/** Forwards chunks in order, each after a delay, or drops them. */
 class Lag extends Transform {
   private readonly delayMs: () => number;
+  private readonly swallows: () => boolean;
 
-  constructor(delayMs: () => number) {
+  constructor(delayMs: () => number, swallows: () => boolean) {
     super();
     this.delayMs = delayMs;
+    this.swallows = swallows;
   }
 
   override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
     const ms = this.delayMs();
+    if (this.swallows()) return done();
     if (ms === 0) done(null, chunk);
     else setTimeout(done, ms, null, chunk);
   }
