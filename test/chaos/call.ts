@@ -4,7 +4,7 @@ import { deliveredText, eventsOf } from "../support/requests.ts";
 import type { CallPlan } from "./plan.ts";
 
 /** The client's timeout, so that a frozen gateway does not block it forever. */
-const PATIENCE_MS = 20_000;
+export const PATIENCE_MS = 20_000;
 const SLOW_PAUSE_MS = 40;
 
 /** How a call ended for its client. */
@@ -37,6 +37,17 @@ export interface ClientCall {
   outputTokens: number | undefined;
   costVnd: string | undefined;
   error: string | undefined;
+  /** It stopped reading for a while, so it may have been sent more than it saw. */
+  stalled: boolean;
+}
+
+/** The client of a running call. */
+export interface OpenClient {
+  readonly call: ClientCall;
+  /** Disconnects. */
+  leave(): void;
+  /** Reads nothing for this long. */
+  stall(ms: number): void;
 }
 
 export interface CallTarget {
@@ -48,8 +59,12 @@ export interface CallTarget {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 500 });
 
-/** Makes one planned call. Never rejects. */
-export function call(plan: CallPlan, target: CallTarget): Promise<ClientCall> {
+/** Makes one planned call. Never rejects. Its client is in `open` until the call has ended. */
+export function call(
+  plan: CallPlan,
+  target: CallTarget,
+  open: Set<OpenClient>,
+): Promise<ClientCall> {
   const { gateway, port, accountId, key } = target;
   const record: ClientCall = {
     plan,
@@ -65,6 +80,7 @@ export function call(plan: CallPlan, target: CallTarget): Promise<ClientCall> {
     outputTokens: undefined,
     costVnd: undefined,
     error: undefined,
+    stalled: false,
   };
   return new Promise((resolve) => {
     const headers = { "content-type": "application/json", authorization: `Bearer ${key}` };
@@ -82,6 +98,7 @@ export function call(plan: CallPlan, target: CallTarget): Promise<ClientCall> {
       if (isOver) return;
       isOver = true;
       clearTimeout(patience);
+      open.delete(client);
       record.endedMs = Date.now();
       record.end = end;
       read(record, text);
@@ -92,11 +109,23 @@ export function call(plan: CallPlan, target: CallTarget): Promise<ClientCall> {
       sent.destroy();
     };
     const patience = setTimeout(leave, PATIENCE_MS);
+    let reading: IncomingMessage | undefined;
+    const client: OpenClient = {
+      call: record,
+      leave,
+      stall(ms) {
+        if (!reading) return;
+        record.stalled = true;
+        hesitate(reading, ms);
+      },
+    };
+    open.add(client);
     sent.on("error", (error: NodeJS.ErrnoException) => {
       record.error = error.code ?? error.message;
       over("cut");
     });
     sent.on("response", (reply) => {
+      reading = reply;
       record.status = reply.statusCode ?? 0;
       record.id = String(reply.headers["x-request-id"]);
       record.costVnd = reply.headers["x-svc-cost-vnd"]?.toString();
@@ -104,7 +133,7 @@ export function call(plan: CallPlan, target: CallTarget): Promise<ClientCall> {
       reply.on("data", (more: string) => {
         text += more;
         const { reader, streamed } = plan;
-        if (reader === "slow") hesitate(reply);
+        if (reader === "slow") hesitate(reply, SLOW_PAUSE_MS);
         else if (reader !== "prompt") {
           const seen = streamed ? deliveredText(text).length : text.length;
           if (seen > reader.leavesAfter) leave();
@@ -122,9 +151,9 @@ export function call(plan: CallPlan, target: CallTarget): Promise<ClientCall> {
   });
 }
 
-function hesitate(reply: IncomingMessage): void {
+function hesitate(reply: IncomingMessage, ms: number): void {
   reply.pause();
-  setTimeout(() => reply.resume(), SLOW_PAUSE_MS);
+  setTimeout(() => reply.resume(), ms);
 }
 
 function isWhole({ path, streamed }: CallPlan, text: string, complete: boolean): boolean {

@@ -1,19 +1,23 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { DEEDS, type Deed } from "./director.ts";
+import type { Fault } from "./faults/fault.ts";
+import { FAULTS } from "./faults/index.ts";
 import { explanation, table } from "./report.ts";
 import { type ChaosOptions, runChaos } from "./run.ts";
 
-const HELP = `npm run chaos -- [options]: load with kills, then the proof; exits 1 on any violation
+const HELP = `npm run chaos -- [options]: load with faults, then the proof; exits 1 on any violation
 
   --minutes M              how long harm is done (1)
   --seed S                 repeats the harm of another run
-  --kills-per-minute K     beside which there are freezes, cuts and wipes (8)
+  --cluster                the hold store is a Redis Cluster: three primaries with replicas
+  --faults-per-minute K    several at once (16)
   --gateways N             (2)
   --clients N              calls at a time (32)
   --appendfsync F          of Redis: always (the default) or everysec
   --recovery-seconds S       how long nothing but leases and backlogs may take to go (60)
-  --only DEEDS             with commas between them, of: ${DEEDS.join(", ")}
+  --only FAULTS            with semicolons between them, of:
+${FAULTS.map(({ name, modes }) => `      ${name} (${modes.join(", ")})`).join("\n")}
+  --verbose                says when each fault begins and ends
   --save FILE              writes the table there as well`;
 
 /**
@@ -25,12 +29,14 @@ async function main(): Promise<number> {
     options: {
       minutes: { type: "string", default: "1" },
       seed: { type: "string", default: String(Date.now() % 1_000_000_007) },
-      "kills-per-minute": { type: "string", default: "8" },
+      cluster: { type: "boolean", default: false },
+      "faults-per-minute": { type: "string", default: "16" },
       gateways: { type: "string", default: "2" },
       clients: { type: "string", default: "32" },
       appendfsync: { type: "string", default: "always" },
       "recovery-seconds": { type: "string", default: "60" },
-      only: { type: "string", default: DEEDS.join(",") },
+      only: { type: "string" },
+      verbose: { type: "boolean", default: false },
       save: { type: "string" },
       help: { type: "boolean", default: false },
     },
@@ -40,15 +46,17 @@ async function main(): Promise<number> {
     return 0;
   }
   const options: ChaosOptions = {
+    mode: values.cluster ? "cluster" : "single",
     minutes: positive("minutes", values.minutes),
     seed: positive("seed", values.seed),
-    killsPerMinute: positive("kills-per-minute", values["kills-per-minute"]),
+    faultsPerMinute: positive("faults-per-minute", values["faults-per-minute"]),
     gateways: positive("gateways", values.gateways),
     lanes: positive("clients", values.clients),
     appendFsync: values.appendfsync === "everysec" ? "everysec" : "always",
-    deeds: deedsOf(values.only),
+    faults: values.only === undefined ? FAULTS : faultsOf(values.only),
     recoverySeconds: positive("recovery-seconds", values["recovery-seconds"]),
     say: (line) => console.log(line),
+    sayFaults: values.verbose,
   };
   console.log(`--seed ${options.seed} repeats the harm of this run`);
   const result = await runChaos(options);
@@ -66,11 +74,11 @@ function positive(name: string, text: string): number {
   return value;
 }
 
-function deedsOf(text: string): Deed[] {
-  return text.split(",").map((name) => {
-    const deed = DEEDS.find((known) => known === name.trim());
-    if (deed === undefined) throw new Error(`--only: ${name} is none of: ${DEEDS.join(", ")}`);
-    return deed;
+function faultsOf(text: string): Fault[] {
+  return text.split(";").map((name) => {
+    const fault = FAULTS.find((known) => known.name === name.trim());
+    if (fault === undefined) throw new Error(`--only: ${name} is none of those that --help lists`);
+    return fault;
   });
 }
 

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Customer } from "../support/admin.ts";
 import { Random } from "../support/random.ts";
-import { type ClientCall, call } from "./call.ts";
-import { planCall } from "./plan.ts";
+import { type ClientCall, call, type OpenClient } from "./call.ts";
+import { type CallPlan, planCall, planQuickCall } from "./plan.ts";
 
 /** A refused client retries after this pause. */
 const REFUSED_PAUSE_MS = 100;
@@ -19,6 +19,8 @@ export interface LoadOptions {
 /** Clients that call without a pause, and record everything they see. */
 export class Load {
   readonly calls: ClientCall[] = [];
+  /** Clients whose calls run. */
+  readonly open = new Set<OpenClient>();
   private readonly options: LoadOptions;
   private readonly lanes: Promise<void>[];
   private number = 0;
@@ -35,18 +37,48 @@ export class Load {
     await Promise.all(this.lanes);
   }
 
+  /**
+   * Calls one gateway from `lanes` more clients, all with short calls, until `isEnough` or the load
+   * ends.
+   */
+  async rush(gateway: number, lanes: number, isEnough: () => boolean): Promise<void> {
+    const lane = async () => {
+      while (!this.stopping && !isEnough()) await this.next(planQuickCall, () => gateway);
+    };
+    await Promise.all(Array.from({ length: lanes }, lane));
+  }
+
+  /** Makes one short call. */
+  one(gateway: number, customer: Customer): Promise<ClientCall> {
+    const { random, number } = this.draw();
+    return this.make(planQuickCall(random, number), customer, gateway);
+  }
+
   private async lane(): Promise<void> {
-    const { seed, customers, ports } = this.options;
-    while (!this.stopping) {
-      this.number += 1;
-      const random = new Random(seed + this.number * SEED_STEP);
-      const plan = planCall(random, this.number);
-      const customer = random.pick(customers);
-      const gateway = random.below(ports.length);
-      const { accountId, key } = customer;
-      const done = await call(plan, { gateway, port: ports[gateway]!, accountId, key });
-      this.calls.push(done);
-      if (done.end === "refused" || done.status === 0) await delay(REFUSED_PAUSE_MS);
-    }
+    const { ports } = this.options;
+    while (!this.stopping) await this.next(planCall, (random) => random.below(ports.length));
+  }
+
+  private async next(planning: Planning, gatewayOf: (random: Random) => number): Promise<void> {
+    const { random, number } = this.draw();
+    const plan = planning(random, number);
+    const customer = random.pick(this.options.customers);
+    const done = await this.make(plan, customer, gatewayOf(random));
+    if (done.end === "refused" || done.status === 0) await delay(REFUSED_PAUSE_MS);
+  }
+
+  private async make(plan: CallPlan, customer: Customer, gateway: number): Promise<ClientCall> {
+    const { accountId, key } = customer;
+    const port = this.options.ports[gateway]!;
+    const done = await call(plan, { gateway, port, accountId, key }, this.open);
+    this.calls.push(done);
+    return done;
+  }
+
+  private draw(): { random: Random; number: number } {
+    this.number += 1;
+    return { random: new Random(this.options.seed + this.number * SEED_STEP), number: this.number };
   }
 }
+
+type Planning = (random: Random, number: number) => CallPlan;

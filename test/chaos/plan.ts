@@ -59,6 +59,24 @@ export function planCall(random: Random, number: number): CallPlan {
   };
 }
 
+/** Draws a call that is over at once, to post many in a short time. */
+export function planQuickCall(random: Random, number: number): CallPlan {
+  const inputTokens = 1 + random.below(INPUT_TOKENS_MAX);
+  const outputTokens = 1 + random.below(5);
+  const name = `chaos-${number}`;
+  const content = asking({ input_tokens: inputTokens, output_tokens: outputTokens });
+  return {
+    name,
+    path: "/v1/messages",
+    streamed: false,
+    microVndPerToken: MAPPED_MICRO_VND,
+    inputTokens,
+    outputTokens,
+    reader: "prompt",
+    body: JSON.stringify({ model: name, max_tokens: 100, messages: [{ role: "user", content }] }),
+  };
+}
+
 function pace(random: Random, streamed: boolean, isLong: boolean): Directive {
   if (!streamed) return { delay_ms: random.chance(0.2) ? random.below(1_500) : random.below(30) };
   return { event_delay_ms: isLong ? 5 + random.below(10) : random.below(4) };

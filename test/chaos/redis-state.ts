@@ -1,14 +1,15 @@
 import { arrayOf } from "../../core/process/json.ts";
-import type { RedisServer } from "../support/redis.ts";
+import { asked, type RedisStage } from "./redis-stage.ts";
 
 /**
- * What Redis holds of all wallets in their buckets' current epochs, read in one step and without
- * the gateway's code.
+ * What Redis holds of all wallets in their buckets' current epochs, read in one step per node and
+ * without the gateway's code.
  */
 export interface RedisState {
   /** µđ by account: available, held and uncommitted. */
   readonly wallets: ReadonlyMap<string, { available: bigint; held: bigint; uncommitted: bigint }>;
-  readonly holds: readonly string[];
+  /** `<µđ>:<process>:<account>` by call. */
+  readonly holds: ReadonlyMap<string, string>;
   /** Entries of all outboxes, including those of dead gateways and earlier epochs. */
   readonly outboxEntries: number;
 }
@@ -27,58 +28,72 @@ end
 return { wallets, holds, entries }
 `;
 
-const NEGATIVE = `
-local found = {}
+const WATCHED = `
+local negative, holds = {}, {}
 for _, name in ipairs(redis.call('KEYS', 'tollgate:{*}:*:w')) do
   local parts = redis.call('HGETALL', name)
   for at = 1, #parts, 2 do
     if string.match(parts[at], ':[ahp]$') and string.sub(parts[at + 1], 1, 1) == '-' then
-      found[#found + 1] = parts[at] .. ' ' .. parts[at + 1]
+      negative[#negative + 1] = parts[at] .. ' ' .. parts[at + 1]
     end
   end
 end
-return found
+for _, name in ipairs(redis.call('KEYS', 'tollgate:{*}:*:holds')) do
+  for _, call in ipairs(redis.call('HKEYS', name)) do holds[#holds + 1] = call end
+end
+return { negative, holds }
 `;
 
-export async function readRedisState(redis: RedisServer): Promise<RedisState> {
-  const [parts, holds, entries] = arrayOf(await redis.call("EVAL", READ, "0"));
+/** Reads every primary. Rejects if one is down. */
+export async function readRedisState(redis: RedisStage): Promise<RedisState> {
+  if (!(await redis.isWhole())) throw new Error("redis is not whole");
   const wallets = new Map<string, { available: bigint; held: bigint; uncommitted: bigint }>();
   const open = new Set<string>();
-  const flat = arrayOf(parts).map(String);
-  for (let at = 0; at + 1 < flat.length; at += 2) {
-    const [accountId = "", part] = flat[at]!.split(":");
-    const wallet = wallets.get(accountId) ?? { available: 0n, held: 0n, uncommitted: 0n };
-    if (part === "a") {
-      wallet.available = BigInt(flat[at + 1]!);
-      open.add(accountId);
+  const holds = new Map<string, string>();
+  let outboxEntries = 0;
+  for (const { server } of await redis.primaries()) {
+    const [parts, held, entries] = arrayOf(await server.call("EVAL", READ, "0"));
+    for (const [field, amount] of pairs(parts)) {
+      const [accountId = "", part] = field.split(":");
+      const wallet = wallets.get(accountId) ?? { available: 0n, held: 0n, uncommitted: 0n };
+      if (part === "a") {
+        wallet.available = BigInt(amount);
+        open.add(accountId);
+      }
+      if (part === "h") wallet.held = BigInt(amount);
+      if (part === "p") wallet.uncommitted = BigInt(amount);
+      wallets.set(accountId, wallet);
     }
-    if (part === "h") wallet.held = BigInt(flat[at + 1]!);
-    if (part === "p") wallet.uncommitted = BigInt(flat[at + 1]!);
-    wallets.set(accountId, wallet);
+    for (const [call, hold] of pairs(held)) holds.set(call, hold);
+    outboxEntries += Number(entries);
   }
   // A movement leaves a total for wallets that are not loaded, without any of these parts.
   for (const accountId of wallets.keys()) {
     if (!open.has(accountId)) wallets.delete(accountId);
   }
-  return { wallets, holds: arrayOf(holds).map(String), outboxEntries: Number(entries) };
+  return { wallets, holds, outboxEntries };
 }
 
-/** Checks all wallets repeatedly during the run for a part below zero. */
-export class BelowZeroWatch {
-  readonly found = new Set<string>();
+function* pairs(flat: unknown): Generator<[string, string]> {
+  const list = arrayOf(flat).map(String);
+  for (let at = 0; at + 1 < list.length; at += 2) yield [list[at]!, list[at + 1]!];
+}
+
+/** Reads all wallets and holds repeatedly during the run. */
+export class RedisWatch {
+  /** Parts of wallets that were below zero. */
+  readonly belowZero = new Set<string>();
   looks = 0;
+  private readonly redis: RedisStage;
+  private readonly onHolds: (calls: readonly string[]) => void;
   private timer: NodeJS.Timeout | undefined;
 
-  constructor(redis: RedisServer, everyMs: number) {
+  /** `onHolds` gets the ids of all calls that hold money, after each look. */
+  constructor(redis: RedisStage, everyMs: number, onHolds: (calls: readonly string[]) => void) {
+    this.redis = redis;
+    this.onHolds = onHolds;
     const look = async () => {
-      try {
-        for (const part of arrayOf(await redis.call("EVAL", NEGATIVE, "0"))) {
-          this.found.add(String(part));
-        }
-        this.looks += 1;
-      } catch {
-        // Redis is down.
-      }
+      await this.look().catch(() => {});
       if (this.timer) this.timer = setTimeout(look, everyMs);
     };
     this.timer = setTimeout(look, everyMs);
@@ -87,5 +102,20 @@ export class BelowZeroWatch {
   stop(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
+  }
+
+  private async look(): Promise<void> {
+    const replies = await Promise.all(
+      (await this.redis.primaries()).map((node) => asked(node, "EVAL", WATCHED, "0")),
+    );
+    const held: string[] = [];
+    for (const reply of replies) {
+      if (!Array.isArray(reply)) continue;
+      const [negative, holds] = reply;
+      for (const part of arrayOf(negative)) this.belowZero.add(String(part));
+      held.push(...arrayOf(holds).map(String));
+    }
+    this.onHolds(held);
+    this.looks += 1;
   }
 }

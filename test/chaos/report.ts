@@ -14,9 +14,11 @@ export function table(options: ChaosOptions, result: ChaosResult): string {
   const streamed = calls.filter(({ end, plan }) => end === "whole" && plan.streamed).length;
   const rows: [string, string | number][] = [
     ["seed, minutes", `${options.seed}, ${options.minutes}`],
+    ["hold store", options.mode === "cluster" ? "3 primaries, 3 replicas" : "one Redis"],
     ["gateways, concurrent clients", `${options.gateways}, ${options.lanes}`],
-    ["kills (-9)", result.kills],
-    ...[...done].sort().map(([deed, count]): [string, number] => [`— ${deed}`, count]),
+    ["faults", [...done.values()].reduce((sum, count) => sum + count, 0)],
+    ...[...done].sort().map(([fault, count]): [string, number] => [`— ${fault}`, count]),
+    ["processes killed (-9)", result.kills],
     ["calls", calls.length],
     ["— received whole", `${ended("whole")} (${streamed} streamed)`],
     ["— cut off", ended("cut") - unanswered],
@@ -32,14 +34,21 @@ export function table(options: ChaosOptions, result: ChaosResult): string {
       `${formatVnd(totals.writtenOffMicroVnd)} đ in ${totals.writtenOffCalls} calls`,
     ],
     ["rows of the ledger", totals.ledgerRows],
+    ...[...totals.lostCalls].map(([failure, count]): [string, number] => [
+      `whole replies in no record: ${failure}`,
+      count,
+    ]),
     ["checks for a wallet part below zero", result.looksForBelowZero],
-    [
-      "all outboxes empty after the end of the load",
-      `${(result.recoveredAfterMs / 1_000).toFixed(1)} s`,
-    ],
+    ["longest silence of /healthz", seconds(result.longestSilenceMs)],
+    ["longest time that a hold outlived its call", seconds(result.longestHoldMs)],
+    ["all served and committed after the end of the load", seconds(result.recoveredAfterMs)],
     ["**violations**", `**${result.violations.length}**`],
   ];
   return ["| chaos | |", "|---|---|", ...rows.map(([what, n]) => `| ${what} | ${n} |`)].join("\n");
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(1)} s`;
 }
 
 /** The first violations of each rule. */

@@ -4,39 +4,54 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
 import { type Customer, createCustomer } from "../support/admin.ts";
-import type { TestGateway } from "../support/gateway.ts";
-import { microVnd, runReconcile } from "../support/proof.ts";
+import { microVnd } from "../support/proof.ts";
 import { Random } from "../support/random.ts";
+import { readBooks } from "./books.ts";
 import type { ClientCall } from "./call.ts";
 import { Confirmed } from "./confirmed.ts";
-import { type Deed, Director } from "./director.ts";
+import { Director } from "./director.ts";
+import type { Violation } from "./evidence.ts";
+import type { Fault } from "./faults/fault.ts";
+import { faultsFor } from "./faults/index.ts";
+import { HealthWatch } from "./health-watch.ts";
+import { HoldWatch } from "./hold-watch.ts";
 import { Load } from "./load.ts";
+import { Losses } from "./losses.ts";
 import { Movements } from "./movements.ts";
-import { prove, type Totals, type Violation } from "./proof.ts";
-import { BelowZeroWatch, type RedisState, readRedisState } from "./redis-state.ts";
+import { prove, type Totals } from "./proof.ts";
+import { Recovery } from "./recovery.ts";
+import type { Mode } from "./redis-stage.ts";
+import { RedisWatch } from "./redis-state.ts";
 import { buildStage, type Stage } from "./stage.ts";
 
 export interface ChaosOptions {
+  readonly mode: Mode;
   readonly minutes: number;
   readonly seed: number;
-  readonly killsPerMinute: number;
+  readonly faultsPerMinute: number;
   readonly gateways: number;
   readonly lanes: number;
   readonly appendFsync: "always" | "everysec";
-  readonly deeds: readonly Deed[];
+  readonly faults: readonly Fault[];
   /** The longest time for a lease, a takeover and the backlog together. */
   readonly recoverySeconds: number;
   readonly say: (line: string) => void;
+  /** Says when each fault begins and ends. */
+  readonly sayFaults: boolean;
 }
 
 export interface ChaosResult {
   readonly violations: readonly Violation[];
   readonly totals: Totals;
-  readonly done: ReadonlyMap<Deed, number>;
+  /** How often each fault happened. */
+  readonly done: ReadonlyMap<string, number>;
   readonly kills: number;
   readonly calls: readonly ClientCall[];
   readonly movements: number;
   readonly looksForBelowZero: number;
+  readonly longestSilenceMs: number;
+  /** The longest time for which a hold outlived its call. */
+  readonly longestHoldMs: number;
   /** Time from the last harm until no money was held or uncommitted. */
   readonly recoveredAfterMs: number;
   /** Folder with logs, calls and deeds; undefined without a violation. */
@@ -48,27 +63,27 @@ const RICH_VND = 1_000_000;
 const POOR_VND = 20;
 const RICH = 12;
 const POOR = 8;
-const BELOW_ZERO_EVERY_MS = 250;
+const WATCH_EVERY_MS = 250;
 const SNAPSHOT_EVERY_MS = 4_000;
 const PROGRESS_EVERY_MS = 5_000;
-/** It freezes for 11 s or more, which would fill a short run. */
-const LONGEST_DEED: Deed = "freeze gateway past its lease";
-const LONGEST_DEED_FROM_MINUTES = 1;
+/** A movement is sent again until it gets a reply, which it must get once every server runs. */
+const MOVEMENTS_MS_MAX = 120_000;
 
 /** Runs load and harm for some minutes, then the proof. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const folder = mkdtempSync(join(tmpdir(), `tollgate-chaos-${options.seed}-`));
   const stage = await buildStage(options);
+  if (stage.noDisks !== undefined) options.say(`no disk is filled: ${stage.noDisks}`);
   const sql = postgres(stage.postgresUrl, { max: 2, types: { bigint: postgres.BigInt } });
   try {
     const result = await perform(options, stage, sql, folder);
     if (result.violations.length === 0) rmSync(folder, { recursive: true });
     return result;
   } finally {
-    for (const [at, gateway] of stage.gateways.entries()) {
+    for (const { index, gateway } of stage.gateways) {
       // The folder is gone if there was no violation.
       try {
-        writeFileSync(join(folder, `gateway-${at}.log`), gateway.logs);
+        writeFileSync(join(folder, `gateway-${index}.log`), gateway.logs);
       } catch {
         break;
       }
@@ -84,148 +99,120 @@ async function perform(
   sql: postgres.Sql,
   folder: string,
 ): Promise<ChaosResult> {
-  const { seed, say } = options;
+  const { seed, say, minutes, mode } = options;
   const startMs = performance.now();
   const rich = await customers(stage, RICH, RICH_VND);
   const poor = await customers(stage, POOR, POOR_VND);
   const ids = (list: readonly Customer[]) => list.map((customer) => customer.accountId);
+  const gateways = stage.gateways.map(({ gateway }) => gateway);
   const load = new Load({
     seed,
     lanes: options.lanes,
     customers: [...rich, ...poor],
-    ports: stage.gateways.map((gateway) => gateway.port),
+    ports: gateways.map((gateway) => gateway.port),
   });
-  const movements = new Movements({
-    seed,
-    rich: ids(rich),
-    poor: ids(poor),
-    gateways: stage.gateways,
-  });
-  const watch = new BelowZeroWatch(stage.redis, BELOW_ZERO_EVERY_MS);
+  const movements = new Movements({ seed, rich: ids(rich), poor: ids(poor), gateways });
+  const health = new HealthWatch(stage.gateways);
+  const holds = new HoldWatch(load.calls, movements.all);
+  const watch = new RedisWatch(stage.redis, WATCH_EVERY_MS, (held) => holds.look(held, Date.now()));
+  const losses = new Losses(new Confirmed(sql, load.calls));
   const onDeed = (deed: string) => {
+    if (options.sayFaults) say(deed);
     appendFileSync(join(folder, "deeds.log"), `${new Date().toISOString()} ${deed}\n`);
   };
   const director = new Director({
     stage,
+    load,
     random: new Random(seed),
-    confirmed: new Confirmed(sql, load.calls),
-    killsPerMinute: options.killsPerMinute,
-    deeds: options.deeds.filter(
-      (deed) => deed !== LONGEST_DEED || options.minutes >= LONGEST_DEED_FROM_MINUTES,
-    ),
+    losses,
+    faultsPerMinute: options.faultsPerMinute,
+    faults: faultsFor(options.faults, {
+      mode,
+      hasDisks: stage.noDisks === undefined,
+      isShort: minutes < 1,
+    }),
     onDeed,
   });
   const snapshots = setInterval(
-    () => void stage.snapshots.take().catch(() => {}),
+    () => void stage.snapshots?.take().catch(() => {}),
     SNAPSHOT_EVERY_MS,
   );
   const progress = setInterval(
-    () => say(progressLine(startMs, load.calls, director.kills)),
+    () => say(progressLine(startMs, load.calls, director.faults)),
     PROGRESS_EVERY_MS,
   );
   try {
-    await director.run(performance.now() + options.minutes * 60_000);
+    await director.run(performance.now() + minutes * 60_000);
   } finally {
     clearInterval(snapshots);
     clearInterval(progress);
-    watch.stop();
   }
   onDeed("all servers run again");
-  await Promise.all([load.stop(), movements.stop()]);
+  const late = delay(MOVEMENTS_MS_MAX, undefined, { ref: false });
+  await Promise.race([Promise.all([load.stop(), movements.stop()]), late]);
   onDeed("the load has ended");
   say(
-    "all servers run and the load has ended; waiting until no money is held and every outbox is empty",
+    "all servers run and the load has ended; waiting until all accounts are served, no money is held and every outbox is empty",
   );
   const recoveringMs = performance.now();
-  const redisState = await recovered(stage, sql, options.recoverySeconds);
+  const recovery = new Recovery(stage, options.recoverySeconds);
+  await recovery.served(load, rich);
+  const redisState = await recovery.settled();
   const recoveredAfterMs = performance.now() - recoveringMs;
-  const startMicroVnd = new Map([
-    ...ids(rich).map((id) => [id, microVnd(RICH_VND)] as const),
-    ...ids(poor).map((id) => [id, microVnd(POOR_VND)] as const),
-  ]);
+  watch.stop();
+  health.stop();
   const evidence = {
     calls: load.calls,
     movements: movements.all,
     rich: new Set(ids(rich)),
-    startMicroVnd,
+    startMicroVnd: new Map([
+      ...ids(rich).map((id) => [id, microVnd(RICH_VND)] as const),
+      ...ids(poor).map((id) => [id, microVnd(POOR_VND)] as const),
+    ]),
     redisState,
-    belowZero: watch.found,
+    belowZero: watch.belowZero,
+    allowances: losses.allowances,
   };
-  const { violations, totals } = await prove(sql, evidence);
-  for (const [at, gateway] of stage.gateways.entries()) {
-    const { code, output } = await reconciled(gateway, options.recoverySeconds);
-    if (code !== 0) violations.push({ rule: "reconcile shows no drift", what: `${at}: ${output}` });
-  }
+  const { violations: broken, totals } = prove(evidence, await readBooks(sql));
+  await recovery.reconciled();
+  const ends = stage.gateways.flatMap((gateway) => gateway.ends);
+  const violations = [
+    ...director.violations,
+    ...health.violations,
+    ...holds.violations,
+    ...ends.map((what) => ({ rule: "no gateway ends by itself", what })),
+    ...recovery.violations,
+    ...broken,
+  ];
   if (violations.length > 0) keep(folder, violations, load.calls);
+  const actors = [...stage.gateways, ...stage.redis.nodes, stage.postgres, stage.simulator];
   return {
     violations,
     totals,
     done: director.done,
-    kills: director.kills,
+    kills: actors.reduce((sum, { kills }) => sum + kills, 0),
     calls: load.calls,
     movements: movements.all.length,
     looksForBelowZero: watch.looks,
+    longestSilenceMs: health.longestSilenceMs,
+    longestHoldMs: holds.longestMs,
     recoveredAfterMs,
     evidence: violations.length > 0 ? folder : undefined,
   };
 }
 
-/** The result of `reconcile`, once the gateway has joined its buckets again. */
-async function reconciled(
-  gateway: TestGateway,
-  limitS: number,
-): Promise<{ code: number; output: string }> {
-  const deadline = performance.now() + limitS * 1_000;
-  for (;;) {
-    const result = await runReconcile(gateway);
-    const isAnswer = result.code === 0 || result.output.includes("drift");
-    if (isAnswer || performance.now() > deadline) return result;
-  }
-}
-
 async function customers(stage: Stage, count: number, creditVnd: number): Promise<Customer[]> {
-  const [gateway] = stage.gateways;
-  if (!gateway) throw new Error("chaos needs a gateway");
+  const [actor] = stage.gateways;
+  if (!actor) throw new Error("chaos needs a gateway");
   const list: Customer[] = [];
-  for (let n = 0; n < count; n += 1) list.push(await createCustomer(gateway, { creditVnd }));
+  for (let n = 0; n < count; n += 1) list.push(await createCustomer(actor.gateway, { creditVnd }));
   return list;
 }
 
-/**
- * Waits until no money is held and every outbox is empty. On timeout it returns the state, for the
- * proof to report.
- */
-async function recovered(stage: Stage, sql: postgres.Sql, limitS: number): Promise<RedisState> {
-  const deadline = performance.now() + limitS * 1_000;
-  for (;;) {
-    const redisState = await readRedisState(stage.redis);
-    if (
-      redisState.holds.length === 0 &&
-      redisState.outboxEntries === 0 &&
-      (await backlog(stage)) === 0
-    ) {
-      return readRedisState(stage.redis);
-    }
-    if (performance.now() > deadline) return redisState;
-    await delay(100);
-    await sql`select 1`;
-  }
-}
-
-/** Posts in the gateways' memory and spools. */
-async function backlog(stage: Stage): Promise<number> {
-  let sum = 0;
-  for (const { url } of stage.gateways) {
-    const text = await (await fetch(`${url}/metrics`)).text();
-    sum += Number(/^tollgate_outbox_backlog(?:\{[^}]*\})? (\d+)/m.exec(text)?.[1] ?? Number.NaN);
-  }
-  return sum;
-}
-
-function progressLine(startMs: number, calls: readonly ClientCall[], kills: number): string {
+function progressLine(startMs: number, calls: readonly ClientCall[], faults: number): string {
   const seconds = Math.round((performance.now() - startMs) / 1_000);
   const whole = calls.filter((call) => call.end === "whole").length;
-  return `${seconds} s: ${calls.length} calls, ${whole} whole, ${kills} kills`;
+  return `${seconds} s: ${calls.length} calls, ${whole} whole, ${faults} faults`;
 }
 
 function keep(folder: string, violations: readonly Violation[], calls: readonly ClientCall[]) {

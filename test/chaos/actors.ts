@@ -1,0 +1,171 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { packageRoot } from "../../core/process/root.ts";
+import { freePort } from "../support/free-port.ts";
+import type { TestGateway } from "../support/gateway.ts";
+import { startPostgresServer } from "../support/postgres-server.ts";
+import type { TcpProxy } from "../support/tcp-proxy.ts";
+import { Watchdog } from "../support/watchdog.ts";
+import type { SmallDisk } from "./small-disk.ts";
+
+const RETRY_MS = 100;
+
+/** A server that can be killed and frozen, and is restarted after a kill. */
+export interface Actor {
+  readonly name: string;
+  readonly kind: "gateway" | "redis" | "postgres" | "simulator";
+  /** How often it was killed. */
+  readonly kills: number;
+  /** False from a kill or a freeze until it is ready or goes on. */
+  readonly isUp: boolean;
+  /** Sends SIGKILL and resolves when the process has ended. */
+  kill(): Promise<void>;
+  /** Starts it again; rejects if it does not become ready. */
+  start(): Promise<void>;
+  signal(signal: "SIGSTOP" | "SIGCONT"): void;
+}
+
+/** What an actor runs. */
+export interface Runnable {
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  signal(signal: "SIGSTOP" | "SIGCONT"): void;
+}
+
+export interface GatewayActor extends Actor {
+  readonly kind: "gateway";
+  readonly index: number;
+  readonly gateway: TestGateway;
+  /** Its data folder, if that is on a disk that can be filled. */
+  readonly disk: SmallDisk | undefined;
+  /** Ends of the process that no fault caused. */
+  readonly ends: readonly string[];
+}
+
+/** A proxied connection between two servers, which can be cut and slowed. */
+export interface Link {
+  readonly name: string;
+  readonly proxy: TcpProxy;
+}
+
+/** What a fault harms. No two faults harm the same one at once. */
+export type Victim = Actor | GatewayActor | Link;
+
+/** Starts it until it is ready, as a service manager would. */
+export async function startAgain(actor: Actor): Promise<void> {
+  for (;;) {
+    try {
+      return await actor.start();
+    } catch {
+      await delay(RETRY_MS);
+    }
+  }
+}
+
+export function actorOf(name: string, kind: Actor["kind"], process: Runnable): Actor {
+  let kills = 0;
+  let isUp = true;
+  return {
+    name,
+    kind,
+    get kills() {
+      return kills;
+    },
+    get isUp() {
+      return isUp;
+    },
+    async kill() {
+      kills += 1;
+      isUp = false;
+      await process.kill();
+    },
+    async start() {
+      await process.start();
+      isUp = true;
+    },
+    signal(signal) {
+      process.signal(signal);
+      isUp = signal === "SIGCONT";
+    },
+  };
+}
+
+export function gatewayActor(
+  gateway: TestGateway,
+  index: number,
+  disk: SmallDisk | undefined,
+): GatewayActor {
+  const ends: string[] = [];
+  let life = 0;
+  const observe = () => {
+    life += 1;
+    const observed = life;
+    void gateway.ended().then((code) => {
+      if (observed === life) ends.push(`gateway ${index} ended by itself with status ${code}`);
+    });
+  };
+  const actor = actorOf(`gateway ${index}`, "gateway", {
+    async kill() {
+      life += 1;
+      await gateway.kill9();
+    },
+    async start() {
+      life += 1;
+      // A start that was late ends with a kill; the next one begins afresh.
+      await gateway.kill9();
+      await gateway.start();
+      observe();
+    },
+    signal: (signal) => gateway.signal(signal),
+  });
+  observe();
+  // Assigned to the actor itself, which a copy would leave without its getters.
+  return Object.assign(actor, { kind: "gateway" as const, index, gateway, disk, ends });
+}
+
+export type ClosableActor = Actor & { readonly url: string; close(): Promise<void> };
+
+export async function startPostgresActor(): Promise<ClosableActor> {
+  const server = await startPostgresServer();
+  const actor = actorOf("postgres", "postgres", {
+    kill: () => server.kill(),
+    start: () => server.restart(),
+    signal: (signal) => server.signal(signal),
+  });
+  return Object.assign(actor, { url: server.url, close: () => server.stop() });
+}
+
+export async function startSimulatorActor(): Promise<ClosableActor> {
+  const port = await freePort();
+  const program = join(packageRoot, "dist", "plugins", "simulator", "main.js");
+  const watchdog = new Watchdog();
+  let child: ChildProcess | undefined;
+  const actor = actorOf("simulator", "simulator", {
+    async start() {
+      const started = spawn(process.execPath, [program, "--port", `${port}`], {
+        stdio: ["ignore", "pipe", "ignore"],
+      });
+      child = started;
+      watchdog.guard(started);
+      const gone = once(started, "exit").then(() => false);
+      const isUp = await Promise.race([once(started.stdout, "data").then(() => true), gone]);
+      if (!isUp) throw new Error("the simulator did not start");
+    },
+    async kill() {
+      if (!child || child.exitCode !== null || child.signalCode !== null) return;
+      const gone = once(child, "exit");
+      child.kill("SIGKILL");
+      await gone;
+    },
+    signal(signal) {
+      child?.kill(signal);
+    },
+  });
+  await actor.start();
+  return Object.assign(actor, {
+    url: `http://127.0.0.1:${port}`,
+    close: () => watchdog.stop(),
+  });
+}

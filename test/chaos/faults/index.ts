@@ -1,0 +1,35 @@
+import type { Mode } from "../redis-stage.ts";
+import { BACKLOG_FAULTS } from "./backlog.ts";
+import { CLIENT_FAULTS } from "./clients.ts";
+import { CLUSTER_FAULTS } from "./cluster.ts";
+import { CONNECTION_FAULTS } from "./connection.ts";
+import { DISK_FAULTS } from "./disk.ts";
+import type { Fault } from "./fault.ts";
+import { FORGETTING } from "./forget.ts";
+import { FREEZES } from "./freeze.ts";
+import { KILLS } from "./kill.ts";
+
+/** Every kind of harm. */
+export const FAULTS: readonly Fault[] = [
+  ...KILLS,
+  ...FREEZES,
+  ...CONNECTION_FAULTS,
+  ...FORGETTING,
+  ...BACKLOG_FAULTS,
+  ...DISK_FAULTS,
+  ...CLUSTER_FAULTS,
+  ...CLIENT_FAULTS,
+];
+
+/** Those that a run can draw. Without a small disk, no disk is filled. */
+export function faultsFor(
+  chosen: readonly Fault[],
+  { mode, hasDisks, isShort }: { mode: Mode; hasDisks: boolean; isShort: boolean },
+): readonly Fault[] {
+  return chosen.filter(
+    (fault) =>
+      fault.modes.includes(mode) &&
+      (hasDisks || !DISK_FAULTS.includes(fault)) &&
+      !(isShort && fault.isLong),
+  );
+}

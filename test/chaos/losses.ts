@@ -1,0 +1,114 @@
+import type { Confirmed } from "./confirmed.ts";
+
+const CONFIRM_TIMEOUT_MS = 20_000;
+
+/** What a fault may cost, if another one follows before the ledger has every post. */
+export type Loss =
+  /** A gateway dies: until they are committed, its posts are only in Redis. */
+  | "gateway"
+  /** Redis loses data: what was posted before is only in the memory of the gateways. */
+  | "redis"
+  /** Both at once. */
+  | "both"
+  /** A gateway is frozen for longer than its lease, and commits what it read before. */
+  | "lease";
+
+/** A double failure that a fault caused on purpose. The README of the project allows its losses. */
+export interface Allowance {
+  readonly name: string;
+  readonly gateway: number;
+  /** Calls of this gateway that ended within this time may be in no record. */
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+export const DOUBLE_FAILURE = "Redis loses its data, and a gateway dies with it";
+
+/** Ends a permission, when everything is as before. */
+export type Release = () => void;
+
+/**
+ * Keeps apart the faults that lose charges together: a gateway and the data of Redis, or the data of
+ * Redis and a gateway that sleeps. A fault that does both on purpose is allowed its losses, call by call.
+ */
+export class Losses {
+  readonly allowances: Allowance[] = [];
+  private readonly confirmed: Confirmed;
+  private gatewayLostAtMs = 0;
+  private redisLostAtMs = 0;
+  private losingRedis = 0;
+  private sleeping = 0;
+  private stopping = false;
+
+  constructor(confirmed: Confirmed) {
+    this.confirmed = confirmed;
+  }
+
+  /** From now on every permission that has to wait is refused. */
+  stop(): void {
+    this.stopping = true;
+  }
+
+  /** Waits until the loss costs nothing. Returns undefined if that takes too long. */
+  permit(loss: Loss, gateway: number): Promise<Release | undefined> {
+    switch (loss) {
+      case "gateway":
+        return this.permitGateway();
+      case "redis":
+        return this.permitRedis();
+      case "lease":
+        return Promise.resolve(this.permitSleep());
+      case "both":
+        return this.permitBoth(gateway);
+    }
+  }
+
+  private async permitGateway(): Promise<Release | undefined> {
+    const lostAtMs = this.redisLostAtMs;
+    if (this.losingRedis > 0 || !(await this.isCommitted(lostAtMs))) return undefined;
+    // During the check, Redis may have begun to lose data, or lost it again.
+    if (this.losingRedis > 0 || this.redisLostAtMs !== lostAtMs) return undefined;
+    this.gatewayLostAtMs = Date.now();
+    return () => {};
+  }
+
+  private async permitRedis(): Promise<Release | undefined> {
+    if (this.sleeping > 0) return undefined;
+    this.losingRedis += 1;
+    if (!(await this.isCommitted(this.gatewayLostAtMs)) || this.sleeping > 0) {
+      this.losingRedis -= 1;
+      return undefined;
+    }
+    this.redisLostAtMs = Date.now();
+    return () => {
+      this.redisLostAtMs = Date.now();
+      this.losingRedis -= 1;
+    };
+  }
+
+  private permitSleep(): Release | undefined {
+    if (this.losingRedis > 0) return undefined;
+    this.sleeping += 1;
+    return () => {
+      this.sleeping -= 1;
+    };
+  }
+
+  private async permitBoth(gateway: number): Promise<Release | undefined> {
+    const fromMs = Date.now();
+    if (this.losingRedis > 0 || !(await this.isCommitted(fromMs))) return undefined;
+    const release = await this.permitRedis();
+    if (!release) return undefined;
+    this.gatewayLostAtMs = Date.now();
+    return () => {
+      release();
+      this.gatewayLostAtMs = Date.now();
+      this.allowances.push({ name: DOUBLE_FAILURE, gateway, fromMs, toMs: Date.now() });
+    };
+  }
+
+  private isCommitted(atMs: number): Promise<boolean> {
+    if (this.stopping) return Promise.resolve(false);
+    return this.confirmed.through(atMs, CONFIRM_TIMEOUT_MS);
+  }
+}

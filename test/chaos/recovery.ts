@@ -1,0 +1,91 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { isObject } from "../../core/process/json.ts";
+import type { Customer } from "../support/admin.ts";
+import { runReconcile } from "../support/proof.ts";
+import type { GatewayActor } from "./actors.ts";
+import type { Violation } from "./evidence.ts";
+import { uncommitted } from "./faults/fault.ts";
+import type { Load } from "./load.ts";
+import { type RedisState, readRedisState } from "./redis-state.ts";
+import type { Stage } from "./stage.ts";
+
+const POLL_MS = 100;
+
+/** Checks that a stage works again after its last fault, each within `limitS`. */
+export class Recovery {
+  readonly violations: Violation[] = [];
+  private readonly stage: Stage;
+  private readonly limitS: number;
+
+  constructor(stage: Stage, limitS: number) {
+    this.stage = stage;
+    this.limitS = limitS;
+  }
+
+  /** Every gateway is ready with all of its stores, and serves every customer. */
+  async served(load: Load, customers: readonly Customer[]): Promise<void> {
+    await this.within("redis is whole again", "it is not", () => this.stage.redis.isWhole());
+    for (const actor of this.stage.gateways) {
+      await this.within("a gateway becomes ready", actor.name, () => isReady(actor));
+      for (const customer of customers) {
+        const what = `${actor.name} refuses ${customer.accountId}`;
+        await this.within("a gateway serves every account again", what, async () => {
+          return (await load.one(actor.index, customer)).status === 200;
+        });
+      }
+    }
+  }
+
+  /**
+   * Waits until no money is held and every outbox is empty. On timeout it returns the state, for the
+   * proof to report.
+   */
+  async settled(): Promise<RedisState | undefined> {
+    let state: RedisState | undefined;
+    const isEmpty = async () => {
+      state = await readRedisState(this.stage.redis);
+      if (state.holds.size > 0 || state.outboxEntries > 0) return false;
+      const waiting = await Promise.all(this.stage.gateways.map(uncommitted));
+      return waiting.every((posts) => posts === 0);
+    };
+    await this.within("every outbox is emptied", "posts or holds are left", isEmpty);
+    return readRedisState(this.stage.redis).catch(() => state);
+  }
+
+  /** Each gateway's `reconcile` finds no drift, once it has joined its buckets again. */
+  async reconciled(): Promise<void> {
+    for (const actor of this.stage.gateways) {
+      let output = "";
+      await this.within(
+        "reconcile shows no drift",
+        () => `${actor.name}: ${output}`,
+        async () => {
+          const result = await runReconcile(actor.gateway);
+          output = result.output;
+          return result.code === 0;
+        },
+      );
+    }
+  }
+
+  private async within(
+    rule: string,
+    what: string | (() => string),
+    isSo: () => Promise<boolean>,
+  ): Promise<void> {
+    const deadline = performance.now() + this.limitS * 1_000;
+    while (!(await isSo().catch(() => false))) {
+      if (performance.now() > deadline) {
+        this.violations.push({ rule, what: typeof what === "string" ? what : what() });
+        return;
+      }
+      await delay(POLL_MS);
+    }
+  }
+}
+
+async function isReady({ gateway }: GatewayActor): Promise<boolean> {
+  const reply = await fetch(`${gateway.url}/readyz`, { signal: AbortSignal.timeout(5_000) });
+  const state: unknown = await reply.json();
+  return reply.status === 200 && isObject(state) && state["hot"] === "ok";
+}
