@@ -1,0 +1,221 @@
+import t from "tap";
+import { BucketKeys } from "../../../core/money/redis/keys.ts";
+import { membersScript, moneyScript } from "../../../core/money/redis/scripts.ts";
+import { RedisClient } from "../../../core/redis/client.ts";
+import type { Script } from "../../../core/redis/script.ts";
+import { Random } from "../../support/random.ts";
+import { startRedisServer } from "../../support/redis.ts";
+import { Scheduler } from "../scheduler.ts";
+import { LuaScripts } from "./lua.ts";
+import { RedisServer } from "./server.ts";
+
+const SEEDS = 8;
+const OPERATIONS = 150;
+/** An epoch is at least this, so both servers begin the same ones. */
+const EPOCH_MIN = "9000000000000000";
+const LATER_MS = "600000";
+/** The place of a post: its epoch, its process, and its id in their outbox, which contains the time. */
+const PLACE = /(\d{16})\|(p\d)\|(\d{13}-\d+)/g;
+
+type Run = (script: Script, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
+
+type KeysAndArgs = readonly [keys: readonly string[], args: readonly string[]];
+
+interface Operation {
+  readonly script: Script;
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+}
+
+t.test("the simulated Redis runs every script as a real one does", async (t) => {
+  const server = await startRedisServer();
+  const client = new RedisClient(server.url, 30_000);
+  await new Promise<void>((resolve) => client.connect(resolve));
+  t.teardown(async () => {
+    client.disconnect();
+    await server.stop();
+  });
+  const lua = new LuaScripts();
+  const kinds = new Set<string>();
+  for (let seed = 1; seed <= SEEDS; seed += 1) {
+    await server.call("FLUSHALL");
+    const real = new Side((script, keys, args) => client.run(script, keys, args));
+    const simulated = new Side(simulatedRun(lua));
+    const random = new Random(seed);
+    const plan = new Plan(random);
+    for (let at = 0; at < OPERATIONS; at += 1) {
+      const operation = plan.next();
+      const [reply, expected] = [await simulated.run(operation), await real.run(operation)];
+      t.equal(reply, expected, `seed ${seed}: ${operation.args.join(" ")}`);
+      plan.hear(expected);
+      kinds.add(`${operation.args[0]} ${/[a-z]{2,}/.exec(expected)?.[0] ?? ""}`);
+    }
+  }
+  for (const kind of REACHED) t.ok(kinds.has(kind), `some ${kind}, among ${[...kinds].join()}`);
+});
+
+/** Operations with their results, to see that the random ones reach all that matters. */
+const REACHED = [
+  ...["hold held", "hold short", "hold no", "hold unknown", "hold stale", "extend held"],
+  ...["extend short", "extend gone", "post posted", "post duplicate", "acknowledge ok"],
+  ...["void ok", "credit ok", "load loaded", "set-limit ok", "drop-limit held", "drop-limit ok"],
+];
+
+function simulatedRun(lua: LuaScripts): Run {
+  const scheduler = new Scheduler(new Random(1));
+  const random = new Random(2);
+  const server = new RedisServer({ scheduler, random, lua, onBelowZero() {} });
+  return async ({ source }, keys, args) =>
+    server.execute("EVAL", [source, String(keys.length), ...keys, ...args]);
+}
+
+/** One of both servers. The ids of its posts become `#0`, `#1`, … in the order in which it gave them. */
+class Side {
+  private readonly places: string[] = [];
+  private readonly ids: string[] = [];
+  private readonly execute: Run;
+
+  constructor(execute: Run) {
+    this.execute = execute;
+  }
+
+  async run({ script, keys, args }: Operation): Promise<string> {
+    const own = args.map((each) => each.replace(/^#(\d+)$/, (_, at) => this.ids[at] ?? "1-1"));
+    const reply = JSON.stringify(await this.execute(script, keys, own));
+    return reply.replace(PLACE, (place, epoch, process, id) => {
+      if (!this.places.includes(place)) {
+        this.places.push(place);
+        this.ids.push(id);
+      }
+      return `${epoch}|${process}|#${this.places.indexOf(place)}`;
+    });
+  }
+}
+
+/** Random operations of three processes on one bucket, with two accounts and two limits. */
+class Plan {
+  private readonly random: Random;
+  private readonly keys = new BucketKeys("t", 0);
+  private readonly money = moneyScript("b00");
+  private epoch = "";
+  private begun = 0;
+  private version = 0;
+  private credited = 0;
+  private readonly outboxes: string[] = [];
+
+  constructor(random: Random) {
+    this.random = random;
+  }
+
+  /** Learns the epoch, and the outbox of a new post, from a reply. */
+  hear(reply: string): void {
+    this.epoch = /9\d{15}/.exec(reply)?.[0] ?? this.epoch;
+    const place = /"posted".*"(\d+)\|(p\d)\|#/.exec(reply);
+    if (place) this.outboxes.push(this.keys.outbox(place[1] ?? "", place[2] ?? ""));
+  }
+
+  next(): Operation {
+    this.begun += 1;
+    if (this.begun <= SETUP.length) return this.setUp(this.begun - 1);
+    const { random } = this;
+    return random.chance(0.06) ? this.ofMembers() : this.ofMoney();
+  }
+
+  private setUp(at: number): Operation {
+    return this.members(SETUP[at] ?? "look", `p${at % 3}`, [this.epoch, EPOCH_MIN]);
+  }
+
+  private ofMembers(): Operation {
+    const { random, epoch } = this;
+    const [process, other] = [`p${random.below(3)}`, `p${random.below(3)}`];
+    const argumentsOf: Readonly<Record<string, readonly string[]>> = {
+      look: [epoch, "0", random.pick(["0", "1"])],
+      join: [epoch, EPOCH_MIN],
+      declare: [epoch, EPOCH_MIN],
+      reap: [epoch, other, random.pick(["1", "2"])],
+      leave: [epoch],
+      "allow-loads": [epoch],
+      claim: [`${epoch}|${other}`, ""],
+      finish: [`${epoch}|${other}`],
+      "held-calls": [],
+    };
+    const name = random.pick(Object.keys(argumentsOf));
+    return this.members(name, process, argumentsOf[name] ?? []);
+  }
+
+  private members(name: string, process: string, args: readonly string[]): Operation {
+    return { script: membersScript, keys: [this.keys.epoch], args: [name, process, ...args] };
+  }
+
+  private ofMoney(): Operation {
+    const { random } = this;
+    const [call, account] = [`c${random.below(12)}`, `a${random.below(2)}`];
+    const process = `p${random.below(3)}`;
+    const { wallets, holds, members, acceptsLoads, outbox } = this.keys.under(this.epoch, process);
+    const amount = () => String(random.below(4_000));
+    const limits = random.pick(["", "|day", "|day|month"]);
+    const name = random.pick(["day", "month"]);
+    const version = String(this.version);
+    const all: Readonly<Record<string, KeysAndArgs>> = {
+      hold: [
+        [this.keys.revoked],
+        [
+          call,
+          account,
+          "key",
+          amount(),
+          amount(),
+          process,
+          random.pick(["", version, "0"]),
+          limits,
+        ],
+      ],
+      extend: [[], [call, amount(), amount()]],
+      post: [
+        [outbox, this.keys.call(call)],
+        [call, account, amount(), `entry ${call} của ${account}`, this.epoch, LATER_MS, limits],
+      ],
+      void: [[], [call]],
+      credit: [[], this.credit(account)],
+      load: [
+        [acceptsLoads],
+        [account, amount(), version, String(this.credited), "day", amount(), "1", "5000"],
+      ],
+      acknowledge: this.acknowledge(account + limits),
+      "set-limit": [[], [account, name, version, amount(), amount()]],
+      "drop-limit": [[], [account, name]],
+    };
+    const operation = random.pick(Object.keys(all));
+    const [keys, args] = all[operation] ?? [[], []];
+    return {
+      script: this.money,
+      keys: [members, wallets, holds, ...keys],
+      args: [operation, process, ...args],
+    };
+  }
+
+  private acknowledge(account: string): KeysAndArgs {
+    const at = this.random.below(this.outboxes.length + 1);
+    const outbox = this.outboxes[at] ?? this.keys.outbox(this.epoch, "p0");
+    const isOfThisEpoch = outbox.includes(this.epoch) ? "1" : "0";
+    const charge = String(this.random.below(300));
+    return [
+      [outbox, this.keys.call("c1")],
+      [isOfThisEpoch, LATER_MS, `#${at}`, account, charge],
+    ];
+  }
+
+  private credit(account: string): readonly string[] {
+    const { random } = this;
+    if (random.chance(0.8)) {
+      this.version += 1;
+      this.credited += random.below(6_000) - 2_000;
+    }
+    const released = random.chance(0.2) ? `c${random.below(12)}` : "";
+    const total = String(this.credited);
+    return [account, String(this.version), total, released, String(Number.MAX_SAFE_INTEGER)];
+  }
+}
+
+/** The first three processes join, so that most operations are those of members. */
+const SETUP = ["join", "join", "join", "allow-loads"];
