@@ -34,8 +34,10 @@ export type MembersOperation = (typeof MEMBERS)[number];
  * The bucket's name is in the text, and so in the hash: each bucket has a fence of its own.
  */
 export function moneyScript(bucketName: string): Script {
-  return script(`-- ${bucketName}\n${assemble("money", MONEY)}return { n, 'ok' }\n`);
+  return script(`-- ${bucketName}\n${moneyOperations}return { n, 'ok' }\n`);
 }
+
+const moneyOperations = assemble("money", MONEY);
 
 export const membersScript: Script = script(assemble("members", MEMBERS));
 

@@ -19,6 +19,7 @@ declare module "fengari" {
     lua_createtable(L: State, items: number, fields: number): void;
     lua_error(L: State): number;
     lua_gettop(L: State): number;
+    lua_newthread(L: State): State;
     lua_pcall(L: State, args: number, results: number, handler: number): number;
     lua_pop(L: State, count: number): void;
     lua_pushboolean(L: State, value: boolean): void;

@@ -29,21 +29,24 @@ export class LuaScripts {
     lua.lua_pushcfunction(L, toFloat);
     lua.lua_setglobal(L, to_luastring("tonumber"));
     lua.lua_createtable(L, 0, 1);
-    lua.lua_pushcfunction(L, () => this.callRedis());
+    lua.lua_pushcfunction(L, (thread: State) => this.callRedis(thread));
     lua.lua_setfield(L, -2, to_luastring("call"));
     lua.lua_setglobal(L, to_luastring("redis"));
   }
 
   /** Runs a script. `call` runs its commands. Throws what `call` throws, or ScriptFailed. */
   run(source: string, keys: readonly string[], args: readonly string[], call: Call): RedisReply {
-    const L = this.state;
+    const compiled = this.compile(source);
+    // A new stack each time: fengari deletes what it pops, and V8 makes a slow dictionary of a stack that lives long.
+    const L = lua.lua_newthread(this.state);
+    lua.lua_pop(this.state, 1);
     this.call = call;
     this.failure = undefined;
     pushList(L, keys);
     lua.lua_setglobal(L, bytesOf("KEYS"));
     pushList(L, args);
     lua.lua_setglobal(L, bytesOf("ARGV"));
-    lua.lua_rawgeti(L, lua.LUA_REGISTRYINDEX, this.compile(source));
+    lua.lua_rawgeti(L, lua.LUA_REGISTRYINDEX, compiled);
     const status = lua.lua_pcall(L, 0, 1, 0);
     if (status !== lua.LUA_OK) {
       const text = to_jsstring(lua.lua_tostring(L, -1));
@@ -67,8 +70,7 @@ export class LuaScripts {
     return made;
   }
 
-  private callRedis(): number {
-    const L = this.state;
+  private callRedis(L: State): number {
     const args: string[] = [];
     for (let at = 1; at <= lua.lua_gettop(L); at += 1) args.push(argument(L, at));
     const [name = "", ...rest] = args;
