@@ -7,6 +7,7 @@ import { backlog } from "./backlog.ts";
 import { Children } from "./children.ts";
 import { commit } from "./commit.ts";
 import { cpuScenarios } from "./cpu-scenarios.ts";
+import { fullLoad } from "./full-load.ts";
 import { idleStreams } from "./idle-streams.ts";
 import { latency } from "./latency.ts";
 import { redis } from "./redis.ts";
@@ -19,6 +20,7 @@ const scenarios: readonly Scenario[] = [
   commit,
   backlog,
   latency,
+  fullLoad,
   idleStreams,
   ...slowReaders,
 ];
