@@ -16,8 +16,10 @@ import { addModelRoutes } from "../http/models.ts";
 import { Pipeline } from "../http/pipeline.ts";
 import type { Runtime } from "../http/runtime.ts";
 import { Server } from "../http/server.ts";
+import { Backlog } from "../money/backlog.ts";
 import { Committer } from "../money/committer.ts";
 import { usageBooksOf } from "../money/ledger/usage-books.ts";
+import { Pace } from "../money/pace.ts";
 import { StoredWallets } from "../money/wallets.ts";
 import { announced } from "../process/announced.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
@@ -28,7 +30,7 @@ import { wires } from "../wire/index.ts";
 import { PluginRunner, type Running } from "./plugins.ts";
 import { changedSettings, inForce, LoadedCode } from "./reload.ts";
 import { SlotBoard } from "./slots.ts";
-import { createStores } from "./stores.ts";
+import { createStores, OUTBOX_ENTRIES_MAX } from "./stores.ts";
 
 /**
  * The batch is large enough for the ledger's best rate. The pause makes batches worth a transaction
@@ -65,7 +67,8 @@ export async function boot(
   await announced(log, "the ledger", ledger.start());
   // The committer starts first. The hold store is ready only once the posts of dead gateways are
   // committed, and if all gateways are starting, no other process commits them.
-  const committer = new Committer({ holdStore, ledger, log, ...COMMITTER });
+  const backlog = new Backlog({ holdStore, entriesMax: OUTBOX_ENTRIES_MAX });
+  const committer = new Committer({ holdStore, ledger, log, backlog, ...COMMITTER });
   committer.start();
   await announced(log, "the hold store", holdStore.start(), () => reasonOf(holdStore.health()));
   const wallets = new StoredWallets({ holdStore, ledger });
@@ -117,12 +120,17 @@ export async function boot(
   });
   const services = servicesOf(coreSlots);
 
+  const pace = new Pace({ backlog, log });
   const runner = new PluginRunner(board, servicesOf, database, log);
   const code = new LoadedCode();
   code.changed(config);
   running = await runner.start(config, []);
   runner.serve();
-  const server = new Server(runtimeOf(running), (call) => logCall(call, clock, log));
+  const server = new Server(
+    runtimeOf(running),
+    (call) => logCall(call, clock, log),
+    () => pace.refusal(),
+  );
   callsInFlight = server.callsInFlight;
 
   function runtimeOf(plugins: readonly Running[]): Runtime {
@@ -133,7 +141,7 @@ export async function boot(
     addModelRoutes(router, () => config.catalogue);
     addHealthRoutes(router, services);
     for (const { plugin } of plugins) plugin.routes?.(router);
-    const pipeline = new Pipeline(withDefaultSteps(plugins, services));
+    const pipeline = new Pipeline([...withDefaultSteps(plugins, services), pace]);
     const required = requiredFields(config);
     return { pipeline, router, upstreams, clock, log, limits: config.limits, required };
   }
@@ -193,6 +201,7 @@ export async function boot(
 
     async stop() {
       await lastReload;
+      await pace.stop();
       await server.drain(config.limits.drainMs);
       server.close();
       await runner.stop(running);

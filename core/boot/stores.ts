@@ -15,7 +15,7 @@ import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 
 /** Most posted calls that may wait for the ledger: about 260 MB at 1.3 KB each. */
-const OUTBOX_ENTRIES_MAX = 200_000;
+export const OUTBOX_ENTRIES_MAX = 200_000;
 const JOURNAL_BYTES_MAX = 1024 * 1024 * 1024;
 
 interface Stores {

@@ -43,8 +43,9 @@ async function serve(folder: string, path: string, waitMs: number): Promise<void
   rmSync(path, { force: true });
   const server = new PGLiteSocketServer({ db, path, maxConnections: 8 });
   await server.start();
-  // Commits can wait, calls cannot: if both share a core, calls go first. A lower priority still
-  // leaves the ledger some time on a busy gateway.
+  // Commits can wait, calls cannot: if both share a core, calls go first. If the ledger falls
+  // behind, the gateway delays new calls, which leaves it the core. A higher priority for it then
+  // would need root, and makes calls slower.
   setPriority(COMMITTING_PRIORITY);
   process.on("message", (message) => {
     if (message === "stop") stop(server, db, lock);

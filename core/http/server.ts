@@ -34,15 +34,24 @@ export class Server {
   readonly callsInFlight = new HttpCallsInFlight();
   private readonly ended: EndedCalls;
   private readonly onCallOver: OnOver;
+  private readonly refusal: () => Refusal | undefined;
   private readonly app = App();
   private listening: us_listen_socket | undefined = undefined;
   private sweeper: NodeJS.Timeout | undefined = undefined;
   private draining = false;
   private onIdle: (() => void) | undefined = undefined;
 
-  /** `onEnded` gets each ended call once, after the call's plugins. */
-  constructor(runtime: Runtime, onEnded: (call: EndedCall) => void) {
+  /**
+   * `onEnded` gets each ended call once, after the call's plugins. While `refusal` returns one,
+   * every new call gets it, before any plugin runs and its body is read.
+   */
+  constructor(
+    runtime: Runtime,
+    onEnded: (call: EndedCall) => void,
+    refusal: () => Refusal | undefined = () => undefined,
+  ) {
     this.runtime = runtime;
+    this.refusal = refusal;
     this.ended = new EndedCalls(onEnded, runtime.log);
     this.onCallOver = (call, pipeline) => {
       call.endedMs = runtime.clock.monotonic();
@@ -179,7 +188,7 @@ export class Server {
         ? refuse.unavailable(
             "The gateway has as many calls in flight as it can take; try again shortly.",
           )
-        : undefined;
+        : this.refusal();
     if (refusal) return this.refuse(res, "POST", headers, endpoint.path, refusal, id);
     const incoming = new Incoming(res, runtime, endpoint, headers, id, this.onCallOver);
     this.callsInFlight.add(incoming.call);

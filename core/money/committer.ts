@@ -13,6 +13,7 @@ import { type Machine, systemMachine } from "../process/machine.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
 import { withTimeout } from "../process/timeout.ts";
 import { WakeableSleep } from "../process/wakeable-sleep.ts";
+import type { Backlog } from "./backlog.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 
 interface CommitterOptions {
@@ -26,6 +27,8 @@ interface CommitterOptions {
    * calls: `lingerMsPerCall` for each.
    */
   readonly lingerMs: number;
+  /** Learns the rate of commits. */
+  readonly backlog?: Backlog;
   readonly machine?: Machine;
 }
 
@@ -112,6 +115,7 @@ export class Committer {
         await holdStore.acknowledge(entries);
         failpoint("commit.acknowledged");
         this.committed += entries.length;
+        this.options.backlog?.committed(entries.length);
         this.recovered();
       }
       return entries.length;

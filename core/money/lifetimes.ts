@@ -56,6 +56,17 @@ export const LIFETIMES = {
   /** Maximum pause of a committer that stops: it has little time. */
   stoppingPauseMsMax: 50,
 
+  // Pace: new calls slow down to the rate of the commits.
+
+  /** The wait of a new call when the outbox is almost full. */
+  paceDelayMsMax: 5_000,
+  /** A new call that has waited this long is refused. Only accounts with very many calls at once reach it. */
+  paceWaitMsMax: 10_000,
+  /** Waiting calls go on this often, many at once: calls that run their steps together cost less. */
+  paceTickMs: 10,
+  /** Shorter delays of new calls are not worth a line in the log. */
+  paceLoggedMsMin: 100,
+
   // Wallets: loads and movements.
 
   /** The first call of an account waits this long for its wallet to be loaded: a slow ledger is not one that is down. */
@@ -143,6 +154,10 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
   [
     "readWaitMs > gatherMs, or the committer never gathers a batch",
     (of) => of.readWaitMs > of.gatherMs,
+  ],
+  [
+    "paceWaitMsMax > paceDelayMsMax > paceTickMs, or calls are refused instead of delayed",
+    (of) => of.paceWaitMsMax > of.paceDelayMsMax && of.paceDelayMsMax > of.paceTickMs,
   ],
   [
     "commitRetryMsMin <= commitRetryMsMax, or retries do not slow down",

@@ -8,6 +8,7 @@ import type { CallerKey } from "../../core/contract/accounts.ts";
 import type { Call, EndedCall } from "../../core/contract/call.ts";
 import { endpoints } from "../../core/contract/endpoint.ts";
 import type { Plugin } from "../../core/contract/plugin.ts";
+import type { Refusal } from "../../core/contract/refusal.ts";
 import { Router } from "../../core/contract/routes/router.ts";
 import { Usage } from "../../core/contract/usage.ts";
 import { requiredFields } from "../../core/http/default-steps.ts";
@@ -36,6 +37,7 @@ export const RUN = "x-run";
 export async function startServer(
   plugins: readonly Plugin[],
   upstream: RequestListener,
+  refusal: () => Refusal | undefined = () => undefined,
 ): Promise<BareServer> {
   const provider = createServer(upstream);
   provider.listen(0, "127.0.0.1");
@@ -63,6 +65,7 @@ export async function startServer(
       required: requiredFields(config),
     },
     (call) => ended.push(call),
+    refusal,
   );
   return {
     port: await server.listen("127.0.0.1", 0, false),

@@ -12,7 +12,9 @@ import { HttpCallsInFlight } from "../../core/http/in-flight.ts";
 import { Incoming } from "../../core/http/incoming.ts";
 import { Pipeline } from "../../core/http/pipeline.ts";
 import type { Runtime } from "../../core/http/runtime.ts";
+import { Backlog } from "../../core/money/backlog.ts";
 import { Committer } from "../../core/money/committer.ts";
+import { Pace } from "../../core/money/pace.ts";
 import { StoredWallets } from "../../core/money/wallets.ts";
 import type { Log } from "../../core/process/log.ts";
 import { wires } from "../../core/wire/index.ts";
@@ -58,6 +60,7 @@ interface GatewayOptions {
   readonly process: SimulatedProcess;
   readonly ledger: LedgerServer;
   readonly holdStore: (log: Log) => HoldStore;
+  readonly outboxEntriesMax: number;
   readonly provider: SimulatedProvider;
   readonly whenExhausted: "cut" | "finish";
   readonly log: Log;
@@ -69,6 +72,7 @@ export class SimulatedGateway {
   readonly holdStore: HoldStore;
   readonly wallets: StoredWallets;
   private readonly committer: Committer;
+  private readonly pace: Pace;
   private readonly runtime: Runtime;
   private readonly inFlight = new HttpCallsInFlight();
   private isListening = false;
@@ -83,7 +87,9 @@ export class SimulatedGateway {
     this.holdStore = holdStore;
     const machine = process;
     const stores = { holdStore, ledger, machine };
-    this.committer = new Committer({ ...stores, log, batchEntries: 20, lingerMs: 250 });
+    const backlog = new Backlog({ holdStore, entriesMax: options.outboxEntriesMax, machine });
+    this.committer = new Committer({ ...stores, log, backlog, batchEntries: 20, lingerMs: 250 });
+    this.pace = new Pace({ backlog, log, machine });
     this.wallets = new StoredWallets(stores);
     const services = {
       wallets: this.wallets,
@@ -104,6 +110,7 @@ export class SimulatedGateway {
         when_client_leaves: "cancel",
         topup_address: undefined,
       }),
+      this.pace,
     ]);
     const upstreams = new SimulatedUpstreams(options.provider, LIMITS, machine);
     const router = new Router();
@@ -154,6 +161,7 @@ export class SimulatedGateway {
   async stop(): Promise<void> {
     this.isListening = false;
     const { process } = this;
+    await this.pace.stop();
     const deadlineMs = process.monotonic() + LIMITS.drainMs;
     while (this.inFlight.size > 0 && process.monotonic() < deadlineMs) {
       await new Promise<void>((resolve) => process.after(STOP_POLL_MS, resolve));
@@ -179,7 +187,7 @@ const FACTORS = {
 /** Replaces `auth`, `alias` and `translate`, which move no money. */
 const knownCaller: Plugin = {
   name: "known-caller",
-  request(call) {
+  admit(call) {
     const key = {
       id: call.headers["x-sim-key"] ?? "",
       accountId: call.headers["x-sim-account"] ?? "",
@@ -188,6 +196,9 @@ const knownCaller: Plugin = {
       discounts: [],
     };
     call.key = key as unknown as CallerKey;
+    return undefined;
+  },
+  request(call) {
     call.model = MODEL;
     call.upstream = unchangedRequest(call);
     return undefined;

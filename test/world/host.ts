@@ -16,6 +16,7 @@ interface HostOptions {
   readonly holdStoreOf: (process: SimulatedProcess, log: Log) => HoldStore;
   readonly providerOf: (process: SimulatedProcess) => SimulatedProvider;
   readonly whenExhausted: "cut" | "finish";
+  readonly outboxEntriesMax: number;
   readonly log: Log;
   readonly onStopped: (error: LoopStopped) => void;
 }
@@ -46,7 +47,8 @@ export class Host {
   start(): void {
     this.isWanted = true;
     if (this.gateway) return;
-    const { scheduler, random, onStopped, ledger, log, whenExhausted } = this.options;
+    const { scheduler, random, onStopped, ledger, log, whenExhausted, outboxEntriesMax } =
+      this.options;
     this.starts += 1;
     const name = `${this.name}.${this.starts}`;
     const process = new SimulatedProcess({ name, scheduler, random, onStopped });
@@ -56,6 +58,7 @@ export class Host {
       ledger,
       log,
       whenExhausted,
+      outboxEntriesMax,
       holdStore: (own) => this.options.holdStoreOf(process, own),
       provider: this.options.providerOf(process),
     });

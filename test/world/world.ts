@@ -156,6 +156,7 @@ export class World {
           this.tokensServed.set(number, tokens),
         ),
       whenExhausted: this.plan.whenExhausted,
+      outboxEntriesMax: this.plan.outboxEntriesMax,
       log,
       onStopped: (error) => this.judge.violated(error.message),
     });

@@ -24,6 +24,7 @@ const BROKEN: Record<string, Partial<Lifetimes>> = {
   },
   "postedCallKeptMs > committedCallKeptMs": { postedCallKeptMs: 120_000 },
   "readWaitMs > gatherMs": { readWaitMs: 50 },
+  "paceWaitMsMax > paceDelayMsMax > paceTickMs": { paceWaitMsMax: 5_000 },
   "commitRetryMsMin <= commitRetryMsMax": { commitRetryMsMin: 2_001 },
   "journalLockWaitMs > leaveTimeoutMs": { journalLockWaitMs: 1_000 },
 };

@@ -1,0 +1,147 @@
+import type { Call } from "../contract/call.ts";
+import type { AwaitableVerdict, Plugin, Verdict } from "../contract/plugin.ts";
+import { type Refusal, refuse } from "../contract/refusal.ts";
+import type { Log } from "../process/log.ts";
+import { type Machine, systemMachine } from "../process/machine.ts";
+import { ThrottledLog } from "../process/throttled-log.ts";
+import type { Backlog } from "./backlog.ts";
+import { LIFETIMES } from "./lifetimes.ts";
+
+interface WaitingCall {
+  readonly call: Call;
+  readonly accountId: string;
+  readonly sinceMs: number;
+  resolve(verdict: Verdict): void;
+}
+
+interface PaceOptions {
+  readonly backlog: Backlog;
+  readonly log: Log;
+  readonly machine?: Machine;
+}
+
+/**
+ * Slows new calls down to the rate at which the ledger commits, before the outbox is full and calls are refused. The
+ * last step of admission: a waiting call holds no money yet, so nothing that has begun ever waits. Accounts take turns,
+ * so that one with many calls does not delay the others.
+ */
+export class Pace implements Plugin {
+  readonly name = "core: pace";
+  private readonly backlog: Backlog;
+  private readonly machine: Machine;
+  private readonly log: ThrottledLog;
+  /** All waiting calls, oldest first. */
+  private readonly waiting = new Set<WaitingCall>();
+  /** The same calls by account. The first account is next; after its turn it moves to the end. */
+  private readonly byAccount = new Map<string, WaitingCall[]>();
+  /** Calls that may go on; the fraction is kept from tick to tick. */
+  private due = 0;
+  private tickedMs = 0;
+  private stopped = false;
+  private readonly onTick = () => this.tick();
+
+  constructor({ backlog, log, machine = systemMachine }: PaceOptions) {
+    this.backlog = backlog;
+    this.machine = machine;
+    this.log = new ThrottledLog(log, { nowMs: () => machine.monotonic() });
+  }
+
+  /** Returns the refusal of every new call while the outbox is full; undefined if it is not. */
+  refusal(): Refusal | undefined {
+    if (!this.backlog.isFull) return undefined;
+    const seconds = this.backlog.retryAfterSeconds;
+    this.log.warn(
+      { uncommitted: this.backlog.calls, retryAfterSeconds: seconds },
+      "too many posted calls wait for the ledger; new calls get 503",
+    );
+    return behind(seconds);
+  }
+
+  admit(call: Call): AwaitableVerdict {
+    const delayMs = this.backlog.delayMs;
+    if (this.stopped || (delayMs === 0 && this.waiting.size === 0)) return undefined;
+    // Routes that serve no model cost nothing.
+    if (call.endpoint.serves.length === 0) return undefined;
+    const refusal = this.refusal();
+    if (refusal !== undefined) return refusal;
+    if (delayMs >= LIFETIMES.paceLoggedMsMin) this.warn(delayMs);
+    return this.wait(call);
+  }
+
+  /** Lets all waiting calls go on, and all later ones: the gateway stops. */
+  stop(): Promise<void> {
+    this.stopped = true;
+    while (this.waiting.size > 0) this.letNextGo();
+    return Promise.resolve();
+  }
+
+  private wait(call: Call): Promise<Verdict> {
+    const sinceMs = this.machine.monotonic();
+    if (this.waiting.size === 0) {
+      this.tickedMs = sinceMs;
+      this.due = 0;
+      this.machine.after(LIFETIMES.paceTickMs, this.onTick);
+    }
+    return new Promise((resolve) => {
+      const accountId = call.key?.accountId ?? "";
+      const waiting = { call, accountId, sinceMs, resolve };
+      this.waiting.add(waiting);
+      const queue = this.byAccount.get(accountId);
+      if (queue === undefined) this.byAccount.set(accountId, [waiting]);
+      else queue.push(waiting);
+    });
+  }
+
+  /** Lets as many calls go on that each waits for the delay on average. */
+  private tick(): void {
+    const nowMs = this.machine.monotonic();
+    this.refuseOverdue(nowMs);
+    const { delayMs } = this.backlog;
+    const elapsedMs = nowMs - this.tickedMs;
+    this.tickedMs = nowMs;
+    // After a delay of 0, or a stall, all of them.
+    const share = elapsedMs < delayMs ? elapsedMs / delayMs : 1;
+    this.due += this.waiting.size * share;
+    while (this.due >= 1 && this.waiting.size > 0) if (this.letNextGo()) this.due -= 1;
+    if (this.waiting.size > 0) this.machine.after(LIFETIMES.paceTickMs, this.onTick);
+  }
+
+  /** Lets one call of the next account go on. Returns false if its client has left. */
+  private letNextGo(): boolean {
+    const [accountId] = this.byAccount.keys();
+    const waiting = this.take(accountId ?? "");
+    waiting?.resolve(this.stopped ? undefined : this.refusal());
+    return waiting?.call.gone === false;
+  }
+
+  private refuseOverdue(nowMs: number): void {
+    for (const { accountId, sinceMs } of this.waiting) {
+      if (nowMs - sinceMs < LIFETIMES.paceWaitMsMax) return;
+      // The oldest of all is the oldest of its account.
+      this.take(accountId)?.resolve(behind(this.backlog.retryAfterSeconds));
+    }
+  }
+
+  /** Removes the oldest waiting call of an account. The account moves to the end. */
+  private take(accountId: string): WaitingCall | undefined {
+    const queue = this.byAccount.get(accountId);
+    const first = queue?.shift();
+    this.byAccount.delete(accountId);
+    if (queue !== undefined && queue.length > 0) this.byAccount.set(accountId, queue);
+    if (first !== undefined) this.waiting.delete(first);
+    return first;
+  }
+
+  private warn(delayMs: number): void {
+    this.log.warn(
+      { uncommitted: this.backlog.calls, delayMs: Math.round(delayMs) },
+      "the ledger is slower than the calls; new calls wait",
+    );
+  }
+}
+
+function behind(seconds: number): Refusal {
+  return refuse.unavailable("The gateway has too many calls to charge; try again later.", {
+    headers: ["retry-after", String(seconds)],
+  });
+}
