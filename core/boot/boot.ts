@@ -27,6 +27,7 @@ import type { LineLog } from "../process/log.ts";
 import { HttpImageFetcher } from "../upstream/fetch-image.ts";
 import { ConnectedUpstreams } from "../upstream/upstreams.ts";
 import { wires } from "../wire/index.ts";
+import { Clocks } from "./clocks.ts";
 import { PluginRunner, type Running } from "./plugins.ts";
 import { changedSettings, inForce, LoadedCode } from "./reload.ts";
 import { SlotBoard } from "./slots.ts";
@@ -63,7 +64,11 @@ export async function boot(
 ): Promise<Gateway> {
   let config = first;
   let upstreams = new ConnectedUpstreams(config, clock);
-  const { holdStore, ledger, database, rateLimiter } = await createStores(config, clock, log);
+  const { holdStore, ledger, database, rateLimiter, clockReaders } = await createStores(
+    config,
+    clock,
+    log,
+  );
   await announced(log, "the ledger", ledger.start());
   // The committer starts first. The hold store is ready only once the posts of dead gateways are
   // committed, and if all gateways are starting, no other process commits them.
@@ -71,6 +76,12 @@ export async function boot(
   const committer = new Committer({ holdStore, ledger, log, backlog, ...COMMITTER });
   committer.start();
   await announced(log, "the hold store", holdStore.start(), () => reasonOf(holdStore.health()));
+  const differenceMsMax = config.limits.clockDifferenceMs;
+  const clocks = new Clocks({ clock, readers: clockReaders, differenceMsMax, log });
+  await clocks.start().catch(async (error: unknown) => {
+    await stopStores();
+    throw error;
+  });
   const wallets = new StoredWallets({ holdStore, ledger });
   await announced(log, "movements that the hold store has not applied", wallets.start());
   const board = new SlotBoard(exactNames(() => config.catalogue));
@@ -95,6 +106,9 @@ export async function boot(
     },
     get callsInFlight() {
       return callsInFlight;
+    },
+    get clockDifferences() {
+      return clocks.differences;
     },
     get commits() {
       return committer.status;
@@ -183,6 +197,12 @@ export async function boot(
     return [...changedSettings(given, before.config), ...code.changed(given)];
   }
 
+  async function stopStores(): Promise<void> {
+    await committer.stop(STOP_COMMITTING_MS);
+    await holdStore.stop();
+    await ledger.stop();
+  }
+
   let lastReload: Promise<unknown> = Promise.resolve();
 
   return {
@@ -206,9 +226,8 @@ export async function boot(
       server.close();
       await runner.stop(running);
       await keyChanges.stop();
-      await committer.stop(STOP_COMMITTING_MS);
-      await holdStore.stop();
-      await ledger.stop();
+      clocks.stop();
+      await stopStores();
       await upstreams.close();
     },
   };

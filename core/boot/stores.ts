@@ -13,6 +13,8 @@ import { PostgresLedger } from "../money/ledger/postgres.ts";
 import { LIFETIMES } from "../money/lifetimes.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
+import type { RedisCommands } from "../redis/client.ts";
+import type { ClockReader } from "./clocks.ts";
 
 /** Most posted calls that may wait for the ledger: about 260 MB at 1.3 KB each. */
 export const OUTBOX_ENTRIES_MAX = 200_000;
@@ -24,6 +26,8 @@ interface Stores {
   readonly ledger: Ledger;
   /** The ledger's database, for plugins. */
   readonly database: PluginDatabase;
+  /** The clocks of stores on other computers. */
+  readonly clockReaders: readonly ClockReader[];
 }
 
 /**
@@ -37,8 +41,12 @@ export async function createStores(config: Config, clock: Clock, log: Log): Prom
   const { data, hot } = config.stores;
   const ledger = createLedger(config, clock, log);
   const { database } = ledger;
-  if (hot !== "embedded")
-    return { ...(await createRedis(hot, data, ledger, log)), ledger, database };
+  const clockReaders = config.stores.ledger === "embedded" ? [] : [clockOfPostgres(database)];
+  if (hot !== "embedded") {
+    const { holdStore, rateLimiter, client } = await createRedis(hot, data, ledger, log);
+    clockReaders.push(clockOfRedis(client));
+    return { holdStore, rateLimiter, ledger, database, clockReaders };
+  }
   return {
     holdStore: new EmbeddedHoldStore({
       journal: { folder: join(data, "journal"), bytesMax: JOURNAL_BYTES_MAX, sync: false, log },
@@ -47,6 +55,30 @@ export async function createStores(config: Config, clock: Clock, log: Log): Prom
     rateLimiter: new EmbeddedRateLimiter(clock),
     ledger,
     database,
+    clockReaders,
+  };
+}
+
+function clockOfPostgres(database: PluginDatabase): ClockReader {
+  return {
+    name: "Postgres",
+    async read() {
+      const [row] = await database.query<{ ms: number }>(
+        "select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms",
+      );
+      return row?.ms ?? Number.NaN;
+    },
+  };
+}
+
+function clockOfRedis(client: RedisCommands): ClockReader {
+  return {
+    name: "Redis",
+    async read() {
+      const reply = await client.call("TIME");
+      const [seconds, micros] = Array.isArray(reply) ? reply.map(Number) : [];
+      return (seconds ?? Number.NaN) * 1_000 + (micros ?? 0) / 1_000;
+    },
   };
 }
 
@@ -56,7 +88,7 @@ async function createRedis(
   data: string,
   ledger: Ledger,
   log: Log,
-): Promise<Omit<Stores, "ledger" | "database">> {
+): Promise<Pick<Stores, "holdStore" | "rateLimiter"> & { client: RedisCommands }> {
   const [{ RedisClient }, { RedisRateLimiter }, { RedisHoldStore }] = await Promise.all([
     import("../redis/client.ts"),
     import("../limits/redis.ts"),
@@ -71,7 +103,7 @@ async function createRedis(
     ledger,
     log,
   });
-  return { holdStore, rateLimiter: new RedisRateLimiter(client, REDIS_PREFIX) };
+  return { holdStore, rateLimiter: new RedisRateLimiter(client, REDIS_PREFIX), client };
 }
 
 function createLedger(config: Config, clock: Clock, log: Log): PostgresLedger {

@@ -113,6 +113,7 @@ function toConfig(
       connectMs: limits.connect_seconds * 1000,
       idleMs: (limits.idle_seconds ?? limits.call_seconds) * 1000,
       drainMs: limits.drain_seconds * 1000,
+      clockDifferenceMs: limits.clock_difference_seconds * 1000,
     },
     log,
     headers,

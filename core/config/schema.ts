@@ -111,6 +111,13 @@ export const limits = v.optional(
       described(whole(0, 86_400), "Longest time for calls to finish after SIGTERM, in seconds."),
       60,
     ),
+    clock_difference_seconds: v.optional(
+      described(
+        whole(0, 86_400),
+        "Largest difference at which a gateway starts between its clock and those of Redis and Postgres, in seconds; 0 = any.",
+      ),
+      300,
+    ),
   }),
   {},
 );

@@ -41,6 +41,10 @@ export interface Limits {
   readonly idleMs: number;
   /** How long a stopping gateway waits for calls in flight. */
   readonly drainMs: number;
+  /**
+   * Largest difference between the clocks of the gateway and its stores at a start; 0 allows any.
+   */
+  readonly clockDifferenceMs: number;
 }
 
 /**

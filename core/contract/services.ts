@@ -55,6 +55,8 @@ export interface Services extends Slots {
   readonly commands: readonly PluginCommand[];
   /** The calls of this process that have not ended. */
   readonly callsInFlight: CallsInFlight;
+  /** The clocks of the stores, measured every minute. */
+  readonly clockDifferences: readonly ClockDifference[];
   /** What this process has committed to the ledger. */
   readonly commits: CommitterStatus;
   /** For each protocol: how to read and write its bodies and events. */
@@ -64,6 +66,14 @@ export interface Services extends Slots {
    * unless `anyAddress` is set.
    */
   imageFetcher(options: ImageFetcherOptions): ImageFetcher;
+}
+
+/** What a clock shows in comparison with this gateway's. */
+export interface ClockDifference {
+  /** `Redis` or `Postgres`. */
+  readonly clock: string;
+  /** Negative if it is behind. */
+  readonly aheadMs: number;
 }
 
 /** Counts of posted calls since the start of this process. */

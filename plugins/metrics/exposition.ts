@@ -104,6 +104,18 @@ function addGauges(registry: Registry, services: Services): void {
       this.set(services.holdStore.uncommittedCalls());
     },
   });
+  new Gauge({
+    name: "tollgate_clock_ahead_seconds",
+    help: "How far the clock of a store is ahead of this gateway's, measured every minute.",
+    labelNames: ["store"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { clock, aheadMs } of services.clockDifferences) {
+        this.set({ store: clock.toLowerCase() }, aheadMs / 1_000);
+      }
+    },
+  });
   new Counter({
     name: "tollgate_unreadable_entries_total",
     help: "Posted calls that this version cannot read; each is in quarantine as text.",

@@ -35,6 +35,7 @@ const LIMITS: Limits = {
   connectMs: 10_000,
   idleMs: 600_000,
   drainMs: 10_000,
+  clockDifferenceMs: 0,
 };
 /** Above the output of every planned call. */
 const PROMPT = "hello ".repeat(20);

@@ -26,6 +26,7 @@ t.test("a valid config", async (t) => {
         connectMs: 10_000,
         idleMs: 900_000,
         drainMs: 60_000,
+        clockDifferenceMs: 300_000,
       },
       log: { level: "info" },
       headers: { prefix: "x-svc-" },

@@ -1,0 +1,145 @@
+import type { ClockDifference } from "../contract/services.ts";
+import type { Clock } from "../process/clock.ts";
+import type { Log } from "../process/log.ts";
+import { PeriodicTask } from "../process/periodic.ts";
+import { ThrottledLog } from "../process/throttled-log.ts";
+import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
+
+/** Another computer whose clock matters. */
+export interface ClockReader {
+  /** As in messages and in the metric: `Redis`, `Postgres`. */
+  readonly name: string;
+  /** Returns its time, ms since 1970. */
+  read(): Promise<number>;
+}
+
+interface ClocksOptions {
+  readonly clock: Clock;
+  readonly readers: readonly ClockReader[];
+  /** Largest difference at which a gateway starts; 0 allows all. */
+  readonly differenceMsMax: number;
+  readonly log: Log;
+}
+
+/** The ledger takes no call from before: see `core/money/ledger/commit.ts`. */
+const EARLIEST_MS = Date.UTC(2020, 0);
+/** A difference above this is logged. */
+const NOTABLE_MS = 1_000;
+const RECHECK_MS = 60_000;
+const READ_TIMEOUT_MS = 5_000;
+const LOG_EVERY_MS = 600_000;
+/** The quickest of these readings counts: a slow one says little. */
+const READINGS = 3;
+const GATEWAY = "this gateway";
+
+/**
+ * Compares the clock of this gateway with those of Redis and Postgres. Calls are recorded with the gateway's time,
+ * sessions and reports use that of Postgres, and epochs that of Redis.
+ */
+export class Clocks {
+  private readonly options: ClocksOptions;
+  private readonly throttled: ThrottledLog;
+  private readonly task: PeriodicTask;
+  private last: readonly ClockDifference[] = [];
+
+  constructor(options: ClocksOptions) {
+    this.options = options;
+    this.throttled = new ThrottledLog(options.log, { everyMs: LOG_EVERY_MS });
+    this.task = new PeriodicTask(async () => {
+      await this.measure();
+      return RECHECK_MS;
+    });
+  }
+
+  /** As last measured, in comparison with this gateway. */
+  get differences(): readonly ClockDifference[] {
+    return this.last;
+  }
+
+  /** Measures, and throws if a clock is too far off to start with. Then measures again every minute. */
+  async start(): Promise<void> {
+    const { clock, differenceMsMax } = this.options;
+    if (clock.now() < EARLIEST_MS) {
+      throw new Error(
+        `the clock of this gateway says ${new Date(clock.now()).toISOString()}: every call would be ` +
+          "refused by the ledger. Set the clock, for example with NTP, then start again",
+      );
+    }
+    await this.measure();
+    const worst = farthestOff(this.last);
+    if (worst !== undefined && differenceMsMax > 0 && worst.differenceMs > differenceMsMax) {
+      throw new Error(
+        `${worst.text}, and at most ${differenceMsMax / 1_000} s are allowed ` +
+          "(limits.clock_difference_seconds). Set the clock that is wrong, for example with NTP, then start again",
+      );
+    }
+    this.task.start();
+  }
+
+  stop(): void {
+    void this.task.stop();
+  }
+
+  private async measure(): Promise<void> {
+    const { readers, log } = this.options;
+    const measured = await Promise.all(
+      readers.map((reader) =>
+        this.compare(reader).catch((error: unknown) => {
+          log.debug({ err: error, clock: reader.name }, "cannot read a clock");
+          return [];
+        }),
+      ),
+    );
+    this.last = measured.flat();
+    const worst = farthestOff(this.last);
+    if (worst === undefined || worst.differenceMs <= NOTABLE_MS) return;
+    this.throttled.warn({ clock: worst.text }, "clocks differ; run NTP on every machine");
+  }
+
+  private async compare({ name, read }: ClockReader): Promise<ClockDifference[]> {
+    const { clock } = this.options;
+    let quickestMs = Number.POSITIVE_INFINITY;
+    let aheadMs = 0;
+    for (let reading = 0; reading < READINGS; reading += 1) {
+      const sentMs = clock.monotonic();
+      const beforeMs = clock.now();
+      const thereMs = await withTimeout(read(), READ_TIMEOUT_MS);
+      if (thereMs === TIMED_OUT)
+        throw new Error(`${name} did not reply within ${READ_TIMEOUT_MS} ms`);
+      if (Number.isNaN(thereMs)) throw new Error(`${name} does not say its time`);
+      const tripMs = clock.monotonic() - sentMs;
+      if (tripMs >= quickestMs) continue;
+      quickestMs = tripMs;
+      aheadMs = thereMs - (beforeMs + tripMs / 2);
+    }
+    // The clock was read at any instant of the trip.
+    const sureMs = Math.max(0, Math.abs(aheadMs) - quickestMs / 2);
+    return [{ clock: name, aheadMs: Math.sign(aheadMs) * sureMs }];
+  }
+}
+
+/** Returns the clock that is farthest from the middle one, and from the other clocks; undefined if there is one clock. */
+function farthestOff(
+  differences: readonly ClockDifference[],
+): { text: string; differenceMs: number } | undefined {
+  const clocks = [{ clock: GATEWAY, aheadMs: 0 }, ...differences];
+  const ordered = clocks.toSorted((a, b) => a.aheadMs - b.aheadMs);
+  const [first, last] = [ordered[0], ordered.at(-1)];
+  if (first === undefined || last === undefined || first === last) return undefined;
+  const middleMs = (ordered[1] ?? last).aheadMs;
+  const isFirst = middleMs - first.aheadMs > last.aheadMs - middleMs;
+  const off = isFirst ? first : last;
+  const others = clocks.filter((each) => each !== off);
+  const text = others
+    .map(({ clock, aheadMs }) => `${seconds(off.aheadMs - aheadMs)} ${clock}`)
+    .join(", and ");
+  return {
+    text: `the clock of ${off.clock} is ${text}`,
+    differenceMs: last.aheadMs - first.aheadMs,
+  };
+}
+
+function seconds(aheadMs: number): string {
+  const side = aheadMs < 0 ? "behind" : "ahead of";
+  return `${(Math.abs(aheadMs) / 1_000).toFixed(1)} s ${side}`;
+}
