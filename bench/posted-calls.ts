@@ -65,7 +65,11 @@ export async function openStore(
     prefix: "tollgate",
     spool: { folder: children.folder("spool"), bytesMax: SPOOL_BYTES_MAX, log: quietLog },
     outboxEntriesMax: calls + 1,
-    ledger: { wallet: async () => undefined, hasCall: async () => false },
+    ledger: {
+      wallet: async () => undefined,
+      hasCall: async () => false,
+      credited: async () => undefined,
+    },
     log: quietLog,
   });
   await store.start();

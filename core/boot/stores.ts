@@ -118,7 +118,7 @@ function databaseServer({ stores }: Config, log: Log): DatabaseServer {
     connect({
       server: { url: stores.ledger },
       connectionsMax: 10,
-      statementTimeoutMs: 30_000,
+      statementTimeoutMs: LIFETIMES.statementTimeoutMs,
       log,
     }),
   );

@@ -50,9 +50,13 @@ export interface Ledger {
   /**
    * Records a movement other than a call: a top-up, an adjustment. Idempotent by `reference`: a
    * repetition changes nothing and returns `applied: false` with the wallet as it is. The same
-   * reference with another account or amount is a conflict.
+   * reference with another account or amount is a conflict. Rejects, and changes nothing, if the
+   * ledger's clock has reached `beforeMs`.
    */
-  credit(movement: Credit): Promise<CreditResult>;
+  credit(movement: Credit, beforeMs?: number): Promise<CreditResult>;
+
+  /** Returns the time by the ledger's clock, in milliseconds since the Unix epoch. */
+  now(): Promise<number>;
 
   /**
    * Returns what `credit` returns for a repetition of this movement; undefined if its reference is

@@ -1,5 +1,5 @@
 import type { HoldStore } from "../contract/hold-store.ts";
-import type { Credit, CreditResult, Ledger } from "../contract/ledger.ts";
+import type { Credit, Ledger } from "../contract/ledger.ts";
 import { type Machine, sleep } from "../process/machine.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 
@@ -25,19 +25,13 @@ export class LateMovements {
     return this.retry(what, () => this.applyNow(accountId, releasedCallId));
   }
 
-  /** Repeats a commit with unknown outcome until the ledger replies, then calls `finish`. Never rejects. */
-  complete(
-    movement: Credit,
-    finish: (result: CreditResult) => Promise<CreditResult>,
-  ): Promise<void> {
-    return this.retry(`movement ${movement.reference}`, () =>
-      this.ledger
-        .credit(movement)
-        .then(finish)
-        .then(
-          () => true,
-          () => false,
-        ),
+  /** Repeats a movement whose commit has an unknown outcome, until `again` resolves. Never rejects. */
+  complete({ accountId, reference }: Credit, again: () => Promise<unknown>): Promise<void> {
+    return this.retry(`movement ${accountId} ${reference}`, () =>
+      again().then(
+        () => true,
+        () => false,
+      ),
     );
   }
 

@@ -73,6 +73,12 @@ export const LIFETIMES = {
   loadTimeoutMs: 5_000,
   /** Delay before a movement that could not be applied to the hold store is retried. */
   applyRetryMs: 1_000,
+  /** The ledger refuses a movement that takes money away if its commit begins this long after its hold. */
+  movementCommitMs: 20_000,
+  /** The ledger ends a statement that takes longer. */
+  statementTimeoutMs: 30_000,
+  /** The hold of a movement that no process completes is ended after this time, by what the ledger has. */
+  unownedMovementMs: 60_000,
   /** Delay between a start's attempts to apply movements that an earlier process left unapplied. */
   catchUpRetryMs: 500,
   /** A start fails if these attempts do not succeed within this time. */
@@ -162,6 +168,10 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
   [
     "commitRetryMsMin <= commitRetryMsMax, or retries do not slow down",
     (of) => of.commitRetryMsMin <= of.commitRetryMsMax,
+  ],
+  [
+    "unownedMovementMs > movementCommitMs + statementTimeoutMs, or a movement is committed after its hold was ended",
+    (of) => of.unownedMovementMs > of.movementCommitMs + of.statementTimeoutMs,
   ],
   [
     "journalLockWaitMs > leaveTimeoutMs, or a restart fails while the earlier process stops",

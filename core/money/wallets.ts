@@ -1,4 +1,3 @@
-import { MICRO_VND_MAX } from "../contract/amount.ts";
 import type { FoundCall } from "../contract/found-call.ts";
 import type {
   Awaitable,
@@ -10,7 +9,6 @@ import type {
   LimitBalances,
   Posted,
   Posting,
-  WalletSnapshot,
 } from "../contract/hold-store.ts";
 import type {
   Credit,
@@ -20,7 +18,6 @@ import type {
   LimitChangeResult,
 } from "../contract/ledger.ts";
 import type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "../contract/wallets.ts";
-import { failpoint } from "../process/failpoint.ts";
 import { type Machine, sleep, systemMachine } from "../process/machine.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import { findCall } from "./find-call.ts";
@@ -28,6 +25,7 @@ import { LateMovements } from "./late-movements.ts";
 import { LatePosts } from "./late-posts.ts";
 import { LIFETIMES } from "./lifetimes.ts";
 import { LimitChanges } from "./limit-changes.ts";
+import { Movements } from "./movements.ts";
 import { PostGroup } from "./post-group.ts";
 import { reconcile } from "./reconcile.ts";
 
@@ -49,6 +47,7 @@ export class StoredWallets implements Wallets {
   /** The last unfinished movement of each account. The next one waits for it. */
   private readonly movements = new Map<string, Promise<unknown>>();
   private readonly late: LateMovements;
+  private readonly moves: Movements;
   private readonly latePosts: LatePosts;
   private readonly limits: LimitChanges;
 
@@ -60,6 +59,8 @@ export class StoredWallets implements Wallets {
     const late = new LateMovements(holdStore, ledger, machine);
     const loadWallet = (accountId: string) => this.loadWallet(accountId);
     this.late = late;
+    const hold = (request: HoldRequest) => this.hold(request);
+    this.moves = new Movements({ holdStore, ledger, late, hold });
     this.latePosts = new LatePosts(holdStore, machine);
     this.limits = new LimitChanges({ holdStore, ledger, machine, late, loadWallet });
   }
@@ -107,9 +108,7 @@ export class StoredWallets implements Wallets {
    * it, send it again with the same reference.
    */
   credit(movement: Credit): Promise<CreditResult> {
-    return this.oneAtATime(movement.accountId, () =>
-      movement.amountMicroVnd < 0n ? this.takeAway(movement) : this.add(movement),
-    );
+    return this.oneAtATime(movement.accountId, () => this.moves.move(movement));
   }
 
   changeLimit(change: LimitChange): Promise<LimitChangeResult> {
@@ -157,7 +156,7 @@ export class StoredWallets implements Wallets {
         page.map(async (accountId) => {
           const wallet = await this.ledger.wallet(accountId);
           if (wallet === undefined) return;
-          await this.applyToHoldStore(wallet, null);
+          await this.moves.apply(wallet, null);
           for (const limit of wallet.limits ?? []) await this.holdStore.setLimit(accountId, limit);
         }),
       );
@@ -210,73 +209,6 @@ export class StoredWallets implements Wallets {
 
   private loadWallet(accountId: string): Promise<boolean> {
     return this.holdStore.load(accountId, () => this.ledger.wallet(accountId));
-  }
-
-  private async add(movement: Credit): Promise<CreditResult> {
-    const result = await this.late.orLater(this.ledger.credit(movement), movement.accountId);
-    if (result.kind === "credited") {
-      failpoint("credit.committed");
-      await this.applyToHoldStore(result.wallet, null);
-      failpoint("credit.applied");
-    }
-    return result;
-  }
-
-  /**
-   * Takes money away: holds it first, then commits. The ledger's balance still includes what running calls hold and
-   * what is uncommitted, so a commit without a hold could take money that is already spent. If the outcome of the
-   * commit is unknown, the hold stays until a retry completes the movement, or the wallet is loaded again.
-   */
-  private async takeAway(movement: Credit): Promise<CreditResult> {
-    const callId = `movement:${movement.reference}`;
-    const earlier = await this.ledger.credited(movement);
-    if (earlier !== undefined) return this.finish(earlier, movement.accountId, callId);
-    const amountMicroVnd = Number(-movement.amountMicroVnd);
-    if (amountMicroVnd > MICRO_VND_MAX) return { kind: "below_zero" };
-    const held = await this.hold({
-      callId,
-      accountId: movement.accountId,
-      keyId: "",
-      amountMicroVnd,
-      floorMicroVnd: amountMicroVnd,
-    });
-    if (held.kind === "no_account") return { kind: "no_account" };
-    if (held.kind === "short") return { kind: "below_zero" };
-    if (held.kind !== "held") {
-      throw new Error(held.kind === "unavailable" ? held.reason : "cannot hold the amount; retry");
-    }
-    failpoint("take.held");
-    const finish = (result: CreditResult) => this.finish(result, movement.accountId, callId);
-    const committed = this.ledger.credit(movement);
-    // If the outcome is unknown, complete it later, so that the hold does not stay forever.
-    committed.catch(() => this.late.complete(movement, finish));
-    return finish(await committed);
-  }
-
-  private async finish(
-    result: CreditResult,
-    accountId: string,
-    callId: string,
-  ): Promise<CreditResult> {
-    if (result.kind === "credited") {
-      failpoint("take.committed");
-      await this.applyToHoldStore(result.wallet, callId);
-      failpoint("take.applied");
-    } else await this.holdStore.void(callId, accountId);
-    return result;
-  }
-
-  private async applyToHoldStore(
-    wallet: WalletSnapshot,
-    releasedCallId: string | null,
-  ): Promise<void> {
-    const { accountId, creditVersion, creditedMicroVnd } = wallet;
-    try {
-      await this.holdStore.credit({ accountId, creditVersion, creditedMicroVnd, releasedCallId });
-    } catch (error) {
-      void this.late.apply(accountId, releasedCallId);
-      throw error;
-    }
   }
 
   /** Runs the movements of an account one after another, so that they are applied in the order of their commits. */

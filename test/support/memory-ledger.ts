@@ -42,6 +42,7 @@ type MoneyOfLedger = Pick<
   | "quarantined"
   | "credit"
   | "credited"
+  | "now"
   | "changeLimit"
   | "removeLimit"
   | "wallet"
@@ -138,8 +139,14 @@ export class MemoryLedger implements MoneyOfLedger {
     return this.parked.length;
   }
 
-  async credit(movement: Credit): Promise<CreditResult> {
-    const earlier = await this.credited(movement);
+  async now(): Promise<number> {
+    return Date.now();
+  }
+
+  async credit(movement: Credit, beforeMs = Number.POSITIVE_INFINITY): Promise<CreditResult> {
+    if ((await this.now()) >= beforeMs) throw new Error("the movement came too late");
+    // One step from here on, as a transaction is.
+    const earlier = this.earlier(movement);
     if (earlier !== undefined) return earlier;
     const wallet = this.walletsById.get(movement.accountId);
     if (wallet === undefined) return { kind: "no_account" };
@@ -152,10 +159,17 @@ export class MemoryLedger implements MoneyOfLedger {
   }
 
   async credited(movement: Credit): Promise<CreditResult | undefined> {
+    return this.earlier(movement);
+  }
+
+  private earlier(movement: Credit): CreditResult | undefined {
     const earlier = this.movements.get(movement.reference);
     const wallet = this.walletsById.get(movement.accountId);
     if (earlier === undefined || wallet === undefined) return undefined;
-    if (earlier.amountMicroVnd !== movement.amountMicroVnd) return { kind: "reference_conflict" };
+    const isSame =
+      earlier.accountId === movement.accountId &&
+      earlier.amountMicroVnd === movement.amountMicroVnd;
+    if (!isSame) return { kind: "reference_conflict" };
     return { kind: "credited", applied: false, wallet: snapshot(movement.accountId, wallet) };
   }
 

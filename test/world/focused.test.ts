@@ -10,6 +10,8 @@ interface Focus {
   /** Mean time between two faults of a kind, ms. */
   readonly faults: Readonly<Partial<Record<FaultName, number>>>;
   readonly seeds?: number;
+  /** More movements than usual. */
+  readonly movements?: number;
 }
 
 const SEEDS = 6;
@@ -43,6 +45,13 @@ const FOCI: readonly Focus[] = [
     faults: { sigterm: 3_000, redisOldSnapshot: 3_000 },
   },
   {
+    name: "an adjustment whose gateway dies before the commit does not hold its amount forever",
+    store: "redis",
+    faults: { kill: 1_500, ledgerSlow: 1_000 },
+    movements: 200,
+    seeds: 3,
+  },
+  {
     name: "streams are charged though the disk was full when they ended",
     store: "embedded",
     faults: { diskFull: 4_000 },
@@ -56,10 +65,10 @@ const FOCI: readonly Focus[] = [
 
 t.test("a world with few faults", async (t) => {
   const lua = new LuaScripts();
-  for (const { name, store, faults, seeds = SEEDS } of FOCI) {
+  for (const { name, store, faults, movements, seeds = SEEDS } of FOCI) {
     t.test(name, async (t) => {
       for (let seed = 1; seed <= seeds; seed += 1) {
-        const plan = planWorld(seed, { store, faults });
+        const plan = planWorld(seed, { store, faults, movements });
         const { violations } = await simulate(plan, { lua });
         t.strictSame(violations, [], `seed ${seed}: ${describePlan(plan)}`);
       }

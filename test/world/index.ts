@@ -50,11 +50,12 @@ async function main(): Promise<void> {
   const store = STORES.find((kind) => kind === wished);
   const faults = values.focus ? plant?.faults : faultsOf(values.faults);
   const calls = values.calls === undefined ? undefined : Number(values.calls);
+  const movements = values.focus ? plant?.movements : undefined;
   const lua = new LuaScripts();
   const startedMs = performance.now();
   const total = { failed: 0, calls: 0, charged: 0, turns: 0, simulatedMs: 0 };
   for (let seed = first; seed < first + count; seed += 1) {
-    const plan = planWorld(seed, { store, calls, faults });
+    const plan = planWorld(seed, { store, calls, movements, faults });
     const onTrace = values.trace ? (line: string) => console.log(line) : undefined;
     const result = await simulate(plan, { onTrace, lua });
     total.calls += Object.values(result.calls).reduce((sum, each) => sum + each, 0);

@@ -26,6 +26,10 @@ export class LedgerServer {
     this.random = random;
   }
 
+  get nowMs(): number {
+    return this.scheduler.nowMs;
+  }
+
   /** Returns the ledger as a gateway sees it, over the network. */
   for(process: SimulatedProcess): Ledger {
     return new LedgerClient(this, process) as unknown as Ledger;
@@ -64,7 +68,7 @@ export class LedgerServer {
 type MoneyOfLedger = Pick<
   Ledger,
   | ("start" | "stop" | "ping" | "commit" | "quarantine" | "quarantined" | "hasCall")
-  | ("credit" | "credited" | "wallet" | "sum" | "sums")
+  | ("credit" | "credited" | "now" | "wallet" | "sum" | "sums")
 >;
 
 class LedgerClient implements MoneyOfLedger {
@@ -99,8 +103,13 @@ class LedgerClient implements MoneyOfLedger {
     return this.ask("hasCall", (books) => books.hasCall(callId));
   }
 
-  credit(movement: Credit): Promise<CreditResult> {
-    return this.ask("credit", (books) => books.credit(movement));
+  credit(movement: Credit, beforeMs?: number): Promise<CreditResult> {
+    const { server } = this;
+    return this.ask("credit", (books) => books.credit(movement, server.nowMs, beforeMs));
+  }
+
+  now(): Promise<number> {
+    return this.ask("now", () => this.server.nowMs);
   }
 
   credited(movement: Credit): Promise<CreditResult | undefined> {

@@ -60,7 +60,9 @@ export class LedgerBooks {
     return this.charges.has(callId) || this.quarantine.has(callId);
   }
 
-  credit(movement: Credit): CreditResult {
+  /** `beforeMs`: see `Ledger.credit`; `nowMs` is the time by the ledger's clock. */
+  credit(movement: Credit, nowMs = 0, beforeMs = Number.POSITIVE_INFINITY): CreditResult {
+    if (nowMs >= beforeMs) throw new Error("the movement came too late");
     const earlier = this.credited(movement);
     if (earlier !== undefined) return earlier;
     const wallet = this.wallets.get(movement.accountId);

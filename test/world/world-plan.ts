@@ -58,6 +58,7 @@ export interface WorldPlan {
 interface PlanWishes {
   readonly store?: StoreKind | undefined;
   readonly calls?: number | undefined;
+  readonly movements?: number | undefined;
   /** Only these faults. */
   readonly faults?: Readonly<Partial<Record<FaultName, number>>> | undefined;
 }
@@ -85,7 +86,7 @@ export function planWorld(seed: number, wishes: PlanWishes = {}): WorldPlan {
     calls: wishes.calls ?? 200 + random.below(200),
     loadMs,
     leaseMs: random.pick([4_000, 4_000, 10_000]),
-    movements: random.below(24),
+    movements: wishes.movements ?? random.below(24),
     walletTokens: random.pick([200, 2_000, 20_000]),
     whenExhausted: random.chance(0.8) ? "cut" : "finish",
     trouble: random.pick([0, 0.1, 0.4]),

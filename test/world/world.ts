@@ -19,7 +19,13 @@ import { Scheduler } from "./scheduler.ts";
 import type { WorldPlan } from "./world-plan.ts";
 
 /** Fewer joining rounds than in production: these rounds are most of the cost of a run, and fewer find as many bugs. */
-const TIMES = { heartbeatMs: 1_000, graceMs: 1_500, joiningRoundMs: 45 };
+const TIMES = {
+  heartbeatMs: 1_000,
+  graceMs: 1_500,
+  joiningRoundMs: 45,
+  // Above `movementCommitMs`: a statement of this ledger takes no time.
+  unownedMovementMs: 25_000,
+};
 /** Between two checks by the judge. */
 const LOOK_MS = 500;
 /** Time in which everything must drain once all faults are over. */

@@ -19,16 +19,32 @@ type Outcome =
   | "below_zero"
   | "out_of_range";
 
-/** Commits a movement in one transaction: see `credit_wallet` in the migrations. */
-export async function credit(sql: Sql, movement: Credit): Promise<CreditResult> {
+const NOW = "(extract(epoch from clock_timestamp()) * 1000)::float8";
+
+/** Returns the time of the database's clock, in milliseconds. */
+export async function now(sql: Sql): Promise<number> {
+  const [row] = await sql.query<{ now: number }>(`select ${NOW} as now`, []);
+  if (row === undefined) throw new Error("the ledger did not say its time");
+  return row.now;
+}
+
+/** Commits a movement in one transaction: see `credit_wallet` in the migrations. Rejects from `beforeMs` on. */
+export async function credit(
+  sql: Sql,
+  movement: Credit,
+  beforeMs: number | undefined,
+): Promise<CreditResult> {
   const { accountId, kind, amountMicroVnd, reference, reason } = movement;
   if (amountMicroVnd > AMOUNT_MAX) return { kind: "out_of_range" };
   if (amountMicroVnd < -AMOUNT_MAX) return { kind: "below_zero" };
-  const [row] = await sql.query<{ outcome: Outcome }>(
-    "select credit_wallet($1, $2, $3, $4, $5) as outcome",
-    [accountId, kind, amountMicroVnd, reference, reason],
+  const [row] = await sql.query<{ outcome: Outcome | "late" }>(
+    `select case when $6::float8 is null or ${NOW} < $6::float8
+      then credit_wallet($1, $2, $3, $4, $5) else 'late' end as outcome`,
+    [accountId, kind, amountMicroVnd, reference, reason, beforeMs ?? null],
   );
   const outcome = row?.outcome ?? "no_account";
+  if (outcome === "late")
+    throw new Error("the movement reached the ledger too late; send it again");
   if (outcome !== "credited" && outcome !== "repeated") return { kind: outcome };
   return creditedWallet(sql, accountId, outcome === "credited");
 }

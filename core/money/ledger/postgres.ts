@@ -22,7 +22,7 @@ import { isId } from "../../process/id.ts";
 import type { Log } from "../../process/log.ts";
 import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
 import { type Commit, createCommit } from "./commit.ts";
-import { credit, credited, readWallet } from "./credit.ts";
+import { credit, credited, now, readWallet } from "./credit.ts";
 import { limitSum, limitSums } from "./limit-sums.ts";
 import { changeLimit, removeLimit } from "./limits.ts";
 import { quarantine, quarantined, quarantinedCall, quarantineList } from "./quarantine.ts";
@@ -113,9 +113,13 @@ export class PostgresLedger implements Ledger {
     return hasCall(this.sql, call);
   }
 
-  async credit(movement: Credit): Promise<CreditResult> {
+  async credit(movement: Credit, beforeMs?: number): Promise<CreditResult> {
     if (!isId(movement.accountId)) return { kind: "no_account" };
-    return credit(this.sql, movement);
+    return credit(this.sql, movement, beforeMs);
+  }
+
+  now(): Promise<number> {
+    return now(this.sql);
   }
 
   async credited(movement: Credit): Promise<CreditResult | undefined> {

@@ -6,7 +6,9 @@ import type {
   HoldResult,
   WalletSnapshot,
 } from "../../contract/hold-store.ts";
+import type { Machine } from "../../process/machine.ts";
 import { textOf } from "../../redis/reply.ts";
+import { isMovementHold } from "../movement-hold.ts";
 import type { Bucket } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 import { asReply, isJoining, type Reply } from "./session.ts";
@@ -20,6 +22,7 @@ interface HoldsOptions {
   readonly readWallet: (accountId: string) => Promise<WalletSnapshot | undefined>;
   /** Returns why no hold can be taken now, beside `holds` others; undefined if one can. */
   readonly refusal: (holds: number) => string | undefined;
+  readonly machine: Machine;
 }
 
 /** A hold that this process took for a call. */
@@ -83,8 +86,10 @@ export class Holds {
   async void(callId: string, accountId: string): Promise<void> {
     this.own.delete(callId);
     const bucket = this.options.buckets.of(accountId);
-    // If this fails, the next audit voids the hold.
-    if (bucket.state === "ready") await bucket.run("void", [], [callId], asReply).catch(() => {});
+    // If this fails, the next audit ends the hold.
+    if (bucket.state === "ready") {
+      await bucket.run("void", [], [callId, bucket.process], asReply).catch(() => {});
+    }
   }
 
   /** The call has no hold any more: it was posted, or its movement is applied. */
@@ -99,16 +104,26 @@ export class Holds {
     }
   }
 
-  /** Voids holds that no call of this process owns. `held`: the calls that have a hold of this process in Redis. */
+  /**
+   * Ends holds that nothing here owns. Voids those of calls. The ledger may have a movement: its hold loses this process.
+   * `held`: the calls that have a hold of this process in Redis.
+   */
   async audit(bucket: Bucket, held: readonly string[]): Promise<void> {
     const lost = held.filter((callId) => !this.own.has(callId));
-    await Promise.all(lost.map((callId) => bucket.run("void", [], [callId], asReply)));
+    await Promise.all(
+      lost.map((callId) =>
+        isMovementHold(callId)
+          ? bucket.run("disown", [], [callId], asReply)
+          : bucket.run("void", [], [callId, bucket.process], asReply),
+      ),
+    );
   }
 
   private send(bucket: Bucket, request: HoldRequest): Promise<HoldResult> {
     const { callId, accountId, keyId, amountMicroVnd, floorMicroVnd, creditVersion } = request;
-    // The hold of a movement has no API key and no lease: it must outlive the process that took it.
-    const holder = keyId === "" ? "" : bucket.process;
+    // The hold of a movement has no API key. It outlives its process, so it says when it was taken.
+    const { process } = bucket;
+    const holder = keyId === "" ? `${process}@${this.options.machine.now()}` : process;
     const amounts = [String(amountMicroVnd), String(floorMicroVnd)];
     const version = creditVersion === undefined ? "" : String(creditVersion);
     const limits = limitsText(request.limits ?? null);

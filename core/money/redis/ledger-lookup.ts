@@ -1,4 +1,7 @@
 import type { Ledger } from "../../contract/ledger.ts";
 
-/** What the Redis store reads from the ledger: wallets, and whether a post that Redis may have lost is committed. */
-export type LedgerLookup = Pick<Ledger, "wallet" | "hasCall">;
+/**
+ * What the Redis store reads from the ledger: wallets, and whether it has a post or a movement whose outcome Redis does
+ * not know.
+ */
+export type LedgerLookup = Pick<Ledger, "wallet" | "hasCall" | "credited">;

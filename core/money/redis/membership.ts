@@ -5,6 +5,7 @@ import { isUnknownScript, type RedisCommands } from "../../redis/client.ts";
 import { numberOf, textOf } from "../../redis/reply.ts";
 import { LIFETIMES, type Lifetimes } from "../lifetimes.ts";
 import { Bucket } from "./bucket.ts";
+import { type HeldCalls, readHeldCalls } from "./held-calls.ts";
 import type { BucketKeys } from "./keys.ts";
 import { Peers, type SilentMember } from "./peers.ts";
 import { Readiness } from "./readiness.ts";
@@ -14,7 +15,7 @@ import { type BucketView, isAbandoned, readView } from "./view.ts";
 
 /** The lifetimes that tests shorten. */
 export type MembershipTimes = Pick<Lifetimes, "heartbeatMs" | "leaseMs" | "graceMs"> &
-  Partial<Pick<Lifetimes, "joiningRoundMs" | "startTimeoutMs">>;
+  Partial<Pick<Lifetimes, "joiningRoundMs" | "startTimeoutMs" | "unownedMovementMs">>;
 
 export interface MembershipEvents {
   /** An operation failed: Redis did not reply, or this process must join first. `wasReady`: the first such failure. */
@@ -119,10 +120,9 @@ export class Membership {
     if (this.session.epoch !== "") await this.ask("leave", this.session.epoch);
   }
 
-  /** Returns the ids of the calls that have a hold of this process in Redis. */
-  async heldCalls(): Promise<string[]> {
-    const reply = await this.ask("held-calls");
-    return Array.isArray(reply) ? reply.map(textOf) : [];
+  /** Returns the holds that an audit checks. */
+  async heldCalls(): Promise<HeldCalls> {
+    return readHeldCalls(await this.ask("held-calls"));
   }
 
   /** Deletes an orphaned outbox if it is empty. */

@@ -5,6 +5,7 @@ const MONEY = [
   "extend",
   "post",
   "void",
+  "disown",
   "credit",
   "load",
   "acknowledge",

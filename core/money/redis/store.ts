@@ -24,6 +24,7 @@ import { BUCKETS } from "../../redis/buckets.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { refuseEviction } from "../../redis/eviction.ts";
 import { LIFETIMES } from "../lifetimes.ts";
+import { Audits } from "./audits.ts";
 import type { Bucket } from "./bucket.ts";
 import { BucketMap } from "./bucket-map.ts";
 import { Commits } from "./commits.ts";
@@ -53,9 +54,6 @@ export interface RedisHoldStoreOptions {
   readonly log: Log;
 }
 
-/** Rounds between two audits: an audit voids holds of this process that no call here owns. */
-const AUDIT_EVERY_ROUNDS = LIFETIMES.auditMs / LIFETIMES.heartbeatMs;
-
 /**
  * The hold store that several processes share: wallets, holds and outboxes are in Redis or a Redis cluster. Every
  * operation on money is one script on one slot. `membership.ts` handles failures of Redis and of processes.
@@ -69,13 +67,13 @@ export class RedisHoldStore implements HoldStore {
   private readonly buckets: readonly Bucket[];
   private readonly memberships = new Map<Bucket, Membership>();
   private readonly rounds: readonly PeriodicTask[];
-  private readonly maintainedRounds = new Map<Bucket, number>();
   private readonly outageLog: OutageLog;
   private readonly revocations: Revocations;
   private readonly commits: Commits;
   private readonly wallets: RedisWallets;
   private readonly holds: Holds;
   private readonly posts: Posts;
+  private readonly audits: Audits;
   private stopped = false;
 
   constructor(options: RedisHoldStoreOptions) {
@@ -105,9 +103,13 @@ export class RedisHoldStore implements HoldStore {
       wallets: this.wallets,
       readWallet: (accountId) => ledger.wallet(accountId),
       refusal: (holds) => this.refusal(holds),
+      machine,
     });
     const { wallets, holds, commits } = this;
     this.posts = new Posts({ buckets, wallets, holds, commits, spool, ledger, machine, log });
+    const { unownedMovementMs = LIFETIMES.unownedMovementMs } = times;
+    const audited = { memberships, holds, wallets, ledger, unownedMovementMs };
+    this.audits = new Audits({ ...audited, machine, log });
     this.rounds = [...memberships.values()].map(
       (membership) => new PeriodicTask(() => membership.step(machine.monotonic()), machine),
     );
@@ -281,14 +283,7 @@ export class RedisHoldStore implements HoldStore {
     if (!bucket.isReady) return;
     this.commits.acknowledgeRest(bucket).catch(() => {});
     void this.posts.resendAll(bucket);
-    const round = this.maintainedRounds.get(bucket) ?? 0;
-    this.maintainedRounds.set(bucket, round + 1);
-    if (round % AUDIT_EVERY_ROUNDS === 0) this.audit(bucket).catch(() => {});
-  }
-
-  private async audit(bucket: Bucket): Promise<void> {
-    const held = await this.memberships.get(bucket)?.heldCalls();
-    if (held !== undefined) await this.holds.audit(bucket, held);
+    void this.audits.round(bucket);
   }
 }
 

@@ -26,6 +26,7 @@ const BROKEN: Record<string, Partial<Lifetimes>> = {
   "readWaitMs > gatherMs": { readWaitMs: 50 },
   "paceWaitMsMax > paceDelayMsMax > paceTickMs": { paceWaitMsMax: 5_000 },
   "commitRetryMsMin <= commitRetryMsMax": { commitRetryMsMin: 2_001 },
+  "unownedMovementMs > movementCommitMs + statementTimeoutMs": { unownedMovementMs: 50_000 },
   "journalLockWaitMs > leaveTimeoutMs": { journalLockWaitMs: 1_000 },
 };
 

@@ -23,8 +23,8 @@ export class StubLedger extends MemoryLedger implements Ledger {
     await this.around("commit", () => super.commit(entries));
   }
 
-  override credit(movement: Credit): Promise<CreditResult> {
-    return this.around("credit", () => super.credit(movement));
+  override credit(movement: Credit, beforeMs?: number): Promise<CreditResult> {
+    return this.around("credit", () => super.credit(movement, beforeMs));
   }
 
   override wallet(accountId: string): Promise<WalletSnapshot | undefined> {

@@ -256,6 +256,48 @@ t.test(
     }),
 );
 
+t.test("two adjustments of two accounts under one reference do not share a hold", (t) =>
+  withStores(async ({ holdStore, ledger, wallets }) => {
+    ledger.addAccount("B");
+    await wallets.credit(movement(100n));
+    await wallets.credit({ ...movement(100n), accountId: "B" });
+    let commit: () => void = () => {};
+    const both = new Promise<void>((resolve) => (commit = resolve));
+    ledger.before = (operation) => (operation === "credit" ? both : Promise.resolve());
+    const adjustment = movement(-100n);
+    const results = Promise.all([
+      wallets.credit(adjustment),
+      wallets.credit({ ...adjustment, accountId: "B" }),
+    ]);
+    const held = (accountId: string) => holdStore.balances(accountId)?.heldMicroVnd;
+    await until("both hold their money", () => held("A") === 100 && held("B") === 100);
+    commit();
+    const kinds = (await results).map(({ kind }) => kind);
+    t.strictSame([...kinds].sort(), ["credited", "reference_conflict"]);
+    for (const [at, accountId] of ["A", "B"].entries()) {
+      const availableMicroVnd = kinds[at] === "credited" ? 0 : 100;
+      const expected = { availableMicroVnd, heldMicroVnd: 0, uncommittedMicroVnd: 0 };
+      t.strictSame(holdStore.balances(accountId), expected);
+    }
+  }),
+);
+
+t.test(
+  "an adjustment that reaches the ledger too late is refused there, then completed again",
+  (t) =>
+    withStores(async (stores) => {
+      const { ledger, wallets } = stores;
+      await wallets.credit(movement(1_000n));
+      await wallets.hold(holdRequest("open", 1));
+      // The process was suspended after it had read the time: by now, another one may have ended its hold.
+      const times = [0, 20_000];
+      ledger.now = async () => times.shift() ?? 0;
+      await t.rejects(wallets.credit(movement(-300n)), /too late/);
+      t.equal(parts(stores), "699 301 0");
+      await until("the movement is complete", () => parts(stores) === "699 1 0");
+    }),
+);
+
 t.test("a top-up with an unknown outcome becomes spendable without a second request", (t) =>
   withStores(async (stores) => {
     const { ledger, wallets } = stores;

@@ -13,6 +13,8 @@ export interface Plant {
   readonly store: StoreKind;
   /** Faults that reveal the bug soon; without them it takes the whole swarm. */
   readonly faults: Readonly<Partial<Record<FaultName, number>>>;
+  /** Movements in a run, if the usual few do not reveal it. */
+  readonly movements?: number;
 }
 
 const LUA = "core/money/redis/lua/";
@@ -143,5 +145,13 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     replace: "",
     store: "redis",
     faults: { kill: 2_500, ledgerAway: 2_500 },
+  },
+  "the hold of a movement stays with its dead gateway": {
+    file: `${LUA}members.lua`,
+    find: "call('HSET', key('holds'), found[at], amount .. ':' .. since .. ':' .. account .. limits)",
+    replace: "",
+    store: "redis",
+    faults: { kill: 1_500, ledgerSlow: 1_000 },
+    movements: 200,
   },
 };

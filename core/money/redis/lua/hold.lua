@@ -1,7 +1,7 @@
 -- Holds an amount for a call, or what the wallet and its limits afford if that is at least the floor.
 -- KEYS[4] revoked API keys
--- ARGV: call, account, API key, amount, floor, process whose lease the hold ends with ('' for none), version of the
--- wallet at which the call was priced ('' to skip the check), limits as `|<name>|<name>` ('' for none)
+-- ARGV: call, account, API key ('' for a movement), amount, floor, holder as in `money.lua`, version of the wallet at
+-- which the call was priced ('' to skip the check), limits as `|<name>|<name>` ('' for none)
 local call_id, account, limits = ARGV[3], ARGV[4], ARGV[10]
 if call('SISMEMBER', KEYS[4], ARGV[5]) == 1 then
   return { n, 'revoked' }
@@ -13,7 +13,13 @@ if not available then
 end
 local existing = call('HGET', holds, call_id)
 if existing then
-  return { n, 'held', text(parts(existing)) }
+  local amount, holder, of, others = parts(existing)
+  if ARGV[5] == '' then
+    -- A movement that is sent again belongs to the process that has it now.
+    local since = string.match(holder, '@.*$') or string.match(ARGV[8], '@.*$')
+    call('HSET', holds, call_id, text(amount) .. ':' .. owner .. since .. ':' .. of .. others)
+  end
+  return { n, 'held', text(amount) }
 end
 if ARGV[9] ~= '' and tonumber(known[2]) > tonumber(ARGV[9]) then
   return { n, 'stale' }

@@ -46,13 +46,21 @@ local function leave_outbox(process, claimer)
   end
 end
 
--- Voids all holds of a process. The holds of movements have no process, so no lease ends them.
+-- The process that has a hold: see `money.lua`.
+local function process_of(holder)
+  return string.match(holder, '^[^@]*')
+end
+
+-- Voids all holds of a process. The ledger may have the movement of a hold: such a hold stays, without a process.
 local function void_holds(process)
   local found = call('HGETALL', key('holds'))
   local voided = 0
   for at = 1, #found, 2 do
     local amount, holder, account, limits = string.match(found[at + 1], '^(%d+):([^:]*):([^|]*)(.*)$')
-    if holder == process then
+    local since = string.match(holder, '@.*$')
+    if process_of(holder) == process and since then
+      call('HSET', key('holds'), found[at], amount .. ':' .. since .. ':' .. account .. limits)
+    elseif holder == process then
       call('HDEL', key('holds'), found[at])
       call('HINCRBY', key('w'), account .. ':a', amount)
       if amount ~= '0' then

@@ -27,6 +27,16 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
     t.strictSame([creditVersion, creditedMicroVnd], [2, 420n]);
   });
 
+  t.test("a credit is refused from the given time on, by the ledger's own clock", async (t) => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 0n);
+    const movement = topUp(a, 70n);
+    await t.rejects(ledger.credit(movement, await ledger.now()), /too late/);
+    t.equal(await ledger.credited(movement), undefined);
+    t.equal(applied(await ledger.credit(movement, (await ledger.now()) + 60_000)), "true");
+    t.ok(Math.abs((await ledger.now()) - Date.now()) < 60_000);
+  });
+
   t.test("the same reference twenty times at once is credited once", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 0n);

@@ -13,6 +13,7 @@ const { store } = await startStore({
   ledger: {
     wallet: async (accountId) => snapshot(accountId),
     hasCall: async () => false,
+    credited: async () => undefined,
   },
 });
 process.stdout.write("ready\n");

@@ -46,6 +46,7 @@ export interface TestStore {
 export const EMPTY_LEDGER: LedgerLookup = {
   wallet: () => Promise.resolve(undefined),
   hasCall: () => Promise.resolve(false),
+  credited: () => Promise.resolve(undefined),
 };
 
 export async function startStore(options: StoreOptions): Promise<TestStore> {

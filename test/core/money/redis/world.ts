@@ -45,6 +45,7 @@ export class World {
       ledger: {
         wallet: (accountId) => ledger.wallet(accountId),
         hasCall: async ({ callId }) => ledger.charges.has(callId),
+        credited: (movement) => ledger.credited(movement),
       },
       ...options,
     };
