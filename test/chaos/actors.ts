@@ -18,6 +18,8 @@ export interface Actor {
   readonly kind: "gateway" | "redis" | "postgres" | "simulator";
   /** How often it was killed. */
   readonly kills: number;
+  /** The longest time from its first try to start until it was ready. */
+  readonly longestStartMs: number;
   /** False from a kill or a freeze until it is ready or goes on. */
   readonly isUp: boolean;
   /** Sends SIGKILL and resolves when the process has ended. */
@@ -67,11 +69,16 @@ export async function startAgain(actor: Actor): Promise<void> {
 export function actorOf(name: string, kind: Actor["kind"], process: Runnable): Actor {
   let kills = 0;
   let isUp = true;
+  let longestStartMs = 0;
+  let startedAtMs: number | undefined;
   return {
     name,
     kind,
     get kills() {
       return kills;
+    },
+    get longestStartMs() {
+      return longestStartMs;
     },
     get isUp() {
       return isUp;
@@ -82,7 +89,10 @@ export function actorOf(name: string, kind: Actor["kind"], process: Runnable): A
       await process.kill();
     },
     async start() {
+      startedAtMs ??= performance.now();
       await process.start();
+      longestStartMs = Math.max(longestStartMs, performance.now() - startedAtMs);
+      startedAtMs = undefined;
       isUp = true;
     },
     signal(signal) {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type postgres from "postgres";
 import type { ClientCall } from "./call.ts";
+import { type Allowance, allowanceOf } from "./losses.ts";
 
 const POLL_MS = 100;
 /** A client sees the last byte of its reply up to this long after its call was posted. */
@@ -10,13 +11,18 @@ const READER_LAG_MS = 2_000;
 export class Confirmed {
   private readonly sql: postgres.Sql;
   private readonly calls: readonly ClientCall[];
+  private readonly allowances: readonly Allowance[];
   /** Calls before this index are in `waiting` or in the ledger. */
   private next = 0;
   private waiting: ClientCall[] = [];
+  /** The ledger has had everything that was posted before. */
+  private throughMs = 0;
 
-  constructor(sql: postgres.Sql, calls: readonly ClientCall[]) {
+  /** Calls that `allowances` cover may be in no record. */
+  constructor(sql: postgres.Sql, calls: readonly ClientCall[], allowances: readonly Allowance[]) {
     this.sql = sql;
     this.calls = calls;
+    this.allowances = allowances;
   }
 
   /**
@@ -24,13 +30,16 @@ export class Confirmed {
    * false on timeout.
    */
   async through(atMs: number, limitMs: number): Promise<boolean> {
-    if (atMs === 0) return true;
+    if (atMs <= this.throughMs) return true;
     const deadline = performance.now() + limitMs;
     const seenMs = atMs + READER_LAG_MS;
     await delay(Math.max(0, seenMs - Date.now()));
     for (;;) {
       const isThere = await this.look(seenMs).catch(() => false);
-      if (isThere) return true;
+      if (isThere) {
+        this.throughMs = Math.max(this.throughMs, atMs);
+        return true;
+      }
       if (performance.now() > deadline) return false;
       await delay(POLL_MS);
     }
@@ -41,6 +50,7 @@ export class Confirmed {
       const call = this.calls[this.next];
       if (call?.end === "whole") this.waiting.push(call);
     }
+    this.waiting = this.waiting.filter((call) => !allowanceOf(call, this.allowances));
     const asked = this.waiting.filter((call) => call.endedMs <= seenMs);
     if (asked.length === 0) return true;
     const ids = asked.flatMap((call) => call.id ?? []);

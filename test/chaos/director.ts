@@ -27,6 +27,8 @@ export interface DirectorOptions {
 export class Director {
   /** How often each fault happened. */
   readonly done = new Map<string, number>();
+  /** The highest number of each kind that a fault reached. */
+  readonly peaks = new Map<string, number>();
   readonly violations: Violation[] = [];
   private readonly options: DirectorOptions;
   private readonly busy = new Set<Victim>();
@@ -43,6 +45,7 @@ export class Director {
       load,
       random,
       isFree: (victim) => !this.busy.has(victim),
+      peak: (what, count) => this.peaks.set(what, Math.max(this.peaks.get(what) ?? 0, count)),
       violation: (rule, what) => this.violations.push({ rule, what }),
     };
   }

@@ -18,6 +18,7 @@ const HELP = `npm run chaos -- [options]: load with faults, then the proof; exit
   --only FAULTS            with semicolons between them, of:
 ${FAULTS.map(({ name, modes }) => `      ${name} (${modes.join(", ")})`).join("\n")}
   --verbose                says when each fault begins and ends
+  --keep                   keeps logs, calls and faults also of a run without a violation
   --save FILE              writes the table there as well`;
 
 /**
@@ -36,6 +37,7 @@ async function main(): Promise<number> {
       appendfsync: { type: "string", default: "always" },
       "recovery-seconds": { type: "string", default: "60" },
       only: { type: "string" },
+      keep: { type: "boolean", default: false },
       verbose: { type: "boolean", default: false },
       save: { type: "string" },
       help: { type: "boolean", default: false },
@@ -57,15 +59,15 @@ async function main(): Promise<number> {
     recoverySeconds: positive("recovery-seconds", values["recovery-seconds"]),
     say: (line) => console.log(line),
     sayFaults: values.verbose,
+    keepsEvidence: values.keep,
   };
   console.log(`--seed ${options.seed} repeats the harm of this run`);
   const result = await runChaos(options);
   const text = table(options, result);
   console.log(`\n${text}\n`);
   if (values.save !== undefined) writeFileSync(values.save, `${text}\n`);
-  if (result.violations.length === 0) return 0;
-  console.log(explanation(result));
-  return 1;
+  if (result.evidence !== undefined) console.log(explanation(result));
+  return result.violations.length === 0 ? 0 : 1;
 }
 
 function positive(name: string, text: string): number {

@@ -12,7 +12,9 @@ const SEED_STEP = 7_919;
 export interface LoadOptions {
   readonly seed: number;
   readonly lanes: number;
-  readonly customers: readonly Customer[];
+  readonly rich: readonly Customer[];
+  /** Customers whose wallets are often too low for a call. */
+  readonly poor: readonly Customer[];
   readonly ports: readonly number[];
 }
 
@@ -38,12 +40,14 @@ export class Load {
   }
 
   /**
-   * Calls one gateway from `lanes` more clients, all with short calls, until `isEnough` or the load
-   * ends.
+   * Calls one gateway from `lanes` more clients with short calls that their wallets cover, until
+   * `isEnough` or the load ends.
    */
   async rush(gateway: number, lanes: number, isEnough: () => boolean): Promise<void> {
     const lane = async () => {
-      while (!this.stopping && !isEnough()) await this.next(planQuickCall, () => gateway);
+      while (!this.stopping && !isEnough()) {
+        await this.next(planQuickCall, this.options.rich, () => gateway);
+      }
     };
     await Promise.all(Array.from({ length: lanes }, lane));
   }
@@ -55,14 +59,19 @@ export class Load {
   }
 
   private async lane(): Promise<void> {
-    const { ports } = this.options;
-    while (!this.stopping) await this.next(planCall, (random) => random.below(ports.length));
+    const { rich, poor, ports } = this.options;
+    const all = [...rich, ...poor];
+    while (!this.stopping) await this.next(planCall, all, (random) => random.below(ports.length));
   }
 
-  private async next(planning: Planning, gatewayOf: (random: Random) => number): Promise<void> {
+  private async next(
+    planning: Planning,
+    customers: readonly Customer[],
+    gatewayOf: (random: Random) => number,
+  ): Promise<void> {
     const { random, number } = this.draw();
     const plan = planning(random, number);
-    const customer = random.pick(this.options.customers);
+    const customer = random.pick(customers);
     const done = await this.make(plan, customer, gatewayOf(random));
     if (done.end === "refused" || done.status === 0) await delay(REFUSED_PAUSE_MS);
   }

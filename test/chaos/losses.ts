@@ -1,3 +1,4 @@
+import type { ClientCall } from "./call.ts";
 import type { Confirmed } from "./confirmed.ts";
 
 const CONFIRM_TIMEOUT_MS = 20_000;
@@ -24,6 +25,16 @@ export interface Allowance {
 
 export const DOUBLE_FAILURE = "Redis loses its data, and a gateway dies with it";
 
+/** The double failure that may have lost the charge of a call. */
+export function allowanceOf(
+  { gateway, endedMs }: ClientCall,
+  allowances: readonly Allowance[],
+): Allowance | undefined {
+  return allowances.find(
+    (one) => one.gateway === gateway && one.fromMs <= endedMs && endedMs <= one.toMs,
+  );
+}
+
 /** Ends a permission, when everything is as before. */
 export type Release = () => void;
 
@@ -32,16 +43,18 @@ export type Release = () => void;
  * Redis and a gateway that sleeps. A fault that does both on purpose is allowed its losses, call by call.
  */
 export class Losses {
-  readonly allowances: Allowance[] = [];
   private readonly confirmed: Confirmed;
+  private readonly allowances: Allowance[];
   private gatewayLostAtMs = 0;
   private redisLostAtMs = 0;
   private losingRedis = 0;
   private sleeping = 0;
   private stopping = false;
 
-  constructor(confirmed: Confirmed) {
+  /** Adds to `allowances` what a fault was allowed. */
+  constructor(confirmed: Confirmed, allowances: Allowance[]) {
     this.confirmed = confirmed;
+    this.allowances = allowances;
   }
 
   /** From now on every permission that has to wait is refused. */

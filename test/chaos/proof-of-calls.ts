@@ -1,7 +1,7 @@
 import type { UsageRow } from "./books.ts";
 import type { ClientCall } from "./call.ts";
 import type { Evidence, Report } from "./evidence.ts";
-import type { Allowance } from "./losses.ts";
+import { allowanceOf } from "./losses.ts";
 
 /** Tokens that may have been sent to a stream's client that left, and that it never read. */
 const UNREAD_TOKENS = 128;
@@ -37,7 +37,7 @@ export function checkCalls(
       claimed.add(row);
       checkCall(call, row, rich.has(call.accountId), report);
     } else if (call.end === "whole") {
-      const failure = allowances.find((allowance) => isAllowed(call, allowance))?.name;
+      const failure = allowanceOf(call, allowances)?.name;
       if (failure) lost.set(failure, (lost.get(failure) ?? 0) + 1);
       else report("a whole reply is charged", "it is in no record", call.id);
     } else if (call.id === undefined) nameless.push(call);
@@ -55,11 +55,6 @@ export function checkCalls(
     else nameless.splice(at, 1);
   }
   return lost;
-}
-
-function isAllowed({ gateway, endedMs }: ClientCall, allowance: Allowance): boolean {
-  const { fromMs, toMs } = allowance;
-  return gateway === allowance.gateway && fromMs <= endedMs && endedMs <= toMs;
 }
 
 function checkCall(call: ClientCall, row: UsageRow, isRich: boolean, report: Report): void {

@@ -16,7 +16,7 @@ import { faultsFor } from "./faults/index.ts";
 import { HealthWatch } from "./health-watch.ts";
 import { HoldWatch } from "./hold-watch.ts";
 import { Load } from "./load.ts";
-import { Losses } from "./losses.ts";
+import { type Allowance, Losses } from "./losses.ts";
 import { Movements } from "./movements.ts";
 import { prove, type Totals } from "./proof.ts";
 import { Recovery } from "./recovery.ts";
@@ -38,6 +38,8 @@ export interface ChaosOptions {
   readonly say: (line: string) => void;
   /** Says when each fault begins and ends. */
   readonly sayFaults: boolean;
+  /** Keeps logs, calls and deeds of a run without a violation, too. */
+  readonly keepsEvidence: boolean;
 }
 
 export interface ChaosResult {
@@ -45,16 +47,20 @@ export interface ChaosResult {
   readonly totals: Totals;
   /** How often each fault happened. */
   readonly done: ReadonlyMap<string, number>;
+  /** The highest number of each kind that a fault reached. */
+  readonly peaks: ReadonlyMap<string, number>;
   readonly kills: number;
   readonly calls: readonly ClientCall[];
   readonly movements: number;
   readonly looksForBelowZero: number;
+  /** The longest time from a start of a gateway until it was ready, among other faults. */
+  readonly longestStartMs: number;
   readonly longestSilenceMs: number;
   /** The longest time for which a hold outlived its call. */
   readonly longestHoldMs: number;
   /** Time from the last harm until no money was held or uncommitted. */
   readonly recoveredAfterMs: number;
-  /** Folder with logs, calls and deeds; undefined without a violation. */
+  /** Folder with logs, calls and deeds, if they are kept. */
   readonly evidence: string | undefined;
 }
 
@@ -77,11 +83,11 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const sql = postgres(stage.postgresUrl, { max: 2, types: { bigint: postgres.BigInt } });
   try {
     const result = await perform(options, stage, sql, folder);
-    if (result.violations.length === 0) rmSync(folder, { recursive: true });
+    if (result.evidence === undefined) rmSync(folder, { recursive: true });
     return result;
   } finally {
     for (const { index, gateway } of stage.gateways) {
-      // The folder is gone if there was no violation.
+      // The folder is gone if it was not to be kept.
       try {
         writeFileSync(join(folder, `gateway-${index}.log`), gateway.logs);
       } catch {
@@ -108,14 +114,16 @@ async function perform(
   const load = new Load({
     seed,
     lanes: options.lanes,
-    customers: [...rich, ...poor],
+    rich,
+    poor,
     ports: gateways.map((gateway) => gateway.port),
   });
   const movements = new Movements({ seed, rich: ids(rich), poor: ids(poor), gateways });
   const health = new HealthWatch(stage.gateways);
   const holds = new HoldWatch(load.calls, movements.all);
   const watch = new RedisWatch(stage.redis, WATCH_EVERY_MS, (held) => holds.look(held, Date.now()));
-  const losses = new Losses(new Confirmed(sql, load.calls));
+  const allowances: Allowance[] = [];
+  const losses = new Losses(new Confirmed(sql, load.calls, allowances), allowances);
   const onDeed = (deed: string) => {
     if (options.sayFaults) say(deed);
     appendFileSync(join(folder, "deeds.log"), `${new Date().toISOString()} ${deed}\n`);
@@ -171,7 +179,7 @@ async function perform(
     ]),
     redisState,
     belowZero: watch.belowZero,
-    allowances: losses.allowances,
+    allowances,
   };
   const { violations: broken, totals } = prove(evidence, await readBooks(sql));
   await recovery.reconciled();
@@ -184,12 +192,15 @@ async function perform(
     ...recovery.violations,
     ...broken,
   ];
-  if (violations.length > 0) keep(folder, violations, load.calls);
+  const isKept = violations.length > 0 || options.keepsEvidence;
+  if (isKept) keep(folder, violations, load.calls);
   const actors = [...stage.gateways, ...stage.redis.nodes, stage.postgres, stage.simulator];
   return {
     violations,
     totals,
     done: director.done,
+    peaks: director.peaks,
+    longestStartMs: Math.max(...stage.gateways.map(({ longestStartMs }) => longestStartMs)),
     kills: actors.reduce((sum, { kills }) => sum + kills, 0),
     calls: load.calls,
     movements: movements.all.length,
@@ -197,7 +208,7 @@ async function perform(
     longestSilenceMs: health.longestSilenceMs,
     longestHoldMs: holds.longestMs,
     recoveredAfterMs,
-    evidence: violations.length > 0 ? folder : undefined,
+    evidence: isKept ? folder : undefined,
   };
 }
 

@@ -6,7 +6,7 @@ import { EVERYWHERE, type Fault, type Ground, oneOf, type Strike, uncommitted } 
 /** A committer reads up to 1,000 posts at a time. */
 const POSTS = 1_500;
 const RUSH_CLIENTS = 64;
-const RUSH_MS_MAX = 30_000;
+const RUSH_MS_MAX = 40_000;
 const POLL_MS = 200;
 /** A gateway is sure of a bucket for 5 s without a reply from Redis. */
 const UNSURE_MS = 7_000;
@@ -141,6 +141,7 @@ function afterRush(
         await delay(POLL_MS);
         posts = (await uncommitted(gateway)) ?? posts;
       }
+      ground.peak("posts of a gateway that waited for postgres", posts);
       // Calls go on while the second fault begins.
       const begun = second.begin();
       isEnough = true;

@@ -37,6 +37,8 @@ export interface Ground {
   readonly random: Random;
   /** True if no other fault has it. */
   isFree(victim: Victim): boolean;
+  /** Reports a number, of which the report of the run shows the highest. */
+  peak(what: string, count: number): void;
   /** Reports what the system under test did wrong. */
   violation(rule: string, what: string): void;
 }
