@@ -8,7 +8,8 @@ const OPEN_MS_MAX = 60_000;
 
 /**
  * A circuit breaker. After 5 failures in a row it opens for 5 s, then lets one call at a time
- * through as a probe. Each failed probe doubles the wait, up to a minute. One success closes it.
+ * through as a probe. Each failed probe doubles the wait, up to a minute. One success, a whole
+ * reply, closes it.
  */
 export class Breaker implements BreakerState {
   private readonly clock: Clock;
@@ -89,7 +90,7 @@ export class Breaker implements BreakerState {
   }
 
   /**
-   * Ends a call that says nothing about the upstream's health: the client left first, for example.
+   * Ends a probe without a result: the client left first, for example, or a reply has just begun.
    */
   forget(): void {
     this.probing = false;

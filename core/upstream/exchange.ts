@@ -86,7 +86,10 @@ export class Exchange implements AttemptListener, Flow {
     else if (refusal !== "caller") {
       breaker.forget();
       breaker.note(`HTTP ${status}`);
-    } else breaker.succeed();
+    } else if (status >= 300) breaker.succeed();
+    // A provider may cut every stream, so only a whole reply is a success. Until it ends, other
+    // calls may probe.
+    else breaker.forget();
     if (refusal !== "caller") {
       if (this.dispatch.prepare()) {
         attempt.abort();
@@ -204,6 +207,7 @@ export class Exchange implements AttemptListener, Flow {
   private finish(outcome: Outcome): void {
     if (this.over) return;
     this.over = true;
+    if (outcome === COMPLETE) this.attempt?.upstream.breaker.succeed();
     try {
       this.sink.end(this.call.gone && outcome.kind === "broken" ? GONE : outcome);
     } catch (error) {

@@ -24,6 +24,7 @@ import { recordedLog } from "./log.ts";
 export interface BareServer {
   readonly port: number;
   readonly server: Server;
+  readonly upstreams: ConnectedUpstreams;
   /** The lines of the log. */
   readonly logged: readonly JsonObject[];
   /** Ended calls, in the order in which they were reported. */
@@ -70,6 +71,7 @@ export async function startServer(
   return {
     port: await server.listen("127.0.0.1", 0, false),
     server,
+    upstreams,
     logged: lines,
     ended,
     async close() {
