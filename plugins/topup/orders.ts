@@ -108,21 +108,19 @@ export function ordersOf(
   );
 }
 
-/** Cancels an order. Returns false if it is not open or has a transfer. */
+/** Cancels an order, unless it is not open or has a transfer. */
 export async function cancelOrder(
   database: Database,
   accountId: string,
   id: string,
   now: Date,
-): Promise<boolean> {
-  const cancelled = await database.query(
+): Promise<void> {
+  await database.query(
     `update topup_orders o set cancelled_at = $3
     where id = $1 and account_id = $2 and cancelled_at is null and expires_at > $3
-      and not exists (select from bank_transfers t where t.order_id = o.id)
-    returning id`,
+      and not exists (select from bank_transfers t where t.order_id = o.id)`,
     [id, accountId, now],
   );
-  return cancelled.length === 1;
 }
 
 /** Returns the account and id of the order with this code. */

@@ -1,0 +1,58 @@
+import t from "tap";
+import type { Credit } from "../../../core/contract/ledger.ts";
+import { Crediting } from "../../../plugins/topup/crediting.ts";
+import { deskOf } from "../../support/plugin-desk.ts";
+import { until } from "../../support/until.ts";
+
+/** A page of the sweep. */
+const PAGE = 100;
+
+/** A bank with `count` matched transfers, as the database returns them, and what a sweep does with them. */
+function bank(count: number, credit: (movement: Credit) => Promise<{ kind: string }>) {
+  const pages: bigint[] = [];
+  const credited: string[] = [];
+  const transfers = Array.from({ length: count }, (_, at) => ({
+    id: `t${at}`,
+    sequence: BigInt(at + 1),
+    accountId: "A",
+    amountMicroVnd: 1n,
+  }));
+  const database = {
+    async query(text: string, [after, limit]: [bigint, number]) {
+      if (!text.includes("t.sequence > $1")) return [];
+      pages.push(after);
+      return transfers.filter(({ sequence }) => sequence > after).slice(0, limit);
+    },
+  };
+  const wallets = {
+    credit(movement: Credit) {
+      credited.push(movement.reference);
+      return credit(movement);
+    },
+  };
+  const crediting = new Crediting(deskOf({ database, wallets }).services);
+  return { crediting, pages, credited };
+}
+
+t.test("one sweep credits every matched transfer, however many pages they take", async (t) => {
+  for (const count of [1, PAGE, PAGE + 1, 2 * PAGE + 1]) {
+    const { crediting, pages, credited } = bank(count, async () => ({ kind: "credited" }));
+    crediting.start();
+    await until("all are credited", () => credited.length >= count);
+    await crediting.stop();
+    // A second sweep would begin at 0 again, and credit the first transfer again.
+    t.equal(new Set(credited).size, credited.length, `${count} transfers, each once`);
+    t.strictSame(pages.slice(0, 2), count < PAGE ? [0n] : [0n, BigInt(PAGE)]);
+  }
+});
+
+t.test("a transfer that cannot be credited does not delay the others", async (t) => {
+  const { crediting, credited } = bank(3, async ({ reference }) => {
+    if (reference.endsWith("t0")) throw new Error("the ledger is down");
+    return { kind: "credited" };
+  });
+  crediting.start();
+  await until("the last is credited", () => credited.some((one) => one.endsWith("t2")));
+  await crediting.stop();
+  t.equal(credited.length, 3);
+});
