@@ -1,0 +1,203 @@
+import t from "tap";
+import type { Posting } from "../../../../core/contract/hold-store.ts";
+import type { Bucket } from "../../../../core/money/redis/bucket.ts";
+import { Resender, type Sent } from "../../../../core/money/redis/resender.ts";
+import { posting } from "../../../support/posting.ts";
+
+const NOW_MS = 1_000_000;
+
+type Reply = readonly unknown[];
+
+/** One bucket with a queue of posts, a Redis that replies as the test says, and a ledger. */
+class Queue {
+  readonly sent: string[] = [];
+  readonly done: string[] = [];
+  readonly committed: string[] = [];
+  readonly forgotten: string[] = [];
+  readonly inLedger = new Set<string>();
+  readonly loaded = new Set(["A"]);
+  lookups = 0;
+  reply: (callId: string) => Reply | Promise<Reply> = (callId) => this.posted(callId);
+  readonly bucket: { name: string; epoch: string; isOwn(place: string): boolean };
+  private readonly resender: Resender;
+
+  constructor() {
+    this.bucket = { name: "b07", epoch: "5", isOwn: (place) => place.startsWith("5|me|") };
+    this.resender = new Resender(
+      {
+        hasCall: async ({ callId }: { readonly callId: string }) => {
+          this.lookups += 1;
+          return this.inLedger.has(callId);
+        },
+      } as never,
+      {
+        post: async (_bucket, { callId }) => {
+          this.sent.push(callId);
+          return this.reply(callId);
+        },
+        load: async (accountId) => this.loaded.has(accountId),
+        add: (_bucket, { entryId }) => this.committed.push(entryId),
+        forgetHold: (_bucket, callId) => this.forgotten.push(callId),
+      },
+    );
+  }
+
+  posted(callId: string): Reply {
+    return ["posted", "70", "0", `5|me|${callId}`];
+  }
+
+  get size(): number {
+    return this.resender.size;
+  }
+
+  find(callId: string) {
+    return this.resender.find(callId);
+  }
+
+  /** `null`: sent by an earlier process. */
+  add(callId: string, sent: Sent | null = { atMs: NOW_MS - 10, epoch: "5" }): void {
+    const post: Posting = posting({ callId, accountId: "A", costMicroVnd: 70 });
+    this.resender.add(this.bucket as Bucket, {
+      posting: post,
+      sent: sent ?? undefined,
+      done: () => this.done.push(callId),
+    });
+  }
+
+  round(): Promise<void> {
+    return this.resender.resendAll(this.bucket as Bucket, () => NOW_MS);
+  }
+}
+
+t.test("posts without a reply are sent again", async (t) => {
+  t.test("in order, and each is done once Redis has it", async (t) => {
+    const queue = new Queue();
+    for (const callId of ["c1", "c2", "c3"]) queue.add(callId);
+    await queue.round();
+    t.strictSame(queue.sent, ["c1", "c2", "c3"]);
+    t.strictSame([queue.done, queue.forgotten], [queue.sent, queue.sent]);
+    t.strictSame(queue.committed, ["b07|5|me|c1", "b07|5|me|c2", "b07|5|me|c3"]);
+    t.equal(queue.size, 0);
+    await queue.round();
+    t.equal(queue.sent.length, 3);
+  });
+
+  t.test("from the one that failed, in the next round: none is lost", async (t) => {
+    const queue = new Queue();
+    for (const callId of ["c1", "c2", "c3"]) queue.add(callId);
+    queue.reply = (callId) => {
+      if (callId === "c2") throw new Error("Redis is down");
+      return queue.posted(callId);
+    };
+    await queue.round();
+    t.strictSame([queue.done, queue.size], [["c1"], 2]);
+    queue.reply = (callId) => queue.posted(callId);
+    await queue.round();
+    t.strictSame([queue.done, queue.size], [["c1", "c2", "c3"], 0]);
+  });
+
+  t.test("also those that came in during a round", async (t) => {
+    const queue = new Queue();
+    queue.add("c1");
+    queue.reply = (callId) => {
+      if (callId === "c1") queue.add("c2");
+      if (callId === "c2") throw new Error("Redis is down");
+      return queue.posted(callId);
+    };
+    await queue.round();
+    t.strictSame([queue.done, queue.size], [["c1"], 1]);
+    queue.reply = (callId) => queue.posted(callId);
+    await queue.round();
+    t.strictSame([queue.done, queue.size], [["c1", "c2"], 0]);
+  });
+
+  t.test("by one round at a time", async (t) => {
+    const queue = new Queue();
+    queue.add("c1");
+    await Promise.all([queue.round(), queue.round()]);
+    t.strictSame(queue.sent, ["c1"]);
+  });
+
+  t.test("once, if a call is added twice", async (t) => {
+    const queue = new Queue();
+    queue.add("c1");
+    queue.add("c1");
+    t.strictSame([queue.done, queue.size], [["c1"], 1], "the second is dropped");
+    t.strictSame(queue.find("c1"), {
+      chargedMicroVnd: 70,
+      writtenOffMicroVnd: 0,
+      duplicate: true,
+    });
+    t.equal(queue.find("c2"), undefined);
+  });
+});
+
+t.test("a post that may be in the ledger is looked up there first", async (t) => {
+  const table: [string, Sent | null, number][] = [
+    ["sent a moment ago, in this epoch", { atMs: NOW_MS - 10, epoch: "5" }, 0],
+    ["sent in an earlier epoch", { atMs: NOW_MS - 10, epoch: "4" }, 1],
+    ["sent long ago", { atMs: NOW_MS - 60_000, epoch: "5" }, 1],
+    ["sent by an earlier process", null, 1],
+  ];
+  for (const [what, sent, lookups] of table) {
+    const queue = new Queue();
+    queue.add("c1", sent);
+    queue.inLedger.add("c1");
+    await queue.round();
+    t.equal(queue.lookups, lookups, what);
+    t.strictSame(queue.sent, lookups === 1 ? [] : ["c1"], `${what}: charged once`);
+    t.strictSame(queue.done, ["c1"], what);
+  }
+});
+
+t.test("a duplicate is committed here only if it is in this process's outbox", async (t) => {
+  for (const [process, entries] of [
+    ["me", ["b07|5|me|c1"]],
+    ["other", []],
+  ] as const) {
+    const queue = new Queue();
+    queue.add("c1");
+    queue.reply = (callId) => ["duplicate", "70", "0", `5|${process}|${callId}`];
+    await queue.round();
+    t.strictSame([queue.committed, queue.done], [[...entries], ["c1"]]);
+  }
+});
+
+t.test("a post to a wallet that Redis does not know", async (t) => {
+  t.test("is sent again once the wallet is loaded", async (t) => {
+    const queue = new Queue();
+    queue.add("c1");
+    queue.reply = (callId) => (queue.sent.length < 2 ? ["unknown"] : queue.posted(callId));
+    await queue.round();
+    t.strictSame([queue.sent, queue.done], [["c1", "c1"], ["c1"]]);
+  });
+
+  t.test("waits for the next round if it is still unknown", async (t) => {
+    const queue = new Queue();
+    queue.add("c1");
+    queue.reply = () => ["unknown"];
+    await queue.round();
+    t.strictSame([queue.done, queue.forgotten, queue.size], [[], [], 1]);
+  });
+
+  t.test("goes into the ledger's quarantine if the account does not exist", async (t) => {
+    const queue = new Queue();
+    queue.loaded.clear();
+    queue.add("c1");
+    queue.reply = () => ["unknown"];
+    await queue.round();
+    t.strictSame([queue.committed, queue.done], [["b07|0||c1"], ["c1"]]);
+  });
+});
+
+t.test("a post whose epoch ended during the lookup waits for the next round", async (t) => {
+  const queue = new Queue();
+  queue.add("c1", null);
+  const { inLedger } = queue;
+  inLedger.has = () => {
+    queue.bucket.epoch = "6";
+    return false;
+  };
+  await queue.round();
+  t.strictSame([queue.sent, queue.size], [[], 1]);
+});

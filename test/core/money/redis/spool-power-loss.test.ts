@@ -1,0 +1,45 @@
+import t from "tap";
+import { Spool } from "../../../../core/money/redis/spool.ts";
+import { recordedLog } from "../../../support/log.ts";
+import { posting } from "../../../support/posting.ts";
+import { Random } from "../../../support/random.ts";
+import { SimulatedDisk } from "../../../world/disk.ts";
+import { SimulatedProcess } from "../../../world/process.ts";
+import { Scheduler } from "../../../world/scheduler.ts";
+
+t.test(
+  "a post that the spool took is there after a loss of power, and gone once done",
+  async (t) => {
+    const random = new Random(1);
+    const disk = new SimulatedDisk(random);
+    const scheduler = new Scheduler(random);
+    const open = (name: string) => {
+      const machine = new SimulatedProcess({ name, scheduler, random, onStopped() {} });
+      machine.attach(disk.of(machine));
+      const { log } = recordedLog();
+      return Spool.open({ folder: "/data/spool", bytesMax: 100_000, log, machine }).then(
+        (spool) => ({
+          spool,
+          losePower() {
+            machine.kill();
+            disk.losePower();
+          },
+        }),
+      );
+    };
+    const first = await open("first");
+    first.spool.add(posting({ callId: "c1", accountId: "A", costMicroVnd: 7 }));
+    first.spool.add(posting({ callId: "c2", accountId: "A", costMicroVnd: 8 }));
+    first.losePower();
+    const second = await open("second");
+    const found = second.spool.recovered;
+    t.strictSame(
+      found.map(({ posting: { callId, costMicroVnd } }) => `${callId} ${costMicroVnd}`),
+      ["c1 7", "c2 8"],
+    );
+    for (const post of found) post.done();
+    await second.spool.close();
+    second.losePower();
+    t.strictSame((await open("third")).spool.recovered, []);
+  },
+);
