@@ -22,6 +22,8 @@ class Stream {
   pauses = 0;
   resumes = 0;
   readonly ends: Outcome[] = [];
+  /** What reached the client. */
+  readonly passed: unknown[] = [];
   sink: Sink | undefined;
   private readonly settings: Settings;
 
@@ -49,9 +51,9 @@ class Stream {
     const plugin = settle(this.desk.services, this.settings);
     await plugin.request?.(this.call);
     const client: Sink = {
-      head() {},
-      event() {},
-      data() {},
+      head: (status) => this.passed.push(status),
+      event: (event) => this.passed.push(event.data),
+      data: (bytes) => this.passed.push(bytes.length),
       end: (outcome) => this.ends.push(outcome),
     };
     this.sink = plugin.stream?.(this.call, client);
@@ -221,6 +223,15 @@ t.test("a stream whose extension is refused", async (t) => {
     t.equal(stream.cuts.length, 1);
   });
 
+  t.test("ends at once if it waits at the very end of its hold", async (t) => {
+    const stream = await new Stream().begin();
+    const decide = waiting(stream.desk);
+    stream.deliver(16);
+    t.strictSame([stream.pauses, stream.cuts], [1, []]);
+    await decide(short);
+    t.match(stream.cuts, [{ kind: "exhausted", refusal: { status: 402 } }]);
+  });
+
   t.test("may finish if the options say so", async (t) => {
     const stream = await new Stream({}, { when_exhausted: "finish" }).begin();
     stream.desk.wallets.onExtend = () => short;
@@ -228,6 +239,14 @@ t.test("a stream whose extension is refused", async (t) => {
     stream.deliver(90);
     t.strictSame([stream.cuts, stream.pauses], [[], 0]);
   });
+});
+
+t.test("a stream's parts pass through as they are", async (t) => {
+  const stream = await new Stream().begin();
+  stream.sink?.head(200, []);
+  stream.deliver(1);
+  stream.sink?.data(Buffer.alloc(3));
+  t.strictSame(stream.passed, [200, "x", 3]);
 });
 
 t.test("only streams at a price per token are extended", async (t) => {

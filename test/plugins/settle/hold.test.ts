@@ -1,7 +1,7 @@
 import t from "tap";
-import { type CallLimit, isRefusal, refuse } from "../../../core/contract/index.ts";
+import { type CallLimit, isRefusal, refuse, v } from "../../../core/contract/index.ts";
 import type { HttpCall } from "../../../core/http/http-call.ts";
-import settle from "../../../plugins/settle/index.ts";
+import settle, { options } from "../../../plugins/settle/index.ts";
 import {
   type Desk,
   deskOf,
@@ -63,6 +63,29 @@ t.test("a stream of more choices than a slice has tokens holds one token for eac
   const call = preparedCall({ stream: true, body: body({ n: 40 }) }, "/v1/chat/completions");
   await request(desk, call, { slice_tokens: 16 });
   t.equal(desk.wallets.holds[0]?.amountMicroVnd, 80);
+});
+
+t.test("a form asks for one choice", async (t) => {
+  const desk = deskOf();
+  const call = preparedCall({ inputTokensBound: 100 }, "/v1/images/edits");
+  await request(desk, Object.assign(call, { upstream: { ...call.upstream, body: undefined } }));
+  t.equal(desk.wallets.holds[0]?.floorMicroVnd, 202);
+});
+
+t.test("the options", async (t) => {
+  t.strictSame(v.parse(options, {}), SETTINGS);
+  const set = { slice_tokens: 16, when_exhausted: "finish", when_client_leaves: "drain" };
+  t.strictSame(v.parse(options, set), set);
+  for (const wrong of [
+    { slice_tokens: 15 },
+    { slice_tokens: 1_000_001 },
+    { when_exhausted: "stop" },
+    { when_client_leaves: "" },
+    { topup_address: "" },
+    { other: 1 },
+  ]) {
+    t.notOk(v.safeParse(options, wrong).success, JSON.stringify(wrong));
+  }
 });
 
 t.test("a hold names its call, account, key, credit version and limits", async (t) => {

@@ -1,0 +1,145 @@
+import t from "tap";
+import type { JsonObject } from "../../../core/contract/index.ts";
+import { contentsOf, tokensOf } from "../../../plugins/meter/bound.ts";
+
+/** One token for each byte, 1,000 for an image, and as many for 10 bytes of a document as for an item. */
+const FACTORS = {
+  asciiBytesPerToken: 1,
+  otherBytesPerToken: 1,
+  imageTokens: 1_000,
+  documentBytesPerToken: 2,
+  densityShare: 0,
+};
+const ITEM = 5;
+/** A text whose share in a bound cannot be mistaken for another's. */
+const TEXT = "a".repeat(10_000);
+
+const bound = (body: JsonObject) => tokensOf(contentsOf(body), FACTORS);
+const turn = (content: unknown) => bound({ messages: [{ role: "user", content }] });
+/** What a turn takes besides its content. */
+const TURN = ITEM + "role".length + "user".length + "content".length;
+
+t.test("the bound covers the text of every form of content", async (t) => {
+  const text = { type: "text", text: TEXT };
+  const table: [string, JsonObject][] = [
+    ["a string", { messages: [{ role: "user", content: TEXT }] }],
+    ["a text part", { messages: [{ role: "user", content: [text] }] }],
+    ["a text part with more fields", { messages: [{ content: [{ ...text, cache_control: {} }] }] }],
+    ["a part of another type", { messages: [{ content: [{ type: "input_text", text: TEXT }] }] }],
+    ["thinking", { messages: [{ content: [{ type: "thinking", thinking: TEXT }] }] }],
+    ["a tool result", { messages: [{ content: [{ type: "tool_result", content: TEXT }] }] }],
+    [
+      "parts of a tool result",
+      { messages: [{ content: [{ type: "tool_result", content: [text] }] }] },
+    ],
+    [
+      "the input of a tool",
+      { messages: [{ content: [{ type: "tool_use", input: { a: TEXT } }] }] },
+    ],
+    ["arguments of a call", { messages: [{ tool_calls: [{ function: { arguments: TEXT } }] }] }],
+    ["a system text", { system: TEXT }],
+    ["parts of a system text", { system: [text] }],
+    ["a tool's description", { tools: [{ name: "a", description: TEXT }] }],
+    ["a tool's schema", { tools: [{ input_schema: { properties: { a: { enum: [TEXT] } } } }] }],
+    ["the names in a schema", { tools: [{ input_schema: { properties: { [TEXT]: {} } } }] }],
+    ["input of Responses", { input: TEXT }],
+    [
+      "items of Responses",
+      { input: [{ role: "user", content: [{ type: "input_text", text: TEXT }] }] },
+    ],
+    ["output of a call in Responses", { input: [{ type: "function_call_output", output: TEXT }] }],
+    ["instructions of Responses", { instructions: TEXT }],
+  ];
+  for (const [what, body] of table) {
+    const tokens = bound(body);
+    t.ok(tokens >= 10_000 && tokens < 10_200, `${what}: ${tokens}`);
+  }
+});
+
+t.test(
+  "a text part counts as a plain string does, and a part of more fields as more",
+  async (t) => {
+    t.equal(turn("12345"), TURN + 5);
+    t.equal(turn([{ type: "text", text: "12345" }]), TURN + 5);
+    t.equal(turn([{ type: "text", text: "12345", id: 1 }]), TURN + 5 + ITEM + 4 + 4 + 4 + 2 + 4);
+    t.equal(turn([{ type: "note", text: "12345" }]), TURN + 5 + ITEM + 4 + 4 + 4);
+    t.equal(
+      turn([{ type: "text", text: 1 }]),
+      TURN + ITEM + 4 + 4 + 4 + 4,
+      "a text that is a number",
+    );
+  },
+);
+
+t.test("settings of a request are not part of its input", async (t) => {
+  const unread = { model: TEXT, stream_options: { a: TEXT }, metadata: { a: TEXT }, user: TEXT };
+  t.equal(bound({ ...unread, stream: true, max_tokens: 4_096, temperature: 0.5 }), 0);
+  t.equal(bound({ stop: null }), 4, "any other field is");
+});
+
+t.test("other scripts count by their own factor", async (t) => {
+  const factors = { ...FACTORS, asciiBytesPerToken: 10, otherBytesPerToken: 2 };
+  const tokens = (system: string) => tokensOf(contentsOf({ system }), factors);
+  t.equal(tokens("a".repeat(100)), 10);
+  t.equal(tokens("д".repeat(100)), 100);
+  t.equal(tokens("a"), 1, "rounded up");
+});
+
+t.test("dense text counts more, by its share", async (t) => {
+  const contents = contentsOf({ system: "7f3a9c1e5b8d2046".repeat(8) });
+  const prose = tokensOf(contents, FACTORS);
+  const dense = tokensOf(contents, { ...FACTORS, densityShare: 1 });
+  t.ok(dense > prose + 40, `${dense} against ${prose}`);
+  t.equal(
+    tokensOf(contents, { ...FACTORS, densityShare: 0.5 }),
+    Math.ceil(prose + contents.densityTokens / 2),
+  );
+});
+
+t.test("media count by their kind, never as text", async (t) => {
+  const data = "x".repeat(600);
+  const base64 = (media_type: unknown) => ({ type: "base64", media_type, data });
+  const image = TURN + ITEM + 4 + 5 + 6;
+  const table: [string, unknown, number][] = [
+    ["an image in base64", { type: "image", source: base64("image/png") }, image + ITEM + 1_000],
+    ["a document", { type: "image", source: base64("application/pdf") }, image + ITEM + 300],
+    ["base64 of no type", { type: "image", source: base64(undefined) }, image + ITEM + 300],
+    ["audio", { data, format: "wav" }, TURN + ITEM + 300],
+    [
+      "an image by address",
+      { type: "image", source: { type: "url", url: "https://a/b" } },
+      TURN + ITEM + 1_000,
+    ],
+    [
+      "the same in Chat",
+      { type: "image_url", image_url: { url: "https://a/b" } },
+      TURN + ITEM + 1_000,
+    ],
+    ["an image as a data URL", `data:image/png;base64,${data}`, TURN + 1_000],
+    ["a document as a data URL", "data:application/pdf;base64,xxxx", TURN + 16],
+  ];
+  for (const [what, content, expected] of table) t.equal(turn([content]), expected, what);
+});
+
+t.test("what only looks like media is text", async (t) => {
+  const table: [string, unknown][] = [
+    ["data without a type", { data: TEXT }],
+    ["data of another type", { type: "text_file", data: TEXT }],
+    ["an address of no image", { type: "link", source: { url: TEXT } }],
+    ["a base64 type with data of another kind", { type: "base64", data: [TEXT] }],
+    ["a format with data of another kind", { format: "wav", data: [TEXT] }],
+  ];
+  for (const [what, content] of table) {
+    const tokens = turn([content]);
+    t.ok(tokens >= 10_000, `${what}: ${tokens}`);
+  }
+  const dataUrl = { type: "image_url", image_url: { url: `data:image/png;base64,${TEXT}` } };
+  const tokens = turn([dataUrl]);
+  t.ok(tokens > 1_000 && tokens < 1_100, `a data URL in a part is one image: ${tokens}`);
+});
+
+t.test("numbers, booleans and nothing count a little, at any depth", async (t) => {
+  t.equal(turn([1, true, null]), TURN + 12);
+  t.equal(bound({ tools: [[[["12345"]]]] }), 5);
+  t.equal(bound({ tools: [{ a: {} }] }), ITEM + 1 + ITEM);
+});

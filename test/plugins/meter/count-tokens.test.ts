@@ -1,0 +1,75 @@
+import t from "tap";
+import { refuse } from "../../../core/contract/index.ts";
+import type { PlainRequest, Route } from "../../../core/contract/routes/router.ts";
+import { addCountTokensRoute } from "../../../plugins/meter/count-tokens.ts";
+import type { Count, TokenCounter } from "../../../plugins/meter/token-counter.ts";
+import { deskOf, modelOf } from "../../support/plugin-desk.ts";
+
+/** The reply to a request of key K whose tokens the counter counts so; `asked` has what it was asked. */
+async function reply(count: Count) {
+  const asked: unknown[] = [];
+  const counter = {
+    count: async (...request: unknown[]) => {
+      asked.push(request);
+      return count;
+    },
+  };
+  let route: Route | undefined;
+  const { services } = deskOf({
+    config: { limits: { bodyBytesMax: 123 } },
+    modelNames: {
+      current: {
+        resolve(name: unknown, endpoint: { path: string }) {
+          asked.push([name, endpoint.path]);
+          if (name !== "sim-large") return refuse.notFound("no such model");
+          return { model: modelOf(), headers: ["x-svc-model", "sim-large"] };
+        },
+      },
+    },
+  });
+  const router = { add: (added: Route) => (route = added) };
+  addCountTokensRoute(router as never, counter as unknown as TokenCounter, services);
+  if (route?.access !== "key") throw new Error("the route needs no key");
+  const body = Buffer.from("{}");
+  const got = await route.handler({ body, keyId: "K" } as PlainRequest);
+  return { got, asked, route };
+}
+
+t.test("counting tokens", async (t) => {
+  t.test("returns the count, with the headers of the model that was named", async (t) => {
+    const { got, asked, route } = await reply({ kind: "counted", tokens: 12, model: "sim-large" });
+    t.strictSame(got, {
+      status: 200,
+      headers: ["content-type", "application/json", "x-svc-model", "sim-large"],
+      body: '{"input_tokens":12}',
+    });
+    t.strictSame(asked, [
+      ["K", Buffer.from("{}")],
+      ["sim-large", "/v1/messages"],
+    ]);
+    t.equal(`${route.method} ${route.path}`, "POST /v1/messages/count_tokens");
+    t.equal(route.bodyBytesMax, 123);
+  });
+
+  t.test("refuses a model that does not exist", async (t) => {
+    const { got } = await reply({ kind: "counted", tokens: 12, model: undefined });
+    t.match(got, { status: 404 });
+  });
+
+  t.test("says why there is no count, before it looks at the model", async (t) => {
+    const invalid = await reply({
+      kind: "invalid",
+      problem: "messages: needed",
+      param: "messages",
+    });
+    t.match(invalid.got, { status: 400, message: "messages: needed", param: "messages" });
+    t.equal(invalid.asked.length, 1);
+    const tooMany = await reply({ kind: "too_many" });
+    t.match(tooMany.got, {
+      status: 429,
+      code: "rate_limit_exceeded",
+      headers: ["retry-after", "1"],
+    });
+    t.match((await reply({ kind: "busy" })).got, { status: 503 });
+  });
+});

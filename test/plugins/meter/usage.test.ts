@@ -1,0 +1,277 @@
+import t from "tap";
+import {
+  COMPLETE,
+  type Outcome,
+  ServerEvent,
+  type Sink,
+  Usage,
+} from "../../../core/contract/index.ts";
+import type { HttpCall } from "../../../core/http/http-call.ts";
+import meter from "../../../plugins/meter/index.ts";
+import { newCall } from "../../support/call.ts";
+import { deskOf, modelOf, preparedCall, replyHeaders } from "../../support/plugin-desk.ts";
+
+/** Factors that a reader can follow: one token for 4 bytes in a hold, for 2 in an estimate. */
+const FACTORS = {
+  ascii_bytes_per_token: 4,
+  other_bytes_per_token: 1,
+  image_tokens: 100,
+  document_bytes_per_token: 10,
+  density_share: 0,
+};
+const SETTINGS = {
+  hold: FACTORS,
+  estimate: { ...FACTORS, ascii_bytes_per_token: 2, image_tokens: 50 },
+};
+const CHAT = "/v1/chat/completions";
+const image = { standard: "images", maxOutputTokens: undefined } as const;
+
+/** A call with the plugin's sink, and what reached the client. */
+function metered(changes: Partial<HttpCall> = {}, path?: string) {
+  const plugin = meter(deskOf().services, SETTINGS);
+  const call = preparedCall(changes, path);
+  const verdict = plugin.request?.(call);
+  const seen: string[] = [];
+  const ends: Outcome[] = [];
+  const client: Sink = {
+    head: (status) => seen.push(`head ${status}`),
+    event: (event) => seen.push(event.data),
+    data: (bytes) => seen.push(Buffer.from(bytes).toString()),
+    end: (outcome) => ends.push(outcome),
+  };
+  const sink = plugin.stream?.(call, client) ?? client;
+  const send = (data: object | string) => {
+    const text = typeof data === "string" ? data : JSON.stringify(data);
+    sink.event(new ServerEvent(Buffer.from(`data: ${text}\n\n`)));
+  };
+  const reply = (...parts: string[]) => {
+    sink.head(200, []);
+    for (const part of parts) sink.data(Buffer.from(part));
+    sink.end(COMPLETE);
+  };
+  return { plugin, call, verdict, seen, ends, sink, send, reply };
+}
+
+const delta = (content: string) => ({ choices: [{ index: 0, delta: { content } }] });
+const usageEvent = {
+  choices: [],
+  usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 },
+};
+const wholeChat = JSON.stringify({
+  choices: [{ index: 0, message: { role: "assistant", content: "x".repeat(20) } }],
+  usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 },
+});
+
+t.test("the bounds of a call", async (t) => {
+  const body = { model: "sim-large", system: "a".repeat(40) };
+
+  t.test("are those of its factors, at most the model's window", async (t) => {
+    const { call, verdict } = metered({ body });
+    t.equal(verdict, undefined);
+    t.strictSame([call.inputTokensBound, call.inputTokensLikely], [10, 20]);
+    const small = metered({ body, model: modelOf({ contextWindow: 15 }) }).call;
+    t.strictSame([small.inputTokensBound, small.inputTokensLikely], [10, 15]);
+    const tiny = metered({ body, model: modelOf({ contextWindow: 6 }) }).call;
+    t.strictSame([tiny.inputTokensBound, tiny.inputTokensLikely], [6, 6]);
+    const endless = metered({ body, model: modelOf({ contextWindow: undefined }) }).call;
+    t.strictSame([endless.inputTokensBound, endless.inputTokensLikely], [10, 20]);
+  });
+
+  t.test("exist for chat models of either standard only", async (t) => {
+    t.equal(metered({ body, model: modelOf({ standard: "chat" }) }).call.inputTokensLikely, 20);
+    for (const standard of ["images", "speech"] as const) {
+      const { call } = metered({ body, model: modelOf({ standard }) });
+      t.strictSame([call.inputTokensBound, call.inputTokensLikely], [0, undefined]);
+      t.ok(call.usage instanceof Usage, "what the provider reports is recorded");
+    }
+  });
+
+  t.test("count images by their factors", async (t) => {
+    const url = { type: "image_url", image_url: { url: "https://a/b" } };
+    const { call } = metered({ body: { messages: [url] } }, CHAT);
+    t.strictSame([call.inputTokensBound, call.inputTokensLikely], [105, 55]);
+  });
+
+  t.test("need a model and a body", async (t) => {
+    const call = metered({ model: undefined }).call;
+    t.strictSame([call.inputTokensBound, call.inputTokensLikely], [0, undefined]);
+  });
+});
+
+t.test("a stream", async (t) => {
+  t.test("counts what it delivers, and takes the provider's usage", async (t) => {
+    const { call, sink, send, ends, plugin } = metered({ stream: true }, CHAT);
+    sink.head(200, []);
+    t.equal(call.delivered, false);
+    send(delta("abcde"));
+    t.strictSame([call.delivered, call.deliveredTokens], [true, 3]);
+    send(delta("abc"));
+    t.equal(call.deliveredTokens, 4);
+    send(usageEvent);
+    sink.end(COMPLETE);
+    t.strictSame(ends, [COMPLETE]);
+    Object.assign(call, { status: 200 });
+    plugin.close?.(call);
+    t.match(call.usage, { inputTokens: 7, outputTokens: 3 });
+    t.equal(call.estimated, false);
+  });
+
+  t.test("hides the usage that the client has not asked for, and only that", async (t) => {
+    const hidden = metered({ stream: true }, CHAT);
+    t.equal(hidden.call.upstream.wantsUsage, true);
+    const asking = {
+      model: "m",
+      messages: [],
+      stream: true,
+      stream_options: { include_usage: true },
+    };
+    const shown = metered({ stream: true, body: asking }, CHAT);
+    t.equal(shown.call.upstream.wantsUsage, false);
+    for (const { sink, send } of [hidden, shown]) {
+      sink.head(200, []);
+      send(delta("abc"));
+      send(usageEvent);
+      send("[DONE]");
+    }
+    t.equal(hidden.seen.length, 3, "head, text, end");
+    t.notMatch(hidden.seen.join(), /prompt_tokens/);
+    t.equal(shown.seen.length, 4);
+    t.match(hidden.call.usage, { inputTokens: 7, outputTokens: 3 });
+  });
+
+  t.test("that breaks off before any text has delivered nothing", async (t) => {
+    const { call, sink } = metered({ stream: true }, CHAT);
+    sink.head(200, []);
+    sink.end({ kind: "gone" });
+    t.equal(call.delivered, false);
+    const whole = metered({ stream: true }, CHAT);
+    whole.sink.head(200, []);
+    whole.sink.end(COMPLETE);
+    t.equal(whole.call.delivered, true, "a complete stream without text is charged its usage");
+  });
+
+  t.test("that arrives as one JSON reply is read as one", async (t) => {
+    const { call, reply, seen, ends } = metered({ stream: true }, CHAT);
+    reply(wholeChat.slice(0, 30), wholeChat.slice(30));
+    t.match(call.usage, { inputTokens: 7, outputTokens: 3 });
+    t.equal(call.delivered, true);
+    t.equal(seen.slice(1).join(""), wholeChat);
+    t.strictSame(ends, [COMPLETE], "ends once");
+  });
+});
+
+t.test("an unstreamed reply", async (t) => {
+  t.test("is read whole, in one part or several", async (t) => {
+    for (const parts of [[wholeChat], [wholeChat.slice(0, 9), wholeChat.slice(9)]]) {
+      const { call, reply, seen, ends } = metered({}, CHAT);
+      reply(...parts);
+      t.match(call.usage, { inputTokens: 7, outputTokens: 3 });
+      t.match(call.replyBody, { choices: [{}] });
+      t.equal(call.delivered, true);
+      t.equal(call.deliveredTokens, 0, "not counted if the provider has");
+      t.strictSame(ends, [COMPLETE]);
+      t.strictSame(seen, ["head 200", ...parts]);
+    }
+  });
+
+  t.test("without usage is counted", async (t) => {
+    const { call, reply } = metered({}, CHAT);
+    const { usage: _, ...rest } = JSON.parse(wholeChat);
+    reply(JSON.stringify(rest));
+    t.equal(call.deliveredTokens, 10);
+  });
+
+  t.test("that is no reply of its protocol breaks the call, and is not delivered", async (t) => {
+    for (const body of ["<html>", "[]", '{"error":{"message":"no"}}']) {
+      const { call, reply, ends } = metered({}, CHAT);
+      reply(body);
+      t.match(ends, [
+        { kind: "broken", refusal: { status: 502 }, truncated: false, errorSent: false },
+      ]);
+      t.strictSame([call.delivered, call.replyBody], [false, undefined], body);
+    }
+  });
+
+  t.test("with an error beside its usage, or an error of null, is a reply", async (t) => {
+    for (const fields of ['"error":{},"usage":{}', '"error":null']) {
+      const { ends, reply } = metered({}, CHAT);
+      reply(`{"choices":[],${fields}}`);
+      t.strictSame(ends, [COMPLETE], fields);
+    }
+  });
+
+  t.test("that ends early is not read", async (t) => {
+    const { call, sink, ends } = metered({}, CHAT);
+    sink.head(200, []);
+    sink.data(Buffer.from(wholeChat));
+    sink.end({ kind: "gone" });
+    t.strictSame([call.replyBody, call.delivered, ends], [undefined, false, [{ kind: "gone" }]]);
+  });
+});
+
+t.test("speech is delivered with its first byte or event, and not parsed", async (t) => {
+  const model = modelOf({ standard: "speech" });
+  const { call, reply, ends, seen } = metered({ model }, "/v1/audio/speech");
+  reply("RIFF");
+  t.strictSame([call.delivered, call.replyBody], [true, undefined]);
+  t.strictSame([ends, seen], [[COMPLETE], ["head 200", "RIFF"]]);
+  const events = metered({ model }, "/v1/audio/speech");
+  events.send({ type: "speech.audio.done", usage: { input_tokens: 4, output_tokens: 9 } });
+  t.equal(events.call.delivered, true);
+  t.match(events.call.usage, { inputTokens: 4, outputTokens: 9 });
+  const chat = metered({}, CHAT);
+  chat.send(delta("abc"));
+  t.equal(chat.call.delivered, false, "an unstreamed chat reply is no event");
+});
+
+t.test("what a call has used, when it closes", async (t) => {
+  function closed(changes: Partial<HttpCall>, usage: Partial<Usage> = {}) {
+    const { plugin, call } = metered(changes.model ? { model: changes.model } : {});
+    Object.assign(call.usage ?? {}, usage);
+    const ended = { status: 200, delivered: true, inputTokensLikely: 30, deliveredTokens: 12 };
+    Object.assign(call, ended, changes);
+    plugin.close?.(call);
+    const { inputTokens, outputTokens } = call.usage ?? new Usage();
+    return { used: [inputTokens, outputTokens, call.estimated], headers: replyHeaders(call) };
+  }
+  const reported = { inputTokens: 7, outputTokens: 3, inputReported: true, outputReported: true };
+
+  t.test("is what the provider reports, else the estimate of the missing part", async (t) => {
+    t.strictSame(closed({}, reported).used, [7, 3, false]);
+    t.strictSame(closed({}).used, [30, 12, true]);
+    t.strictSame(closed({}, { ...reported, outputReported: false }).used, [7, 12, true]);
+    t.strictSame(closed({}, { ...reported, inputReported: false }).used, [30, 3, true]);
+    const more = { ...reported, outputReported: false, outputTokens: 50 };
+    t.strictSame(closed({}, more).used, [7, 50, true], "an early report of more counts");
+  });
+
+  t.test("is in the headers of a reply", async (t) => {
+    t.strictSame(closed({}, reported).headers, {
+      "x-svc-input-tokens": "7",
+      "x-svc-output-tokens": "3",
+    });
+  });
+
+  t.test("is not estimated for images and speech", async (t) => {
+    const { used, headers } = closed({ inputTokensLikely: undefined, model: modelOf(image) });
+    t.strictSame(used, [0, 0, false]);
+    t.equal(headers["x-svc-output-tokens"], "0");
+  });
+
+  t.test("is nothing for a refusal, or if nothing was delivered", async (t) => {
+    for (const changes of [{ status: 502 }, { delivered: false }, { usage: undefined }]) {
+      const { used, headers } = closed(changes);
+      t.strictSame([used[2], headers], [false, {}]);
+    }
+  });
+});
+
+t.test("without a request to an upstream nothing is counted", async (t) => {
+  const plugin = meter(deskOf().services, SETTINGS);
+  const call = newCall();
+  const client: Sink = { head() {}, event() {}, data() {}, end() {} };
+  plugin.request?.(call);
+  t.equal(call.usage, undefined);
+  t.equal(plugin.stream?.(call, client), client);
+  await plugin.stop?.();
+});
