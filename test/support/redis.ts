@@ -9,7 +9,7 @@ import { foundOrInstalled } from "./debian-package.ts";
 import { freePort } from "./free-port.ts";
 import { Watchdog } from "./watchdog.ts";
 
-const READY_TIMEOUT_MS = 60_000;
+const READY_TIMEOUT_MS = 300_000;
 const START_ATTEMPTS = 5;
 const SLOTS = 16_384;
 const ADVICE =
@@ -168,10 +168,12 @@ class Server implements RedisServer {
     this.child = child;
     child.unref();
     this.watchdog.guard(child);
-    await until("redis answers", async () => {
-      if (child.exitCode !== null) throw new Error("redis-server failed to start");
-      return (await this.call("PING")) === "PONG";
+    // A client would wait forever for a server that has ended, because another process took its port.
+    const ended = once(child, "exit").then(() => {
+      throw new Error("redis-server ended before it was ready");
     });
+    const ready = until("redis replies", async () => (await this.call("PING")) === "PONG");
+    await Promise.race([ended, ready]);
   }
 
   async call(name: string, ...args: string[]): Promise<unknown> {
