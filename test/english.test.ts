@@ -1,27 +1,21 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join, sep } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import t from "tap";
 import { packageRoot } from "../core/process/root.ts";
 import { complaints, passagesOf } from "./support/english.ts";
+import { filesBelow } from "./support/files.ts";
 
 const ROOMS = ["core", "plugins", "bench", "config", "test"];
 /** The list of banned words itself, and this test of it. */
 const EXEMPT = new Set(["test/support/english.ts", "test/english.test.ts"]);
 
-function filesBelow(folder: string): string[] {
-  return (
-    readdirSync(join(packageRoot, folder), { recursive: true, encoding: "utf8" })
-      .map((file) => join(folder, file).split(sep).join("/"))
-      // A migration that has run somewhere never changes.
-      .filter((file) => !EXEMPT.has(file) && !file.includes("/migrations/"))
-      .filter((file) => statSync(join(packageRoot, file)).isFile())
-  );
-}
+/** A migration that has run somewhere never changes. */
+const isChecked = (file: string) => !EXEMPT.has(file) && !file.includes("/migrations/");
 
 t.test("the English of comments, messages and texts", async (t) => {
   for (const room of ROOMS) {
     t.test(`is plain in ${room}`, async (t) => {
-      const files = filesBelow(room);
+      const files = filesBelow(room).filter(isChecked);
       t.ok(files.length > 0);
       const found = files.flatMap((file) =>
         complaints(file, readFileSync(join(packageRoot, file), "utf8")),

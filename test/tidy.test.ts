@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
-import { basename, join, sep } from "node:path";
+import { readFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import t from "tap";
 import { packageRoot } from "../core/process/root.ts";
+import { filesBelow } from "./support/files.ts";
 
 const LINES_MAX = 300;
 /** A longer file gives its reason in a comment of these words, among its first lines. */
@@ -9,12 +10,6 @@ const REASON = /over 300 lines because /;
 const HEAD_LINES = 60;
 const MEDIAN_LINES_MAX = 120;
 const SOURCES = ["core", "plugins", "bench"];
-
-function filesBelow(folder: string): string[] {
-  return readdirSync(join(packageRoot, folder), { recursive: true, encoding: "utf8" })
-    .map((file) => join(folder, file).split(sep).join("/"))
-    .filter((file) => statSync(join(packageRoot, file)).isFile());
-}
 
 const read = (file: string) => readFileSync(join(packageRoot, file), "utf8");
 const lengthOf = (file: string) => read(file).split("\n").length - 1;
