@@ -9,6 +9,9 @@ import { suspend } from "../support/ledger-sql.ts";
 import { asking, bodies } from "../support/requests.ts";
 import { until } from "../support/until.ts";
 
+/** Long enough for a call to reach the provider on a busy machine. */
+const IMPATIENT_MS = 5_000;
+
 t.test("Anthropic's official client", async (t) => {
   let gateway: TestGateway;
   t.before(async () => {
@@ -209,7 +212,7 @@ t.test("Anthropic's official client", async (t) => {
   t.test("that times out cancels upstream and pays nothing", async () => {
     const { customer } = await client();
     const before = await tally();
-    const impatient = clientOf(customer.key, { timeout: 300 });
+    const impatient = clientOf(customer.key, { timeout: IMPATIENT_MS });
     await assert.rejects(
       impatient.messages.create(bodies.messages({ hang: true })),
       Anthropic.APIConnectionTimeoutError,

@@ -16,9 +16,9 @@ import { startTestSimulator, type TestSimulator } from "./simulator.ts";
 import { Watchdog } from "./watchdog.ts";
 import "./patient-fetch.ts";
 
-const READY_TIMEOUT_MS = 60_000;
+const READY_TIMEOUT_MS = 300_000;
 const READY_POLL_MS = 50;
-const STOP_TIMEOUT_MS = 30_000;
+const STOP_TIMEOUT_MS = 120_000;
 const LOG_TAIL = 4_000;
 const START_ATTEMPTS = 3;
 const CONFIG_FILE = "gateway.yaml";

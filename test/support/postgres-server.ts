@@ -9,7 +9,7 @@ import { foundOrInstalled } from "./debian-package.ts";
 import { freePort } from "./free-port.ts";
 import { Watchdog } from "./watchdog.ts";
 
-const READY_TIMEOUT_MS = 30_000;
+const READY_TIMEOUT_MS = 300_000;
 const ADVICE =
   "The tests need Postgres: set DATABASE_URL to a server where a database may be created, " +
   "or install it (Debian: apt install postgresql; macOS: brew install postgresql).";

@@ -7,12 +7,14 @@ const ACCOUNTS = ["A", "B", "C", "D", "E", "F"];
 /** `ROUNDS=50` for a longer run. */
 const ROUNDS = Number(process.env["ROUNDS"] ?? 3);
 const LANES = 12;
+/** How long the fault lasts. Nothing has to have happened when it ends. */
+const FREEZE_MS = 300;
 const RICH = 10_000_000_000n;
 
 /** Runs two gateways under load while `harm` hits Redis repeatedly. No charge is lost, and the stores agree. */
 async function underHarm(
   server: RedisServer,
-  harm: (round: number) => Promise<void>,
+  harm: (world: World) => Promise<void>,
 ): Promise<World> {
   const world = new World({ servers: server.url });
   try {
@@ -37,7 +39,7 @@ async function underHarm(
     );
     for (let round = 0; round < ROUNDS; round += 1) {
       await morePosted(world, 300);
-      await harm(round);
+      await harm(world);
     }
     await morePosted(world, 300);
     isOver = true;
@@ -64,9 +66,9 @@ t.test("redis is wiped under load, and every call is charged once", async () => 
 
 t.test("redis is restored from an old snapshot, and every call is charged once", async () => {
   const server = await startRedisServer({ settings: ["--save", "", "--appendonly", "no"] });
-  await underHarm(server, async () => {
+  await underHarm(server, async (world) => {
     await server.call("SAVE");
-    await delay(50);
+    await morePosted(world, 20);
     await server.kill();
     await server.start();
   });
@@ -86,7 +88,7 @@ t.test("redis is frozen for a while, and every call is charged once", async () =
   const server = await startRedisServer();
   await underHarm(server, async () => {
     server.signal("SIGSTOP");
-    await delay(700);
+    await delay(FREEZE_MS);
     server.signal("SIGCONT");
   });
 });
