@@ -22,6 +22,13 @@ const FILE_TIMEOUT_MS = 900_000;
 /** Twice the cores of a small machine: tests spend half of their time waiting. */
 const FILES_AT_ONCE = 4;
 const SLOWEST_SHOWN = 10;
+/** The files that take longest, the longest first: begun last, they would run alone at the end. */
+const LONGEST = [
+  ...["chaos/failpoints", "world/world", "world/plants", "chaos/outage-postgres"],
+  ...["world/focused", "core/money/ledger/embedded", "e2e/http-silence"],
+  ...["e2e/lifecycle", "e2e/kill", "chaos/", "core/money/ledger-kills", "e2e/slow-readers"],
+  ...["e2e/retention", "e2e/upstream", "e2e/wallet", "e2e/routes"],
+];
 /** Folders and files, relative to this one, of tests that run under this Node only. */
 const ONCE = [
   ...[
@@ -88,12 +95,18 @@ function testFiles(parts: readonly string[]): TestFile[] {
   const paths = readdirSync(testFolder, { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".test.js"))
     .filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
-    .sort();
+    .sort((one, other) => placeOf(one) - placeOf(other) || (one < other ? -1 : 1));
   return runtimes().flatMap(({ node, version }, at) =>
     paths
       .filter((path) => at === 0 || !isOnce(path))
       .map((path) => ({ node, name: `${version}, ${path}`, path: join(testFolder, path) })),
   );
+}
+
+/** The place of a file in the order of a run: see `LONGEST`. */
+function placeOf(path: string): number {
+  const at = LONGEST.findIndex((beginning) => path.startsWith(beginning));
+  return at === -1 ? LONGEST.length : at;
 }
 
 /**
