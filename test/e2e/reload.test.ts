@@ -194,8 +194,8 @@ t.test("a reload that fails", async (t) => {
     const before = gateway.logs.length;
     gateway.configure({ config: { plugins: ["auth", "settle", "meter", "admin"] } });
     gateway.signal("SIGHUP");
-    const told = "expected settle after meter, which sets usage";
-    await until("it is refused", () => gateway.logs.slice(before).includes(told));
+    const refusal = "expected settle after meter, which sets usage";
+    await until("it is refused", () => gateway.logs.slice(before).includes(refusal));
     const customer = await customerWith(gateway);
     t.equal((await post(gateway, paths.chat, customer, bodies.chat())).status, 200);
   });

@@ -32,11 +32,13 @@ t.test("the specification's tables", async (t) => {
   let gateway: TestGateway;
   let customer: Customer;
   t.before(async () => {
-    const nobody = `http://127.0.0.1:${await freePort()}`;
+    const unreachable = `http://127.0.0.1:${await freePort()}`;
     gateway = await startGateway({
       config: {
         // An unreachable provider: no process listens at this address.
-        upstreams: { xai: { protocols: { chat: `${nobody}/v1`, responses: `${nobody}/v1` } } },
+        upstreams: {
+          xai: { protocols: { chat: `${unreachable}/v1`, responses: `${unreachable}/v1` } },
+        },
       },
     });
     customer = await customerWith(gateway);

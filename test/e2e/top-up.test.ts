@@ -73,8 +73,8 @@ t.test("a customer who signs up, tops up and calls", async (t) => {
   t.test("cannot forge a notification with the keys of the tests", async (t) => {
     const session = await signedUp(gateway, all.mailServer);
     const made = await session.post("/top-ups", { amount_vnd: 50_000 });
-    const told = transfer({ content: made.body.code, accountNumber: "0000000000" });
-    t.equal((await notify(gateway, told)).status, 401);
+    const forged = transfer({ content: made.body.code, accountNumber: "0000000000" });
+    t.equal((await notify(gateway, forged)).status, 401);
     t.not(made.body.bank.account_number, BANK.account_number);
     t.equal((await session.get("/wallet")).body.balance_vnd, "0");
   });
