@@ -1,4 +1,5 @@
 import type { MicroVnd } from "./amount.ts";
+import type { StandingCall } from "./standing-call.ts";
 import type { PostedUsage } from "./usage-fields.ts";
 
 export type Awaitable<T> = T | Promise<T>;
@@ -103,6 +104,9 @@ export interface HoldStore {
 
   /** Returns the entry of one of them; undefined if this process has none. Searches all of them. */
   findUncommitted(callId: string): OutboxEntry | undefined;
+
+  /** Yields all holds, in pages, and the oldest post of each outbox. In Redis, of all processes. */
+  standing(): AsyncIterable<readonly StandingCall[]>;
 
   /** Says if a call could be charged now. */
   health(): HoldStoreHealth;

@@ -75,6 +75,7 @@ export {
 export type { Rate } from "./rate-limiter.ts";
 export type { CallsInFlight, Services } from "./services.ts";
 export type { SharedSlot, Slot, SlotName, Slots } from "./slot.ts";
+export type { StandingCall } from "./standing-call.ts";
 export type {
   KeyUsage,
   UsageBooks,

@@ -99,6 +99,9 @@ export interface Ledger {
 
   /** Returns the same for one wallet, or for one limit of it, as of one instant. */
   sum(accountId: string, limit?: string | null): Promise<LedgerSum | undefined>;
+
+  /** Returns those of these accounts that have no wallet. */
+  unknownAccounts(accountIds: readonly string[]): Promise<string[]>;
 }
 
 /**

@@ -29,6 +29,19 @@ export async function* reconcile(
     some = [];
   }
   yield* (await Promise.all(some.map(look))).flat();
+  yield* unknownWallets(holdStore, ledger);
+}
+
+/** Yields the wallets that only the hold store has. All of their money is drift. */
+async function* unknownWallets(holdStore: HoldStore, ledger: Ledger): AsyncGenerator<ReconcileRow> {
+  for await (const page of holdStore.loadedWallets()) {
+    if (page.length === 0) continue;
+    for (const accountId of await ledger.unknownAccounts(page)) {
+      const amounts = { entriesMicroVnd: 0n, balanceMicroVnd: 0n, quarantinedMicroVnd: 0n };
+      const sum = { accountId, limit: null, ...amounts };
+      yield compare(sum, await balancesOf(holdStore, sum));
+    }
+  }
 }
 
 /**

@@ -48,6 +48,7 @@ type MoneyOfLedger = Pick<
   | "wallet"
   | "sums"
   | "sum"
+  | "unknownAccounts"
 >;
 
 /** A ledger without a database: as strict, and fast enough for thousands of random histories. */
@@ -210,6 +211,10 @@ export class MemoryLedger implements MoneyOfLedger {
       balanceMicroVnd: wallet.balance,
       quarantinedMicroVnd: this.parkedMicroVnd(accountId),
     };
+  }
+
+  async unknownAccounts(accountIds: readonly string[]): Promise<string[]> {
+    return accountIds.filter((accountId) => !this.walletsById.has(accountId));
   }
 
   private limitSum(accountId: string, name: string): LedgerSum | undefined {

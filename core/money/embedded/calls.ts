@@ -8,8 +8,11 @@ import type {
   Posted,
   Posting,
 } from "../../contract/hold-store.ts";
+import type { StandingCall } from "../../contract/standing-call.ts";
+import type { Clock } from "../../process/clock.ts";
 import { errorOf } from "../../process/thrown.ts";
 import { encodeEntry } from "../entry.ts";
+import { standingHold } from "../standing.ts";
 import type { Limit } from "./limit.ts";
 import type { PostedCalls } from "./posted-calls.ts";
 import {
@@ -34,6 +37,8 @@ interface Charge extends Omit<OutboxEntry, "entryId"> {
   readonly hold: Hold | undefined;
 }
 
+/** The only process that has embedded balances. */
+const OWN = "embedded";
 const STALE: HoldResult = { kind: "stale" };
 const UNKNOWN: HoldResult = { kind: "unknown" };
 const GONE: ExtendResult = { kind: "gone" };
@@ -42,11 +47,13 @@ const GONE: ExtendResult = { kind: "gone" };
 export class EmbeddedCalls {
   private readonly wallets: EmbeddedWallets;
   private readonly posted: PostedCalls;
+  private readonly clock: Clock;
   private readonly holds = new Map<string, Hold>();
 
-  constructor(wallets: EmbeddedWallets, posted: PostedCalls) {
+  constructor(wallets: EmbeddedWallets, posted: PostedCalls, clock: Clock) {
     this.wallets = wallets;
     this.posted = posted;
+    this.clock = clock;
   }
 
   hold(request: HoldRequest): HoldResult {
@@ -65,10 +72,19 @@ export class EmbeddedCalls {
     if (creditVersion !== undefined && creditVersion < wallet.creditVersion) return STALE;
     const limits = findLimits(wallet, request.limits);
     if (typeof limits === "string") return { kind: "no_limit", limit: limits };
-    const hold = takeHold(wallet, limits, request.amountMicroVnd, request.floorMicroVnd);
+    const { amountMicroVnd: wanted, floorMicroVnd: floor } = request;
+    const hold = takeHold(wallet, limits, wanted, floor, this.clock.now());
     if (hold === undefined) return shortOf(wallet, limits);
     this.holds.set(request.callId, hold);
     return { kind: "held", amountMicroVnd: hold.amountMicroVnd };
+  }
+
+  /** Returns all holds. */
+  standing(): StandingCall[] {
+    return [...this.holds].map(([callId, { wallet, amountMicroVnd, sinceMs }]) => {
+      const { accountId } = wallet;
+      return standingHold({ callId, accountId, microVnd: amountMicroVnd, sinceMs, process: OWN });
+    });
   }
 
   /** Returns the hold of a call; undefined if it has none. */

@@ -1,9 +1,12 @@
 import type { OutboxEntry, Posted, StoredEntry } from "../../contract/hold-store.ts";
+import type { StandingCall } from "../../contract/standing-call.ts";
+import { systemMachine } from "../../process/machine.ts";
 import { WakeableSleep } from "../../process/wakeable-sleep.ts";
 import { decodeEntry } from "../entry.ts";
 import { Journal, type JournalOptions } from "../journal/journal.ts";
 import { Outbox } from "../outbox.ts";
 import { RecentCalls } from "../recent.ts";
+import { standingPost } from "../standing.ts";
 import { Replay } from "./replay.ts";
 
 /** Journal space reserved per hold, so that its post fits; a record is about 300 bytes. */
@@ -51,6 +54,16 @@ export class PostedCalls {
 
   get size(): number {
     return this.outbox.size;
+  }
+
+  /** Returns the oldest uncommitted call. */
+  standing(): StandingCall[] {
+    const { machine = systemMachine } = this.options;
+    return this.outbox.peek(1).map((entry) => {
+      const { posting } = entry;
+      const postedMs = posting ? posting.at + posting.latencyMs : machine.now();
+      return standingPost(entry, postedMs, "embedded");
+    });
   }
 
   /** Returns the entry of an uncommitted call; undefined if there is none. */

@@ -15,6 +15,8 @@ import type {
   StoredEntry,
   WalletSnapshot,
 } from "../../contract/hold-store.ts";
+import type { StandingCall } from "../../contract/standing-call.ts";
+import { systemMachine } from "../../process/machine.ts";
 import type { JournalOptions } from "../journal/journal.ts";
 import { EmbeddedCalls } from "./calls.ts";
 import { PostedCalls } from "./posted-calls.ts";
@@ -43,7 +45,7 @@ export class EmbeddedHoldStore implements HoldStore {
     const posted = new PostedCalls(journal, outboxEntriesMax);
     this.posted = posted;
     this.wallets = new EmbeddedWallets((accountId) => posted.replayed(accountId));
-    this.calls = new EmbeddedCalls(this.wallets, posted);
+    this.calls = new EmbeddedCalls(this.wallets, posted, journal.machine ?? systemMachine);
   }
 
   start(): Promise<void> {
@@ -133,6 +135,11 @@ export class EmbeddedHoldStore implements HoldStore {
 
   findUncommitted(callId: string): OutboxEntry | undefined {
     return this.posted.findUncommitted(callId);
+  }
+
+  async *standing(): AsyncGenerator<StandingCall[]> {
+    yield this.calls.standing();
+    yield this.posted.standing();
   }
 
   health(): HoldStoreHealth {

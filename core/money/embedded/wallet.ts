@@ -25,6 +25,8 @@ export interface Hold {
   /** Limits that it counts against, beside the wallet. */
   readonly limits: readonly Limit[];
   amountMicroVnd: MicroVnd;
+  /** When it was taken, in milliseconds since the Unix epoch. */
+  readonly sinceMs: number;
 }
 
 /** Shared by all holds without a limit, so that nothing is allocated for them. */
@@ -83,8 +85,9 @@ export function takeHold(
   limits: readonly Limit[],
   amount: MicroVnd,
   floor: MicroVnd,
+  sinceMs: number,
 ): Hold | undefined {
-  const hold = { wallet, limits, amountMicroVnd: 0 };
+  const hold = { wallet, limits, amountMicroVnd: 0, sinceMs };
   return raiseHold(hold, amount, floor) ? hold : undefined;
 }
 

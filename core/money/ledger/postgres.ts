@@ -26,7 +26,7 @@ import { credit, credited, now, readWallet } from "./credit.ts";
 import { limitSum, limitSums } from "./limit-sums.ts";
 import { changeLimit, removeLimit } from "./limits.ts";
 import { quarantine, quarantined, quarantinedCall, quarantineList } from "./quarantine.ts";
-import { sum, sums } from "./sums.ts";
+import { sum, sums, unknownAccounts } from "./sums.ts";
 import { topUps } from "./top-ups.ts";
 import { callById, hasCall, makeUsagePartitions, usage } from "./usage.ts";
 
@@ -165,6 +165,10 @@ export class PostgresLedger implements Ledger {
   async sum(accountId: string, limit: string | null = null): Promise<LedgerSum | undefined> {
     if (!isId(accountId)) return undefined;
     return limit === null ? sum(this.sql, accountId) : limitSum(this.sql, accountId, limit);
+  }
+
+  unknownAccounts(accountIds: readonly string[]): Promise<string[]> {
+    return unknownAccounts(this.sql, accountIds);
   }
 
   private makePartitions(): Promise<void> {

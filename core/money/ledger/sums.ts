@@ -1,5 +1,6 @@
 import type { LedgerSum } from "../../contract/ledger.ts";
 import type { Sql } from "../../database/client.ts";
+import { isId } from "../../process/id.ts";
 import { quarantinedSum } from "./quarantine.ts";
 
 const PAGE = 1_000;
@@ -45,4 +46,14 @@ export async function sum(sql: Sql, accountId: string): Promise<LedgerSum | unde
     [accountId],
   );
   return found;
+}
+
+/** Returns those of these accounts that have no wallet. */
+export async function unknownAccounts(sql: Sql, accountIds: readonly string[]): Promise<string[]> {
+  const known = await sql.query<{ id: string }>(
+    "select account_id as id from wallets where account_id = any($1::text::uuid[])",
+    [`{${accountIds.filter(isId).join(",")}}`],
+  );
+  const ids = new Set(known.map(({ id }) => id));
+  return accountIds.filter((accountId) => !ids.has(accountId));
 }

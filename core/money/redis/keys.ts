@@ -20,12 +20,15 @@ export class BucketKeys {
   readonly base: string;
   readonly epoch: string;
   readonly revoked: string;
+  /** Outboxes of dead gateways: see the README of this folder. */
+  readonly orphans: string;
 
   constructor(prefix: string, index: number) {
     this.bucket = bucketName(index);
     this.base = `${prefix}:{${this.bucket}}:`;
     this.epoch = `${this.base}epoch`;
     this.revoked = `${this.base}revoked`;
+    this.orphans = `${this.base}orphans`;
   }
 
   /** The result of a posted call, kept for as long as its post may be sent again. */

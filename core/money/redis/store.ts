@@ -36,6 +36,7 @@ import { OutageLog } from "./outage-log.ts";
 import { Posts } from "./posts.ts";
 import { Revocations } from "./revocations.ts";
 import type { SpoolOptions } from "./spool.ts";
+import { standingCalls } from "./standing.ts";
 import { RedisWallets } from "./wallets.ts";
 
 export interface RedisHoldStoreOptions {
@@ -224,6 +225,10 @@ export class RedisHoldStore implements HoldStore {
 
   findUncommitted(callId: string): OutboxEntry | undefined {
     return this.commits.find(callId);
+  }
+
+  standing() {
+    return standingCalls(this.client, this.buckets);
   }
 
   health(): HoldStoreHealth {

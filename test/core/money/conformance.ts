@@ -2,6 +2,7 @@ import type { Test } from "tap";
 import type { HoldStore } from "../../../core/contract/hold-store.ts";
 import { histories } from "./histories.ts";
 import { LIMIT_TABLES } from "./limit-tables.ts";
+import { standingTests } from "./standing-tests.ts";
 import { Table } from "./table.ts";
 
 /** A hold store under test: started and empty. It can crash and restart. */
@@ -250,6 +251,7 @@ export function holdStoreConformance(
         }
       });
     }
+    standingTests(t, create);
     histories(t, create);
   });
 }

@@ -212,6 +212,22 @@ t.test("reconcile finds a drift of one µđ, in either store", async (t) =>
   }),
 );
 
+t.test("reconcile finds a wallet that only the hold store has", async (t) =>
+  withStores(async ({ wallets, ledger }) => {
+    ledger.addAccount("B");
+    await wallets.credit(movement(1_000n));
+    await wallets.hold(holdRequest("c1", 100));
+    await wallets.hold(holdRequest("c2", 0, "B"));
+    ledger.removeAccount("A");
+    const drifts: [string, bigint][] = [];
+    for await (const row of wallets.reconcile()) drifts.push([row.accountId, row.driftMicroVnd]);
+    t.strictSame(drifts, [
+      ["B", 0n],
+      ["A", 1_000n],
+    ]);
+  }),
+);
+
 t.test(
   "a post that does not fit on the disk is charged once there is room, and its hold stays until then",
   async (t) => {

@@ -27,6 +27,14 @@ export function creditTests(t: Test, get: () => LedgerUnderTest): void {
     t.strictSame([creditVersion, creditedMicroVnd], [2, 420n]);
   });
 
+  t.test("accounts without a wallet are found among others", async (t) => {
+    const { ledger } = get();
+    const known = await fundedAccount(ledger, 0n);
+    const unknown = newId(AT);
+    t.strictSame(await ledger.unknownAccounts([unknown, known, "no id"]), [unknown, "no id"]);
+    t.strictSame(await ledger.unknownAccounts([]), []);
+  });
+
   t.test("a credit is refused from the given time on, by the ledger's own clock", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 0n);

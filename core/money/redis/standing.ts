@@ -1,0 +1,66 @@
+import type { StandingCall } from "../../contract/standing-call.ts";
+import { idTime } from "../../process/id.ts";
+import type { RedisCommands } from "../../redis/client.ts";
+import { listOf, textOf } from "../../redis/reply.ts";
+import { standingHold, standingPost } from "../standing.ts";
+import type { Bucket } from "./bucket.ts";
+import { readOutbox } from "./orphans.ts";
+
+/** Holds per scan. */
+const PAGE = "1000";
+
+/** `<µđ>:<process>:<account>`, then its limits. The hold of a movement has `@<ms>` after the process. See `hold.lua`. */
+const HOLD = /^(\d+):([^:@]*)(?:@(\d+))?:([^|]*)/;
+
+/** Yields the holds of all processes, and the oldest post of each outbox. */
+export async function* standingCalls(
+  client: RedisCommands,
+  buckets: readonly Bucket[],
+): AsyncGenerator<StandingCall[]> {
+  for (const bucket of buckets) {
+    await bucket.whenReady();
+    let cursor = "0";
+    do {
+      const args = [bucket.epochKeys.holds, cursor, "COUNT", PAGE];
+      const [next, fields] = listOf(await client.call("HSCAN", ...args));
+      cursor = textOf(next);
+      yield readHolds(listOf(fields).map(textOf));
+    } while (cursor !== "0");
+    for (const outbox of await outboxesOf(client, bucket)) {
+      yield await oldestPost(client, bucket, outbox);
+    }
+  }
+}
+
+/** Parses call and hold in turn, as `HSCAN` returns them. */
+function readHolds(fields: readonly string[]): StandingCall[] {
+  return fields.flatMap((callId, at) => {
+    const [, amount, process = "", since, accountId = ""] = HOLD.exec(fields[at + 1] ?? "") ?? [];
+    if (at % 2 === 1 || amount === undefined) return [];
+    const sinceMs = since === undefined ? idTime(callId) : Number(since);
+    const hold = { callId, accountId, microVnd: Number(amount), process };
+    return [standingHold({ ...hold, sinceMs: Number.isNaN(sinceMs) ? 0 : sinceMs })];
+  });
+}
+
+/** Returns the outboxes of a bucket, as `<epoch>|<process>`: of its members, and of gateways that died. */
+async function outboxesOf(client: RedisCommands, bucket: Bucket): Promise<string[]> {
+  const members = listOf(await client.call("HKEYS", bucket.epochKeys.members)).map(textOf);
+  const orphans = listOf(await client.call("HKEYS", bucket.keys.orphans)).map(textOf);
+  return [...new Set([...members.map((process) => `${bucket.epoch}|${process}`), ...orphans])];
+}
+
+async function oldestPost(
+  client: RedisCommands,
+  bucket: Bucket,
+  outbox: string,
+): Promise<StandingCall[]> {
+  const [epoch = "", process = ""] = outbox.split("|");
+  const key = bucket.keys.outbox(epoch, process);
+  const reply = await client.call("XRANGE", key, "-", "+", "COUNT", "1");
+  return readOutbox(bucket.name, outbox, reply).map((entry) => {
+    // The id of an entry in a stream begins with the time at which Redis added it.
+    const added = entry.entryId.slice(entry.entryId.lastIndexOf("|") + 1);
+    return standingPost(entry, Number(added.split("-")[0]), process);
+  });
+}

@@ -1,0 +1,17 @@
+import type { StoredEntry } from "../contract/hold-store.ts";
+import type { StandingCall } from "../contract/standing-call.ts";
+import { isMovementHold, movementOf } from "./movement-hold.ts";
+import { callOf } from "./unreadable.ts";
+
+export function standingHold(hold: Omit<StandingCall, "kind" | "reference">): StandingCall {
+  const { callId, accountId, microVnd } = hold;
+  const isMovement = isMovementHold(callId);
+  const held = { callId, accountId, amountMicroVnd: microVnd };
+  return { kind: "hold", reference: isMovement ? movementOf(held).reference : null, ...hold };
+}
+
+export function standingPost(entry: StoredEntry, sinceMs: number, process: string): StandingCall {
+  const { callId, accountId } = callOf(entry);
+  const microVnd = entry.chargedMicroVnd;
+  return { kind: "post", callId, reference: null, accountId, microVnd, sinceMs, process };
+}

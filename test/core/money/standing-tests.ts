@@ -1,0 +1,61 @@
+import type { Test } from "tap";
+import type { HoldStore } from "../../../core/contract/hold-store.ts";
+import type { StandingCall } from "../../../core/contract/standing-call.ts";
+import { movementHoldId } from "../../../core/money/movement-hold.ts";
+import { newId } from "../../../core/process/id.ts";
+import { posting } from "../../support/posting.ts";
+import type { HoldStoreUnderTest } from "./conformance.ts";
+
+const BALANCE = 1_000;
+/** The clock of Redis is that of this machine. */
+const RECENT_MS = 60_000;
+
+async function standing(store: HoldStore): Promise<StandingCall[]> {
+  const found: StandingCall[] = [];
+  for await (const page of store.standing()) found.push(...page);
+  return found.sort((one, other) => one.microVnd - other.microVnd);
+}
+
+/** Every hold and every uncommitted post is listed, with its age, until it ends. */
+export function standingTests(t: Test, create: () => Promise<HoldStoreUnderTest>): void {
+  t.test("holds, and the oldest post, are listed until they end", async (t) => {
+    const { store, dispose } = await create();
+    t.teardown(dispose);
+    const beganMs = Date.now();
+    const accountId = newId(beganMs);
+    const amounts = { balanceMicroVnd: BigInt(BALANCE), creditedMicroVnd: BigInt(BALANCE) };
+    await store.load(accountId, async () => ({ accountId, creditVersion: 1, ...amounts }));
+    const hold = (callId: string, keyId: string, amountMicroVnd: number) =>
+      store.hold({ callId, accountId, keyId, amountMicroVnd, floorMicroVnd: amountMicroVnd });
+    const running = newId(beganMs);
+    const ended = newId(beganMs);
+    const movement = { accountId, amountMicroVnd: -30n, reference: "a: b", reason: null };
+    const movementId = movementHoldId({ ...movement, kind: "adjustment" });
+    t.strictSame(await standing(store), []);
+    await hold(running, "K", 10);
+    await hold(ended, "K", 20);
+    await hold(movementId, "", 30);
+    const post = posting({ callId: ended, accountId, costMicroVnd: 20 });
+    await store.post({ ...post, at: beganMs, latencyMs: 0 });
+
+    const listed = await standing(store);
+    t.strictSame(
+      listed.map(({ kind, callId, reference, microVnd }) => [kind, callId, reference, microVnd]),
+      [
+        ["hold", running, null, 10],
+        ["post", ended, null, 20],
+        ["hold", movementId, "a: b", 30],
+      ],
+    );
+    for (const call of listed) {
+      t.equal(call.accountId, accountId);
+      t.ok(Math.abs(call.sinceMs - beganMs) < RECENT_MS, `since ${call.sinceMs}`);
+      t.not(call.process, "");
+    }
+
+    await store.void(running, accountId);
+    await store.void(movementId, accountId);
+    await store.acknowledge(await store.read(10, 0));
+    t.strictSame(await standing(store), []);
+  });
+}
