@@ -9,6 +9,7 @@ import {
 import { accountRoutes } from "./accounts.ts";
 import { actionRoutes } from "./actions.ts";
 import { callRoutes } from "./calls.ts";
+import { holdRoutes } from "./holds.ts";
 import { keyRoutes } from "./keys.ts";
 import { moneyRoutes } from "./money.ts";
 import { commandRoutes } from "./plugin-commands.ts";
@@ -46,6 +47,7 @@ export default function admin(services: Services, settings: v.InferOutput<typeof
         ...usageRoutes(services),
         ...callRoutes(services),
         ...quarantineRoutes(services),
+        ...holdRoutes(services),
         ...upstreamRoutes(services),
         ...actionRoutes(services),
         ...commandRoutes(services),

@@ -14,6 +14,7 @@ const REFERENCE = "a reference of 1 to 200 characters on one line";
 const REASON = "a reason of 1 to 500 characters on one line";
 const AMOUNT = 'an amount in đ with at most 6 decimals, such as "50000" or "-0.5", and not 0';
 const LIMIT = "a whole number from 1 to 1000";
+const SECONDS = "a whole number of seconds from 1 to 999999999";
 const ACCOUNT = "the id of an account";
 const BPS = "a whole number of basis points (0.01 %) from 0 to 10000";
 const PER_MINUTE =
@@ -83,6 +84,14 @@ export const movement = mapping({
 });
 
 export const quarantinePage = mapping({ limit });
+
+export const holdPage = mapping({ limit });
+
+export const reconcileQuery = mapping({
+  older_than_seconds: v.optional(
+    v.pipe(matching(/^\d{1,9}$/, SECONDS), v.transform(Number), v.minValue(1, SECONDS)),
+  ),
+});
 
 export const usagePage = mapping({
   limit,

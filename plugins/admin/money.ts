@@ -9,18 +9,21 @@ import {
   type ReconcileRow,
   type Refusal,
   readBody,
+  readQuery,
   refuse,
   type Services,
   walletJson,
 } from "../../core/contract/index.ts";
-import { adjustment, movement } from "./input.ts";
+import { overdueCalls } from "./holds.ts";
+import { adjustment, movement, reconcileQuery } from "./input.ts";
 import { unknownAccount } from "./unknown.ts";
 
 /** Most rows with a drift in one reply. */
 const ROWS_MAX = 1000;
 
 /** Routes for credits, adjustments, wallets and reconciliation. Amounts are decimal strings in đ. */
-export function moneyRoutes({ wallets }: Services): OperatorRoute[] {
+export function moneyRoutes(services: Services): OperatorRoute[] {
+  const { wallets } = services;
   return [
     {
       method: "POST",
@@ -66,7 +69,10 @@ export function moneyRoutes({ wallets }: Services): OperatorRoute[] {
     {
       method: "GET",
       path: "/reconcile",
-      async handle() {
+      async handle({ query }) {
+        const wanted = readQuery(reconcileQuery, query);
+        if (isRefusal(wanted)) return wanted;
+        const { older_than_seconds: seconds } = wanted;
         const counts = { wallets: 0, drifting_wallets: 0, limits: 0, drifting_limits: 0 };
         const rows: object[] = [];
         for await (const row of wallets.reconcile()) {
@@ -76,7 +82,8 @@ export function moneyRoutes({ wallets }: Services): OperatorRoute[] {
           counts[`drifting_${what}`]++;
           if (rows.length < ROWS_MAX) rows.push(rowOf(row));
         }
-        return done({ drift: rows.length > 0, ...counts, rows });
+        const overdue = await overdueCalls(services, seconds && seconds * 1_000);
+        return done({ drift: rows.length > 0, ...counts, rows, ...overdue });
       },
     },
   ];

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { MICRO_VND_PER_VND, type Services } from "../../core/contract/index.ts";
+import type { Ages, Standing } from "./ages.ts";
 import type { Reconciled, Reconciliation } from "./reconciliation.ts";
 import { calls, type Series, type Tally } from "./tally.ts";
 
@@ -10,6 +11,7 @@ const BY_MODEL = ["endpoint", "model"] as const;
 export function createRegistry(
   tally: Tally,
   reconciliation: Reconciliation,
+  ages: Ages,
   services: Services,
 ): Registry {
   const registry = new Registry();
@@ -19,6 +21,7 @@ export function createRegistry(
   addSums(registry, tally);
   addGauges(registry, services);
   addReconciliation(registry, reconciliation);
+  addAges(registry, ages, services);
   return registry;
 }
 
@@ -167,5 +170,36 @@ function addReconciliation(registry: Registry, reconciliation: Reconciliation): 
     "tollgate_reconciled_timestamp_seconds",
     "Unix time at which the last reconciliation ended.",
     (last) => last.atMs / 1000,
+  );
+}
+
+/** Exposes nothing before the first reading. */
+function addAges(registry: Registry, ages: Ages, { clock }: Services): void {
+  const gauge = (name: string, help: string, read: (last: Standing) => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.remove();
+        if (ages.last) this.set(read(ages.last));
+      },
+    });
+  const age = (sinceMs: number | undefined) =>
+    sinceMs === undefined ? 0 : Math.max(0, (clock.now() - sinceMs) / 1_000);
+  gauge("tollgate_holds", "Holds of calls and movements, in all processes.", (last) => last.holds);
+  gauge("tollgate_oldest_hold_seconds", "Age of the oldest hold; 0 if there is none.", (last) =>
+    age(last.oldestHoldMs),
+  );
+  gauge(
+    "tollgate_oldest_uncommitted_seconds",
+    "Age of the oldest posted call that is not in the ledger; 0 if there is none.",
+    (last) => age(last.oldestPostMs),
+  );
+  gauge("tollgate_quarantined_calls", "Calls in quarantine.", (last) => last.quarantined);
+  gauge(
+    "tollgate_oldest_quarantined_seconds",
+    "Age of the oldest call in quarantine; 0 if there is none.",
+    (last) => age(last.oldestQuarantinedMs),
   );
 }

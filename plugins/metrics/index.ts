@@ -6,6 +6,7 @@ import {
   v,
   whole,
 } from "../../core/contract/index.ts";
+import { Ages } from "./ages.ts";
 import { Reconciliation } from "./reconciliation.ts";
 import { Tally } from "./tally.ts";
 
@@ -24,12 +25,13 @@ export default function metrics(
 ): Plugin {
   const tally = new Tally();
   const reconciliation = new Reconciliation(services, settings.reconcile_seconds);
+  const ages = new Ages(services, settings.reconcile_seconds);
   let registry: Promise<Registry> | undefined;
 
   /** Loads prom-client with the first scrape: it takes 6 MB. */
   function exposed(): Promise<Registry> {
     registry ??= import("./exposition.ts").then(({ createRegistry }) =>
-      createRegistry(tally, reconciliation, services),
+      createRegistry(tally, reconciliation, ages, services),
     );
     return registry;
   }
@@ -41,6 +43,7 @@ export default function metrics(
 
     async start() {
       reconciliation.start();
+      ages.start();
     },
 
     ended(call) {
@@ -66,6 +69,7 @@ export default function metrics(
 
     async stop() {
       await reconciliation.stop();
+      await ages.stop();
       (await registry)?.clear();
     },
   };

@@ -52,6 +52,7 @@ t.test("the monitoring of the deployment", async (t) => {
     t.equal(status, 200);
     t.equal((await post(gateway, paths.messages, undefined, bodies.messages())).status, 401);
     await until("the books were compared", async () => (await drifting()) === 0);
+    await until("the ages were read", async () => /^tollgate_holds 0$/m.test(await scrape()));
     const text = await scrape();
     const dashboard = objectOf(JSON.parse(read("grafana-dashboard.json")));
     const targets = arrayOf(dashboard?.["panels"])

@@ -1,7 +1,10 @@
 import t from "tap";
 import { type Customer, createCustomer } from "../../support/admin.ts";
+import { bodyOf } from "../../support/ask.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
+import { RawClient, rawPost } from "../../support/raw-client.ts";
+import { until } from "../../support/until.ts";
 import { runCli } from "./cli-process.ts";
 
 t.test("npm run admin -- reconcile", async (t) => {
@@ -14,10 +17,11 @@ t.test("npm run admin -- reconcile", async (t) => {
   });
   t.teardown(() => gateway.close());
 
-  const reconcile = () =>
-    runCli(["reconcile", "--json"], {
+  const run = (...args: string[]) =>
+    runCli([...args, "--json"], {
       env: { GATEWAY_URL: gateway.url, GATEWAY_ADMIN_TOKEN: gateway.adminToken },
     });
+  const reconcile = (...args: string[]) => run("reconcile", ...args);
 
   t.test("exits 0 if all books agree while calls run", async (t) => {
     const calls = Promise.all(Array.from({ length: 50 }, () => call(customer.key)));
@@ -30,10 +34,38 @@ t.test("npm run admin -- reconcile", async (t) => {
       limits: 0,
       drifting_limits: 0,
       rows: [],
+      overdue: 0,
+      overdue_rows: [],
     });
     await calls;
     t.equal((await reconcile()).code, 0);
   });
+
+  t.test(
+    "exits 1 if money is held for longer than a call may last, and says by which",
+    async (t) => {
+      const client = await RawClient.open(gateway.port);
+      const body = bodyOf("/v1/messages", { hang: true });
+      await client.send(rawPost("/v1/messages", customer.key, body));
+      const listed = async () => JSON.parse((await run("holds", "list")).stdout);
+      await until("the hold is two seconds old", async () => (await listed())[0]?.age_seconds >= 2);
+      const [hold, ...others] = await listed();
+      t.strictSame(others, []);
+      t.match(hold, { kind: "hold", account_id: customer.accountId, movement: null });
+      t.match(hold, { call_id: /^[0-9a-f-]{36}$/, process: /./ });
+      t.ok(Number(hold.amount_vnd) > 0);
+      t.equal((await reconcile()).code, 0, "within the time of a call");
+      const { code, stdout } = await reconcile("--older-than-seconds", "1");
+      t.equal(code, 1);
+      const { drift, overdue, overdue_rows: rows } = JSON.parse(stdout);
+      t.strictSame([drift, overdue, rows.length], [false, 1, 1]);
+      t.equal(rows[0].call_id, hold.call_id);
+      client.destroy();
+      await until("nothing is held", async () => (await listed()).length === 0);
+      t.equal((await reconcile("--older-than-seconds", "1")).code, 0);
+      t.match((await reconcile("--older-than-seconds", "0")).stderr, /whole number of seconds/);
+    },
+  );
 
   t.test("exits 1 on a drift of 1 µđ and prints the row (guarantee 4)", async (t) => {
     const { accountId } = customer;
@@ -46,7 +78,7 @@ t.test("npm run admin -- reconcile", async (t) => {
     const { code, stdout } = await reconcile();
     t.equal(code, 1);
     const { rows, ...summary } = JSON.parse(stdout);
-    const limits = { limits: 0, drifting_limits: 0 };
+    const limits = { limits: 0, drifting_limits: 0, overdue: 0, overdue_rows: [] };
     t.strictSame(summary, { drift: true, wallets: 2, drifting_wallets: 1, ...limits });
     t.equal(rows.length, 1);
     t.equal(rows[0].account_id, customer.accountId);

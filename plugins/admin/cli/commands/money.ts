@@ -56,13 +56,22 @@ export const moneyCommands: readonly Command[] = [
   {
     words: "reconcile",
     required: [],
-    optional: [],
-    about: "compare all wallets with the ledger; exit 1 and show the rows that differ",
-    run: async (client) => {
-      const report = await client.get("/reconcile");
-      const isClean = isObject(report) && report["drift"] === false;
+    optional: ["older-than-seconds"],
+    about:
+      "compare all wallets with the ledger; exit 1 and show the rows that differ, and what is older than a call may last",
+    run: async (client, { "older-than-seconds": olderThan }) => {
+      const report = await client.get("/reconcile", given({ older_than_seconds: olderThan }));
+      const isClean =
+        isObject(report) && report["drift"] === false && (report["overdue"] ?? 0) === 0;
       return { kind: "value", value: report, exitCode: isClean ? EXIT.ok : EXIT.refused };
     },
+  },
+  {
+    words: "holds list",
+    required: [],
+    optional: ["limit"],
+    about: "list the money held by calls and movements, oldest first; 100, or up to --limit",
+    run: async (client, { limit }) => value(await client.get("/holds", given({ limit }))),
   },
   {
     words: "quarantine list",
