@@ -1,22 +1,57 @@
 import type { Place } from "./place.ts";
 
-/** A mutant whose effect no test can see, by its line as compiled, and the reason. */
+/** A mutant whose effect no test can see, and the reason. */
 interface Unobservable {
   readonly source: string;
+  /** How the compiled line begins. */
   readonly before: string;
-  /** The lines after it; undefined for every mutant of the line. */
+  /** How it begins with the change; undefined for every mutant of the line. */
   readonly after?: string;
   readonly why: string;
 }
 
-const UNOBSERVABLE: readonly Unobservable[] = [];
+const UNOBSERVABLE: readonly Unobservable[] = [
+  {
+    source: "plugins/meter/density.ts",
+    before: "...[0, 45, 45, 0, 13, 0, 0, 0], ",
+    why: "a fitted number; a 64th of a token changes no hold",
+  },
+  {
+    source: "plugins/meter/tokenize.ts",
+    before: "if (end >= text.length)",
+    after: "if (end > text.length)",
+    why: "a text of just this length may be cut at a space, which changes no count",
+  },
+  {
+    source: "plugins/meter/tokenize.ts",
+    before: "return space > from + RUN_CHARACTERS_MAX / 2",
+    after: "return space >= from + RUN_CHARACTERS_MAX / 2",
+    why: "both cuts are near the middle, and change no count",
+  },
+  {
+    source: "plugins/meter/token-counter.ts",
+    before: "if (worker !== this.worker)",
+    why: "a thread fails only if it runs out of memory",
+  },
+  {
+    source: "plugins/settle/hold-extender.ts",
+    before: 'accountId: call.key?.accountId ?? "",',
+    after: 'accountId: call.key?.accountId ?? "mutated",',
+    why: "a call with a hold has a key",
+  },
+  {
+    source: "plugins/settle/index.ts",
+    before: "if (!key || !model || !upstream)",
+    why: "a call whose hold was refused has all three; only the compiler asks",
+  },
+];
 
 /** Returns why a mutant cannot be observed; undefined if it can. */
 export function reasonFor({ source, before, after }: Place): string | undefined {
   return UNOBSERVABLE.find(
     (each) =>
       each.source === source &&
-      each.before === before &&
-      (each.after === undefined || each.after === after),
+      before.startsWith(each.before) &&
+      (each.after === undefined || after.startsWith(each.after)),
   )?.why;
 }

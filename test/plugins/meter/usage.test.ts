@@ -28,7 +28,8 @@ const image = { standard: "images", maxOutputTokens: undefined } as const;
 
 /** A call with the plugin's sink, and what reached the client. */
 function metered(changes: Partial<HttpCall> = {}, path?: string) {
-  const plugin = meter(deskOf().services, SETTINGS);
+  const desk = deskOf();
+  const plugin = meter(desk.services, SETTINGS);
   const call = preparedCall(changes, path);
   const verdict = plugin.request?.(call);
   const seen: string[] = [];
@@ -49,7 +50,7 @@ function metered(changes: Partial<HttpCall> = {}, path?: string) {
     for (const part of parts) sink.data(Buffer.from(part));
     sink.end(COMPLETE);
   };
-  return { plugin, call, verdict, seen, ends, sink, send, reply };
+  return { desk, plugin, call, verdict, seen, ends, sink, send, reply };
 }
 
 const delta = (content: string) => ({ choices: [{ index: 0, delta: { content } }] });
@@ -263,6 +264,29 @@ t.test("what a call has used, when it closes", async (t) => {
       const { used, headers } = closed(changes);
       t.strictSame([used[2], headers], [false, {}]);
     }
+  });
+});
+
+t.test("a report that nobody can believe", async (t) => {
+  t.test("is replaced by the estimate, with a line in the log", async (t) => {
+    const { call, sink, send, plugin, desk } = metered({ stream: true }, CHAT);
+    sink.head(200, []);
+    send(delta("abcd"));
+    send({ choices: [], usage: { prompt_tokens: 1e12, completion_tokens: 3, total_tokens: 1e12 } });
+    sink.end(COMPLETE);
+    Object.assign(call, { status: 200, inputTokensLikely: 30 });
+    plugin.close?.(call);
+    t.match(call.usage, { inputTokens: 30, outputTokens: 3 });
+    t.equal(call.estimated, true);
+    t.match(desk.lines, [{ call_id: "id", model: "sim-large", inputTokens: 1e12 }]);
+  });
+
+  t.test("marks the record also of a reply without an estimate", async (t) => {
+    const model = modelOf(image);
+    const { call, reply } = metered({ model }, "/v1/images/generations");
+    reply('{"data":[{}],"usage":{"input_tokens":1000000000000,"output_tokens":3}}');
+    t.equal(call.estimated, true);
+    t.match(call.usage, { inputTokens: 0 });
   });
 });
 
