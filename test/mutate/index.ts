@@ -12,7 +12,7 @@ import { reasonFor } from "./unobservable.ts";
 
 /**
  * `npm run mutate -- plugins/meter [more paths] [--seed 1] [--sample 50] [--jobs 1] [--tests e2e/billing,world/focused]
- * [--slowest 60] [--from 1]`: changes the compiled code below the paths in one small place at a time, and counts how many of these
+ * [--slowest 60] [--from 1] [--only wallets.ts:120]`: changes the compiled code below the paths in one small place at a time, and counts how many of these
  * changes make a test fail. Prints each change that no test noticed.
  *
  * The tests: those of the same folders, 20 seeds of the simulated world, and those that `--tests` names. Each runs once
@@ -28,6 +28,7 @@ const { values, positionals } = parseArgs({
     jobs: { type: "string", default: "1" },
     tests: { type: "string", default: "" },
     slowest: { type: "string", default: "60" },
+    only: { type: "string" },
     list: { type: "boolean", default: false },
   },
 });
@@ -105,7 +106,8 @@ function sampleOf(files: readonly string[]): Sampled[] {
     .slice(from, from + Number(values.sample))
     .map((mutant) => ({ ...mutant, ...placeOf(mutant, texts.get(mutant.file) ?? "") }));
   console.log(`${sample.length} of ${all.length} mutants, in ${files.length} files`);
-  return sample;
+  const only = values.only?.split(",");
+  return only ? sample.filter(({ at }) => only.some((place) => at.endsWith(place))) : sample;
 }
 
 /** The tests of the same folders, those that `--tests` names, and the simulated world. */

@@ -39,6 +39,20 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     after: 'accountId: call.key?.accountId ?? "mutated",',
     why: "a call with a hold has a key",
   },
+  ...["accountId: call.key?.accountId", "keyId: call.key?.id", "model: call.model?.id"].map(
+    (before) => ({
+      source: "plugins/settle/posting.ts",
+      before,
+      after: `${before} ?? "mutated"`,
+      why: "a call that is posted has a key and a model",
+    }),
+  ),
+  {
+    source: "plugins/settle/index.ts",
+    before: "held = { tariff, baseUnits: units, outputTokens: 0, outputTokensMax: 0 };",
+    after: "held = { tariff, baseUnits: units, outputTokens: 0, outputTokensMax: 1 };",
+    why: "only a stream at a price per token reads it",
+  },
   {
     source: "plugins/settle/index.ts",
     before: "if (!key || !model || !upstream)",

@@ -267,7 +267,7 @@ t.test("what a call has used, when it closes", async (t) => {
   });
 });
 
-t.test("a report that nobody can believe", async (t) => {
+t.test("a report beyond belief", async (t) => {
   t.test("is replaced by the estimate, with a line in the log", async (t) => {
     const { call, sink, send, plugin, desk } = metered({ stream: true }, CHAT);
     sink.head(200, []);
