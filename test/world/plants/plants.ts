@@ -43,8 +43,8 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   },
   "posts are acknowledged before they are committed": {
     file: "core/money/committer.ts",
-    find: "await this.commit(entries);",
-    replace: "await holdStore.acknowledge(entries); await this.commit(entries);",
+    find: "await this.commitReadable(entries);",
+    replace: "await holdStore.acknowledge(entries); await this.commitReadable(entries);",
     store: "redis",
     faults: { ledgerAway: 1_500, kill: 3_000 },
   },
