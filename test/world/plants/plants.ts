@@ -154,4 +154,11 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     faults: { kill: 1_500, ledgerSlow: 1_000 },
     movements: 200,
   },
+  "the last calls that wait for the ledger are forgotten": {
+    file: "core/money/pace.ts",
+    find: "if (this.waiting.size > 0)\n",
+    replace: "if (this.waiting.size > 3)\n",
+    store: "embedded",
+    faults: { ledgerAway: 2_500 },
+  },
 };
