@@ -64,11 +64,8 @@ export async function boot(
 ): Promise<Gateway> {
   let config = first;
   let upstreams = new ConnectedUpstreams(config, clock);
-  const { holdStore, ledger, database, rateLimiter, clockReaders } = await createStores(
-    config,
-    clock,
-    log,
-  );
+  const stores = await createStores(config, clock, log);
+  const { holdStore, ledger, database, rateLimiter, balancesLock } = stores;
   await announced(log, "the ledger", ledger.start());
   // The committer starts first. The hold store is ready only once the posts of dead gateways are
   // committed, and if all gateways are starting, no other process commits them.
@@ -77,11 +74,14 @@ export async function boot(
   committer.start();
   await announced(log, "the hold store", holdStore.start(), () => reasonOf(holdStore.health()));
   const differenceMsMax = config.limits.clockDifferenceMs;
-  const clocks = new Clocks({ clock, readers: clockReaders, differenceMsMax, log });
-  await clocks.start().catch(async (error: unknown) => {
+  const clocks = new Clocks({ clock, readers: stores.clockReaders, differenceMsMax, log });
+  try {
+    await announced(log, "the balances of the ledger", balancesLock.start());
+    await clocks.start();
+  } catch (error) {
     await stopStores();
     throw error;
-  });
+  }
   const wallets = new StoredWallets({ holdStore, ledger });
   await announced(log, "movements that the hold store has not applied", wallets.start());
   const board = new SlotBoard(exactNames(() => config.catalogue));
@@ -200,6 +200,7 @@ export async function boot(
   async function stopStores(): Promise<void> {
     await committer.stop(STOP_COMMITTING_MS);
     await holdStore.stop();
+    await balancesLock.stop(holdStore.uncommittedCalls() === 0);
     await ledger.stop();
   }
 

@@ -1,4 +1,5 @@
-import { join } from "node:path";
+import { randomUUID } from "node:crypto";
+import { join, resolve } from "node:path";
 import type { Config } from "../contract/config.ts";
 import type { HoldStore } from "../contract/hold-store.ts";
 import type { Ledger } from "../contract/ledger.ts";
@@ -9,10 +10,13 @@ import type { PluginDatabase } from "../database/plugin-database.ts";
 import { type DatabaseServer, remoteServer } from "../database/server.ts";
 import { EmbeddedRateLimiter } from "../limits/embedded.ts";
 import { EmbeddedHoldStore } from "../money/embedded/store.ts";
+import { BalancesLock, refuseOwnedBalances } from "../money/ledger/balances-lock.ts";
 import { PostgresLedger } from "../money/ledger/postgres.ts";
 import { LIFETIMES } from "../money/lifetimes.ts";
 import type { Clock } from "../process/clock.ts";
+import { isId } from "../process/id.ts";
 import type { Log } from "../process/log.ts";
+import { type SecretKind, secretFile } from "../process/secret-file.ts";
 import type { RedisCommands } from "../redis/client.ts";
 import type { ClockReader } from "./clocks.ts";
 
@@ -26,6 +30,8 @@ interface Stores {
   readonly ledger: Ledger;
   /** The ledger's database, for plugins. */
   readonly database: PluginDatabase;
+  /** Started after the hold store, and stopped after it. */
+  readonly balancesLock: Pick<BalancesLock, "start" | "stop">;
   /** The clocks of stores on other computers. */
   readonly clockReaders: readonly ClockReader[];
 }
@@ -45,18 +51,40 @@ export async function createStores(config: Config, clock: Clock, log: Log): Prom
   if (hot !== "embedded") {
     const { holdStore, rateLimiter, client } = await createRedis(hot, data, ledger, log);
     clockReaders.push(clockOfRedis(client));
-    return { holdStore, rateLimiter, ledger, database, clockReaders };
+    const balancesLock = { start: () => refuseOwnedBalances(database), async stop() {} };
+    return { holdStore, rateLimiter, ledger, database, balancesLock, clockReaders };
   }
-  return {
-    holdStore: new EmbeddedHoldStore({
-      journal: { folder: join(data, "journal"), bytesMax: JOURNAL_BYTES_MAX, sync: false, log },
-      outboxEntriesMax: OUTBOX_ENTRIES_MAX,
-    }),
-    rateLimiter: new EmbeddedRateLimiter(clock),
-    ledger,
+  const rateLimiter = new EmbeddedRateLimiter(clock);
+  const own = { rateLimiter, ledger, database, clockReaders };
+  if (config.stores.ledger === "embedded") {
+    return { ...own, holdStore: embedded(data, log), balancesLock: UNSHARED };
+  }
+  const lock: BalancesLock = new BalancesLock({
     database,
-    clockReaders,
-  };
+    path: resolve(data),
+    folder: await secretFile(join(data, "balances-id"), FOLDER_ID),
+    forgetWallets: () => holdStore.forgetWallets(),
+    log,
+  });
+  const holdStore = embedded(data, log, () => lock.refusal());
+  return { ...own, holdStore, balancesLock: lock };
+}
+
+/** An embedded ledger is in the data folder, which one process locks. */
+const UNSHARED = { async start() {}, async stop() {} };
+
+const FOLDER_ID: SecretKind = {
+  create: randomUUID,
+  isUsable: isId,
+  advice: "restore it: without it, this folder cannot take over its own balances",
+};
+
+function embedded(data: string, log: Log, refusal?: () => string | undefined): EmbeddedHoldStore {
+  return new EmbeddedHoldStore({
+    journal: { folder: join(data, "journal"), bytesMax: JOURNAL_BYTES_MAX, sync: false, log },
+    outboxEntriesMax: OUTBOX_ENTRIES_MAX,
+    ...(refusal && { refusal }),
+  });
 }
 
 function clockOfPostgres(database: PluginDatabase): ClockReader {

@@ -86,6 +86,13 @@ export const LIFETIMES = {
   /** Reconcile checks a wallet with drift again after this pause. */
   reconcilePauseMs: 25,
 
+  // The lock on balances in a shared ledger: see `ledger/balances-lock.ts`.
+
+  /** Between two heartbeats of its owner. */
+  balancesBeatMs: 2_000,
+  /** An owner elsewhere without a heartbeat for this long is dead. */
+  balancesSilentMs: 10_000,
+
   // Journal and spool: posted calls on the disk.
 
   /** The journal syncs its writes to the disk within this time. */
@@ -172,6 +179,10 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
   [
     "unownedMovementMs > movementCommitMs + statementTimeoutMs, or a movement is committed after its hold was ended",
     (of) => of.unownedMovementMs > of.movementCommitMs + of.statementTimeoutMs,
+  ],
+  [
+    "balancesSilentMs > 3 * balancesBeatMs, or a slow reply makes a live owner look dead",
+    (of) => of.balancesSilentMs > 3 * of.balancesBeatMs,
   ],
   [
     "journalLockWaitMs > leaveTimeoutMs, or a restart fails while the earlier process stops",

@@ -31,7 +31,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   "core/accounts/": ["accounts", "api_keys", "operator_actions", "wallets"],
   "core/money/": [
     ...["wallets", "ledger_entries", "usage_records", "usage_daily", "quarantine"],
-    ...["wallet_limits", "wallet_limit_changes"],
+    ...["wallet_limits", "wallet_limit_changes", "balances_owner"],
   ],
 };
 

@@ -87,6 +87,11 @@ export class EmbeddedCalls {
     });
   }
 
+  /** Count of holds. */
+  get size(): number {
+    return this.holds.size;
+  }
+
   /** Returns the hold of a call; undefined if it has none. */
   find(callId: string): Hold | undefined {
     return this.holds.get(callId);

@@ -27,9 +27,13 @@ interface EmbeddedHoldStoreOptions {
   readonly journal: JournalOptions;
   /** Holds are refused while at least this many posted calls are uncommitted (about 1.3 KB of memory each). */
   readonly outboxEntriesMax: number;
+  /** Returns why no money may be sold, whatever is available; undefined if it may. */
+  readonly refusal?: () => string | undefined;
 }
 
 const REVOKED: HoldResult = { kind: "revoked" };
+const GONE: ExtendResult = { kind: "gone" };
+const noRefusal = () => undefined;
 
 /**
  * The hold store of a single process: wallets and holds in memory, posted calls in a journal. A kill -9 loses the
@@ -40,8 +44,10 @@ export class EmbeddedHoldStore implements HoldStore {
   private readonly calls: EmbeddedCalls;
   private readonly posted: PostedCalls;
   private readonly revoked = new Set<string>();
+  private readonly refusal: () => string | undefined;
 
-  constructor({ journal, outboxEntriesMax }: EmbeddedHoldStoreOptions) {
+  constructor({ journal, outboxEntriesMax, refusal = noRefusal }: EmbeddedHoldStoreOptions) {
+    this.refusal = refusal;
     const posted = new PostedCalls(journal, outboxEntriesMax);
     this.posted = posted;
     this.wallets = new EmbeddedWallets((accountId) => posted.replayed(accountId));
@@ -57,11 +63,13 @@ export class EmbeddedHoldStore implements HoldStore {
   }
 
   hold(request: HoldRequest): HoldResult {
+    const reason = this.refusal();
+    if (reason !== undefined) return { kind: "unavailable", reason };
     return this.revoked.has(request.keyId) ? REVOKED : this.calls.hold(request);
   }
 
   extend(request: ExtendRequest): ExtendResult {
-    return this.calls.extend(request);
+    return this.refusal() === undefined ? this.calls.extend(request) : GONE;
   }
 
   post(posting: Posting): Posted {
@@ -106,6 +114,11 @@ export class EmbeddedHoldStore implements HoldStore {
     return this.wallets.balances(accountId);
   }
 
+  /** Drops all wallets, to load them again. Returns false, and drops none, while one is in use. */
+  forgetWallets(): boolean {
+    return this.calls.size === 0 && this.posted.size === 0 && this.wallets.forget();
+  }
+
   async *loadedWallets(): AsyncGenerator<string[]> {
     yield this.wallets.ids();
   }
@@ -143,7 +156,7 @@ export class EmbeddedHoldStore implements HoldStore {
   }
 
   health(): HoldStoreHealth {
-    const reason = this.calls.refusal();
+    const reason = this.refusal() ?? this.calls.refusal();
     return reason === undefined ? { kind: "ok" } : { kind: "away", reason };
   }
 }

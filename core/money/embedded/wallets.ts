@@ -32,6 +32,13 @@ export class EmbeddedWallets {
     return this.wallets.get(accountId);
   }
 
+  /** Drops all wallets. Returns false while one is being loaded. */
+  forget(): boolean {
+    if (this.loading.size > 0) return false;
+    this.wallets.clear();
+    return true;
+  }
+
   ids(): string[] {
     return [...this.wallets.keys()];
   }

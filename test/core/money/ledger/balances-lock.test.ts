@@ -1,0 +1,131 @@
+import t from "tap";
+import { connect, type Sql } from "../../../../core/database/client.ts";
+import { migrate } from "../../../../core/database/migrate.ts";
+import { databaseOf } from "../../../../core/database/plugin-database.ts";
+import { BalancesLock, refuseOwnedBalances } from "../../../../core/money/ledger/balances-lock.ts";
+import { recordedLog } from "../../../support/log.ts";
+import { startPostgres, type TestPostgres } from "../../../support/postgres.ts";
+import { until } from "../../../support/until.ts";
+
+const TIMES = { balancesBeatMs: 10, balancesSilentMs: 2_000 } as const;
+
+interface Place {
+  readonly folder: string;
+  readonly path?: string;
+  readonly host?: string;
+}
+
+t.test("the lock on balances in memory", async (t) => {
+  let server: TestPostgres;
+  let sql: Sql;
+  const { log } = recordedLog();
+  t.before(async () => {
+    server = await startPostgres();
+    sql = connect({ server: { url: server.url }, connectionsMax: 4, statementTimeoutMs: 0, log });
+    await migrate(sql);
+  });
+  t.beforeEach(async () => {
+    await sql.query("delete from balances_owner");
+  });
+  t.teardown(async () => {
+    await sql.end(1);
+    await server.stop();
+  });
+
+  let isIdle = true;
+  const lockOf = ({ folder, path = `/data/${folder}`, host = "h1" }: Place) =>
+    new BalancesLock({
+      ...{ database: databaseOf(sql), path, folder, host, log },
+      forgetWallets: () => isIdle,
+      // The cast is safe: the type has the values of production.
+      times: TIMES as never,
+    });
+  /** Stops as a kill does: the row stays. */
+  const kill = (lock: BalancesLock) => lock.stop(false);
+
+  t.test("a second gateway is refused, and told where the first runs", async (t) => {
+    const first = lockOf({ folder: "a" });
+    await first.start();
+    const refused = /kept by process \d+ on h1 with data folder \/data\/a, last seen at 20\d\d-/;
+    await t.rejects(lockOf({ folder: "b" }).start(), refused);
+    await t.rejects(refuseOwnedBalances(databaseOf(sql)), refused);
+    t.equal(first.refusal(), undefined);
+    await first.stop(true);
+    await refuseOwnedBalances(databaseOf(sql));
+    const next = lockOf({ folder: "b" });
+    await next.start();
+    await next.stop(true);
+  });
+
+  t.test(
+    "a killed gateway's folder takes the balances again, and no other folder does",
+    async (t) => {
+      const killed = lockOf({ folder: "a" });
+      await killed.start();
+      await kill(killed);
+      await t.rejects(lockOf({ folder: "b" }).start(), /data folder is lost for good/);
+      const next = lockOf({ folder: "a" });
+      await next.start();
+      await kill(next);
+    },
+  );
+
+  t.test(
+    "a folder that was moved to another host is taken over once its owner is silent",
+    async (t) => {
+      const owner = lockOf({ folder: "a" });
+      await owner.start();
+      await kill(owner);
+      const moved = lockOf({ folder: "a", host: "h2" });
+      await t.resolves(moved.start());
+      await kill(moved);
+    },
+  );
+
+  t.test("a copied folder is refused while the original is in use", async (t) => {
+    const original = lockOf({ folder: "a" });
+    await original.start();
+    await t.rejects(lockOf({ folder: "a", host: "h2" }).start(), /on h1/);
+    await t.rejects(lockOf({ folder: "a", path: "/copy" }).start(), /on h1/);
+    t.equal(original.refusal(), undefined);
+    await original.stop(true);
+  });
+
+  t.test("a gateway that lost the lock sells nothing until it has it again", async (t) => {
+    const first = lockOf({ folder: "a" });
+    await first.start();
+    await sql.query("delete from balances_owner");
+    isIdle = false;
+    const second = lockOf({ folder: "b" });
+    await second.start();
+    await until("the first has noticed", () => /data\/b/.test(first.refusal() ?? ""));
+    await second.stop(true);
+    // Its wallets are stale, and one of them is in use.
+    await until("the row is free", () => /none now/.test(first.refusal() ?? ""));
+    isIdle = true;
+    await until("the first has it again", () => first.refusal() === undefined);
+    await t.rejects(second.start(), /data\/a/);
+    await first.stop(true);
+  });
+
+  t.test("the lock survives lost connections", async (t) => {
+    const lock = lockOf({ folder: "a" });
+    await lock.start();
+    const beats = async () => {
+      const [row] = await sql.query<{ beats: bigint }>("select beats from balances_owner");
+      return row?.beats ?? 0n;
+    };
+    const before = await beats();
+    for (let cut = 0; cut < 5; cut += 1) {
+      await sql
+        .query(
+          "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()",
+        )
+        .catch(() => {});
+    }
+    await until("it goes on", async () => (await beats().catch(() => 0n)) > before + 1n);
+    t.equal(lock.refusal(), undefined);
+    await t.rejects(lockOf({ folder: "b" }).start(), /data\/a/);
+    await lock.stop(true);
+  });
+});
