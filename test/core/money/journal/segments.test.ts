@@ -1,0 +1,82 @@
+import t from "tap";
+import { Journal, type JournalOptions } from "../../../../core/money/journal/journal.ts";
+import { recordedLog } from "../../../support/log.ts";
+import { Random } from "../../../support/random.ts";
+import { SimulatedDisk } from "../../../world/disk.ts";
+import { SimulatedProcess } from "../../../world/process.ts";
+import { Scheduler } from "../../../world/scheduler.ts";
+
+const FOLDER = "/data/journal";
+const RECORD = '{"record":1}';
+
+/** A journal whose segments end after two records, on a disk in memory. */
+async function opened(options: Partial<JournalOptions> = {}) {
+  const random = new Random(1);
+  const disk = new SimulatedDisk(random);
+  const scheduler = new Scheduler(random);
+  const open = (name: string) => {
+    const machine = new SimulatedProcess({ name, scheduler, random, onStopped() {} });
+    machine.attach(disk.of(machine));
+    const { log } = recordedLog();
+    const settings = { folder: FOLDER, bytesMax: 100_000, segmentBytes: 40, sync: true };
+    return Journal.open({ ...settings, log, machine, ...options });
+  };
+  const journal = await open("first");
+  return {
+    journal,
+    open,
+    append: (count: number) => {
+      for (let at = 0; at < count; at += 1) journal.append(RECORD);
+    },
+    segments: () => disk.names(FOLDER).filter((name) => name.endsWith(".journal")).length,
+  };
+}
+
+t.test("a segment is deleted once its last record is acknowledged, and not before", async (t) => {
+  const { journal, append, segments } = await opened();
+  append(1);
+  const one = journal.bytes;
+  append(6);
+  const all = journal.bytes;
+  t.equal(segments(), 4, "three of two records, and the open one");
+  journal.acknowledge(1);
+  t.equal(segments(), 4);
+  journal.acknowledge(2);
+  t.equal(segments(), 3);
+  t.equal(journal.bytes, all - (all - one) / 3, "its bytes are free again");
+  journal.acknowledge(7);
+  t.equal(segments(), 1, "the open one stays");
+  t.equal(journal.bytes, one);
+});
+
+t.test("a full journal refuses records until some are acknowledged", async (t) => {
+  const { journal, append } = await opened({ bytesMax: 200 });
+  let taken = 0;
+  while (journal.refusal(20) === undefined) {
+    append(1);
+    taken += 1;
+    if (taken > 100) throw new Error("never full");
+  }
+  t.match(journal.refusal(20), /full/);
+  t.throws(() => append(10), /full/);
+  const left = 200 - journal.bytes;
+  t.equal(journal.refusal(left), undefined, "to the byte");
+  t.ok(journal.refusal(left + 1));
+  journal.acknowledge(journal.position - 1);
+  t.equal(journal.refusal(20), undefined);
+  append(1);
+});
+
+t.test("positions go on after a restart, and acknowledged records do not come back", async (t) => {
+  const { journal, append, open } = await opened();
+  append(5);
+  journal.acknowledge(2);
+  await journal.close();
+  const again = await open("second");
+  t.strictSame(
+    again.recovered.map(({ position }) => position),
+    [3, 4, 5],
+  );
+  t.equal(again.position, 6);
+  t.equal(again.append(RECORD), 6);
+});

@@ -1,0 +1,59 @@
+import t from "tap";
+import type { Sql } from "../../../../core/database/client.ts";
+import { sums, unknownAccounts } from "../../../../core/money/ledger/sums.ts";
+
+/** Wallets of a page. */
+const PAGE = 1_000;
+
+/** A ledger with `count` wallets, named by their number. */
+function ledger(count: number) {
+  const asked: string[] = [];
+  const sql = {
+    async query(text: string, [after = "", limit = 0]: [string, number]) {
+      t.match(text, /account_id > \$1 order by account_id limit \$2/);
+      asked.push(after);
+      const first = after.startsWith("0000") ? 0 : Number(after) + 1;
+      const last = Math.min(count, first + limit);
+      return Array.from({ length: last - first }, (_, at) => ({ accountId: String(first + at) }));
+    },
+  };
+  return { sql: sql as unknown as Sql, asked };
+}
+
+t.test("sums are read page by page, each wallet once", async (t) => {
+  for (const [count, pages] of [
+    [0, 1],
+    [PAGE - 1, 1],
+    [PAGE, 2],
+    [PAGE + 1, 2],
+    [2 * PAGE + 1, 3],
+  ] as const) {
+    const { sql, asked } = ledger(count);
+    const found: string[] = [];
+    for await (const { accountId } of sums(sql, true)) found.push(accountId);
+    t.equal(new Set(found).size, count);
+    t.equal(found.length, count);
+    t.equal(asked.length, pages, `${count} wallets`);
+    t.equal(asked[0], "00000000-0000-0000-0000-000000000000");
+  }
+});
+
+t.test(
+  "accounts without a wallet are found, and no text but an id reaches the database",
+  async (t) => {
+    const [known, unknown] = [
+      "01900000-0000-7000-8000-00000000aaaa",
+      "01900000-0000-7000-8000-00000000bbbb",
+    ];
+    const asked: unknown[] = [];
+    const sql = {
+      async query(_text: string, parameters: unknown[]) {
+        asked.push(...parameters);
+        return [{ id: known }];
+      },
+    };
+    const found = await unknownAccounts(sql as unknown as Sql, [known, unknown, "'); drop"]);
+    t.strictSame(found, [unknown, "'); drop"]);
+    t.strictSame(asked, [`{${known},${unknown}}`]);
+  },
+);

@@ -1,0 +1,44 @@
+import t from "tap";
+import type { Credit } from "../../../core/contract/ledger.ts";
+import { isMovementHold, movementHoldId, movementOf } from "../../../core/money/movement-hold.ts";
+
+const held = (callId: string) => ({ callId, accountId: "B", amountMicroVnd: 9 });
+
+t.test("the hold of a movement names the whole movement", async (t) => {
+  for (const [kind, reference] of [
+    ["adjustment", "r1"],
+    ["topup", "a:b\nc:"],
+    ["adjustment", ""],
+  ] as const) {
+    const movement: Credit = {
+      accountId: "A",
+      amountMicroVnd: -5n,
+      reference,
+      kind,
+      reason: "of an operator",
+    };
+    const id = movementHoldId(movement);
+    t.ok(isMovementHold(id));
+    t.strictSame(movementOf(held(id)), { ...movement, reason: null }, id);
+  }
+});
+
+t.test(
+  "a hold of an earlier version names its reference; the rest is the hold's own",
+  async (t) => {
+    for (const reference of ["r1", "refund:5:A:r1", "adjustment:x:A:r1"]) {
+      t.strictSame(movementOf(held(`movement:${reference}`)), {
+        accountId: "B",
+        amountMicroVnd: -9n,
+        reference,
+        kind: "adjustment",
+        reason: null,
+      });
+    }
+  },
+);
+
+t.test("a call is no movement", async (t) => {
+  t.notOk(isMovementHold("01900000-0000-7000-8000-00000000aaaa"));
+  t.notOk(isMovementHold("a movement:"));
+});
