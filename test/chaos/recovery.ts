@@ -11,15 +11,15 @@ import type { Stage } from "./stage.ts";
 
 const POLL_MS = 100;
 
-/** Checks that a stage works again after its last fault, each within `limitS`. */
+/** Checks that a stage works again within `limitS` after its last fault. */
 export class Recovery {
   readonly violations: Violation[] = [];
   private readonly stage: Stage;
-  private readonly limitS: number;
+  private readonly deadline: number;
 
   constructor(stage: Stage, limitS: number) {
     this.stage = stage;
-    this.limitS = limitS;
+    this.deadline = performance.now() + limitS * 1_000;
   }
 
   /** Every gateway is ready with all of its stores, and serves every customer. */
@@ -68,14 +68,14 @@ export class Recovery {
     }
   }
 
+  /** Tries at least once. */
   private async within(
     rule: string,
     what: string | (() => string),
     isSo: () => Promise<boolean>,
   ): Promise<void> {
-    const deadline = performance.now() + this.limitS * 1_000;
     while (!(await isSo().catch(() => false))) {
-      if (performance.now() > deadline) {
+      if (performance.now() > this.deadline) {
         this.violations.push({ rule, what: typeof what === "string" ? what : what() });
         return;
       }
