@@ -115,10 +115,13 @@ export interface HoldStore {
   stop(): Promise<void>;
 }
 
-/** `impaired`: some wallets cannot be charged now. `away`: none can. */
+/**
+ * `impaired`: some wallets cannot be charged now. `away`: none can. `cause` is a word for the
+ * reason, for metrics: `redis_full`.
+ */
 export type HoldStoreHealth =
   | { readonly kind: "ok" }
-  | { readonly kind: "impaired" | "away"; readonly reason: string };
+  | { readonly kind: "impaired" | "away"; readonly reason: string; readonly cause: string };
 
 export interface HoldRequest {
   readonly callId: string;
@@ -209,10 +212,7 @@ export interface OutboxEntry {
   readonly text: string;
 }
 
-/**
- * An entry that this version of the gateway cannot read, for example one of a newer version. It
- * goes to quarantine as text, and keeps no other entry from the ledger.
- */
+/** An entry that this version of the gateway cannot read. It goes to quarantine as text. */
 export interface UnreadableEntry {
   readonly entryId: string;
   readonly posting?: never;

@@ -86,6 +86,9 @@ export const LIFETIMES = {
   /** Reconcile checks a wallet with drift again after this pause. */
   reconcilePauseMs: 25,
 
+  /** Redis keeps the key that shows if it has room for this long. */
+  roomKeptMs: 1_000,
+
   // The lock on balances in a shared ledger: see `ledger/balances-lock.ts`.
 
   /** Between two heartbeats of its owner. */

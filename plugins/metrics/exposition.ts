@@ -108,6 +108,18 @@ function addGauges(registry: Registry, services: Services): void {
     },
   });
   new Gauge({
+    name: "tollgate_hold_store_refuses",
+    help: "1 while the hold store refuses some or all new calls, with the cause.",
+    labelNames: ["cause", "calls"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      const health = services.holdStore.health();
+      if (health.kind === "ok") return;
+      this.set({ cause: health.cause, calls: health.kind === "away" ? "all" : "some" }, 1);
+    },
+  });
+  new Gauge({
     name: "tollgate_clock_ahead_seconds",
     help: "How far the clock of a store is ahead of this gateway's, measured every minute.",
     labelNames: ["store"],

@@ -157,6 +157,8 @@ export class EmbeddedHoldStore implements HoldStore {
 
   health(): HoldStoreHealth {
     const reason = this.refusal() ?? this.calls.refusal();
-    return reason === undefined ? { kind: "ok" } : { kind: "away", reason };
+    return reason === undefined
+      ? { kind: "ok" }
+      : { kind: "away", reason, cause: "journal_or_lock" };
   }
 }

@@ -4,7 +4,7 @@ import type { Database } from "../../contract/database.ts";
 import type { Log } from "../../process/log.ts";
 import { type Machine, sleep, systemMachine } from "../../process/machine.ts";
 import { PeriodicTask } from "../../process/periodic.ts";
-import { LIFETIMES } from "../lifetimes.ts";
+import { LIFETIMES, type Lifetimes } from "../lifetimes.ts";
 
 interface BalancesLockOptions {
   readonly database: Database;
@@ -19,7 +19,7 @@ interface BalancesLockOptions {
   readonly forgetWallets: () => boolean;
   readonly log: Log;
   readonly machine?: Machine;
-  readonly times?: Pick<typeof LIFETIMES, "balancesBeatMs" | "balancesSilentMs">;
+  readonly times?: Pick<Lifetimes, "balancesBeatMs" | "balancesSilentMs">;
   readonly host?: string;
 }
 

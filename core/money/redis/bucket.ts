@@ -40,6 +40,16 @@ export class Bucket {
     return this.readiness.isReady;
   }
 
+  /** True if Redis refused a write for want of memory, until it takes one again. */
+  get isFull(): boolean {
+    return this.session.isFull;
+  }
+
+  /** Asks if Redis has room again. Never rejects. */
+  tryRoom(): Promise<void> {
+    return this.session.tryRoom();
+  }
+
   /** The epoch that this process last joined, ms since 1970 as text; "" before the first. */
   get epoch(): string {
     return this.session.epoch;

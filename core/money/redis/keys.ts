@@ -20,6 +20,8 @@ export class BucketKeys {
   readonly base: string;
   readonly epoch: string;
   readonly revoked: string;
+  /** Written to see if Redis has room. */
+  readonly room: string;
   /** Outboxes of dead gateways: see the README of this folder. */
   readonly orphans: string;
 
@@ -28,6 +30,7 @@ export class BucketKeys {
     this.base = `${prefix}:{${this.bucket}}:`;
     this.epoch = `${this.base}epoch`;
     this.revoked = `${this.base}revoked`;
+    this.room = `${this.base}room`;
     this.orphans = `${this.base}orphans`;
   }
 

@@ -1,6 +1,7 @@
 import { isOutOfMemory, isUnknownScript, type RedisCommands } from "../../redis/client.ts";
 import { listOf, numberOf } from "../../redis/reply.ts";
 import type { Script } from "../../redis/script.ts";
+import { LIFETIMES } from "../lifetimes.ts";
 import type { BucketKeys, EpochKeys } from "./keys.ts";
 import { type MoneyOperation, moneyScript } from "./scripts.ts";
 
@@ -56,6 +57,7 @@ export class Session {
   private currentEpoch = "";
   private seen = 0;
   private fenced = false;
+  private full = false;
 
   constructor(options: SessionOptions) {
     const { keys, process } = options;
@@ -83,6 +85,22 @@ export class Session {
   /** True if the server does not know the script. No operation passes until `liftFence`: see `moneyScript`. */
   get isFenced(): boolean {
     return this.fenced;
+  }
+
+  /** True if Redis refused an operation at its maxmemory, until it takes a write again. */
+  get isFull(): boolean {
+    return this.full;
+  }
+
+  /** Writes a key that needs memory, to see if Redis takes it. Never rejects. */
+  async tryRoom(): Promise<void> {
+    const { client, keys } = this.options;
+    try {
+      await client.call("SET", keys.room, "", "PX", String(LIFETIMES.roomKeptMs));
+      this.full = false;
+    } catch {
+      // Still full, or unreachable: the next heartbeat asks again.
+    }
   }
 
   get epochKeys(): EpochKeys {
@@ -151,7 +169,8 @@ export class Session {
   private failed(error: unknown): never {
     if (isUnknownScript(error)) this.fenced = true;
     // At its maxmemory Redis still acknowledges, which is what gives it room again: the bucket stays ready for that.
-    if (!isOutOfMemory(error)) this.options.onTrouble(error);
+    if (isOutOfMemory(error)) this.full = true;
+    else this.options.onTrouble(error);
     throw error;
   }
 }

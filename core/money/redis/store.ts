@@ -28,6 +28,7 @@ import { Audits } from "./audits.ts";
 import type { Bucket } from "./bucket.ts";
 import { BucketMap } from "./bucket-map.ts";
 import { Commits } from "./commits.ts";
+import { healthOf } from "./health.ts";
 import { Holds } from "./holds.ts";
 import { BucketKeys } from "./keys.ts";
 import type { LedgerLookup } from "./ledger-lookup.ts";
@@ -233,11 +234,9 @@ export class RedisHoldStore implements HoldStore {
 
   health(): HoldStoreHealth {
     const reason = this.refusal(0);
-    if (reason !== undefined) return { kind: "away", reason };
-    const out = this.buckets.filter(({ isReady }) => !isReady);
-    if (out.length === 0) return { kind: "ok" };
-    const kind = out.length === this.buckets.length ? "away" : "impaired";
-    return { kind, reason: `${causeOf(out)} (${out.length} of ${this.buckets.length} buckets)` };
+    return reason === undefined
+      ? healthOf(this.buckets)
+      : { kind: "away", reason, cause: "no_room_for_posts" };
   }
 
   /**
@@ -286,15 +285,9 @@ export class RedisHoldStore implements HoldStore {
     if ((this.memberships.get(bucket)?.claimed.size ?? 0) > 0) this.commits.wake();
     this.revocations.applyMissed(bucket).catch(() => {});
     if (!bucket.isReady) return;
+    if (bucket.isFull) void bucket.tryRoom();
     this.commits.acknowledgeRest(bucket).catch(() => {});
     void this.posts.resendAll(bucket);
     void this.audits.round(bucket);
   }
-}
-
-/** What keeps money from moving in these buckets, the farthest from ready first. */
-function causeOf(buckets: readonly Bucket[]): string {
-  if (buckets.some(({ state }) => state === "away")) return "Redis is unreachable";
-  if (buckets.some(({ state }) => state === "joining")) return "waiting for other gateways to join";
-  return "waiting until the posts of dead gateways are committed";
 }

@@ -37,8 +37,7 @@ t.test("the lock on balances in memory", async (t) => {
     new BalancesLock({
       ...{ database: databaseOf(sql), path, folder, host, log },
       forgetWallets: () => isIdle,
-      // The cast is safe: the type has the values of production.
-      times: TIMES as never,
+      times: TIMES,
     });
   /** Stops as a kill does: the row stays. */
   const kill = (lock: BalancesLock) => lock.stop(false);

@@ -1,0 +1,36 @@
+import type { HoldStoreHealth } from "../../contract/hold-store.ts";
+import type { Bucket } from "./bucket.ts";
+
+/** What keeps money from moving in a bucket, the farthest from ready first. */
+const CAUSES = [
+  {
+    cause: "redis_unreachable",
+    reason: "Redis is unreachable",
+    is: ({ state }: Bucket) => state === "away",
+  },
+  {
+    cause: "redis_full",
+    reason:
+      "Redis is full (maxmemory): it has room again once posted calls are committed, else raise maxmemory",
+    is: ({ isFull }: Bucket) => isFull,
+  },
+  {
+    cause: "joining",
+    reason: "waiting for other gateways to join",
+    is: ({ state }: Bucket) => state === "joining",
+  },
+  {
+    cause: "uncommitted_posts",
+    reason: "waiting until the posts of dead gateways are committed",
+    is: ({ isReady }: Bucket) => !isReady,
+  },
+] as const;
+
+export function healthOf(buckets: readonly Bucket[]): HoldStoreHealth {
+  const out = buckets.filter(({ isReady, isFull }) => !isReady || isFull);
+  const found = CAUSES.find(({ is }) => out.some(is));
+  if (found === undefined) return { kind: "ok" };
+  const kind = out.length === buckets.length ? "away" : "impaired";
+  const { cause, reason } = found;
+  return { kind, cause, reason: `${reason} (${out.length} of ${buckets.length} buckets)` };
+}
