@@ -1,6 +1,7 @@
 import type { StoredEntry } from "../../contract/hold-store.ts";
 import type { QuarantinedCall } from "../../contract/ledger.ts";
 import type { Sql } from "../../database/client.ts";
+import { isId } from "../../process/id.ts";
 import { decodeEntry } from "../entry.ts";
 import { callOf } from "../unreadable.ts";
 
@@ -17,16 +18,20 @@ export function quarantinedSum(account: string): string {
   return `(select coalesce(sum(charged), 0)::bigint from quarantine where quarantine.account_id = ${account}::text)`;
 }
 
-/** Stores an entry that the ledger refuses or that cannot be read, with the reason. */
+/**
+ * Stores an entry that the ledger refuses or that cannot be read, with the reason. Stores none of a call that is charged
+ * already: its gateway may have died after the commit, and its charge would be taken from the wallet twice.
+ */
 export async function quarantine(sql: Sql, entry: StoredEntry, reason: string): Promise<void> {
   const { callId, accountId, limits } = callOf(entry);
   await sql.query(
     `insert into quarantine (call_id, account_id, charged, limits, entry, error)
-    values ($1, $2, $3, $4::text::json, $5, $6)
+    select $1, $2, $3, $4::text::json, $5, $6
+    where not exists (select from ledger_entries where ledger_entries.call_id = $7::text::uuid)
     on conflict (call_id) do nothing`,
     [
       ...[callId, accountId, entry.chargedMicroVnd, limits && JSON.stringify(limits)],
-      ...[entry.text, reason.slice(0, REASON_CHARACTERS_MAX)],
+      ...[entry.text, reason.slice(0, REASON_CHARACTERS_MAX), isId(callId) ? callId : null],
     ],
   );
 }

@@ -97,4 +97,15 @@ export function quarantineTests(t: Test, get: () => LedgerUnderTest): void {
     t.equal(await agreedBalance(ledger, a), 70n);
     t.equal((await ledger.call(callId))?.chargedMicroVnd, 30n);
   });
+
+  t.test("an entry of a committed call that cannot be read is not in quarantine", async (t) => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 100n);
+    const entry = charge(a, 30);
+    await ledger.commit([entry]);
+    const again = decodeEntry("1", entry.text.replace('"v":2', '"v":3'));
+    await ledger.quarantine(again, "for a test");
+    t.equal(await ledger.quarantinedCall(entry.posting.callId), undefined);
+    t.equal(await balance(ledger, a), 70n);
+  });
 }
