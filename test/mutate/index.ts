@@ -66,12 +66,20 @@ async function main(): Promise<void> {
     for (const sandbox of sandboxes) sandbox.remove();
     await postgres.stop();
   };
+  const results: Result[] = [];
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.once(signal, () => void stop().then(() => process.exit(1)));
+    process.once(signal, () => {
+      printSummary(results);
+      void stop().then(() => process.exit(1));
+    });
   }
   try {
     const tests = await baseline(sandboxes, sources);
-    await report(sandboxes, tests, sample);
+    const startedMs = performance.now();
+    await tryAll(sandboxes, tests, sample, results);
+    printSummary(results);
+    const seconds = (performance.now() - startedMs) / 1_000;
+    console.log(`${(seconds / Math.max(1, results.length)).toFixed(1)} s a mutant`);
   } finally {
     await stop();
   }
@@ -143,19 +151,20 @@ async function baseline(
   return known.sort((one, other) => one.ms - other.ms);
 }
 
-async function report(
+async function tryAll(
   sandboxes: readonly Sandbox[],
   tests: readonly KnownTest[],
   sample: readonly Sampled[],
+  results: Result[],
 ): Promise<void> {
-  const startedMs = performance.now();
-  const results: Result[] = [];
   await inTurn(sandboxes, sample, async (sandbox, mutant) => {
     const result = { ...mutant, ...(await outcomeOf(sandbox, tests, mutant)) };
     results.push(result);
     console.log(`[${results.length}/${sample.length}] ${result.kind} ${result.at} (${result.why})`);
   });
-  const seconds = (performance.now() - startedMs) / 1_000;
+}
+
+function printSummary(results: readonly Result[]): void {
   const count = (...kinds: Result["kind"][]) =>
     results.filter(({ kind }) => kinds.includes(kind)).length;
   const unnoticed = results.filter(({ kind }) => kind === "survived" || kind === "uncovered");
@@ -167,7 +176,7 @@ async function report(
     `\n${positionals.join(" ")}, seed ${values.seed}: ${killed} of ${observable} killed ` +
       `(${((100 * killed) / Math.max(1, observable)).toFixed(0)} %), ${count("timeout")} of them by a timeout; ` +
       `${count("survived")} survived, ${count("uncovered")} in code that no test ran; ` +
-      `${count("unobservable")} cannot be observed; ${(seconds / Math.max(1, results.length)).toFixed(1)} s a mutant`,
+      `${count("unobservable")} cannot be observed`,
   );
 }
 

@@ -17,6 +17,12 @@ const UNOBSERVABLE: readonly Unobservable[] = [
     why: "a millisecond more; how the times relate is tested",
   },
   {
+    source: "core/money/embedded/wallets.ts",
+    before: "const isNewer = creditVersion > wallet.creditVersion;",
+    after: "const isNewer = creditVersion >= wallet.creditVersion;",
+    why: "a version has one total, so the difference is 0",
+  },
+  {
     source: "plugins/meter/density.ts",
     before: "...[0, 45, 45, 0, 13, 0, 0, 0], ",
     why: "a fitted number; a 64th of a token changes no hold",

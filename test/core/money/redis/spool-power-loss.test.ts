@@ -43,3 +43,29 @@ t.test(
     t.strictSame((await open("third")).spool.recovered, []);
   },
 );
+
+t.test("each process takes the first free folder, and those of the dead", async (t) => {
+  const random = new Random(1);
+  const disk = new SimulatedDisk(random);
+  const scheduler = new Scheduler(random);
+  const machines: SimulatedProcess[] = [];
+  const open = () => {
+    const name = `process ${machines.length}`;
+    const machine = new SimulatedProcess({ name, scheduler, random, onStopped() {} });
+    machine.attach(disk.of(machine));
+    machines.push(machine);
+    const { log } = recordedLog();
+    return Spool.open({ folder: "/data/spool", bytesMax: 100_000, log, machine });
+  };
+  for (const callId of ["c0", "c1", "c2"]) (await open()).add(posting({ callId, accountId: "A" }));
+  t.strictSame(
+    [0, 1, 2, 3].map((at) => disk.hasFolder(`/data/spool/${at}`)),
+    [true, true, true, false],
+  );
+  for (const machine of machines) machine.kill();
+  const { recovered } = await open();
+  t.strictSame(
+    recovered.map(({ posting: { callId } }) => callId),
+    ["c0", "c1", "c2"],
+  );
+});
