@@ -36,7 +36,6 @@ const ONCE = [
     "chaos/",
     "world/",
     "core/accounts/embedded",
-    "core/accounts/keys",
     "core/accounts/postgres",
     "core/boot/outside-tables",
     "core/limits/redis",
