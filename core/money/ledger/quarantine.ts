@@ -2,15 +2,19 @@ import type { StoredEntry } from "../../contract/hold-store.ts";
 import type { QuarantinedCall } from "../../contract/ledger.ts";
 import type { Sql } from "../../database/client.ts";
 import { isId } from "../../process/id.ts";
-import { decodeEntry } from "../entry.ts";
+import { decodeEntry, entryOf } from "../entry.ts";
 import { callOf } from "../unreadable.ts";
 
 const REASON_CHARACTERS_MAX = 2_000;
+
+const COLUMNS = 'entry, error, at, account_id as "accountId", charged';
 
 interface Row {
   readonly entry: string;
   readonly error: string;
   readonly at: Date;
+  readonly accountId: string | null;
+  readonly charged: bigint;
 }
 
 /** Returns a SQL expression: the charges in quarantine, in µđ, of the wallet of `account`. */
@@ -46,7 +50,7 @@ export async function quarantined(sql: Sql): Promise<number> {
 /** Returns entries in quarantine, oldest first. */
 export async function quarantineList(sql: Sql, limit: number): Promise<QuarantinedCall[]> {
   const rows = await sql.query<Row>(
-    "select entry, error, at from quarantine order by at, call_id limit $1",
+    `select ${COLUMNS} from quarantine order by at, call_id limit $1`,
     [limit],
   );
   return rows.map(readRow);
@@ -56,12 +60,27 @@ export async function quarantinedCall(
   sql: Sql,
   callId: string,
 ): Promise<QuarantinedCall | undefined> {
-  const [row] = await sql.query<Row>("select entry, error, at from quarantine where call_id = $1", [
+  const [row] = await sql.query<Row>(`select ${COLUMNS} from quarantine where call_id = $1`, [
     callId,
   ]);
   return row && readRow(row);
 }
 
-function readRow({ entry, error, at }: Row): QuarantinedCall {
-  return { entry: decodeEntry("quarantine", entry), reason: error, since: at };
+/**
+ * The charge is that of the row: in Redis it is beside the text of an entry, and this gateway could not put it in if it
+ * could not read the text. Rows from before migration 0006 have no account, and no charge.
+ */
+function readRow({ entry: text, error, at, accountId, charged }: Row): QuarantinedCall {
+  const read = decodeEntry("quarantine", text);
+  const chargedMicroVnd = Number(charged);
+  if (accountId === null || read.chargedMicroVnd === chargedMicroVnd) {
+    return { entry: read, reason: error, since: at };
+  }
+  if (read.posting === undefined) {
+    return { entry: { ...read, chargedMicroVnd }, reason: error, since: at };
+  }
+  const { posting, entryId } = read;
+  const writtenOff = posting.costMicroVnd - chargedMicroVnd;
+  const entry = entryOf(entryId, posting, chargedMicroVnd, writtenOff, read.text);
+  return { entry, reason: error, since: at };
 }

@@ -87,7 +87,9 @@ export function quarantineTests(t: Test, get: () => LedgerUnderTest): void {
   t.test("an entry that an older version could not read is committed by this one", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
-    const { text, posting } = charge(a, 30);
+    // Redis keeps the charge beside the text, which says 0.
+    const { text: charged, posting } = charge(a, 30);
+    const text = charged.replace('"charged":30', '"charged":0');
     const { callId } = posting;
     const call = { callId, accountId: a, limits: null };
     const reason = "cannot read an entry of version 2";
