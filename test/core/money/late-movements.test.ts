@@ -1,6 +1,6 @@
 import t from "tap";
 import { LateMovements } from "../../../core/money/late-movements.ts";
-import { systemMachine } from "../../../core/process/machine.ts";
+import { ManualMachine } from "./manual-machine.ts";
 import { StubLedger } from "./stub-ledger.ts";
 
 const MOVEMENT = {
@@ -11,28 +11,29 @@ const MOVEMENT = {
   reason: null,
 } as const;
 
-// The retries do not keep a process alive.
-const alive = setInterval(() => {}, 60_000);
-t.teardown(() => clearInterval(alive));
-
 t.test("a movement whose commit is in doubt is repeated until it is done", async (t) => {
-  const late = new LateMovements({} as never, new StubLedger(), systemMachine);
+  const machine = new ManualMachine();
+  const late = new LateMovements({} as never, new StubLedger(), machine);
   let tries = 0;
-  await late.complete(MOVEMENT, async () => {
+  const done = late.complete(MOVEMENT, async () => {
     tries += 1;
-    if (tries < 2) throw new Error("the ledger is down");
+    if (tries < 3) throw new Error("the ledger is down");
   });
-  t.equal(tries, 2);
+  await machine.advance(60_000);
+  await done;
+  t.equal(tries, 3);
 });
 
 t.test("the same movement is repeated by one loop at a time", async (t) => {
-  const late = new LateMovements({} as never, new StubLedger(), systemMachine);
+  const machine = new ManualMachine();
+  const late = new LateMovements({} as never, new StubLedger(), machine);
   const tried: string[] = [];
   const first = late.complete(MOVEMENT, async () => {
     tried.push("first");
     if (tried.length < 2) throw new Error("the ledger is down");
   });
   await late.complete(MOVEMENT, async () => void tried.push("second"));
+  await machine.advance(60_000);
   await first;
   t.strictSame(tried, ["first", "first"]);
 });

@@ -24,7 +24,6 @@ const SETTINGS = {
   estimate: { ...FACTORS, ascii_bytes_per_token: 2, image_tokens: 50 },
 };
 const CHAT = "/v1/chat/completions";
-const image = { standard: "images", maxOutputTokens: undefined } as const;
 
 /** A call with the plugin's sink, and what reached the client. */
 function metered(changes: Partial<HttpCall> = {}, path?: string) {
@@ -254,7 +253,10 @@ t.test("what a call has used, when it closes", async (t) => {
   });
 
   t.test("is not estimated for images and speech", async (t) => {
-    const { used, headers } = closed({ inputTokensLikely: undefined, model: modelOf(image) });
+    const { used, headers } = closed({
+      inputTokensLikely: undefined,
+      model: modelOf({ standard: "images" }),
+    });
     t.strictSame(used, [0, 0, false]);
     t.equal(headers["x-svc-output-tokens"], "0");
   });
@@ -282,7 +284,7 @@ t.test("a report beyond belief", async (t) => {
   });
 
   t.test("marks the record also of a reply without an estimate", async (t) => {
-    const model = modelOf(image);
+    const model = modelOf({ standard: "images" });
     const { call, reply } = metered({ model }, "/v1/images/generations");
     reply('{"data":[{}],"usage":{"input_tokens":1000000000000,"output_tokens":3}}');
     t.equal(call.estimated, true);
