@@ -53,10 +53,11 @@ export interface HoldStore {
    * before is applied, and only if `creditVersion` is newer.
    *
    * Does nothing to a wallet that is not loaded, since a load reads the movement. A wallet that is
-   * being loaded gets the movement if the reading missed it. Changes nothing if `available` would
-   * go below zero: what a movement takes away must be held first, under `releasedCallId`.
+   * being loaded gets the movement if the reading missed it. Returns false, and changes nothing, if
+   * `available` would go below zero: what movements take away must be held, under
+   * `releasedCallIds`.
    */
-  credit(movement: CreditTotal): Awaitable<void>;
+  credit(movement: CreditTotal): Awaitable<boolean>;
 
   /**
    * Sets a limit beside a loaded wallet, or changes its total. Idempotent, in any order: a known
@@ -282,10 +283,10 @@ export interface CreditTotal {
   readonly creditVersion: number;
   readonly creditedMicroVnd: bigint;
   /**
-   * The hold of the money that this movement takes away. It is released in the same step, so that
-   * no call can spend the money in between. Null for a movement that adds.
+   * The holds of the money that these movements take away. They are released in the same step, so
+   * that no call can spend the money in between. Empty for movements that add.
    */
-  readonly releasedCallId: string | null;
+  readonly releasedCallIds: readonly string[];
 }
 
 export interface Balances {

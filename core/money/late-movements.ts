@@ -20,9 +20,9 @@ export class LateMovements {
   }
 
   /** Applies the ledger's state of a wallet to the hold store; retries until that succeeds. Never rejects. */
-  apply(accountId: string, releasedCallId: string | null): Promise<void> {
-    const what = `${accountId} ${releasedCallId}`;
-    return this.retry(what, () => this.applyNow(accountId, releasedCallId));
+  apply(accountId: string, releasedCallIds: readonly string[]): Promise<void> {
+    const what = `${accountId} ${releasedCallIds.join(" ")}`;
+    return this.retry(what, () => this.applyNow(accountId, releasedCallIds));
   }
 
   /** Repeats a movement whose commit has an unknown outcome, until `again` resolves. Never rejects. */
@@ -40,7 +40,7 @@ export class LateMovements {
     try {
       return await committed;
     } catch (error) {
-      void this.apply(accountId, null);
+      void this.apply(accountId, []);
       throw error;
     }
   }
@@ -66,15 +66,16 @@ export class LateMovements {
     this.unapplied.delete(what);
   }
 
-  private async applyNow(accountId: string, releasedCallId: string | null): Promise<boolean> {
+  private async applyNow(accountId: string, releasedCallIds: readonly string[]): Promise<boolean> {
     try {
       const wallet = await this.ledger.wallet(accountId);
       if (wallet === undefined) return true;
       const { creditVersion, creditedMicroVnd } = wallet;
-      await this.holdStore.credit({ accountId, creditVersion, creditedMicroVnd, releasedCallId });
+      const total = { accountId, creditVersion, creditedMicroVnd, releasedCallIds };
+      const isApplied = await this.holdStore.credit(total);
       // Returns false for a wallet that is not loaded. Its load brings the limits too.
       for (const limit of wallet.limits ?? []) await this.holdStore.setLimit(accountId, limit);
-      return true;
+      return isApplied || releasedCallIds.length === 0;
     } catch {
       return false;
     }

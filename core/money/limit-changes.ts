@@ -57,7 +57,7 @@ export class LimitChanges {
     const { machine, late } = this.options;
     const set = withTimeout(this.set(accountId, limit), LIFETIMES.loadTimeoutMs, machine);
     if ((await late.orLater(set, accountId)) !== TIMED_OUT) return;
-    void late.apply(accountId, null);
+    void late.apply(accountId, []);
     throw new Error(
       "the change of the limit is committed; it is applied once its wallet can be loaded",
     );

@@ -21,6 +21,8 @@ export class Movements {
   private readonly ledger: Ledger;
   private readonly late: LateMovements;
   private readonly hold: MovementsOptions["hold"];
+  /** Holds of committed movements that wait for another one to be applied; by account. */
+  private readonly unreleased = new Map<string, Set<string>>();
 
   constructor({ holdStore, ledger, late, hold }: MovementsOptions) {
     this.holdStore = holdStore;
@@ -34,15 +36,31 @@ export class Movements {
     return movement.amountMicroVnd < 0n ? this.takeAway(movement) : this.add(movement);
   }
 
-  /** Applies the ledger's state of a wallet. If that fails, retries in the background, and rejects. */
+  /**
+   * Applies the ledger's state of a wallet. If that fails, retries in the background, and rejects.
+   *
+   * The state may include a movement with an unknown outcome, whose money is in a hold of its own. If the wallet does not
+   * afford both, `releasedCallId` waits until that movement is completed, and is released with it.
+   */
   async apply(wallet: WalletSnapshot, releasedCallId: string | null): Promise<void> {
     const { accountId, creditVersion, creditedMicroVnd } = wallet;
+    const waiting = this.unreleased.get(accountId) ?? new Set();
+    if (releasedCallId !== null) this.unreleased.set(accountId, waiting.add(releasedCallId));
+    const releasedCallIds = [...waiting];
+    const total = { accountId, creditVersion, creditedMicroVnd, releasedCallIds };
     try {
-      await this.holdStore.credit({ accountId, creditVersion, creditedMicroVnd, releasedCallId });
+      if (await this.holdStore.credit(total)) this.released(accountId, releasedCallIds);
     } catch (error) {
-      void this.late.apply(accountId, releasedCallId);
+      const applied = this.late.apply(accountId, releasedCallIds);
+      void applied.then(() => this.released(accountId, releasedCallIds));
       throw error;
     }
+  }
+
+  private released(accountId: string, callIds: readonly string[]): void {
+    const waiting = this.unreleased.get(accountId);
+    for (const callId of callIds) waiting?.delete(callId);
+    if (waiting?.size === 0) this.unreleased.delete(accountId);
   }
 
   private async add(movement: Credit): Promise<CreditResult> {

@@ -90,12 +90,12 @@ export class EmbeddedHoldStore implements HoldStore {
     return this.wallets.load(accountId, read);
   }
 
-  credit(movement: CreditTotal): void {
-    const { releasedCallId } = movement;
-    if (releasedCallId === null) this.wallets.credit(movement, undefined);
-    else if (this.wallets.credit(movement, this.calls.find(releasedCallId))) {
-      this.calls.void(releasedCallId);
-    }
+  credit(movement: CreditTotal): boolean {
+    const { releasedCallIds } = movement;
+    const released = releasedCallIds.flatMap((callId) => this.calls.find(callId) ?? []);
+    if (!this.wallets.credit(movement, released)) return false;
+    for (const callId of releasedCallIds) this.calls.void(callId);
+    return true;
   }
 
   setLimit(accountId: string, limit: LimitSnapshot): boolean {

@@ -54,20 +54,22 @@ export class EmbeddedWallets {
   }
 
   /**
-   * Applies a movement. Returns false if it cannot be applied: the wallet is not loaded, or would go below zero. Then
-   * `released`, the hold of this movement, must stay.
+   * Applies a movement. Returns false, and changes nothing, if the wallet would go below zero. Then `released`, the holds
+   * of movements, must stay.
    */
-  credit(movement: CreditTotal, released: Hold | undefined): boolean {
+  credit(movement: CreditTotal, released: readonly Hold[]): boolean {
     const { accountId, creditVersion, creditedMicroVnd } = movement;
     const wallet = this.wallets.get(accountId);
     if (wallet === undefined) {
       const load = this.loading.get(accountId);
       if (load && creditVersion > (load.credit?.creditVersion ?? 0)) load.credit = movement;
-      return false;
+      return true;
     }
     const isNewer = creditVersion > wallet.creditVersion;
     const difference = isNewer ? Number(creditedMicroVnd - wallet.creditedMicroVnd) : 0;
-    if (wallet.availableMicroVnd + (released?.amountMicroVnd ?? 0) + difference < 0) return false;
+    let freed = 0;
+    for (const { amountMicroVnd } of released) freed += amountMicroVnd;
+    if (wallet.availableMicroVnd + freed + difference < 0) return false;
     requireMicroVnd(
       wallet.availableMicroVnd + wallet.heldMicroVnd + wallet.uncommittedMicroVnd + difference,
     );
@@ -109,7 +111,7 @@ export class EmbeddedWallets {
     if (snapshot === undefined) return false;
     failpoint("wallet.read");
     this.wallets.set(accountId, walletOf(snapshot));
-    if (load.credit !== undefined) this.credit(load.credit, undefined);
+    if (load.credit !== undefined) this.credit(load.credit, []);
     failpoint("wallet.loaded");
     return true;
   }

@@ -1,3 +1,4 @@
+import type { CreditTotal } from "../../contract/hold-store.ts";
 import type { Log } from "../../process/log.ts";
 import type { Machine } from "../../process/machine.ts";
 import { LIFETIMES } from "../lifetimes.ts";
@@ -47,7 +48,7 @@ export class Audits {
     const held = await this.options.memberships.get(bucket)?.heldCalls();
     if (held === undefined) return;
     await this.options.holds.audit(bucket, held.own);
-    for (const hold of this.due(bucket, held.unowned)) await this.end(bucket, hold);
+    await this.end(bucket, this.due(bucket, held.unowned));
   }
 
   /** Returns the holds whose movement no process can commit any more. */
@@ -61,19 +62,26 @@ export class Audits {
   }
 
   /**
-   * Ends the hold of a movement by what the ledger has: takes the money from the wallet, or gives it back. Safe while
-   * other gateways do the same, and while the movement is sent again.
+   * Ends the holds of movements by what the ledger has: takes the money from the wallet, or gives it back. Safe while
+   * other gateways do the same, and while a movement is sent again.
    */
-  private async end(bucket: Bucket, hold: MovementHold): Promise<void> {
+  private async end(bucket: Bucket, holds: readonly MovementHold[]): Promise<void> {
     const { ledger, wallets, log } = this.options;
-    const { callId } = hold;
-    const earlier = await ledger.credited(movementOf(hold));
-    const isCommitted = earlier?.kind === "credited";
-    if (isCommitted) await wallets.credit({ ...earlier.wallet, releasedCallId: callId });
-    else await bucket.run("void", [], [callId, ""], asReply);
-    log.warn(
-      { hold: callId, committed: isCommitted },
-      "a gateway did not complete a movement; ended its hold by what the ledger has",
-    );
+    const committed = new Map<string, CreditTotal>();
+    for (const hold of holds) {
+      const { callId, accountId } = hold;
+      const earlier = await ledger.credited(movementOf(hold));
+      const isCommitted = earlier?.kind === "credited";
+      if (isCommitted) {
+        const before = committed.get(accountId)?.releasedCallIds ?? [];
+        committed.set(accountId, { ...earlier.wallet, releasedCallIds: [...before, callId] });
+      } else await bucket.run("void", [], [callId, ""], asReply);
+      log.warn(
+        { hold: callId, committed: isCommitted },
+        "a gateway did not complete a movement; ending its hold by what the ledger has",
+      );
+    }
+    // In one step for each account: a wallet may afford its movements only together.
+    for (const total of committed.values()) await wallets.credit(total);
   }
 }

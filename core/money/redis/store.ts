@@ -179,9 +179,10 @@ export class RedisHoldStore implements HoldStore {
     return this.wallets.load(accountId, read);
   }
 
-  async credit(movement: CreditTotal): Promise<void> {
-    await this.wallets.credit(movement);
-    if (movement.releasedCallId !== null) this.holds.forget(movement.releasedCallId);
+  async credit(movement: CreditTotal): Promise<boolean> {
+    const isApplied = await this.wallets.credit(movement);
+    for (const callId of movement.releasedCallIds) this.holds.forget(callId);
+    return isApplied;
   }
 
   setLimit(accountId: string, limit: LimitSnapshot): Promise<boolean> {

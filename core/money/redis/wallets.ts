@@ -38,21 +38,22 @@ export class RedisWallets {
     return load;
   }
 
-  async credit(movement: CreditTotal): Promise<void> {
-    const { accountId, creditVersion, creditedMicroVnd, releasedCallId } = movement;
+  async credit(movement: CreditTotal): Promise<boolean> {
+    const { accountId, creditVersion, creditedMicroVnd, releasedCallIds } = movement;
     const bucket = this.buckets.of(accountId);
     const args = [
       accountId,
       String(creditVersion),
       String(creditedMicroVnd),
-      releasedCallId ?? "",
       String(MICRO_VND_MAX),
+      ...releasedCallIds,
     ];
     const [kind] = await bucket.asMember(() => bucket.run("credit", [], args, asReply));
     if (kind === "range")
       throw new RangeError(
         `the balance of account ${accountId} would exceed ${MICRO_VND_MAX} µđ; credit less`,
       );
+    return kind !== "short";
   }
 
   /** See `HoldStore.setLimit`. */

@@ -136,13 +136,27 @@ const TABLES: Record<string, string> = {
     credit A 100                    -> version 1
     hold c1 A 1..80                 -> held 80
     ledger-credit A -30             -> version 2
-    apply A 2 70                    -> ok
+    apply A 2 70                    -> short
     wallet A                        -> available 20 held 80 uncommitted 0
     void c1 A                       -> ok
     hold m1 A 30..30                -> held 30
     apply A 2 70 releasing m1       -> ok
     wallet A                        -> available 70 held 0 uncommitted 0
     ledger A                        -> 70`,
+
+  "movements that the wallet affords only together are released together": `
+    credit A 110                    -> version 1
+    hold m1 A 50..50                -> held 50
+    hold m2 A 60..60                -> held 60
+    ledger-credit A -50             -> version 2
+    ledger-credit A -60             -> version 3
+    apply A 3 0 releasing m2        -> short
+    apply A 3 0 releasing m1        -> short
+    wallet A                        -> available 0 held 110 uncommitted 0
+    apply A 3 0 releasing m1 m2     -> ok
+    wallet A                        -> available 0 held 0 uncommitted 0
+    apply A 3 0 releasing m1 m2     -> ok
+    wallet A                        -> available 0 held 0 uncommitted 0`,
 
   "a movement that was applied before still releases its hold": `
     credit A 100                    -> version 1

@@ -172,7 +172,7 @@ class History {
     assert.ok(result.kind === "credited");
     this.credited.set(accountId, (this.credited.get(accountId) ?? 0n) + amountMicroVnd);
     const { creditVersion, creditedMicroVnd } = result.wallet;
-    const news = { accountId, creditVersion, creditedMicroVnd, releasedCallId: null };
+    const news = { accountId, creditVersion, creditedMicroVnd, releasedCallIds: [] };
     await this.subject.store.credit(news);
     await this.subject.store.credit(news);
   }

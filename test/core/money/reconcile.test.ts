@@ -49,7 +49,7 @@ for (const driftMicroVnd of [0n, 5n]) {
         accountId: "A",
         creditVersion: 2,
         creditedMicroVnd: BigInt(BACKLOG) + driftMicroVnd,
-        releasedCallId: null,
+        releasedCallIds: [],
       });
       const committer = new Committer({
         holdStore,

@@ -53,7 +53,7 @@ export class Table {
       case "ledger-credit":
         return this.credit(first, BigInt(second), false);
       case "apply":
-        return this.apply(first, Number(second), BigInt(third), rest[4] ?? null);
+        return this.apply(first, Number(second), BigInt(third), rest.slice(4));
       case "hold":
         await this.load(second);
         return this.hold(first, second, third, pairsOf(rest.slice(3)));
@@ -130,7 +130,7 @@ export class Table {
     const result = await this.ledger.credit(movement);
     if (result.kind !== "credited") return result.kind;
     const { creditVersion, creditedMicroVnd } = result.wallet;
-    if (apply) await this.apply(accountId, creditVersion, creditedMicroVnd, null);
+    if (apply) await this.apply(accountId, creditVersion, creditedMicroVnd, []);
     return `version ${creditVersion}`;
   }
 
@@ -138,10 +138,10 @@ export class Table {
     accountId: string,
     creditVersion: number,
     creditedMicroVnd: bigint,
-    releasedCallId: string | null,
+    releasedCallIds: readonly string[],
   ): Promise<string> {
-    await this.store.credit({ accountId, creditVersion, creditedMicroVnd, releasedCallId });
-    return "ok";
+    const total = { accountId, creditVersion, creditedMicroVnd, releasedCallIds };
+    return (await this.store.credit(total)) ? "ok" : "short";
   }
 
   private async hold(

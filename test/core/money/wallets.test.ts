@@ -204,7 +204,7 @@ t.test("reconcile finds a drift of one µđ, in either store", async (t) =>
       accountId: "A",
       creditVersion: 9,
       creditedMicroVnd: 1_001n,
-      releasedCallId: null,
+      releasedCallIds: [],
     });
     for await (const row of wallets.reconcile()) t.equal(row.driftMicroVnd, 1n);
     await ledger.credit(movement(2n));
@@ -296,6 +296,25 @@ t.test("two adjustments of two accounts under one reference do not share a hold"
       t.strictSame(holdStore.balances(accountId), expected);
     }
   }),
+);
+
+t.test(
+  "an adjustment is released with an earlier one whose commit had an unknown outcome",
+  async (t) =>
+    withStores(async (stores) => {
+      const { ledger, wallets } = stores;
+      await wallets.credit(movement(110n));
+      await wallets.hold(holdRequest("c0", 0));
+      let lost = 1;
+      ledger.after = async (operation) => {
+        if (operation === "credit" && lost-- > 0) throw new Error("the connection was closed");
+      };
+      await t.rejects(wallets.credit(movement(-50n)), /closed/);
+      // The ledger's total has both now, and the wallet affords them only together.
+      t.match(await wallets.credit(movement(-60n)), { kind: "credited" });
+      t.equal(parts(stores), "0 110 0");
+      await until("nothing is held", () => parts(stores) === "0 0 0");
+    }),
 );
 
 t.test(

@@ -1,7 +1,6 @@
 -- Applies a movement that is committed to the ledger.
--- ARGV: account, version, total of all movements so far, call whose hold it releases ('' for none), 2^53 - 1
-local account, version, credited, released_call = ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6]
-local most = tonumber(ARGV[7])
+-- ARGV: account, version, total of all movements so far, 2^53 - 1, then each call whose hold it releases
+local account, version, credited, most = ARGV[3], tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6])
 local known = call('HMGET', wallets, account .. ':a', account .. ':h', account .. ':p', account .. ':v', account .. ':c')
 local is_newer = version > (tonumber(known[4]) or -1)
 if not known[1] then
@@ -26,16 +25,19 @@ if is_newer then
 end
 local amount = tonumber(difference)
 local available = tonumber(known[1])
-local released = call('HGET', holds, released_call)
-local freed = released and parts(released) or 0
+local freed = 0
+for at = 7, #ARGV do
+  local released = call('HGET', holds, ARGV[at])
+  freed = freed + (released and parts(released) or 0)
+end
 if available + freed + amount < 0 then
-  return { n, 'ok' }
+  return { n, 'short' }
 end
 if available + tonumber(known[2]) + tonumber(known[3]) + amount > most then
   return { n, 'range' }
 end
-if released then
-  give_back(released_call)
+for at = 7, #ARGV do
+  give_back(ARGV[at])
 end
 if is_newer then
   call('HINCRBY', wallets, account .. ':a', difference)

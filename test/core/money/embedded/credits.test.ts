@@ -18,7 +18,7 @@ const total = (creditVersion: number, creditedMicroVnd: bigint): CreditTotal => 
   accountId: "A",
   creditVersion,
   creditedMicroVnd,
-  releasedCallId: null,
+  releasedCallIds: [],
 });
 
 t.test("movements of a wallet apply once, in any order", async (t) => {

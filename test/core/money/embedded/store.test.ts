@@ -209,7 +209,7 @@ t.test("a credit that arrives during the load of a wallet is not lost", async (t
         accountId: "B",
         creditVersion: 2,
         creditedMicroVnd: 150n,
-        releasedCallId: null,
+        releasedCallIds: [],
       });
       return { accountId: "B", balanceMicroVnd: 100n, creditVersion: 1, creditedMicroVnd: 100n };
     });

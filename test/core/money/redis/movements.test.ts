@@ -111,7 +111,7 @@ t.test("the hold of a movement that its own gateway has lost is given back", asy
       accountId: "A",
       creditVersion: 2,
       creditedMicroVnd: -5_000n,
-      releasedCallId: movementHoldId(adjustment),
+      releasedCallIds: [movementHoldId(adjustment)],
     });
     t.equal(await parts(second), "700 300");
     await until("nothing is held", async () => (await parts(second)) === "1000 0");
