@@ -37,7 +37,7 @@ export interface WorldPlan {
   readonly store: StoreKind;
   readonly gateways: number;
   readonly buckets: number;
-  /** Clients of Redis behave as those of a cluster, which send again what was under way when a connection ended. */
+  /** Clients of Redis send again what was under way when a connection ended. `RedisClient` does not: this is harder. */
   readonly resends: boolean;
   readonly accounts: number;
   readonly calls: number;

@@ -12,7 +12,7 @@ const CONNECT_TIMEOUT_MS = 1_000;
 const RECONNECT_MS_MIN = 25;
 const RECONNECT_MS_MAX = 250;
 const REPLY_TIMEOUT_MS = 450;
-/** A cluster's client waits so long before it sends a command again. */
+/** A client that resends waits so long before it sends a command again. */
 const RESEND_MS = 50;
 /** Silence is counted in this many ticks of the process's own loop, as `core/redis/reply-timeout.ts` does. */
 const TICKS = 9;
@@ -59,13 +59,13 @@ interface ClientOptions {
   readonly process: SimulatedProcess;
   readonly scheduler: Scheduler;
   readonly random: Random;
-  /** As the client of a cluster: what was under way when its connection ended is sent again. */
+  /** Sends again what was under way when its connection ended. `RedisClient` does not; posts must survive it. */
   readonly resends: boolean;
 }
 
 /**
  * A client of one Redis, which behaves as `RedisClient` and ioredis do. What was under way when a connection ends
- * fails, whether or not it was carried out; a cluster's client sends it again, and it may be carried out twice.
+ * fails, whether or not it was carried out. With `resends` it is sent again, and may be carried out twice.
  */
 export class SimulatedRedisClient implements RedisCommands {
   private readonly options: ClientOptions;
