@@ -42,14 +42,19 @@ async function chaos(root: string, args: readonly string[]): Promise<Run> {
 }
 
 t.test("a short run of chaos", { jobs: 16 }, async (t) => {
-  t.test("finds no violation", async (t) => {
-    const isHarmed = ({ output }: Run) =>
-      Number(/received whole \| (\d+)/.exec(output)?.[1]) > 10 &&
-      /\| — kill [a-z]+ \| [1-9]/.test(output);
-    const run = await chaosUntil(packageRoot, [], (run) => run.code !== 0 || isHarmed(run));
-    t.equal(run.code, 0, run.output);
-    t.ok(isHarmed(run), run.output);
-  });
+  for (const [store, args] of [
+    ["one Redis", []],
+    ["a cluster", ["--cluster"]],
+  ] as const) {
+    t.test(`finds no violation on ${store}`, async (t) => {
+      const isHarmed = ({ output }: Run) =>
+        Number(/received whole \| (\d+)/.exec(output)?.[1]) > 10 &&
+        /\| — (?:kill|freeze|fail over|migrate|wipe|lose)[^|]* \| [1-9]/.test(output);
+      const run = await chaosUntil(packageRoot, args, (run) => run.code !== 0 || isHarmed(run));
+      t.equal(run.code, 0, run.output);
+      t.ok(isHarmed(run), run.output);
+    });
+  }
 
   t.test("detects a build that posts twice", async (t) => {
     const copy = mkdtempSync(join(tmpdir(), "tollgate-buggy-"));
