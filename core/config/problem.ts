@@ -49,7 +49,7 @@ export class Problems {
 }
 
 /** Formats `["plugins", 2, "rate-limit"]` as `plugins[2].rate-limit`. */
-export function formatPath(path: Path): string {
+function formatPath(path: Path): string {
   let text = "";
   for (const step of path) {
     if (typeof step === "number") text += `[${step}]`;

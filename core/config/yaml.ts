@@ -15,7 +15,7 @@ import {
   visit,
 } from "yaml";
 import { type Environment, expand } from "./environment.ts";
-import { formatPath, type Located, type Path, type Problems } from "./problem.ts";
+import type { Located, Path, Problems } from "./problem.ts";
 
 /** A YAML file with its variables replaced, and the line of each value. */
 export interface Source extends Located {
@@ -63,14 +63,13 @@ function parseYaml(
   return reading.isTooMuch ? undefined : reading;
 }
 
-/** Converts the nodes of a document to plain values and keeps the line of each. */
+/** Converts the nodes of a document to plain values. Lines are looked up in the document, for messages only. */
 class Reading implements Source {
   readonly file: string;
   readonly value: unknown;
   isTooMuch = false;
-  private readonly offsets = new Map<string, number>();
-  private readonly written = new Map<string, string>();
   private nodes = 0;
+  private readonly document: Document.Parsed;
   private readonly anchored: ReadonlyMap<Alias, Node>;
   private readonly lines: LineCounter;
   private readonly environment: Environment;
@@ -84,6 +83,7 @@ class Reading implements Source {
     problems: Problems,
   ) {
     this.file = file;
+    this.document = document;
     this.anchored = anchoredIn(document);
     this.lines = lines;
     this.environment = environment;
@@ -93,15 +93,32 @@ class Reading implements Source {
 
   /** Returns the line of the value, or else of the nearest one around it. */
   lineOf(path: Path): number | undefined {
-    for (let length = path.length; length >= 0; length--) {
-      const offset = this.offsets.get(formatPath(path.slice(0, length)));
-      if (offset !== undefined) return this.lines.linePos(offset).line;
-    }
-    return undefined;
+    const offset = this.placesOf(path).findLast(({ range }) => range)?.range?.[0];
+    return offset === undefined ? undefined : this.lines.linePos(offset).line;
   }
 
   writtenAt(path: Path): string {
-    return this.written.get(formatPath(path)) ?? "";
+    const places = this.placesOf(path);
+    const { value } = places[path.length - 1] ?? {};
+    const scalar = this.target(value);
+    return isScalar(scalar) ? String(scalar.value).slice(0, 100) : "";
+  }
+
+  /** Returns the place of each step of a path, as far as the document has it. */
+  private placesOf(path: Path): Place[] {
+    const places: Place[] = [];
+    let node = this.target(this.document.contents);
+    for (const step of path) {
+      const place = placeIn(node, step);
+      if (place === undefined) break;
+      places.push(place);
+      node = this.target(place.value);
+    }
+    return places;
+  }
+
+  private target(node: unknown): unknown {
+    return isAlias(node) ? this.target(this.anchored.get(node)) : node;
   }
 
   private read(node: unknown, path: Path): unknown {
@@ -119,17 +136,13 @@ class Reading implements Source {
       // `fromEntries` makes an own property of any key, `__proto__` included.
       return Object.fromEntries(
         node.items.map(({ key, value }) => {
-          const name = isScalar(key) ? compact(String(key.value)) : "?";
-          this.place(key, [...path, name]);
+          const name = compact(nameOf(key));
           return [name, this.read(value, [...path, name])];
         }),
       );
     }
     if (isSeq(node)) {
-      return node.items.map((item, index) => {
-        this.place(item, [...path, index]);
-        return this.read(item, [...path, index]);
-      });
+      return node.items.map((item, index) => this.read(item, [...path, index]));
     }
     return isScalar(node) ? this.scalar(node, path) : null;
   }
@@ -140,18 +153,36 @@ class Reading implements Source {
   }
 
   private expanded(node: Scalar, path: Path): unknown {
-    this.written.set(formatPath(path), String(node.value).slice(0, 100));
     if (typeof node.value !== "string" || !node.value.includes("${")) return node.value;
     const { text, faults } = expand(node.value, this.environment);
     if (faults.length > 0) this.problems.add(this, path, faults.join("; "));
     // As elsewhere in YAML, a quoted value is text; an unquoted `${PORT}` can be a number.
     return node.type === Scalar.PLAIN ? plainValue(text) : text;
   }
+}
 
-  private place(node: unknown, path: Path): void {
-    const offset = isNode(node) ? node.range?.[0] : undefined;
-    if (offset !== undefined) this.offsets.set(formatPath(path), offset);
+/** A value in the document, and where it begins: at its key, if it has one. */
+interface Place {
+  readonly value: unknown;
+  readonly range: Node["range"] | undefined;
+}
+
+function placeIn(node: unknown, step: string | number): Place | undefined {
+  if (isMap(node)) {
+    const pair = node.items.findLast(({ key }) => nameOf(key) === step);
+    return pair && { value: pair.value, range: rangeOf(pair.key) };
   }
+  if (!isSeq(node) || typeof step !== "number" || step >= node.items.length) return undefined;
+  const value = node.items[step];
+  return { value, range: rangeOf(value) };
+}
+
+function nameOf(key: unknown): string {
+  return isScalar(key) ? String(key.value) : "?";
+}
+
+function rangeOf(node: unknown): Node["range"] | undefined {
+  return isNode(node) ? node.range : undefined;
 }
 
 /**
