@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import type { Posting } from "../core/contract/hold-store.ts";
+import type { LedgerHistory } from "../core/contract/ledger.ts";
 import { connect, type Sql } from "../core/database/client.ts";
 import { RedisHoldStore } from "../core/money/redis/store.ts";
 import { newId } from "../core/process/id.ts";
@@ -14,6 +15,14 @@ const POSTED_AT_ONCE = 2_000;
 const COST_MICRO_VND = 1_000;
 const SPOOL_BYTES_MAX = 1_048_576;
 export const quietLog = pino({ level: "silent" });
+
+/** The history of a ledger that no store here commits to. */
+const NO_HISTORY: LedgerHistory = {
+  confirmed: new Map(),
+  forget() {},
+  read: async () => ({ generation: 0, commits: new Map(), recent: new Set() }),
+  beginGeneration: async () => {},
+};
 
 /** A Redis, and a Postgres with the tables of a gateway and its plugins. */
 export interface Stores {
@@ -69,6 +78,7 @@ export async function openStore(
       wallet: async () => undefined,
       hasCall: async () => false,
       credited: async () => undefined,
+      history: NO_HISTORY,
     },
     log: quietLog,
   });

@@ -57,7 +57,7 @@ export async function createStores(config: Config, clock: Clock, log: Log): Prom
   const rateLimiter = new EmbeddedRateLimiter(clock);
   const own = { rateLimiter, ledger, database, clockReaders };
   if (config.stores.ledger === "embedded") {
-    return { ...own, holdStore: embedded(data, log), balancesLock: UNSHARED };
+    return { ...own, holdStore: embedded(data, ledger, log), balancesLock: UNSHARED };
   }
   const lock: BalancesLock = new BalancesLock({
     database,
@@ -66,7 +66,7 @@ export async function createStores(config: Config, clock: Clock, log: Log): Prom
     forgetWallets: () => holdStore.forgetWallets(),
     log,
   });
-  const holdStore = embedded(data, log, () => lock.refusal());
+  const holdStore = embedded(data, ledger, log, () => lock.refusal());
   return { ...own, holdStore, balancesLock: lock };
 }
 
@@ -79,10 +79,16 @@ const FOLDER_ID: SecretKind = {
   advice: "restore it: without it, this folder cannot take over its own balances",
 };
 
-function embedded(data: string, log: Log, refusal?: () => string | undefined): EmbeddedHoldStore {
+function embedded(
+  data: string,
+  ledger: Ledger,
+  log: Log,
+  refusal?: () => string | undefined,
+): EmbeddedHoldStore {
   return new EmbeddedHoldStore({
     journal: { folder: join(data, "journal"), bytesMax: JOURNAL_BYTES_MAX, sync: false, log },
     outboxEntriesMax: OUTBOX_ENTRIES_MAX,
+    history: ledger.history,
     ...(refusal && { refusal }),
   });
 }

@@ -1,4 +1,5 @@
 import type { MicroVnd } from "./amount.ts";
+import type { Restorable } from "./restorable.ts";
 import type { StandingCall } from "./standing-call.ts";
 import type { PostedUsage } from "./usage-fields.ts";
 
@@ -14,7 +15,7 @@ export type Awaitable<T> = T | Promise<T>;
  *
  * For every wallet, at every instant: ledger balance = available + held + uncommitted.
  */
-export interface HoldStore {
+export interface HoldStore extends Restorable {
   /**
    * Takes between `floor` and `amount` out of the wallet and out of every limit that the request
    * names: the most that all of them cover. One atomic step, all or nothing.
@@ -245,6 +246,8 @@ export interface WalletSnapshot {
   readonly creditVersion: number;
   /** Sum of all movements other than calls. */
   readonly creditedMicroVnd: bigint;
+  /** Charges in quarantine beyond the balance. The next movements pay them first. */
+  readonly uncoveredMicroVnd?: bigint;
   /** The limits beside the wallet, from the same reading. */
   readonly limits?: readonly LimitSnapshot[];
 }

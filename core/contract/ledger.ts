@@ -9,6 +9,9 @@ import type { UsageRecord } from "./usage-fields.ts";
  * refuses a negative wallet, a second charge of one call, and an update or delete of a row.
  */
 export interface Ledger {
+  /** Shows if the ledger lost commits, for example because it was restored from a backup. */
+  readonly history: LedgerHistory;
+
   start(): Promise<void>;
   stop(): Promise<void>;
   /** Resolves if the ledger replies within `timeoutMs`, else rejects. For readiness. */
@@ -102,6 +105,37 @@ export interface Ledger {
 
   /** Returns those of these accounts that have no wallet. */
   unknownAccounts(accountIds: readonly string[]): Promise<string[]>;
+}
+
+/**
+ * The number of commits of each writer. A writer is a process that commits to the ledger, and takes
+ * a new id once it learns that commits were lost. A number falls only if the ledger lost commits.
+ */
+export interface LedgerProgress {
+  /** Rises when an operator accepts what the ledger lost. The numbers of earlier ones are void. */
+  readonly generation: number;
+  /** By writer, a UUID. */
+  readonly commits: ReadonlyMap<string, number>;
+}
+
+/** What the ledger has, against what it had confirmed. `core/money/README.md` says how it is used. */
+export interface LedgerHistory {
+  /** The numbers that the ledger has confirmed to this process, by writer. */
+  readonly confirmed: ReadonlyMap<string, number>;
+  /** Forgets `confirmed`, and takes a new writer's id. */
+  forget(): void;
+  /** Returns the numbers of these writers, and of all that committed in the last day. */
+  read(writers: readonly string[]): Promise<LedgerProgress & { readonly recent: Set<string> }>;
+  /** Begins a generation above both the ledger's and `after`. */
+  beginGeneration(after: number): Promise<void>;
+}
+
+/** The ledger lacks commits that it had confirmed to this process. Nothing was committed. */
+export class LedgerWentBack extends Error {
+  constructor(options?: ErrorOptions) {
+    super("the ledger lacks commits that it had confirmed; retrying as a new writer", options);
+    this.name = "LedgerWentBack";
+  }
 }
 
 /**

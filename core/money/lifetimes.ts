@@ -66,6 +66,11 @@ export const LIFETIMES = {
   paceTickMs: 10,
   /** Shorter delays of new calls are not worth a line in the log. */
   paceLoggedMsMin: 100,
+  /** Between two comparisons of the ledger with what it had confirmed. */
+  ledgerCheckMs: 2_000,
+  /** A restore waits this long for running calls if balances are in memory. */
+  restoreWaitMs: 30_000,
+  restorePollMs: 50,
 
   // Wallets: loads and movements.
 
@@ -186,6 +191,10 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
   [
     "balancesSilentMs > 3 * balancesBeatMs, or a slow reply makes a live owner look dead",
     (of) => of.balancesSilentMs > 3 * of.balancesBeatMs,
+  ],
+  [
+    "ledgerCheckMs < leaseMs, or calls are sold for longer than a lease after the ledger went back",
+    (of) => of.ledgerCheckMs < of.leaseMs,
   ],
   [
     "journalLockWaitMs > leaveTimeoutMs, or a restart fails while the earlier process stops",

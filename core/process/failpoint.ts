@@ -45,6 +45,8 @@ export const FAILPOINTS = [
   "lease.reaped",
   "lease.claimed",
   "lease.finished",
+  "restore.epochs",
+  "restore.accepted",
 ] as const;
 
 export type Failpoint = (typeof FAILPOINTS)[number];

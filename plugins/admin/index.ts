@@ -14,6 +14,7 @@ import { keyRoutes } from "./keys.ts";
 import { moneyRoutes } from "./money.ts";
 import { commandRoutes } from "./plugin-commands.ts";
 import { quarantineRoutes } from "./quarantine.ts";
+import { restoreRoutes } from "./restore.ts";
 import { standingRoutes } from "./standing.ts";
 import { AdminToken } from "./token.ts";
 import { upstreamRoutes } from "./upstreams.ts";
@@ -48,6 +49,7 @@ export default function admin(services: Services, settings: v.InferOutput<typeof
         ...callRoutes(services),
         ...quarantineRoutes(services),
         ...holdRoutes(services),
+        ...restoreRoutes(services),
         ...upstreamRoutes(services),
         ...actionRoutes(services),
         ...commandRoutes(services),

@@ -141,6 +141,14 @@ function addGauges(registry: Registry, services: Services): void {
     },
   });
   new Gauge({
+    name: "tollgate_ledger_went_back",
+    help: "1 if the ledger lacks commits that it had confirmed; no call is served until an operator restores.",
+    registers: [registry],
+    collect() {
+      this.set(services.holdStore.ledgerWentBack() ? 1 : 0);
+    },
+  });
+  new Gauge({
     name: "tollgate_upstream_breaker",
     help: "1 for the current state of an upstream's breaker, 0 for the others.",
     labelNames: ["upstream", "state"],

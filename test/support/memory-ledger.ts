@@ -13,8 +13,8 @@ import {
   type LimitChange,
   type LimitChangeResult,
 } from "../../core/contract/ledger.ts";
-
 import { callOf } from "../../core/money/unreadable.ts";
+import { MemoryHistory } from "./commit-counts.ts";
 
 interface MemoryLimit {
   readonly accountId: string;
@@ -37,6 +37,7 @@ interface MemoryWallet {
 
 type MoneyOfLedger = Pick<
   Ledger,
+  | "history"
   | "commit"
   | "quarantine"
   | "quarantined"
@@ -53,6 +54,7 @@ type MoneyOfLedger = Pick<
 
 /** A ledger without a database: as strict, and fast enough for thousands of random histories. */
 export class MemoryLedger implements MoneyOfLedger {
+  readonly history = new MemoryHistory();
   readonly charges = new Map<string, Charge>();
   readonly parked: StoredEntry[] = [];
   private readonly walletsById = new Map<string, MemoryWallet>();
@@ -136,6 +138,14 @@ export class MemoryLedger implements MoneyOfLedger {
     this.parked.push(entry);
   }
 
+  async commitQuarantined(callId: string): Promise<boolean> {
+    const at = this.parked.findIndex(({ posting }) => posting?.callId === callId);
+    const [entry] = at < 0 ? [] : this.parked.splice(at, 1);
+    if (entry?.posting === undefined) return false;
+    await this.commit([entry]);
+    return true;
+  }
+
   async quarantined(): Promise<number> {
     return this.parked.length;
   }
@@ -177,10 +187,11 @@ export class MemoryLedger implements MoneyOfLedger {
   async wallet(accountId: string): Promise<WalletSnapshot | undefined> {
     const wallet = this.walletsById.get(accountId);
     if (wallet === undefined) return undefined;
-    const balance = wallet.balance - this.parkedMicroVnd(accountId);
+    const left = wallet.balance - this.parkedMicroVnd(accountId);
     const limits = this.limits.filter((limit) => limit.accountId === accountId);
     return {
-      ...snapshot(accountId, { ...wallet, balance }),
+      ...snapshot(accountId, { ...wallet, balance: left > 0n ? left : 0n }),
+      uncoveredMicroVnd: left < 0n ? -left : 0n,
       ...(limits.length > 0 && { limits: limits.map((limit) => this.limitSnapshot(limit)) }),
     };
   }

@@ -18,6 +18,8 @@ const ADVICE =
 export interface PostgresServer {
   readonly url: string;
   readonly port: number;
+  /** The folder of its programs, `pg_dump` among them. */
+  readonly binaries: string;
   /** Sends a signal to all processes of the server. */
   signal(signal: NodeJS.Signals): void;
   /** Sends SIGKILL and waits until the server has ended. */
@@ -78,6 +80,7 @@ async function startServer(binaries: string, connectionsMax: number): Promise<Po
   return {
     url,
     port,
+    binaries,
     signal: signalAll,
     async kill() {
       const gone = isGone() ? undefined : once(server, "exit");

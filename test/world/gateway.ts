@@ -123,6 +123,10 @@ export class SimulatedGateway {
     return this.isListening && this.process.alive;
   }
 
+  get saysLedgerWentBack(): boolean {
+    return this.listening && this.holdStore.ledgerWentBack();
+  }
+
   get callsInFlight(): number {
     return this.inFlight.size;
   }

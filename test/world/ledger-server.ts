@@ -1,5 +1,13 @@
 import type { OutboxEntry, StoredEntry, WalletSnapshot } from "../../core/contract/hold-store.ts";
-import type { Credit, CreditResult, Ledger, LedgerSum } from "../../core/contract/ledger.ts";
+import type {
+  Credit,
+  CreditResult,
+  Ledger,
+  LedgerHistory,
+  LedgerProgress,
+  LedgerSum,
+} from "../../core/contract/ledger.ts";
+import { LedgerWriter } from "../../core/money/ledger/writer.ts";
 import type { Random } from "../support/random.ts";
 import { LedgerBooks } from "./ledger.ts";
 import type { SimulatedProcess } from "./process.ts";
@@ -10,11 +18,17 @@ const SLOW_MS_MAX = 1_500;
 /** Closes a connection that owes a reply after this time, as the database client does. */
 const REPLY_TIMEOUT_MS = 5_000;
 
+const BACKUPS_MAX = 20;
+
 /** The server of the ledger, and the network to it. */
 export class LedgerServer {
-  readonly books = new LedgerBooks();
-  private readonly scheduler: Scheduler;
+  books = new LedgerBooks();
+  readonly scheduler: Scheduler;
   private readonly random: Random;
+  /** Times at which a restore was accepted. */
+  readonly acceptedMs: number[] = [];
+  private readonly backups: LedgerBooks[] = [];
+  private readonly clients = new WeakMap<SimulatedProcess, LedgerClient>();
   /** `refuses`: connections are refused. `hangs`: requests get no reply. */
   state: "up" | "refuses" | "hangs" = "up";
   isSlow = false;
@@ -30,9 +44,32 @@ export class LedgerServer {
     return this.scheduler.nowMs;
   }
 
+  /** Takes a backup, or what an asynchronous replica has. */
+  keepBackup(): void {
+    this.backups.push(this.books.copy());
+    if (this.backups.length > BACKUPS_MAX) this.backups.shift();
+  }
+
+  /** Restores a backup: the newest at `age` 0, the oldest at 1. Returns the calls and movements that are lost. */
+  restore(age: number): { readonly calls: string[]; readonly movements: number } {
+    const before = this.books;
+    const at = Math.floor((1 - age) * (this.backups.length - 1));
+    const backup = this.backups[at];
+    if (backup === undefined) return { calls: [], movements: 0 };
+    this.books = backup.copy();
+    this.backups.length = at + 1;
+    const calls = [...before.charges.keys(), ...before.quarantine.keys()];
+    return {
+      calls: calls.filter((callId) => !this.books.hasCall(callId)),
+      movements: before.movements.size - this.books.movements.size,
+    };
+  }
+
   /** Returns the ledger as a gateway sees it, over the network. */
   for(process: SimulatedProcess): Ledger {
-    return new LedgerClient(this, process) as unknown as Ledger;
+    const client = this.clients.get(process) ?? new LedgerClient(this, process);
+    this.clients.set(process, client);
+    return client as unknown as Ledger;
   }
 
   /** Runs `work` as one transaction, and returns its result or an error to the calling process. */
@@ -67,17 +104,26 @@ export class LedgerServer {
 /** The methods that move money; the others only display it. */
 type MoneyOfLedger = Pick<
   Ledger,
-  | ("start" | "stop" | "ping" | "commit" | "quarantine" | "quarantined" | "hasCall")
+  | ("history" | "start" | "stop" | "ping" | "commit" | "quarantine" | "quarantined" | "hasCall")
   | ("credit" | "credited" | "now" | "wallet" | "sum" | "sums")
 >;
 
 class LedgerClient implements MoneyOfLedger {
   private readonly server: LedgerServer;
   private readonly process: SimulatedProcess;
+  private readonly writer: LedgerWriter;
+  readonly history: LedgerHistory;
 
   constructor(server: LedgerServer, process: SimulatedProcess) {
     this.server = server;
     this.process = process;
+    this.writer = new LedgerWriter(() => process.uuid());
+    const { scheduler, acceptedMs } = server;
+    this.history = new HistoryClient(
+      this.writer,
+      (name, work) => this.ask(name, work),
+      () => acceptedMs.push(scheduler.nowMs),
+    );
   }
 
   async start(): Promise<void> {}
@@ -88,11 +134,11 @@ class LedgerClient implements MoneyOfLedger {
   }
 
   commit(entries: readonly OutboxEntry[]): Promise<void> {
-    return this.ask("commit", (books) => books.commit(entries));
+    return this.counted("commit", (books) => books.commit(entries));
   }
 
   quarantine(entry: StoredEntry, reason: string): Promise<void> {
-    return this.ask("quarantine", (books) => books.park(entry, reason));
+    return this.counted("quarantine", (books) => books.park(entry, reason));
   }
 
   quarantined(): Promise<number> {
@@ -105,7 +151,7 @@ class LedgerClient implements MoneyOfLedger {
 
   credit(movement: Credit, beforeMs?: number): Promise<CreditResult> {
     const { server } = this;
-    return this.ask("credit", (books) => books.credit(movement, server.nowMs, beforeMs));
+    return this.counted("credit", (books) => books.credit(movement, server.nowMs, beforeMs));
   }
 
   now(): Promise<number> {
@@ -133,5 +179,45 @@ class LedgerClient implements MoneyOfLedger {
 
   private ask<T>(name: string, work: (books: LedgerBooks) => T): Promise<T> {
     return this.server.request(this.process, name, work);
+  }
+
+  private async counted<T>(name: string, work: (books: LedgerBooks) => T): Promise<T> {
+    const { result } = await this.writer.run((stamp) =>
+      this.ask(name, (books) => books.counts.run(stamp, () => work(books))),
+    );
+    return result;
+  }
+}
+
+type Ask = <T>(name: string, work: (books: LedgerBooks) => T) => Promise<T>;
+
+class HistoryClient implements LedgerHistory {
+  private readonly writer: LedgerWriter;
+  private readonly ask: Ask;
+  private readonly onAccepted: () => void;
+
+  constructor(writer: LedgerWriter, ask: Ask, onAccepted: () => void) {
+    this.writer = writer;
+    this.ask = ask;
+    this.onAccepted = onAccepted;
+  }
+
+  get confirmed(): ReadonlyMap<string, number> {
+    return this.writer.confirmed;
+  }
+
+  forget(): void {
+    this.writer.forget();
+  }
+
+  read(): Promise<LedgerProgress & { readonly recent: Set<string> }> {
+    return this.ask("history", ({ counts }) => counts.read());
+  }
+
+  beginGeneration(after: number): Promise<void> {
+    return this.ask("generation", ({ counts }) => {
+      counts.begin(after);
+      this.onAccepted();
+    });
   }
 }

@@ -7,6 +7,8 @@ import {
 } from "../../core/contract/ledger.ts";
 import { callOf } from "../../core/money/unreadable.ts";
 
+import { CommitCounts } from "../support/commit-counts.ts";
+
 interface Wallet {
   balance: bigint;
   credited: bigint;
@@ -24,7 +26,19 @@ export class LedgerBooks {
   readonly charges = new Map<string, OutboxEntry>();
   readonly quarantine = new Map<string, { readonly entry: StoredEntry; readonly reason: string }>();
   readonly wallets = new Map<string, Wallet>();
-  private readonly movements = new Map<string, Credit>();
+  readonly movements = new Map<string, Credit>();
+  counts = new CommitCounts();
+
+  /** Returns a backup. */
+  copy(): LedgerBooks {
+    const copy = new LedgerBooks();
+    for (const [callId, entry] of this.charges) copy.charges.set(callId, entry);
+    for (const [callId, parked] of this.quarantine) copy.quarantine.set(callId, parked);
+    for (const [accountId, wallet] of this.wallets) copy.wallets.set(accountId, { ...wallet });
+    for (const [reference, movement] of this.movements) copy.movements.set(reference, movement);
+    copy.counts = this.counts.copy();
+    return copy;
+  }
 
   addAccount(accountId: string): void {
     this.wallets.set(accountId, { balance: 0n, credited: 0n, creditVersion: 0 });
@@ -89,8 +103,10 @@ export class LedgerBooks {
   wallet(accountId: string): WalletSnapshot | undefined {
     const wallet = this.wallets.get(accountId);
     if (wallet === undefined) return undefined;
-    const balance = wallet.balance - this.parkedMicroVnd(accountId);
-    return this.snapshot(accountId, { ...wallet, balance });
+    const left = wallet.balance - this.parkedMicroVnd(accountId);
+    const balance = left > 0n ? left : 0n;
+    const uncoveredMicroVnd = left < 0n ? -left : 0n;
+    return { ...this.snapshot(accountId, { ...wallet, balance }), uncoveredMicroVnd };
   }
 
   sum(accountId: string): LedgerSum | undefined {

@@ -12,6 +12,7 @@ const EVERYWHERE = [
   "ledgerAway",
   "ledgerSlow",
   "ledgerLosesReplies",
+  "ledgerRestored",
   "clockJump",
 ] as const;
 

@@ -10,6 +10,7 @@ import { Host } from "./host.ts";
 import { Judge } from "./judge.ts";
 import { LedgerServer } from "./ledger-server.ts";
 import { Load } from "./load.ts";
+import { Operator } from "./operator.ts";
 import { Probe } from "./probe.ts";
 import type { SimulatedProcess } from "./process.ts";
 import { SimulatedProvider } from "./provider.ts";
@@ -28,6 +29,7 @@ const TIMES = {
 };
 /** Between two checks by the judge. */
 const LOOK_MS = 500;
+const BACKUP_MS = 700;
 /** Time in which everything must drain once all faults are over. */
 const DRAIN_MS_MAX = 120_000;
 
@@ -57,6 +59,7 @@ export class World {
   readonly judge: Judge;
   /** Undefined with the embedded hold store. */
   readonly redis: RedisSite | undefined;
+  readonly operatorRandom: Random;
   private readonly random: Random;
   private readonly ids: Random;
   private readonly log: Log;
@@ -71,6 +74,8 @@ export class World {
     this.scheduler = new Scheduler(this.fork(), onTrace);
     this.ledger = new LedgerServer(this.scheduler, this.fork());
     this.judge = new Judge(this);
+    // Not forked, so that worlds without this fault stay as they were.
+    this.operatorRandom = new Random(plan.seed + 1);
     if (plan.store === "redis") {
       const { scheduler, judge } = this;
       const onBelowZero = (what: string) => judge.violated(what);
@@ -94,6 +99,10 @@ export class World {
     const probe = new Probe(this, load);
     for (const host of this.hosts) host.start();
     load.begin();
+    if (plan.faults.has("ledgerRestored")) {
+      new Operator(this).begin();
+      this.keepBackups();
+    }
     this.planFaults();
     scheduler.after(plan.loadMs, "heal", () => {
       this.isHealed = true;
@@ -120,6 +129,12 @@ export class World {
       calls: this.judge.counts,
       charged: this.ledger.books.charges.size,
     };
+  }
+
+  private keepBackups(): void {
+    if (this.isHealed) return;
+    this.ledger.keepBackup();
+    this.scheduler.after(BACKUP_MS, "backup", () => this.keepBackups());
   }
 
   /** Adds a fault to the trace. */
@@ -192,6 +207,7 @@ export class World {
     return new EmbeddedHoldStore({
       journal: { ...journal, log, machine: process },
       outboxEntriesMax,
+      history: this.ledger.for(process).history,
     });
   }
 

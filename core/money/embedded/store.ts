@@ -15,10 +15,15 @@ import type {
   StoredEntry,
   WalletSnapshot,
 } from "../../contract/hold-store.ts";
+import type { LedgerHistory } from "../../contract/ledger.ts";
+import type { RestoreResult } from "../../contract/restorable.ts";
 import type { StandingCall } from "../../contract/standing-call.ts";
-import { systemMachine } from "../../process/machine.ts";
+import { type Machine, sleep, systemMachine } from "../../process/machine.ts";
 import type { JournalOptions } from "../journal/journal.ts";
+import { LedgerWatch } from "../ledger-watch.ts";
+import { LIFETIMES } from "../lifetimes.ts";
 import { EmbeddedCalls } from "./calls.ts";
+import { FileKeptProgress } from "./kept-progress.ts";
 import { PostedCalls } from "./posted-calls.ts";
 import { acknowledge } from "./wallet.ts";
 import { EmbeddedWallets } from "./wallets.ts";
@@ -29,8 +34,10 @@ interface EmbeddedHoldStoreOptions {
   readonly outboxEntriesMax: number;
   /** Returns why no money may be sold, whatever is available; undefined if it may. */
   readonly refusal?: () => string | undefined;
+  readonly history: LedgerHistory;
 }
 
+const RESTORING = "wallets are being loaded from the ledger again";
 const REVOKED: HoldResult = { kind: "revoked" };
 const GONE: ExtendResult = { kind: "gone" };
 const noRefusal = () => undefined;
@@ -43,23 +50,33 @@ export class EmbeddedHoldStore implements HoldStore {
   private readonly wallets: EmbeddedWallets;
   private readonly calls: EmbeddedCalls;
   private readonly posted: PostedCalls;
+  private readonly watch: LedgerWatch;
+  private readonly machine: Machine;
   private readonly revoked = new Set<string>();
-  private readonly refusal: () => string | undefined;
+  private readonly locked: () => string | undefined;
+  private isRestoring = false;
 
-  constructor({ journal, outboxEntriesMax, refusal = noRefusal }: EmbeddedHoldStoreOptions) {
-    this.refusal = refusal;
+  constructor(options: EmbeddedHoldStoreOptions) {
+    const { journal, outboxEntriesMax, history, refusal = noRefusal } = options;
+    const { folder, log, machine = systemMachine } = journal;
+    const kept = new FileKeptProgress(machine, folder, log);
+    this.watch = new LedgerWatch({ history, kept, machine, log });
+    this.machine = machine;
+    this.locked = refusal;
     const posted = new PostedCalls(journal, outboxEntriesMax);
     this.posted = posted;
     this.wallets = new EmbeddedWallets((accountId) => posted.replayed(accountId));
-    this.calls = new EmbeddedCalls(this.wallets, posted, journal.machine ?? systemMachine);
+    this.calls = new EmbeddedCalls(this.wallets, posted, machine);
   }
 
-  start(): Promise<void> {
-    return this.posted.start();
+  async start(): Promise<void> {
+    await this.posted.start();
+    await this.watch.start();
   }
 
-  stop(): Promise<void> {
-    return this.posted.stop();
+  async stop(): Promise<void> {
+    await this.watch.stop();
+    await this.posted.stop();
   }
 
   hold(request: HoldRequest): HoldResult {
@@ -69,7 +86,7 @@ export class EmbeddedHoldStore implements HoldStore {
   }
 
   extend(request: ExtendRequest): ExtendResult {
-    return this.refusal() === undefined ? this.calls.extend(request) : GONE;
+    return this.locked() === undefined ? this.calls.extend(request) : GONE;
   }
 
   post(posting: Posting): Posted {
@@ -157,8 +174,35 @@ export class EmbeddedHoldStore implements HoldStore {
 
   health(): HoldStoreHealth {
     const reason = this.refusal() ?? this.calls.refusal();
-    return reason === undefined
-      ? { kind: "ok" }
-      : { kind: "away", reason, cause: "journal_or_lock" };
+    if (reason === undefined) return { kind: "ok" };
+    const cause = this.watch.wentBack ? "ledger_went_back" : "journal_or_lock";
+    return { kind: "away", reason, cause };
+  }
+
+  ledgerWentBack(): boolean {
+    return this.watch.wentBack;
+  }
+
+  /** Waits until no wallet is in use: what a running call holds is only in this memory. */
+  async restoreFromLedger(): Promise<RestoreResult> {
+    this.isRestoring = true;
+    try {
+      const deadlineMs = this.machine.monotonic() + LIFETIMES.restoreWaitMs;
+      while (!this.forgetWallets()) {
+        if (this.machine.monotonic() >= deadlineMs) {
+          const reason = `${this.calls.size} calls are running, ${this.posted.size} are not committed`;
+          return { kind: "busy", reason };
+        }
+        await sleep(this.machine, LIFETIMES.restorePollMs);
+      }
+      await this.watch.restored();
+      return { kind: "restored" };
+    } finally {
+      this.isRestoring = false;
+    }
+  }
+
+  private refusal(): string | undefined {
+    return this.locked() ?? (this.isRestoring ? RESTORING : this.watch.refusal);
   }
 }

@@ -41,7 +41,7 @@ export function walletOf(snapshot: WalletSnapshot): Wallet {
     heldMicroVnd: 0,
     uncommittedMicroVnd: 0,
     creditVersion: snapshot.creditVersion,
-    creditedMicroVnd: snapshot.creditedMicroVnd,
+    creditedMicroVnd: snapshot.creditedMicroVnd + (snapshot.uncoveredMicroVnd ?? 0n),
     limits: limitsOf(snapshot.limits),
   };
 }

@@ -1,6 +1,7 @@
 import type { OutboxEntry, Posting } from "../../contract/hold-store.ts";
 import { EntryRefused } from "../../contract/ledger.ts";
 import { type Sql, sqlState } from "../../database/client.ts";
+import type { PostgresHistory } from "./history.ts";
 import { makeUsagePartition } from "./usage.ts";
 
 /** Times outside these years are faults: a commit would only make useless partitions for them. */
@@ -9,8 +10,8 @@ const AT_MAX = Date.UTC(2100, 0);
 const DAY_MS = 86_400_000;
 
 const COMMIT = "select settle_calls($1::text::uuid[], $2::text::json)";
-/** One statement, so one transaction: if the ledger refuses the call, it stays in quarantine. */
-const COMMIT_QUARANTINED = `with retried as (delete from quarantine where call_id = $3) ${COMMIT}`;
+/** Runs in the transaction of the commit: if the ledger refuses the call, it stays in quarantine. */
+const LEAVE_QUARANTINE = "retried as (delete from quarantine where call_id = $3)";
 
 export interface Commit {
   batch(entries: readonly OutboxEntry[]): Promise<void>;
@@ -19,7 +20,7 @@ export interface Commit {
 }
 
 /** Commits batches, each in one transaction: see `settle_calls` in the migrations. */
-export function createCommit(sql: Sql): Commit {
+export function createCommit(sql: Sql, history: PostgresHistory): Commit {
   /** Days since 1970 whose partition exists. */
   const days = new Set<number>();
 
@@ -37,27 +38,27 @@ export function createCommit(sql: Sql): Commit {
 
   async function commit(
     entries: readonly OutboxEntry[],
-    statement: string,
-    ...more: string[]
+    quarantinedCallId?: string,
   ): Promise<void> {
     const fresh = onceEach(entries);
     if (fresh.length === 0) return;
     const accountIds = [...new Set(fresh.map((entry) => entry.posting.accountId))];
     try {
       await makePartitions(fresh.map((entry) => entry.posting));
-      await sql.query(statement, [
+      const batch = [
         `{${accountIds.join(",")}}`,
         `[${fresh.map((entry) => entry.text).join(",")}]`,
-        ...more,
-      ]);
+      ];
+      if (quarantinedCallId === undefined) await history.commit(COMMIT, batch);
+      else await history.commit(COMMIT, [...batch, quarantinedCallId], LEAVE_QUARANTINE);
     } catch (error) {
       throw isRefusal(error) ? new EntryRefused(String(error), { cause: error }) : error;
     }
   }
 
   return {
-    batch: (entries) => commit(entries, COMMIT),
-    quarantined: (entry) => commit([entry], COMMIT_QUARANTINED, entry.posting.callId),
+    batch: (entries) => commit(entries),
+    quarantined: (entry) => commit([entry], entry.posting.callId),
   };
 }
 

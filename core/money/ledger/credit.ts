@@ -2,12 +2,14 @@ import { MICRO_VND_MAX } from "../../contract/amount.ts";
 import type { LimitSnapshot, WalletSnapshot } from "../../contract/hold-store.ts";
 import type { Credit, CreditResult } from "../../contract/ledger.ts";
 import type { Sql } from "../../database/client.ts";
+import type { PostgresHistory } from "./history.ts";
 import { limitsColumn } from "./limits.ts";
 import { quarantinedSum } from "./quarantine.ts";
 
 const AMOUNT_MAX = BigInt(MICRO_VND_MAX);
 
-interface WalletRow extends Omit<WalletSnapshot, "limits"> {
+interface WalletRow extends Omit<WalletSnapshot, "limits" | "uncoveredMicroVnd"> {
+  readonly uncoveredMicroVnd: bigint;
   readonly limits: readonly LimitSnapshot[] | null;
 }
 
@@ -31,13 +33,14 @@ export async function now(sql: Sql): Promise<number> {
 /** Commits a movement in one transaction: see `credit_wallet` in the migrations. Rejects from `beforeMs` on. */
 export async function credit(
   sql: Sql,
+  history: PostgresHistory,
   movement: Credit,
   beforeMs: number | undefined,
 ): Promise<CreditResult> {
   const { accountId, kind, amountMicroVnd, reference, reason } = movement;
   if (amountMicroVnd > AMOUNT_MAX) return { kind: "out_of_range" };
   if (amountMicroVnd < -AMOUNT_MAX) return { kind: "below_zero" };
-  const [row] = await sql.query<{ outcome: Outcome | "late" }>(
+  const [row] = await history.commit<{ outcome: Outcome | "late" }>(
     `select case when $6::float8 is null or ${NOW} < $6::float8
       then credit_wallet($1, $2, $3, $4, $5) else 'late' end as outcome`,
     [accountId, kind, amountMicroVnd, reference, reason, beforeMs ?? null],
@@ -66,15 +69,21 @@ export async function credited(sql: Sql, movement: Credit): Promise<CreditResult
 export async function readWallet(sql: Sql, accountId: string): Promise<WalletSnapshot | undefined> {
   const [row] = await sql.query<WalletRow>(
     `select account_id as "accountId",
-      greatest(0, balance - ${quarantinedSum("wallets.account_id")}) as "balanceMicroVnd",
+      greatest(0, balance - quarantined) as "balanceMicroVnd",
+      greatest(0, quarantined - balance) as "uncoveredMicroVnd",
       credit_version as "creditVersion", credited as "creditedMicroVnd",
       ${limitsColumn("wallets.account_id")} as limits
-    from wallets where account_id = $1`,
+    from wallets cross join lateral ${quarantinedSum("wallets.account_id")} parked (quarantined)
+    where account_id = $1`,
     [accountId],
   );
   if (row === undefined) return undefined;
-  const { limits, ...wallet } = row;
-  return limits === null ? wallet : { ...wallet, limits };
+  const { limits, uncoveredMicroVnd, ...wallet } = row;
+  return {
+    ...wallet,
+    ...(uncoveredMicroVnd > 0n && { uncoveredMicroVnd }),
+    ...(limits !== null && { limits }),
+  };
 }
 
 /** Reads the wallet after the commit. It includes this movement, and perhaps later ones; its version says which. */

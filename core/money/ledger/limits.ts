@@ -2,6 +2,7 @@ import { MICRO_VND_MAX } from "../../contract/amount.ts";
 import type { LimitSnapshot } from "../../contract/hold-store.ts";
 import type { LimitChange, LimitChangeResult } from "../../contract/ledger.ts";
 import type { Sql } from "../../database/client.ts";
+import type { PostgresHistory } from "./history.ts";
 
 const AMOUNT_MAX = BigInt(MICRO_VND_MAX);
 /** Maximum number of limits of an account: all of them are loaded with its wallet. */
@@ -36,15 +37,19 @@ const CREATE = "select create_wallet_limit($1, $2, $3, $4, $5, $6) as outcome";
 const CHANGE = "select change_wallet_limit($1, $2, $7, $3, $4, $5, $6) as outcome";
 
 /** Commits a change of a limit's total in one transaction: see these functions in the migrations. */
-export async function changeLimit(sql: Sql, change: LimitChange): Promise<LimitChangeResult> {
+export async function changeLimit(
+  sql: Sql,
+  history: PostgresHistory,
+  change: LimitChange,
+): Promise<LimitChangeResult> {
   const { accountId, name, kind, amountMicroVnd, reference, reason } = change;
   if (amountMicroVnd > AMOUNT_MAX) return { kind: "out_of_range" };
   if (amountMicroVnd < -AMOUNT_MAX) return { kind: "below_zero" };
   const parameters = [accountId, name, amountMicroVnd, reference, reason, LIMITS_MAX];
   const [row] =
     kind === "create"
-      ? await sql.query<{ outcome: Outcome }>(CREATE, parameters)
-      : await sql.query<{ outcome: Outcome }>(CHANGE, [...parameters, kind]);
+      ? await history.commit<{ outcome: Outcome }>(CREATE, parameters)
+      : await history.commit<{ outcome: Outcome }>(CHANGE, [...parameters, kind]);
   const outcome = row?.outcome ?? "no_account";
   if (outcome !== "changed" && outcome !== "repeated" && outcome !== "exists") {
     return { kind: outcome };
@@ -55,8 +60,12 @@ export async function changeLimit(sql: Sql, change: LimitChange): Promise<LimitC
 }
 
 /** Removes a limit for good. Returns false if there is none. */
-export async function removeLimit(sql: Sql, accountId: string, name: string): Promise<boolean> {
-  const [row] = await sql.query<{ removed: boolean }>(
+export async function removeLimit(
+  history: PostgresHistory,
+  accountId: string,
+  name: string,
+): Promise<boolean> {
+  const [row] = await history.commit<{ removed: boolean }>(
     "select remove_wallet_limit($1, $2) as removed",
     [accountId, name],
   );

@@ -23,6 +23,7 @@ import type { Log } from "../../process/log.ts";
 import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
 import { type Commit, createCommit } from "./commit.ts";
 import { credit, credited, now, readWallet } from "./credit.ts";
+import { PostgresHistory } from "./history.ts";
 import { limitSum, limitSums } from "./limit-sums.ts";
 import { changeLimit, removeLimit } from "./limits.ts";
 import { quarantine, quarantined, quarantinedCall, quarantineList } from "./quarantine.ts";
@@ -49,6 +50,7 @@ export class PostgresLedger implements Ledger {
   private readonly commits: Commit;
   private timer: NodeJS.Timeout | undefined;
 
+  readonly history: PostgresHistory;
   /** For plugins with their own tables; usable once the ledger has started. */
   readonly database: PluginDatabase;
 
@@ -58,7 +60,8 @@ export class PostgresLedger implements Ledger {
     this.database = databaseOf(this.sql);
     this.clock = options.clock;
     this.log = options.log;
-    this.commits = createCommit(this.sql);
+    this.history = new PostgresHistory(this.sql);
+    this.commits = createCommit(this.sql, this.history);
   }
 
   async start(): Promise<void> {
@@ -85,7 +88,7 @@ export class PostgresLedger implements Ledger {
   }
 
   quarantine(entry: StoredEntry, reason: string): Promise<void> {
-    return quarantine(this.sql, entry, reason);
+    return quarantine(this.history, entry, reason);
   }
 
   quarantined(): Promise<number> {
@@ -115,7 +118,7 @@ export class PostgresLedger implements Ledger {
 
   async credit(movement: Credit, beforeMs?: number): Promise<CreditResult> {
     if (!isId(movement.accountId)) return { kind: "no_account" };
-    return credit(this.sql, movement, beforeMs);
+    return credit(this.sql, this.history, movement, beforeMs);
   }
 
   now(): Promise<number> {
@@ -129,12 +132,12 @@ export class PostgresLedger implements Ledger {
 
   async changeLimit(change: LimitChange): Promise<LimitChangeResult> {
     if (!isId(change.accountId)) return { kind: "no_account" };
-    return changeLimit(this.sql, change);
+    return changeLimit(this.sql, this.history, change);
   }
 
   async removeLimit(accountId: string, name: string): Promise<boolean> {
     if (!isId(accountId)) return false;
-    return removeLimit(this.sql, accountId, name);
+    return removeLimit(this.history, accountId, name);
   }
 
   async topUps(query: TopUpQuery): Promise<TopUpSums> {

@@ -4,6 +4,7 @@ import type { Sql } from "../../database/client.ts";
 import { isId } from "../../process/id.ts";
 import { decodeEntry, entryOf } from "../entry.ts";
 import { callOf } from "../unreadable.ts";
+import type { PostgresHistory } from "./history.ts";
 
 const REASON_CHARACTERS_MAX = 2_000;
 
@@ -26,13 +27,17 @@ export function quarantinedSum(account: string): string {
  * Stores an entry that the ledger refuses or that cannot be read, with the reason. Stores none of a call that is charged
  * already: its gateway may have died after the commit, and its charge would be taken from the wallet twice.
  */
-export async function quarantine(sql: Sql, entry: StoredEntry, reason: string): Promise<void> {
+export async function quarantine(
+  history: PostgresHistory,
+  entry: StoredEntry,
+  reason: string,
+): Promise<void> {
   const { callId, accountId, limits } = callOf(entry);
-  await sql.query(
+  await history.commit(
     `insert into quarantine (call_id, account_id, charged, limits, entry, error)
     select $1, $2, $3, $4::text::json, $5, $6
     where not exists (select from ledger_entries where ledger_entries.call_id = $7::text::uuid)
-    on conflict (call_id) do nothing`,
+    on conflict (call_id) do nothing returning call_id`,
     [
       ...[callId, accountId, entry.chargedMicroVnd, limits && JSON.stringify(limits)],
       ...[entry.text, reason.slice(0, REASON_CHARACTERS_MAX), isId(callId) ? callId : null],

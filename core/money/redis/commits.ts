@@ -3,6 +3,7 @@ import type { Log } from "../../process/log.ts";
 import { type Machine, sleep } from "../../process/machine.ts";
 import { WakeableSleep } from "../../process/wakeable-sleep.ts";
 import type { RedisCommands } from "../../redis/client.ts";
+import type { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import { callOf } from "../unreadable.ts";
 import type { Bucket } from "./bucket.ts";
@@ -19,6 +20,7 @@ interface CommitsOptions {
   readonly memberships: ReadonlyMap<Bucket, Membership>;
   readonly machine: Machine;
   readonly log: Log;
+  readonly watch: Pick<LedgerWatch, "keep">;
 }
 
 /** The posted calls of one bucket that are not both committed and acknowledged. */
@@ -138,7 +140,13 @@ export class Commits {
       if (group) group.push(entry);
       else byOutbox.set(outbox, [entry]);
     }
-    await Promise.all([...byOutbox].map(([outbox, group]) => this.acknowledgeGroup(outbox, group)));
+    const isKept = await this.options.watch.keep().then(
+      () => true,
+      () => false,
+    );
+    await Promise.all(
+      [...byOutbox].map(([outbox, group]) => this.acknowledgeGroup(outbox, group, isKept)),
+    );
     this.handedOut.clear();
   }
 
@@ -155,7 +163,11 @@ export class Commits {
     this.of(bucket).unacknowledged = [];
   }
 
-  private async acknowledgeGroup(outbox: string, entries: readonly StoredEntry[]): Promise<void> {
+  private async acknowledgeGroup(
+    outbox: string,
+    entries: readonly StoredEntry[],
+    isKept: boolean,
+  ): Promise<void> {
     const [bucketName = "", epoch = "", process = ""] = outbox.split("|");
     const bucket = this.byName.get(bucketName);
     if (bucket === undefined) return;
@@ -169,7 +181,7 @@ export class Commits {
     const membership = this.options.memberships.get(bucket);
     const isOrphan = membership?.claimed.has(orphan) ?? false;
     if (!isCurrent && !isOrphan) return;
-    if (bucket.state !== "ready") {
+    if (!isKept || bucket.state !== "ready") {
       if (!isOrphan) outstanding.unacknowledged.push(...entries);
       return;
     }

@@ -12,6 +12,11 @@ export interface EpochKeys {
   readonly outbox: string;
 }
 
+/** Returns the key of the ledger's progress: one for all buckets, in the first. */
+export function progressKey(prefix: string): string {
+  return `${prefix}:{${bucketName(0)}}:ledger`;
+}
+
 /** The names of a bucket's keys. All share a hash tag, so a script touches one node of a cluster. */
 export class BucketKeys {
   /** `b07`. */

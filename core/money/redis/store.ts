@@ -16,26 +16,30 @@ import type {
   StoredEntry,
   WalletSnapshot,
 } from "../../contract/hold-store.ts";
+import type { RestoreResult } from "../../contract/restorable.ts";
 import type { Log } from "../../process/log.ts";
 import { type Machine, systemMachine } from "../../process/machine.ts";
 import { PeriodicTask } from "../../process/periodic.ts";
-import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
+import { withTimeout } from "../../process/timeout.ts";
 import { BUCKETS } from "../../redis/buckets.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { refuseEviction } from "../../redis/eviction.ts";
+import { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import { Audits } from "./audits.ts";
 import type { Bucket } from "./bucket.ts";
 import { BucketMap } from "./bucket-map.ts";
 import { Commits } from "./commits.ts";
-import { healthOf } from "./health.ts";
 import { Holds } from "./holds.ts";
-import { BucketKeys } from "./keys.ts";
+import { RedisKeptProgress } from "./kept-progress.ts";
+import { BucketKeys, progressKey } from "./keys.ts";
 import type { LedgerLookup } from "./ledger-lookup.ts";
 import { Membership, type MembershipEvents, type MembershipTimes } from "./membership.ts";
 import { OutageLog } from "./outage-log.ts";
 import { Posts } from "./posts.ts";
+import { restore } from "./restore.ts";
 import { Revocations } from "./revocations.ts";
+import { healthOfStore, whenServing } from "./serving.ts";
 import type { SpoolOptions } from "./spool.ts";
 import { standingCalls } from "./standing.ts";
 import { RedisWallets } from "./wallets.ts";
@@ -57,8 +61,8 @@ export interface RedisHoldStoreOptions {
 }
 
 /**
- * The hold store that several processes share: wallets, holds and outboxes are in Redis or a Redis cluster. Every
- * operation on money is one script on one slot. `membership.ts` handles failures of Redis and of processes.
+ * The hold store that several processes share, in Redis or a cluster. Every operation on money is one script on one
+ * slot. `membership.ts` handles failures of Redis and of processes.
  */
 export class RedisHoldStore implements HoldStore {
   private readonly client: RedisCommands;
@@ -76,6 +80,7 @@ export class RedisHoldStore implements HoldStore {
   private readonly holds: Holds;
   private readonly posts: Posts;
   private readonly audits: Audits;
+  private readonly watch: LedgerWatch;
   private stopped = false;
 
   constructor(options: RedisHoldStoreOptions) {
@@ -88,7 +93,9 @@ export class RedisHoldStore implements HoldStore {
     this.outboxEntriesMax = options.outboxEntriesMax;
     this.outageLog = new OutageLog(log, () => machine.monotonic());
     const process = machine.uuid();
-    const { memberships } = this;
+    const kept = new RedisKeptProgress(client, progressKey(prefix));
+    this.watch = new LedgerWatch({ history: ledger.history, kept, machine, log });
+    const { memberships, watch } = this;
     const events = this.membershipEvents();
     for (let index = 0; index < (options.buckets ?? BUCKETS); index += 1) {
       const keys = new BucketKeys(prefix, index);
@@ -98,7 +105,7 @@ export class RedisHoldStore implements HoldStore {
     this.buckets = [...memberships.keys()];
     const buckets = new BucketMap(this.buckets);
     this.revocations = new Revocations(client, this.buckets);
-    this.commits = new Commits({ client, buckets: this.buckets, memberships, machine, log });
+    this.commits = new Commits({ client, buckets: this.buckets, memberships, machine, log, watch });
     this.wallets = new RedisWallets(client, buckets);
     this.holds = new Holds({
       buckets,
@@ -121,30 +128,19 @@ export class RedisHoldStore implements HoldStore {
     await this.posts.start();
     this.client.connect(() => this.hurry());
     for (const round of this.rounds) round.start();
-    const { machine } = this;
-    const ready = Promise.all(this.buckets.map((bucket) => bucket.whenLoadable()));
-    while ((await withTimeout(ready, this.startTimeoutMs, machine)) === TIMED_OUT) {
-      const health = this.health();
-      if (health.kind === "impaired") {
-        const { reason } = health;
-        this.log.warn({ reason }, "starting without some accounts; their calls get 503 until then");
-        break;
-      }
-      // If Redis replies, the start waits for leases of other processes; to start over would wait longer.
-      if (this.buckets.every((bucket) => bucket.state !== "away")) continue;
-      await this.stop();
-      throw new Error(
-        `stores.hot: Redis did not reply within ${this.startTimeoutMs / 1_000} s; check its address and state`,
-      );
-    }
-    await refuseEviction(this.client).catch(async (error: unknown) => {
+    try {
+      await whenServing(this.buckets, this.startTimeoutMs, this.machine, this.log);
+      await refuseEviction(this.client);
+    } catch (error) {
       await this.stop();
       throw error;
-    });
+    }
+    await this.watch.start();
   }
 
   async stop(): Promise<void> {
     this.stopped = true;
+    await this.watch.stop();
     this.commits.stop();
     await Promise.all(this.rounds.map((round) => round.stop()));
     const left = [...this.memberships.values()].map((membership) =>
@@ -180,12 +176,14 @@ export class RedisHoldStore implements HoldStore {
   }
 
   async credit(movement: CreditTotal): Promise<boolean> {
+    await this.watch.keep();
     const isApplied = await this.wallets.credit(movement);
     for (const callId of movement.releasedCallIds) this.holds.forget(callId);
     return isApplied;
   }
 
-  setLimit(accountId: string, limit: LimitSnapshot): Promise<boolean> {
+  async setLimit(accountId: string, limit: LimitSnapshot): Promise<boolean> {
+    await this.watch.keep();
     return this.wallets.setLimit(accountId, limit);
   }
 
@@ -234,16 +232,24 @@ export class RedisHoldStore implements HoldStore {
   }
 
   health(): HoldStoreHealth {
-    const reason = this.refusal(0);
-    return reason === undefined
-      ? healthOf(this.buckets)
-      : { kind: "away", reason, cause: "no_room_for_posts" };
+    return healthOfStore(this.buckets, this.watch, this.noRoom(0));
   }
 
-  /**
-   * Returns why no hold can be taken now, beside `holds` others. A hold is taken only if its post can be kept later.
-   */
+  ledgerWentBack(): boolean {
+    return this.watch.wentBack;
+  }
+
+  restoreFromLedger(): Promise<RestoreResult> {
+    return restore(this.client, this.buckets, this.watch);
+  }
+
+  /** Returns why no hold can be taken beside `holds` others. Its post must find room later. */
   private refusal(holds: number): string | undefined {
+    return this.watch.refusal ?? this.noRoom(holds);
+  }
+
+  /** Returns why the posts of that many calls and one more cannot be kept. */
+  private noRoom(holds: number): string | undefined {
     const uncommitted = this.commits.size;
     if (uncommitted >= this.outboxEntriesMax) {
       return `${uncommitted} posted calls are not in the ledger yet (limit ${this.outboxEntriesMax})`;

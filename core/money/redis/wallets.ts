@@ -129,8 +129,9 @@ export class RedisWallets {
       const balance = Number(snapshot.balanceMicroVnd);
       requireMicroVnd(balance);
       try {
-        const { creditVersion, creditedMicroVnd, limits } = snapshot;
-        const args = [accountId, String(balance), String(creditVersion), String(creditedMicroVnd)];
+        const { creditVersion, creditedMicroVnd, uncoveredMicroVnd = 0n, limits } = snapshot;
+        const credited = creditedMicroVnd + uncoveredMicroVnd;
+        const args = [accountId, String(balance), String(creditVersion), String(credited)];
         for (const limit of limits ?? []) {
           requireLimit(limit);
           const { name, version, totalMicroVnd, availableMicroVnd } = limit;

@@ -42,8 +42,10 @@ export function readArguments(given: readonly string[], commands: readonly Comma
 function parsed(given: readonly string[], commands: readonly Command[]) {
   const names = new Set(commands.flatMap(({ required, optional }) => [...required, ...optional]));
   const texts = Object.fromEntries([...names].map((name) => [name, { type: "string" as const }]));
+  const flags = new Set(commands.flatMap((command) => command.flags ?? []));
   const options = {
     ...texts,
+    ...Object.fromEntries([...flags].map((name) => [name, { type: "boolean" as const }])),
     url: { type: "string" as const },
     token: { type: "string" as const },
     json: { type: "boolean" as const },
@@ -79,14 +81,14 @@ function checked(
   command: Command,
   given: Readonly<Record<string, string | boolean | undefined>>,
 ): Values {
-  const { words, required, optional } = command;
+  const { words, required, optional, flags = [] } = command;
   const values: Record<string, string> = {};
   for (const [name, value] of Object.entries(given)) {
-    if (typeof value !== "string") continue;
-    if (!required.includes(name) && !optional.includes(name)) {
+    if (value === undefined) continue;
+    if (![...required, ...optional, ...flags].includes(name)) {
       throw new Failure(EXIT.usage, `${words} has no option --${name}\n${usageOf(command)}`);
     }
-    values[name] = value;
+    values[name] = typeof value === "string" ? value : "yes";
   }
   for (const name of required) {
     if ((values[name] ?? "") === "") {

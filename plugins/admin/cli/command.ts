@@ -15,6 +15,8 @@ export interface Command {
   readonly required: readonly string[];
   readonly optional: readonly string[];
   readonly about: string;
+  /** Options without a value. In `values` such an option is "yes" if it was given. */
+  readonly flags?: readonly string[];
   /** Placeholders for option values in `help`. */
   readonly placeholders?: Readonly<Record<string, string>>;
   run(client: Client, values: Values): Promise<Output>;

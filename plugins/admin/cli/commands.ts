@@ -3,11 +3,13 @@ import { accountCommands } from "./commands/accounts.ts";
 import { keyCommands } from "./commands/keys.ts";
 import { moneyCommands } from "./commands/money.ts";
 import { operationCommands } from "./commands/operations.ts";
+import { restoreCommands } from "./commands/restore.ts";
 
 /** The built-in commands of `npm run admin --`. A running gateway adds those of its plugins. */
 export const commands: readonly Command[] = [
   ...accountCommands,
   ...keyCommands,
   ...moneyCommands,
+  ...restoreCommands,
   ...operationCommands,
 ];

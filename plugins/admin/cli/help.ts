@@ -36,8 +36,9 @@ ${note === undefined ? "" : `\n${note}\n`}
 exit codes: 0 done, 1 refused or a difference found, 2 wrong usage, 3 gateway unreachable`;
 }
 
-function synopsis({ words, required, optional, placeholders }: Command): string {
+function synopsis({ words, required, optional, flags = [], placeholders }: Command): string {
   const option = (name: string) =>
     `--${name} ${placeholders?.[name] ?? PLACEHOLDERS[name] ?? "VALUE"}`;
-  return [words, ...required.map(option), ...optional.map((name) => `[${option(name)}]`)].join(" ");
+  const optionals = [...optional.map(option), ...flags.map((name) => `--${name}`)];
+  return [words, ...required.map(option), ...optionals.map((one) => `[${one}]`)].join(" ");
 }

@@ -4,6 +4,7 @@ import { type KeyRows, keyRowsOf } from "../../../core/accounts/key-rows.ts";
 import type { Accounts, Keys } from "../../../core/contract/accounts.ts";
 import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
 import { systemClock } from "../../../core/process/clock.ts";
+import { MemoryHistory } from "../../support/commit-counts.ts";
 import { recordedLog } from "../../support/log.ts";
 import type { LedgerUnderTest } from "../money/ledger/conformance.ts";
 import { accountTests } from "./account-tests.ts";
@@ -40,7 +41,11 @@ function opening(subject: LedgerUnderTest): AccountsUnderTest {
   const { log } = recordedLog();
   const { database } = subject.ledger;
   const journal = { folder: "never-opened", bytesMax: 1, sync: false, log };
-  const holdStore = new EmbeddedHoldStore({ journal, outboxEntriesMax: 1 });
+  const holdStore = new EmbeddedHoldStore({
+    journal,
+    outboxEntriesMax: 1,
+    history: new MemoryHistory(),
+  });
   const { accounts, keys } = openAccounts(database, holdStore, systemClock, log, NO_PLUGINS);
   return { ...subject, accounts, keys, rows: keyRowsOf(database), holdStore };
 }

@@ -7,6 +7,7 @@ import type { KeyRows } from "../../../core/accounts/key-rows.ts";
 import { CachedKeys } from "../../../core/accounts/keys.ts";
 import { KEY_PREFIX, type KeyRecord, type NewKey } from "../../../core/contract/accounts.ts";
 import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
+import { MemoryHistory } from "../../support/commit-counts.ts";
 import { recordedLog } from "../../support/log.ts";
 import { NO_PLUGINS } from "./no-plugins.ts";
 
@@ -69,6 +70,7 @@ function setUp() {
   const holdStore = new EmbeddedHoldStore({
     journal: { folder: join(tmpdir(), "never-opened"), bytesMax: 1, sync: false, log },
     outboxEntriesMax: 1,
+    history: new MemoryHistory(),
   });
   return {
     clock,

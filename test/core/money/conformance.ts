@@ -239,6 +239,35 @@ const TABLES: Record<string, string> = {
     acknowledge                     -> 1 acknowledged
     load A                          -> true
     wallet A                        -> available 700 held 0 uncommitted 0`,
+
+  "charges in quarantine beyond the balance are taken off the next credits, and a retry moves both books": `
+    credit A 100                    -> version 1
+    quarantine q1 A 60              -> ok
+    quarantine q2 A 90              -> ok
+    load A                          -> true
+    wallet A                        -> available 0 held 0 uncommitted 0
+    credit A 30                     -> version 2
+    wallet A                        -> available 0 held 0 uncommitted 0
+    retry q1                        -> true
+    wallet A                        -> available 0 held 0 uncommitted 0
+    credit A 100                    -> version 3
+    wallet A                        -> available 80 held 0 uncommitted 0
+    retry q2                        -> true
+    retry q2                        -> false
+    ledger A                        -> 80
+    wallet A                        -> available 80 held 0 uncommitted 0`,
+
+  "a restore loads every wallet from the ledger again": `
+    credit A 1000                   -> version 1
+    hold c1 A 1..300                -> held 300
+    post c1 A cost 300              -> charged 300 off 0
+    acknowledge                     -> 1 acknowledged
+    ledger-credit A -200            -> version 2
+    wallet A                        -> available 700 held 0 uncommitted 0
+    restore-from-ledger             -> restored
+    restore-from-ledger             -> restored
+    hold c2 A 1..100                -> held 100
+    wallet A                        -> available 400 held 100 uncommitted 0`,
 };
 
 /** The table for stores that lose their wallets in a crash. Other stores have no load to wait for. */

@@ -14,6 +14,7 @@ import { PostgresLedger } from "../../../core/money/ledger/postgres.ts";
 import { StoredWallets } from "../../../core/money/wallets.ts";
 import { systemClock } from "../../../core/process/clock.ts";
 import { newId } from "../../../core/process/id.ts";
+import { MemoryHistory } from "../../support/commit-counts.ts";
 import { copyEmptyLedger } from "../../support/ledger-template.ts";
 import { recordedLog } from "../../support/log.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";
@@ -30,7 +31,11 @@ const clock = systemClock;
 async function surviveKills(ledger: PostgresLedger, kill: () => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-commit-"));
   const journal = { folder, bytesMax: 100_000_000, sync: false, log };
-  const holdStore = new EmbeddedHoldStore({ journal, outboxEntriesMax: 1_000_000 });
+  const holdStore = new EmbeddedHoldStore({
+    journal,
+    outboxEntriesMax: 1_000_000,
+    history: new MemoryHistory(),
+  });
   await holdStore.start();
   const wallets = new StoredWallets({ holdStore, ledger });
   const committer = new Committer({ holdStore, ledger, log, batchEntries: 100, lingerMs: 1 });

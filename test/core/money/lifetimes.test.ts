@@ -28,6 +28,7 @@ const BROKEN: Record<string, Partial<Lifetimes>> = {
   "commitRetryMsMin <= commitRetryMsMax": { commitRetryMsMin: 2_001 },
   "unownedMovementMs > movementCommitMs + statementTimeoutMs": { unownedMovementMs: 50_000 },
   "balancesSilentMs > 3 * balancesBeatMs": { balancesSilentMs: 6_000 },
+  "ledgerCheckMs < leaseMs": { ledgerCheckMs: 10_000 },
   "journalLockWaitMs > leaveTimeoutMs": { journalLockWaitMs: 1_000 },
 };
 

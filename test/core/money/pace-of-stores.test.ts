@@ -10,6 +10,7 @@ import { Committer } from "../../../core/money/committer.ts";
 import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
 import { Pace } from "../../../core/money/pace.ts";
 import { StoredWallets } from "../../../core/money/wallets.ts";
+import { MemoryHistory } from "../../support/commit-counts.ts";
 import { recordedLog } from "../../support/log.ts";
 import { posting } from "../../support/posting.ts";
 import { StubLedger } from "./stub-ledger.ts";
@@ -28,6 +29,7 @@ async function load(isPaced: boolean) {
   const holdStore = new EmbeddedHoldStore({
     journal: { folder, bytesMax: 10_000_000, sync: false, log },
     outboxEntriesMax: ENTRIES_MAX,
+    history: new MemoryHistory(),
   });
   await holdStore.start();
   const ledger = new StubLedger();

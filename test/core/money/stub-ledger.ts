@@ -42,9 +42,6 @@ export class StubLedger extends MemoryLedger implements Ledger {
   }
   async quarantinedCall(): Promise<undefined> {}
   async call(): Promise<undefined> {}
-  async commitQuarantined(): Promise<boolean> {
-    return false;
-  }
   async hasCall({ callId }: { readonly callId: string }): Promise<boolean> {
     return this.charges.has(callId);
   }

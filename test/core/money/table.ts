@@ -4,6 +4,7 @@ import {
   type Short,
   WALLET_LIMIT,
 } from "../../../core/contract/hold-store.ts";
+import { entryOf } from "../../../core/money/entry.ts";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
 import { posting, readable } from "../../support/posting.ts";
 import type { HoldStoreUnderTest } from "./conformance.ts";
@@ -106,6 +107,15 @@ export class Table {
         await this.store.acknowledge(entries);
         return `${entries.length} acknowledged`;
       }
+      case "quarantine": {
+        const made = posting({ callId: first, accountId: second, costMicroVnd: Number(third) });
+        await this.ledger.quarantine(entryOf(first, made, Number(third), 0));
+        return "ok";
+      }
+      case "retry":
+        return String(await this.ledger.commitQuarantined(first));
+      case "restore-from-ledger":
+        return (await this.store.restoreFromLedger()).kind;
       case "crash":
         this.subject = await this.subject.crash();
         return "ok";

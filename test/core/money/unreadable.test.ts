@@ -9,6 +9,7 @@ import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
 import { encodeEntry } from "../../../core/money/entry.ts";
 import { Journal } from "../../../core/money/journal/journal.ts";
 import { bucketIndexOf } from "../../../core/redis/buckets.ts";
+import { MemoryHistory } from "../../support/commit-counts.ts";
 import { recordedLog } from "../../support/log.ts";
 import { callIdOf, posting } from "../../support/posting.ts";
 import { type RedisServer, startRedisServer } from "../../support/redis.ts";
@@ -75,7 +76,10 @@ t.test("an entry of a newer version in the journal keeps no gateway from startin
   await writeJournal(folder, [textOf("c1"), NEWER, GARBAGE]);
   const { log } = recordedLog();
   const options = { journal: { folder, bytesMax: 1_000_000, sync: false, log } };
-  const store = new EmbeddedHoldStore({ ...options, outboxEntriesMax: 10 });
+  const store = new EmbeddedHoldStore({
+    ...{ ...options, outboxEntriesMax: 10 },
+    history: new MemoryHistory(),
+  });
   const ledger = await newLedger();
   await store.start();
   const work = commits(store, ledger);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Credit } from "../../../core/contract/ledger.ts";
 import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
 import { StoredWallets } from "../../../core/money/wallets.ts";
+import { MemoryHistory } from "../../support/commit-counts.ts";
 import { recordedLog } from "../../support/log.ts";
 import { StubLedger } from "./stub-ledger.ts";
 
@@ -21,6 +22,7 @@ export async function withStores(body: (stores: Stores) => Promise<void>): Promi
   const holdStore = new EmbeddedHoldStore({
     journal: { folder, bytesMax: 10_000_000, sync: false, log: logged.log },
     outboxEntriesMax: 10_000,
+    history: new MemoryHistory(),
   });
   await holdStore.start();
   const ledger = new StubLedger();

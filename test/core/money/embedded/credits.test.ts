@@ -4,6 +4,7 @@ import { join } from "node:path";
 import t from "tap";
 import type { CreditTotal, WalletSnapshot } from "../../../../core/contract/hold-store.ts";
 import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
+import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { recordedLog } from "../../../support/log.ts";
 
 const READ: WalletSnapshot = {
@@ -31,6 +32,7 @@ t.test("movements of a wallet apply once, in any order", async (t) => {
     store = new EmbeddedHoldStore({
       journal: { folder, bytesMax: 1_000_000, sync: false, log },
       outboxEntriesMax: 100,
+      history: new MemoryHistory(),
     });
     await store.start();
   });

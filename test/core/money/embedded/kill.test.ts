@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
 import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
+import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { readable } from "../../../support/posting.ts";
 
@@ -57,6 +58,7 @@ async function replayed(folder: string): Promise<string[]> {
   const store = new EmbeddedHoldStore({
     journal: { folder, bytesMax: 1e9, sync: false, log },
     outboxEntriesMax: 1e6,
+    history: new MemoryHistory(),
   });
   await store.start();
   const entries = await store.read(1e6, 0);

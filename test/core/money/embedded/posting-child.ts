@@ -5,6 +5,7 @@
 import { openSync, writeSync } from "node:fs";
 import { pino } from "pino";
 import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
+import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { callIdOf, posting } from "../../../support/posting.ts";
 
 const [folder = "", prefix = "", answers = ""] = process.argv.slice(2);
@@ -13,6 +14,7 @@ const log = pino({ level: "silent" });
 const store = new EmbeddedHoldStore({
   journal: { folder, bytesMax: 1e9, segmentBytes: 64 * 1024, sync: false, log },
   outboxEntriesMax: 1e6,
+  history: new MemoryHistory(),
 });
 await store.start();
 // Calls posted before the last kill count as committed.

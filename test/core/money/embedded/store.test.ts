@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
+import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { callIdOf, posting } from "../../../support/posting.ts";
 import { type HoldStoreUnderTest, holdStoreConformance } from "../conformance.ts";
@@ -17,6 +18,7 @@ async function start(
   const store = new EmbeddedHoldStore({
     journal: { folder, bytesMax: limits.bytesMax ?? 1_000_000, sync: false, log },
     outboxEntriesMax: limits.outboxEntriesMax ?? 10_000,
+    history: new MemoryHistory(),
   });
   await store.start();
   return store;

@@ -4,6 +4,7 @@ import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { commitTests } from "./commit.ts";
 import { creditTests } from "./credit.ts";
 import { guardTests } from "./guards.ts";
+import { historyTests } from "./history.ts";
 import { limitTests } from "./limits.ts";
 import { quarantineTests } from "./quarantine.ts";
 import { topUpTests } from "./top-ups.ts";
@@ -29,5 +30,6 @@ export function ledgerConformance(t: Test, name: string, get: () => LedgerUnderT
     usageTests(t, get);
     usageBooksTests(t, get);
     guardTests(t, get);
+    historyTests(t, get);
   });
 }

@@ -30,8 +30,10 @@ export function quarantineTests(t: Test, get: () => LedgerUnderTest): void {
     t.equal(await balance(ledger, a), 70n);
     t.equal(await agreedBalance(ledger, a), 100n);
     t.equal((await ledger.sum(a))?.quarantinedMicroVnd, 30n);
+    t.equal((await ledger.wallet(a))?.uncoveredMicroVnd, undefined);
     await ledger.quarantine(charge(a, 90), "for a test");
     t.equal(await balance(ledger, a), 0n);
+    t.equal((await ledger.wallet(a))?.uncoveredMicroVnd, 20n, "the next movements pay it");
   });
 
   t.test(

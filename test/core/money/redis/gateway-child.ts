@@ -3,6 +3,7 @@
  * reports their results.
  */
 import { createInterface } from "node:readline";
+import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { posting } from "../../../support/posting.ts";
 import { startStore } from "./store.ts";
 
@@ -14,6 +15,7 @@ const { store } = await startStore({
     wallet: async (accountId) => snapshot(accountId),
     hasCall: async () => false,
     credited: async () => undefined,
+    history: new MemoryHistory(),
   },
 });
 process.stdout.write("ready\n");

@@ -10,6 +10,7 @@ import { readView } from "../../../../core/money/redis/view.ts";
 import type { Log } from "../../../../core/process/log.ts";
 import { bucketName } from "../../../../core/redis/buckets.ts";
 import { RedisClient } from "../../../../core/redis/client.ts";
+import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { recordedLog } from "../../../support/log.ts";
 
 /** Fewer than in production, so that a start takes milliseconds. */
@@ -47,6 +48,7 @@ export const EMPTY_LEDGER: LedgerLookup = {
   wallet: () => Promise.resolve(undefined),
   hasCall: () => Promise.resolve(false),
   credited: () => Promise.resolve(undefined),
+  history: new MemoryHistory(),
 };
 
 export async function startStore(options: StoreOptions): Promise<TestStore> {

@@ -46,6 +46,7 @@ export class World {
         wallet: (accountId) => ledger.wallet(accountId),
         hasCall: async ({ callId }) => ledger.charges.has(callId),
         credited: (movement) => ledger.credited(movement),
+        history: ledger.history,
       },
       ...options,
     };

@@ -1,0 +1,111 @@
+import { join } from "node:path";
+import type { LedgerProgress } from "../../contract/ledger.ts";
+import { arrayOf, isObject, parseJson } from "../../process/json.ts";
+import type { Log } from "../../process/log.ts";
+import type { Machine } from "../../process/machine.ts";
+import { ThrottledLog } from "../../process/throttled-log.ts";
+import { isCovered, merged, NO_PROGRESS, without } from "../ledger-progress.ts";
+import type { KeptProgress } from "../ledger-watch.ts";
+
+const NAME = /^progress\.(\d+)$/;
+
+/**
+ * The highest progress of the ledger that this gateway saw, in a file beside the journal. A new file replaces the one
+ * before only once it is on the disk. Wallets are in memory only, so the file is for the next start: it shows the
+ * operator that the ledger was replaced in between.
+ */
+export class FileKeptProgress implements KeptProgress {
+  private readonly machine: Machine;
+  private readonly folder: string;
+  private readonly failures: ThrottledLog;
+  private kept: LedgerProgress | undefined;
+  private number = 0;
+
+  constructor(machine: Machine, folder: string, log: Log) {
+    this.machine = machine;
+    this.folder = folder;
+    this.failures = new ThrottledLog(log, { nowMs: () => machine.monotonic() });
+  }
+
+  keep(progress: LedgerProgress, dropped: ReadonlyMap<string, number>): LedgerProgress {
+    const before = this.kept ?? this.read();
+    const kept = merged(without(before, dropped), progress);
+    const isNew = kept.generation !== before.generation || !isCovered(kept.commits, before.commits);
+    this.kept = kept;
+    if (isNew) this.write(kept);
+    return kept;
+  }
+
+  private read(): LedgerProgress {
+    const { disk } = this.machine;
+    let kept = NO_PROGRESS;
+    for (const number of this.numbers()) {
+      this.number = Math.max(this.number, number);
+      kept = merged(kept, progressIn(disk.read(this.path(number)).toString("utf8")));
+    }
+    return kept;
+  }
+
+  /** If this fails, the file before stays, and the next start may not notice a ledger that lost the latest commits. */
+  private write(progress: LedgerProgress): void {
+    const { disk } = this.machine;
+    const before = this.numbers();
+    this.number += 1;
+    try {
+      const fd = disk.create(this.path(this.number));
+      const bytes = Buffer.from(textOf(progress));
+      let written = 0;
+      while (written < bytes.length) {
+        written += disk.write(fd, bytes, written, bytes.length - written);
+      }
+      disk.syncSoon(fd, (error) => {
+        disk.close(fd);
+        if (error !== null) return this.failed(error);
+        for (const number of before) this.remove(number);
+      });
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  private remove(number: number): void {
+    const { disk } = this.machine;
+    try {
+      if (disk.exists(this.path(number))) disk.remove(this.path(number));
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  private failed(error: unknown): void {
+    this.failures.warn(
+      { err: error },
+      "cannot write the ledger's progress; a ledger that goes back while the gateway is stopped may not be noticed",
+    );
+  }
+
+  private numbers(): number[] {
+    const names = this.machine.disk.list(this.folder);
+    return names.flatMap((name) => NAME.exec(name)?.[1] ?? []).map(Number);
+  }
+
+  private path(number: number): string {
+    return join(this.folder, `progress.${number}`);
+  }
+}
+
+function textOf({ generation, commits }: LedgerProgress): string {
+  return `${JSON.stringify({ generation, commits: [...commits] })}\n`;
+}
+
+/** Returns nothing for a file that was torn by a crash: the one before is still there. */
+function progressIn(text: string): LedgerProgress {
+  const parsed = parseJson(text);
+  if (!isObject(parsed) || typeof parsed["generation"] !== "number") return NO_PROGRESS;
+  const commits = new Map<string, number>();
+  for (const pair of arrayOf(parsed["commits"])) {
+    const [writer, count] = arrayOf(pair);
+    if (typeof writer === "string" && typeof count === "number") commits.set(writer, count);
+  }
+  return { generation: parsed["generation"], commits };
+}

@@ -1,0 +1,31 @@
+import type { LedgerProgress } from "../contract/ledger.ts";
+
+export const NO_PROGRESS: LedgerProgress = { generation: 0, commits: new Map() };
+
+/** Returns the higher count of each writer. The counts of an earlier generation are void. */
+export function merged(one: LedgerProgress, other: LedgerProgress): LedgerProgress {
+  if (one.generation !== other.generation) return one.generation > other.generation ? one : other;
+  const commits = new Map(one.commits);
+  for (const [writer, count] of other.commits) {
+    if (count > (commits.get(writer) ?? 0)) commits.set(writer, count);
+  }
+  return { generation: one.generation, commits };
+}
+
+/** Returns true if each of these counts is at most the one in `by`. */
+export function isCovered(
+  counts: ReadonlyMap<string, number>,
+  by: ReadonlyMap<string, number>,
+): boolean {
+  for (const [writer, count] of counts) if (count > (by.get(writer) ?? 0)) return false;
+  return true;
+}
+
+/** Returns these counts without those of some writers. */
+export function without(
+  { generation, commits }: LedgerProgress,
+  dropped: ReadonlyMap<string, number>,
+): LedgerProgress {
+  const left = [...commits].filter(([writer, count]) => dropped.get(writer) !== count);
+  return { generation, commits: new Map(left) };
+}

@@ -1,0 +1,160 @@
+import type { LedgerHistory, LedgerProgress } from "../contract/ledger.ts";
+import type { Log } from "../process/log.ts";
+import type { Machine } from "../process/machine.ts";
+import { PeriodicTask } from "../process/periodic.ts";
+import { ThrottledLog } from "../process/throttled-log.ts";
+import { isCovered, merged, NO_PROGRESS, without } from "./ledger-progress.ts";
+import { LIFETIMES } from "./lifetimes.ts";
+
+/** Remembers the highest progress of the ledger that any process saw, for longer than this process lives. */
+export interface KeptProgress {
+  /** Raises what is kept to `progress`, drops these counts if they are unchanged, and returns all that is kept then. */
+  keep(
+    progress: LedgerProgress,
+    dropped: ReadonlyMap<string, number>,
+  ): LedgerProgress | Promise<LedgerProgress>;
+}
+
+interface LedgerWatchOptions {
+  readonly history: LedgerHistory;
+  readonly kept: KeptProgress;
+  readonly machine: Machine;
+  readonly log: Log;
+}
+
+const UNCHECKED = "the ledger has not been compared with what it had confirmed yet";
+const WENT_BACK =
+  "the ledger lacks commits that it had confirmed: it was restored from a backup, or is a replica that was behind; " +
+  "run `npm run admin -- restore` (see Backup and restore in config/deploy/README.md)";
+
+/**
+ * Notices a ledger that went back, at the start and then every few seconds. Until an operator restores, no hold is taken:
+ * a wallet that was loaded before may have more money than the ledger. `README.md` says why this is safe.
+ */
+export class LedgerWatch {
+  private readonly options: LedgerWatchOptions;
+  private readonly task: PeriodicTask;
+  private readonly failures: ThrottledLog;
+  /** The highest counts that this process knows of. */
+  private known = NO_PROGRESS;
+  /** The generation in which `history.confirmed` was confirmed. */
+  private generation = 0;
+  /** Counts of this process that are kept. */
+  private keptCounts: ReadonlyMap<string, number> = new Map();
+  /** Old counts that the ledger was found to have. Later ones imply them, so they are no longer kept. */
+  private outdated: ReadonlyMap<string, number> = new Map();
+  private reason: string | undefined = UNCHECKED;
+  private lastCheck: Promise<unknown> = Promise.resolve();
+  private onChecked: () => void = () => {};
+
+  constructor(options: LedgerWatchOptions) {
+    const { machine, log } = options;
+    this.options = options;
+    this.failures = new ThrottledLog(log, { nowMs: () => machine.monotonic() });
+    this.task = new PeriodicTask(() => this.round(), machine);
+  }
+
+  /** Resolves after the first comparison, even if it failed: until one succeeds, no hold may be taken. */
+  start(): Promise<void> {
+    const checked = new Promise<void>((resolve) => {
+      this.onChecked = resolve;
+    });
+    this.task.start();
+    return checked;
+  }
+
+  async stop(): Promise<void> {
+    this.onChecked();
+    await this.task.stop();
+    // The next start must know what was confirmed, even if a backup is restored in between.
+    await this.keep().catch(() => {});
+  }
+
+  /** Why no hold may be taken now; undefined if holds may be taken. */
+  get refusal(): string | undefined {
+    return this.reason;
+  }
+
+  /** True if the ledger was found to lack commits. */
+  get wentBack(): boolean {
+    return this.reason === WENT_BACK;
+  }
+
+  /**
+   * Keeps the counts that the ledger has confirmed to this process. It must resolve before a store drops an entry because
+   * it is committed, or makes a movement spendable.
+   */
+  async keep(): Promise<void> {
+    const { confirmed } = this.options.history;
+    if (isCovered(confirmed, this.keptCounts)) return;
+    await this.keepKnown();
+  }
+
+  /** Accepts what the ledger lost. Call it only once every wallet that was loaded before is gone. */
+  async restored(): Promise<void> {
+    await this.options.history.beginGeneration(this.known.generation);
+    await this.check();
+  }
+
+  private async round(): Promise<number> {
+    try {
+      await this.check();
+    } catch (error) {
+      this.failures.warn(
+        { err: error },
+        "cannot compare the ledger with what it confirmed; retrying",
+      );
+    }
+    this.onChecked();
+    return LIFETIMES.ledgerCheckMs;
+  }
+
+  /** Compares once at a time, so that an earlier comparison never has the last word. */
+  private check(): Promise<void> {
+    const check = this.lastCheck.then(() => this.compare());
+    this.lastCheck = check.catch(() => {});
+    return check;
+  }
+
+  private async compare(): Promise<void> {
+    const { history } = this.options;
+    await this.keepKnown();
+    // The ledger is read after the rest. So it has everything that is known, unless it lost some of it.
+    const { known } = this;
+    const ledger = await history.read([...known.commits.keys()]);
+    if (ledger.generation > this.generation) {
+      // An operator restored: what was confirmed to this process before shows nothing any more.
+      this.generation = ledger.generation;
+      history.forget();
+    }
+    if (isBehind(ledger, known)) return this.found(WENT_BACK);
+    const old = [...known.commits].filter(([writer]) => !ledger.recent.has(writer));
+    this.outdated = new Map(old);
+    this.known = without(merged(this.known, ledger), this.outdated);
+    if (ledger.generation > known.generation) await this.keepKnown();
+    this.found(undefined);
+  }
+
+  private async keepKnown(): Promise<void> {
+    const { history, kept } = this.options;
+    const confirmed = new Map(history.confirmed);
+    this.known = merged(this.known, { generation: this.generation, commits: confirmed });
+    this.known = merged(this.known, await kept.keep(this.known, this.outdated));
+    this.keptCounts = confirmed;
+  }
+
+  private found(reason: string | undefined): void {
+    const { log } = this.options;
+    const { wentBack } = this;
+    this.reason = reason;
+    if (this.wentBack && !wentBack)
+      log.error({ reason }, "the ledger went back; new calls get 503");
+    if (wentBack && !this.wentBack)
+      log.info({}, "the ledger has what it had confirmed; calls go on");
+  }
+}
+
+function isBehind(ledger: LedgerProgress, known: LedgerProgress): boolean {
+  if (ledger.generation !== known.generation) return ledger.generation < known.generation;
+  return !isCovered(known.commits, ledger.commits);
+}

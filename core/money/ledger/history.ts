@@ -1,0 +1,99 @@
+import { randomUUID } from "node:crypto";
+import type { Parameter } from "../../contract/database.ts";
+import { type LedgerHistory, type LedgerProgress, LedgerWentBack } from "../../contract/ledger.ts";
+import { type Sql, sqlState } from "../../database/client.ts";
+import { LedgerWriter } from "./writer.ts";
+
+/** Raised by `count_commit`. */
+const WENT_BACK = "TG001";
+
+interface CountRow {
+  readonly writer: string;
+  readonly commits: bigint;
+  readonly recent: boolean;
+}
+
+/** The commits of each writer, in `ledger_writers`: see the migration. */
+export class PostgresHistory implements LedgerHistory {
+  private readonly sql: Sql;
+  private readonly writer = new LedgerWriter(randomUUID);
+
+  constructor(sql: Sql) {
+    this.sql = sql;
+  }
+
+  get confirmed(): ReadonlyMap<string, number> {
+    return this.writer.confirmed;
+  }
+
+  forget(): void {
+    this.writer.forget();
+  }
+
+  /**
+   * Runs a statement that commits money, and counts it in the same transaction. `before` is a common table expression
+   * that runs with it.
+   */
+  async commit<Row extends object>(
+    statement: string,
+    parameters: readonly Parameter[],
+    before?: string,
+  ): Promise<Row[]> {
+    const first = parameters.length + 1;
+    // The rows of `work` are read before they are counted, so `work` has all its locks by then.
+    const counted = `with ${before === undefined ? "" : `${before}, `}work as materialized (${statement})
+      select work.*, count_commit($${first}, $${first + 1}) as commits from work`;
+    const { rows } = await this.writer.run(async ({ writer, confirmed }) => {
+      const rows = await this.query<Row & { readonly commits: bigint }>(counted, [
+        ...parameters,
+        writer,
+        confirmed,
+      ]);
+      return { rows, commits: rows[0]?.commits ?? 0 };
+    });
+    return rows;
+  }
+
+  async read(
+    writers: readonly string[],
+  ): Promise<LedgerProgress & { readonly recent: Set<string> }> {
+    const [row] = await this.sql.query<{ generation: bigint; counts: CountRow[] | null }>(
+      `select coalesce((select max(generation) from ledger_generations), 0)::bigint as generation,
+        (
+          select json_agg(json_build_object('writer', writer, 'commits', commits, 'recent', is_recent))
+          from (
+            select writer, commits,
+              at > (select max(at) from ledger_writers) - interval '1 day' as is_recent
+            from ledger_writers
+          ) counts
+          where is_recent or writer = any ($1::text::uuid[])
+        ) as counts`,
+      [`{${writers.join(",")}}`],
+    );
+    const counts = row?.counts ?? [];
+    return {
+      generation: Number(row?.generation ?? 0),
+      commits: new Map(counts.map(({ writer, commits }) => [writer, Number(commits)])),
+      recent: new Set(counts.filter(({ recent }) => recent).map(({ writer }) => writer)),
+    };
+  }
+
+  async beginGeneration(after: number): Promise<void> {
+    await this.sql.query(
+      `insert into ledger_generations (generation)
+      select greatest(coalesce(max(generation), 0), $1) + 1 from ledger_generations`,
+      [after],
+    );
+  }
+
+  private async query<Row extends object>(
+    text: string,
+    parameters: readonly Parameter[],
+  ): Promise<Row[]> {
+    try {
+      return await this.sql.query<Row>(text, parameters);
+    } catch (error) {
+      throw sqlState(error) === WENT_BACK ? new LedgerWentBack({ cause: error }) : error;
+    }
+  }
+}

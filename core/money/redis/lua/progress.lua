@@ -1,0 +1,25 @@
+-- Raises what is known of the ledger's progress, and returns all of it: see `LedgerWatch`.
+-- KEYS[1] hash: `generation`, and by writer its count of commits
+-- ARGV: generation, how many counts to drop, then writer and count of each, then writer and count of those to raise
+local call = redis.call
+-- At maxmemory the counts rise all the same: a first write that needs no memory lets the others pass, see money.lua.
+call('HDEL', KEYS[1], '')
+local kept, given = tonumber(call('HGET', KEYS[1], 'generation') or '-1'), tonumber(ARGV[1])
+if given > kept then
+  call('DEL', KEYS[1])
+  call('HSET', KEYS[1], 'generation', ARGV[1])
+end
+if given >= kept then
+  local first = 3 + 2 * tonumber(ARGV[2])
+  for at = 3, first - 1, 2 do
+    if call('HGET', KEYS[1], ARGV[at]) == ARGV[at + 1] then
+      call('HDEL', KEYS[1], ARGV[at])
+    end
+  end
+  for at = first, #ARGV, 2 do
+    if tonumber(ARGV[at + 1]) > tonumber(call('HGET', KEYS[1], ARGV[at]) or '0') then
+      call('HSET', KEYS[1], ARGV[at], ARGV[at + 1])
+    end
+  end
+end
+return call('HGETALL', KEYS[1])

@@ -1,0 +1,36 @@
+import type { RestoreResult } from "../../contract/restorable.ts";
+import { failpoint } from "../../process/failpoint.ts";
+import type { RedisCommands } from "../../redis/client.ts";
+import { textOf } from "../../redis/reply.ts";
+import type { LedgerWatch } from "../ledger-watch.ts";
+import type { Bucket } from "./bucket.ts";
+import { membersScript } from "./scripts.ts";
+import { readView } from "./view.ts";
+
+/**
+ * Drops every wallet, and then accepts what the ledger lost: the page on money says why in this order. Rejects if a bucket
+ * cannot be reached. To repeat it is safe.
+ */
+export async function restore(
+  client: RedisCommands,
+  buckets: readonly Bucket[],
+  watch: LedgerWatch,
+): Promise<RestoreResult> {
+  await Promise.all(buckets.map((bucket) => endEpoch(client, bucket)));
+  failpoint("restore.epochs");
+  await watch.restored();
+  failpoint("restore.accepted");
+  return { kind: "restored" };
+}
+
+/** Ends the epoch of a bucket: its wallets and holds are deleted, its outboxes are committed before loads. */
+async function endEpoch(client: RedisCommands, { keys, process }: Bucket): Promise<void> {
+  const ask = (...args: string[]) => client.run(membersScript, [keys.epoch], args);
+  for (;;) {
+    const { epoch } = readView(await ask("look", process, "0", "0", "0"));
+    // A bucket without an epoch has no wallets. If another gateway ends the epoch first, end the new one too: it may
+    // have begun before the ledger was restored.
+    if (epoch === "") return;
+    if (textOf(await ask("declare", process, epoch, epoch)) !== "") return;
+  }
+}

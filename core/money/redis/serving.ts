@@ -1,0 +1,46 @@
+import type { HoldStoreHealth } from "../../contract/hold-store.ts";
+import type { Log } from "../../process/log.ts";
+import type { Machine } from "../../process/machine.ts";
+import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
+import type { LedgerWatch } from "../ledger-watch.ts";
+import type { Bucket } from "./bucket.ts";
+import { healthOf } from "./health.ts";
+
+/**
+ * Resolves once wallets can be loaded in every bucket, or in some of them after `timeoutMs`. Rejects if Redis does not
+ * reply within that time.
+ */
+export async function whenServing(
+  buckets: readonly Bucket[],
+  timeoutMs: number,
+  machine: Machine,
+  log: Log,
+): Promise<void> {
+  const ready = Promise.all(buckets.map((bucket) => bucket.whenLoadable()));
+  while ((await withTimeout(ready, timeoutMs, machine)) === TIMED_OUT) {
+    const health = healthOf(buckets);
+    if (health.kind === "impaired") {
+      const { reason } = health;
+      log.warn({ reason }, "starting without some accounts; their calls get 503 until then");
+      return;
+    }
+    // If Redis replies, the start waits for leases of other processes; to start over would wait longer.
+    if (buckets.every((bucket) => bucket.state !== "away")) continue;
+    throw new Error(
+      `stores.hot: Redis did not reply within ${timeoutMs / 1_000} s; check its address and state`,
+    );
+  }
+}
+
+/** Returns the health of a store. `noRoom`: why it cannot keep another post, if it cannot. */
+export function healthOfStore(
+  buckets: readonly Bucket[],
+  { wentBack, refusal }: Pick<LedgerWatch, "wentBack" | "refusal">,
+  noRoom: string | undefined,
+): HoldStoreHealth {
+  if (wentBack && refusal) return { kind: "away", reason: refusal, cause: "ledger_went_back" };
+  if (noRoom) return { kind: "away", reason: noRoom, cause: "no_room_for_posts" };
+  const health = healthOf(buckets);
+  if (health.kind !== "ok" || refusal === undefined) return health;
+  return { kind: "away", reason: refusal, cause: "ledger_not_compared" };
+}

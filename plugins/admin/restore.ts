@@ -1,0 +1,33 @@
+import {
+  done,
+  isRefusal,
+  type OperatorRoute,
+  readBody,
+  refuse,
+  type Services,
+  v,
+} from "../../core/contract/index.ts";
+
+const confirmation = v.strictObject({ confirmed: v.literal(true, "expected true") });
+
+/** The route that loads every wallet from the ledger again, after the ledger was restored from a backup. */
+export function restoreRoutes({ holdStore }: Services): OperatorRoute[] {
+  return [
+    {
+      method: "POST",
+      path: "/restore",
+      async handle({ body }) {
+        const confirmed = readBody(confirmation, body);
+        if (isRefusal(confirmed)) return confirmed;
+        const result = await holdStore.restoreFromLedger();
+        if (result.kind === "restored") return done({ status: "restored" });
+        return refuse.conflict(
+          `${result.reason}. Nothing has changed; try again when they are over.`,
+          {
+            code: "calls_running",
+          },
+        );
+      },
+    },
+  ];
+}

@@ -1,0 +1,174 @@
+import { execFile } from "node:child_process";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import t from "tap";
+import { packageRoot } from "../../core/process/root.ts";
+import {
+  admin,
+  type Customer,
+  committedWallet,
+  createCustomer,
+  credit,
+  wallet,
+} from "../support/admin.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { assertUnavailable, callMicroVnd, callOnce } from "../support/outage.ts";
+import { type PostgresServer, startPostgresServer } from "../support/postgres-server.ts";
+import { assertReconciled, microVnd } from "../support/proof.ts";
+import { type RedisServer, startRedisServer } from "../support/redis.ts";
+import { get } from "../support/requests.ts";
+import { startTestSimulator, type TestSimulator } from "../support/simulator.ts";
+import { until } from "../support/until.ts";
+
+const CREDIT_VND = 1_000;
+const LATER_VND = 500;
+const README = readFileSync(join(packageRoot, "config/deploy/README.md"), "utf8");
+
+/** The commands of a block in the page on backups, such as "```sh backup". */
+function commands(block: string): string {
+  const found = new RegExp(`^\`\`\`sh ${block}\\n([^]*?)^\`\`\``, "m").exec(README)?.[1];
+  if (found === undefined) throw new Error(`config/deploy/README.md has no block ${block}`);
+  return found;
+}
+
+t.test("the drill of the page on backups", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-drill-"));
+  let redis: RedisServer;
+  let postgres: PostgresServer;
+  let simulator: TestSimulator;
+  let gateway: TestGateway;
+  let customer: Customer;
+  let spentMicroVnd = 0n;
+  let ledgerUrl = "";
+
+  t.before(async () => {
+    [redis, postgres, simulator] = await Promise.all([
+      startRedisServer(),
+      startPostgresServer(),
+      startTestSimulator(),
+    ]);
+    ledgerUrl = postgres.url.replace(/postgres$/, "tollgate");
+    await shell(`psql "$MAINTENANCE_URL" --command="create database tollgate"`);
+    const stores = { hot: redis.url, ledger: ledgerUrl };
+    gateway = await startGateway({ simulator, config: { stores } });
+    customer = await createCustomer(gateway, { creditVnd: CREDIT_VND });
+  });
+  t.teardown(async () => {
+    await gateway.close();
+    await Promise.all([redis.stop(), postgres.stop(), simulator.stop()]);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** Runs commands as an operator would; rejects with their output if one fails. */
+  function shell(script: string): Promise<string> {
+    const env = {
+      ...process.env,
+      PATH: [postgres.binaries, process.env["PATH"] ?? ""].join(delimiter),
+      LEDGER_URL: ledgerUrl,
+      MAINTENANCE_URL: postgres.url,
+      REDIS_URL: redis.url,
+      npm_node_execpath: process.execPath,
+      ...(gateway && { GATEWAY_URL: gateway.url, GATEWAY_ADMIN_TOKEN: gateway.adminToken }),
+    };
+    // `npm run` needs the package's folder, and the backups stay out of it.
+    const inFolder = script.replaceAll(/"(\w+\.(?:dump|rdb))"/g, `"${folder}/$1"`);
+    return new Promise((resolve, reject) => {
+      execFile("bash", ["-ec", inFolder], { env, cwd: packageRoot }, (error, stdout, stderr) => {
+        if (error) reject(new Error(`${error.message}\n${stdout}${stderr}`));
+        else resolve(stdout + stderr);
+      });
+    });
+  }
+
+  async function served(calls: number): Promise<void> {
+    for (let turn = 0; turn < calls; turn += 1) {
+      const { status, body } = await callOnce(gateway, customer, turn);
+      t.equal(status, 200, JSON.stringify(body));
+      spentMicroVnd += callMicroVnd(turn);
+    }
+  }
+
+  const balance = async () =>
+    microVnd((await committedWallet(gateway, customer.accountId)).balance);
+  const ready = () => get(gateway, "/readyz", undefined);
+  const wentBack = async () =>
+    /^tollgate_ledger_went_back (\d)$/m.exec(
+      await (await fetch(`${gateway.url}/metrics`)).text(),
+    )?.[1];
+
+  async function refused(): Promise<void> {
+    await until("the gateway notices", async () => (await ready()).status === 503);
+    const { json } = await ready();
+    t.match(json.reason, /restored from a backup.*npm run admin -- restore/);
+    t.equal(await wentBack(), "1");
+    for (const turn of [0, 1]) assertUnavailable(await callOnce(gateway, customer, turn), turn);
+  }
+
+  async function opened(balanceMicroVnd: bigint): Promise<void> {
+    await shell(commands("open"));
+    t.equal(await wentBack(), "0");
+    t.equal((await ready()).status, 200);
+    const { available, held, pending } = await wallet(gateway, customer.accountId);
+    t.equal(microVnd(available), balanceMicroVnd, "the wallet has what the backup has");
+    t.strictSame([held, pending], ["0", "0"]);
+    spentMicroVnd = 0n;
+    await served(2);
+    t.equal(await balance(), balanceMicroVnd - spentMicroVnd);
+    await assertReconciled(gateway);
+  }
+
+  t.test("a gateway that starts on a restored ledger sells only what the ledger has", async (t) => {
+    await served(5);
+    const backedUp = await balance();
+    await shell(commands("backup"));
+    await served(5);
+    await credit(gateway, customer.accountId, LATER_VND);
+    await balance();
+    t.equal(await gateway.stop(), 0);
+    await shell(commands("restore"));
+    const started = gateway.start();
+    await until("it listens", () =>
+      ready().then(
+        () => true,
+        () => false,
+      ),
+    );
+    await refused();
+    t.match(gateway.logs, /the ledger went back; new calls get 503/);
+    const unconfirmed = await admin(gateway, "POST", "/restore", {});
+    t.equal(unconfirmed.status, 400, "a restore must be confirmed");
+    await opened(backedUp);
+    await started;
+    const { body } = await admin(gateway, "GET", "/actions?limit=10");
+    t.match(JSON.stringify(body), /POST \/admin\/v1\/restore/, "the audit trail has it");
+  });
+
+  t.test("a gateway that runs notices a ledger that lost its last commits", async () => {
+    const backedUp = await balance();
+    await shell(commands("backup"));
+    await served(3);
+    await credit(gateway, customer.accountId, LATER_VND);
+    await balance();
+    await shell(commands("restore"));
+    await refused();
+    await opened(backedUp);
+  });
+
+  t.test("a restored Redis sells only what the ledger has", async (t) => {
+    await shell(commands("redis-backup"));
+    spentMicroVnd = 0n;
+    const before = await balance();
+    await served(3);
+    t.equal(await gateway.stop(), 0);
+    await redis.kill();
+    copyFileSync(join(folder, "redis.rdb"), join(redis.folder, "dump.rdb"));
+    await redis.start();
+    await gateway.start();
+    const { available } = await wallet(gateway, customer.accountId);
+    t.equal(microVnd(available), before - spentMicroVnd);
+    await served(1);
+    t.equal(await balance(), before - spentMicroVnd);
+    await assertReconciled(gateway);
+  });
+});

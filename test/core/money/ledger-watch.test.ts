@@ -1,0 +1,165 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import type { LedgerProgress } from "../../../core/contract/ledger.ts";
+import { FileKeptProgress } from "../../../core/money/embedded/kept-progress.ts";
+import { merged, NO_PROGRESS, without } from "../../../core/money/ledger-progress.ts";
+import { type KeptProgress, LedgerWatch } from "../../../core/money/ledger-watch.ts";
+import { systemMachine } from "../../../core/process/machine.ts";
+import { CommitCounts, MemoryHistory } from "../../support/commit-counts.ts";
+import { recordedLog } from "../../support/log.ts";
+import { until } from "../../support/until.ts";
+
+/** What gateways keep together, as in Redis. */
+class SharedProgress implements KeptProgress {
+  progress = NO_PROGRESS;
+
+  keep(progress: LedgerProgress, dropped: ReadonlyMap<string, number>): LedgerProgress {
+    this.progress = merged(without(this.progress, dropped), progress);
+    return this.progress;
+  }
+}
+
+/** A ledger that can be restored from a backup, and the gateways on it. */
+class Site {
+  counts = new CommitCounts();
+  readonly kept = new SharedProgress();
+  readonly log = recordedLog();
+
+  gateway(kept: KeptProgress = this.kept) {
+    const history = new MemoryHistory(() => this.counts);
+    const { log } = this.log;
+    const watch = new LedgerWatch({ history, kept, machine: systemMachine, log });
+    return {
+      history,
+      watch,
+      /** Commits, and keeps the count as before an acknowledgement. */
+      async commit() {
+        await history.commit();
+        await watch.keep();
+      },
+    };
+  }
+
+  /** Starts a gateway, and returns what it says after its first comparison. */
+  async verdict(kept?: KeptProgress): Promise<boolean> {
+    const { watch } = this.gateway(kept);
+    await watch.start();
+    await watch.stop();
+    return watch.wentBack;
+  }
+}
+
+t.test("no hold is taken before the ledger was compared", async (t) => {
+  const { watch } = new Site().gateway();
+  t.match(watch.refusal, /not been compared/);
+  await watch.start();
+  t.equal(watch.refusal, undefined);
+  await watch.stop();
+});
+
+t.test("a start notices that the ledger lost commits that a dead gateway had kept", async (t) => {
+  const site = new Site();
+  await site.gateway().commit();
+  const backup = site.counts.copy();
+  t.equal(await site.verdict(), false);
+  const dead = site.gateway();
+  await dead.commit();
+  site.counts = backup;
+  t.equal(await site.verdict(), true);
+  const lines = site.log.lines.filter(({ msg }) => /the ledger went back/.test(String(msg)));
+  t.equal(lines.length, 1);
+  t.match(lines[0]?.["reason"], /npm run admin -- restore/);
+});
+
+t.test("commits of gateways that have not noticed do not hide what was lost", async (t) => {
+  const site = new Site();
+  const unlucky = site.gateway();
+  const other = site.gateway();
+  await other.commit();
+  const backup = site.counts.copy();
+  await unlucky.commit();
+  site.counts = backup;
+  for (let n = 0; n < 5; n += 1) await other.commit();
+  t.equal(await site.verdict(), true);
+});
+
+t.test(
+  "a gateway whose commits were lost goes on as a new writer, and the loss still shows",
+  async (t) => {
+    const site = new Site();
+    const gateway = site.gateway();
+    await gateway.commit();
+    const backup = site.counts.copy();
+    await gateway.commit();
+    site.counts = backup;
+    await t.rejects(gateway.commit(), /lacks commits/);
+    for (let n = 0; n < 5; n += 1) await gateway.commit();
+    t.equal(gateway.history.confirmed.size, 2);
+    t.equal(await site.verdict(), true);
+  },
+);
+
+t.test("a restore ends the refusal in every gateway, and commits go on", async (t) => {
+  const site = new Site();
+  const gateways = [site.gateway(), site.gateway()];
+  const backup = site.counts.copy();
+  for (const { commit } of gateways) await commit();
+  site.counts = backup;
+  for (const { watch } of gateways) await watch.start();
+  t.strictSame(
+    gateways.map(({ watch }) => watch.wentBack),
+    [true, true],
+  );
+  await gateways[0]?.watch.restored();
+  t.equal(gateways[0]?.watch.refusal, undefined);
+  await until("the other gateway compares again", () => !gateways[1]?.watch.wentBack);
+  for (const { commit } of gateways) await commit();
+  t.equal(await site.verdict(), false);
+  for (const { watch } of gateways) await watch.stop();
+});
+
+t.test("a backup from before a restore is noticed too", async (t) => {
+  const site = new Site();
+  const { watch } = site.gateway();
+  const backup = site.counts.copy();
+  await watch.start();
+  await watch.restored();
+  await watch.stop();
+  site.counts = backup;
+  t.equal(await site.verdict(), true);
+});
+
+t.test("a restore that the ledger did not accept changes nothing", async (t) => {
+  const site = new Site();
+  const { watch, history, commit } = site.gateway();
+  const backup = site.counts.copy();
+  await commit();
+  site.counts = backup;
+  await watch.start();
+  history.beginGeneration = () => Promise.reject(new Error("the ledger is down"));
+  await t.rejects(watch.restored(), /down/);
+  t.equal(watch.wentBack, true);
+  await watch.stop();
+  t.equal(await site.verdict(), true);
+});
+
+t.test(
+  "a gateway with embedded balances notices an exchanged ledger at its next start",
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "tollgate-progress-"));
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+    const site = new Site();
+    const file = () => new FileKeptProgress(systemMachine, folder, site.log.log);
+    const gateway = site.gateway(file());
+    const backup = site.counts.copy();
+    for (let n = 0; n < 3; n += 1) await gateway.commit();
+    await until("only the last file is left", () => readdirSync(folder).length === 1);
+    t.equal(await site.verdict(file()), false);
+    // A crash tears the next file; the one before it still counts.
+    writeFileSync(join(folder, "progress.99"), '{"generation":0,"comm');
+    site.counts = backup;
+    t.equal(await site.verdict(file()), true);
+  },
+);

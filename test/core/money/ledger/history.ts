@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import type { Test } from "tap";
+import { LedgerWentBack } from "../../../../core/contract/ledger.ts";
+import type { LedgerUnderTest } from "./conformance.ts";
+import { agreedBalance, charge, fundedAccount, topUp } from "./fixtures.ts";
+
+export function historyTests(t: Test, get: () => LedgerUnderTest): void {
+  /** The highest count that the ledger confirmed, and its writer. */
+  const last = () => {
+    const counts = [...get().ledger.history.confirmed];
+    const found = counts.at(-1);
+    assert.ok(found, "something was committed");
+    return found;
+  };
+
+  /** Takes commits back, as the restore of a backup does. */
+  const goBack = (writer: string, commits: number) =>
+    get().sql.query("update ledger_writers set commits = commits - $2 where writer = $1", [
+      writer,
+      commits,
+    ]);
+
+  t.test("every commit of money is counted, with its transaction", async (t) => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 100n);
+    const [writer, before] = last();
+    await ledger.commit([charge(a, 10), charge(a, 5)]);
+    await ledger.quarantine(charge(a, 1), "for a test");
+    await ledger.credit(topUp(a, 1n));
+    const limit = { accountId: a, name: "day", amountMicroVnd: 5n, reason: null };
+    await ledger.changeLimit({ ...limit, kind: "set", reference: `limit ${a}` });
+    await ledger.removeLimit(a, "day");
+    t.strictSame(last(), [writer, before + 5]);
+    await assert.rejects(ledger.commit([charge(a, 1_000)]));
+    const read = await ledger.history.read([]);
+    t.equal(read.commits.get(writer), before + 5, "a refused commit is not counted");
+    t.ok(read.recent.has(writer));
+  });
+
+  t.test("a ledger that lost commits of a gateway takes none under their count", async (t) => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 100n);
+    const [writer, count] = last();
+    await goBack(writer, 1);
+    const entry = charge(a, 10);
+    await assert.rejects(ledger.commit([entry]), LedgerWentBack);
+    t.equal(await agreedBalance(ledger, a), 100n, "nothing was committed");
+    await ledger.commit([entry]);
+    t.equal(await agreedBalance(ledger, a), 90n, "the gateway goes on as a new writer");
+    t.equal(ledger.history.confirmed.get(writer), count);
+    const read = await ledger.history.read([writer]);
+    t.equal(read.commits.get(writer), count - 1, "the lost commit still shows");
+  });
+
+  t.test("a generation is above every known one", async (t) => {
+    const { ledger } = get();
+    const { generation } = await ledger.history.read([]);
+    await ledger.history.beginGeneration(generation + 5);
+    t.equal((await ledger.history.read([])).generation, generation + 6);
+    await ledger.history.beginGeneration(0);
+    t.equal((await ledger.history.read([])).generation, generation + 7);
+    ledger.history.forget();
+    t.equal(ledger.history.confirmed.size, 0);
+    await fundedAccount(ledger, 1n);
+    t.equal(last()[1], 1, "a new writer begins at one");
+  });
+}

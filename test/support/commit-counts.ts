@@ -1,0 +1,72 @@
+import { randomUUID } from "node:crypto";
+import {
+  type LedgerHistory,
+  type LedgerProgress,
+  LedgerWentBack,
+} from "../../core/contract/ledger.ts";
+import { type CommitStamp, LedgerWriter } from "../../core/money/ledger/writer.ts";
+
+/** The counts that a ledger keeps of its commits, as `count_commit` and its tables do. */
+export class CommitCounts {
+  generation = 0;
+  readonly counts = new Map<string, number>();
+
+  /** Runs and counts a commit. Throws LedgerWentBack, and does not run it, if commits of this writer are missing. */
+  run<T>({ writer, confirmed }: CommitStamp, work: () => T): { result: T; commits: number } {
+    const commits = (this.counts.get(writer) ?? 0) + 1;
+    if (commits <= confirmed) throw new LedgerWentBack();
+    const result = work();
+    this.counts.set(writer, commits);
+    return { result, commits };
+  }
+
+  begin(after: number): void {
+    this.generation = Math.max(this.generation, after) + 1;
+  }
+
+  read(): LedgerProgress & { readonly recent: Set<string> } {
+    const { generation, counts } = this;
+    return { generation, commits: new Map(counts), recent: new Set(counts.keys()) };
+  }
+
+  copy(): CommitCounts {
+    const copy = new CommitCounts();
+    copy.generation = this.generation;
+    for (const [writer, count] of this.counts) copy.counts.set(writer, count);
+    return copy;
+  }
+}
+
+/** The history of a ledger in memory, as one gateway sees it. */
+export class MemoryHistory implements LedgerHistory {
+  readonly writer: LedgerWriter;
+  private readonly counts: () => CommitCounts;
+
+  constructor(counts: () => CommitCounts = () => NONE, uuid: () => string = randomUUID) {
+    this.counts = counts;
+    this.writer = new LedgerWriter(uuid);
+  }
+
+  get confirmed(): ReadonlyMap<string, number> {
+    return this.writer.confirmed;
+  }
+
+  forget(): void {
+    this.writer.forget();
+  }
+
+  async read(): Promise<LedgerProgress & { readonly recent: Set<string> }> {
+    return this.counts().read();
+  }
+
+  async beginGeneration(after: number): Promise<void> {
+    this.counts().begin(after);
+  }
+
+  /** Counts a commit of nothing. */
+  async commit(): Promise<void> {
+    await this.writer.run(async (stamp) => this.counts().run(stamp, () => {}));
+  }
+}
+
+const NONE = new CommitCounts();
