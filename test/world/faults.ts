@@ -64,6 +64,22 @@ export const faults: Readonly<Partial<Record<FaultName, Fault>>> = {
       world.ledger.lostReplies = 0;
     });
   },
+  ledgerRestored(world, random) {
+    const { ledger, scheduler } = world;
+    // Most operators stop every gateway before they restore a backup, as they should. A fail-over does not ask.
+    const isFailOver = random.chance(0.5);
+    const age = isFailOver ? 0.1 * random.fraction() : random.fraction();
+    if (!isFailOver && random.chance(0.6)) for (const host of world.hosts) host.restart();
+    scheduler.after(random.below(3_000), "ledger goes down", () => {
+      ledger.state = "refuses";
+      const { calls, movements } = ledger.restore(age);
+      world.judge.lostByLedger(calls);
+      world.note(`ledger restored without ${calls.length} calls, ${movements} movements`);
+      scheduler.after(random.below(3_000), "ledger restored", () => {
+        ledger.state = "up";
+      });
+    });
+  },
   clockJump: onHost((world, host, random) => {
     const { gateway } = host;
     if (!gateway) return;

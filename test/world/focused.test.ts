@@ -52,6 +52,22 @@ const FOCI: readonly Focus[] = [
     seeds: 3,
   },
   {
+    name: "gateways on Redis notice a ledger that was restored from a backup, and one restore is enough",
+    store: "redis",
+    faults: { ledgerRestored: 9_000 },
+  },
+  {
+    name: "a restore that crashes at any step leaves every gateway closed or right",
+    store: "redis",
+    faults: { ledgerRestored: 9_000, kill: 5_000, redisCut: 4_000, ledgerLosesReplies: 4_000 },
+    seeds: 3,
+  },
+  {
+    name: "a gateway with embedded balances notices a ledger that was restored from a backup",
+    store: "embedded",
+    faults: { ledgerRestored: 9_000 },
+  },
+  {
     name: "streams are charged though the disk was full when they ended",
     store: "embedded",
     faults: { diskFull: 4_000 },

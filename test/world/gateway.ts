@@ -77,6 +77,8 @@ export class SimulatedGateway {
   private readonly runtime: Runtime;
   private readonly inFlight = new HttpCallsInFlight();
   private isListening = false;
+  /** When `saysLedgerWentBack` became true. */
+  wentBackSinceMs: number | undefined;
   private readonly ledgerOfProcess: ReturnType<LedgerServer["for"]>;
 
   constructor(options: GatewayOptions) {
@@ -123,8 +125,12 @@ export class SimulatedGateway {
     return this.isListening && this.process.alive;
   }
 
+  /** Asked at least every 500 ms, by the operator. */
   get saysLedgerWentBack(): boolean {
-    return this.listening && this.holdStore.ledgerWentBack();
+    const isSaid = this.listening && this.holdStore.ledgerWentBack();
+    if (!isSaid) this.wentBackSinceMs = undefined;
+    else this.wentBackSinceMs ??= this.process.monotonic();
+    return isSaid;
   }
 
   get callsInFlight(): number {

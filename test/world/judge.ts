@@ -8,12 +8,20 @@ import type { World } from "./world.ts";
 const JOURNAL_SYNCED_MS = 1_050;
 /** Upper bound of the estimated input of a call. */
 const INPUT_TOKENS_MAX = 60;
+/** A gateway notices within this time that the ledger went back: an outage of up to 3 s, and two rounds. */
+const NOTICED_MS = 8_000;
+/** The same if other faults can delay it: a gateway may be frozen, and the ledger away. */
+const LATE_NOTICED_MS = 60_000;
+/** Between two questions to a gateway whether the ledger went back. */
+const ASKED_MS = 500;
 /** Upper bound of estimated output, as a share of the real output. */
 const ESTIMATE_SHARE_MAX = 1.25;
 
 interface CallRecord {
   readonly client: SimulatedClient;
   readonly gateway: SimulatedGateway;
+  /** Since when its gateway said that the ledger went back; undefined if it did not. */
+  readonly wentBackSinceMs: number | undefined;
 }
 
 /** Records every call and what its client received. At the end it compares them with the books. */
@@ -22,6 +30,8 @@ export class Judge {
   private readonly records: CallRecord[] = [];
   private readonly powerLosses: { readonly host: Host; readonly atMs: number }[] = [];
   private readonly forgotten = new Set<string>();
+  private readonly restoredWithout = new Set<string>();
+  private readonly ledgerRestoresMs: number[] = [];
   /** Violations of what must hold at every instant. */
   readonly broken: string[] = [];
 
@@ -30,7 +40,8 @@ export class Judge {
   }
 
   called(client: SimulatedClient, gateway: SimulatedGateway): void {
-    this.records.push({ client, gateway });
+    const wentBackSinceMs = gateway.saysLedgerWentBack ? gateway.wentBackSinceMs : undefined;
+    this.records.push({ client, gateway, wentBackSinceMs });
   }
 
   /** Records a violation. */
@@ -41,6 +52,12 @@ export class Judge {
   /** Records posts that Redis lost. */
   lostInRedis(callIds: readonly string[]): void {
     for (const callId of callIds) this.forgotten.add(callId);
+  }
+
+  /** Records calls that the ledger lost: it was restored from a backup without them. */
+  lostByLedger(callIds: readonly string[]): void {
+    for (const callId of callIds) this.restoredWithout.add(callId);
+    this.ledgerRestoresMs.push(this.world.scheduler.nowMs);
   }
 
   powerLost(host: Host): void {
@@ -67,18 +84,29 @@ export class Judge {
       const backlog = gateway?.holdStore.uncommittedCalls() ?? 0;
       if (backlog > 0) problems.push(`${name} has ${backlog} uncommitted calls`);
     }
+    const { ledger, plan } = this.world;
+    if (plan.faults.size === 1 && ledger.acceptedMs.length > this.ledgerRestoresMs.length) {
+      problems.push(
+        `the operator accepted ${ledger.acceptedMs.length} losses, and there were ${this.ledgerRestoresMs.length}`,
+      );
+    }
     for (const accountId of this.world.accounts) problems.push(...this.walletProblems(accountId));
     return problems;
   }
 
-  private callProblem({ client, gateway }: CallRecord): string | undefined {
+  private callProblem({ client, gateway, wentBackSinceMs }: CallRecord): string | undefined {
     const { plan, callId } = client;
     const name = `call ${plan.number} (${callId.slice(0, 8)})`;
     if (client.end === undefined) return `${name} never ends`;
+    if (client.deliveredTokens > 0 && !this.wasOpened(wentBackSinceMs, client.endedMs)) {
+      return `${name} was sold by a gateway that had noticed that the ledger went back`;
+    }
     const { books } = this.world.ledger;
-    if (books.quarantine.has(callId)) return `${name} is in quarantine`;
+    if (books.quarantine.has(callId)) {
+      return this.soldOnLostMoney(client) ? undefined : `${name} is in quarantine`;
+    }
     const entry = books.charges.get(callId);
-    if (entry === undefined) return this.uncharged({ client, gateway }, name);
+    if (entry === undefined) return this.uncharged(client, gateway, name);
     const { costMicroVnd, outcome } = entry.posting;
     if (entry.chargedMicroVnd + entry.writtenOffMicroVnd !== costMicroVnd) {
       return `${name}: charged and written off are not its cost`;
@@ -109,7 +137,11 @@ export class Judge {
     return `${name}: ${writtenOffMicroVnd} µđ are written off`;
   }
 
-  private uncharged({ client, gateway }: CallRecord, name: string): string | undefined {
+  private uncharged(
+    client: SimulatedClient,
+    gateway: SimulatedGateway,
+    name: string,
+  ): string | undefined {
     const isWhole = client.end === "whole";
     if (!isWhole && client.deliveredTokens === 0) return undefined;
     // A gateway died during the reply: what its client received by then is free.
@@ -117,8 +149,27 @@ export class Judge {
     if (this.lostPowerAfter(client, gateway)) return undefined;
     // README, limits of the guarantees: Redis loses its data, and a gateway dies before it commits its posts.
     if (this.forgotten.has(client.callId) && !gateway.process.alive) return undefined;
+    // The operator's loss: the ledger had it, and was restored from a backup without it.
+    if (this.restoredWithout.has(client.callId)) return undefined;
     const what = isWhole ? "was received whole" : `delivered ${client.deliveredTokens} tokens`;
     return `${name} ${what} (${client.end}) and is not charged`;
+  }
+
+  /**
+   * Returns true for a call that began before its gateway could notice that the ledger went back. Its wallet may have
+   * had money that the ledger lost.
+   */
+  private soldOnLostMoney({ startedMs }: SimulatedClient): boolean {
+    const { faults } = this.world.plan;
+    const noticedMs = faults.size === 1 ? NOTICED_MS : LATE_NOTICED_MS;
+    return startedMs < Math.max(...this.ledgerRestoresMs) + noticedMs;
+  }
+
+  /** Returns false if a gateway refused calls for all of this time: no operator accepted what the ledger had lost. */
+  private wasOpened(sinceMs: number | undefined, untilMs: number): boolean {
+    if (sinceMs === undefined) return true;
+    const fromMs = sinceMs - ASKED_MS;
+    return this.world.ledger.acceptedMs.some((atMs) => atMs >= fromMs && atMs <= untilMs);
   }
 
   /**

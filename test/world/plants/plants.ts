@@ -76,6 +76,27 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     store: "embedded",
     faults: { kill: 2_000, powerLoss: 2_500 },
   },
+  "a ledger that went back is believed": {
+    file: "core/money/ledger-watch.ts",
+    find: "return this.found(WENT_BACK);",
+    replace: "return this.found(undefined);",
+    store: "redis",
+    faults: { ledgerRestored: 6_000 },
+  },
+  "a restore keeps the wallets": {
+    file: "core/money/redis/restore.ts",
+    find: "await Promise.all(buckets.map((bucket) => endEpoch(client, bucket)));",
+    replace: "",
+    store: "redis",
+    faults: { ledgerRestored: 6_000 },
+  },
+  "a gateway goes on as the writer whose commits were lost": {
+    file: "core/money/ledger/writer.ts",
+    find: "if (error instanceof LedgerWentBack && writer === this.id)",
+    replace: "if (writer !== this.id)",
+    store: "embedded",
+    faults: { ledgerRestored: 6_000 },
+  },
   "a late post is given up": {
     file: "core/money/late-posts.ts",
     find: "this.waiting.set(posting.callId, posting);",
