@@ -10,8 +10,8 @@ import { startRunPostgres } from "./support/postgres.ts";
 import { type FileResults, resultsOf } from "./support/tap-results.ts";
 
 /**
- * `npm test`: tap runs every test file under this Node, then under the Node of the other supported line, which is
- * a development dependency. Ends with `N passed, N failed`; exits 1 on any failure.
+ * `npm test`: tap runs every test file under this Node, and those that depend on Node also under the other
+ * supported line, which is a development dependency. Ends with `N passed, N failed`; exits 1 on any failure.
  *
  * Arguments are parts of file names: `npm test -- alias sse` runs the matching files only. With `--coverage`, V8
  * counts what these files cover of the sources, and tap reports it.
@@ -29,36 +29,19 @@ const LONGEST = [
   ...["e2e/lifecycle", "e2e/kill", "chaos/", "core/money/ledger-kills", "e2e/slow-readers"],
   ...["e2e/retention", "e2e/upstream", "e2e/wallet", "e2e/routes"],
 ];
-/** Folders and files, relative to this one, of tests that run under this Node only. */
-const ONCE = [
-  ...[
-    "bench/",
-    "chaos/",
-    "world/",
-    "core/accounts/embedded",
-    "core/accounts/postgres",
-    "core/boot/outside-tables",
-    "core/limits/redis",
-    "core/redis/",
-    "core/money/redis/",
-    "core/money/ledger/",
-    "core/money/ledger-kills",
-    "deploy/",
-    "e2e/",
-  ],
-  ...["plugins/accounts/", "plugins/admin/", "plugins/dashboard/", "plugins/demo/"],
-  ...["plugins/maintenance/", "plugins/metrics/", "plugins/topup/"],
-  // These read the sources.
-  ...["core/dead-exports", "core/import-rules", "core/sql-ownership", "english", "tidy"],
-];
-/** Files in the folders above that run under both versions. */
-const TWICE = [
+/**
+ * Folders and files, relative to this one, of tests that also run under the other Node, because they depend on what
+ * Node itself provides: sockets, streams, threads, processes, files, cryptography, the resolution of packages.
+ */
+const ON_BOTH_NODES = [
+  ...["core/config/load", "core/config/plugins", "core/contract/outside", "core/contract/package"],
+  ...["core/database/", "core/http/", "core/money/journal/", "core/process/", "core/sse/"],
+  ...["core/upstream/", "core/wire/scan", "support/"],
   ...["e2e/anthropic-sdk", "e2e/openai-sdk"],
   ...["e2e/http-bodies", "e2e/http-connections", "e2e/http-streams", "e2e/slow-readers"],
-  ...["plugins/accounts/mailer", "plugins/accounts/passwords", "plugins/accounts/remote-address"],
-  ...["plugins/accounts/sealer", "plugins/admin/input", "plugins/dashboard/blocks"],
-  ...["plugins/dashboard/texts", "plugins/metrics/tally", "plugins/topup/code"],
-  ...["plugins/topup/options", "plugins/topup/vietqr"],
+  ...["plugins/accounts/mailer", "plugins/accounts/passwords", "plugins/accounts/sealer"],
+  ...["plugins/meter/count-tokens", "plugins/meter/token-counter", "plugins/simulator/"],
+  ...["plugins/translate/cases", "plugins/translate/hostile", "plugins/translate/keep-alive"],
 ];
 
 interface TestFile {
@@ -102,7 +85,7 @@ function testFiles(parts: readonly string[]): TestFile[] {
     .sort((one, other) => placeOf(one) - placeOf(other) || (one < other ? -1 : 1));
   return runtimes().flatMap(({ node, version }, at) =>
     paths
-      .filter((path) => at === 0 || !isOnce(path))
+      .filter((path) => at === 0 || ON_BOTH_NODES.some((part) => path.startsWith(part)))
       .map((path) => ({ node, name: `${version}, ${path}`, path: join(testFolder, path) })),
   );
 }
@@ -154,16 +137,6 @@ async function runAll(files: readonly TestFile[], env: NodeJS.ProcessEnv): Promi
   });
   await Promise.all(runs);
   return finished;
-}
-
-/**
- * Tests that do not depend on the version of Node run once, because they are slow: pages in a
- * browser, Lua and SQL, kills of processes, plugins. Clients, streams, connections, slow readers
- * and tests that start no process run under both.
- */
-function isOnce(name: string): boolean {
-  const isIn = (list: readonly string[]) => list.some((beginning) => name.startsWith(beginning));
-  return isIn(ONCE) && !isIn(TWICE);
 }
 
 function tellSlowest(finished: readonly Finished[]): void {

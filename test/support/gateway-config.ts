@@ -67,6 +67,14 @@ export function writeConfig(file: string, config: JsonObject): void {
   writeFileSync(file, stringify(config, { aliasDuplicateObjects: false }));
 }
 
+/** Writes the shipped catalogue with these models only. A start reads it faster: most of its time goes into a hundred models. */
+export function writeCatalogue(file: string, models: readonly string[]): void {
+  const text = readFileSync(join(packageRoot, "config", "catalogue.yaml"), "utf8");
+  const shipped = parse(text, { merge: true }) as { models: { id: string }[] };
+  const kept = shipped.models.filter(({ id }) => models.includes(id));
+  writeFileSync(file, stringify({ ...shipped, models: kept }, { aliasDuplicateObjects: false }));
+}
+
 function merged(base: JsonObject, changes: JsonObject): JsonObject {
   const result: JsonObject = { ...base };
   for (const [key, change] of Object.entries(changes)) {
