@@ -1,5 +1,6 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { packageRoot } from "../../core/process/root.ts";
@@ -135,16 +136,45 @@ export function gatewayActor(
   return Object.assign(actor, { kind: "gateway" as const, index, gateway, disk, ends });
 }
 
+export interface PostgresActor extends Actor {
+  /** Copies all that is committed, as a backup of its disk does. */
+  backUp(): void;
+  /** Kills it, and starts it with the last backup. */
+  restore(): Promise<void>;
+}
+
 export type ClosableActor = Actor & { readonly url: string; close(): Promise<void> };
 
-export async function startPostgresActor(): Promise<ClosableActor> {
+export async function startPostgresActor(): Promise<ClosableActor & PostgresActor> {
   const server = await startPostgresServer();
+  const { data } = server;
+  const kept = `${data}-backup`;
+  const copy = (from: string, to: string) => {
+    rmSync(to, { recursive: true, force: true });
+    execFileSync("cp", ["-a", from, to]);
+  };
   const actor = actorOf("postgres", "postgres", {
     kill: () => server.kill(),
     start: () => server.restart(),
     signal: (signal) => server.signal(signal),
   });
-  return Object.assign(actor, { url: server.url, close: () => server.stop() });
+  return Object.assign(actor, {
+    url: server.url,
+    backUp() {
+      actor.signal("SIGSTOP");
+      try {
+        copy(data, kept);
+      } finally {
+        actor.signal("SIGCONT");
+      }
+    },
+    async restore() {
+      await actor.kill();
+      copy(kept, data);
+      await startAgain(actor);
+    },
+    close: () => server.stop(),
+  });
 }
 
 export async function startSimulatorActor(): Promise<ClosableActor> {

@@ -6,6 +6,7 @@ import type { Violation } from "./evidence.ts";
 import type { Fault, Ground, Strike } from "./faults/fault.ts";
 import type { Load } from "./load.ts";
 import type { Losses } from "./losses.ts";
+import type { Movements } from "./movements.ts";
 import type { Stage } from "./stage.ts";
 
 /** A start under load, after leases have ended, and the retries of a start that came too early. */
@@ -14,6 +15,7 @@ const HEAL_TIMEOUT_MS = 120_000;
 export interface DirectorOptions {
   readonly stage: Stage;
   readonly load: Load;
+  readonly movements: Movements;
   readonly random: Random;
   readonly losses: Losses;
   readonly faultsPerMinute: number;
@@ -38,13 +40,15 @@ export class Director {
 
   constructor(options: DirectorOptions) {
     this.options = options;
-    const { stage, load, random, faults } = options;
+    const { stage, load, movements, random, faults } = options;
     this.deck = new Deck(random, faults);
     this.ground = {
       stage,
       load,
+      movements,
       random,
       isFree: (victim) => !this.busy.has(victim),
+      isCommitted: (atMs) => options.losses.isCommitted(atMs),
       peak: (what, count) => this.peaks.set(what, Math.max(this.peaks.get(what) ?? 0, count)),
       violation: (rule, what) => this.violations.push({ rule, what }),
     };

@@ -52,8 +52,8 @@ export class Load {
     await Promise.all(Array.from({ length: lanes }, lane));
   }
 
-  /** Makes one short call. */
-  one(gateway: number, customer: Customer): Promise<ClientCall> {
+  /** Makes one short call, which the wallet covers. */
+  one(gateway: number, customer = this.options.rich[0]!): Promise<ClientCall> {
     const { random, number } = this.draw();
     return this.make(planQuickCall(random, number), customer, gateway);
   }

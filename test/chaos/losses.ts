@@ -11,27 +11,34 @@ export type Loss =
   | "redis"
   /** Both at once. */
   | "both"
+  /** Postgres loses what it had committed, while no gateway and no Redis is harmed. */
+  | "ledger"
   /** A gateway is frozen for longer than its lease, and commits what it read before. */
   | "lease";
 
-/** A double failure that a fault caused on purpose. The README of the project allows its losses. */
+/** What a fault lost on purpose. The README of the project lists it. */
 export interface Allowance {
   readonly name: string;
-  readonly gateway: number;
+  /** Undefined for all of them. */
+  readonly gateway: number | undefined;
   /** Calls of this gateway that ended within this time may be in no record. */
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-export const DOUBLE_FAILURE = "Redis loses its data, and a gateway dies with it";
+const DOUBLE_FAILURE = "Redis loses its data, and a gateway dies with it";
+const RESTORED_BACKUP = "Postgres loses what it had committed after a backup";
 
 /** The double failure that may have lost the charge of a call. */
 export function allowanceOf(
-  { gateway, endedMs }: ClientCall,
+  { gateway, plan, stalled, startedMs, endedMs }: ClientCall,
   allowances: readonly Allowance[],
 ): Allowance | undefined {
+  // A slow reader sees the end of its reply seconds after the call was posted.
+  const postedFromMs = plan.reader === "slow" || stalled ? startedMs : endedMs;
   return allowances.find(
-    (one) => one.gateway === gateway && one.fromMs <= endedMs && endedMs <= one.toMs,
+    (one) =>
+      (one.gateway ?? gateway) === gateway && one.fromMs <= endedMs && postedFromMs <= one.toMs,
   );
 }
 
@@ -69,6 +76,8 @@ export class Losses {
         return this.permitGateway();
       case "redis":
         return this.permitRedis();
+      case "ledger":
+        return this.permitLedger();
       case "lease":
         return Promise.resolve(this.permitSleep());
       case "both":
@@ -120,7 +129,17 @@ export class Losses {
     };
   }
 
-  private isCommitted(atMs: number): Promise<boolean> {
+  private async permitLedger(): Promise<Release | undefined> {
+    const fromMs = Date.now();
+    if (!(await this.isCommitted(fromMs))) return undefined;
+    return () => {
+      const allowance = { name: RESTORED_BACKUP, gateway: undefined, fromMs, toMs: Date.now() };
+      this.allowances.push(allowance);
+    };
+  }
+
+  /** Waits until the ledger has every whole reply that was posted before. False if that takes too long. */
+  isCommitted(atMs: number): Promise<boolean> {
     if (this.stopping) return Promise.resolve(false);
     return this.confirmed.through(atMs, CONFIRM_TIMEOUT_MS);
   }

@@ -35,7 +35,9 @@ export class Movements {
   readonly all: Movement[] = [];
   private readonly options: MovementsOptions;
   private readonly running: Promise<void>;
+  private readonly open = new Set<Promise<void>>();
   private stopping = false;
+  private resumed: Promise<void> = Promise.resolve();
 
   constructor(options: MovementsOptions) {
     this.options = options;
@@ -48,13 +50,28 @@ export class Movements {
     await this.running;
   }
 
+  /** From now on, no new ones are sent until the returned function is called. */
+  pause(): () => void {
+    let resume = () => {};
+    this.resumed = new Promise((resolve) => {
+      resume = resolve;
+    });
+    return resume;
+  }
+
+  /** True if no movement waits for a reply. */
+  get isIdle(): boolean {
+    return this.open.size === 0;
+  }
+
   private async run(): Promise<void> {
-    const open = new Set<Promise<void>>();
+    const { open } = this;
     const begin = (work: Promise<void>) => {
       open.add(work);
       void work.finally(() => open.delete(work));
     };
     for (let number = 1; !this.stopping; number += 1) {
+      await this.resumed;
       const random = new Random(this.options.seed + number * SEED_STEP);
       const isRich = random.chance(0.2);
       const takes = random.chance(0.15);

@@ -39,6 +39,16 @@ t.test("the proof of a run", async (t) => {
     }
   });
 
+  t.test("allows it to a client that reads the end of its reply later", async (t) => {
+    const lost = { ...wholeCall("a"), stalled: true };
+    const times = { fromMs: lost.startedMs, toMs: lost.startedMs + 1 };
+    const allowances = [{ name: "a backup", gateway: undefined, ...times }];
+    t.strictSame(rules(evidence([lost], { allowances }), books([])), []);
+    const prompt = { ...lost, stalled: false };
+    const found = rules(evidence([prompt], { allowances }), books([]));
+    t.strictSame(found, ["a whole reply is charged"]);
+  });
+
   t.test("detects a record without a call", async (t) => {
     t.strictSame(rules(evidence([wholeCall("a")]), books(["a", "b"])), [
       "every record is of a call",

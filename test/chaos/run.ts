@@ -131,6 +131,7 @@ async function perform(
   const director = new Director({
     stage,
     load,
+    movements,
     random: new Random(seed),
     losses,
     faultsPerMinute: options.faultsPerMinute,

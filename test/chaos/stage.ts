@@ -5,6 +5,7 @@ import {
   type GatewayActor,
   gatewayActor,
   type Link,
+  type PostgresActor,
   startPostgresActor,
   startSimulatorActor,
 } from "./actors.ts";
@@ -19,7 +20,7 @@ const SLICE_TOKENS = 64;
 export interface Stage {
   readonly gateways: readonly GatewayActor[];
   readonly redis: RedisStage;
-  readonly postgres: Actor;
+  readonly postgres: PostgresActor;
   readonly simulator: Actor;
   readonly links: readonly Link[];
   /** Of the only Redis; undefined for a cluster. */

@@ -26,6 +26,8 @@ export interface PostgresServer {
   kill(): Promise<void>;
   /** Starts it again on the same data and port. */
   restart(): Promise<void>;
+  /** Its data folder, which may be copied while it is frozen, and replaced while it is down. */
+  readonly data: string;
   stop(): Promise<void>;
 }
 
@@ -90,6 +92,7 @@ async function startServer(binaries: string, connectionsMax: number): Promise<Po
     async restart() {
       server = await start();
     },
+    data,
     async stop() {
       await end("SIGQUIT");
       await watchdog.stop();

@@ -2,6 +2,7 @@ import type { Random } from "../../support/random.ts";
 import type { GatewayActor, Victim } from "../actors.ts";
 import type { Load } from "../load.ts";
 import type { Loss } from "../losses.ts";
+import type { Movements } from "../movements.ts";
 import type { Mode } from "../redis-stage.ts";
 import type { Stage } from "../stage.ts";
 
@@ -34,9 +35,12 @@ export interface Strike {
 export interface Ground {
   readonly stage: Stage;
   readonly load: Load;
+  readonly movements: Movements;
   readonly random: Random;
   /** True if no other fault has it. */
   isFree(victim: Victim): boolean;
+  /** Waits until the ledger has every whole reply that was posted before. False if that takes too long. */
+  isCommitted(atMs: number): Promise<boolean>;
   /** Reports a number, of which the report of the run shows the highest. */
   peak(what: string, count: number): void;
   /** Reports what the system under test did wrong. */

@@ -8,6 +8,7 @@ import type { Fault } from "./fault.ts";
 import { FORGETTING } from "./forget.ts";
 import { FREEZES } from "./freeze.ts";
 import { KILLS } from "./kill.ts";
+import { RESTORE_LEDGER } from "./restore-ledger.ts";
 
 /** Every kind of harm. */
 export const FAULTS: readonly Fault[] = [
@@ -19,6 +20,7 @@ export const FAULTS: readonly Fault[] = [
   ...DISK_FAULTS,
   ...CLUSTER_FAULTS,
   ...CLIENT_FAULTS,
+  RESTORE_LEDGER,
 ];
 
 /** Those that a run can draw. Without a small disk, no disk is filled. */
