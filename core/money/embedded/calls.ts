@@ -12,6 +12,7 @@ import type { StandingCall } from "../../contract/standing-call.ts";
 import type { Clock } from "../../process/clock.ts";
 import { errorOf } from "../../process/thrown.ts";
 import { encodeEntry } from "../entry.ts";
+import { isMovementHold } from "../movement-hold.ts";
 import { standingHold } from "../standing.ts";
 import type { Limit } from "./limit.ts";
 import type { PostedCalls } from "./posted-calls.ts";
@@ -85,6 +86,14 @@ export class EmbeddedCalls {
       const { accountId } = wallet;
       return standingHold({ callId, accountId, microVnd: amountMicroVnd, sinceMs, process: OWN });
     });
+  }
+
+  /**
+   * Drops the holds of movements. A ledger that went back may lack the money that such a movement takes away, and then
+   * its hold would never end. What the ledger has of the movement is in the next load.
+   */
+  dropMovements(): void {
+    for (const callId of this.holds.keys()) if (isMovementHold(callId)) this.void(callId);
   }
 
   /** Count of holds. */

@@ -188,6 +188,7 @@ export class EmbeddedHoldStore implements HoldStore {
     this.isRestoring = true;
     try {
       const deadlineMs = this.machine.monotonic() + LIFETIMES.restoreWaitMs;
+      this.calls.dropMovements();
       while (!this.forgetWallets()) {
         if (this.machine.monotonic() >= deadlineMs) {
           const reason = `${this.calls.size} calls are running, ${this.posted.size} are not committed`;
