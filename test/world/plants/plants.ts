@@ -130,7 +130,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     find: "if (!isRemembered && ",
     replace: "if (false && !isRemembered && ",
     store: "redis",
-    faults: { redisWipe: 2_500, redisLosesReplies: 800, ledgerSlow: 3_000 },
+    faults: { kill: 1_500, redisLosesReplies: 1_500, redisWipe: 4_000 },
   },
   "a post that was sent twice belongs to no process": {
     file: "core/money/redis/posts.ts",
