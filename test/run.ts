@@ -19,8 +19,8 @@ import { type FileResults, resultsOf } from "./support/tap-results.ts";
 const testFolder = fileURLToPath(new URL(".", import.meta.url));
 /** A file that hangs counts as a failure; it does not block the run. */
 const FILE_TIMEOUT_MS = 900_000;
-/** Twice the cores of a small machine: tests spend half of their time waiting. */
-const FILES_AT_ONCE = 4;
+/** More than twice the cores of a small machine: tests spend half of their time waiting. */
+const FILES_AT_ONCE = 5;
 const SLOWEST_SHOWN = 10;
 /** The files that take longest, the longest first: begun last, they would run alone at the end. */
 const LONGEST = [

@@ -80,9 +80,10 @@ export class EmbeddedHoldStore implements HoldStore {
   }
 
   hold(request: HoldRequest): HoldResult {
+    // First: a client with a revoked key must not try again.
+    if (this.revoked.has(request.keyId)) return REVOKED;
     const reason = this.refusal();
-    if (reason !== undefined) return { kind: "unavailable", reason };
-    return this.revoked.has(request.keyId) ? REVOKED : this.calls.hold(request);
+    return reason === undefined ? this.calls.hold(request) : { kind: "unavailable", reason };
   }
 
   extend(request: ExtendRequest): ExtendResult {

@@ -9,20 +9,29 @@ import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { recordedLog } from "../../support/log.ts";
 import { startMailServer, type TestMailServer, tokenIn } from "../../support/mail-server.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
+import { type RedisServer, startRedisServer } from "../../support/redis.ts";
 
 const CHANGED_PASSWORD = "mật khẩu đã đổi";
 
-t.test("two gateways on one Postgres", async (t) => {
+t.test("two gateways on one Redis and Postgres", async (t) => {
   let postgres: TestPostgres;
+  let redis: RedisServer;
   let mailServer: TestMailServer;
   let gateways: [TestGateway, TestGateway];
   let sql: Sql;
   const master = randomBytes(32).toString("base64");
   t.before(async () => {
-    [postgres, mailServer] = await Promise.all([startPostgres(), startMailServer()]);
+    [postgres, redis, mailServer] = await Promise.all([
+      startPostgres(),
+      startRedisServer(),
+      startMailServer(),
+    ]);
     const smtp = { host: "127.0.0.1", port: mailServer.port, from: MAIL_FROM };
     const accounts = { smtp, proxies: 1, master_keys: [{ id: "1", key: master }] };
-    const options = { config: { stores: { ledger: postgres.url } }, plugins: { accounts } };
+    const options = {
+      config: { stores: { hot: redis.url, ledger: postgres.url } },
+      plugins: { accounts },
+    };
     gateways = await Promise.all([startGateway(options), startGateway(options)]);
     const { log } = recordedLog();
     const server = { url: postgres.url };
@@ -32,6 +41,7 @@ t.test("two gateways on one Postgres", async (t) => {
     await sql.end(1);
     await Promise.all(gateways.map((gateway) => gateway.close()));
     await mailServer.stop();
+    await redis.stop();
     await postgres.stop();
   });
 
