@@ -23,6 +23,13 @@ export class OutageLog {
     this.failedBuckets.add(bucketName);
   }
 
+  full(): void {
+    this.throttled.warn(
+      {},
+      "Redis is full (maxmemory); new calls get 503, posts of running calls go to the spool",
+    );
+  }
+
   recovered(bucketName: string): void {
     if (this.failedBuckets.delete(bucketName) && this.failedBuckets.size === 0) {
       this.throttled.info({}, "Redis is reachable again");

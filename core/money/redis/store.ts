@@ -292,7 +292,7 @@ export class RedisHoldStore implements HoldStore {
     if ((this.memberships.get(bucket)?.claimed.size ?? 0) > 0) this.commits.wake();
     this.revocations.applyMissed(bucket).catch(() => {});
     if (!bucket.isReady) return;
-    if (bucket.isFull) void bucket.tryRoom();
+    if (bucket.isFull) void bucket.tryRoom().then(() => bucket.isFull && this.outageLog.full());
     this.commits.acknowledgeRest(bucket).catch(() => {});
     void this.posts.resendAll(bucket);
     void this.audits.round(bucket);
