@@ -1,16 +1,29 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import t from "tap";
-import { BucketKeys } from "../../../core/money/redis/keys.ts";
-import { membersScript, moneyScript } from "../../../core/money/redis/scripts.ts";
+import { MICRO_VND_MAX } from "../../../core/contract/amount.ts";
+import { BucketKeys, progressKey } from "../../../core/money/redis/keys.ts";
+import {
+  type MembersOperation,
+  type MoneyOperation,
+  membersScript,
+  moneyScript,
+} from "../../../core/money/redis/scripts.ts";
+import { packageRoot } from "../../../core/process/root.ts";
 import { RedisClient } from "../../../core/redis/client.ts";
-import type { Script } from "../../../core/redis/script.ts";
+import { readLua, type Script, script } from "../../../core/redis/script.ts";
 import { Random } from "../../support/random.ts";
 import { startRedisServer } from "../../support/redis.ts";
 import { Scheduler } from "../scheduler.ts";
 import { LuaScripts } from "./lua.ts";
 import { RedisServer } from "./server.ts";
 
-const SEEDS = 8;
+const SEEDS = 16;
 const OPERATIONS = 300;
+const LUA = "core/money/redis/lua";
+/** These begin the two scripts of operations, and are none themselves. */
+const HEADS = ["members", "money"];
+const progressScript = script(readLua(`${LUA}/progress.lua`));
 /** An epoch is at least this, so both servers begin the same ones. */
 const EPOCH_MIN = "9000000000000000";
 const LATER_MS = "600000";
@@ -22,6 +35,7 @@ type Run = (script: Script, keys: readonly string[], args: readonly string[]) =>
 type KeysAndArgs = readonly [keys: readonly string[], args: readonly string[]];
 
 interface Operation {
+  readonly name: string;
   readonly script: Script;
   readonly keys: readonly string[];
   readonly args: readonly string[];
@@ -37,6 +51,7 @@ t.test("the simulated Redis runs every script as a real one does", async (t) => 
   });
   const lua = new LuaScripts();
   const kinds = new Set<string>();
+  const run = new Set<string>();
   const differences: string[] = [];
   for (let seed = 1; seed <= SEEDS; seed += 1) {
     await server.call("FLUSHALL");
@@ -47,23 +62,39 @@ t.test("the simulated Redis runs every script as a real one does", async (t) => 
     for (let at = 0; at < OPERATIONS; at += 1) {
       const operation = plan.next();
       const [reply, expected] = [await simulated.run(operation), await real.run(operation)];
-      const what = `seed ${seed}: ${operation.args.join(" ")}`;
+      const what = `seed ${seed}: ${operation.name}: ${operation.args.join(" ")}`;
       if (reply !== expected) differences.push(`${what}: ${reply}, not ${expected}`);
+      else if (expected.startsWith(FAILED)) differences.push(`${what}: ${expected}`);
       plan.hear(expected);
-      kinds.add(`${operation.args[0]} ${/[a-z]{2,}/.exec(expected)?.[0] ?? ""}`);
+      run.add(operation.name);
+      kinds.add(`${operation.name} ${/[a-z]{2,}/.exec(expected)?.[0] ?? ""}`);
     }
   }
   t.strictSame(differences, []);
+  const files = readdirSync(join(packageRoot, LUA)).map((file) => file.replace(/\.lua$/, ""));
+  t.strictSame(
+    files.filter((name) => !HEADS.includes(name) && !run.has(name)),
+    [],
+    `every file of ${LUA} is run; add the missing ones to Plan`,
+  );
   t.strictSame(
     REACHED.filter((kind) => !kinds.has(kind)),
     [],
+    "the random operations reach all that matters",
   );
 });
 
 /** Operations with their results, to see that the random ones reach all that matters. */
 const REACHED = [
   ...["hold held", "hold short", "hold no", "hold unknown", "hold stale", "extend held"],
-  ...["extend short", "extend gone", "post posted", "post duplicate", "acknowledge ok"],
+  ...[
+    "progress generation",
+    "extend short",
+    "extend gone",
+    "post posted",
+    "post duplicate",
+    "acknowledge ok",
+  ],
   ...[
     "void ok",
     "disown ok",
@@ -98,7 +129,7 @@ class Side {
 
   async run({ script, keys, args }: Operation): Promise<string> {
     const own = args.map((each) => each.replace(/^#(\d+)$/, (_, at) => this.ids[at] ?? "1-1"));
-    const reply = JSON.stringify(await this.execute(script, keys, own));
+    const reply = await this.execute(script, keys, own).then(JSON.stringify, failed);
     return reply.replace(PLACE, (place, epoch, process, id) => {
       if (reply.includes('"posted"') || !this.places.includes(place)) {
         this.places.push(place);
@@ -107,6 +138,13 @@ class Side {
       return `${epoch}|${process}|#${this.places.lastIndexOf(place)}`;
     });
   }
+}
+
+const FAILED = "failed";
+
+/** A script that fails on both servers had invalid arguments. The text of the error differs between them. */
+function failed(error: unknown): string {
+  return `${FAILED}: ${error instanceof Error ? error.message : String(error)}`;
 }
 
 /** Random operations of three processes on one bucket, with two accounts and two limits. */
@@ -135,7 +173,19 @@ class Plan {
     this.begun += 1;
     if (this.begun <= SETUP.length) return this.setUp(this.begun - 1);
     const { random } = this;
+    if (random.chance(0.03)) return this.ofProgress();
     return random.chance(0.06) ? this.ofMembers() : this.ofMoney();
+  }
+
+  /** Counts of commits by three writers, some of which raise what is kept, and some of which drop it. */
+  private ofProgress(): Operation {
+    const { random } = this;
+    const counts = () =>
+      ["w0", "w1", "w2"].filter(() => random.chance(0.5)).flatMap((w) => [w, `${random.below(4)}`]);
+    const dropped = counts();
+    const generation = String(random.below(2 + this.begun / 60));
+    const args = [generation, String(dropped.length / 2), ...dropped, ...counts()];
+    return { name: "progress", script: progressScript, keys: [progressKey("t")], args };
   }
 
   private setUp(at: number): Operation {
@@ -145,7 +195,7 @@ class Plan {
   private ofMembers(): Operation {
     const { random, epoch } = this;
     const [process, other] = [`p${random.below(3)}`, `p${random.below(3)}`];
-    const argumentsOf: Readonly<Record<string, readonly string[]>> = {
+    const argumentsOf: Readonly<Record<MembersOperation, readonly string[]>> = {
       look: [epoch, "0", random.pick(["0", "1"])],
       join: [epoch, EPOCH_MIN],
       declare: [epoch, EPOCH_MIN],
@@ -156,12 +206,12 @@ class Plan {
       finish: [`${epoch}|${other}`],
       "held-calls": [],
     };
-    const name = random.pick(Object.keys(argumentsOf));
-    return this.members(name, process, argumentsOf[name] ?? []);
+    const [name, args] = random.pick(Object.entries(argumentsOf));
+    return this.members(name, process, args);
   }
 
   private members(name: string, process: string, args: readonly string[]): Operation {
-    return { script: membersScript, keys: [this.keys.epoch], args: [name, process, ...args] };
+    return { name, script: membersScript, keys: [this.keys.epoch], args: [name, process, ...args] };
   }
 
   private ofMoney(): Operation {
@@ -173,7 +223,7 @@ class Plan {
     const limits = random.pick(["", "|day", "|day|month"]);
     const name = random.pick(["day", "month"]);
     const version = String(this.version);
-    const all: Readonly<Record<string, KeysAndArgs>> = {
+    const all: Readonly<Record<MoneyOperation, KeysAndArgs>> = {
       hold: this.hold(call, account, process),
       extend: [[], [call, amount(), amount()]],
       post: [
@@ -190,10 +240,11 @@ class Plan {
       acknowledge: this.acknowledge(account + limits),
       "set-limit": [[], [account, name, version, amount(), amount()]],
       "drop-limit": [[], [account, name]],
+      noop: [[], []],
     };
-    const operation = random.pick(Object.keys(all));
-    const [keys, args] = all[operation] ?? [[], []];
+    const [operation, [keys, args]] = random.pick(Object.entries(all));
     return {
+      name: operation,
       script: this.money,
       keys: [members, wallets, holds, ...keys],
       args: [operation, process, ...args],
@@ -228,9 +279,12 @@ class Plan {
       this.version += 1;
       this.credited += random.below(6_000) - 2_000;
     }
-    const released = random.chance(0.2) ? `c${random.below(12)}` : "";
     const total = String(this.credited);
-    return [account, String(this.version), total, released, String(Number.MAX_SAFE_INTEGER)];
+    const released = Array.from(
+      { length: random.pick([0, 0, 1, 2]) },
+      () => `c${random.below(12)}`,
+    );
+    return [account, String(this.version), total, String(MICRO_VND_MAX), ...released];
   }
 }
 
