@@ -45,6 +45,7 @@ export const FAILPOINTS = [
   "lease.reaped",
   "lease.claimed",
   "lease.finished",
+  // An operator restores, in `test/chaos/backup-drill.test.ts`: wallets are dropped; the ledger's losses are accepted.
   "restore.epochs",
   "restore.accepted",
 ] as const;
