@@ -1,28 +1,28 @@
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
-import { formatVnd } from "../../core/contract/amount.ts";
 import { FAILPOINTS, type Failpoint } from "../../core/process/failpoint.ts";
-import { admin, type Customer, createCustomer, usage, wallet } from "../support/admin.ts";
+import { type Customer, createCustomer } from "../support/admin.ts";
 import { ArmedGateway, diesAtStart, refusingPlugin } from "../support/armed.ts";
-import { bodyOf, MESSAGES_MODEL } from "../support/ask.ts";
+import { MESSAGES_MODEL } from "../support/ask.ts";
 import { type GatewayOptions, startGateway, type TestGateway } from "../support/gateway.ts";
 import { writeCatalogue } from "../support/gateway-config.ts";
 import { type PostgresServer, startPostgresServer } from "../support/postgres-server.ts";
-import { microVnd } from "../support/proof.ts";
 import { type RedisServer, startRedisServer } from "../support/redis.ts";
 import { startTestSimulator, type TestSimulator } from "../support/simulator.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
+import { type Claim, CREDIT_VND, call, callWhile, crash, DRIVES } from "./failpoint-calls.ts";
+import {
+  assertNoHolds,
+  assertReconciled,
+  committedIn,
+  prove,
+  untilClaimed,
+  untilServed,
+} from "./failpoint-proof.ts";
 
-const PATH = "/v1/messages";
-const CREDIT_VND = 1_000;
-const PRICE = { [MESSAGES_MODEL]: 36_000 };
-const INPUT_TOKENS = 20;
 const SLICE_TOKENS = 16;
-/** A lease, plus a margin for a machine with much else to do. */
-const COMMIT_TIMEOUT_MS = 300_000;
 const LANES = 2;
 const DURABLE = { settings: ["--save", "", "--appendonly", "yes", "--appendfsync", "always"] };
 
@@ -31,38 +31,29 @@ const MODELS = [MESSAGES_MODEL, "claude-fable-5-2", "claude-sonnet-5-5", "claude
 /** No customer signs in here, so the gateways also start without these plugins. */
 const WITHOUT_CUSTOMERS = { accounts: false, dashboard: false, topup: false } as const;
 
-/** What must be true of a wallet at the end. */
-interface Claim {
-  readonly what: string;
-  readonly customer: Customer;
-  /**
-   * The cost of its one call. If the client did not get the whole reply, the charge is this or 0.
-   */
-  readonly costVnd: string;
-  readonly isWhole: boolean;
-  /** The sum of all movements except calls. */
-  readonly creditVnd: number;
-}
-
 let postgres: PostgresServer;
 let simulator: TestSimulator;
 let plugin: string;
 let catalogue: string;
 /** Serves no calls; reads the ledger and creates customers. */
 let office: TestGateway;
+let officeRedis: RedisServer;
 
 t.before(async () => {
-  [postgres, simulator] = await Promise.all([startPostgresServer(), startTestSimulator()]);
+  [postgres, simulator, officeRedis] = await Promise.all([
+    startPostgresServer(),
+    startTestSimulator(),
+    startRedisServer(),
+  ]);
   plugin = refusingPlugin();
   catalogue = join(dirname(plugin), "catalogue.yaml");
   writeCatalogue(catalogue, MODELS);
-  office = await startGateway(options("embedded"));
+  office = await startGateway(options(officeRedis.url));
 });
 
 t.teardown(async () => {
   await office.close();
-  await simulator.stop();
-  await postgres.stop();
+  await Promise.all([simulator.stop(), officeRedis.stop(), postgres.stop()]);
   rmSync(dirname(plugin), { recursive: true });
 });
 
@@ -75,155 +66,8 @@ function options(hot: string, more: Partial<GatewayOptions> = {}, ledger = postg
   } satisfies GatewayOptions;
 }
 
-function customerOf(creditVnd = CREDIT_VND): Promise<Customer> {
-  return createCustomer(office, { creditVnd });
-}
-
-interface CallOptions {
-  readonly outputTokens?: number;
-  readonly streamed?: boolean;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** Makes a call, and retries on 503 as clients do. */
-async function call(gateway: TestGateway, customer: Customer, options: CallOptions = {}) {
-  const deadline = performance.now() + COMMIT_TIMEOUT_MS;
-  for (;;) {
-    const { status, ...done } = await callOnce(gateway, customer, options);
-    if (status !== 503 || performance.now() > deadline) return done;
-    await delay(20);
-  }
-}
-
-/** Sends a call and reads the reply; `isWhole` if its last byte arrived. Status 0: no reply. */
-async function callOnce(
-  gateway: TestGateway,
-  { key }: Customer,
-  { outputTokens = 30, streamed = false, headers = {} }: CallOptions,
-): Promise<{ costVnd: string; isWhole: boolean; status: number }> {
-  const directive = { input_tokens: INPUT_TOKENS, output_tokens: outputTokens, event_delay_ms: 15 };
-  const body = bodyOf(PATH, directive, { stream: streamed, max_tokens: 4 * outputTokens });
-  const costVnd = formatVnd((INPUT_TOKENS + outputTokens) * PRICE[MESSAGES_MODEL]);
-  try {
-    const response = await fetch(gateway.url + PATH, {
-      method: "POST",
-      headers: { "content-type": "application/json", "x-api-key": key, ...headers },
-      body,
-    });
-    const text = await response.text();
-    const isWhole = streamed ? text.includes("event: message_stop") : text.endsWith("}");
-    const { status } = response;
-    return { costVnd, isWhole: isWhole && status === 200, status };
-  } catch {
-    return { costVnd, isWhole: false, status: 0 };
-  }
-}
-
-/**
- * Reaches each point in a running gateway; returns what must be true of the customer afterwards.
- */
-const DRIVES: Partial<
-  Record<Failpoint, (gateway: TestGateway, customer: Customer) => Promise<Partial<Claim>>>
-> = {
-  "hold.before": call,
-  "hold.after": call,
-  "wallet.read": call,
-  "wallet.loaded": call,
-  "post.before": call,
-  "post.after": call,
-  "commit.read": call,
-  "commit.committed": call,
-  "commit.acknowledged": call,
-  "extend.before": (gateway, customer) =>
-    call(gateway, customer, { streamed: true, outputTokens: 100 }),
-  "extend.after": (gateway, customer) =>
-    call(gateway, customer, { streamed: true, outputTokens: 100 }),
-  "void.before": refuse,
-  "void.after": refuse,
-  "credit.committed": (gateway, customer) => move(gateway, customer, 50),
-  "credit.applied": (gateway, customer) => move(gateway, customer, 50),
-  "take.held": (gateway, customer) => move(gateway, customer, -50),
-  "take.committed": (gateway, customer) => move(gateway, customer, -50),
-  "take.applied": (gateway, customer) => move(gateway, customer, -50),
-};
-
-async function refuse(gateway: TestGateway, customer: Customer): Promise<Partial<Claim>> {
-  await call(gateway, customer, { headers: { "x-refuse": "1" } });
-  return { costVnd: "0" };
-}
-
-async function move(gateway: TestGateway, customer: Customer, vnd: number) {
-  await sendMovement(gateway, customer, vnd).catch(() => {});
-  return { creditVnd: CREDIT_VND + vnd };
-}
-
-/** The reference never changes, so the movement can be sent again if its reply is lost. */
-function sendMovement(gateway: TestGateway, { accountId }: Customer, vnd: number) {
-  const movement = { amount_vnd: vnd, reference: `move ${accountId}`, reason: "test" };
-  return admin(gateway, "POST", `/accounts/${accountId}/credits`, movement);
-}
-
-/** Drives a gateway to this failpoint until it dies. Returns what must be true afterwards. */
-async function crash(
-  point: Failpoint,
-  how: GatewayOptions,
-): Promise<{ armed: ArmedGateway; claim: Claim }> {
-  const drive = DRIVES[point];
-  assert.ok(drive, point);
-  const customer = await customerOf();
-  const armed = await ArmedGateway.start(point, how);
-  const claim = await drive(armed.gateway, customer);
-  await armed.died();
-  const rest = { costVnd: "0", isWhole: false, creditVnd: CREDIT_VND };
-  return { armed, claim: { ...rest, what: point, customer, ...claim } };
-}
-
-/**
- * Charged once if the reply was whole, at most once otherwise; nothing held, no balance below zero,
- * no drift.
- */
-async function prove(gateway: TestGateway, claim: Claim): Promise<void> {
-  const { customer, creditVnd, costVnd, isWhole, what } = claim;
-  const moved = creditVnd - CREDIT_VND;
-  // A client whose movement got no reply sends it again.
-  const deadline = performance.now() + COMMIT_TIMEOUT_MS;
-  while (moved !== 0 && (await sendMovement(gateway, customer, moved)).status >= 300) {
-    assert.ok(performance.now() < deadline, `${what}: the movement is refused`);
-    await delay(50);
-  }
-  for (;;) {
-    const { held, pending, available, balance } = await walletOf(gateway, customer);
-    assert.ok(microVnd(available) >= 0n, `${what}: ${available} đ are available`);
-    const records = await usage(gateway, customer.accountId);
-    const charged = records.reduce((sum, record) => sum + microVnd(record["cost_vnd"]), 0n);
-    const isCommitted = held === "0" && pending === "0" && (!isWhole || records.length === 1);
-    if (isCommitted && microVnd(balance) === microVnd(creditVnd) - charged) {
-      assert.ok(records.length <= 1, `${what}: ${JSON.stringify(records)}`);
-      if (isWhole) assert.equal(charged, microVnd(costVnd), what);
-      else assert.ok(charged <= microVnd(costVnd), `${what}: ${charged} µđ`);
-      return;
-    }
-    const state = JSON.stringify({ held, pending, available, balance, records });
-    assert.ok(performance.now() < deadline, `${what}: ${state}`);
-    await delay(50);
-  }
-}
-
-/** The same check as the `reconcile` command, without its process. */
-async function assertReconciled(gateway: TestGateway): Promise<void> {
-  const { status, body } = await admin(gateway, "GET", "/reconcile");
-  assert.equal(status, 200);
-  assert.equal(body["drift"], false, JSON.stringify(body));
-}
-
-/** The wallet, once the gateway has joined its buckets again. */
-async function walletOf(gateway: TestGateway, { accountId }: Customer) {
-  const deadline = performance.now() + COMMIT_TIMEOUT_MS;
-  for (;;) {
-    const parts = await wallet(gateway, accountId);
-    if (parts.held !== "undefined" || performance.now() > deadline) return parts;
-    await delay(50);
-  }
+function customerOf(gateway: TestGateway = office): Promise<Customer> {
+  return createCustomer(gateway, { creditVnd: CREDIT_VND });
 }
 
 /** A start reaches these points too, with what the previous run has left. */
@@ -231,20 +75,33 @@ function isReachedAtStart(point: Failpoint): boolean {
   return point.startsWith("commit.") || point.startsWith("wallet.");
 }
 
-/** Each start recovers from the crash before it, then crashes itself. */
+/**
+ * Crashes gateways with an embedded hold store at each of these points, one after the other, on a
+ * data folder and a database of their own: each such gateway locks the balances of its ledger.
+ */
 async function crashInTurn(points: readonly Failpoint[]): Promise<void> {
+  const hot = { ...options("embedded"), config: { stores: { hot: "embedded" }, catalogue } };
+  const first = await startGateway(hot);
+  const customers = new Map<Failpoint, Customer>();
+  for (const point of points) customers.set(point, await customerOf(first));
+  assert.equal(await first.stop(), 0);
+  const how = { ...hot, data: first.data };
   const claims: Claim[] = [];
-  const gateways: TestGateway[] = [];
-  for (const point of points) {
-    const data = gateways[0]?.data;
-    const { armed, claim } = await crash(point, options("embedded", data ? { data } : {}));
+  for (const [point, customer] of customers) {
+    const { armed, claim } = await crash(point, how, customer);
     claims.push(claim);
-    gateways.push(armed.gateway);
+    // Otherwise the next start recovers from this crash, and then crashes itself.
+    if (isReachedAtStart(point)) {
+      await armed.startUnarmed();
+      await prove(armed.gateway, claim);
+      assert.equal(await armed.gateway.stop(), 0);
+    }
+    await armed.gateway.close();
   }
-  const last = await startGateway(options("embedded", { data: gateways[0]!.data }));
-  for (const claim of claims) await prove(last, claim);
-  await assertReconciled(last);
-  for (const gateway of [last, ...gateways]) await gateway.close();
+  await first.start();
+  for (const claim of claims) await prove(first, claim);
+  await assertReconciled(first);
+  await first.close();
 }
 
 async function inLanes<T>(list: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
@@ -259,21 +116,16 @@ const DRIVEN = FAILPOINTS.filter((point) => point in DRIVES);
 
 t.test("a gateway that dies between two steps of money", { jobs: 2 }, async (t) => {
   t.test("loses nothing over a restart: embedded hold store", async () => {
-    const own = inLanes(DRIVEN.filter(isReachedAtStart), async (point) => {
-      const { armed, claim } = await crash(point, options("embedded"));
-      await armed.startUnarmed();
-      await prove(armed.gateway, claim);
-      await assertReconciled(armed.gateway);
-      await armed.gateway.close();
-    });
-    await Promise.all([own, crashInTurn(DRIVEN.filter((point) => !isReachedAtStart(point)))]);
+    const atStart = DRIVEN.filter(isReachedAtStart);
+    const others = DRIVEN.filter((point) => !isReachedAtStart(point));
+    await Promise.all([crashInTurn(atStart), crashInTurn(others)]);
   });
 
   for (const point of ["commit.committed", "post.after"] as const) {
     t.test(`loses nothing over a restart: everything embedded, ${point}`, async () => {
       const armed = await ArmedGateway.start(point, options("embedded", {}, "embedded"));
       // With an embedded ledger, only its own gateway can create customers.
-      const customer = await createCustomer(armed.gateway, { creditVnd: CREDIT_VND });
+      const customer = await customerOf(armed.gateway);
       const done = await call(armed.gateway, customer);
       await armed.died();
       await armed.startUnarmed();
@@ -288,7 +140,7 @@ t.test("a gateway that dies between two steps of money", { jobs: 2 }, async (t) 
     const other = await startGateway(options(redis.url));
     const claims: Claim[] = [];
     await inLanes(DRIVEN, async (point) => {
-      const { armed, claim } = await crash(point, options(redis.url));
+      const { armed, claim } = await crash(point, options(redis.url), await customerOf());
       claims.push(claim);
       await armed.gateway.close();
     });
@@ -417,24 +269,15 @@ t.test("a gateway that dies between two steps of money", { jobs: 2 }, async (t) 
       "lease.reaped",
       "lease.claimed",
       "lease.finished",
+      // In `backup-drill.test.ts`.
+      "restore.epochs",
+      "restore.accepted",
     ];
     // `topup` tests its own failpoints.
     const all = FAILPOINTS.filter((point) => !point.startsWith("topup."));
     t.strictSame([...DRIVEN, ...elsewhere].sort(), [...all].sort());
   });
 });
-
-/** Makes a call, and runs `happens` between its hold and its end. */
-async function callWhile(gateway: TestGateway, customer: Customer, happens: () => unknown) {
-  const running = call(gateway, customer, { streamed: true, outputTokens: 200 });
-  const deadline = performance.now() + COMMIT_TIMEOUT_MS;
-  while (!(Number((await wallet(gateway, customer.accountId)).held) > 0)) {
-    assert.ok(performance.now() < deadline, "nothing is held");
-    await delay(5);
-  }
-  await happens();
-  return running;
-}
 
 function callWhileRedisDies(gateway: TestGateway, customer: Customer, redis: RedisServer) {
   return callWhile(gateway, customer, () => redis.kill());
@@ -443,42 +286,4 @@ function callWhileRedisDies(gateway: TestGateway, customer: Customer, redis: Red
 async function startWith(redis: RedisServer, data: string): Promise<TestGateway> {
   await redis.start();
   return startGateway(options(redis.url, { data }));
-}
-
-/**
- * Calls until one is served: wallets load again once every gateway that may have data has rejoined
- * or is dead.
- */
-async function untilServed(gateway: TestGateway, customer: Customer) {
-  const deadline = performance.now() + COMMIT_TIMEOUT_MS;
-  for (;;) {
-    const done = await call(gateway, customer);
-    if (done.isWhole) return done;
-    assert.ok(performance.now() < deadline, "calls are still refused");
-    await delay(50);
-  }
-}
-
-async function committedIn(gateway: TestGateway, { accountId }: Customer): Promise<void> {
-  const deadline = performance.now() + COMMIT_TIMEOUT_MS;
-  while ((await usage(gateway, accountId)).length === 0) {
-    assert.ok(performance.now() < deadline, "the call does not reach the ledger");
-    await delay(20);
-  }
-}
-
-async function untilClaimed(redis: RedisServer): Promise<void> {
-  const script =
-    "local n = 0 for _, key in ipairs(redis.call('KEYS', '*:orphans')) do n = n + redis.call('HLEN', key) end return n";
-  const deadline = performance.now() + COMMIT_TIMEOUT_MS;
-  while ((await redis.call("EVAL", script, "0")) === 0) {
-    assert.ok(performance.now() < deadline, "no gateway claims the orphaned outbox");
-    await delay(50);
-  }
-}
-
-async function assertNoHolds(redis: RedisServer): Promise<void> {
-  const script =
-    "local n = 0 for _, key in ipairs(redis.call('KEYS', '*:holds')) do n = n + redis.call('HLEN', key) end return n";
-  assert.equal(await redis.call("EVAL", script, "0"), 0);
 }
