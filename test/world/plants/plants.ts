@@ -29,8 +29,8 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   },
   "an extension may be less than what was delivered": {
     file: "plugins/settle/hold-extender.ts",
-    find: "const floor = Math.min(covered + 1, total);",
-    replace: "const floor = Math.min(held.outputTokens + 1, total);",
+    find: "const covered = Math.max(held.outputTokens, call.deliveredTokens);",
+    replace: "const covered = held.outputTokens;",
     store: "embedded",
     faults: {},
   },
@@ -74,7 +74,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     find: "            syncFile(disk, path);",
     replace: "            void path;",
     store: "embedded",
-    faults: { kill: 2_000, powerLoss: 2_500 },
+    faults: { kill: 1_000, powerLoss: 1_500 },
   },
   "a ledger that went back is believed": {
     file: "core/money/ledger-watch.ts",
