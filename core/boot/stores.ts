@@ -47,7 +47,10 @@ export async function createStores(config: Config, clock: Clock, log: Log): Prom
   const { data, hot } = config.stores;
   const ledger = createLedger(config, clock, log);
   const { database } = ledger;
-  const clockReaders = config.stores.ledger === "embedded" ? [] : [clockOfPostgres(database)];
+  const clockReaders: ClockReader[] = [];
+  if (config.stores.ledger !== "embedded") {
+    clockReaders.push({ name: "Postgres", read: () => ledger.now() });
+  }
   if (hot !== "embedded") {
     const { holdStore, rateLimiter, client } = await createRedis(hot, data, ledger, log);
     clockReaders.push(clockOfRedis(client));
@@ -91,18 +94,6 @@ function embedded(
     history: ledger.history,
     ...(refusal && { refusal }),
   });
-}
-
-function clockOfPostgres(database: PluginDatabase): ClockReader {
-  return {
-    name: "Postgres",
-    async read() {
-      const [row] = await database.query<{ ms: number }>(
-        "select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms",
-      );
-      return row?.ms ?? Number.NaN;
-    },
-  };
 }
 
 function clockOfRedis(client: RedisCommands): ClockReader {

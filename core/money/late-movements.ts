@@ -27,12 +27,7 @@ export class LateMovements {
 
   /** Repeats a movement whose commit has an unknown outcome, until `again` resolves. Never rejects. */
   complete({ accountId, reference }: Credit, again: () => Promise<unknown>): Promise<void> {
-    return this.retry(`movement ${accountId} ${reference}`, () =>
-      again().then(
-        () => true,
-        () => false,
-      ),
-    );
+    return this.retry(`movement ${accountId} ${reference}`, () => succeeds(again));
   }
 
   /** If the outcome of a commit is unknown, applies later what the ledger then has of the wallet. Rejects all the same. */
@@ -47,12 +42,7 @@ export class LateMovements {
 
   /** Repeats `work` in the background until it succeeds. */
   whenPossible(work: () => Promise<void>): void {
-    void this.retry("work of the start", () =>
-      work().then(
-        () => true,
-        () => false,
-      ),
-    );
+    void this.retry("work of the start", () => succeeds(work));
   }
 
   /** Repeats `attempt` until it returns true; once at a time for each `what`. */
@@ -80,4 +70,11 @@ export class LateMovements {
       return false;
     }
   }
+}
+
+function succeeds(work: () => Promise<unknown>): Promise<boolean> {
+  return work().then(
+    () => true,
+    () => false,
+  );
 }

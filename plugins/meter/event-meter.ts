@@ -8,9 +8,7 @@ import {
   type Usage,
   type Wire,
 } from "../../core/contract/index.ts";
-import type { UsageCheck } from "./believable.ts";
 import { type Factors, textTokens } from "./bound.ts";
-import { ReplyMeter } from "./reply-meter.ts";
 
 /**
  * Reads usage from a stream as it passes and counts the delivered text, so that a stream that breaks off or reports no
@@ -22,12 +20,13 @@ export class EventMeter implements Sink {
   private readonly wire: Wire;
   private readonly usage: Usage;
   private readonly factors: Factors;
-  private readonly check: UsageCheck;
   /** Drops the event that only reports usage, because the client did not request it. */
   private readonly hidesUsage: boolean;
   private readonly delivered = new Delivered();
+  /** Makes `whole`. */
+  private readonly unstreamed: () => Sink;
   /** Set if the upstream replies to a streamed request with an unstreamed reply. */
-  private whole: ReplyMeter | undefined = undefined;
+  private whole: Sink | undefined = undefined;
 
   constructor(
     call: Call,
@@ -35,7 +34,7 @@ export class EventMeter implements Sink {
     wire: Wire,
     usage: Usage,
     factors: Factors,
-    check: UsageCheck,
+    unstreamed: () => Sink,
     hidesUsage: boolean,
   ) {
     this.call = call;
@@ -43,7 +42,7 @@ export class EventMeter implements Sink {
     this.wire = wire;
     this.usage = usage;
     this.factors = factors;
-    this.check = check;
+    this.unstreamed = unstreamed;
     this.hidesUsage = hidesUsage;
   }
 
@@ -63,8 +62,7 @@ export class EventMeter implements Sink {
   }
 
   data(bytes: Uint8Array): void {
-    const { call, client, wire, usage, factors, check } = this;
-    this.whole ??= new ReplyMeter(call, client, wire, usage, factors, check);
+    this.whole ??= this.unstreamed();
     this.whole.data(bytes);
   }
 

@@ -98,10 +98,11 @@ export default function meter(services: Services, settings: Settings): Plugin {
       const wire = services.wires[upstream.protocol];
       const usage = call.usage ?? new Usage();
       call.usage = usage;
-      if (!call.stream) return new ReplyMeter(call, client, wire, usage, likely, check);
+      const unstreamed = () => new ReplyMeter(call, client, wire, usage, likely, check);
+      if (!call.stream) return unstreamed();
       const hidden = upstream.body !== undefined && wire.lacksUsage(upstream.body);
       upstream.wantsUsage = hidden;
-      return new EventMeter(call, client, wire, usage, likely, check, hidden);
+      return new EventMeter(call, client, wire, usage, likely, unstreamed, hidden);
     },
 
     close(call) {

@@ -3,7 +3,7 @@ import { PeriodicTask, type Services, ThrottledLog } from "../../core/contract/i
 const POLL_MS_MAX = 30_000;
 
 /** What has to end, in all processes; times in milliseconds since the Unix epoch, undefined if there is none. */
-export interface Standing {
+interface Standing {
   readonly holds: number;
   readonly oldestHoldMs: number | undefined;
   readonly oldestPostMs: number | undefined;

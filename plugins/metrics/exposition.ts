@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { MICRO_VND_PER_VND, type Services } from "../../core/contract/index.ts";
-import type { Ages, Standing } from "./ages.ts";
-import type { Reconciled, Reconciliation } from "./reconciliation.ts";
+import type { Ages } from "./ages.ts";
+import type { Reconciliation } from "./reconciliation.ts";
 import { calls, type Series, type Tally } from "./tally.ts";
 
 const STATES = ["closed", "open", "probing"] as const;
@@ -164,18 +164,24 @@ function addGauges(registry: Registry, services: Services): void {
   });
 }
 
-/** Exposes nothing before the first reconciliation: a gauge of 0 would say that the books agree. */
-function addReconciliation(registry: Registry, reconciliation: Reconciliation): void {
-  const gauge = (name: string, help: string, read: (last: Reconciled) => number) =>
+/** Returns a function that adds a gauge of what was last read. Such a gauge has no value before the first reading. */
+function gaugesOf<Last>(registry: Registry, last: () => Last | undefined) {
+  return (name: string, help: string, read: (last: Last) => number) =>
     new Gauge({
       name,
       help,
       registers: [registry],
       collect() {
         this.remove();
-        if (reconciliation.last) this.set(read(reconciliation.last));
+        const found = last();
+        if (found !== undefined) this.set(read(found));
       },
     });
+}
+
+/** Exposes nothing before the first reconciliation: a gauge of 0 would say that the books agree. */
+function addReconciliation(registry: Registry, reconciliation: Reconciliation): void {
+  const gauge = gaugesOf(registry, () => reconciliation.last);
   gauge(
     "tollgate_drifting_wallets",
     "Wallets and limits with a drift at the last reconciliation.",
@@ -195,16 +201,7 @@ function addReconciliation(registry: Registry, reconciliation: Reconciliation): 
 
 /** Exposes nothing before the first reading. */
 function addAges(registry: Registry, ages: Ages, { clock }: Services): void {
-  const gauge = (name: string, help: string, read: (last: Standing) => number) =>
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.remove();
-        if (ages.last) this.set(read(ages.last));
-      },
-    });
+  const gauge = gaugesOf(registry, () => ages.last);
   const age = (sinceMs: number | undefined) =>
     sinceMs === undefined ? 0 : Math.max(0, (clock.now() - sinceMs) / 1_000);
   gauge("tollgate_holds", "Holds of calls and movements, in all processes.", (last) => last.holds);

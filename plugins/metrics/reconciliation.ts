@@ -12,7 +12,7 @@ const DEAD_AFTER_SECONDS = 3_600;
 const ROWS_LOGGED_MAX = 20;
 
 /** The result of the last reconciliation, by any process. */
-export interface Reconciled {
+interface Reconciled {
   readonly atMs: number;
   readonly wallets: number;
   readonly drifting: number;

@@ -97,12 +97,10 @@ export class BalancesLock {
     if (owner.folder !== this.options.folder) throw new BalancesTaken(owner);
     // A process on the same host and path is dead, as this one has locked the folder. Elsewhere the folder was moved, or
     // copied: then its first owner may still run.
-    if (sameFolder(owner.place, this.place)) {
-      if (await this.replace(owner)) return;
-    } else {
+    if (!sameFolder(owner.place, this.place)) {
       await sleep(this.machine, (this.options.times ?? LIFETIMES).balancesSilentMs);
-      if (await this.replace(owner)) return;
     }
+    if (await this.replace(owner)) return;
     throw new BalancesTaken((await readOwner(this.options.database)) ?? owner);
   }
 

@@ -42,7 +42,7 @@ t.test("the lock on balances in memory", async (t) => {
   /** Stops as a kill does: the row stays. */
   const kill = (lock: BalancesLock) => lock.stop(false);
 
-  t.test("a second gateway is refused, and told where the first runs", async (t) => {
+  t.test("a second gateway is refused, and the message says where the first runs", async (t) => {
     const first = lockOf({ folder: "a" });
     await first.start();
     const refused = /kept by process \d+ on h1 with data folder \/data\/a, last seen at 20\d\d-/;
