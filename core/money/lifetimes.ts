@@ -68,7 +68,7 @@ export const LIFETIMES = {
   paceLoggedMsMin: 100,
   /** Between two comparisons of the ledger with what it had confirmed. */
   ledgerCheckMs: 2_000,
-  /** A restore waits this long for running calls if balances are in memory. */
+  /** A restore waits this long: before it for running calls if balances are in memory, after it for wallets that load. */
   restoreWaitMs: 30_000,
   restorePollMs: 50,
 

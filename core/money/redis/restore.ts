@@ -1,25 +1,36 @@
 import type { RestoreResult } from "../../contract/restorable.ts";
 import { failpoint } from "../../process/failpoint.ts";
+import type { Machine } from "../../process/machine.ts";
+import { withTimeout } from "../../process/timeout.ts";
 import type { RedisCommands } from "../../redis/client.ts";
 import { textOf } from "../../redis/reply.ts";
 import type { LedgerWatch } from "../ledger-watch.ts";
+import { LIFETIMES } from "../lifetimes.ts";
 import type { Bucket } from "./bucket.ts";
+import type { Membership } from "./membership.ts";
 import { membersScript } from "./scripts.ts";
+import { NotMember } from "./session.ts";
 import { readView } from "./view.ts";
 
 /**
  * Drops every wallet, and then accepts what the ledger lost: the page on money says why in this order. Rejects if a bucket
- * cannot be reached. To repeat it is safe.
+ * cannot be reached. To repeat it is safe. Resolves once wallets load here again, so that the operator's next command finds
+ * them: a new epoch begins in milliseconds, or after the lease of a gateway that is dead.
  */
 export async function restore(
   client: RedisCommands,
-  buckets: readonly Bucket[],
+  memberships: ReadonlyMap<Bucket, Membership>,
   watch: LedgerWatch,
+  machine: Machine,
 ): Promise<RestoreResult> {
+  const buckets = [...memberships.keys()];
   await Promise.all(buckets.map((bucket) => endEpoch(client, bucket)));
   failpoint("restore.epochs");
   await watch.restored();
   failpoint("restore.accepted");
+  for (const [{ name }, membership] of memberships) membership.fail(new NotMember(name));
+  const loadable = Promise.all(buckets.map((bucket) => bucket.whenLoadable()));
+  await withTimeout(loadable, LIFETIMES.restoreWaitMs, machine);
   return { kind: "restored" };
 }
 

@@ -240,7 +240,7 @@ export class RedisHoldStore implements HoldStore {
   }
 
   restoreFromLedger(): Promise<RestoreResult> {
-    return restore(this.client, this.buckets, this.watch);
+    return restore(this.client, this.memberships, this.watch, this.machine);
   }
 
   /** Returns why no hold can be taken beside `holds` others. Its post must find room later. */
