@@ -77,6 +77,11 @@ const FOCI: readonly Focus[] = [
     store: "embedded",
     faults: { kill: 3_000, powerLoss: 4_000 },
   },
+  {
+    name: "only posts that no process could sync are lost with the power",
+    store: "embedded",
+    faults: { kill: 2_000, powerLoss: 2_500, ledgerAway: 2_500 },
+  },
 ];
 
 t.test("a world with few faults", async (t) => {

@@ -44,6 +44,11 @@ export class Host {
     return this.current?.process.alive ? this.current : undefined;
   }
 
+  /** The last process that started, even if it is dead. */
+  get lastProcess(): SimulatedProcess | undefined {
+    return this.current?.process;
+  }
+
   start(): void {
     this.isWanted = true;
     if (this.gateway) return;

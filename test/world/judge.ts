@@ -2,6 +2,7 @@ import type { OutboxEntry } from "../../core/contract/hold-store.ts";
 import type { SimulatedClient } from "./client.ts";
 import { type SimulatedGateway, TOKEN_MICRO_VND } from "./gateway.ts";
 import type { Host } from "./host.ts";
+import type { SimulatedProcess } from "./process.ts";
 import type { World } from "./world.ts";
 
 /** A journal that is not synced at each write is synced within this time. */
@@ -28,7 +29,11 @@ interface CallRecord {
 export class Judge {
   private readonly world: World;
   private readonly records: CallRecord[] = [];
-  private readonly powerLosses: { readonly host: Host; readonly atMs: number }[] = [];
+  /** Each loss of power, with the last process that ran on the host. */
+  private readonly powerLosses: {
+    readonly process: SimulatedProcess | undefined;
+    readonly atMs: number;
+  }[] = [];
   private readonly forgotten = new Set<string>();
   private readonly restoredWithout = new Set<string>();
   private readonly ledgerRestoresMs: number[] = [];
@@ -61,7 +66,7 @@ export class Judge {
   }
 
   powerLost(host: Host): void {
-    this.powerLosses.push({ host, atMs: this.world.scheduler.nowMs });
+    this.powerLosses.push({ process: host.lastProcess, atMs: this.world.scheduler.nowMs });
   }
 
   get counts(): Record<string, number> {
@@ -173,16 +178,18 @@ export class Judge {
   }
 
   /**
-   * Returns true for posts that may be lost with `journal: sync: false`: of the second before a loss of power, or
-   * before a freeze.
+   * Returns true for posts that may be lost with `journal: sync: false`. Such a post is synced within a second by its
+   * process, or by the next start. So it is lost if power fails within that second, or fails before the next start
+   * after a kill or freeze within that second.
    */
   private lostPowerAfter({ endedMs }: SimulatedClient, { process }: SimulatedGateway): boolean {
     if (this.world.plan.store !== "embedded") return false;
+    const wasSynced = process.ranFor(JOURNAL_SYNCED_MS, endedMs);
     return this.powerLosses.some(
-      ({ host, atMs }) =>
-        process.name.startsWith(`${host.name}.`) &&
-        atMs > endedMs - JOURNAL_SYNCED_MS &&
-        (atMs <= endedMs + JOURNAL_SYNCED_MS || !process.ranSince(endedMs)),
+      (loss) =>
+        loss.process === process &&
+        loss.atMs > endedMs - JOURNAL_SYNCED_MS &&
+        (loss.atMs <= endedMs + JOURNAL_SYNCED_MS || !wasSynced),
     );
   }
 

@@ -35,7 +35,7 @@ export class SimulatedProcess implements Machine {
   private readonly random: Random;
   private readonly onStopped: (error: LoopStopped) => void;
   private attached: ProcessDisk | undefined;
-  private isDead = false;
+  private diedMs = Number.POSITIVE_INFINITY;
   private isFrozen = false;
   private frozenFromMs = Number.NEGATIVE_INFINITY;
   private readonly putOff: (() => void)[] = [];
@@ -53,7 +53,7 @@ export class SimulatedProcess implements Machine {
   }
 
   get alive(): boolean {
-    return !this.isDead;
+    return this.diedMs === Number.POSITIVE_INFINITY;
   }
 
   get frozen(): boolean {
@@ -123,15 +123,15 @@ export class SimulatedProcess implements Machine {
   }
 
   kill(): void {
-    if (this.isDead) return;
-    this.isDead = true;
+    if (!this.alive) return;
+    this.diedMs = this.scheduler.nowMs;
     this.putOff.length = 0;
     for (const hear of this.mourners.splice(0)) hear();
   }
 
   /** Calls `hear` when the kernel closes the connections of this process. */
   onDeath(hear: () => void): void {
-    if (this.isDead) hear();
+    if (!this.alive) hear();
     else this.mourners.push(hear);
   }
 
@@ -140,9 +140,9 @@ export class SimulatedProcess implements Machine {
     this.frozenFromMs = this.scheduler.nowMs;
   }
 
-  /** Returns true if the process has run without a freeze since `atMs`. */
-  ranSince(atMs: number): boolean {
-    return !this.isFrozen && this.frozenFromMs < atMs;
+  /** Returns true if the process ran for `ms` after `atMs`, and was not frozen since. */
+  ranFor(ms: number, atMs: number): boolean {
+    return !this.isFrozen && this.frozenFromMs < atMs && this.diedMs >= atMs + ms;
   }
 
   thaw(): void {
@@ -153,13 +153,13 @@ export class SimulatedProcess implements Machine {
   }
 
   private serve(work: () => void): void {
-    if (this.isDead) return;
+    if (!this.alive) return;
     if (this.isFrozen) this.putOff.push(work);
     else work();
   }
 
   private look(): void {
-    if (this.isDead) throw new Error(`${this.name} is dead`);
+    if (!this.alive) throw new Error(`${this.name} is dead`);
     if (this.looksAtTurn !== this.scheduler.turns) {
       this.looksAtTurn = this.scheduler.turns;
       this.looks = 0;

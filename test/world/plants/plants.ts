@@ -76,6 +76,13 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     store: "embedded",
     faults: { kill: 1_000, powerLoss: 1_500 },
   },
+  "the journal is never synced": {
+    file: "core/money/journal/journal.ts",
+    find: "if (!this.dirty || this.syncing)\n",
+    replace: "if (true)\n",
+    store: "embedded",
+    faults: { powerLoss: 2_500, ledgerAway: 2_500 },
+  },
   "a ledger that went back is believed": {
     file: "core/money/ledger-watch.ts",
     find: "return this.found(WENT_BACK);",
