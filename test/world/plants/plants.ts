@@ -74,7 +74,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     find: "            syncFile(disk, path);",
     replace: "            void path;",
     store: "embedded",
-    faults: { kill: 1_000, powerLoss: 1_500 },
+    faults: { kill: 1_000, powerLoss: 1_500, ledgerAway: 1_500 },
   },
   "the journal is never synced": {
     file: "core/money/journal/journal.ts",
