@@ -10,7 +10,11 @@ import type { PluginDatabase } from "../database/plugin-database.ts";
 import { type DatabaseServer, remoteServer } from "../database/server.ts";
 import { EmbeddedRateLimiter } from "../limits/embedded.ts";
 import { EmbeddedHoldStore } from "../money/embedded/store.ts";
-import { BalancesLock, refuseOwnedBalances } from "../money/ledger/balances-lock.ts";
+import {
+  BalancesLock,
+  connectionName,
+  refuseOwnedBalances,
+} from "../money/ledger/balances-lock.ts";
 import { PostgresLedger } from "../money/ledger/postgres.ts";
 import { LIFETIMES } from "../money/lifetimes.ts";
 import type { Clock } from "../process/clock.ts";
@@ -45,7 +49,9 @@ const SPOOL_BYTES_MAX = 256 * 1024 * 1024;
 /** Creates the stores that a config names. Does not start them. */
 export async function createStores(config: Config, clock: Clock, log: Log): Promise<Stores> {
   const { data, hot } = config.stores;
-  const ledger = createLedger(config, clock, log);
+  const session = randomUUID();
+  const server = databaseServer(config, session, log);
+  const ledger = new PostgresLedger({ server, clock, log });
   const { database } = ledger;
   const clockReaders: ClockReader[] = [];
   if (config.stores.ledger !== "embedded") {
@@ -64,6 +70,7 @@ export async function createStores(config: Config, clock: Clock, log: Log): Prom
   }
   const lock: BalancesLock = new BalancesLock({
     database,
+    session,
     path: resolve(data),
     folder: await secretFile(join(data, "balances-id"), FOLDER_ID),
     forgetWallets: () => holdStore.forgetWallets(),
@@ -131,11 +138,7 @@ async function createRedis(
   return { holdStore, rateLimiter: new RedisRateLimiter(client, REDIS_PREFIX), client };
 }
 
-function createLedger(config: Config, clock: Clock, log: Log): PostgresLedger {
-  return new PostgresLedger({ server: databaseServer(config, log), clock, log });
-}
-
-function databaseServer({ stores }: Config, log: Log): DatabaseServer {
+function databaseServer({ stores }: Config, session: string, log: Log): DatabaseServer {
   if (stores.ledger === "embedded") {
     return new EmbeddedDatabase({ folder: join(stores.data, "ledger"), log });
   }
@@ -143,6 +146,7 @@ function databaseServer({ stores }: Config, log: Log): DatabaseServer {
     connect({
       server: { url: stores.ledger },
       connectionsMax: 10,
+      ...(stores.hot === "embedded" && { name: connectionName(session) }),
       statementTimeoutMs: LIFETIMES.statementTimeoutMs,
       log,
     }),

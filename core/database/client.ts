@@ -36,6 +36,8 @@ interface ClientOptions {
   /** The URL of a server (`postgres://…`), or the unix socket of the embedded one. */
   readonly server: { readonly url: string } | { readonly socketPath: string };
   readonly connectionsMax: number;
+  /** Name of the connections, as `pg_stat_activity` shows them. */
+  readonly name?: string;
   /** The server cancels a statement after this time; 0 = never. */
   readonly statementTimeoutMs: number;
   /** Called when a statement got no reply in time: the server itself may hang. */
@@ -134,7 +136,7 @@ function openPool(options: ClientOptions) {
     return postgres({ ...common, ...database, path: server.socketPath });
   }
   const connection = {
-    application_name: "tollgate",
+    application_name: options.name ?? "tollgate",
     ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs } : {}),
   };
   return postgres(server.url, { ...common, connection });

@@ -28,6 +28,7 @@ export class LedgerServer {
   /** Times at which a restore was accepted. */
   readonly acceptedMs: number[] = [];
   private readonly backups: LedgerBooks[] = [];
+  private owner: SimulatedProcess | undefined;
   private readonly clients = new WeakMap<SimulatedProcess, LedgerClient>();
   /** `refuses`: connections are refused. `hangs`: requests get no reply. */
   state: "up" | "refuses" | "hangs" = "up";
@@ -72,6 +73,11 @@ export class LedgerServer {
     return client as unknown as Ledger;
   }
 
+  /** Ends the requests of every other process, as the lock on balances in memory does at a start. */
+  lock(process: SimulatedProcess): void {
+    this.owner = process;
+  }
+
   /** Runs `work` as one transaction, and returns its result or an error to the calling process. */
   request<T>(process: SimulatedProcess, name: string, work: (books: LedgerBooks) => T): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -83,6 +89,7 @@ export class LedgerServer {
       if (this.state === "hangs") return fail(REPLY_TIMEOUT_MS, "the ledger does not answer");
       this.scheduler.after(there, `ledger ${name}`, () => {
         if (this.state !== "up") return fail(1, "the connection was closed");
+        if (this.owner !== undefined && this.owner !== process) return;
         let done: () => void;
         try {
           const result = work(this.books);

@@ -198,6 +198,7 @@ export class World {
         log,
       });
     }
+    this.ledger.lock(process);
     const journal = {
       folder: "/data/journal",
       bytesMax: 1_000_000,

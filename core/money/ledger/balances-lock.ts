@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Database } from "../../contract/database.ts";
 import type { Log } from "../../process/log.ts";
@@ -8,6 +7,8 @@ import { LIFETIMES, type Lifetimes } from "../lifetimes.ts";
 
 interface BalancesLockOptions {
   readonly database: Database;
+  /** The id of this process. Its connections have the name `connectionName(session)`. */
+  readonly session: string;
   /** The path of the data folder. The caller has locked it. */
   readonly path: string;
   /** The id of the data folder, which moves with it. */
@@ -22,6 +23,10 @@ interface BalancesLockOptions {
   readonly times?: Pick<Lifetimes, "balancesBeatMs" | "balancesSilentMs">;
   readonly host?: string;
 }
+
+/** Between two looks for connections of earlier processes. */
+const POLL_MS = 20;
+const NAME = "tollgate balances";
 
 interface Owner {
   readonly folder: string;
@@ -41,7 +46,7 @@ interface Owner {
 export class BalancesLock {
   private readonly options: BalancesLockOptions;
   private readonly machine: Machine;
-  private readonly session = randomUUID();
+  private readonly session: string;
   private readonly place: string;
   private readonly task: PeriodicTask;
   private lostTo: string | undefined;
@@ -49,6 +54,7 @@ export class BalancesLock {
   constructor(options: BalancesLockOptions) {
     const { machine = systemMachine, host = hostname(), path, times = LIFETIMES } = options;
     this.options = options;
+    this.session = options.session;
     this.machine = machine;
     this.place = placeOf(host, process.pid, path);
     this.task = new PeriodicTask(async () => {
@@ -60,6 +66,7 @@ export class BalancesLock {
   /** Takes the lock. Throws if another gateway has it, or has left uncommitted calls in another data folder. */
   async start(): Promise<void> {
     if (!(await this.insert())) await this.takeOver();
+    await this.endEarlierSessions();
     this.task.start();
   }
 
@@ -93,7 +100,8 @@ export class BalancesLock {
 
   private async takeOver(): Promise<void> {
     const owner = await readOwner(this.options.database);
-    if (owner === undefined) return this.start();
+    if (owner === undefined && (await this.insert())) return;
+    if (owner === undefined) return this.takeOver();
     if (owner.folder !== this.options.folder) throw new BalancesTaken(owner);
     // A process on the same host and path is dead, as this one has locked the folder. Elsewhere the folder was moved, or
     // copied: then its first owner may still run.
@@ -102,6 +110,19 @@ export class BalancesLock {
     }
     if (await this.replace(owner)) return;
     throw new BalancesTaken((await readOwner(this.options.database)) ?? owner);
+  }
+
+  /**
+   * Ends the connections of earlier processes. A killed one may have sent a commit that Postgres has not carried out yet:
+   * carried out after a wallet is loaded, it would leave the wallet with more or less than the ledger.
+   */
+  private async endEarlierSessions(): Promise<void> {
+    const statement = `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name like $1 and application_name <> $2`;
+    const names = [connectionName("%"), connectionName(this.session)];
+    while ((await this.options.database.query(statement, names)).length > 0) {
+      await sleep(this.machine, POLL_MS);
+    }
   }
 
   /** Takes the row from an owner that has not changed it since. */
@@ -148,6 +169,11 @@ export class BalancesLock {
     if (this.lostTo === undefined || !forgetWallets()) return false;
     return owner === undefined ? this.insert() : this.replace(owner);
   }
+}
+
+/** Returns the name that the connections of a process with balances in its memory have in Postgres. */
+export function connectionName(session: string): string {
+  return `${NAME} ${session}`;
 }
 
 /** Another gateway keeps the balances of the ledger. */

@@ -1,8 +1,13 @@
+import { randomUUID } from "node:crypto";
 import t from "tap";
 import { connect, type Sql } from "../../../../core/database/client.ts";
 import { migrate } from "../../../../core/database/migrate.ts";
 import { databaseOf } from "../../../../core/database/plugin-database.ts";
-import { BalancesLock, refuseOwnedBalances } from "../../../../core/money/ledger/balances-lock.ts";
+import {
+  BalancesLock,
+  connectionName,
+  refuseOwnedBalances,
+} from "../../../../core/money/ledger/balances-lock.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { startPostgres, type TestPostgres } from "../../../support/postgres.ts";
 import { until } from "../../../support/until.ts";
@@ -35,7 +40,7 @@ t.test("the lock on balances in memory", async (t) => {
   let isIdle = true;
   const lockOf = ({ folder, path = `/data/${folder}`, host = "h1" }: Place) =>
     new BalancesLock({
-      ...{ database: databaseOf(sql), path, folder, host, log },
+      ...{ database: databaseOf(sql), session: randomUUID(), path, folder, host, log },
       forgetWallets: () => isIdle,
       times: TIMES,
     });
@@ -89,6 +94,35 @@ t.test("the lock on balances in memory", async (t) => {
     t.equal(original.refusal(), undefined);
     await original.stop(true);
   });
+
+  t.test(
+    "a killed gateway's commit is not carried out after its folder started again",
+    async (t) => {
+      const clientOf = (name: string) =>
+        connect({
+          server: { url: server.url },
+          connectionsMax: 1,
+          statementTimeoutMs: 0,
+          name,
+          log,
+        });
+      const other = clientOf("another program");
+      const killed = clientOf(connectionName(randomUUID()));
+      await sql.query("create table late (commit int)");
+      await other.query("select pg_advisory_lock(1)");
+      const commit = killed.query("insert into late select 1 from pg_advisory_xact_lock(1)");
+      const isLost = t.rejects(commit);
+      const waiting = "select 1 from pg_stat_activity where wait_event = 'advisory'";
+      await until("the commit waits", async () => (await sql.query(waiting)).length > 0);
+      const next = lockOf({ folder: "a" });
+      await next.start();
+      await other.query("select pg_advisory_unlock(1)");
+      await isLost;
+      t.strictSame(await sql.query("select * from late"), []);
+      await next.stop(true);
+      await Promise.all([other.end(1), killed.end(1)]);
+    },
+  );
 
   t.test("a gateway that lost the lock sells nothing until it has it again", async (t) => {
     const first = lockOf({ folder: "a" });
