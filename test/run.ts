@@ -34,14 +34,13 @@ const LONGEST = [
  * Node itself provides: sockets, streams, threads, processes, files, cryptography, the resolution of packages.
  */
 const ON_BOTH_NODES = [
-  ...["core/config/load", "core/config/plugins", "core/contract/outside", "core/contract/package"],
+  ...["core/config/load", "core/config/plugins", "core/contract/outside"],
   ...["core/database/", "core/http/", "core/money/journal/", "core/process/", "core/sse/"],
   ...["core/upstream/", "core/wire/scan", "support/"],
   ...["e2e/anthropic-sdk", "e2e/openai-sdk"],
   ...["e2e/http-bodies", "e2e/http-connections", "e2e/http-streams", "e2e/slow-readers"],
   ...["plugins/accounts/mailer", "plugins/accounts/passwords", "plugins/accounts/sealer"],
-  ...["plugins/meter/count-tokens", "plugins/meter/token-counter", "plugins/simulator/"],
-  ...["plugins/translate/cases", "plugins/translate/hostile", "plugins/translate/keep-alive"],
+  ...["plugins/meter/count-tokens", "plugins/simulator/", "plugins/translate/keep-alive"],
 ];
 
 interface TestFile {

@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import t from "tap";
 import { FAILPOINTS, type Failpoint } from "../../core/process/failpoint.ts";
 import { type Customer, createCustomer } from "../support/admin.ts";
 import { ArmedGateway, diesAtStart, refusingPlugin } from "../support/armed.ts";
-import { MESSAGES_MODEL } from "../support/ask.ts";
 import { type GatewayOptions, startGateway, type TestGateway } from "../support/gateway.ts";
-import { writeCatalogue } from "../support/gateway-config.ts";
 import { type PostgresServer, startPostgresServer } from "../support/postgres-server.ts";
 import { type RedisServer, startRedisServer } from "../support/redis.ts";
 import { startTestSimulator, type TestSimulator } from "../support/simulator.ts";
@@ -26,15 +24,12 @@ const SLICE_TOKENS = 16;
 const LANES = 2;
 const DURABLE = { settings: ["--save", "", "--appendonly", "yes", "--appendfsync", "always"] };
 
-/** About sixty gateways start here: faster with the models of the default families only. */
-const MODELS = [MESSAGES_MODEL, "claude-fable-5-2", "claude-sonnet-5-5", "claude-haiku-5-5"];
 /** No customer signs in here, so the gateways also start without these plugins. */
 const WITHOUT_CUSTOMERS = { accounts: false, dashboard: false, topup: false } as const;
 
 let postgres: PostgresServer;
 let simulator: TestSimulator;
 let plugin: string;
-let catalogue: string;
 /** Serves no calls; reads the ledger and creates customers. */
 let office: TestGateway;
 let officeRedis: RedisServer;
@@ -46,8 +41,6 @@ t.before(async () => {
     startRedisServer(),
   ]);
   plugin = refusingPlugin();
-  catalogue = join(dirname(plugin), "catalogue.yaml");
-  writeCatalogue(catalogue, MODELS);
   office = await startGateway(options(officeRedis.url));
 });
 
@@ -60,7 +53,7 @@ t.teardown(async () => {
 function options(hot: string, more: Partial<GatewayOptions> = {}, ledger = postgres.url) {
   return {
     simulator,
-    config: { stores: { hot, ledger }, catalogue },
+    config: { stores: { hot, ledger } },
     plugins: { ...WITHOUT_CUSTOMERS, settle: { slice_tokens: SLICE_TOKENS }, [plugin]: true },
     ...more,
   } satisfies GatewayOptions;
@@ -80,7 +73,7 @@ function isReachedAtStart(point: Failpoint): boolean {
  * data folder and a database of their own: each such gateway locks the balances of its ledger.
  */
 async function crashInTurn(points: readonly Failpoint[]): Promise<void> {
-  const hot = { ...options("embedded"), config: { stores: { hot: "embedded" }, catalogue } };
+  const hot = { ...options("embedded"), config: { stores: { hot: "embedded" } } };
   const first = await startGateway(hot);
   const customers = new Map<Failpoint, Customer>();
   for (const point of points) customers.set(point, await customerOf(first));

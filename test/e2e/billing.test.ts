@@ -8,6 +8,7 @@ import {
   billedCalls,
   customerWith,
 } from "../support/billed.ts";
+import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { setDiscount } from "../support/ledger-sql.ts";
 import { startOneReplyUpstream } from "../support/one-reply-upstream.ts";
@@ -34,7 +35,10 @@ t.test("billing", async (t) => {
       usage: { prompt_tokens: 100, completion_tokens: 20, image_tokens: 300, total_tokens: 420 },
     });
     gateway = await startGateway({
-      config: { upstreams: { minimax: { protocols: { chat: detached.url } } } },
+      config: {
+        catalogue: SHIPPED_CATALOGUE,
+        upstreams: { minimax: { protocols: { chat: detached.url } } },
+      },
     });
   });
   t.teardown(async () => {

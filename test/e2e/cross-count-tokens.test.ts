@@ -3,6 +3,7 @@ import t from "tap";
 import { makePng } from "../../plugins/simulator/png.ts";
 import { type Customer, usage, wallet } from "../support/admin.ts";
 import { customerWith } from "../support/billed.ts";
+import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { get, post } from "../support/requests.ts";
 
@@ -14,7 +15,7 @@ t.test("POST /v1/messages/count_tokens", async (t) => {
   let gateway: TestGateway;
   let customer: Customer;
   t.before(async () => {
-    gateway = await startGateway();
+    gateway = await startGateway({ config: { catalogue: SHIPPED_CATALOGUE } });
     // Too little for any call.
     customer = await customerWith(gateway, "0.000001");
   });

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import t from "tap";
 import { parse } from "yaml";
-import { packageRoot } from "../../core/process/root.ts";
 import type { Customer } from "../support/admin.ts";
 import { customerWith } from "../support/billed.ts";
+import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { RawClient } from "../support/raw-client.ts";
 import { get } from "../support/requests.ts";
@@ -22,7 +21,7 @@ interface Entry {
 }
 
 /** The shipped catalogue's entry for each model. */
-const file = readFileSync(join(packageRoot, "config", "catalogue.yaml"), "utf8");
+const file = readFileSync(SHIPPED_CATALOGUE, "utf8");
 const catalogue: readonly Entry[] = parse(file, { merge: true }).models;
 
 const VERSIONED = { "anthropic-version": "2023-06-01" };
@@ -49,7 +48,7 @@ t.test("GET /v1/models", async (t) => {
   let gateway: TestGateway;
   let customer: Customer;
   t.before(async () => {
-    gateway = await startGateway();
+    gateway = await startGateway({ config: { catalogue: SHIPPED_CATALOGUE } });
     customer = await customerWith(gateway, "0.000001");
   });
   t.teardown(() => gateway.close());

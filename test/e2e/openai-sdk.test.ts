@@ -5,6 +5,7 @@ import t from "tap";
 import { makePng } from "../../plugins/simulator/png.ts";
 import { admin, type Customer } from "../support/admin.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
+import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { suspend } from "../support/ledger-sql.ts";
 import { asking, bodies } from "../support/requests.ts";
@@ -16,7 +17,7 @@ const IMPATIENT_MS = 5_000;
 t.test("OpenAI's official client", async (t) => {
   let gateway: TestGateway;
   t.before(async () => {
-    gateway = await startGateway();
+    gateway = await startGateway({ config: { catalogue: SHIPPED_CATALOGUE } });
   });
   t.teardown(() => gateway.close());
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import { isObject, type JsonObject } from "../../core/process/json.ts";
 import { packageRoot } from "../../core/process/root.ts";
+import { catalogueOfTests } from "./catalogue.ts";
 
 /** A plugin as written in a config, with or without options. */
 export type PluginEntry = string | Readonly<Record<string, unknown>>;
@@ -34,8 +35,8 @@ const MASTER_KEYS = [{ id: "of-the-tests", key: Buffer.alloc(32, 7).toString("ba
 const LEFT_OUT = new Set(["simulator", "demo"]);
 
 /**
- * The shipped default config, moved to other ports and another folder, with a test's changes. Tests
- * run the shipped config, so that a broken default fails them.
+ * The shipped default config, moved to other ports and another folder, with a smaller catalogue and a
+ * test's changes. Tests run the shipped config, so that a broken default fails them.
  */
 export function testConfig(changes: ConfigChanges, around: Surroundings): JsonObject {
   const file = join(packageRoot, "config", "gateway.yaml");
@@ -52,7 +53,7 @@ export function testConfig(changes: ConfigChanges, around: Surroundings): JsonOb
     admin: { token: around.adminToken },
     stores: { data: around.data, ledger },
     limits: { drain_seconds: 5 },
-    catalogue: join(packageRoot, "config", "catalogue.yaml"),
+    catalogue: catalogueOfTests(),
     plugins: pluginList(
       shipped["plugins"],
       ledger === "embedded" ? plugins : withMasterKeys(plugins),
@@ -65,14 +66,6 @@ export function testConfig(changes: ConfigChanges, around: Surroundings): JsonOb
 export function writeConfig(file: string, config: JsonObject): void {
   // Upstreams that share one object are written out, not as YAML anchors.
   writeFileSync(file, stringify(config, { aliasDuplicateObjects: false }));
-}
-
-/** Writes the shipped catalogue with these models only. A start reads it faster: most of its time goes into a hundred models. */
-export function writeCatalogue(file: string, models: readonly string[]): void {
-  const text = readFileSync(join(packageRoot, "config", "catalogue.yaml"), "utf8");
-  const shipped = parse(text, { merge: true }) as { models: { id: string }[] };
-  const kept = shipped.models.filter(({ id }) => models.includes(id));
-  writeFileSync(file, stringify({ ...shipped, models: kept }, { aliasDuplicateObjects: false }));
 }
 
 function merged(base: JsonObject, changes: JsonObject): JsonObject {

@@ -7,7 +7,7 @@ import { LuaScripts } from "./redis/lua.ts";
 import { simulate } from "./simulate.ts";
 import { describePlan, planWorld } from "./world-plan.ts";
 
-const SEEDS = 100;
+const SEEDS = 40;
 const HASHED_SEEDS = ["--seeds", "6", "--hash"];
 
 t.test("a simulated world", async (t) => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import t from "tap";
+import { SHIPPED_CATALOGUE } from "../../support/catalogue.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Answer, ask } from "./raw-get.ts";
 
@@ -10,6 +11,7 @@ t.test("the files of the dashboard", async (t) => {
   let gateway: TestGateway;
   t.before(async () => {
     gateway = await startGateway({
+      config: { catalogue: SHIPPED_CATALOGUE },
       plugins: { dashboard: { service_name: 'A <b> & "C"' } },
     });
   });

@@ -1,0 +1,51 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { parse, stringify } from "yaml";
+import { packageRoot } from "../../core/process/root.ts";
+
+/** The catalogue of the package: for tests of models, prices, and whole installations. */
+export const SHIPPED_CATALOGUE = join(packageRoot, "config", "catalogue.yaml");
+
+/** What the tests' gateways sell, unless a test names another catalogue. */
+const MODELS = [
+  ...["claude-fable-5-2", "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5"],
+  ...["claude-opus-5", "claude-sonnet-5", "claude-haiku-4-5", "svc/claude-opus-5-5"],
+  ...["gpt-5.6-sol", "gpt-5.6-luna", "gpt-4.1-nano", "req/gpt-4.1-nano", "req/gpt-5.6-sol"],
+  ...["req/claude-opus-5-5", "req/gpt-image-2", "req/gpt-4o-mini-tts", "svc/grok-4.3"],
+  ...["deepseek-v4-flash", "deepseek-v4-pro", "grok-4.5", "gemini-3.5-flash", "MiniMax-M3"],
+  ...["claude-opus-4-8", "gpt-5.5", "glm-5.2", "qwen3.7-max", "svc/glm-4.7-flash"],
+];
+
+let file: string | undefined;
+
+/**
+ * Returns the path of the shipped catalogue without most of its models: reading all hundred is a
+ * quarter of what a gateway's start costs, and the tests start hundreds. Written once, and again if
+ * the shipped one changes.
+ */
+export function catalogueOfTests(): string {
+  file ??= keptCatalogue(MODELS);
+  return file;
+}
+
+/** Writes the shipped catalogue with these models only. */
+export function writeCatalogue(file: string, models: readonly string[]): void {
+  const text = readFileSync(SHIPPED_CATALOGUE, "utf8");
+  const shipped = parse(text, { merge: true }) as { models: { id: string }[] };
+  const kept = shipped.models.filter(({ id }) => models.includes(id));
+  writeFileSync(file, stringify({ ...shipped, models: kept }, { aliasDuplicateObjects: false }));
+}
+
+function keptCatalogue(models: readonly string[]): string {
+  const source = readFileSync(SHIPPED_CATALOGUE, "utf8") + models.join();
+  const name = `catalogue-${createHash("sha256").update(source).digest("hex").slice(0, 16)}.yaml`;
+  const kept = join(packageRoot, "node_modules", ".cache", "tollgate", name);
+  if (existsSync(kept)) return kept;
+  mkdirSync(dirname(kept), { recursive: true });
+  // Test files run side by side; each writes the same bytes.
+  const mine = `${kept}.${process.pid}`;
+  writeCatalogue(mine, models);
+  renameSync(mine, kept);
+  return kept;
+}
