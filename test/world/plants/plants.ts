@@ -160,6 +160,13 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     store: "redis",
     faults: {},
   },
+  "an extension takes less than its floor": {
+    file: `${LUA}extend.lua`,
+    find: "if most < tonumber(ARGV[5]) then",
+    replace: "if false then",
+    store: "redis",
+    faults: {},
+  },
   "a credit adds all that was ever credited": {
     file: `${LUA}credit.lua`,
     find: "local amount = tonumber(difference)",
