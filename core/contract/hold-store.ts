@@ -219,7 +219,6 @@ export interface UnreadableEntry {
   readonly entryId: string;
   readonly posting?: never;
   readonly text: string;
-  /** What its text shows of the call. */
   readonly call: UnreadableCall;
   /** 0 if the text does not show it. */
   readonly chargedMicroVnd: MicroVnd;
@@ -227,12 +226,13 @@ export interface UnreadableEntry {
   readonly reason: string;
 }
 
+/** What the text of such an entry shows of its call. What it does not show is "" or 0. */
 export interface UnreadableCall {
   /** `entry-` and a hash of the text if that does not show the id. */
   readonly callId: string;
-  /** "" if the text does not show it. */
   readonly accountId: string;
   readonly limits: readonly string[] | null;
+  readonly at: number;
 }
 
 /** An entry of an outbox, a journal, a spool, or of the quarantine. */

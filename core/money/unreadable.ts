@@ -15,7 +15,7 @@ export function unreadableEntry(
   row: unknown,
   versionMax: number,
 ): UnreadableEntry {
-  const { v: version, call_id, account_id, limits, charged } = objectOf(row) ?? {};
+  const { v: version, call_id, account_id, at, limits, charged } = objectOf(row) ?? {};
   const isCall = typeof call_id === "string" && CALL_ID.test(call_id);
   const of = typeof version === "number" ? `of version ${version}` : "without a version";
   return {
@@ -25,6 +25,7 @@ export function unreadableEntry(
       callId: isCall ? call_id : nameOf(text),
       accountId: typeof account_id === "string" ? account_id : "",
       limits: isTexts(limits) ? limits : null,
+      at: typeof at === "string" ? Date.parse(at) || 0 : (countOf(at) ?? 0),
     },
     chargedMicroVnd: countOf(charged) ?? 0,
     reason:
@@ -33,7 +34,7 @@ export function unreadableEntry(
   };
 }
 
-/** Returns the call of an entry, as far as it is known. */
+/** Returns the call of an entry, as far as its text shows it. */
 export function callOf(entry: StoredEntry): UnreadableCall {
   return entry.posting ?? entry.call;
 }

@@ -1,4 +1,4 @@
-import type { OutboxEntry, StoredEntry } from "../../contract/hold-store.ts";
+import type { OutboxEntry, StoredEntry, UnreadableEntry } from "../../contract/hold-store.ts";
 import type { Log } from "../../process/log.ts";
 import { type Machine, sleep } from "../../process/machine.ts";
 import { WakeableSleep } from "../../process/wakeable-sleep.ts";
@@ -12,7 +12,12 @@ import type { Membership } from "./membership.ts";
 import { readOutbox } from "./orphans.ts";
 import { outboxOf } from "./place.ts";
 import { asReply } from "./session.ts";
-import type { UnreadablePost } from "./spool.ts";
+
+/** A text in the spool that names no account. Call `done` once it is in quarantine. */
+interface UnreadableText {
+  readonly entry: UnreadableEntry;
+  done(): void;
+}
 
 interface CommitsOptions {
   readonly client: RedisCommands;
@@ -26,7 +31,7 @@ interface CommitsOptions {
 /** The posted calls of one bucket that are not both committed and acknowledged. */
 interface Outstanding {
   /** Posted by this process, not known to be in the ledger; by entry id, oldest first. */
-  readonly uncommitted: Map<string, OutboxEntry>;
+  readonly uncommitted: Map<string, StoredEntry>;
   /** In the ledger, but the acknowledgement failed; it is retried once Redis is back. */
   unacknowledged: StoredEntry[];
 }
@@ -42,8 +47,7 @@ export class Commits {
   private readonly outstanding: ReadonlyMap<Bucket, Outstanding>;
   /** Buckets whose entries the committer has in hand: from one `read` to its acknowledgement, or to the next `read`. */
   private readonly handedOut = new Set<Bucket>();
-  /** Spooled posts that this version cannot read. Redis never had them; they go to quarantine. */
-  private readonly unreadable = new Map<string, UnreadablePost>();
+  private readonly unreadable = new Map<string, UnreadableText>();
   private next = 0;
   private uncommittedCalls = 0;
   /** Woken by the next post, and by a stop. */
@@ -65,23 +69,26 @@ export class Commits {
     return this.uncommittedCalls + this.unreadable.size;
   }
 
-  add(bucket: Bucket, entry: OutboxEntry): void {
+  add(bucket: Bucket, entry: StoredEntry): void {
     const { uncommitted } = this.of(bucket);
     if (!uncommitted.has(entry.entryId)) this.uncommittedCalls += 1;
     uncommitted.set(entry.entryId, entry);
     this.pause.wake();
   }
 
-  addUnreadable(post: UnreadablePost): void {
-    const entryId = `spool|${post.entry.call.callId}`;
-    this.unreadable.set(entryId, { ...post, entry: { ...post.entry, entryId } });
+  /** Adds a text that Redis cannot take, because it is not known whose wallet it charges. */
+  addUnreadable({ entry, done }: UnreadableText): void {
+    const entryId = `spool|${entry.call.callId}`;
+    this.unreadable.set(entryId, { entry: { ...entry, entryId }, done });
     this.pause.wake();
   }
 
   /** Returns the entry of an uncommitted call of this process; undefined if there is none. */
   find(callId: string): OutboxEntry | undefined {
     for (const { uncommitted } of this.outstanding.values()) {
-      for (const entry of uncommitted.values()) if (entry.posting.callId === callId) return entry;
+      for (const entry of uncommitted.values()) {
+        if (entry.posting !== undefined && entry.posting.callId === callId) return entry;
+      }
     }
     return undefined;
   }
@@ -91,7 +98,7 @@ export class Commits {
   }
 
   /** Removes the uncommitted calls of a bucket, and returns them. */
-  release(bucket: Bucket): OutboxEntry[] {
+  release(bucket: Bucket): StoredEntry[] {
     const { uncommitted } = this.of(bucket);
     const entries = [...uncommitted.values()];
     uncommitted.clear();

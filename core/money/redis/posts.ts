@@ -1,5 +1,5 @@
 import { requireMicroVnd } from "../../contract/amount.ts";
-import type { Posted, Posting } from "../../contract/hold-store.ts";
+import type { Posted, Posting, StoredEntry } from "../../contract/hold-store.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import type { Log } from "../../process/log.ts";
 import type { Machine } from "../../process/machine.ts";
@@ -8,6 +8,7 @@ import { textOf } from "../../redis/reply.ts";
 import { encodeEntry, entryOf } from "../entry.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import { RecentCalls } from "../recent.ts";
+import { callOf } from "../unreadable.ts";
 import type { Bucket } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 import type { Commits } from "./commits.ts";
@@ -35,6 +36,14 @@ const CALL_KEPT_MS = String(LIFETIMES.postedCallKeptMs);
 const RECENT_CALLS = 4_096;
 const SPOOLED_POST_BYTES = 1_024;
 
+/** What a post says of its call. */
+type Sendable = Pick<Posting, "callId" | "accountId" | "costMicroVnd" | "limits">;
+
+/** An entry that this version cannot read is posted with what its text shows, so that its wallet is charged. */
+function sendable(entry: StoredEntry): Sendable {
+  return entry.posting ?? { ...entry.call, costMicroVnd: entry.chargedMicroVnd };
+}
+
 /** Posts finished calls: to Redis, or to the spool on the disk until Redis takes them. */
 export class Posts {
   private readonly options: PostsOptions;
@@ -46,7 +55,7 @@ export class Posts {
     this.options = options;
     const { ledger, wallets, commits, holds } = options;
     this.resender = new Resender(ledger, {
-      post: (bucket, posting) => this.send(bucket, posting, encodeEntry(posting, 0, 0), asReply),
+      post: (bucket, entry) => this.send(bucket, sendable(entry), entry.text, asReply),
       load: (accountId) => wallets.load(accountId, () => ledger.wallet(accountId)),
       add: (bucket, entry) => commits.add(bucket, entry),
       forgetHold: (_, callId) => holds.forget(callId),
@@ -60,13 +69,13 @@ export class Posts {
 
   /** Opens the spool, and queues the posts that earlier processes left in it. */
   async start(): Promise<void> {
-    const { spool, buckets, log } = this.options;
+    const { spool, buckets, commits, log } = this.options;
     this.spool = await Spool.open(spool);
-    for (const { posting, done } of this.spool.recovered) {
-      const post = { posting, sent: undefined, done };
-      this.resender.add(buckets.of(posting.accountId), post);
+    for (const { entry, done } of this.spool.recovered) {
+      const { accountId } = callOf(entry);
+      if (entry.posting === undefined && accountId === "") commits.addUnreadable({ entry, done });
+      else this.resender.add(buckets.of(accountId), { entry, sent: undefined, done });
     }
-    for (const post of this.spool.unreadable) this.options.commits.addUnreadable(post);
     if (this.resender.size === 0) return;
     log.info({ calls: this.resender.size }, "replaying spooled posts");
     failpoint("spool.replaying");
@@ -107,8 +116,8 @@ export class Posts {
 
   /** Queues the uncommitted posts of a bucket to be sent again: some may be in the ledger, some only in this memory. */
   resendUncommitted(bucket: Bucket): void {
-    for (const { posting } of this.options.commits.release(bucket)) {
-      this.resender.add(bucket, { posting, sent: undefined, done() {} });
+    for (const entry of this.options.commits.release(bucket)) {
+      this.resender.add(bucket, { entry, sent: undefined, done() {} });
     }
   }
 
@@ -119,14 +128,14 @@ export class Posts {
 
   private send<T>(
     bucket: Bucket,
-    posting: Posting,
+    call: Sendable,
     text: string,
     read: (reply: Reply) => T,
   ): Promise<T> {
-    const { callId, accountId, costMicroVnd } = posting;
+    const { callId, accountId, costMicroVnd } = call;
     const keys = [bucket.epochKeys.outbox, bucket.keys.call(callId)];
     const cost = String(costMicroVnd);
-    const limits = limitsText(posting.limits);
+    const limits = limitsText(call.limits);
     const args = [callId, accountId, cost, text, bucket.epoch, CALL_KEPT_MS, limits];
     return bucket.run("post", keys, args, read);
   }
@@ -155,9 +164,9 @@ export class Posts {
   private spoolPost(bucket: Bucket, posting: Posting, sent: Sent): Posted {
     if (this.spool === undefined)
       throw new Error("the hold store is not started; call start first");
-    const { done } = this.spool.add(posting);
+    const { entry, done } = this.spool.add(posting);
     failpoint("spool.kept");
-    this.resender.add(bucket, { posting, sent, done });
+    this.resender.add(bucket, { entry, sent, done });
     return { chargedMicroVnd: posting.costMicroVnd, writtenOffMicroVnd: 0, duplicate: false };
   }
 }

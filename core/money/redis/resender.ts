@@ -1,8 +1,10 @@
-import type { OutboxEntry, Posted, Posting } from "../../contract/hold-store.ts";
+import type { MicroVnd } from "../../contract/amount.ts";
+import type { Posted, StoredEntry } from "../../contract/hold-store.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import { textOf } from "../../redis/reply.ts";
 import { entryOf } from "../entry.ts";
 import { LIFETIMES } from "../lifetimes.ts";
+import { callOf } from "../unreadable.ts";
 import type { Bucket } from "./bucket.ts";
 import type { LedgerLookup } from "./ledger-lookup.ts";
 import type { Reply } from "./session.ts";
@@ -16,7 +18,7 @@ export interface Sent {
 
 /** A post with unknown outcome. The spool or this process's memory keeps it until Redis confirms it. */
 interface UnconfirmedPost {
-  readonly posting: Posting;
+  readonly entry: StoredEntry;
   /** Undefined if an earlier process sent it, or the time is unknown. */
   readonly sent: Sent | undefined;
   /** Called once the post is in Redis or in the ledger: removes it from the spool. */
@@ -24,10 +26,10 @@ interface UnconfirmedPost {
 }
 
 interface ResendActions {
-  post(bucket: Bucket, posting: Posting): Promise<Reply>;
+  post(bucket: Bucket, entry: StoredEntry): Promise<Reply>;
   /** Loads the call's wallet; false if the ledger has no such account. */
   load(accountId: string): Promise<boolean>;
-  add(bucket: Bucket, entry: OutboxEntry): void;
+  add(bucket: Bucket, entry: StoredEntry): void;
   /** Called once Redis has the post, which used up the call's hold. */
   forgetHold(bucket: Bucket, callId: string): void;
 }
@@ -57,12 +59,13 @@ export class Resender {
   find(callId: string): Posted | undefined {
     const post = this.byCall.get(callId);
     if (post === undefined) return undefined;
-    const { costMicroVnd } = post.posting;
+    const { posting, chargedMicroVnd } = post.entry;
+    const costMicroVnd = posting?.costMicroVnd ?? chargedMicroVnd;
     return { chargedMicroVnd: costMicroVnd, writtenOffMicroVnd: 0, duplicate: true };
   }
 
   add(bucket: Bucket, post: UnconfirmedPost): void {
-    const { callId } = post.posting;
+    const { callId } = callOf(post.entry);
     if (this.byCall.has(callId)) return post.done();
     this.byCall.set(callId, post);
     const queue = this.queues.get(bucket) ?? [];
@@ -81,7 +84,7 @@ export class Resender {
         await this.resend(bucket, post, nowMs);
         failpoint("spool.resent");
         post.done();
-        this.byCall.delete(post.posting.callId);
+        this.byCall.delete(callOf(post.entry).callId);
         taken += 1;
       }
     } catch {
@@ -94,35 +97,49 @@ export class Resender {
   }
 
   private async resend(bucket: Bucket, post: UnconfirmedPost, nowMs: () => number): Promise<void> {
-    const { posting, sent } = post;
+    const { entry, sent } = post;
+    const { callId, accountId, at } = callOf(entry);
     const { epoch } = bucket;
     // An earlier attempt may have reached Redis without a reply, and another process may have committed it since. Redis
     // knows that only in the same epoch, and only for a while. Otherwise ask the ledger.
     const isRemembered = sent?.epoch === epoch && nowMs() - sent.atMs < LIFETIMES.askLedgerAfterMs;
-    if (!isRemembered && (await this.ledger.hasCall(posting))) return;
+    if (!isRemembered && (await this.ledger.hasCall({ callId, at }))) return;
     if (bucket.epoch !== epoch)
       throw new Error("the epoch changed during the ledger lookup; the next round sends the post");
-    let reply = await this.actions.post(bucket, posting);
+    let reply = await this.actions.post(bucket, entry);
     if (reply[0] === "unknown") {
-      if (!(await this.actions.load(posting.accountId)))
-        return this.addUnchargeable(bucket, posting);
-      reply = await this.actions.post(bucket, posting);
+      if (!(await this.actions.load(accountId))) return this.addUnchargeable(bucket, entry);
+      reply = await this.actions.post(bucket, entry);
     }
     if (reply[0] === "unknown")
       throw new Error("the epoch changed during the load; the next round sends the post");
-    this.actions.forgetHold(bucket, posting.callId);
+    this.actions.forgetHold(bucket, callId);
     // A duplicate in this process's own outbox: an earlier attempt succeeded without a reply. Commit it now.
     if (reply[0] === "posted" || bucket.isOwn(textOf(reply[3]))) {
-      const entryId = `${bucket.name}|${textOf(reply[3])}`;
-      const [, charged, writtenOff] = reply;
-      const entry = entryOf(entryId, posting, amountOf(charged), amountOf(writtenOff));
-      this.actions.add(bucket, entry);
+      const [, charged, writtenOff, place] = reply;
+      const entryId = `${bucket.name}|${textOf(place)}`;
+      this.actions.add(bucket, chargedAt(entry, entryId, amountOf(charged), amountOf(writtenOff)));
     }
   }
 
   /** Queues a call whose account does not exist. The ledger quarantines its entry, and operators see it there. */
-  private addUnchargeable(bucket: Bucket, posting: Posting): void {
-    const entryId = `${bucket.name}|0||${posting.callId}`;
-    this.actions.add(bucket, entryOf(entryId, posting, posting.costMicroVnd, 0));
+  private addUnchargeable(bucket: Bucket, entry: StoredEntry): void {
+    const entryId = `${bucket.name}|0||${callOf(entry).callId}`;
+    const { posting, chargedMicroVnd } = entry;
+    this.actions.add(
+      bucket,
+      chargedAt(entry, entryId, posting?.costMicroVnd ?? chargedMicroVnd, 0),
+    );
   }
+}
+
+/** Returns the entry at its place in the outbox, with the charge that Redis took. */
+function chargedAt(
+  entry: StoredEntry,
+  entryId: string,
+  chargedMicroVnd: MicroVnd,
+  writtenOffMicroVnd: MicroVnd,
+): StoredEntry {
+  if (entry.posting === undefined) return { ...entry, entryId, chargedMicroVnd };
+  return entryOf(entryId, entry.posting, chargedMicroVnd, writtenOffMicroVnd, entry.text);
 }

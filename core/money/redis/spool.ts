@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Posting, StoredEntry, UnreadableEntry } from "../../contract/hold-store.ts";
+import type { Posting, StoredEntry } from "../../contract/hold-store.ts";
 import { FolderInUse } from "../../process/lock.ts";
 import type { Log } from "../../process/log.ts";
 import { type Machine, systemMachine } from "../../process/machine.ts";
@@ -18,15 +18,9 @@ export interface SpoolOptions {
   readonly machine?: Machine;
 }
 
-/** A post on the disk. Call `done` once Redis or the ledger has it; the spool then drops it. */
+/** A post on the disk, with its full cost as its charge. Call `done` once Redis or the ledger has it: drops it. */
 interface Spooled {
-  readonly posting: Posting;
-  done(): void;
-}
-
-/** A post on the disk that this version cannot read. Call `done` once it is in quarantine. */
-export interface UnreadablePost {
-  readonly entry: UnreadableEntry;
+  readonly entry: StoredEntry;
   done(): void;
 }
 
@@ -37,7 +31,6 @@ export interface UnreadablePost {
 export class Spool {
   /** Posts that earlier processes left, oldest first within each journal. */
   readonly recovered: readonly Spooled[];
-  readonly unreadable: readonly UnreadablePost[];
   private readonly own: JournalOfPosts;
   private readonly others: readonly JournalOfPosts[];
 
@@ -62,7 +55,6 @@ export class Spool {
     this.own = own;
     this.others = others;
     this.recovered = [own, ...others].flatMap((journal) => journal.recovered);
-    this.unreadable = [own, ...others].flatMap((journal) => journal.unreadable);
   }
 
   /** Writes a post; it is durable when this returns. Throws if the disk or the spool is full. */
@@ -83,7 +75,6 @@ export class Spool {
 class JournalOfPosts {
   readonly journal: Journal;
   readonly recovered: Spooled[] = [];
-  readonly unreadable: UnreadablePost[] = [];
   private readonly entries: Outbox;
 
   constructor(journal: Journal) {
@@ -91,15 +82,13 @@ class JournalOfPosts {
     this.entries = new Outbox(journal.recovered[0]?.position ?? journal.position);
     for (const { position, payload } of journal.recovered) {
       const entry = decodeEntry(String(position), payload);
-      const done = this.track(entry, position);
-      if (entry.posting === undefined) this.unreadable.push({ entry, done });
-      else this.recovered.push({ posting: entry.posting, done });
+      this.recovered.push({ entry, done: this.track(entry, position) });
     }
   }
 
   add(posting: Posting): Spooled {
     const entry = entryOf("", posting, posting.costMicroVnd, 0);
-    return { posting, done: this.track(entry, this.journal.append(entry.text)) };
+    return { entry, done: this.track(entry, this.journal.append(entry.text)) };
   }
 
   /** Returns the function that drops the entry. */

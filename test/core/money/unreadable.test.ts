@@ -147,6 +147,31 @@ t.test("with Redis", async (t) => {
     await dispose();
   });
 
+  t.test("a spooled post of a newer version is charged to its loaded wallet", async (t) => {
+    const spoolFolder = mkdtempSync(join(tmpdir(), "tollgate-spool-"));
+    await writeJournal(join(spoolFolder, "0"), [NEWER]);
+    const ledger = await newLedger();
+    const first = await startStore({ servers: server.url, ledger });
+    await first.store.load("A", () => ledger.wallet("A"));
+    const { prefix } = first;
+    const second = await startStore({ servers: server.url, prefix, spoolFolder, ledger });
+    const work = commits(second.store, ledger);
+    await until("it is in quarantine", () => ledger.parked.length === 1);
+    await until("it is acknowledged", () => second.store.uncommittedCalls() === 0);
+    const [wallets = ""] = [await server.call("KEYS", `${prefix}:*:w`)].flat().map(String);
+    const parts = ["A:a", "A:h", "A:p"];
+    await until("nothing is uncommitted", async () => {
+      const [, , uncommitted] = [await server.call("HMGET", wallets, ...parts)].flat();
+      return String(uncommitted) === "0";
+    });
+    t.strictSame([await server.call("HMGET", wallets, ...parts)].flat().map(String), [
+      ...["993", "0", "0"],
+    ]);
+    await work.committer.stop(5_000);
+    await first.store.stop();
+    await second.dispose();
+  });
+
   t.test("a gateway serves the buckets that are open while one is not", async (t) => {
     const first = await startStore({ servers: server.url });
     await first.store.stop();

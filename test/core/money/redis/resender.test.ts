@@ -1,7 +1,8 @@
 import t from "tap";
-import type { Posting } from "../../../../core/contract/hold-store.ts";
+import { entryOf } from "../../../../core/money/entry.ts";
 import type { Bucket } from "../../../../core/money/redis/bucket.ts";
 import { Resender, type Sent } from "../../../../core/money/redis/resender.ts";
+import { callOf } from "../../../../core/money/unreadable.ts";
 import { posting } from "../../../support/posting.ts";
 
 const NOW_MS = 1_000_000;
@@ -31,7 +32,8 @@ class Queue {
         },
       } as never,
       {
-        post: async (_bucket, { callId }) => {
+        post: async (_bucket, entry) => {
+          const { callId } = callOf(entry);
           this.sent.push(callId);
           return this.reply(callId);
         },
@@ -56,9 +58,9 @@ class Queue {
 
   /** `null`: sent by an earlier process. */
   add(callId: string, sent: Sent | null = { atMs: NOW_MS - 10, epoch: "5" }): void {
-    const post: Posting = posting({ callId, accountId: "A", costMicroVnd: 70 });
+    const post = posting({ callId, accountId: "A", costMicroVnd: 70 });
     this.resender.add(this.bucket as Bucket, {
-      posting: post,
+      entry: entryOf("", post, 70, 0),
       sent: sent ?? undefined,
       done: () => this.done.push(callId),
     });

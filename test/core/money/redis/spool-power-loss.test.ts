@@ -1,5 +1,6 @@
 import t from "tap";
 import { Spool } from "../../../../core/money/redis/spool.ts";
+import { callOf } from "../../../../core/money/unreadable.ts";
 import { recordedLog } from "../../../support/log.ts";
 import { posting } from "../../../support/posting.ts";
 import { Random } from "../../../support/random.ts";
@@ -34,7 +35,7 @@ t.test(
     const second = await open("second");
     const found = second.spool.recovered;
     t.strictSame(
-      found.map(({ posting: { callId, costMicroVnd } }) => `${callId} ${costMicroVnd}`),
+      found.map(({ entry }) => `${callOf(entry).callId} ${entry.chargedMicroVnd}`),
       ["c1 7", "c2 8"],
     );
     for (const post of found) post.done();
@@ -65,7 +66,7 @@ t.test("each process takes the first free folder, and those of the dead", async 
   for (const machine of machines) machine.kill();
   const { recovered } = await open();
   t.strictSame(
-    recovered.map(({ posting: { callId } }) => callId),
+    recovered.map(({ entry }) => callOf(entry).callId),
     ["c0", "c1", "c2"],
   );
 });
