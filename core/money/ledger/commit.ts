@@ -10,14 +10,15 @@ const AT_MAX = Date.UTC(2100, 0);
 const DAY_MS = 86_400_000;
 
 const COMMIT = "select settle_calls($1::text::uuid[], $2::text::json)";
-/** Runs in the transaction of the commit: if the ledger refuses the call, it stays in quarantine. */
-const LEAVE_QUARANTINE = "retried as (delete from quarantine where call_id = $3)";
+/**
+ * Runs in the transaction of the commit. A call may be in quarantine as text, because another gateway runs a version that
+ * cannot read it: its charge would then be taken off the wallet twice. If the ledger refuses a call, it stays there.
+ */
+const LEAVE_QUARANTINE =
+  "settled as (delete from quarantine where call_id = any ($3::text::text[]))";
 
-export interface Commit {
-  batch(entries: readonly OutboxEntry[]): Promise<void>;
-  /** Commits an entry and takes it out of quarantine. */
-  quarantined(entry: OutboxEntry): Promise<void>;
-}
+/** Commits entries, and takes their calls out of quarantine. */
+export type Commit = (entries: readonly OutboxEntry[]) => Promise<void>;
 
 /** Commits batches, each in one transaction: see `settle_calls` in the migrations. */
 export function createCommit(sql: Sql, history: PostgresHistory): Commit {
@@ -36,10 +37,7 @@ export function createCommit(sql: Sql, history: PostgresHistory): Commit {
     }
   }
 
-  async function commit(
-    entries: readonly OutboxEntry[],
-    quarantinedCallId?: string,
-  ): Promise<void> {
+  return async (entries) => {
     const fresh = onceEach(entries);
     if (fresh.length === 0) return;
     const accountIds = [...new Set(fresh.map((entry) => entry.posting.accountId))];
@@ -48,17 +46,12 @@ export function createCommit(sql: Sql, history: PostgresHistory): Commit {
       const batch = [
         `{${accountIds.join(",")}}`,
         `[${fresh.map((entry) => entry.text).join(",")}]`,
+        `{${fresh.map((entry) => entry.posting.callId).join(",")}}`,
       ];
-      if (quarantinedCallId === undefined) await history.commit(COMMIT, batch);
-      else await history.commit(COMMIT, [...batch, quarantinedCallId], LEAVE_QUARANTINE);
+      await history.commit(COMMIT, batch, LEAVE_QUARANTINE);
     } catch (error) {
       throw isRefusal(error) ? new EntryRefused(String(error), { cause: error }) : error;
     }
-  }
-
-  return {
-    batch: (entries) => commit(entries),
-    quarantined: (entry) => commit([entry], entry.posting.callId),
   };
 }
 

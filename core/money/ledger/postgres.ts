@@ -47,7 +47,7 @@ export class PostgresLedger implements Ledger {
   private readonly sql: Sql;
   private readonly clock: Clock;
   private readonly log: Log;
-  private readonly commits: Commit;
+  private readonly commitAll: Commit;
   private timer: NodeJS.Timeout | undefined;
 
   readonly history: PostgresHistory;
@@ -61,7 +61,7 @@ export class PostgresLedger implements Ledger {
     this.clock = options.clock;
     this.log = options.log;
     this.history = new PostgresHistory(this.sql);
-    this.commits = createCommit(this.sql, this.history);
+    this.commitAll = createCommit(this.sql, this.history);
   }
 
   async start(): Promise<void> {
@@ -84,7 +84,7 @@ export class PostgresLedger implements Ledger {
   }
 
   commit(entries: readonly OutboxEntry[]): Promise<void> {
-    return this.commits.batch(entries);
+    return this.commitAll(entries);
   }
 
   quarantine(entry: StoredEntry, reason: string): Promise<void> {
@@ -108,7 +108,7 @@ export class PostgresLedger implements Ledger {
     if (call === undefined) return false;
     const { entry } = call;
     if (entry.posting === undefined) throw new EntryUnreadable(entry.reason);
-    await this.commits.quarantined(entry);
+    await this.commitAll([entry]);
     return true;
   }
 

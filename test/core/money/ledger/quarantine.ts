@@ -102,6 +102,19 @@ export function quarantineTests(t: Test, get: () => LedgerUnderTest): void {
     t.equal((await ledger.call(callId))?.chargedMicroVnd, 30n);
   });
 
+  t.test("a call that is committed leaves quarantine, and is charged once", async (t) => {
+    const { ledger } = get();
+    const a = await fundedAccount(ledger, 100n);
+    const entry = charge(a, 30);
+    const unread = decodeEntry("1", entry.text.replace('"v":2', '"v":3'));
+    await ledger.quarantine(unread, "for a test");
+    await ledger.quarantine(charge(a, 5), "for a test");
+    await ledger.commit([entry, charge(a, 1)]);
+    t.equal(await ledger.quarantinedCall(entry.posting.callId), undefined);
+    t.equal(await agreedBalance(ledger, a), 69n);
+    t.equal(await balance(ledger, a), 64n);
+  });
+
   t.test("an entry of a committed call that cannot be read is not in quarantine", async (t) => {
     const { ledger } = get();
     const a = await fundedAccount(ledger, 100n);
