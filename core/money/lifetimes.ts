@@ -35,10 +35,8 @@ export const LIFETIMES = {
   replyTimeoutMs: 450,
   /** A post without a reply is resent for this long; after that the ledger is asked first. */
   askLedgerAfterMs: 60_000,
-  /** Redis remembers a call for this long after its commit was acknowledged. */
+  /** Redis remembers a call until its commit was acknowledged, and for this long after. */
   committedCallKeptMs: 120_000,
-  /** Redis remembers a call for this long after its post, if it is not committed. */
-  postedCallKeptMs: 86_400_000,
 
   // Commits: from the outbox to the ledger.
 
@@ -167,10 +165,6 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
   [
     "committedCallKeptMs > askLedgerAfterMs + leaseMs + replyTimeoutMs, or a resent post charges the wallet twice",
     (of) => of.committedCallKeptMs > of.askLedgerAfterMs + of.leaseMs + of.replyTimeoutMs,
-  ],
-  [
-    "postedCallKeptMs > committedCallKeptMs, or Redis forgets a call before its commit",
-    (of) => of.postedCallKeptMs > of.committedCallKeptMs,
   ],
   [
     "readWaitMs > gatherMs, or the committer never gathers a batch",

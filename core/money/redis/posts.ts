@@ -6,7 +6,6 @@ import type { Machine } from "../../process/machine.ts";
 import { errorOf } from "../../process/thrown.ts";
 import { textOf } from "../../redis/reply.ts";
 import { encodeEntry, entryOf } from "../entry.ts";
-import { LIFETIMES } from "../lifetimes.ts";
 import { RecentCalls } from "../recent.ts";
 import { callOf } from "../unreadable.ts";
 import type { Bucket } from "./bucket.ts";
@@ -31,7 +30,6 @@ interface PostsOptions {
   readonly log: Log;
 }
 
-const CALL_KEPT_MS = String(LIFETIMES.postedCallKeptMs);
 /** The latest posts of this process: a duplicate of one gets its result, even if Redis has lost it. */
 const RECENT_CALLS = 4_096;
 const SPOOLED_POST_BYTES = 1_024;
@@ -90,7 +88,8 @@ export class Posts {
     const before = this.recent.get(posting.callId) ?? this.resender.find(posting.callId);
     if (before !== undefined) return { ...before, duplicate: true };
     const bucket = this.options.buckets.of(posting.accountId);
-    const sent = { atMs: this.options.machine.monotonic(), epoch: bucket.epoch };
+    const { epoch, process } = bucket;
+    const sent = { atMs: this.options.machine.monotonic(), epoch, process };
     if (bucket.state !== "ready") return this.spoolPost(bucket, posting, sent);
     const text = encodeEntry(posting, 0, 0);
     const read = (reply: Reply) => this.posted(bucket, posting, text, reply, sent);
@@ -136,7 +135,7 @@ export class Posts {
     const keys = [bucket.epochKeys.outbox, bucket.keys.call(callId)];
     const cost = String(costMicroVnd);
     const limits = limitsText(call.limits);
-    const args = [callId, accountId, cost, text, bucket.epoch, CALL_KEPT_MS, limits];
+    const args = [callId, accountId, cost, text, bucket.epoch, limits];
     return bucket.run("post", keys, args, read);
   }
 

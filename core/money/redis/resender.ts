@@ -10,10 +10,11 @@ import type { LedgerLookup } from "./ledger-lookup.ts";
 import type { Reply } from "./session.ts";
 import { amountOf } from "./view.ts";
 
-/** Monotonic time and epoch of a post's first attempt. */
+/** Monotonic time and epoch of a post's first attempt, and the id that this process had in Redis. */
 export interface Sent {
   readonly atMs: number;
   readonly epoch: string;
+  readonly process: string;
 }
 
 /** A post with unknown outcome. The spool or this process's memory keeps it until Redis confirms it. */
@@ -99,10 +100,11 @@ export class Resender {
   private async resend(bucket: Bucket, post: UnconfirmedPost, nowMs: () => number): Promise<void> {
     const { entry, sent } = post;
     const { callId, accountId, at } = callOf(entry);
-    const { epoch } = bucket;
-    // An earlier attempt may have reached Redis without a reply, and another process may have committed it since. Redis
-    // knows that only in the same epoch, and only for a while. Otherwise ask the ledger.
-    const isRemembered = sent?.epoch === epoch && nowMs() - sent.atMs < LIFETIMES.askLedgerAfterMs;
+    const { epoch, process } = bucket;
+    // An earlier attempt may have reached Redis without a reply. In the same epoch Redis remembers it until it is committed,
+    // which another process may have done if the leases of this one ended. Then, and after a while, ask the ledger.
+    const isSameMember = sent?.epoch === epoch && sent.process === process;
+    const isRemembered = isSameMember && nowMs() - sent.atMs < LIFETIMES.askLedgerAfterMs;
     if (!isRemembered && (await this.ledger.hasCall({ callId, at }))) return;
     if (bucket.epoch !== epoch)
       throw new Error("the epoch changed during the ledger lookup; the next round sends the post");

@@ -22,7 +22,6 @@ const BROKEN: Record<string, Partial<Lifetimes>> = {
   "committedCallKeptMs > askLedgerAfterMs + leaseMs + replyTimeoutMs": {
     committedCallKeptMs: 70_450,
   },
-  "postedCallKeptMs > committedCallKeptMs": { postedCallKeptMs: 120_000 },
   "readWaitMs > gatherMs": { readWaitMs: 50 },
   "paceWaitMsMax > paceDelayMsMax > paceTickMs": { paceWaitMsMax: 5_000 },
   "commitRetryMsMin <= commitRetryMsMax": { commitRetryMsMin: 2_001 },

@@ -228,7 +228,7 @@ class Plan {
       extend: [[], [call, amount(), amount()]],
       post: [
         [outbox, this.keys.call(call)],
-        [call, account, amount(), `entry ${call} của ${account}`, this.epoch, LATER_MS, limits],
+        [call, account, amount(), `entry ${call} của ${account}`, this.epoch, limits],
       ],
       void: [[], [call, random.pick([process, ""])]],
       disown: [[], [call]],

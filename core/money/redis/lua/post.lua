@@ -1,7 +1,7 @@
 -- Charges a call: the hold first, then what is available of the wallet. The rest is written off. Idempotent by call.
 -- KEYS[4] outbox of the process  KEYS[5] result of this call
--- ARGV: call, account, cost, entry, epoch, how long to remember the call (ms), limits as in hold.lua (used only if
--- the hold is gone)
+-- ARGV: call, account, cost, entry, epoch, limits as in hold.lua (used only if the hold is gone)
+-- The result expires only after `acknowledge`: a Redis whose clock jumps forward must not forget an uncommitted call.
 local call_id, account = ARGV[3], ARGV[4]
 local done = call('GET', KEYS[5])
 if done then
@@ -9,7 +9,7 @@ if done then
   return { n, 'duplicate', charged, off, place }
 end
 local hold = call('HGET', holds, call_id)
-local held, holder, limits = 0, '', ARGV[9]
+local held, holder, limits = 0, '', ARGV[8]
 if hold then
   held, holder, account, limits = parts(hold)
 end
@@ -29,5 +29,5 @@ add_to_limits(account, limits, held - charged, 0 - held, charged)
 local off = cost - charged
 local id = call('XADD', KEYS[4], '*', 'e', ARGV[6], 'c', text(charged), 'o', text(off))
 local place = ARGV[7] .. '|' .. owner .. '|' .. id
-call('SET', KEYS[5], text(charged) .. ':' .. text(off) .. ':' .. place, 'PX', ARGV[8])
+call('SET', KEYS[5], text(charged) .. ':' .. text(off) .. ':' .. place)
 return { n, 'posted', text(charged), text(off), place }

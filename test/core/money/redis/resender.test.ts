@@ -6,6 +6,7 @@ import { callOf } from "../../../../core/money/unreadable.ts";
 import { posting } from "../../../support/posting.ts";
 
 const NOW_MS = 1_000_000;
+const JUST_SENT: Sent = { atMs: NOW_MS - 10, epoch: "5", process: "me" };
 
 type Reply = readonly unknown[];
 
@@ -19,11 +20,12 @@ class Queue {
   readonly loaded = new Set(["A"]);
   lookups = 0;
   reply: (callId: string) => Reply | Promise<Reply> = (callId) => this.posted(callId);
-  readonly bucket: { name: string; epoch: string; isOwn(place: string): boolean };
+  readonly bucket: Pick<Bucket, "name" | "process" | "isOwn"> & { epoch: string };
   private readonly resender: Resender;
 
   constructor() {
-    this.bucket = { name: "b07", epoch: "5", isOwn: (place) => place.startsWith("5|me|") };
+    const isOwn = (place: string) => place.startsWith("5|me|");
+    this.bucket = { name: "b07", epoch: "5", process: "me", isOwn };
     this.resender = new Resender(
       {
         hasCall: async ({ callId }: { readonly callId: string }) => {
@@ -57,7 +59,7 @@ class Queue {
   }
 
   /** `null`: sent by an earlier process. */
-  add(callId: string, sent: Sent | null = { atMs: NOW_MS - 10, epoch: "5" }): void {
+  add(callId: string, sent: Sent | null = JUST_SENT): void {
     const post = posting({ callId, accountId: "A", costMicroVnd: 70 });
     this.resender.add(this.bucket as Bucket, {
       entry: entryOf("", post, 70, 0),
@@ -136,9 +138,10 @@ t.test("posts without a reply are sent again", async (t) => {
 
 t.test("a post that may be in the ledger is looked up there first", async (t) => {
   const table: [string, Sent | null, number][] = [
-    ["sent a moment ago, in this epoch", { atMs: NOW_MS - 10, epoch: "5" }, 0],
-    ["sent in an earlier epoch", { atMs: NOW_MS - 10, epoch: "4" }, 1],
-    ["sent long ago", { atMs: NOW_MS - 60_000, epoch: "5" }, 1],
+    ["sent a moment ago, in this epoch", JUST_SENT, 0],
+    ["sent in an earlier epoch", { ...JUST_SENT, epoch: "4" }, 1],
+    ["sent before the leases of this process ended", { ...JUST_SENT, process: "me~0" }, 1],
+    ["sent long ago", { ...JUST_SENT, atMs: NOW_MS - 60_000 }, 1],
     ["sent by an earlier process", null, 1],
   ];
   for (const [what, sent, lookups] of table) {

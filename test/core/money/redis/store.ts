@@ -9,7 +9,7 @@ import { RedisHoldStore } from "../../../../core/money/redis/store.ts";
 import { readView } from "../../../../core/money/redis/view.ts";
 import type { Log } from "../../../../core/process/log.ts";
 import { bucketName } from "../../../../core/redis/buckets.ts";
-import { RedisClient } from "../../../../core/redis/client.ts";
+import { RedisClient, type RedisCommands } from "../../../../core/redis/client.ts";
 import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { recordedLog } from "../../../support/log.ts";
 
@@ -29,6 +29,7 @@ export interface StoreOptions {
   readonly times?: Partial<MembershipTimes>;
   readonly outboxEntriesMax?: number;
   readonly log?: Log;
+  readonly client?: RedisCommands;
   readonly beforeStart?: (store: RedisHoldStore) => void;
 }
 
@@ -54,7 +55,7 @@ export const EMPTY_LEDGER: LedgerLookup = {
 export async function startStore(options: StoreOptions): Promise<TestStore> {
   const prefix = options.prefix ?? `test-${randomUUID()}`;
   const spoolFolder = options.spoolFolder ?? mkdtempSync(join(tmpdir(), "tollgate-spool-"));
-  const client = new RedisClient(options.servers, REPLY_TIMEOUT_MS);
+  const client = options.client ?? clientOf(options.servers);
   const log = options.log ?? recordedLog().log;
   const store = new RedisHoldStore({
     client,
@@ -81,6 +82,10 @@ export async function startStore(options: StoreOptions): Promise<TestStore> {
       rmSync(spoolFolder, { recursive: true, force: true });
     },
   };
+}
+
+export function clientOf(servers: string | readonly string[]): RedisClient {
+  return new RedisClient(servers, REPLY_TIMEOUT_MS);
 }
 
 /** Ends the leases of every process, as time would. */
