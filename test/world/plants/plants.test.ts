@@ -22,9 +22,10 @@ t.test("a simulated world finds the planted bug:", async (t) => {
     clean.set(world, violations);
     return violations;
   };
-  for (const [name, { store, faults, movements }] of Object.entries(PLANTS)) {
+  for (const [name, { store, faults, movements, from = 1 }] of Object.entries(PLANTS)) {
     t.test(name, async (t) => {
-      const args = ["--plant", name, "--focus", "--first", "--seeds", String(SEEDS)];
+      const seeds = ["--from", String(from), "--seeds", String(SEEDS)];
+      const args = ["--plant", name, "--focus", "--first", ...seeds];
       const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], {
         encoding: "utf8",
       });
