@@ -114,10 +114,23 @@ t.test("the drill of the page on backups", async (t) => {
     for (const turn of [0, 1]) assertUnavailable(await callOnce(gateway, customer, turn), turn);
   }
 
+  /**
+   * Restores a backup under the running gateway, after later calls and a credit. Returns the
+   * wallet's balance in the backup, in µđ.
+   */
+  async function restoredWhileRunning(): Promise<bigint> {
+    const backedUp = await balance();
+    await shell(commands("backup"));
+    await served(3);
+    await credit(gateway, customer.accountId, LATER_VND);
+    await balance();
+    await shell(commands("restore"));
+    return backedUp;
+  }
+
   async function opened(balanceMicroVnd: bigint): Promise<void> {
     await shell(commands("open"));
     t.equal(await wentBack(), "0");
-    // The buckets begin their new epochs for some milliseconds more.
     await until("it is ready", async () => (await ready()).status === 200);
     const { available, held, pending } = await wallet(gateway, customer.accountId);
     t.equal(microVnd(available), balanceMicroVnd, "the wallet has what the backup has");
@@ -150,23 +163,13 @@ t.test("the drill of the page on backups", async (t) => {
   });
 
   t.test("a gateway that runs notices a ledger that lost its last commits", async () => {
-    const backedUp = await balance();
-    await shell(commands("backup"));
-    await served(3);
-    await credit(gateway, customer.accountId, LATER_VND);
-    await balance();
-    await shell(commands("restore"));
+    const backedUp = await restoredWhileRunning();
     await refused();
     await opened(backedUp);
   });
 
   t.test("a restore that dies between its steps is done again", async (t) => {
-    const backedUp = await balance();
-    await shell(commands("backup"));
-    await served(3);
-    await credit(gateway, customer.accountId, LATER_VND);
-    await balance();
-    await shell(commands("restore"));
+    const backedUp = await restoredWhileRunning();
     for (const point of ["restore.epochs", "restore.accepted"]) {
       await gateway.kill9();
       armed["TOLLGATE_FAILPOINT"] = point;
