@@ -2,6 +2,8 @@ import type { Random } from "../support/random.ts";
 import type { Host } from "./host.ts";
 import { RedisData } from "./redis/data.ts";
 import type { RedisSite } from "./redis/site.ts";
+import { endMixedVersions } from "./upgrade.ts";
+import type { Version } from "./versions.ts";
 import type { World } from "./world.ts";
 import type { FaultName } from "./world-plan.ts";
 
@@ -80,6 +82,8 @@ export const faults: Readonly<Partial<Record<FaultName, Fault>>> = {
       });
     });
   },
+  newerVersion: onHost((world, host, random) => mixVersions("newer", world, host, random)),
+  olderVersion: onHost((world, host, random) => mixVersions("older", world, host, random)),
   clockJump: onHost((world, host, random) => {
     const { gateway } = host;
     if (!gateway) return;
@@ -153,6 +157,22 @@ export const faults: Readonly<Partial<Record<FaultName, Fault>>> = {
   }),
 };
 
+/** Runs another version on a host for a while. Half of all its starts and ends are kills. */
+function mixVersions(version: Version, world: World, host: Host, random: Random): void {
+  if (host.version !== "this") return;
+  const install = (next: Version) => {
+    host.version = next;
+    world.note(`${host.name} gets ${next} version`);
+    if (random.chance(0.5)) return host.restart();
+    host.kill();
+    host.startLater(random.below(3_000));
+  };
+  install(version);
+  world.scheduler.after(random.below(10_000), `versions of ${host.name}`, () => {
+    if (!world.isHealed && host.version === version) install("this");
+  });
+}
+
 /** Ends every fault. */
 export function heal(world: World): void {
   const { ledger } = world;
@@ -171,6 +191,7 @@ export function heal(world: World): void {
     host.gateway?.process.thaw();
     if (!host.gateway) host.startLater(0);
   }
+  if (world.plan.faults.has("newerVersion")) endMixedVersions(world);
 }
 
 function onRedis(work: (world: World, site: RedisSite, random: Random) => void): Fault {

@@ -52,6 +52,12 @@ const FOCI: readonly Focus[] = [
     seeds: 3,
   },
   {
+    name: "a rollback leaves entries that cannot be read, and charges each of them once",
+    store: "redis",
+    faults: { newerVersion: 1_500, redisFreeze: 3_000, redisLosesReplies: 4_000, kill: 4_000 },
+    seeds: 3,
+  },
+  {
     name: "gateways on Redis notice a ledger that was restored from a backup, and one restore is enough",
     store: "redis",
     faults: { ledgerRestored: 9_000 },

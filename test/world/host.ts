@@ -7,6 +7,7 @@ import type { LedgerServer } from "./ledger-server.ts";
 import { type LoopStopped, SimulatedProcess } from "./process.ts";
 import type { SimulatedProvider } from "./provider.ts";
 import type { Scheduler } from "./scheduler.ts";
+import { NewerDisk, type Version } from "./versions.ts";
 
 interface HostOptions {
   readonly name: string;
@@ -28,6 +29,8 @@ const RESTART_MS = 500;
 export class Host {
   readonly name: string;
   readonly disk: SimulatedDisk;
+  /** The version that the next process runs. */
+  version: Version = "this";
   private readonly options: HostOptions;
   private current: SimulatedGateway | undefined;
   private starts = 0;
@@ -56,8 +59,10 @@ export class Host {
       this.options;
     this.starts += 1;
     const name = `${this.name}.${this.starts}`;
-    const process = new SimulatedProcess({ name, scheduler, random, onStopped });
-    process.attach(this.disk.of(process));
+    const { version } = this;
+    const process = new SimulatedProcess({ name, scheduler, random, onStopped, version });
+    const isNewer = version === "newer";
+    process.attach(isNewer ? new NewerDisk(this.disk, process) : this.disk.of(process));
     const gateway = new SimulatedGateway({
       process,
       ledger,

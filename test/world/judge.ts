@@ -1,8 +1,9 @@
-import type { OutboxEntry } from "../../core/contract/hold-store.ts";
+import type { OutboxEntry, StoredEntry } from "../../core/contract/hold-store.ts";
 import type { SimulatedClient } from "./client.ts";
 import { type SimulatedGateway, TOKEN_MICRO_VND } from "./gateway.ts";
 import type { Host } from "./host.ts";
 import type { SimulatedProcess } from "./process.ts";
+import { decodedByNewer } from "./versions.ts";
 import type { World } from "./world.ts";
 
 /** A journal that is not synced at each write is synced within this time. */
@@ -17,6 +18,12 @@ const LATE_NOTICED_MS = 60_000;
 const ASKED_MS = 500;
 /** Upper bound of estimated output, as a share of the real output. */
 const ESTIMATE_SHARE_MAX = 1.25;
+
+/** Returns an entry that only the newer version can read, as it reads it. Undefined for any other entry. */
+function unreadUntilUpgrade(parked: StoredEntry): OutboxEntry | undefined {
+  const entry = parked.posting === undefined ? decodedByNewer(parked) : parked;
+  return parked.posting === undefined && entry.posting !== undefined ? entry : undefined;
+}
 
 interface CallRecord {
   readonly client: SimulatedClient;
@@ -107,10 +114,14 @@ export class Judge {
       return `${name} was sold by a gateway that had noticed that the ledger went back`;
     }
     const { books } = this.world.ledger;
-    if (books.quarantine.has(callId)) {
+    const parked = books.quarantine.get(callId)?.entry;
+    // After a rollback, what the newer version wrote stays in quarantine until the next upgrade.
+    const rest = parked && !this.world.isUpgraded ? unreadUntilUpgrade(parked) : undefined;
+    if (parked && books.charges.has(callId)) return `${name} is charged, and is in quarantine too`;
+    if (parked && !rest) {
       return this.soldOnLostMoney(client) ? undefined : `${name} is in quarantine`;
     }
-    const entry = books.charges.get(callId);
+    const entry = rest ?? books.charges.get(callId);
     if (entry === undefined) return this.uncharged(client, gateway, name);
     const { costMicroVnd, outcome } = entry.posting;
     if (entry.chargedMicroVnd + entry.writtenOffMicroVnd !== costMicroVnd) {

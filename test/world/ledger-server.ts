@@ -12,6 +12,7 @@ import type { Random } from "../support/random.ts";
 import { LedgerBooks } from "./ledger.ts";
 import type { SimulatedProcess } from "./process.ts";
 import type { Scheduler } from "./scheduler.ts";
+import { decodedByNewer } from "./versions.ts";
 
 const LATENCY_MS_MAX = 4;
 const SLOW_MS_MAX = 1_500;
@@ -112,6 +113,7 @@ export class LedgerServer {
 type MoneyOfLedger = Pick<
   Ledger,
   | ("history" | "start" | "stop" | "ping" | "commit" | "quarantine" | "quarantined" | "hasCall")
+  | "commitQuarantined"
   | ("credit" | "credited" | "now" | "wallet" | "sum" | "sums")
 >;
 
@@ -146,6 +148,12 @@ class LedgerClient implements MoneyOfLedger {
 
   quarantine(entry: StoredEntry, reason: string): Promise<void> {
     return this.counted("quarantine", (books) => books.park(entry, reason));
+  }
+
+  commitQuarantined(callId: string): Promise<boolean> {
+    const { version } = this.process;
+    const decode = (entry: StoredEntry) => (version === "newer" ? decodedByNewer(entry) : entry);
+    return this.counted("retry", (books) => books.commitQuarantined(callId, decode));
   }
 
   quarantined(): Promise<number> {

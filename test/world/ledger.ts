@@ -3,6 +3,7 @@ import {
   type Credit,
   type CreditResult,
   EntryRefused,
+  EntryUnreadable,
   type LedgerSum,
 } from "../../core/contract/ledger.ts";
 import { callOf } from "../../core/money/unreadable.ts";
@@ -47,7 +48,7 @@ export class LedgerBooks {
   commit(entries: readonly OutboxEntry[]): void {
     const seen = new Set<string>();
     const fresh = entries.filter(({ posting: { callId } }) => {
-      if (seen.has(callId) || this.hasCall(callId)) return false;
+      if (seen.has(callId) || this.charges.has(callId)) return false;
       seen.add(callId);
       return true;
     });
@@ -63,11 +64,22 @@ export class LedgerBooks {
     }
     for (const [accountId, balance] of after) this.walletOf(accountId).balance = balance;
     for (const entry of fresh) this.charges.set(entry.posting.callId, entry);
+    for (const { posting } of entries) this.quarantine.delete(posting.callId);
   }
 
   park(entry: StoredEntry, reason: string): void {
     const { callId } = callOf(entry);
     if (!this.hasCall(callId)) this.quarantine.set(callId, { entry, reason });
+  }
+
+  /** Commits an entry from quarantine, with the charge that it had there. Returns false if it is not in quarantine. */
+  commitQuarantined(callId: string, decode: (entry: StoredEntry) => StoredEntry): boolean {
+    const parked = this.quarantine.get(callId);
+    if (parked === undefined) return false;
+    const entry = decode(parked.entry);
+    if (entry.posting === undefined) throw new EntryUnreadable(parked.reason);
+    this.commit([entry]);
+    return true;
   }
 
   hasCall(callId: string): boolean {

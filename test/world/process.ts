@@ -2,6 +2,7 @@ import type { Machine, Timer } from "../../core/process/machine.ts";
 import type { Random } from "../support/random.ts";
 import type { ProcessDisk } from "./disk.ts";
 import type { Scheduler } from "./scheduler.ts";
+import type { Version } from "./versions.ts";
 
 /** 2026-01-01: the start time of all clocks. */
 export const WORLD_BEGINS_MS = 1_767_225_600_000;
@@ -23,6 +24,7 @@ interface ProcessOptions {
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly onStopped: (error: LoopStopped) => void;
+  readonly version?: Version;
 }
 
 /**
@@ -31,6 +33,7 @@ interface ProcessOptions {
  */
 export class SimulatedProcess implements Machine {
   readonly name: string;
+  readonly version: Version;
   private readonly scheduler: Scheduler;
   private readonly random: Random;
   private readonly onStopped: (error: LoopStopped) => void;
@@ -45,8 +48,9 @@ export class SimulatedProcess implements Machine {
   /** Difference between its wall clock and the world's. */
   clockErrorMs = 0;
 
-  constructor({ name, scheduler, random, onStopped }: ProcessOptions) {
+  constructor({ name, scheduler, random, onStopped, version = "this" }: ProcessOptions) {
     this.name = name;
+    this.version = version;
     this.scheduler = scheduler;
     this.random = random;
     this.onStopped = onStopped;

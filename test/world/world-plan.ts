@@ -29,7 +29,12 @@ const REDIS = [
   "redisClock",
 ] as const;
 
-export const FAULTS = [...EVERYWHERE, ...REDIS] as const;
+/** Faults that came later. They are planned after all else, so that worlds without them stay as they were. */
+const LATER = ["newerVersion", "olderVersion"] as const;
+/** Those of them that can happen only in worlds with Redis. */
+const LATER_REDIS: readonly FaultName[] = ["olderVersion"];
+
+export const FAULTS = [...EVERYWHERE, ...REDIS, ...LATER] as const;
 export type FaultName = (typeof FAULTS)[number];
 
 /** The plan of one seed. Each world has only some of the faults, so that the seeds together cover many combinations. */
@@ -71,11 +76,16 @@ export function planWorld(seed: number, wishes: PlanWishes = {}): WorldPlan {
   const isCalm = random.chance(0.05);
   const share = 0.15 + 0.5 * random.fraction();
   const faults = new Map<FaultName, number>();
-  const names: readonly FaultName[] = store === "embedded" ? EVERYWHERE : FAULTS;
-  for (const name of names) {
-    const isOn = random.chance(share);
-    const everyMs = 1_500 + random.below(30_000);
+  const add = (name: FaultName, from: Random) => {
+    const isOn = from.chance(share);
+    const everyMs = 1_500 + from.below(30_000);
     if (isOn && !isCalm) faults.set(name, everyMs);
+  };
+  for (const name of EVERYWHERE) add(name, random);
+  if (store === "redis") for (const name of REDIS) add(name, random);
+  const later = new Random(seed + 3);
+  for (const name of LATER) {
+    if (store === "redis" || !LATER_REDIS.includes(name)) add(name, later);
   }
   return {
     seed,

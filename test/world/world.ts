@@ -17,6 +17,7 @@ import { SimulatedProvider } from "./provider.ts";
 import type { LuaScripts } from "./redis/lua.ts";
 import { PREFIX, RedisSite } from "./redis/site.ts";
 import { Scheduler } from "./scheduler.ts";
+import { OtherCommands } from "./versions.ts";
 import type { WorldPlan } from "./world-plan.ts";
 
 /** Fewer joining rounds than in production: these rounds are most of the cost of a run, and fewer find as many bugs. */
@@ -60,11 +61,14 @@ export class World {
   /** Undefined with the embedded hold store. */
   readonly redis: RedisSite | undefined;
   readonly operatorRandom: Random;
+  /** True once all faults are over and every host runs the newer version. */
+  isUpgraded = false;
   private readonly random: Random;
   private readonly ids: Random;
   private readonly log: Log;
   private readonly tokensServed = new Map<string, number>();
-  private isHealed = false;
+  /** True once all faults are over. */
+  isHealed = false;
 
   constructor(plan: WorldPlan, { onTrace, log, lua }: WorldOptions) {
     this.plan = plan;
@@ -186,8 +190,10 @@ export class World {
   private newHoldStore(process: SimulatedProcess, log: Log): HoldStore {
     const { outboxEntriesMax, buckets } = this.plan;
     if (this.redis) {
+      const { version } = process;
+      const client = this.redis.clientOf(process);
       return new RedisHoldStore({
-        client: this.redis.clientOf(process),
+        client: version === "this" ? client : new OtherCommands(client, version),
         prefix: PREFIX,
         buckets,
         spool: { folder: "/data/spool", bytesMax: 1_000_000, log },
