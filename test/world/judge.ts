@@ -102,7 +102,24 @@ export class Judge {
         `the operator accepted ${ledger.acceptedMs.length} losses, and there were ${this.ledgerRestoresMs.length}`,
       );
     }
+    problems.push(...this.entryProblems());
     for (const accountId of this.world.accounts) problems.push(...this.walletProblems(accountId));
+    return problems;
+  }
+
+  /** Checks that every entry belongs to one call, is in the ledger once, and has left the hold store. */
+  private entryProblems(): string[] {
+    const { charges, quarantine } = this.world.ledger.books;
+    const problems: string[] = [];
+    const known = new Set(this.records.map(({ client }) => client.callId));
+    for (const callId of [...charges.keys(), ...quarantine.keys()]) {
+      if (!known.has(callId)) problems.push(`the ledger has an entry of no call: ${callId}`);
+    }
+    for (const callId of quarantine.keys()) {
+      if (charges.has(callId)) problems.push(`call ${callId} is charged, and in quarantine too`);
+    }
+    const left = this.world.redis?.server.data.streamEntries ?? 0;
+    if (left > 0) problems.push(`${left} entries are left in outboxes of Redis`);
     return problems;
   }
 
@@ -117,7 +134,6 @@ export class Judge {
     const parked = books.quarantine.get(callId)?.entry;
     // After a rollback, what the newer version wrote stays in quarantine until the next upgrade.
     const rest = parked && !this.world.isUpgraded ? unreadUntilUpgrade(parked) : undefined;
-    if (parked && books.charges.has(callId)) return `${name} is charged, and is in quarantine too`;
     if (parked && !rest) {
       return this.soldOnLostMoney(client) ? undefined : `${name} is in quarantine`;
     }
