@@ -200,6 +200,11 @@ export class World {
       const entries = readable(await store.read(100, 20));
       await this.paused.get(store)?.resumed;
       if (this.dead.has(store)) return;
+      // A stopped store does not wait, so without this timer the loop would let no other event happen.
+      if (entries.length === 0) {
+        await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+        continue;
+      }
       await this.ledger.commit(entries);
       await store.acknowledge(entries);
     }
