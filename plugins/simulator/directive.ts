@@ -44,6 +44,10 @@ import { v } from "../../core/contract/index.ts";
  *   usage                "normal"; "missing"; "zero"; "every_chunk" and "with_finish" (Chat
  *                        streams); "late" (Messages streams: 0 input in message_start, the real
  *                        number in message_delta)
+ *   reports              [[place, usage]]: objects sent word for word instead. Places: "usage", "choice",
+ *                        "x_groq"; in streams of Chat "first", "finish", "choice", "x_groq", "last";
+ *                        of Messages "message_start", "message_delta" (an event each)
+ *   tool_usage           the field of this name of a Responses reply
  * Time
  *   delay_ms             before the first byte
  *   event_delay_ms       between writes of a stream; 0 writes each event in its own packet
@@ -62,6 +66,11 @@ import { v } from "../../core/contract/index.ts";
  *   reset                destroy the socket before the first byte
  *   fail_times, key      apply faults (and hang) only to the first calls with this key
  *   when_model           apply faults (and hang) only if the upstream model has this name
+ * Odd replies
+ *   reply                the whole reply: text or JSON; or a list, which are the events of a stream,
+ *                        asked for or not
+ *   reply_type           its content type
+ *   reply_status         the status of any reply that is not refused (default 200)
  * Wire
  *   headers              extra response headers
  *   comments             an SSE comment before every nth event, alternately alone and inside the
@@ -76,6 +85,10 @@ const count = (max: number) => v.pipe(v.number(), v.integer(), v.minValue(0), v.
 const position = v.pipe(v.number(), v.integer());
 const tokens = count(Number.MAX_SAFE_INTEGER);
 const ms = count(3_600_000);
+const places = [
+  ...(["usage", "choice", "x_groq", "first", "finish", "last"] as const),
+  ...(["message_start", "message_delta"] as const),
+] as const;
 
 const directiveSchema = v.strictObject({
   text: v.optional(v.string()),
@@ -119,6 +132,8 @@ const directiveSchema = v.strictObject({
   usage: v.optional(
     v.picklist(["normal", "missing", "zero", "every_chunk", "with_finish", "late"]),
   ),
+  reports: v.optional(v.array(v.tuple([v.picklist(places), v.record(v.string(), v.unknown())]))),
+  tool_usage: v.optional(v.record(v.string(), v.unknown())),
 
   delay_ms: v.optional(ms),
   event_delay_ms: v.optional(ms),
@@ -146,6 +161,10 @@ const directiveSchema = v.strictObject({
   fail_times: v.optional(count(1e6)),
   key: v.optional(v.string()),
   when_model: v.optional(v.string()),
+
+  reply: v.optional(v.union([v.string(), v.array(v.unknown()), v.record(v.string(), v.unknown())])),
+  reply_type: v.optional(v.string()),
+  reply_status: v.optional(v.pipe(count(299), v.minValue(200))),
 
   headers: v.optional(v.record(v.string(), v.string())),
   comments: v.optional(v.pipe(count(1e6), v.minValue(1))),

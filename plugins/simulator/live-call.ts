@@ -51,7 +51,7 @@ export class LiveCall {
   }
 
   /** Streams a script at the client's speed, with the delays of the directive. */
-  stream(plan: Plan, script: Script): void {
+  stream(plan: Plan, script: Script, status: string): void {
     const { event_delay_ms, split_bytes, silent_ms = 0 } = plan.answer.directive;
     const res = this.#res;
     const paceMs = event_delay_ms ?? (split_bytes === undefined ? undefined : 0);
@@ -93,7 +93,7 @@ export class LiveCall {
       return true;
     });
     res.cork(() => {
-      this.#head("200 OK", plan.headers);
+      this.#head(status, plan.headers);
       run();
     });
   }

@@ -1,5 +1,6 @@
 import type { Answer } from "./answer.ts";
 import type { Directive } from "./directive.ts";
+import { givesEvents } from "./odd-replies.ts";
 import { type Packet, packets, streamFault } from "./packets.ts";
 import type { Protocol } from "./protocol.ts";
 
@@ -27,7 +28,7 @@ export class Plan {
   constructor(protocol: Protocol, answer: Answer) {
     this.protocol = protocol;
     this.answer = answer;
-    this.streamed = answer.ask.stream || protocol.alwaysStreams;
+    this.streamed = answer.ask.stream || protocol.alwaysStreams || givesEvents(answer.directive);
     this.plain = !this.streamed && !specialFields.some((field) => field in answer.directive);
     const type = this.streamed ? protocol.streamType(answer) : "application/json";
     const extra = Object.entries(answer.directive.headers ?? {}).flat();
@@ -67,6 +68,8 @@ export interface Script {
 }
 
 const specialFields: readonly (keyof Directive)[] = [
+  "reply",
+  "reply_status",
   "delay_ms",
   "hang",
   "status",

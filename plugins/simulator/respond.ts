@@ -5,6 +5,7 @@ import type { Directive } from "./directive.ts";
 import { findDirective } from "./find-directive.ts";
 import { readForm } from "./form.ts";
 import type { LiveCall } from "./live-call.ts";
+import { givenReply } from "./odd-replies.ts";
 import { Plan } from "./plan.ts";
 import type { Protocol } from "./protocol.ts";
 import type { Head } from "./read-request.ts";
@@ -90,12 +91,15 @@ export class Responder {
     const { directive, id, usage } = plan.answer;
     const status = directive.status ?? (hasFault(directive) ? undefined : 503);
     if (faulty && directive.hang === true) return;
+    const good = statusLine(directive.reply_status ?? 200);
+    const given = givenReply(directive);
     if (faulty && directive.reset === true) call.destroy();
     else if (faulty && status !== undefined) this.#fail(call, directive, status, id);
-    else if (plan.streamed) call.stream(plan, plan.script(faulty));
+    else if (given) call.whole(good, ["content-type", given.type], Buffer.from(given.body), usage);
+    else if (plan.streamed) call.stream(plan, plan.script(faulty), good);
     else if (faulty && directive.cut_after_events !== undefined) {
-      call.half("200 OK", plan.headers, plan.whole());
-    } else call.whole("200 OK", plan.headers, plan.whole(), usage);
+      call.half(good, plan.headers, plan.whole());
+    } else call.whole(good, plan.headers, plan.whole(), usage);
   }
 
   /** Returns true if the faults of the directive apply to this call. */
@@ -112,12 +116,16 @@ export class Responder {
       headers.push("retry-after", String(directive.retry_after));
     }
     headers.push(...Object.entries(directive.headers ?? {}).flat());
-    call.whole(`${status} ${STATUS_CODES[status] ?? "Error"}`, headers, Buffer.from(body));
+    call.whole(statusLine(status), headers, Buffer.from(body));
   }
 
   #refuse(call: LiveCall, { problem: message, param }: Problem): void {
     this.#fail(call, { error: { message, param } }, 400, "0".repeat(24));
   }
+}
+
+function statusLine(status: number): string {
+  return `${status} ${STATUS_CODES[status] ?? "Other"}`;
 }
 
 /** Returns true if no header can change the reply. */

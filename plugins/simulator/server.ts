@@ -4,6 +4,7 @@ import { serveControl } from "./control.ts";
 import { imageEdits, imageGenerations } from "./images.ts";
 import { LiveCall } from "./live-call.ts";
 import { messages } from "./messages.ts";
+import { withOddReplies } from "./odd-replies.ts";
 import type { Protocol } from "./protocol.ts";
 import { readBody, readHead } from "./read-request.ts";
 import { Responder } from "./respond.ts";
@@ -26,7 +27,7 @@ const protocols: readonly Protocol[] = [
   imageGenerations,
   imageEdits,
   speech,
-];
+].map(withOddReplies);
 
 /**
  * Starts a simulated provider in this thread. `directive.ts` lists its behaviours. Rejects with a
