@@ -1,11 +1,11 @@
 import type { Random } from "../support/random.ts";
+import type { FaultName } from "./fault-names.ts";
 import type { Host } from "./host.ts";
 import { RedisData } from "./redis/data.ts";
 import type { RedisSite } from "./redis/site.ts";
 import { endMixedVersions } from "./upgrade.ts";
 import type { Version } from "./versions.ts";
 import type { World } from "./world.ts";
-import type { FaultName } from "./world-plan.ts";
 
 /** Injects one fault. It ends by itself, or when all faults are ended. */
 type Fault = (world: World, random: Random) => void;

@@ -1,7 +1,8 @@
 import t from "tap";
+import type { FaultName, StoreKind } from "./fault-names.ts";
 import { LuaScripts } from "./redis/lua.ts";
 import { simulate } from "./simulate.ts";
-import { describePlan, type FaultName, planWorld, type StoreKind } from "./world-plan.ts";
+import { describePlan, planWorld } from "./world-plan.ts";
 
 interface Focus {
   /** What broke before the fix. */

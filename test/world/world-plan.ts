@@ -1,41 +1,14 @@
 import { Random } from "../support/random.ts";
-
-export type StoreKind = "embedded" | "redis";
-
-/** Faults that can happen in every world. */
-const EVERYWHERE = [
-  "kill",
-  "sigterm",
-  "freeze",
-  "powerLoss",
-  "diskFull",
-  "ledgerAway",
-  "ledgerSlow",
-  "ledgerLosesReplies",
-  "ledgerRestored",
-  "clockJump",
-] as const;
-
-/** Faults that can happen only in worlds with Redis. */
-const REDIS = [
-  "redisKill",
-  "redisWipe",
-  "redisOldSnapshot",
-  "redisFreeze",
-  "redisCut",
-  "redisLosesReplies",
-  "redisFull",
-  "redisReadOnly",
-  "redisClock",
-] as const;
-
-/** Faults that came later. They are planned after all else, so that worlds without them stay as they were. */
-const LATER = ["newerVersion", "olderVersion"] as const;
-/** Those of them that can happen only in worlds with Redis. */
-const LATER_REDIS: readonly FaultName[] = ["olderVersion"];
-
-export const FAULTS = [...EVERYWHERE, ...REDIS, ...LATER] as const;
-export type FaultName = (typeof FAULTS)[number];
+import {
+  EVERYWHERE,
+  FAULTS,
+  type FaultName,
+  LATER,
+  LATER_REDIS,
+  namesOf,
+  REDIS,
+  type StoreKind,
+} from "./fault-names.ts";
 
 /** The plan of one seed. Each world has only some of the faults, so that the seeds together cover many combinations. */
 export interface WorldPlan {
@@ -63,6 +36,8 @@ export interface WorldPlan {
 
 interface PlanWishes {
   readonly store?: StoreKind | undefined;
+  /** With Redis only. */
+  readonly gateways?: number | undefined;
   readonly calls?: number | undefined;
   readonly movements?: number | undefined;
   /** Only these faults. */
@@ -81,16 +56,17 @@ export function planWorld(seed: number, wishes: PlanWishes = {}): WorldPlan {
     const everyMs = 1_500 + from.below(30_000);
     if (isOn && !isCalm) faults.set(name, everyMs);
   };
-  for (const name of EVERYWHERE) add(name, random);
-  if (store === "redis") for (const name of REDIS) add(name, random);
+  const isRedis = store === "redis";
+  for (const name of namesOf(EVERYWHERE)) add(name, random);
+  if (isRedis) for (const name of namesOf(REDIS)) add(name, random);
   const later = new Random(seed + 3);
-  for (const name of LATER) {
-    if (store === "redis" || !LATER_REDIS.includes(name)) add(name, later);
-  }
+  for (const name of namesOf(LATER)) add(name, later);
+  if (isRedis) for (const name of namesOf(LATER_REDIS)) add(name, later);
+  const gateways = isRedis ? 1 + random.below(3) : 1;
   return {
     seed,
     store,
-    gateways: store === "embedded" ? 1 : 1 + random.below(3),
+    gateways: isRedis ? (wishes.gateways ?? gateways) : 1,
     buckets: random.pick([1, 1, 2, 3]),
     resends: random.chance(0.3),
     accounts: 1 + random.below(6),
@@ -108,7 +84,7 @@ export function planWorld(seed: number, wishes: PlanWishes = {}): WorldPlan {
 
 function wishedFaults(wished: Readonly<Partial<Record<FaultName, number>>>): WorldPlan["faults"] {
   return new Map(
-    FAULTS.flatMap((name) => {
+    namesOf(FAULTS).flatMap((name) => {
       const everyMs = wished[name];
       return everyMs === undefined ? [] : [[name, everyMs]];
     }),

@@ -1,4 +1,4 @@
-import type { FaultName, StoreKind } from "../world-plan.ts";
+import type { FaultName, StoreKind } from "../fault-names.ts";
 
 /**
  * A bug for a simulated run: a replacement in one place of the code. Production code does not know

@@ -1,0 +1,51 @@
+/** A store that a world can keep its holds in. */
+export const STORES = ["embedded", "redis"] as const;
+export type StoreKind = (typeof STORES)[number];
+
+/** What each fault does, in worlds with any store. The order decides the plans of all seeds: add new ones to `LATER`. */
+export const EVERYWHERE = {
+  kill: "kill -9 of a gateway",
+  sigterm: "SIGTERM of a gateway, which starts again",
+  freeze: "stops a gateway for a while, as SIGSTOP does",
+  powerLoss: "kills a gateway, and drops what its disk had not synced",
+  diskFull: "a disk has little room, then none",
+  ledgerAway: "the ledger refuses connections, or hangs",
+  ledgerSlow: "requests to the ledger take up to 1.5 s",
+  ledgerLosesReplies: "the ledger does its work, and some replies are lost",
+  ledgerRestored: "the ledger goes back to a backup, or to what a replica has",
+  clockJump: "the clock of a gateway is wrong by up to 10 minutes",
+} as const;
+
+/** Faults that can happen only in worlds with Redis. */
+export const REDIS = {
+  redisKill: "Redis restarts with its data",
+  redisWipe: "Redis loses all data",
+  redisOldSnapshot: "Redis is restored from an old snapshot",
+  redisFreeze: "Redis stops for a while",
+  redisCut: "cuts every connection to Redis",
+  redisLosesReplies: "Redis does its work, and replies are lost",
+  redisFull: "Redis is at its maxmemory",
+  redisReadOnly: "Redis is demoted to a replica for a while",
+  redisClock: "the clock of Redis is wrong by up to 10 minutes",
+} as const;
+
+/** Faults that came later. They are planned after all else, so that worlds without them stay as they were. */
+export const LATER = {
+  newerVersion: "a gateway runs a newer version for a while, whose entries this one cannot read",
+} as const;
+export const LATER_REDIS = {
+  olderVersion: "a gateway runs an older version for a while",
+} as const;
+
+const ALL = { ...EVERYWHERE, ...REDIS, ...LATER, ...LATER_REDIS };
+export type FaultName = keyof typeof ALL;
+export const FAULTS: Readonly<Record<FaultName, string>> = ALL;
+
+export function isFaultName(name: string): name is FaultName {
+  return Object.hasOwn(FAULTS, name);
+}
+
+/** Returns the names of a list of faults. */
+export function namesOf(list: Readonly<Partial<Record<FaultName, string>>>): FaultName[] {
+  return Object.keys(list).filter(isFaultName);
+}
