@@ -1,9 +1,12 @@
 #!/usr/bin/env node
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { notOffered } from "./config/catalogue-review.ts";
 import { formatProblems, loadConfig } from "./config/load.ts";
 import { announceFailpoint } from "./process/failpoint.ts";
+import { objectOf } from "./process/json.ts";
 import { createLog } from "./process/log.ts";
 import { packageRoot } from "./process/root.ts";
 import { isWorker, superviseWorkers, whenOrphaned } from "./process/supervisor.ts";
@@ -12,17 +15,37 @@ import { Watchdog } from "./process/watchdog.ts";
 /** What a stop may take beyond the time that running calls may finish in: commits, and connections that close. */
 const STOP_MS = 60_000;
 
+const HELP = `Usage: npm start -- [options]      (installed as a package: tollgate [options])
+
+Runs the gateway in the foreground. SIGTERM stops it after calls in flight; SIGHUP reads the config again.
+
+  -c, --config FILE  the config; default: config/gateway.yaml, which needs nothing else
+      --check        checks the config, its catalogue and plugins, and starts nothing
+  -h, --help         prints this text
+      --version      prints the version`;
+
 /**
  * `npm start -- --config FILE`: runs the gateway in the foreground until SIGTERM; SIGHUP reloads the config.
  * If `listen.workers` is above 1, this process only starts and supervises the workers.
  */
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { config: { type: "string", short: "c" } } });
-  const file = values.config ?? join(packageRoot, "config", "gateway.yaml");
+  const options = readOptions();
+  if (options.help) return console.log(HELP);
+  if (options.version) return console.log(await version());
+  const file = options.config ?? join(packageRoot, "config", "gateway.yaml");
   const loaded = await loadConfig(file, process.env);
   if (!loaded.ok) return fail(formatProblems(loaded.problems));
   const { config } = loaded;
+  if (options.check) {
+    const missing = notOffered(config.catalogue);
+    if (missing) console.log(missing);
+    return console.log(`${file}: no errors; ${config.catalogue.models.length} models are offered`);
+  }
   const { workers } = config.listen;
+  if (!isWorker()) {
+    const { preflight } = await import("./boot/preflight.ts");
+    await preflight(config);
+  }
   if (workers > 1 && !isWorker()) {
     const script = fileURLToPath(import.meta.url);
     const args = process.argv.slice(2);
@@ -82,6 +105,25 @@ async function main(): Promise<void> {
     }
   });
   process.on("unhandledRejection", (error) => log.error({ err: error }, "unhandled rejection"));
+}
+
+function readOptions() {
+  const options = {
+    config: { type: "string", short: "c" },
+    check: { type: "boolean" },
+    help: { type: "boolean", short: "h" },
+    version: { type: "boolean" },
+  } as const;
+  try {
+    return parseArgs({ options }).values;
+  } catch (error) {
+    return fail(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
+  }
+}
+
+async function version(): Promise<string> {
+  const manifest: unknown = JSON.parse(await readFile(join(packageRoot, "package.json"), "utf8"));
+  return String(objectOf(manifest)?.["version"]);
 }
 
 function fail(message: string): never {

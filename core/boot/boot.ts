@@ -1,4 +1,5 @@
 import { openAccounts } from "../accounts/index.ts";
+import { notOffered } from "../config/catalogue-review.ts";
 import type { GatewayConfig } from "../config/load.ts";
 import { endpoints } from "../contract/endpoint.ts";
 import type { HoldStoreHealth } from "../contract/hold-store.ts";
@@ -166,7 +167,7 @@ export async function boot(
   for (const { plugin } of running) await plugin.listening?.(address);
   const { models, version } = config.catalogue;
   log.info({ address, models: models.length, catalogue_version: version }, "listening");
-  warnIfUnbilled(config, log);
+  warn(config, log);
 
   async function reload(given: GatewayConfig): Promise<readonly string[]> {
     const before = { config, upstreams, running };
@@ -184,7 +185,7 @@ export async function boot(
     }
     runner.serve();
     log.setLevel(config.log.level);
-    warnIfUnbilled(config, log);
+    warn(config, log);
     const made = running.filter((entry) => !before.running.includes(entry));
     for (const entry of made) await runner.listening(entry, address);
     const stopped = before.running.filter((entry) => !running.includes(entry));
@@ -238,8 +239,11 @@ function reasonOf(health: HoldStoreHealth): string | undefined {
   return health.kind === "ok" ? undefined : health.reason;
 }
 
-function warnIfUnbilled({ unbilled }: GatewayConfig, log: LineLog): void {
+/** Logs what an operator may not have meant. */
+function warn({ unbilled, catalogue }: GatewayConfig, log: LineLog): void {
   if (unbilled) log.warn("unbilled: true in the config; calls are neither held nor charged");
+  const missing = notOffered(catalogue);
+  if (missing) log.warn(missing);
 }
 
 const POLL_MS = 1000;

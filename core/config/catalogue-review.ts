@@ -26,6 +26,13 @@ export function readCatalogue(
   return new Catalogue(file.models.map((model) => toModel(model, version)));
 }
 
+/** Returns a line that names the models whose upstreams have no key; undefined if there are none. */
+export function notOffered({ notOffered }: Catalogue): string | undefined {
+  if (notOffered.length === 0) return undefined;
+  const names = notOffered.map(({ id }) => id).join(", ");
+  return `models without a key of their upstream are not offered: ${names}`;
+}
+
 /** Returns a short hash of all entries, so that a usage record can name the catalogue that its price comes from. */
 function versionOf(models: readonly object[]): string {
   const hash = createHash("sha256").update(JSON.stringify(models)).digest("hex");
@@ -40,6 +47,8 @@ class Review {
   private readonly source: Source;
   private readonly upstreams: UpstreamProtocols;
   private readonly problems: Problems;
+  /** Places of routes to upstreams that the config lacks, by upstream. */
+  private readonly unknown = new Map<string, Path[]>();
   private readonly firstIndex = new Map<string, number>();
   private readonly range: v.InferOutput<typeof priceRange>;
   private readonly prefix: v.InferOutput<typeof idPrefix>;
@@ -65,6 +74,21 @@ class Review {
       this.price(parts, at);
       this.tokens(parts, at);
       this.routes(parts, at);
+    }
+    this.unknownUpstreams();
+  }
+
+  /** Reports each unknown upstream once, not once for each of its models. */
+  private unknownUpstreams(): void {
+    const known = [...this.upstreams.keys()].join(", ") || "none";
+    for (const [first, ...others] of this.unknown.values()) {
+      if (!first) continue;
+      const name = this.source.writtenAt(first);
+      const more =
+        others.length === 0
+          ? ""
+          : `, here and in ${others.length} more routes; to leave out its models, keep the upstream with an empty key`;
+      this.report(first, `expected an upstream of the config (${known}), got ${name}${more}`);
     }
   }
 
@@ -116,10 +140,24 @@ class Review {
   private inRange(at: Path, vnd: number, [low, high]: [number, number], name: string): void {
     if (vnd >= low && vnd <= high) return;
     const got = vnd < low ? "a smaller number" : "a larger number";
-    this.report(at, `expected a price from ${low} to ${high} đ (price_range.${name}), got ${got}`);
+    const text = this.source.textAt(at);
+    const point = text.includes(".")
+      ? `: YAML reads ${text} as ${vnd}; write it without a point`
+      : "";
+    this.report(
+      at,
+      `expected a price from ${low} to ${high} đ (price_range.${name}), got ${got}${point}`,
+    );
   }
 
-  private tokens({ contextWindow, maxOutput }: Parts, at: Path): void {
+  private tokens({ given, contextWindow, maxOutput, standard }: Parts, at: Path): void {
+    const isChat = standard === "chat" || standard === "messages";
+    if (isChat && given["max_output_tokens"] == null) {
+      this.report(
+        [...at, "max_output_tokens"],
+        "expected a number of tokens, which chat models need: a call without a limit of its own holds this much",
+      );
+    }
     if (contextWindow !== undefined && maxOutput !== undefined && maxOutput > contextWindow) {
       this.report(
         [...at, "max_output_tokens"],
@@ -129,12 +167,21 @@ class Review {
   }
 
   private routes({ routes, standard }: Parts, at: Path): void {
+    const firstIndex = new Map<string, number>();
     for (const [index, route] of (routes ?? []).entries()) {
+      const key = JSON.stringify([route.upstream, route.model]);
+      const first = firstIndex.get(key);
+      if (first === undefined) firstIndex.set(key, index);
+      else {
+        this.report(
+          [...at, "routes", index],
+          `expected every route once, got routes[${first}] again; use weight for a larger share`,
+        );
+      }
       const place = [...at, "routes", index, "upstream"];
       const name = this.source.writtenAt(place);
       if (!this.upstreams.has(route.upstream)) {
-        const known = [...this.upstreams.keys()].join(", ") || "none";
-        this.report(place, `expected an upstream of the config (${known}), got ${name}`);
+        this.unknown.set(route.upstream, [...(this.unknown.get(route.upstream) ?? []), place]);
         continue;
       }
       const protocols = this.upstreams.get(route.upstream);

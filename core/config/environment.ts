@@ -1,3 +1,5 @@
+import { readFileSync, statSync } from "node:fs";
+
 /** Environment variables by name, in the shape of `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -8,16 +10,24 @@ interface Expansion {
   readonly faults: readonly string[];
 }
 
-const VARIABLE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{/g;
+const VARIABLE = /\$\$\{|\$\{file:(\/[^}]+)\}|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{/g;
+const FILE_BYTES_MAX = 64 * 1024;
 
 /**
  * Replaces the variables in a text. `${NAME}` must be set and not empty, `${NAME:-text}` falls back to the text,
- * and `$${` becomes `${`.
+ * `${file:/path}` is the content of a file without the line break at its end, and `$${` becomes `${`. Files are read
+ * again at each reload, so that a secret can change without a restart.
  */
 export function expand(written: string, environment: Environment): Expansion {
   const faults: string[] = [];
-  const text = written.replace(VARIABLE, (match: string, name?: string, fallback?: string) => {
+  const text = written.replace(VARIABLE, (match: string, ...groups: (string | undefined)[]) => {
+    const [file, name, fallback] = groups;
     if (match === "$${") return "${";
+    if (file !== undefined) {
+      const { content, fault } = readSecret(file);
+      if (fault !== undefined) faults.push(fault);
+      return content ?? match;
+    }
     if (name === undefined) {
       faults.push(MALFORMED);
       return match;
@@ -34,4 +44,15 @@ export function expand(written: string, environment: Environment): Expansion {
 
 const MALFORMED =
   // biome-ignore lint/suspicious/noTemplateCurlyInString: this is how the file writes a variable.
-  "expected ${NAME} or ${NAME:-default} with a name of letters, digits and _; $${ is a plain ${";
+  "expected ${NAME} or ${NAME:-default} with a name of letters, digits and _, or ${file:/path}; $${ is a plain ${";
+
+function readSecret(file: string): { readonly content?: string; readonly fault?: string } {
+  try {
+    if (statSync(file).size > FILE_BYTES_MAX) return { fault: `file ${file} is above 64 KB` };
+    const content = readFileSync(file, "utf8").replace(/\r?\n$/, "");
+    return content === "" ? { fault: `file ${file} is empty` } : { content };
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
+    return { fault: `file ${file} cannot be read${code}` };
+  }
+}

@@ -28,7 +28,10 @@ export async function configJsonSchema(): Promise<JsonObject> {
     definitions: {
       catalogue: convert(catalogueFile, "throw"),
       gateway,
-      variable: { type: "string", pattern: "\\$\\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\\}" },
+      variable: {
+        type: "string",
+        pattern: "\\$\\{([A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?|file:/[^}]+)\\}",
+      },
     },
   };
 }
@@ -60,7 +63,7 @@ function byName(a: { readonly name: string }, b: { readonly name: string }): num
 function convert(schema: v.GenericSchema, errorMode: "throw" | "ignore"): JsonObject {
   const { $schema, ...converted } = toJsonSchema(schema, {
     errorMode,
-    ignoreActions: ["check"],
+    ignoreActions: ["check", "raw_check"],
     typeMode: "input",
   });
   const result = orVariable(converted);

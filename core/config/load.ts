@@ -64,6 +64,10 @@ export async function loadConfig(
     catalogue,
     placed.map(({ loaded }) => loaded),
   );
+  if (Object.keys(config.upstreams).length === 0) {
+    const message = "expected a key of at least one upstream; without one, no model can be called";
+    problems.add(source, ["upstreams"], message);
+  }
   reviewOptions(placed, config, source, problems);
   return problems.found ? { ok: false, problems: problems.list() } : { ok: true, config };
 }
@@ -100,6 +104,15 @@ function toConfig(
   plugins: readonly LoadedPlugin[],
 ): GatewayConfig {
   const { listen, admin, stores, limits, log, headers, upstreams, unbilled } = settings;
+  const used = Object.fromEntries(
+    Object.entries(upstreams)
+      .filter(([, { isConfigured }]) => isConfigured)
+      .map(([name, { connections, isConfigured: _, ...upstream }]) => [
+        name,
+        // A call uses at most one connection, so `calls_max` is enough.
+        { ...upstream, connections: connections ?? limits.calls_max },
+      ]),
+  );
   return {
     listen,
     admin: { token: admin.token },
@@ -117,14 +130,8 @@ function toConfig(
     },
     log,
     headers,
-    upstreams: Object.fromEntries(
-      Object.entries(upstreams).map(([name, { connections, ...upstream }]) => [
-        name,
-        // A call uses at most one connection, so `calls_max` is enough.
-        { ...upstream, connections: connections ?? limits.calls_max },
-      ]),
-    ),
-    catalogue,
+    upstreams: used,
+    catalogue: catalogue.offeredBy(new Set(Object.keys(used))),
     unbilled,
     plugins,
   };

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import * as v from "valibot";
 import {
   described,
@@ -13,11 +14,19 @@ import {
 
 /** Schema of the config file. Descriptions end up in the JSON schema, for editors. */
 
+const HOST_NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_.])?$/;
+
 export const listen = v.optional(
   mapping({
     host: v.optional(
       described(
-        text("an address or host name"),
+        v.pipe(
+          text("an address or host name"),
+          v.check(
+            (host) => isIP(host) !== 0 || HOST_NAME.test(host),
+            "an address or host name, without http:// and without a port",
+          ),
+        ),
         "Address to listen on; 0.0.0.0 for all addresses.",
       ),
       "127.0.0.1",
@@ -34,7 +43,7 @@ export const listen = v.optional(
   {},
 );
 
-const admin = v.optional(
+export const admin = v.optional(
   mapping({
     token: v.optional(
       described(

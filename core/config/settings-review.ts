@@ -1,7 +1,12 @@
+import { isLoopback } from "../contract/public-host.ts";
+import { objectOf } from "../process/json.ts";
 import type { Problems } from "./problem.ts";
-import { limits, listen, stores } from "./schema.ts";
+import { admin, limits, listen, stores } from "./schema.ts";
 import { attempt } from "./validate.ts";
 import type { Source } from "./yaml.ts";
+
+/** A shorter token that other machines can try could be guessed. */
+const TOKEN_CHARACTERS_MIN = 32;
 
 /** Checks settings that depend on each other. Skips those that are invalid by themselves. */
 export function reviewSettings(
@@ -9,7 +14,8 @@ export function reviewSettings(
   source: Source,
   problems: Problems,
 ): void {
-  const workers = attempt(listen, written["listen"])?.workers ?? 1;
+  const address = attempt(listen, written["listen"]);
+  const workers = address?.workers ?? 1;
   const backends = attempt(stores, written["stores"]);
   const embedded = [
     ...(backends?.hot === "embedded" ? ["stores.hot"] : []),
@@ -32,4 +38,48 @@ export function reviewSettings(
       "expected at most call_seconds, got a larger number",
     );
   }
+
+  const token = attempt(admin, written["admin"])?.token;
+  if (token !== undefined && token.length < TOKEN_CHARACTERS_MIN && address) {
+    if (!isLoopback(address.host)) {
+      problems.add(
+        source,
+        ["admin", "token"],
+        `expected at least ${TOKEN_CHARACTERS_MIN} characters, since other machines can reach listen.host`,
+      );
+    }
+  }
+
+  if (address) reviewLoops(address, written, source, problems);
+}
+
+/** Refuses upstreams that lead back to this gateway: each call would call itself until all connections are used. */
+function reviewLoops(
+  { host, port }: { host: string; port: number },
+  written: Readonly<Record<string, unknown>>,
+  source: Source,
+  problems: Problems,
+): void {
+  for (const [name, upstream] of Object.entries(objectOf(written["upstreams"]) ?? {})) {
+    const protocols = objectOf(objectOf(upstream)?.["protocols"]) ?? {};
+    for (const [protocol, given] of Object.entries(protocols)) {
+      if (typeof given !== "string" || !URL.canParse(given)) continue;
+      const url = new URL(given);
+      const target = url.hostname.replace(/^\[|\]$/g, "");
+      const portOfUrl = Number(url.port || (url.protocol === "https:" ? 443 : 80));
+      if (portOfUrl !== port || !isSameHost(target, host)) continue;
+      problems.add(
+        source,
+        ["upstreams", name, "protocols", protocol],
+        "expected an address other than where this gateway listens",
+      );
+    }
+  }
+}
+
+/** A gateway that listens on all addresses also listens on loopback. */
+function isSameHost(target: string, host: string): boolean {
+  if (target === host) return true;
+  const everywhere = host === "0.0.0.0" || host === "::";
+  return isLoopback(target) && (everywhere || isLoopback(host));
 }

@@ -8,7 +8,11 @@ import type { LoadedUpstream, UpstreamKind } from "../upstream/kinds/kind.ts";
 import { attempt } from "./validate.ts";
 
 /** A checked upstream. Without `connections`, `limits.calls_max` applies. */
-type Checked = Omit<LoadedUpstream, "connections"> & { readonly connections: number | undefined };
+type Checked = Omit<LoadedUpstream, "connections"> & {
+  readonly connections: number | undefined;
+  /** False if its keys were left empty: it is not used. */
+  readonly isConfigured: boolean;
+};
 
 /** The settings that all kinds of upstream share. */
 const common = {
@@ -69,6 +73,7 @@ function upstreamOf(kind: UpstreamKind, kinds: UpstreamKinds): v.GenericSchema<u
         protocols: kind.protocols(settings) ?? new Set(),
         profile,
         connections,
+        isConfigured: kind.isConfigured?.(settings) ?? true,
         createAdapter: () => kind.create(settings),
       }),
     ),

@@ -22,6 +22,8 @@ export interface Source extends Located {
   readonly value: unknown;
   /** Returns a scalar as written in the file, before variables are replaced: safe to quote in a message. */
   writtenAt(path: Path): string;
+  /** Returns a number exactly as it stands in the file: `36.000`, not 36. Empty for other values. */
+  textAt(path: Path): string;
 }
 
 /** Aliases can expand a small file into a huge value. Real files stay far below these limits. */
@@ -102,6 +104,12 @@ class Reading implements Source {
     const { value } = places[path.length - 1] ?? {};
     const scalar = this.target(value);
     return isScalar(scalar) ? String(scalar.value).slice(0, 100) : "";
+  }
+
+  textAt(path: Path): string {
+    const { value } = this.placesOf(path)[path.length - 1] ?? {};
+    const scalar = this.target(value);
+    return isScalar(scalar) && typeof scalar.value === "number" ? (scalar.source ?? "") : "";
   }
 
   /** Returns the place of each step of a path, as far as the document has it. */

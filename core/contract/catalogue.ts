@@ -52,11 +52,31 @@ export interface Model {
 /** The models on offer, in the order of the file. */
 export class Catalogue {
   readonly models: readonly Model[];
+  /** Models of the file that cannot be called, since none of their upstreams has a key. */
+  readonly notOffered: readonly Model[];
   private readonly byId: ReadonlyMap<string, Model>;
 
-  constructor(models: readonly Model[]) {
+  constructor(models: readonly Model[], notOffered: readonly Model[] = []) {
     this.models = Object.freeze([...models]);
+    this.notOffered = Object.freeze([...notOffered]);
     this.byId = new Map(models.map((model) => [model.id, model]));
+  }
+
+  /** Returns this catalogue without the routes to other upstreams than these. */
+  offeredBy(upstreams: ReadonlySet<string>): Catalogue {
+    const all = [...this.models, ...this.notOffered].map((model) => {
+      const routes = model.routes.filter(({ upstream }) => upstreams.has(upstream));
+      return routes.length === model.routes.length ? model : Object.freeze({ ...model, routes });
+    });
+    return new Catalogue(
+      all.filter(({ routes }) => routes.length > 0),
+      all.filter(({ routes }) => routes.length === 0),
+    );
+  }
+
+  /** Returns true if the file has the model but it cannot be called. */
+  withholds(id: string): boolean {
+    return this.notOffered.some((model) => model.id === id);
   }
 
   /** A short hash of all entries, which usage records name. Empty if there are none. */

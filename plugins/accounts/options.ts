@@ -1,6 +1,6 @@
 import { mapping, matching, oneOf, some, text, url, v, whole } from "../../core/contract/index.ts";
 
-const ADDRESS = "an address such as https://api.example.com, without a slash at its end";
+const ADDRESS = "an address such as https://api.example.com, without a path";
 const FROM = 'a sender such as "Tollgate <no-reply@example.com>"';
 const MASTER_KEY = "32 random bytes in base64, as `openssl rand -base64 32` prints them";
 const MASTER_KEY_BYTES = 32;
@@ -30,7 +30,16 @@ const masterKeys = v.pipe(
 
 export const options = v.strictObject({
   /** The gateway's public address, for links in mails and the cookie. Default: the listening address. */
-  public_url: v.optional(url(["https?"], ADDRESS)),
+  public_url: v.optional(
+    v.pipe(
+      url(["https?"], ADDRESS),
+      // The pages and their cookie are at the root, so links with a path would lead nowhere.
+      v.check(
+        (address) => !URL.canParse(address) || /^\/*$/.test(new URL(address).pathname),
+        ADDRESS,
+      ),
+    ),
+  ),
   /** The mail server. Without it, the links of mails are printed to stdout. */
   smtp: v.optional(smtp),
   /** Keys that encrypt API keys, so that customers can copy them again; newest first. */

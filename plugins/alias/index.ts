@@ -46,6 +46,8 @@ export default function alias(services: Services, settings: Settings): Plugin {
   function modelOf(name: string, endpoint: Endpoint): Model | Refusal {
     const known = catalogue.get(name) ?? modelOfFamily(name);
     if (known) return known;
+    // Another model, at another price, is no substitute for one that the caller names rightly.
+    if (catalogue.withholds(ids.get(name) ?? name)) return unknownModel();
     return top && endpoint.serves.includes("chat") ? top : unknownModel();
   }
 

@@ -9,7 +9,8 @@ export function review(settings: Settings, { catalogue }: Config): readonly Faul
   for (const [family, id] of ids) {
     const path = ["families", family];
     const model = catalogue.get(id);
-    if (!model) faults.push({ path, message: "expected a model of the catalogue", quoted: true });
+    if (!model && !catalogue.withholds(id))
+      faults.push({ path, message: "expected a model of the catalogue", quoted: true });
     if (catalogue.get(family)) {
       const message =
         "expected a name that is not a model id, since the model would always be used instead";

@@ -22,9 +22,9 @@ import {
   type Sink,
   ThrottledLog,
   tariffOf,
-  text,
   type UpstreamRequest,
   unitPriceOf,
+  url,
   type Verdict,
   v,
   type WalletHold,
@@ -48,7 +48,9 @@ export const options = v.strictObject({
   /** What happens to the upstream call if the client disconnects: `cancel` it, or `drain` it to get its usage. */
   when_client_leaves: v.optional(v.picklist(["cancel", "drain"], "one of cancel, drain"), "cancel"),
   /** The top-up page named in the message of a 402. Default: the dashboard at the listening address. */
-  topup_address: v.optional(text("an address")),
+  topup_address: v.optional(
+    url(["https?"], "an http:// or https:// URL, which customers can open"),
+  ),
 });
 
 /** Holds money before a call goes upstream (402 if there is too little), extends holds of streams, posts or voids. */

@@ -3,7 +3,14 @@
  * one.
  */
 import { Worker } from "node:worker_threads";
-import { allowPublic, type Fault, type Plugin, publicHost, v } from "../../core/contract/index.ts";
+import {
+  allowPublic,
+  type Config,
+  type Fault,
+  type Plugin,
+  publicHost,
+  v,
+} from "../../core/contract/index.ts";
 import type { WorkerOptions, WorkerReport } from "./worker.ts";
 
 /** Options of the plugin in the configuration. */
@@ -13,8 +20,15 @@ export const options = v.strictObject({
   allow_public: allowPublic,
 });
 
-export function review({ host, allow_public }: v.InferOutput<typeof options>): readonly Fault[] {
-  return publicHost(host, allow_public, ["host"], "it serves everyone, without a key");
+export function review(
+  { host, port, allow_public }: v.InferOutput<typeof options>,
+  { listen }: Config,
+): readonly Fault[] {
+  const faults = [...publicHost(host, allow_public, ["host"], "it serves everyone, without a key")];
+  if (port === listen.port) {
+    faults.push({ path: ["port"], message: "expected a port other than listen.port" });
+  }
+  return faults;
 }
 
 /**

@@ -259,7 +259,7 @@ t.test("a start", async (t) => {
     t.equal(code, 1);
     t.match(
       output,
-      new RegExp(`cannot listen on 127\\.0\\.0\\.1:${address.port}: .*listen\\.port`),
+      new RegExp(`^listen\\.port: port ${address.port} of 127\\.0\\.0\\.1 is in use; .*\n$`),
     );
     t.notMatch(output, /\n\s+at /);
     await gateway.start();

@@ -2,10 +2,41 @@ import * as v from "valibot";
 import { described, mapping, url } from "../../contract/options.ts";
 import type { Protocol } from "../../contract/protocol.ts";
 
-const slashless = v.pipe(
-  url(["http", "https"], "an http:// or https:// URL without a query"),
-  v.transform((base) => base.replace(/\/+$/, "")),
-);
+/** The end of a call's whole path by protocol. An address that ends so was copied from a provider's example of a call. */
+const CALL_PATHS: Readonly<Record<Protocol, RegExp>> = {
+  messages: /\/messages$/,
+  chat: /\/chat\/completions$/,
+  responses: /\/responses$/,
+  images: /\/images\/(?:generations|edits)$/,
+  speech: /\/audio\/speech$/,
+};
+
+/** Returns the schema of one protocol's base address; `adds` is the path that the gateway appends to it. */
+function baseOf(protocol: Protocol, adds: string) {
+  const isNot = (wrong: (address: URL) => boolean) => (given: string) =>
+    !URL.canParse(given) || !wrong(new URL(given));
+  const path = ({ pathname }: URL) => pathname.replace(/\/+$/, "");
+  return v.pipe(
+    url(["http", "https"], "an http:// or https:// URL without a query"),
+    v.check(
+      isNot(({ username, password }) => username !== "" || password !== ""),
+      "an address without a user and password, since they are not sent; keys go into `keys`",
+    ),
+    v.check(
+      isNot((address) => CALL_PATHS[protocol].test(path(address))),
+      `the base address only, since the gateway adds ${adds}`,
+    ),
+    v.check(
+      isNot((address) => path(address).endsWith("/v1/v1")),
+      "an address with /v1 once",
+    ),
+    v.check(
+      isNot((address) => protocol === "messages" && path(address).endsWith("/v1")),
+      `an address without /v1, since the gateway adds ${adds}`,
+    ),
+    v.transform((address) => address.replace(/\/+$/, "")),
+  );
+}
 
 /**
  * Base addresses by protocol, as the protocol's clients take them: Messages without `/v1`, the
@@ -14,11 +45,11 @@ const slashless = v.pipe(
 export const baseAddresses = described(
   v.pipe(
     mapping({
-      messages: v.exactOptional(slashless),
-      chat: v.exactOptional(slashless),
-      responses: v.exactOptional(slashless),
-      images: v.exactOptional(slashless),
-      speech: v.exactOptional(slashless),
+      messages: v.exactOptional(baseOf("messages", "/v1/messages")),
+      chat: v.exactOptional(baseOf("chat", "/chat/completions")),
+      responses: v.exactOptional(baseOf("responses", "/responses")),
+      images: v.exactOptional(baseOf("images", "/images/generations")),
+      speech: v.exactOptional(baseOf("speech", "/audio/speech")),
     }),
     v.check((given) => Object.keys(given).length > 0, "at least one protocol"),
   ),

@@ -1,11 +1,12 @@
 import * as v from "valibot";
 import type { Route } from "../../contract/catalogue.ts";
 import { MESSAGES_VERSION } from "../../contract/endpoint.ts";
-import { described, matching, named, some } from "../../contract/options.ts";
+import { described, matching, some } from "../../contract/options.ts";
 import type { Protocol } from "../../contract/protocol.ts";
 import type { JsonObject } from "../../process/json.ts";
 import { type BaseAddress, baseAddresses, basesOf, protocolsOf } from "./addresses.ts";
 import { encodeBody } from "./body.ts";
+import { extraHeaders } from "./extra-headers.ts";
 import type {
   OutgoingCall,
   OutgoingRequest,
@@ -18,21 +19,13 @@ import { decoderByType, refusalByStatus } from "./replies.ts";
 const settings = {
   protocols: baseAddresses,
   keys: described(
-    some(matching(/^[\x21-\x7e]+$/, "a key without spaces"), "a list of at least one key"),
-    "Keys of the provider, used in turn.",
-  ),
-  headers: v.optional(
-    described(
-      named(
-        matching(/^[\t\x20-\x7e]*$/, "printable text on one line"),
-        /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/,
-        "a header name",
-        "a mapping by header name",
-      ),
-      "Extra headers for every request.",
+    v.pipe(
+      some(matching(/^[\x21-\x7e]*$/, "a key without spaces"), "a list of at least one key"),
+      v.transform((keys) => keys.filter((key) => key !== "")),
     ),
-    {},
+    "Keys of the provider, used in turn. If all are empty, the models that only it serves are not offered.",
   ),
+  headers: v.optional(described(extraHeaders, "Extra headers for every request."), {}),
 };
 
 type Settings = SettingsOf<typeof settings>;
@@ -42,6 +35,7 @@ export const httpJson: UpstreamKind<typeof settings> = {
   name: "http-json",
   settings,
   protocols: ({ protocols }) => protocols && protocolsOf(protocols),
+  isConfigured: ({ keys }) => keys.length > 0,
   create: (given) => new HttpJson(given),
 };
 

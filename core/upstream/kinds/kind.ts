@@ -38,6 +38,11 @@ export interface UpstreamKind<Entries extends v.ObjectEntries = v.ObjectEntries>
    * not say. Faulty settings are missing, so that the rest of the config can still be checked.
    */
   protocols(settings: Partial<SettingsOf<Entries>>): ReadonlySet<Protocol> | undefined;
+  /**
+   * Returns false if what the provider asks for, such as a key, was left empty. The upstream is then not used, and
+   * models that only it serves are not offered. Without this method, every upstream is used.
+   */
+  isConfigured?(settings: SettingsOf<Entries>): boolean;
   /** Creates the adapter of one upstream. Starts nothing: no timer, no connection. */
   create(settings: SettingsOf<Entries>): UpstreamAdapter;
 }

@@ -146,6 +146,62 @@ catalogue:`,
     `    headers: { x-a: "b\\nc" }\n    keys:`,
     `gateway.yaml:10 upstreams.main.headers.x-a: expected printable text on one line, got other text`,
   ],
+  // addresses
+  [
+    `host: 127.0.0.1`,
+    `host: "http://127.0.0.1"`,
+    `gateway.yaml:1 listen.host: expected an address or host name, without http:// and without a port, got other text`,
+  ],
+  [
+    `host: 127.0.0.1`,
+    `host: "127.0.0.1:8080"`,
+    `gateway.yaml:1 listen.host: expected an address or host name, without http:// and without a port, got other text`,
+  ],
+  [
+    `127.0.0.1:9001`,
+    `user:pass@127.0.0.1:9001`,
+    `gateway.yaml:9 upstreams.main.protocols.messages: expected an address without a user and password, since they are not sent; keys go into \`keys\`, got other text`,
+  ],
+  [
+    `127.0.0.1:9001`,
+    `127.0.0.1:9001/v1/messages`,
+    `gateway.yaml:9 upstreams.main.protocols.messages: expected the base address only, since the gateway adds /v1/messages, got other text`,
+  ],
+  [
+    `127.0.0.1:9001`,
+    `127.0.0.1:9001/v1/`,
+    `gateway.yaml:9 upstreams.main.protocols.messages: expected an address without /v1, since the gateway adds /v1/messages, got other text`,
+  ],
+  [
+    `{ messages:`,
+    `{ chat: "http://127.0.0.1:9001/v1/chat/completions", messages:`,
+    `gateway.yaml:9 upstreams.main.protocols.chat: expected the base address only, since the gateway adds /chat/completions, got other text`,
+  ],
+  [
+    `{ messages:`,
+    `{ chat: "http://127.0.0.1:9001/v1/v1", messages:`,
+    `gateway.yaml:9 upstreams.main.protocols.chat: expected an address with /v1 once, got other text`,
+  ],
+  [
+    `127.0.0.1:9001`,
+    `localhost:8080`,
+    `gateway.yaml:9 upstreams.main.protocols.messages: expected an address other than where this gateway listens`,
+  ],
+  // headers that break a request
+  ...["Authorization", "x-api-key"].map(
+    (name): Row => [
+      `    keys:`,
+      `    headers: { ${name}: k }\n    keys:`,
+      `gateway.yaml:10 upstreams.main.headers.${name}: expected a header without a key: keys go into \`keys\`, and most providers refuse one that is sent twice, got other text`,
+    ],
+  ),
+  ...["content-length", "Expect", "transfer-encoding", "connection"].map(
+    (name): Row => [
+      `    keys:`,
+      `    headers: { ${name}: "1" }\n    keys:`,
+      `gateway.yaml:10 upstreams.main.headers.${name}: expected a header that the gateway does not set itself, got other text`,
+    ],
+  ),
   // what is needed
   [
     `[first-key, second-key]`,
@@ -199,7 +255,17 @@ const variables: readonly Row[] = [
   [
     `first-key`,
     `"\${my-key}"`,
-    `gateway.yaml:10 upstreams.main.keys[0]: expected \${NAME} or \${NAME:-default} with a name of letters, digits and _; $\${ is a plain \${`,
+    `gateway.yaml:10 upstreams.main.keys[0]: expected \${NAME} or \${NAME:-default} with a name of letters, digits and _, or \${file:/path}; $\${ is a plain \${`,
+  ],
+  [
+    `first-key`,
+    `"\${file:/no/such/file}"`,
+    `gateway.yaml:10 upstreams.main.keys[0]: file /no/such/file cannot be read (ENOENT)`,
+  ],
+  [
+    `[first-key, second-key]`,
+    `["\${NO_KEY:-}", ""]`,
+    `gateway.yaml:7 upstreams: expected a key of at least one upstream; without one, no model can be called`,
   ],
   [
     `"http://127.0.0.1:9001"`,
@@ -297,6 +363,11 @@ const models: readonly Row[] = [
     `catalogue.yaml:3 models[0].price_vnd_per_mtok: expected a whole number of đ within price_range, got a fraction`,
   ],
   [
+    `price_vnd_per_mtok: 2000`,
+    `price_vnd_per_mtok: 36.000`,
+    `catalogue.yaml:3 models[0].price_vnd_per_mtok: expected a price from 1500 to 55000 đ (price_range.vnd_per_mtok), got a smaller number: YAML reads 36.000 as 36; write it without a point`,
+  ],
+  [
     `models:`,
     `price_range: { vnd_per_call: [500, 400] }\nmodels:`,
     `catalogue.yaml:1 price_range.vnd_per_call: expected a list of the lowest and the highest price, got a list`,
@@ -328,7 +399,17 @@ const models: readonly Row[] = [
     `max_output_tokens: 200001`,
     `catalogue.yaml:6 models[0].max_output_tokens: expected at most context_window, got a larger number`,
   ],
+  [
+    `    max_output_tokens: 64000\n    labels`,
+    `    labels`,
+    `catalogue.yaml:2 models[0].max_output_tokens: expected a number of tokens, which chat models need: a call without a limit of its own holds this much`,
+  ],
   // routes
+  [
+    `[{ upstream: main, model: plain-1 }]`,
+    `[{ upstream: main, model: plain-1 }, { upstream: main, model: plain-1 }]`,
+    `catalogue.yaml:9 models[0].routes[1]: expected every route once, got routes[0] again; use weight for a larger share`,
+  ],
   [
     `upstream: main`,
     `upstream: mian`,
@@ -357,6 +438,21 @@ t.test("a setting is refused", async (t) => {
       t.strictSame(await refused(t, { "gateway.yaml": swap(GATEWAY, from, to) }), [expected]);
     });
   }
+});
+
+t.test("a short admin token is refused if other machines can reach the gateway", async (t) => {
+  const files = { "gateway.yaml": swap(GATEWAY, "host: 127.0.0.1", "host: 0.0.0.0") };
+  t.has(await refused(t, files), [
+    "gateway.yaml:2 admin.token: expected at least 32 characters, since other machines can reach listen.host",
+  ]);
+});
+
+t.test("an upstream that many models name and the config lacks is one error", async (t) => {
+  const files = { "catalogue.yaml": CATALOGUE.replaceAll("upstream: main", "upstream: gone") };
+  t.strictSame(await refused(t, files), [
+    "catalogue.yaml:9 models[0].routes[0].upstream: expected an upstream of the config (main), got gone, " +
+      "here and in 1 more routes; to leave out its models, keep the upstream with an empty key",
+  ]);
 });
 
 t.test("a variable is refused", async (t) => {
@@ -470,6 +566,6 @@ plugins: ["\${S}", { ./plugin.js: { count: "\${S}" } }]
     "catalogue.yaml": CATALOGUE.replaceAll("main", `"\${S}"`).replace("plain", `"\${S}"`),
   };
   const lines = await refused(t, files, { S: secret });
-  t.equal(lines.length, 18);
+  t.equal(lines.length, 17);
   for (const line of lines) t.ok(!line.includes("hunter2"), line);
 });

@@ -35,6 +35,8 @@ t.test("the production config needs only the variables that it names", async (t)
     TOPUP_ACCOUNT_NUMBER: "0011001932418",
     PUBLIC_URL: "https://tollgate.test",
     MAIL_FROM: "no-reply@tollgate.test",
+    GATEWAY_ADMIN_TOKEN: "a".repeat(32),
+    OPENAI_API_KEY: "value-of-OPENAI_API_KEY",
     TOLLGATE_MASTER_KEY: Buffer.alloc(32).toString("base64"),
   };
   const { upstreams, stores } = await load("production.yaml", environment);

@@ -1,0 +1,124 @@
+import { access, constants, mkdir } from "node:fs/promises";
+import { createServer } from "node:net";
+import type { Config } from "../contract/config.ts";
+
+/** How long a store may be down at a start: long enough for stores that start at the same time. */
+const PATIENCE_MS = 5_000;
+const CONNECT_MS = 5_000;
+const RETRY_MS = 250;
+
+/** A reason why the gateway cannot start on this machine. The message is one sentence that names the setting. */
+export class CannotStart extends Error {
+  override readonly name = "CannotStart";
+}
+
+/**
+ * Checks what a config names outside of itself: the data folder, the address to listen on, Redis and Postgres. Runs
+ * before any of them is opened. Rejects with `CannotStart` at the first that does not work. Loads a store's client
+ * only if the config uses it.
+ */
+export async function preflight(
+  { listen, stores }: Config,
+  patienceMs = PATIENCE_MS,
+): Promise<void> {
+  await checkFolder(stores.data);
+  await checkAddress(listen);
+  const { hot, ledger } = stores;
+  if (hot !== "embedded") {
+    const servers = typeof hot === "string" ? [hot] : hot;
+    const { pingRedis } = await import("../redis/ping.ts");
+    await reach("stores.hot", "Redis", servers, pingRedis, patienceMs);
+  }
+  if (ledger !== "embedded") {
+    const { pingPostgres } = await import("../database/ping.ts");
+    await reach("stores.ledger", "Postgres", [ledger], pingPostgres, patienceMs);
+  }
+}
+
+async function checkFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true });
+    await access(folder, constants.W_OK);
+  } catch (error) {
+    throw new CannotStart(
+      `stores.data: expected a folder that can be written, but ${folder} is none (${codeOf(error)}).`,
+    );
+  }
+}
+
+/** Workers share a port, which this check cannot do: for them it checks the host only. */
+async function checkAddress({ host, port, workers }: Config["listen"]): Promise<void> {
+  const probe = createServer();
+  try {
+    await new Promise<void>((resolve, reject) => {
+      probe.once("error", reject);
+      probe.listen({ host, port: workers > 1 ? 0 : port, exclusive: true }, resolve);
+    });
+  } catch (error) {
+    throw new CannotStart(addressFault(host, port, codeOf(error)));
+  }
+  await new Promise((resolve) => probe.close(resolve));
+}
+
+function addressFault(host: string, port: number, code: string): string {
+  switch (code) {
+    case "EADDRINUSE":
+      return `listen.port: port ${port} of ${host} is in use; stop the process that uses it, or set another port.`;
+    case "EACCES":
+      return `listen.port: this user may not listen on port ${port}; set one above 1023, or grant CAP_NET_BIND_SERVICE.`;
+    case "EADDRNOTAVAIL":
+      return `listen.host: this machine has no address ${host}; use one of its own, 127.0.0.1, or 0.0.0.0 for all.`;
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return `listen.host: the name ${host} is unknown; use an address of this machine, 127.0.0.1, or 0.0.0.0 for all.`;
+    default:
+      return `listen: cannot listen on ${host}:${port} (${code}).`;
+  }
+}
+
+/** Resolves if it reached the server; rejects with the reason. */
+type Ping = (url: string, timeoutMs: number) => Promise<void>;
+
+/** Tries the servers in turn until one replies. */
+async function reach(
+  setting: string,
+  name: string,
+  servers: readonly string[],
+  ping: Ping,
+  patienceMs: number,
+): Promise<void> {
+  const deadline = performance.now() + patienceMs;
+  for (;;) {
+    const faults: string[] = [];
+    for (const server of servers) {
+      try {
+        return await ping(server, CONNECT_MS);
+      } catch (error) {
+        faults.push(`${placeOf(server)} (${reasonOf(error)})`);
+      }
+    }
+    if (performance.now() > deadline) {
+      throw new CannotStart(
+        `${setting}: cannot use ${name} at ${faults.join(", ")}; start it, or correct the setting.`,
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}
+
+/** The part of a URL that is no secret. */
+function placeOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : "an address that cannot be read";
+}
+
+function reasonOf(error: unknown): string {
+  const code = codeOf(error);
+  const message = error instanceof Error ? error.message : "";
+  return /^E[A-Z]+$/.test(code) || message === "" ? code : message;
+}
+
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return "unknown error";
+  if ("code" in error && typeof error.code === "string") return error.code;
+  return error.name;
+}

@@ -1,0 +1,83 @@
+import { writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { preflight } from "../../../core/boot/preflight.ts";
+import type { Config } from "../../../core/contract/config.ts";
+import { startRedisServer } from "../../support/redis.ts";
+
+/** The port of the discard service, which no machine runs. */
+const NOTHING = "127.0.0.1:9";
+
+type Change = {
+  readonly listen?: object;
+  readonly stores?: { readonly data?: string; readonly hot?: unknown; readonly ledger?: string };
+};
+
+function check(t: Test, { listen, stores }: Change): Promise<void> {
+  const data = stores?.data ?? join(t.testdir(), "data");
+  const config = {
+    listen: { host: "127.0.0.1", port: 0, workers: 1, ...listen },
+    stores: { hot: "embedded", ledger: "embedded", ...stores, data },
+  };
+  return preflight(config as Config, 0);
+}
+
+t.test("a start is refused with one sentence that names the setting", async (t) => {
+  t.test("embedded stores and a free port need nothing", (t) => t.resolves(check(t, {})));
+
+  t.test("a port that is in use", async (t) => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    t.teardown(() => server.close());
+    const address = server.address();
+    const port = typeof address === "object" ? address?.port : 0;
+    await t.rejects(check(t, { listen: { port } }), {
+      message: `listen.port: port ${port} of 127.0.0.1 is in use; stop the process that uses it, or set another port.`,
+    });
+  });
+
+  t.test("an address of another machine", (t) =>
+    t.rejects(check(t, { listen: { host: "198.51.100.7" } }), {
+      message:
+        "listen.host: this machine has no address 198.51.100.7; use one of its own, 127.0.0.1, or 0.0.0.0 for all.",
+    }),
+  );
+
+  t.test("a data folder that is a file", async (t) => {
+    const data = join(t.testdir(), "file");
+    await writeFile(data, "");
+    await t.rejects(check(t, { stores: { data } }), {
+      message: `stores.data: expected a folder that can be written, but ${data} is none (EEXIST).`,
+    });
+  });
+
+  t.test("a Redis that is down", (t) =>
+    t.rejects(check(t, { stores: { hot: `redis://:secret@${NOTHING}` } }), {
+      message: `stores.hot: cannot use Redis at ${NOTHING} (ECONNREFUSED); start it, or correct the setting.`,
+    }),
+  );
+
+  t.test("a Postgres that is down", (t) =>
+    t.rejects(check(t, { stores: { ledger: `postgres://user:secret@${NOTHING}/ledger` } }), {
+      message: `stores.ledger: cannot use Postgres at ${NOTHING} (ECONNREFUSED); start it, or correct the setting.`,
+    }),
+  );
+});
+
+t.test("a Redis replies", async (t) => {
+  const redis = await startRedisServer();
+  t.teardown(() => redis.stop());
+  await redis.call("CONFIG", "SET", "requirepass", "right");
+  const at = (password: string) => `redis://:${password}@127.0.0.1:${redis.port}`;
+
+  await t.test("one of several is enough", (t) =>
+    t.resolves(check(t, { stores: { hot: [`redis://${NOTHING}`, at("right")] } })),
+  );
+
+  await t.test("a wrong password is named as the reason, and not shown", async (t) => {
+    const error = await check(t, { stores: { hot: at("wrong-one") } }).catch(String);
+    t.match(error, /stores\.hot: cannot use Redis at 127\.0\.0\.1:\d+ \(WRONGPASS /);
+    t.notMatch(error, /wrong-one/);
+  });
+});

@@ -1,0 +1,76 @@
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import t from "tap";
+import { packageRoot } from "../../core/process/root.ts";
+
+interface Result {
+  readonly code: unknown;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the gateway's program with these arguments, in an environment of its own. */
+function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Result> {
+  const program = join(packageRoot, "dist", "core", "main.js");
+  return new Promise((resolve) => {
+    execFile(process.execPath, [program, ...args], { env }, (error, stdout, stderr) =>
+      resolve({ code: error ? error.code : 0, stdout, stderr }),
+    );
+  });
+}
+
+t.test("--help and --version print and end", async (t) => {
+  const help = await run(["--help"]);
+  t.equal(help.code, 0);
+  for (const option of ["--config", "--check", "--version"]) t.match(help.stdout, option);
+
+  const { version } = JSON.parse(await readFile(join(packageRoot, "package.json"), "utf8"));
+  t.strictSame(await run(["--version"]), { code: 0, stdout: `${version}\n`, stderr: "" });
+});
+
+t.test("an unknown option is refused with the options that exist", async (t) => {
+  const { code, stderr } = await run(["--confg", "x"]);
+  t.equal(code, 1);
+  t.match(stderr, /Unknown option '--confg'/);
+  t.match(stderr, /--config FILE/);
+  t.notMatch(stderr, /\n\s+at /, "a message, not a stack");
+});
+
+t.test("--check reports the errors of a config and starts nothing", async (t) => {
+  const file = join(t.testdir({ "gateway.yaml": "listen: { prot: 1 }" }), "gateway.yaml");
+  const { code, stdout, stderr } = await run(["--check", "--config", file]);
+  t.equal(code, 1);
+  t.equal(stdout, "");
+  t.match(stderr, "listen.prot: unknown key");
+});
+
+t.test("production starts with one provider's key and the variables of its example", async (t) => {
+  const example = await readFile(join(packageRoot, "config/production.env.example"), "utf8");
+  const lines = example.split("\n").filter((line) => /^[A-Z]/.test(line));
+  const variables = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s, 2)));
+  const filled = {
+    ...Object.fromEntries(
+      Object.entries(variables).map(([name, value]) => [name, value || "x".repeat(40)]),
+    ),
+    ...Object.fromEntries(
+      Object.keys(variables)
+        .filter(isProviderKey)
+        .map((name) => [name, ""]),
+    ),
+    GATEWAY_ADMIN_TOKEN: "a".repeat(32),
+    TOLLGATE_MASTER_KEY: Buffer.alloc(32).toString("base64"),
+    TOPUP_ACCOUNT_NUMBER: "0011001932418",
+    OPENAI_API_KEY: "sk-one",
+  };
+  const file = join(packageRoot, "config/production.yaml");
+  const { code, stdout, stderr } = await run(["--check", "--config", file], filled);
+  t.equal(stderr, "");
+  t.equal(code, 0);
+  t.match(stdout, /^models without a key of their upstream are not offered: .*claude-opus-5-5/);
+  t.match(stdout, /no errors; \d+ models are offered\n$/);
+});
+
+function isProviderKey(name: string): boolean {
+  return /_API_KEY$|_BEARER_TOKEN_/.test(name);
+}
