@@ -2,17 +2,19 @@
 /** `npm run admin -- COMMAND`: runs an operator's command against a running gateway. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Request, readArguments } from "./cli/arguments.ts";
+import { arrayOf, objectOf } from "../../core/contract/index.ts";
+import { noCommand, type Request, readArguments } from "./cli/arguments.ts";
 import { Client } from "./cli/client.ts";
-import type { Command } from "./cli/command.ts";
+import type { Command, Values } from "./cli/command.ts";
 import { commands } from "./cli/commands.ts";
 import { EXIT, Failure } from "./cli/failure.ts";
-import { help } from "./cli/help.ts";
+import { help, helpOf } from "./cli/help.ts";
 import { print } from "./cli/output.ts";
 import { pluginCommands } from "./cli/plugin-commands.ts";
 
 const URL_DEFAULT = "http://127.0.0.1:8080";
 const MISSING = "Cannot read the commands of plugins from the gateway";
+const LIST = "npm run admin -- help lists the commands";
 const TOKEN_FILE = join("data", "admin-token");
 
 // A reader that closes the pipe early, such as `head`, is not an error.
@@ -23,27 +25,49 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 async function main(): Promise<number> {
   const given = process.argv.slice(2);
   let request = readArguments(given, commands);
-  if (request.kind !== "command") {
+  if (request.kind !== "command" && !(request.kind === "help" && request.command)) {
     const more = await commandsOfPlugins(request);
-    const all = more instanceof Failure ? commands : [...commands, ...more];
-    if (request.kind === "help") {
-      const note = more instanceof Failure ? `${MISSING}: ${more.message}` : undefined;
-      console.log(help(all, note));
-      return EXIT.ok;
-    }
     if (more instanceof Failure) {
-      throw new Failure(more.exitCode, `${request.problem}. ${MISSING}: ${more.message}`);
+      const note = `${MISSING}: ${more.message}`;
+      if (request.kind === "help" && request.words === "") return printed(help(commands, note));
+      const problem =
+        request.kind === "help" ? noCommand(request.words, commands) : request.problem;
+      throw new Failure(more.exitCode, `${problem}. ${note}`);
     }
+    const all = [...commands, ...more];
     request = readArguments(given, all);
-    if (request.kind !== "command") {
-      const problem = request.kind === "unknown" ? `${request.problem}\n\n` : "";
-      throw new Failure(EXIT.usage, `${problem}${help(all)}`);
+    if (request.kind === "help" && request.words === "") return printed(help(all));
+    if (request.kind === "help" && !request.command) {
+      throw new Failure(EXIT.usage, `${noCommand(request.words, all)}\n${LIST}`);
+    }
+    if (request.kind === "unknown") {
+      throw new Failure(EXIT.usage, given.length === 0 ? help(all) : `${request.problem}\n${LIST}`);
     }
   }
+  if (request.kind !== "command") return printed(request.command ? helpOf(request.command) : "");
   const client = clientOf(request);
-  const output = await request.command.run(client, request.values);
+  const values = await withAccountId(client, request.values);
+  const output = await request.command.run(client, values);
   await print(output, request.json);
   return output.kind === "value" ? output.exitCode : EXIT.ok;
+}
+
+function printed(text: string): number {
+  console.log(text);
+  return EXIT.ok;
+}
+
+/** Replaces an email address in `--account` by the id of its account. */
+async function withAccountId(client: Client, values: Values): Promise<Values> {
+  const { account } = values;
+  if (!account?.includes("@")) return values;
+  const wanted = account.trim().toLowerCase();
+  const found = await client.get("/accounts", { query: wanted, limit: "1000" });
+  const match = arrayOf(found)
+    .map(objectOf)
+    .find((one) => String(one?.["email"]).toLowerCase() === wanted);
+  if (match) return { ...values, account: String(match["id"]) };
+  throw new Failure(EXIT.refused, `no account has the email address ${account}`);
 }
 
 /** Called only if no built-in command matches, so that a built-in one costs a single request. */

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { closestMatch } from "leven";
 import type { Command, Values } from "./command.ts";
 import { EXIT, Failure } from "./failure.ts";
 import { usageOf } from "./help.ts";
@@ -12,10 +13,13 @@ interface Common {
   readonly token: string | undefined;
 }
 
-/** A parsed command line. `unknown`: no known command matches; `problem` says why. */
+/**
+ * A parsed command line. `help`: for one command, or for all if there are no `words`. `unknown`: no known command
+ * matches; `problem` says why.
+ */
 export type Request = Common &
   (
-    | { readonly kind: "help" }
+    | { readonly kind: "help"; readonly words: string; readonly command: Command | undefined }
     | { readonly kind: "unknown"; readonly problem: string }
     | { readonly kind: "command"; readonly command: Command; readonly values: Values }
   );
@@ -26,17 +30,33 @@ export function readArguments(given: readonly string[], commands: readonly Comma
   const { json, help, url, token, ...rest } = values;
   const common = { json: json === true, url: textOf(url), token: textOf(token) };
   const words = positionals.join(" ");
-  if (help === true || words === "help") return { ...common, kind: "help" };
+  if (help === true || positionals[0] === "help") {
+    const asked = positionals[0] === "help" ? positionals.slice(1).join(" ") : words;
+    return { ...common, kind: "help", words: asked, command: commands.find(named(asked)) };
+  }
   if (problem !== undefined) {
     const leading = given.slice(0, firstOption(given)).join(" ");
-    const command = commands.find((one) => one.words === leading);
+    const command = commands.find(named(leading));
     if (command) throw new Failure(EXIT.usage, `${problem}\n${usageOf(command)}`);
     return { ...common, kind: "unknown", problem };
   }
-  const command = commands.find((one) => one.words === words);
+  const command = commands.find(named(words));
   if (command) return { ...common, kind: "command", command, values: checked(command, rest) };
-  const unknown = words === "" ? "no command given" : `there is no command "${words}"`;
+  const unknown = words === "" ? "no command given" : noCommand(words, commands);
   return { ...common, kind: "unknown", problem: unknown };
+}
+
+const named = (words: string) => (command: Command) => command.words === words;
+
+/** Says that there is no such command, and names the one that is spelled most like it. */
+export function noCommand(words: string, commands: readonly Command[]): string {
+  const near = closestMatch(
+    words,
+    commands.map((command) => command.words),
+    { maxDistance: Math.ceil(words.length / 3) },
+  );
+  const advice = near === undefined ? "" : `; did you mean "${near}"?`;
+  return `there is no command "${words}"${advice}`;
 }
 
 function parsed(given: readonly string[], commands: readonly Command[]) {
@@ -89,6 +109,8 @@ function checked(
       throw new Failure(EXIT.usage, `${words} has no option --${name}\n${usageOf(command)}`);
     }
     values[name] = typeof value === "string" ? value : "yes";
+    const fault = name.endsWith("-vnd") ? amountFault(name, values[name] ?? "") : undefined;
+    if (fault !== undefined) throw new Failure(EXIT.usage, fault);
   }
   for (const name of required) {
     if ((values[name] ?? "") === "") {
@@ -103,6 +125,15 @@ function checked(
     );
   }
   return values;
+}
+
+/** Returns why an amount such as 100.000 is refused: it is 100000 đ to a Vietnamese reader and 100 đ to a program. */
+function amountFault(name: string, amount: string): string | undefined {
+  if (!/^-?\d{1,3}(?:[.,]\d{3})+$/.test(amount)) return undefined;
+  const whole = amount.replace(/[.,]/g, "");
+  if (amount.split(/[.,]/).length > 2) return `--${name}: write ${whole}, without separators`;
+  const decimal = Number(amount.replace(",", "."));
+  return `--${name} ${amount} can be read as ${whole} đ and as ${decimal} đ; write ${whole}, or ${decimal}`;
 }
 
 function textOf(value: string | boolean | undefined): string | undefined {

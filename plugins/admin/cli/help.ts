@@ -1,7 +1,7 @@
 import type { Command } from "./command.ts";
 
 const PLACEHOLDERS: Readonly<Record<string, string>> = {
-  account: "ID",
+  account: "ID|EMAIL",
   key: "ID",
   call: "ID",
   email: "ADDRESS",
@@ -20,7 +20,12 @@ export function usageOf(command: Command): string {
   return `usage: npm run admin -- ${synopsis(command)}`;
 }
 
-/** Returns the help text. `note` says why some commands may be missing. */
+/** Returns the help text of one command. */
+export function helpOf(command: Command): string {
+  return `${usageOf(command)}\n\n${command.about}`;
+}
+
+/** Returns the help text of all commands. `note` says why some commands may be missing. */
 export function help(commands: readonly Command[], note?: string): string {
   const lines = commands.map((command) => `  ${synopsis(command)}\n      ${command.about}`);
   return `npm run admin -- COMMAND [--json] [--url URL] [--token TOKEN]

@@ -103,8 +103,14 @@ t.test("npm run admin", async (t) => {
   t.test("exits 2 on a wrong command line and prints the usage", async (t) => {
     for (const [args, message] of [
       [[], /npm run admin -- COMMAND/],
-      [["acount", "list"], /there is no command "acount list"/],
-      [["wallet"], /needs --account\nusage: npm run admin -- wallet --account ID/],
+      [["acount", "list"], /there is no command "acount list"; did you mean "account list"\?/],
+      [
+        ["transfers", "list"],
+        /there is no command "transfers list"; did you mean "transfer list"\?/,
+      ],
+      [["nothing-like-it"], /there is no command "nothing-like-it"\nnpm run admin -- help lists/],
+      [["acount", "list", "--help"], /there is no command "acount list"; did you mean/],
+      [["wallet"], /needs --account\nusage: npm run admin -- wallet --account ID\|EMAIL/],
       [["wallet", "--account", ""], /needs --account/],
       [["wallet", "--account"], /--account/],
       [["wallet", "--acount", "x"], /--acount/],
@@ -147,7 +153,10 @@ t.test("npm run admin", async (t) => {
     );
     const { code, stdout } = await run("help", "--url", url);
     t.equal(code, 0);
-    t.match(stdout, /wallet --account ID[\s\S]*Cannot read the commands of plugins .*cannot reach/);
+    t.match(
+      stdout,
+      /wallet --account ID\|EMAIL[\s\S]*Cannot read the commands of plugins .*cannot reach/,
+    );
     t.notMatch(stdout, /transfer list/);
   });
 
@@ -155,11 +164,11 @@ t.test("npm run admin", async (t) => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const { code, stderr } = await run("wallet", "--acount", "x", "--url", url);
     t.equal(code, 2);
-    t.match(stderr, /--acount[\s\S]*usage: npm run admin -- wallet --account ID/);
+    t.match(stderr, /--acount[\s\S]*usage: npm run admin -- wallet --account ID\|EMAIL/);
   });
 
   t.test("prints help", async (t) => {
-    for (const args of [["help"], ["--help"], ["wallet", "-h"]]) {
+    for (const args of [["help"], ["--help"]]) {
       const { code, stdout } = await run(...args);
       t.equal(code, 0);
       t.match(stdout, /reconcile[\s\S]*exit codes: 0 done, 1 refused/);
@@ -168,6 +177,50 @@ t.test("npm run admin", async (t) => {
       t.match(stdout, /maintenance on \[--message TEXT\] \[--reason TEXT\]/);
       t.notMatch(stdout, /Cannot read/);
     }
+  });
+
+  t.test("prints the help of one command, also of a plugin's", async (t) => {
+    for (const args of [
+      ["wallet", "--help"],
+      ["help", "wallet"],
+    ]) {
+      const { code, stdout } = await run(...args);
+      t.equal(code, 0);
+      t.equal(
+        stdout,
+        "usage: npm run admin -- wallet --account ID|EMAIL\n\nshow the balance of an account and its parts\n",
+      );
+    }
+    const { code, stdout } = await run("transfer", "assign", "--help");
+    t.equal(code, 0);
+    t.match(stdout, /^usage: npm run admin -- transfer assign --transfer ID --reason TEXT/);
+  });
+
+  t.test("takes an email address wherever it takes an account", async (t) => {
+    const account = await answer("account", "create", "--email", "one@example.com");
+    await answer("account", "create", "--email", "another-one@example.com");
+    const at = ["--account", "One@Example.com"];
+    const movement = ["--amount-vnd", "5000", "--reference", "by-mail"];
+    t.equal((await answer("credit", ...at, ...movement))["balance_vnd"], "5000");
+    t.equal((await answer("wallet", ...at))["balance_vnd"], "5000");
+    t.equal((await answer("account", "show", ...at))["id"], account["id"]);
+    const { code, stderr } = await run("wallet", "--account", "e@example.com");
+    t.strictSame([code, stderr], [1, "no account has the email address e@example.com\n"]);
+  });
+
+  t.test("refuses an amount with separators, and names both readings", async (t) => {
+    const { accountId } = await createCustomer(gateway, { creditVnd: 7 });
+    const credit = ["credit", "--account", accountId, "--reference", "dots", "--amount-vnd"];
+    for (const [amount, message] of [
+      ["100.000", "100.000 can be read as 100000 đ and as 100 đ; write 100000, or 100"],
+      ["1,500", "1,500 can be read as 1500 đ and as 1.5 đ; write 1500, or 1.5"],
+      ["-2.000.000", "write -2000000, without separators"],
+    ] as const) {
+      const { code, stderr } = await run(...credit, amount);
+      t.equal(code, 2);
+      t.match(stderr, message);
+    }
+    t.equal((await answer("wallet", "--account", accountId))["balance_vnd"], "7");
   });
 
   async function call(key: string): Promise<void> {
