@@ -10,6 +10,7 @@ import { objectOf } from "./process/json.ts";
 import { createLog } from "./process/log.ts";
 import { packageRoot } from "./process/root.ts";
 import { isWorker, superviseWorkers, whenOrphaned } from "./process/supervisor.ts";
+import { reportThrownWork } from "./process/turn.ts";
 import { Watchdog } from "./process/watchdog.ts";
 
 /** What a stop may take beyond the time that running calls may finish in: commits, and connections that close. */
@@ -104,6 +105,7 @@ async function main(): Promise<void> {
       log.error({ err: error }, "cannot apply the new config; keeping the old one");
     }
   });
+  reportThrownWork((error) => log.error({ err: error }, "a step of a call threw"));
   process.on("unhandledRejection", (error) => log.error({ err: error }, "unhandled rejection"));
 }
 

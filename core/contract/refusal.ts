@@ -52,10 +52,26 @@ function refusalOf(
   headers: readonly string[],
 ): Refusal {
   if (detail === null || typeof detail === "string") {
-    return { status, type, message, param: detail, code: null, headers };
+    return {
+      status,
+      type,
+      message,
+      param: detail,
+      code: null,
+      headers: withRetry(status, headers),
+    };
   }
   const { param = null, code = null } = detail;
-  return { status, type, message, param, code, headers: detail.headers ?? headers };
+  const own = withRetry(status, detail.headers ?? headers);
+  return { status, type, message, param, code, headers: own };
+}
+
+/** Stops the official SDKs from trying again: no retry brings a key or money. */
+const NO_RETRY: readonly string[] = ["x-should-retry", "false"];
+
+function withRetry(status: number, headers: readonly string[]): readonly string[] {
+  if (status !== 401 && status !== 402) return headers;
+  return headers.length === 0 ? NO_RETRY : [...headers, ...NO_RETRY];
 }
 
 /** One factory per status. */

@@ -180,7 +180,11 @@ export function parseFormBody(
   bytes: Buffer,
   contentType: string,
 ): { form: FormPart[]; fields: JsonObject } | Refusal {
-  const parts = getParts(bytes, contentType);
+  // The parser compares by case; HTTP does not.
+  const type = contentType.replace(/^multipart\/form-data|\bboundary=/gi, (name) =>
+    name.toLowerCase(),
+  );
+  const parts = getParts(bytes, type);
   if (!parts) return refuse.badRequest("The request body is not valid multipart/form-data.");
   const form: FormPart[] = [];
   const fields: JsonObject = {};

@@ -1,4 +1,5 @@
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
+import { endpoints } from "../contract/endpoint.ts";
 import type { Wire } from "../contract/protocol.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
 import type { Match } from "../contract/routes/router.ts";
@@ -47,6 +48,7 @@ export function sendRefusal(
  */
 export function refuseAndCut(
   res: HttpResponse,
+  method: string,
   wire: Wire,
   refusal: Refusal,
   requestId: string,
@@ -58,7 +60,7 @@ export function refuseAndCut(
   res.cork(() => {
     writeHead(res, refusal, requestId);
     res.writeHeader("connection", "close");
-    res.write(wire.errorBody(refusal, requestId));
+    if (method !== "HEAD") res.write(wire.errorBody(refusal, requestId));
   });
   // Wait until the cork around this request is over, or the reply is lost.
   setImmediate(() => {
@@ -89,18 +91,24 @@ export function notServed(match: Match & { kind: "none" | "method" }, path: stri
   });
 }
 
+/** The paths that models are called at, below the base address. */
+const KNOWN = [
+  ...new Set([...endpoints.map(({ path }) => path), "/v1/messages/count_tokens", "/v1/models"]),
+];
+const ADDRESS =
+  "Messages clients are configured with the base address alone, Chat Completions clients with the base " +
+  "address and /v1.";
+
+/** Returns the address that the client probably meant, or says that there is no such endpoint. */
 function hint(path: string): string {
-  const known =
-    /(\/messages(\/count_tokens)?|\/chat\/completions|\/responses|\/models|\/images\/\w+|\/audio\/\w+)\/?$/;
-  const address =
-    "Messages clients are configured with the base address alone, Chat Completions clients with the base " +
-    "address and /v1.";
-  const tail = known.exec(path)?.[1];
-  if (tail === undefined) return address;
-  const trouble = path.includes("/v1/v1")
-    ? "/v1 is doubled"
-    : path.includes("/v1/")
-      ? ""
-      : "/v1 is missing";
-  return `${trouble === "" ? "Use" : `${trouble}: use`} /v1${tail}. ${address}`;
+  const asked = path.replace(/\/+$/, "");
+  const meant = KNOWN.find((known) => asked.endsWith(known.slice("/v1".length)));
+  if (meant === undefined) return `The endpoints of this gateway are ${KNOWN.join(", ")}.`;
+  const isDoubled = asked.includes("/v1/v1");
+  const trouble = isDoubled
+    ? "/v1 is doubled: use"
+    : asked.includes("/v1/")
+      ? "Use"
+      : "/v1 is missing: use";
+  return `${trouble} ${meant}. ${ADDRESS}`;
 }

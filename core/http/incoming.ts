@@ -162,7 +162,15 @@ export class Incoming {
   private parse(body: Buffer): Refusal | undefined {
     const { call } = this;
     const type = call.headers["content-type"] ?? "";
-    if (type.startsWith("multipart/")) {
+    const encoding = call.headers["content-encoding"] ?? "identity";
+    if (encoding.toLowerCase() !== "identity") {
+      return refuse.as(
+        415,
+        "invalid_request_error",
+        "Compressed bodies are not read: send the body without content-encoding.",
+      );
+    }
+    if (/^multipart\//i.test(type)) {
       if (!call.endpoint.multipart)
         return refuse.badRequest("This endpoint takes JSON: send content-type application/json.");
       const parsed = parseFormBody(body, type);

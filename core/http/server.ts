@@ -119,7 +119,7 @@ export class Server {
     const id = newId(runtime.clock.now());
     const headers = headersOf(req);
     const unclear = ambiguousLength(headers);
-    if (unclear) return refuseAndCut(res, wireOf(path, headers), unclear, id);
+    if (unclear) return refuseAndCut(res, method, wireOf(path, headers), unclear, id);
     if (match.kind !== "route") {
       return this.refuse(res, method, headers, path, notServed(match, path), id);
     }

@@ -27,6 +27,14 @@ const waiting: Record<Step, Work[]> = {
   ended: [],
 };
 let isScheduled = false;
+let report = (error: unknown): void => {
+  process.emitWarning(error instanceof Error ? error : String(error));
+};
+
+/** Sets what gets the errors of work that throws. Each call belongs to someone, so the other work runs all the same. */
+export function reportThrownWork(reporter: (error: unknown) => void): void {
+  report = reporter;
+}
 
 /** Runs `work` at the end of this turn; at the end of the next one if its step has already run in this turn. */
 export function atEndOfTurn(step: Step, work: Work): void {
@@ -45,7 +53,13 @@ function endTurn(): void {
       const works = waiting[step];
       if (works.length === 0) continue;
       waiting[step] = [];
-      for (const work of works) work();
+      for (const work of works) {
+        try {
+          work();
+        } catch (error) {
+          report(error);
+        }
+      }
     }
   } finally {
     isScheduled = false;

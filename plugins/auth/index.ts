@@ -22,15 +22,18 @@ export default function auth({ keys, log }: Services): Plugin {
     name: "auth",
 
     admit(call) {
-      const secret = keyIn(call.headers);
+      const [secret, other] = keysIn(call.headers);
       if (secret === undefined) {
         return denied(
           "An API key is required. Send it as `x-api-key: <key>` or `Authorization: Bearer <key>`.",
         );
       }
       const found = keys.find(secret);
-      if (!(found instanceof Promise)) return check(found);
-      return found.then(check, (error: unknown) => {
+      // Without an await: most keys are known, and then the call goes on in this turn.
+      if (!(found instanceof Promise) && (isActive(found) || other === undefined)) {
+        return check(found);
+      }
+      return either(found, other).then(check, (error: unknown) => {
         throttledLog.warn(
           { err: error, call_id: call.id },
           "cannot look up a key; the call gets 503",
@@ -40,7 +43,7 @@ export default function auth({ keys, log }: Services): Plugin {
 
       function check(key: CallerKey | undefined): Verdict {
         // One message for unknown and revoked keys, so that the reply reveals nothing about a key.
-        if (key === undefined || key.status !== "active") {
+        if (!isActive(key)) {
           return denied("The API key is invalid or revoked; check it or create a new one.");
         }
         if (key.accountStatus !== "active") {
@@ -51,12 +54,32 @@ export default function auth({ keys, log }: Services): Plugin {
       }
     },
   };
+
+  /** Returns the first key if it is active, else the one of the other header. */
+  async function either(
+    first: CallerKey | undefined | Promise<CallerKey | undefined>,
+    other: string | undefined,
+  ): Promise<CallerKey | undefined> {
+    const key = await first;
+    return isActive(key) || other === undefined ? key : keys.find(other);
+  }
 }
 
-function keyIn(headers: Readonly<Record<string, string>>): string | undefined {
-  // A client that is configured with one header may send the other one empty.
-  const key = headers["x-api-key"] || bearer(headers["authorization"]);
-  return !key || key.length > KEY_CHARACTERS_MAX ? undefined : key;
+function isActive(key: CallerKey | undefined): key is CallerKey {
+  return key?.status === "active";
+}
+
+/**
+ * Returns the secrets of both headers, `x-api-key` first. Many clients are configured with a dummy in one header and
+ * the key in the other one, or send one of them empty.
+ */
+function keysIn(headers: Readonly<Record<string, string>>): string[] {
+  const secrets: string[] = [];
+  for (const key of [headers["x-api-key"], bearer(headers["authorization"])]) {
+    if (!key || key.length > KEY_CHARACTERS_MAX || secrets.includes(key)) continue;
+    secrets.push(key);
+  }
+  return secrets;
 }
 
 function bearer(header: string | undefined): string | undefined {

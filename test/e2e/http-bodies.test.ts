@@ -1,5 +1,6 @@
 import t from "tap";
-import { type Customer, createCustomer, wallet } from "../support/admin.ts";
+import { arrayOf, objectOf } from "../../core/process/json.ts";
+import { admin, type Customer, createCustomer, wallet } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { assertReconciled, callsInFlight, noCallsInFlight } from "../support/proof.ts";
@@ -161,6 +162,46 @@ t.test("a request body", async (t) => {
       },
     );
   }
+
+  t.test("of unclear length gets no body in reply to HEAD", async (t) => {
+    const client = await RawClient.open(gateway.port);
+    await client.send(
+      "HEAD /v1/models HTTP/1.1\r\nhost: g\r\ncontent-length: 4\r\ncontent-length: 5\r\n\r\n",
+    );
+    await client.closed;
+    const [head, body] = client.pending.toString("latin1").split("\r\n\r\n");
+    t.match(head, /^HTTP\/1\.1 400 /);
+    t.notMatch(body, /error/);
+  });
+
+  t.test("that is compressed is refused, since it is not read", async (t) => {
+    const client = await RawClient.open(gateway.port);
+    const body = bodyOf(PATH, { output_tokens: 1 });
+    await client.send(rawPost(PATH, customer.key, body, { "content-encoding": "gzip" }));
+    const { status, body: reply } = await client.response();
+    t.equal(status, 415);
+    t.match(reply.toString(), /Compressed bodies are not read/);
+    client.destroy();
+  });
+
+  t.test(
+    "with a header that cannot be sent on gets 400, and the upstream is not blamed",
+    async (t) => {
+      const client = await RawClient.open(gateway.port);
+      const body = bodyOf(PATH, { output_tokens: 1 });
+      // As many as open the upstream's breaker.
+      for (let call = 0; call < 6; call++) {
+        await client.send(rawPost(PATH, customer.key, body, { "anthropic-beta": "a\x7fb" }));
+        const { status, body: reply } = await client.response();
+        t.equal(status, 400);
+        t.match(reply.toString(), /header/);
+      }
+      const { body: found } = await admin(gateway, "GET", "/upstreams");
+      const upstreams = arrayOf(found["upstreams"]).map(objectOf);
+      t.ok(upstreams.length > 0 && upstreams.every((upstream) => upstream?.["failures"] === 0));
+      client.destroy();
+    },
+  );
 
   t.test("that is cut off costs nothing and leaves no open call", async () => {
     const open = await callsInFlight(gateway);

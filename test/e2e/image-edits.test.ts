@@ -196,6 +196,25 @@ t.test("POST /v1/images/edits", async (t) => {
     t.equal(sent(answer).image.sha256, digest(png));
   });
 
+  t.test("reads a form whose media type is written in another case", async (t) => {
+    const customer = await customerWith(gateway);
+    const form = new FormData();
+    form.set("model", "req/gpt-image-2");
+    form.set("prompt", "a lantern");
+    form.set("image", new Blob([new Uint8Array(png)], { type: "image/png" }), "in.png");
+    const request = new Request("http://g/", { method: "POST", body: form });
+    const type = (request.headers.get("content-type") ?? "").replace(
+      "multipart/form-data",
+      "Multipart/Form-Data",
+    );
+    const answer = await send(gateway, paths.edits, {
+      method: "POST",
+      headers: { authorization: `Bearer ${customer.key}`, "content-type": type },
+      body: Buffer.from(await request.arrayBuffer()),
+    });
+    t.equal(answer.status, 200, JSON.stringify(answer.json));
+  });
+
   t.test("refuses a malformed form, and a form on JSON endpoints", async (t) => {
     const customer = await customerWith(gateway);
     const headers = {

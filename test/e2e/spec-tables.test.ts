@@ -334,6 +334,7 @@ t.test("the specification's tables", async (t) => {
         const code = { code: "insufficient_balance" };
         const isMessages = path === paths.messages;
         assertError(answer, 402, "insufficient_balance", /Top up at http/, code, isMessages);
+        assert.equal(answer.headers.get("x-should-retry"), "false");
       }
     });
 
@@ -348,8 +349,10 @@ t.test("the specification's tables", async (t) => {
           ["/v1/v1/chat/completions", /\/v1 is doubled: use \/v1\/chat\/completions/],
           ["/v1/v1/audio/speech", /\/v1 is doubled: use \/v1\/audio\/speech/],
           ["/api/v1/responses", /Use \/v1\/responses/],
-          ["/v1/completions", /base address/],
-          ["/", /base address/],
+          ["/v1/completions", /The endpoints of this gateway are \/v1\/messages, /],
+          ["/v1/audio/transcriptions", /There is no .* here\. The endpoints of this gateway are/],
+          ["/v1/responses/resp_1", /The endpoints of this gateway are .*\/v1\/responses/],
+          ["/", /The endpoints of this gateway are/],
         ] as const) {
           const answer = await post(gateway, path, undefined, "{}");
           assertError(answer, 404, "not_found_error", message, { code: "not_found" });

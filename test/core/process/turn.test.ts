@@ -1,6 +1,6 @@
 import { setImmediate as turnOver } from "node:timers/promises";
 import t from "tap";
-import { atEndOfTurn } from "../../../core/process/turn.ts";
+import { atEndOfTurn, reportThrownWork } from "../../../core/process/turn.ts";
 
 t.test("work of a turn runs at its end, step by step, in any order of arrival", async (t) => {
   const done: string[] = [];
@@ -26,4 +26,19 @@ t.test("work may add a later step to the same turn, and an earlier one to the ne
   t.strictSame(done, ["reply", "post"]);
   await turnOver();
   t.strictSame(done, ["reply", "post", "request"]);
+});
+
+t.test("work that throws does not keep other work of its step from running", async (t) => {
+  const done: string[] = [];
+  const thrown: unknown[] = [];
+  reportThrownWork((error) => thrown.push(error));
+  const fault = new Error("a bug");
+  atEndOfTurn("post", () => done.push("before"));
+  atEndOfTurn("post", () => {
+    throw fault;
+  });
+  atEndOfTurn("post", () => done.push("after"));
+  await turnOver();
+  t.strictSame(done, ["before", "after"]);
+  t.strictSame(thrown, [fault]);
 });

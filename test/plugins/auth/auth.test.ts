@@ -8,12 +8,15 @@ import { deskOf, keyOf } from "../../support/plugin-desk.ts";
 type Found = CallerKey | undefined | Promise<CallerKey | undefined>;
 
 /** Admits a call with these headers; returns the verdict, the key that was looked up, and the call. */
-async function admitted(headers: Record<string, string>, find: () => Found = () => keyOf()) {
+async function admitted(
+  headers: Record<string, string>,
+  find: (secret: string) => Found = () => keyOf(),
+) {
   const asked: string[] = [];
   const keys = {
     find(secret: string): Found {
       asked.push(secret);
-      return find();
+      return find(secret);
     },
   };
   const { services, lines } = deskOf({ keys });
@@ -45,6 +48,26 @@ t.test("a key may come in either header", async (t) => {
     t.strictSame(asked, expected === undefined ? [] : [expected], what);
     t.equal(status, expected === undefined ? "401 invalid_api_key" : "admitted", what);
   }
+});
+
+t.test("a wrong key in one header does not hide the right one in the other", async (t) => {
+  const right = keyOf();
+  const revoked = { ...keyOf(), status: "revoked" } as const;
+  for (const wrong of [undefined, revoked]) {
+    for (const later of [false, true]) {
+      const find = (secret: string) => {
+        const found = secret === "tg-right" ? right : wrong;
+        return later ? Promise.resolve(found) : found;
+      };
+      const headers = { "x-api-key": "dummy", authorization: "Bearer tg-right" };
+      const { status, call, asked } = await admitted(headers, find);
+      t.equal(status, "admitted");
+      t.equal(call.key, right);
+      t.strictSame(asked, ["dummy", "tg-right"]);
+    }
+  }
+  const both = { "x-api-key": "dummy", authorization: "Bearer dummy-2" };
+  t.equal((await admitted(both, () => undefined)).status, "401 invalid_api_key");
 });
 
 t.test("a call gets the key that was found, at once or late", async (t) => {
