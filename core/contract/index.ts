@@ -108,6 +108,8 @@ export {
   tariffOf,
   unitPriceOf,
 } from "./tariff.ts";
+export { readChatUsage } from "./usage/chat.ts";
+export { readMessagesUsage } from "./usage/messages.ts";
 export { Usage } from "./usage.ts";
 export { type CustomerRecord, fieldsIn, type UsageJson, type UsageRecord } from "./usage-fields.ts";
 export { usageJson } from "./usage-json.ts";

@@ -15,4 +15,39 @@ export class Usage {
   inputReported = false;
   /** True if the provider reported the final output. */
   outputReported = false;
+  /** True if the provider reported its reasoning, even if that was 0. */
+  reasoningReported = false;
+  /** True if the provider reported one number for both. All of it is in the input here. */
+  totalOnly = false;
+  /**
+   * Further passes of the same call, such as a compaction, an advisor or the making of an image.
+   * Their tokens are part of the input and output above.
+   */
+  passes: readonly Pass[] = NO_PASSES;
+  /**
+   * What the main pass used, if its reports come in parts or beside `passes`; undefined if it is
+   * all of the above. Only the readers of reports use it.
+   */
+  main: MainPass | undefined = undefined;
 }
+
+/** One pass of a model over a conversation, besides the main one. */
+export interface Pass {
+  /** The provider's name of the model; null if it is the model of the call. */
+  readonly model: string | null;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+}
+
+/** The main pass, as the Messages protocol reports it: cached tokens and images beside the input. */
+export interface MainPass {
+  freshTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  imageTokens: number;
+  outputTokens: number;
+}
+
+const NO_PASSES: readonly Pass[] = [];

@@ -1,11 +1,10 @@
 import type { Wire } from "../contract/protocol.ts";
 import { refuse } from "../contract/refusal.ts";
-import type { Usage } from "../contract/usage.ts";
-import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../process/json.ts";
+import { readChatUsage } from "../contract/usage/chat.ts";
+import { arrayOf, countOf, isObject, objectOf, parseJson } from "../process/json.ts";
 import type { EventKind } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
-import { readDetachedImages } from "./image-tokens.ts";
 import { openAiErrorBody } from "./openai-error.ts";
 import { countStrings, hasObject } from "./scan.ts";
 
@@ -72,19 +71,15 @@ export const chat: Wire = {
     return typeof choice?.["finish_reason"] === "string";
   },
 
-  readReply(reply, usage) {
-    const reported = objectOf(reply["usage"]);
-    if (reported) readUsage(reported, usage);
-  },
+  readReply: readChatUsage,
 
   readEvent(event, usage): boolean {
     if (!hasObject(event.raw, USAGE)) return false;
     const data = objectOf(parseJson(event.data));
-    const reported = objectOf(data?.["usage"]);
-    if (!reported) return false;
-    readUsage(reported, usage);
-    const choices = data?.["choices"];
-    return Array.isArray(choices) && choices.length === 0;
+    if (!data) return false;
+    readChatUsage(data, usage);
+    const { usage: report, choices } = data;
+    return isObject(report) && Array.isArray(choices) && choices.length === 0;
   },
 
   countDelta(event, delivered) {
@@ -105,29 +100,3 @@ export const chat: Wire = {
     }
   },
 };
-
-/**
- * `prompt_tokens` includes cached tokens. Some providers leave reasoning out of `completion_tokens`
- * but include it in `total_tokens`; the difference of total and input is then the output.
- */
-function readUsage(reported: JsonObject, usage: Usage): void {
-  const input = countOf(reported["prompt_tokens"]);
-  const inputDetails = objectOf(reported["prompt_tokens_details"]);
-  const outputDetails = objectOf(reported["completion_tokens_details"]);
-  const output = countOf(reported["completion_tokens"]);
-  const total = countOf(reported["total_tokens"]);
-  usage.cacheReadTokens =
-    countOf(inputDetails?.["cached_tokens"]) ?? countOf(reported["prompt_cache_hit_tokens"]) ?? 0;
-  usage.cacheWriteTokens = countOf(inputDetails?.["cache_write_tokens"]) ?? 0;
-  usage.reasoningTokens = countOf(outputDetails?.["reasoning_tokens"]) ?? 0;
-  if (input !== undefined) {
-    usage.inputTokens = input;
-    usage.inputReported = true;
-  }
-  if (output !== undefined) {
-    const produced = total !== undefined && input !== undefined ? total - input : output;
-    usage.outputTokens = usage.reasoningTokens > 0 ? Math.max(output, produced) : output;
-    usage.outputReported = true;
-  }
-  readDetachedImages(reported, usage);
-}

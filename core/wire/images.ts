@@ -1,5 +1,6 @@
 import type { Wire } from "../contract/protocol.ts";
 import { refuse } from "../contract/refusal.ts";
+import { tokensOf } from "../contract/usage/numbers.ts";
 import { arrayOf, countOf, objectOf } from "../process/json.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
@@ -46,8 +47,8 @@ export const images: Wire = {
   readReply(reply, usage) {
     const reported = objectOf(reply["usage"]);
     usage.images = arrayOf(reply["data"]).length;
-    usage.inputTokens = countOf(reported?.["input_tokens"]) ?? 0;
-    usage.outputTokens = countOf(reported?.["output_tokens"]) ?? 0;
+    usage.inputTokens = tokensOf(reported?.["input_tokens"]) ?? 0;
+    usage.outputTokens = tokensOf(reported?.["output_tokens"]) ?? 0;
     usage.inputReported = reported !== undefined;
     usage.outputReported = reported !== undefined;
   },

@@ -1,6 +1,6 @@
 import type { Delivered, Wire } from "../contract/protocol.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
-import type { Usage } from "../contract/usage.ts";
+import { readMessagesUsage } from "../contract/usage/messages.ts";
 import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../process/json.ts";
 import type { EventKind, ServerEvent } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
@@ -81,22 +81,12 @@ export const messages: Wire = {
     return typeof delta?.["stop_reason"] === "string";
   },
 
-  readReply(reply, usage) {
-    const reported = objectOf(reply["usage"]);
-    if (reported) readUsage(reported, usage, true);
-  },
+  readReply: readMessagesUsage,
 
   readEvent(event, usage): boolean {
     if (!hasObject(event.raw, USAGE)) return false;
     const data = objectOf(parseJson(event.data));
-    if (data?.["type"] === "message_start") {
-      const reported = objectOf(objectOf(data["message"])?.["usage"]);
-      // The output in the first event is only a start; the final count is in `message_delta`.
-      if (reported) readUsage(reported, usage, false);
-    } else if (data?.["type"] === "message_delta") {
-      const reported = objectOf(data["usage"]);
-      if (reported) readUsage(reported, usage, true);
-    }
+    if (data) readMessagesUsage(data, usage);
     return false;
   },
 
@@ -119,25 +109,4 @@ export const messages: Wire = {
 
 function typeOf(event: ServerEvent): unknown {
   return event.type ?? objectOf(parseJson(event.data))?.["type"];
-}
-
-/** Reads cumulative counts: a later report overwrites the fields that it has. */
-function readUsage(reported: JsonObject, usage: Usage, final: boolean): void {
-  const fresh = countOf(reported["input_tokens"]);
-  const read = countOf(reported["cache_read_input_tokens"]);
-  const write = countOf(reported["cache_creation_input_tokens"]);
-  if (fresh !== undefined || read !== undefined || write !== undefined) {
-    const freshBefore = usage.inputTokens - usage.cacheReadTokens - usage.cacheWriteTokens;
-    usage.cacheReadTokens = read ?? usage.cacheReadTokens;
-    usage.cacheWriteTokens = write ?? usage.cacheWriteTokens;
-    usage.inputTokens = (fresh ?? freshBefore) + usage.cacheReadTokens + usage.cacheWriteTokens;
-    usage.inputReported = true;
-  }
-  const output = countOf(reported["output_tokens"]);
-  if (output !== undefined) {
-    usage.outputTokens = output;
-    usage.outputReported ||= final;
-  }
-  const details = objectOf(reported["output_tokens_details"]);
-  usage.reasoningTokens = countOf(details?.["thinking_tokens"]) ?? usage.reasoningTokens;
 }

@@ -1,11 +1,10 @@
 import type { Wire } from "../contract/protocol.ts";
 import { refuse } from "../contract/refusal.ts";
-import type { Usage } from "../contract/usage.ts";
-import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../process/json.ts";
+import { readResponsesUsage } from "../contract/usage/responses.ts";
+import { arrayOf, countOf, objectOf, parseJson } from "../process/json.ts";
 import type { EventKind, ServerEvent } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
-import { readDetachedImages } from "./image-tokens.ts";
 import { openAiErrorBody } from "./openai-error.ts";
 import { countStrings, hasObject } from "./scan.ts";
 
@@ -63,14 +62,11 @@ export const responses: Wire = {
 
   mayEndAt: () => false,
 
-  readReply(reply, usage) {
-    const reported = objectOf(reply["usage"]);
-    if (reported) readUsage(reported, usage);
-  },
+  readReply: readResponsesUsage,
 
   readEvent(event, usage): boolean {
     const response = objectOf(objectOf(parseJson(event.data))?.["response"]);
-    if (response) responses.readReply(response, usage);
+    if (response) readResponsesUsage(response, usage);
     return false;
   },
 
@@ -103,22 +99,4 @@ function isOfPart(type: unknown): boolean {
 
 function typeOf(event: ServerEvent): unknown {
   return event.type ?? objectOf(parseJson(event.data))?.["type"];
-}
-
-function readUsage(reported: JsonObject, usage: Usage): void {
-  const input = countOf(reported["input_tokens"]);
-  const output = countOf(reported["output_tokens"]);
-  const inputDetails = objectOf(reported["input_tokens_details"]);
-  usage.cacheReadTokens = countOf(inputDetails?.["cached_tokens"]) ?? 0;
-  usage.reasoningTokens =
-    countOf(objectOf(reported["output_tokens_details"])?.["reasoning_tokens"]) ?? 0;
-  if (input !== undefined) {
-    usage.inputTokens = input;
-    usage.inputReported = true;
-  }
-  if (output !== undefined) {
-    usage.outputTokens = output;
-    usage.outputReported = true;
-  }
-  readDetachedImages(reported, usage);
 }

@@ -1,5 +1,6 @@
 import { kindOf, type Wire } from "../contract/protocol.ts";
-import { countOf, objectOf, parseJson } from "../process/json.ts";
+import { tokensOf } from "../contract/usage/numbers.ts";
+import { objectOf, parseJson } from "../process/json.ts";
 import { asBuffer } from "../sse/bytes.ts";
 import type { EventKind } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
@@ -38,8 +39,8 @@ export const speech: Wire = {
     if (kindOf(event, speech) !== "terminal") return false;
     const reported = objectOf(objectOf(parseJson(event.data))?.["usage"]);
     if (!reported) return false;
-    usage.inputTokens = countOf(reported["input_tokens"]) ?? 0;
-    usage.outputTokens = countOf(reported["output_tokens"]) ?? 0;
+    usage.inputTokens = tokensOf(reported["input_tokens"]) ?? 0;
+    usage.outputTokens = tokensOf(reported["output_tokens"]) ?? 0;
     usage.inputReported = true;
     usage.outputReported = true;
     return false;

@@ -1,4 +1,11 @@
-import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/contract/index.ts";
+import {
+  arrayOf,
+  isObject,
+  type JsonObject,
+  objectOf,
+  readChatUsage,
+  Usage,
+} from "../../../core/contract/index.ts";
 import { answeredInputOf } from "../arguments.ts";
 import { brokenForMessages, chatErrorIn200, type Reply, UNREADABLE } from "../errors.ts";
 import { type RandomText, randomText, toMessageId, toMessagesToolId } from "../ids.ts";
@@ -41,6 +48,8 @@ export function chatToMessagesResponse(
   const content: AnswerBlock[] = [...thoughtsOf(message)];
   if (text !== "" || refusal !== "") content.push({ type: "text", text: text || refusal });
   for (const call of calls) content.push(call);
+  const usage = new Usage();
+  readChatUsage(body, usage);
   const answer: MessagesAnswer = {
     id: toMessageId(body["id"], random),
     type: "message",
@@ -48,7 +57,7 @@ export function chatToMessagesResponse(
     model: context.model,
     content,
     ...stopOf({ finishReason, called: calls.length > 0, refusal, matched: matchedStop(choice) }),
-    usage: toMessagesUsage(body["usage"]),
+    usage: toMessagesUsage(usage),
   };
   return { status: 200, body: answer };
 }

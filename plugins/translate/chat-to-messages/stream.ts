@@ -5,6 +5,8 @@ import {
   type JsonObject,
   objectOf,
   parseJson,
+  readChatUsage,
+  Usage,
 } from "../../../core/contract/index.ts";
 import { argumentsText } from "../arguments.ts";
 import {
@@ -50,8 +52,7 @@ export class ChatToMessagesStream implements StreamTranslator {
   private finishReason = "";
   private matched = "";
   private refusal = "";
-  /** The latest report. Reports are not added up: some servers send the total with every chunk. */
-  private usage: unknown = undefined;
+  private readonly usage = new Usage();
 
   constructor(context: MessagesContext, client: ClientStream, random: RandomText = randomText) {
     this.context = context;
@@ -93,7 +94,7 @@ export class ChatToMessagesStream implements StreamTranslator {
   }
 
   private chunk(chunk: JsonObject): void {
-    if (isObject(chunk["usage"])) this.usage = chunk["usage"];
+    readChatUsage(chunk, this.usage);
     const choice = firstChoice(chunk["choices"]);
     if (!choice) return;
     const reason = stringOf(choice["finish_reason"]);

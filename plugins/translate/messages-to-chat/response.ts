@@ -1,10 +1,16 @@
-import { arrayOf, isObject, type JsonObject } from "../../../core/contract/index.ts";
+import {
+  arrayOf,
+  isObject,
+  type JsonObject,
+  readMessagesUsage,
+  Usage,
+} from "../../../core/contract/index.ts";
 import { argumentsOf } from "../arguments.ts";
 import type { ChatContext } from "../chat-to-messages/request.ts";
 import { brokenForChat, messagesErrorToChat, type Reply, UNREADABLE } from "../errors.ts";
 import { type RandomText, randomText, toCompletionId } from "../ids.ts";
 import type { AnswerToolCall, ChatAnswer, ChatAnswerMessage, ChatError } from "../types.ts";
-import { MessagesUsageSum } from "../usage.ts";
+import { toChatUsage } from "../usage.ts";
 import { customInputOf, explanationOf, finishReasonOf, isFormatCall } from "./answer.ts";
 
 type Annotations = NonNullable<ChatAnswerMessage["annotations"]>;
@@ -29,8 +35,8 @@ export function messagesToChatResponse(
   message.refusal = explanationOf(stopReason, body["stop_details"]);
   const called = message.tool_calls !== undefined;
   if (message.content === "" && (called || stopReason === "refusal")) message.content = null;
-  const usage = new MessagesUsageSum();
-  usage.add(body["usage"]);
+  const usage = new Usage();
+  readMessagesUsage(body, usage);
   const answer: ChatAnswer = {
     id: toCompletionId(body["id"], random),
     object: "chat.completion",
@@ -44,7 +50,7 @@ export function messagesToChatResponse(
         finish_reason: finishReasonOf(stopReason, called),
       },
     ],
-    usage: usage.toChat(),
+    usage: toChatUsage(usage),
   };
   return { status: 200, body: answer };
 }

@@ -4,6 +4,8 @@ import {
   type JsonObject,
   objectOf,
   parseJson,
+  readMessagesUsage,
+  Usage,
 } from "../../../core/contract/index.ts";
 import type { ChatContext } from "../chat-to-messages/request.ts";
 import {
@@ -19,7 +21,7 @@ import {
 import { type RandomText, randomText, toCompletionId } from "../ids.ts";
 import type { ClientStream, End, StreamTranslator, UpstreamEvent } from "../stream.ts";
 import type { ChatDelta, ChatError } from "../types.ts";
-import { MessagesUsageSum } from "../usage.ts";
+import { toChatUsage } from "../usage.ts";
 import { explanationOf, finishReasonOf } from "./answer.ts";
 import { BlockReader } from "./blocks.ts";
 import { ChunkWriter, DONE, errorChunk } from "./chunks.ts";
@@ -31,7 +33,7 @@ export class MessagesToChatStream implements StreamTranslator {
   private readonly random: RandomText;
   private readonly created: number;
   private readonly blocks: BlockReader;
-  private readonly usage = new MessagesUsageSum();
+  private readonly usage = new Usage();
   /** Undefined until the first chunk. Until then an error can be the whole reply. */
   private chunks: ChunkWriter | undefined = undefined;
   private over = false;
@@ -77,6 +79,7 @@ export class MessagesToChatStream implements StreamTranslator {
   private dispatch(data: JsonObject, eventType: string | undefined): void {
     switch (typeof data["type"] === "string" ? data["type"] : eventType) {
       case "message_start":
+        readMessagesUsage(data, this.usage);
         this.start(objectOf(data["message"]) ?? {});
         return;
       case "content_block_start":
@@ -105,7 +108,6 @@ export class MessagesToChatStream implements StreamTranslator {
   }
 
   private start(message: JsonObject): void {
-    this.usage.add(message["usage"]);
     if (this.chunks) return;
     const id = toCompletionId(message["id"], this.random);
     const { model, includeUsage } = this.context;
@@ -114,7 +116,7 @@ export class MessagesToChatStream implements StreamTranslator {
   }
 
   private messageDelta(data: JsonObject): void {
-    this.usage.add(data["usage"]);
+    readMessagesUsage(data, this.usage);
     const delta = objectOf(data["delta"]) ?? {};
     // A later event without a reason keeps the earlier one.
     if (typeof delta["stop_reason"] === "string") this.stopReason = delta["stop_reason"];
@@ -132,7 +134,7 @@ export class MessagesToChatStream implements StreamTranslator {
     if (refusal !== null) this.write({ refusal });
     const reason = finishReasonOf(this.stopReason, this.blocks.calls > 0);
     this.client.write(chunks.finish(reason), "event");
-    const usage = chunks.usage(this.usage.toChat());
+    const usage = chunks.usage(toChatUsage(this.usage));
     if (usage !== "") this.client.write(usage, "usage");
     this.over = true;
     this.client.write(DONE, "terminal");

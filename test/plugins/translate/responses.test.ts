@@ -96,9 +96,9 @@ t.test("answers for Messages clients", async (t) => {
       { body: { content: [{ $exact: { type: "thinking", thinking: "t", signature: "" } }, {}] } },
     ],
     [
-      "cached tokens of more than the prompt",
+      "more cached tokens than the prompt has, which are beside it",
       answer({}, {}, { usage: { prompt_tokens: 5, prompt_tokens_details: { cached_tokens: 9 } } }),
-      { body: { usage: { input_tokens: 0, cache_read_input_tokens: 9 } } },
+      { body: { usage: { input_tokens: 5, cache_read_input_tokens: 9 } } },
     ],
     [
       "cache tokens under the names of this protocol",

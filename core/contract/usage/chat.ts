@@ -1,0 +1,36 @@
+import { arrayOf, type JsonObject, objectOf } from "../../process/json.ts";
+import { Usage } from "../usage.ts";
+import { readReport } from "./report.ts";
+
+/** The fields of a provider's own, such as `x_groq`. */
+const VENDOR_PREFIX = "x_";
+
+/**
+ * Reads the usage of a whole reply, or of one chunk of a stream. Most providers report it beside
+ * the choices, some inside of them (Moonshot) or in a field of their own (Groq).
+ */
+export function readChatUsage(data: JsonObject, usage: Usage): void {
+  const beside = objectOf(data["usage"]);
+  if (beside && readReport(beside, usage)) return;
+  if (readChoices(arrayOf(data["choices"]), usage)) return;
+  for (const name in data) {
+    const report = name.startsWith(VENDOR_PREFIX) && objectOf(objectOf(data[name])?.["usage"]);
+    if (report && readReport(report, usage)) return;
+  }
+}
+
+/** Choices that each report their own usage share one input. */
+function readChoices(choices: readonly unknown[], usage: Usage): boolean {
+  let output = 0;
+  let reports = 0;
+  for (const choice of choices) {
+    const report = objectOf(objectOf(choice)?.["usage"]);
+    if (!report || !readReport(report, usage)) continue;
+    reports++;
+    const own = new Usage();
+    readReport(report, own);
+    output += own.outputTokens;
+  }
+  if (reports > 1) usage.outputTokens = output;
+  return reports > 0;
+}

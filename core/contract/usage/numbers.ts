@@ -1,0 +1,72 @@
+import { countOf, type JsonObject, objectOf } from "../../process/json.ts";
+
+/**
+ * The places of each number in the reports of all providers. A path has at most one dot. The first
+ * number above 0 counts.
+ */
+const PATHS = {
+  input: ["prompt_tokens", "input_tokens"],
+  output: ["completion_tokens", "output_tokens"],
+  total: ["total_tokens"],
+  cacheRead: [
+    ...["prompt_tokens_details.cached_tokens", "input_tokens_details.cached_tokens"],
+    ...["prompt_cache_hit_tokens", "cache_read_input_tokens"],
+    // Moonshot and Mistral.
+    ...["cached_tokens", "num_cached_tokens"],
+  ],
+  cacheWrite: [
+    ...["prompt_tokens_details.cache_write_tokens", "input_tokens_details.cache_write_tokens"],
+    ...["prompt_tokens_details.cache_creation_tokens", "cache_creation_tokens"],
+    "cache_creation_input_tokens",
+  ],
+  reasoning: [
+    ...["completion_tokens_details.reasoning_tokens", "output_tokens_details.reasoning_tokens"],
+    ...["output_tokens_details.thinking_tokens", "reasoning_tokens"],
+  ],
+  text: ["prompt_tokens_details.text_tokens", "input_tokens_details.text_tokens"],
+  audio: ["prompt_tokens_details.audio_tokens", "input_tokens_details.audio_tokens"],
+  imageInput: ["prompt_tokens_details.image_tokens", "input_tokens_details.image_tokens"],
+  audioOutput: ["completion_tokens_details.audio_tokens", "output_tokens_details.audio_tokens"],
+  imageOutput: ["completion_tokens_details.image_tokens", "output_tokens_details.image_tokens"],
+  /** Images beside the other fields. The input may include them, or not. */
+  images: ["image_tokens"],
+} as const;
+
+/** The numbers of one report; undefined if the provider does not state them. */
+export type Numbers = { readonly [Name in keyof typeof PATHS]: number | undefined };
+
+/**
+ * Larger numbers are read as this one. No reply has as many tokens, and sums of such numbers are
+ * still exact. `meter` withdraws what no call can have.
+ */
+const TOKENS_MAX = 1e13;
+
+const split = Object.entries(PATHS).map(
+  ([name, paths]) => [name, paths.map((path) => path.split("."))] as const,
+);
+
+/** Reads a report of any protocol: a JSON object of numbers. */
+export function numbersOf(report: JsonObject): Numbers {
+  const numbers: Record<string, number | undefined> = {};
+  for (const [name, paths] of split) {
+    let found: number | undefined;
+    for (const [field = "", below] of paths) {
+      const value = below === undefined ? report[field] : objectOf(report[field])?.[below];
+      found = tokensOf(value) ?? found;
+      if (found !== undefined && found > 0) break;
+    }
+    numbers[name] = found;
+  }
+  return numbers as Numbers;
+}
+
+/** Returns a number of tokens, bounded; undefined if the value is none. */
+export function tokensOf(value: unknown): number | undefined {
+  const count = countOf(value);
+  return count === undefined ? undefined : Math.min(count, TOKENS_MAX);
+}
+
+/** Returns true if a report states at least one number of tokens that can be charged. */
+export function statesTokens({ input, output, total }: Numbers): boolean {
+  return input !== undefined || output !== undefined || total !== undefined;
+}

@@ -1,0 +1,93 @@
+import type { JsonObject } from "../../process/json.ts";
+import type { Usage } from "../usage.ts";
+import { type Numbers, numbersOf, statesTokens } from "./numbers.ts";
+
+/** The input and output that a report comes to; undefined if it does not say. */
+interface Totals {
+  readonly input: number | undefined;
+  readonly output: number | undefined;
+}
+
+/**
+ * Reads a report whose input includes cached tokens, as in Chat and Responses. The last report
+ * counts, but zeros never replace what was reported before. Returns false if it states no tokens.
+ */
+export function readReport(report: JsonObject, usage: Usage): boolean {
+  const numbers = numbersOf(report);
+  if (!statesTokens(numbers)) return false;
+  const { input, output } = totalsOf(numbers, hasMessagesNames(report));
+  if (input !== undefined && (input > 0 || !usage.inputReported)) {
+    usage.inputTokens = input;
+    usage.inputReported = true;
+    usage.cacheReadTokens = numbers.cacheRead ?? 0;
+    usage.cacheWriteTokens = numbers.cacheWrite ?? 0;
+  }
+  if (output !== undefined && (output > 0 || !usage.outputReported)) {
+    usage.outputTokens = output;
+    usage.outputReported = true;
+    usage.reasoningTokens = numbers.reasoning ?? 0;
+    usage.reasoningReported = numbers.reasoning !== undefined;
+  }
+  usage.totalOnly = numbers.input === undefined && numbers.output === undefined;
+  return true;
+}
+
+/**
+ * Returns what a report comes to. Providers leave parts out of the input or the output and show
+ * them beside it, or in the total alone. Each part is charged once: it counts beside its whole if
+ * it is larger than that, which proves it, or if the total has room for it.
+ */
+function totalsOf(numbers: Numbers, cacheBeside: boolean): Totals {
+  const { input: stated, output: written, total } = numbers;
+  if (stated === undefined && written === undefined) return { input: total, output: 0 };
+  if (stated === undefined) return { input: beyond(total, written ?? 0), output: written };
+  const input = stated + besideInput(numbers, stated, cacheBeside);
+  if (written === undefined) return { input, output: beyond(total, input) };
+  const output = written + besideOutput(numbers, written);
+  const images = detachedImages(numbers, input + output);
+  const rest = beyond(total, input + images + output) ?? 0;
+  const audio = Math.min(rest, numbers.audio ?? 0);
+  // What only the total shows is thinking: Google's Chat endpoint, bridges to Gemini.
+  return { input: input + images + audio, output: output + rest - audio };
+}
+
+function beyond(total: number | undefined, known: number): number | undefined {
+  return total === undefined ? undefined : Math.max(0, total - known);
+}
+
+/** Returns the tokens of caches and media that the input does not include. */
+function besideInput(numbers: Numbers, input: number, cacheBeside: boolean): number {
+  const { cacheRead = 0, cacheWrite = 0, output = 0, total } = numbers;
+  const cached = cacheRead + cacheWrite;
+  const without = input + output;
+  const isBeside =
+    cached > input || total === without + cached || (cacheBeside && total !== without);
+  const { text, audio = 0, imageInput = 0 } = numbers;
+  const media = audio + imageInput + (text ?? 0);
+  const caches = isBeside ? cached : 0;
+  if (media <= input) return caches;
+  return caches + (text === undefined ? media : media - input);
+}
+
+/** Returns the tokens of reasoning and media that the output does not include. */
+function besideOutput(
+  { reasoning = 0, audioOutput = 0, imageOutput = 0 }: Numbers,
+  output: number,
+) {
+  let beside = 0;
+  for (const part of [reasoning, audioOutput, imageOutput]) if (part > output) beside += part;
+  return beside;
+}
+
+/**
+ * Returns the image tokens that are stated beside the other numbers and are not part of them. They
+ * are billed as input. Without a total, nothing says that the input has them.
+ */
+export function detachedImages({ images = 0, total }: Numbers, others: number): number {
+  return total === undefined || total >= others + images ? images : 0;
+}
+
+/** True if caches have their names in the Messages protocol, in which they are beside the input. */
+function hasMessagesNames(report: JsonObject): boolean {
+  return report["prompt_tokens"] === undefined && report["cache_read_input_tokens"] !== undefined;
+}
