@@ -7,6 +7,7 @@ import {
   type Services,
 } from "../../core/contract/index.ts";
 import { CredentialStore } from "./credentials.ts";
+import { Devices } from "./devices.ts";
 import type { Mail, Mailer } from "./mail/mailer.ts";
 import type { MailTemplate } from "./mail/texts.ts";
 import type { Language, Options } from "./options.ts";
@@ -24,6 +25,7 @@ export class AccountContext {
   readonly passwords = new Passwords();
   readonly credentials: CredentialStore;
   readonly sessions: Sessions;
+  readonly devices: Devices;
   readonly throttle: Throttle;
   readonly mailer: Mailer;
   readonly sealer: Sealer;
@@ -36,6 +38,7 @@ export class AccountContext {
     this.options = options;
     this.credentials = new CredentialStore(accounts, database, clock);
     this.sessions = new Sessions(accounts, database, clock, options);
+    this.devices = new Devices(database, clock);
     this.throttle = new Throttle(database, clock);
     this.mailer = mailer;
     this.sealer = sealer;

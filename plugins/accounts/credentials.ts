@@ -98,14 +98,14 @@ export class CredentialStore {
     return verified.length > 0;
   }
 
-  /** Returns true if the token allows setting a password. Checked first, because hashing is expensive. */
-  async isResetToken(token: string): Promise<boolean> {
-    const found = await this.database.query(
-      `select from account_tokens
-      where token_hash = $1 and purpose = 'reset' and expires_at > $2`,
-      [hashOf(token), this.now()],
+  /** Returns the account that a link was mailed to; undefined if the link is not valid for this purpose. */
+  async ofLink(token: string, purpose: Purpose): Promise<Credentials | undefined> {
+    const [found] = await this.database.query<{ accountId: string }>(
+      `select account_id as "accountId" from account_tokens
+      where token_hash = $1 and purpose = $2 and expires_at > $3`,
+      [hashOf(token), purpose, this.now()],
     );
-    return found.length > 0;
+    return found && this.ofAccount(found.accountId);
   }
 
   /** Sets a password by token. Returns the account id; undefined if the token is invalid or already used. */

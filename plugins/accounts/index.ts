@@ -45,6 +45,7 @@ export default function accounts(services: Services, settings: Options): Plugin 
     try {
       await context.sessions.sweep();
       await context.credentials.sweep();
+      await context.devices.sweep();
     } catch (error) {
       log.warn({ err: error }, "cannot delete expired sessions; trying again in 10 minutes");
     }

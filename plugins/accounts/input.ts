@@ -23,10 +23,15 @@ const token = matching(/^[\w-]{43}$/, TOKEN);
 
 export const signUp = mapping({ email, password: newPassword, language: v.optional(language) });
 export const signIn = mapping({ email, password: givenPassword });
-export const verification = mapping({ token });
+export const verification = mapping({ token, password: givenPassword });
 export const resend = mapping({ email });
 export const forgotten = mapping({ email, language: v.optional(language) });
-export const reset = mapping({ token, password: newPassword });
+export const resetLink = mapping({ token });
+export const reset = mapping({
+  token,
+  password: newPassword,
+  revoke_keys: v.optional(v.boolean("true or false"), false),
+});
 export const change = mapping({ current: givenPassword, password: newPassword });
 export const settings = mapping({ language });
 export const newKey = mapping({ name: line(100, NAME) });

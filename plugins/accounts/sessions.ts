@@ -85,7 +85,8 @@ export class Sessions {
    * pages, with the CSRF token.
    */
   async enter(request: PlainRequest, publicUrl: string): Promise<Customer | Refusal> {
-    const token = tokenIn(request.headers["cookie"]);
+    const isSecure = publicUrl.startsWith("https:");
+    const token = tokenIn(request.headers["cookie"], isSecure);
     if (token === undefined) return notSignedIn();
     if (request.method !== "GET" && request.method !== "HEAD") {
       const elsewhere = fromElsewhere(request, publicUrl);

@@ -16,6 +16,8 @@ const RATES = {
   password: { burst: 5, periodS: MINUTE_S },
   /** Passwords tried for one account, from all addresses: at most 2,400 guesses a day. */
   account: { burst: 100, periodS: HOUR_S / 100 },
+  /** Passwords tried for one account in a browser in which it has signed in before. */
+  device: { burst: 5, periodS: MINUTE_S },
   /** Requests that cost a hash or a query, from one address. High, because many customers may share an address. */
   address: { burst: 60, periodS: 1 },
   signUp: { burst: 20, periodS: HOUR_S / 20 },

@@ -15,10 +15,13 @@ export interface AccountAnswer {
 
 type Target = Pick<TestGateway, "url">;
 
-/** A browser's state: a cookie, and the CSRF token of the page. */
+/** A browser's state: its cookies, and the CSRF token of the page. */
 export class BrowserSession {
   readonly target: Target;
+  /** The cookie of the session. */
   cookie: string | undefined;
+  /** The cookie of a browser in which an account has signed in before. */
+  device: string | undefined;
   csrfToken: string | undefined;
   /** Sent with every request; overrides the headers of a browser. */
   headers: Record<string, string> = {};
@@ -38,7 +41,7 @@ export class BrowserSession {
       method,
       headers: {
         "content-type": "application/json",
-        ...(this.cookie !== undefined && { cookie: this.cookie }),
+        ...this.cookies(),
         ...(this.csrfToken !== undefined && method !== "GET" && { "x-csrf-token": this.csrfToken }),
         ...this.headers,
         ...headers,
@@ -48,11 +51,19 @@ export class BrowserSession {
     const text = await response.text();
     const isJson = response.headers.get("content-type") === "application/json";
     const json = isJson && text !== "" ? JSON.parse(text) : {};
-    const [cookie] = response.headers.getSetCookie();
-    if (cookie !== undefined) this.cookie = cookie.split(";")[0];
+    for (const given of response.headers.getSetCookie()) {
+      const [cookie = ""] = given.split(";");
+      if (cookie.includes("tollgate_device=")) this.device = cookie;
+      else this.cookie = cookie;
+    }
     if (typeof json.csrf_token === "string") this.csrfToken = json.csrf_token;
     const code = json.error?.code ?? undefined;
     return { status: response.status, headers: response.headers, text, body: json, code };
+  }
+
+  private cookies(): { cookie?: string } {
+    const all = [this.cookie, this.device].filter((cookie) => cookie !== undefined);
+    return all.length > 0 ? { cookie: all.join("; ") } : {};
   }
 
   get(path: string): Promise<AccountAnswer> {
@@ -75,7 +86,7 @@ export function newEmail(): string {
   return `person-${process.pid}-${customers}@tollgate.test`;
 }
 
-/** Signs up, verifies the address with the mailed token, and signs in. */
+/** Signs up and verifies the address with the mailed token, which signs in. */
 export async function signedUp(
   target: Target,
   mailServer: TestMailServer,
@@ -85,8 +96,8 @@ export async function signedUp(
   session.headers = { "x-forwarded-for": ownAddress() };
   expectStatus(await session.post("/sign-up", { email, password: PASSWORD }), 202);
   const [mail] = await mailServer.mailsTo(email);
-  expectStatus(await session.post("/verify", { token: tokenIn(mail) }), 200);
-  const answer = expectStatus(await session.signIn(email), 200);
+  const verification = { token: tokenIn(mail), password: PASSWORD };
+  const answer = expectStatus(await session.post("/verify", verification), 200);
   return Object.assign(session, { email, accountId: String(answer.body.account.id) });
 }
 

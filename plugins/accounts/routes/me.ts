@@ -22,7 +22,10 @@ export function meRoutes(context: AccountContext): CustomerRoute[] {
     accountId: string,
     cookie: string | undefined,
   ): Promise<PlainResponse | Refusal> {
-    const [account, token] = [await credentials.ofAccount(accountId), tokenIn(cookie)];
+    const [account, token] = [
+      await credentials.ofAccount(accountId),
+      tokenIn(cookie, context.isSecure),
+    ];
     if (!account || token === undefined) return refuse.notFound("This account does not exist.");
     return done(accountBody(account, csrfTokenOf(token)));
   }

@@ -1,4 +1,5 @@
 import {
+  type AccountKey,
   type CustomerRoute,
   done,
   isRefusal,
@@ -9,8 +10,9 @@ import {
 } from "../../../core/contract/index.ts";
 import { type AccountContext, busy, invalidToken } from "../account-context.ts";
 import { forgottenCookie } from "../cookie.ts";
-import { change, forgotten, reset } from "../input.ts";
-import type { Attempt } from "../throttle.ts";
+import { change, forgotten, reset, resetLink } from "../input.ts";
+import { weakPassword } from "../weak-password.ts";
+import { triesOf } from "./sign-in.ts";
 
 /** Routes to reset a forgotten password by a link in a mail. */
 export function forgottenPasswordRoutes(context: AccountContext): PublicRoute[] {
@@ -41,16 +43,50 @@ export function forgottenPasswordRoutes(context: AccountContext): PublicRoute[] 
         if (refusal) return refusal;
         const wanted = readBody(reset, request.body);
         if (isRefusal(wanted)) return wanted.param === "token" ? invalidToken() : wanted;
-        if (!(await credentials.isResetToken(wanted.token))) return invalidToken();
+        const account = await credentials.ofLink(wanted.token, "reset");
+        if (!account) return invalidToken();
+        const weak = weakPassword(wanted.password, account.email);
+        if (weak) return weak;
         const passwordHash = await passwords.hash(wanted.password);
         if (passwordHash === "busy") return busy();
         const accountId = await credentials.reset(wanted.token, passwordHash);
         if (accountId === undefined) return invalidToken();
+        const revoked = wanted.revoke_keys ? await revokeAll(context, accountId) : 0;
         tellOwner(context, accountId);
-        return done({}, 200, ["set-cookie", forgottenCookie(context.isSecure)]);
+        // The link proves who this is, so guesses of strangers must not keep the owner from signing in now.
+        const device = await context.devices.remember(accountId, context.isSecure);
+        const cookies = ["set-cookie", forgottenCookie(context.isSecure), "set-cookie", device];
+        return done({ revoked_keys: revoked }, 200, cookies);
+      },
+    },
+    {
+      method: "POST",
+      path: "/password/reset/keys",
+      async handle(request) {
+        const refusal = await context.admit(request);
+        if (refusal) return refusal;
+        const given = readBody(resetLink, request.body);
+        const account = isRefusal(given)
+          ? undefined
+          : await credentials.ofLink(given.token, "reset");
+        if (!account) return invalidToken();
+        const active = await activeKeys(context, account.accountId);
+        return done({ data: active.map(({ name, prefix }) => ({ name, prefix })) });
       },
     },
   ];
+}
+
+async function activeKeys(context: AccountContext, accountId: string): Promise<AccountKey[]> {
+  const keys = await context.services.accounts.latestKeys(accountId, 0);
+  return keys.filter(({ status }) => status === "active");
+}
+
+/** Revokes every key of an account whose owner had lost control of it. Returns how many. */
+async function revokeAll(context: AccountContext, accountId: string): Promise<number> {
+  const active = await activeKeys(context, accountId);
+  for (const { id } of active) await context.services.keys.revoke(id);
+  return active.length;
 }
 
 export function changePasswordRoute(context: AccountContext): CustomerRoute {
@@ -62,13 +98,12 @@ export function changePasswordRoute(context: AccountContext): CustomerRoute {
       const wanted = readBody(change, request.body);
       if (isRefusal(wanted)) return wanted;
       // The limits of sign-in apply here too, so that a stolen session cannot guess the password.
-      const tries: Attempt[] = [
-        ["password", `${context.remoteOf(request)} ${email}`],
-        ["account", email],
-      ];
+      const weak = weakPassword(wanted.password, email);
+      if (weak) return weak;
+      const account = await credentials.ofAccount(accountId);
+      const tries = await triesOf(context, request, email, account);
       const refusal = await throttle.take(["address", context.remoteOf(request)], ...tries);
       if (refusal) return refusal;
-      const account = await credentials.ofAccount(accountId);
       const checkedHash = account?.passwordHash ?? undefined;
       const isRight = await passwords.check(wanted.current, checkedHash);
       if (isRight === false || checkedHash === undefined) return wrongPassword();

@@ -5,6 +5,8 @@ import {
   done,
   isId,
   isRefusal,
+  type PlainRequest,
+  type PlainResponse,
   type PublicRoute,
   type Refusal,
   readBody,
@@ -23,21 +25,19 @@ import { accountBody } from "./me.ts";
  * stranger could sign up with any address and learn by signing in whether it had an account before.
  */
 export function signInRoute(context: AccountContext): PublicRoute {
-  const { credentials, passwords, sessions, throttle } = context;
+  const { credentials, passwords, throttle } = context;
   return {
     method: "POST",
     path: "/sign-in",
     async handle(request) {
       const given = readBody(signIn, request.body);
       if (isRefusal(given)) return given;
-      // Counted before the password is checked, so that parallel guesses all count.
-      const tries: Attempt[] = [
-        ["password", `${context.remoteOf(request)} ${given.email}`],
-        ["account", given.email],
-      ];
-      const refusal = await context.admit(request, ...tries);
-      if (refusal) return refusal;
+      const early = await context.admit(request);
+      if (early) return early;
       const account = await credentials.ofEmail(given.email);
+      const tries = await triesOf(context, request, given.email, account);
+      const refusal = await throttle.take(...tries);
+      if (refusal) return refusal;
       const passwordHash = account?.passwordHash ?? undefined;
       const isRight = await passwords.check(given.password, passwordHash);
       if (isRight === "busy") {
@@ -50,14 +50,48 @@ export function signInRoute(context: AccountContext): PublicRoute {
         return wrong();
       }
       await throttle.giveBack(...tries);
-      if (account.status !== "active") return accountSuspended("account_suspended");
-      const token = await sessions.open(account.accountId, passwordHash, request);
-      if (token === undefined) return wrong();
-      const csrfToken = csrfTokenOf(token);
-      const body = { account: accountBody(account, csrfToken), csrf_token: csrfToken };
-      return done(body, 200, ["set-cookie", cookieOf(token, sessions.maxAgeS, context.isSecure)]);
+      return signedIn(context, request, account, passwordHash);
     },
   };
+}
+
+/**
+ * The limits of a password that is tried, counted before it is checked, so that parallel guesses all count. A browser
+ * in which the account has signed in before has a limit of its own: guesses of strangers do not lock its owner out.
+ */
+export async function triesOf(
+  context: AccountContext,
+  request: PlainRequest,
+  email: string,
+  account: Credentials | undefined,
+): Promise<Attempt[]> {
+  const device = await context.devices.known(request, account?.accountId, context.isSecure);
+  if (device !== undefined) return [["device", `${device} ${email}`]];
+  return [
+    ["password", `${context.remoteOf(request)} ${email}`],
+    ["account", email],
+  ];
+}
+
+/** Opens a session after a right password. */
+export async function signedIn(
+  context: AccountContext,
+  request: PlainRequest,
+  account: Credentials,
+  passwordHash: string,
+): Promise<PlainResponse | Refusal> {
+  const { sessions, devices, isSecure } = context;
+  if (account.status !== "active") return accountSuspended("account_suspended");
+  const { accountId } = account;
+  const token = await sessions.open(accountId, passwordHash, request);
+  if (token === undefined) return wrong();
+  const csrfToken = csrfTokenOf(token);
+  const body = { account: accountBody(account, csrfToken), csrf_token: csrfToken };
+  const cookies = ["set-cookie", cookieOf(token, sessions.maxAgeS, isSecure)];
+  if ((await devices.known(request, accountId, isSecure)) === undefined) {
+    cookies.push("set-cookie", await devices.remember(accountId, isSecure));
+  }
+  return done(body, 200, cookies);
 }
 
 /** Routes to list sessions, and to end this one, any one, or all. */

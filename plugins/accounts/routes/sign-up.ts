@@ -7,11 +7,14 @@ import {
   type PublicRoute,
   type Refusal,
   readBody,
+  refuse,
   type v,
 } from "../../../core/contract/index.ts";
 import { type AccountContext, busy, invalidToken } from "../account-context.ts";
 import { evenly } from "../evenly.ts";
 import { resend, signUp, verification } from "../input.ts";
+import { weakPassword } from "../weak-password.ts";
+import { signedIn, triesOf } from "./sign-in.ts";
 
 /** Routes to sign up, and to verify the email address. */
 export function signUpRoutes(context: AccountContext): PublicRoute[] {
@@ -33,7 +36,7 @@ export function signUpRoutes(context: AccountContext): PublicRoute[] {
         if (refusal) return refusal;
         const given = readBody(verification, request.body);
         if (isRefusal(given)) return given.param === "token" ? invalidToken() : given;
-        return (await context.credentials.verify(given.token)) ? done({}) : invalidToken();
+        return verify(context, request, given);
       },
     },
     {
@@ -57,6 +60,37 @@ export function signUpRoutes(context: AccountContext): PublicRoute[] {
   ];
 }
 
+/**
+ * Verifies an address and signs in. Asks for the password of the sign-up too: the link proves that the address belongs
+ * to who opens it, the password that the same person signed up. Otherwise a stranger who signs up with someone's
+ * address would own the account as soon as that person opens the link.
+ */
+async function verify(
+  context: AccountContext,
+  request: PlainRequest,
+  { token, password }: v.InferOutput<typeof verification>,
+): Promise<PlainResponse | Refusal> {
+  const { credentials, passwords, throttle } = context;
+  const account = await credentials.ofLink(token, "verify");
+  const passwordHash = account?.passwordHash ?? undefined;
+  if (!account || passwordHash === undefined) return invalidToken();
+  const tries = await triesOf(context, request, account.email, account);
+  const refusal = await throttle.take(...tries);
+  if (refusal) return refusal;
+  const isRight = await passwords.check(password, passwordHash);
+  if (isRight !== false) await throttle.giveBack(...tries);
+  if (isRight === "busy") return busy();
+  if (!isRight) return notTheSignUp();
+  if (!(await credentials.verify(token))) return invalidToken();
+  return signedIn(context, request, { ...account, isEmailVerified: true }, passwordHash);
+}
+
+function notTheSignUp(): Refusal {
+  const message =
+    "This is not the password of the sign-up. If you did not sign up, set a password of your own by POST /account/v1/password/forgot.";
+  return refuse.forbidden(message, { code: "wrong_sign_up_password", param: "password" });
+}
+
 /** Signs up. Takes the same work and sends the same reply if the account exists: only the mail differs. */
 async function signUpBy(
   context: AccountContext,
@@ -65,6 +99,8 @@ async function signUpBy(
 ): Promise<PlainResponse | Refusal> {
   const { credentials, services, mailer } = context;
   const { email, password, language = context.options.language } = wanted;
+  const weak = weakPassword(password, email);
+  if (weak) return weak;
   const refusal = await context.admit(
     request,
     ["signUp", context.remoteOf(request)],

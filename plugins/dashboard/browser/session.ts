@@ -33,7 +33,16 @@ export async function loadAccount(): Promise<Account | undefined> {
 /** Signs in. Rejects with an `ApiError` that says why the API refused. */
 export async function signIn(email: string, password: string): Promise<void> {
   const body = { email, password };
-  const answer = await post<{ account: Account; csrf_token: string }>("/sign-in", body);
+  await enter("/sign-in", body);
+}
+
+/** Verifies the address that a link was mailed to, and signs in. Rejects as `signIn` does. */
+export async function verifyAddress(token: string, password: string): Promise<void> {
+  await enter("/verify", { token, password });
+}
+
+async function enter(path: string, body: object): Promise<void> {
+  const answer = await post<{ account: Account; csrf_token: string }>(path, body);
   await setAccount({ ...answer.account, csrf_token: answer.csrf_token });
 }
 

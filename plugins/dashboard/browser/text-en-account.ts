@@ -50,10 +50,13 @@ export const account = {
   "signup.sent.hint":
     "No email after a minute? Check your spam folder, or sign in to get a new one.",
   "verify.title": "Verify your email",
-  "verify.working": "One moment…",
+  "verify.lead": "Enter the password that you chose when you signed up.",
+  "verify.submit": "Verify and sign in",
+  "verify.stranger":
+    "You did not sign up? Then someone used your address. Set a password of your own, and the account is yours alone.",
+  "verify.own": "Set a password of my own",
   "verify.done.title": "Email verified",
   "verify.done.text": "Thank you. You can now create API keys.",
-  "verify.failed.hint": "Sign in to get a new link.",
   "verify.goon": "Continue",
   "verification.resend": "Send it again",
   "verification.resent": "Email sent.",
@@ -66,6 +69,10 @@ export const account = {
   "reset.lead": "This signs you out on every device.",
   "reset.submit": "Set password",
   "reset.done": "Your password has been changed. Sign in with the new one.",
+  "reset.keys": "Revoke all API keys ({count})",
+  "reset.keys.hint":
+    "If someone else had your password, they may have created or copied a key: {names}.",
+  "reset.revoked": "{count} API keys were revoked.",
   "promotions.title": "Discounts",
   "promotions.now": "Your current discount: {percent}",
   "promotions.none": "Top up the amounts below to get a discount on every call.",
@@ -184,6 +191,9 @@ export const account = {
   "error.too_many_attempts": "Too many attempts. Please wait a moment, then try again.",
   "error.busy": "The server is busy. Please try again in a few seconds.",
   "error.invalid_token": "This link has expired or has already been used.",
+  "error.weak_password":
+    "This password is easy to guess: it is common, repeats itself, or contains your address.",
+  "error.wrong_sign_up_password": "This is not the password of the sign-up.",
   "error.email_not_verified": "Please verify your email address first.",
   "error.too_many_keys": "You have as many active keys as you can have. Revoke one first.",
   "error.key_not_recoverable":

@@ -51,10 +51,13 @@ export const account = {
   "signup.sent.hint":
     "Sau một phút vẫn chưa thấy email? Hãy xem mục thư rác, hoặc đăng nhập để được gửi lại.",
   "verify.title": "Xác minh địa chỉ email",
-  "verify.working": "Xin chờ một chút…",
+  "verify.lead": "Hãy nhập mật khẩu bạn đã chọn khi đăng ký.",
+  "verify.submit": "Xác minh và đăng nhập",
+  "verify.stranger":
+    "Bạn không đăng ký? Vậy có người đã dùng địa chỉ của bạn. Hãy đặt mật khẩu của riêng bạn, và tài khoản chỉ thuộc về bạn.",
+  "verify.own": "Đặt mật khẩu của tôi",
   "verify.done.title": "Đã xác minh email",
   "verify.done.text": "Cảm ơn bạn. Giờ bạn có thể tạo khóa API.",
-  "verify.failed.hint": "Đăng nhập để yêu cầu gửi liên kết mới.",
   "verify.goon": "Tiếp tục",
   "verification.resend": "Gửi lại email",
   "verification.resent": "Đã gửi lại email.",
@@ -67,6 +70,10 @@ export const account = {
   "reset.lead": "Bạn sẽ bị đăng xuất khỏi mọi thiết bị.",
   "reset.submit": "Đặt mật khẩu",
   "reset.done": "Đã đổi mật khẩu. Hãy đăng nhập bằng mật khẩu mới.",
+  "reset.keys": "Thu hồi mọi khóa API ({count})",
+  "reset.keys.hint":
+    "Nếu người khác từng có mật khẩu của bạn, họ có thể đã tạo hoặc sao chép khóa: {names}.",
+  "reset.revoked": "Đã thu hồi {count} khóa API.",
   "promotions.title": "Ưu đãi",
   "promotions.now": "Bạn đang được giảm {percent}",
   "promotions.none": "Nạp tiền để được giảm giá cho mọi lượt gọi.",
@@ -185,6 +192,9 @@ export const account = {
   "error.too_many_attempts": "Thử quá nhiều lần. Vui lòng chờ một lúc rồi thử lại.",
   "error.busy": "Hệ thống đang bận. Vui lòng thử lại sau giây lát.",
   "error.invalid_token": "Liên kết đã hết hạn hoặc đã được sử dụng.",
+  "error.weak_password":
+    "Mật khẩu này dễ đoán: quá phổ biến, lặp lại, hoặc chứa địa chỉ email của bạn.",
+  "error.wrong_sign_up_password": "Đây không phải mật khẩu khi đăng ký.",
   "error.email_not_verified": "Vui lòng xác minh địa chỉ email trước.",
   "error.too_many_keys": "Bạn đã đạt số khóa đang dùng tối đa. Hãy thu hồi bớt một khóa.",
   "error.key_not_recoverable":

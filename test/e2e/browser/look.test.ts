@@ -10,7 +10,16 @@ import { type Stage, startStage, type Visitor } from "./stage.ts";
 const PHONE = { width: 360, height: 640 };
 const DESKTOP = { width: 1280, height: 800 };
 const CUSTOMER_PAGES = ["", "usage", "keys", "top-up", "models", "how-to", "account", "chat"];
-const VISITOR_PAGES = ["sign-in", "sign-up", "forgot", "reset", "models", "how-to", "nowhere"];
+const VISITOR_PAGES = [
+  "sign-in",
+  "sign-up",
+  "forgot",
+  "reset",
+  "verify",
+  "models",
+  "how-to",
+  "nowhere",
+];
 
 /** Runs all tours at once: most of each is waiting for pages to settle. */
 t.test("every page in a browser", { jobs: 16 }, async (t) => {

@@ -21,20 +21,25 @@ t.test(
       [`__proto__=x; tollgate_session=${token}`, token],
       [`x=%E0%A4%A; tollgate_session=${token}`, token],
     ] as const) {
-      t.equal(tokenIn(header), expected, header ?? "");
+      t.equal(tokenIn(header, false), expected, header ?? "");
     }
   },
 );
 
 t.test("scripts cannot read the cookie, and other sites' requests do not carry it", async (t) => {
   const attributes = (cookie: string) => cookie.split("; ").sort();
-  const common = ["HttpOnly", "Path=/account", "SameSite=Strict"];
+  const common = ["HttpOnly", "SameSite=Strict"];
   t.strictSame(
     attributes(cookieOf(token, 60, true)),
-    [...common, "Max-Age=60", "Secure", `tollgate_session=${token}`].sort(),
+    [...common, "Max-Age=60", "Path=/", "Secure", `__Host-tollgate_session=${token}`].sort(),
   );
   t.strictSame(
     attributes(forgottenCookie(false)),
-    [...common, "Max-Age=0", "tollgate_session="].sort(),
+    [...common, "Max-Age=0", "Path=/account", "tollgate_session="].sort(),
   );
+});
+
+t.test("under https, no page of a neighbouring domain can set the cookie", async (t) => {
+  t.equal(tokenIn(`tollgate_session=${other}; __Host-tollgate_session=${token}`, true), token);
+  t.equal(tokenIn(`tollgate_session=${other}`, true), undefined);
 });

@@ -87,7 +87,7 @@ t.test("expiry", async (t) => {
       await visitor().post("/sign-up", { email, password: PASSWORD });
       const token = tokenIn((await world.mailServer.mailsTo(email))[0]);
       world.pass(afterMs);
-      t.equal((await visitor().post("/verify", { token })).status, status);
+      t.equal((await visitor().post("/verify", { token, password: PASSWORD })).status, status);
     }
   });
 

@@ -14,6 +14,7 @@ const PUBLIC = new Set([
   "/sign-in",
   "/password/forgot",
   "/password/reset",
+  "/password/reset/keys",
   "/catalogue",
 ]);
 const PREFIX = "/account/v1";

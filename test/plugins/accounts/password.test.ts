@@ -51,6 +51,45 @@ t.test("a password", async (t) => {
     t.ok(!told?.text?.includes("#token="));
   });
 
+  t.test("that is reset offers to revoke the keys that a thief may have", async (t) => {
+    const customer = await signedUp(gateway, mailServer);
+    const { email } = customer;
+    for (const name of ["laptop", "thief"]) await customer.post("/keys", { name });
+    const statuses = async () =>
+      (await customer.get("/keys")).body.data.map(({ status }: { status: string }) => status);
+    const token = await resetToken(email, 1);
+    const { body } = await visitor().post("/password/reset/keys", { token });
+    t.strictSame(body.data.map(({ name }: { name: string }) => name).sort(), ["laptop", "thief"]);
+    t.notMatch(JSON.stringify(body), /"key"|"id"/);
+    t.equal((await visitor().post("/password/reset/keys", { token: "x".repeat(43) })).status, 400);
+
+    const kept = await visitor().post("/password/reset", { token, password: NEW_PASSWORD });
+    t.equal(kept.body.revoked_keys, 0);
+    await customer.signIn(email, NEW_PASSWORD);
+    t.strictSame(await statuses(), ["active", "active"]);
+
+    const again = await resetToken(email, 3);
+    const revoked = await visitor().post("/password/reset", {
+      token: again,
+      password: PASSWORD,
+      revoke_keys: true,
+    });
+    t.equal(revoked.body.revoked_keys, 2);
+    await customer.signIn(email);
+    t.strictSame(await statuses(), ["revoked", "revoked"]);
+  });
+
+  t.test("that is easy to guess is refused at a reset and at a change", async (t) => {
+    const customer = await signedUp(gateway, mailServer);
+    const { email } = customer;
+    const token = await resetToken(email, 1);
+    const reset = await visitor().post("/password/reset", { token, password: "password123" });
+    t.strictSame([reset.status, reset.code], [400, "weak_password"]);
+    const password = email.split("@")[0]?.toUpperCase();
+    const change = await customer.post("/password/change", { current: PASSWORD, password });
+    t.strictSame([change.status, change.code], [400, "weak_password"]);
+  });
+
   t.test(
     "can be set only once by one link, even if it is used several times at once",
     async (t) => {

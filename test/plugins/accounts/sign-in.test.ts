@@ -9,7 +9,7 @@ import {
 } from "../../support/browser-session.ts";
 import type { TestGateway } from "../../support/gateway.ts";
 import { suspend } from "../../support/ledger-sql.ts";
-import type { TestMailServer } from "../../support/mail-server.ts";
+import { type TestMailServer, tokenIn } from "../../support/mail-server.ts";
 
 t.test("sessions", async (t) => {
   let all: AccountsGateway;
@@ -122,7 +122,7 @@ t.test("sessions", async (t) => {
           ["/sign-up", { email: newEmail(), password: PASSWORD }],
           ["/password/forgot", { email }],
           ["/password/reset", { token: "x".repeat(43), password: PASSWORD }],
-          ["/verify", { token: "x".repeat(43) }],
+          ["/verify", { token: "x".repeat(43), password: PASSWORD }],
         ] as const) {
           const answer = await visitor().send("POST", path, body, headers);
           t.strictSame([answer.status, answer.code], [403, "wrong_origin"], path);
@@ -243,10 +243,32 @@ t.test("sessions", async (t) => {
       t.ok(guesses >= 100 && guesses < 120, `${guesses}`);
     });
 
+    t.test("which does not lock the owner out of a browser used before", async (t) => {
+      const owner = await signedUp(gateway, mailServer);
+      const { email } = owner;
+      while ((await visitor().signIn(email, "a wrong password")).status === 401) {}
+      t.equal((await visitor().signIn(email)).status, 429, "a new browser has to wait");
+      t.equal((await owner.signIn(email)).status, 200);
+
+      // A browser that is not known yet becomes so by a reset of the password.
+      const elsewhere = visitor();
+      await elsewhere.post("/password/forgot", { email });
+      const token = tokenIn((await mailServer.mailsTo(email, 2)).at(-1));
+      await elsewhere.post("/password/reset", { token, password: "a password of mine" });
+      t.equal((await elsewhere.signIn(email, "a password of mine")).status, 200);
+      // Known is the browser and the account, not the browser alone.
+      const other = await signedUp(gateway, mailServer);
+      other.device = owner.device;
+      while ((await visitor().signIn(other.email, "a wrong password")).status === 401) {}
+      t.equal((await other.signIn(other.email)).status, 429);
+    });
+
     t.test("sixty attempts at once from one address, for any accounts", async (t) => {
       const thief = visitor();
       const answers = await Promise.all(
-        Array.from({ length: 100 }, () => thief.post("/verify", { token: "x".repeat(43) })),
+        Array.from({ length: 100 }, () =>
+          thief.post("/verify", { token: "x".repeat(43), password: PASSWORD }),
+        ),
       );
       const looked = answers.filter(({ status }) => status === 400).length;
       // One more is allowed every second, however long this takes.

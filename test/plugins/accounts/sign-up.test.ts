@@ -62,7 +62,7 @@ t.test("sign-up", async (t) => {
     await customer.post("/sign-up", { email, password: PASSWORD, language: "en" });
     const [mail] = await mailServer.mailsTo(email);
     t.match(mail?.subject ?? "", /Verify.*Xác minh/);
-    await customer.post("/verify", { token: tokenIn(mail) });
+    await customer.post("/verify", { token: tokenIn(mail), password: PASSWORD });
     t.equal((await customer.signIn(email)).body.account.language, "en");
     t.equal((await customer.post("/me", { language: "vi" })).body.language, "vi");
     t.equal((await customer.get("/me")).body.language, "vi");
@@ -73,7 +73,7 @@ t.test("sign-up", async (t) => {
     const email = newEmail();
     await visitor().post("/sign-up", { email: ` ${email.toUpperCase()} `, password: PASSWORD });
     const [mail] = await mailServer.mailsTo(email);
-    await visitor().post("/verify", { token: tokenIn(mail) });
+    await visitor().post("/verify", { token: tokenIn(mail), password: PASSWORD });
     t.equal((await visitor().signIn(email.toUpperCase())).status, 200);
   });
 
@@ -110,13 +110,53 @@ t.test("sign-up", async (t) => {
   }
 
   t.test("accepts passwords of 10 to 200 characters of any kind", async (t) => {
-    for (const password of ["0123456789", "🔑".repeat(200)]) {
+    for (const password of ["0918273645", "🔑🔒🗝️🔓🚪".repeat(30)]) {
       const email = newEmail();
       t.equal((await visitor().post("/sign-up", { email, password })).status, 202);
       const [mail] = await mailServer.mailsTo(email);
-      await visitor().post("/verify", { token: tokenIn(mail) });
+      await visitor().post("/verify", { token: tokenIn(mail), password });
       t.equal((await visitor().signIn(email, password)).status, 200);
     }
+  });
+
+  t.test("refuses passwords that others try first", async (t) => {
+    const email = newEmail();
+    for (const password of [
+      "1234567890",
+      "password123",
+      "Qwertyuiop",
+      "aaaaaaaaaa",
+      "1212121212",
+      `my ${email.split("@")[0]}`,
+      email,
+    ]) {
+      const answer = await visitor().post("/sign-up", { email, password });
+      t.strictSame([answer.status, answer.code], [400, "weak_password"], password);
+      t.ok(!answer.text.includes(password), "the reply does not contain the password");
+    }
+    t.equal((await mailServer.mailsTo(email, 0)).length, 0);
+  });
+
+  t.test("by a stranger does not give away the account of the address's owner", async (t) => {
+    const [email, stranger, owner] = [newEmail(), visitor(), visitor()];
+    await stranger.post("/sign-up", { email, password: "of the squatter" });
+    const [mail] = await mailServer.mailsTo(email);
+    const token = tokenIn(mail);
+    // The owner of the address opens the link, and does not know the password.
+    const opened = await owner.post("/verify", { token, password: PASSWORD });
+    t.strictSame([opened.status, opened.code], [403, "wrong_sign_up_password"]);
+    t.equal((await owner.post("/verify", { token })).status, 400);
+    t.equal((await stranger.signIn(email, "of the squatter")).status, 401);
+
+    await owner.post("/password/forgot", { email });
+    // The stranger's sign-in has sent the first link again.
+    const reset = tokenIn((await mailServer.mailsTo(email, 3)).at(-1));
+    t.equal(
+      (await owner.post("/password/reset", { token: reset, password: PASSWORD })).status,
+      200,
+    );
+    t.equal((await owner.signIn(email)).status, 200);
+    t.equal((await stranger.signIn(email, "of the squatter")).status, 401);
   });
 
   t.test("requires a verified address to sign in, and sends the link again", async (t) => {
@@ -133,7 +173,10 @@ t.test("sign-up", async (t) => {
     const mails = await mailServer.mailsTo(email, 3);
     // Every link works, and opening one twice is no error.
     for (const mail of mails) {
-      t.equal((await visitor().post("/verify", { token: tokenIn(mail) })).status, 200);
+      t.equal(
+        (await visitor().post("/verify", { token: tokenIn(mail), password: PASSWORD })).status,
+        200,
+      );
     }
     t.equal((await customer.signIn(email)).body.account.email_verified, true);
     t.equal((await customer.post("/keys", { name: "now" })).status, 201);
@@ -177,7 +220,7 @@ t.test("sign-up", async (t) => {
     await visitor().post("/password/forgot", { email: customer.email });
     const [, resetMail] = await mailServer.mailsTo(customer.email, 2);
     for (const token of ["x".repeat(43), "", "short", null, tokenIn(resetMail)]) {
-      const answer = await visitor().post("/verify", { token });
+      const answer = await visitor().post("/verify", { token, password: PASSWORD });
       t.strictSame([answer.status, answer.code], [400, "invalid_token"], String(token));
     }
   });
@@ -330,7 +373,7 @@ t.test("without a mail server", async (t) => {
       await delay(10);
     }
     const token = link.exec(gateway.logs)?.[1];
-    t.equal((await session.post("/verify", { token })).status, 200);
+    t.equal((await session.post("/verify", { token, password: PASSWORD })).status, 200);
     t.ok(gateway.logs.includes("no smtp configured; printing the links"));
   });
 });

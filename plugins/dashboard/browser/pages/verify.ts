@@ -1,39 +1,41 @@
-import { post } from "../api.ts";
 import { authCard, takeToken } from "../auth-card.ts";
 import { el, fill } from "../dom.ts";
-import { failureText } from "../failure.ts";
-import { notice } from "../form.ts";
+import { field, form, notice } from "../form.ts";
 import { BASE, type PageContext } from "../routes.ts";
-import { currentAccount, loadAccount } from "../session.ts";
+import { verifyAddress } from "../session.ts";
 import { t } from "../text.ts";
 
-export async function render({ root }: PageContext): Promise<void> {
+/** Asks for the password of the sign-up: a stranger may have signed up with the reader's address. */
+export function render({ root }: PageContext): void {
   const token = takeToken();
-  fill(root, authCard(t("verify.title"), t("verify.working")));
-  try {
-    await post("/verify", { token });
-  } catch (error) {
-    return fill(
-      root,
-      authCard(
-        t("verify.title"),
-        null,
-        notice("bad", failureText(error)),
-        el("p", { class: "hint" }, t("verify.failed.hint")),
-        el("p", {}, el("a", { class: "button", href: BASE }, t("verify.goon"))),
-      ),
-    );
-  }
-  // Reloads the account of a signed-in customer, whose `email_verified` is now true.
-  await loadAccount();
-  const next = currentAccount() ? `${BASE}/keys` : `${BASE}/sign-in?next=${BASE}/keys`;
+  const password = field(t("password"), {
+    type: "password",
+    name: "password",
+    autocomplete: "current-password",
+    required: true,
+  });
+  const submit = async () => {
+    await verifyAddress(token, password.input.value);
+    fill(root, verified());
+    root.focus();
+  };
   fill(
     root,
     authCard(
-      t("verify.done.title"),
-      null,
-      notice("good", t("verify.done.text")),
-      el("p", {}, el("a", { class: "button primary", href: next }, t("verify.goon"))),
+      t("verify.title"),
+      t("verify.lead"),
+      form(t("verify.submit"), submit, password.element),
+      el("p", { class: "hint" }, t("verify.stranger")),
+      el("p", {}, el("a", { href: `${BASE}/forgot` }, t("verify.own"))),
     ),
+  );
+}
+
+function verified(): HTMLElement {
+  return authCard(
+    t("verify.done.title"),
+    null,
+    notice("good", t("verify.done.text")),
+    el("p", {}, el("a", { class: "button primary", href: `${BASE}/keys` }, t("verify.goon"))),
   );
 }

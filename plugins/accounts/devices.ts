@@ -1,0 +1,65 @@
+import type { Clock, Database, PlainRequest } from "../../core/contract/index.ts";
+import { cookieOf, tokenIn } from "./cookie.ts";
+import { hashOf, newToken } from "./secret.ts";
+
+/** No account has this id. Asked for all the same, so that the time of a reply does not reveal which accounts exist. */
+const NO_ACCOUNT = "00000000-0000-0000-0000-000000000000";
+const DAY_MS = 86_400_000;
+const VALID_DAYS = 365;
+/** Devices of one account. A new one replaces the one that was not used for longest. */
+const DEVICES_MAX = 20;
+
+/** Remembers the browsers in which an account has signed in. Each has a random cookie; the database has its hash. */
+export class Devices {
+  private readonly database: Database;
+  private readonly clock: Clock;
+
+  constructor(database: Database, clock: Clock) {
+    this.database = database;
+    this.clock = clock;
+  }
+
+  /** Returns the name of the device if the account has signed in with it; undefined if not. */
+  async known(
+    request: PlainRequest,
+    accountId: string | undefined,
+    isSecure: boolean,
+  ): Promise<string | undefined> {
+    const token = tokenIn(request.headers["cookie"], isSecure, "device");
+    if (token === undefined) return undefined;
+    const hash = hashOf(token);
+    const found = await this.database.query(
+      `update account_devices set seen_at = $3
+      where token_hash = $1 and account_id = $2 and seen_at > $4 returning token_hash`,
+      [hash, accountId ?? NO_ACCOUNT, this.at(0), this.at(VALID_DAYS)],
+    );
+    return found.length > 0 ? hash.toString("base64url") : undefined;
+  }
+
+  /** Remembers this browser. Returns its `set-cookie` header. */
+  async remember(accountId: string, isSecure: boolean): Promise<string> {
+    const token = newToken();
+    await this.database.query(
+      `with replaced as (
+        delete from account_devices where token_hash in (
+          select token_hash from account_devices where account_id = $2
+          order by seen_at desc offset ${DEVICES_MAX - 1}
+        )
+      )
+      insert into account_devices (token_hash, account_id, seen_at) values ($1, $2, $3)`,
+      [hashOf(token), accountId, this.at(0)],
+    );
+    return cookieOf(token, (VALID_DAYS * DAY_MS) / 1000, isSecure, "device");
+  }
+
+  /** Deletes devices that are not valid any more. */
+  async sweep(): Promise<void> {
+    await this.database.query("delete from account_devices where seen_at <= $1", [
+      this.at(VALID_DAYS),
+    ]);
+  }
+
+  private at(daysAgo: number): Date {
+    return new Date(this.clock.now() - daysAgo * DAY_MS);
+  }
+}
