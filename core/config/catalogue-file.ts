@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { MICRO_VND_PER_VND } from "../contract/amount.ts";
 import type { Channel, Label, Model, Price, Route, Standard } from "../contract/catalogue.ts";
+import { features } from "../contract/features.ts";
 import {
   described,
   mapping,
@@ -35,6 +36,10 @@ const route = mapping({
     described(refusingLists(profile), "Overrides keys of the upstream's profile."),
     {},
   ),
+  features: v.optional(
+    described(features, "Features that this route sells, with their prices."),
+    {},
+  ),
 });
 
 export const entry = {
@@ -53,6 +58,10 @@ export const entry = {
   ),
   standard: described(oneOf(STANDARDS), "The model's native protocol."),
   routes: described(some(route, "a list of at least one route"), "Upstreams that serve the model."),
+  features: v.optional(
+    described(features, "Features that every route of the model sells, with their prices."),
+    {},
+  ),
 };
 
 const bounds = v.pipe(
@@ -97,6 +106,7 @@ export function toModel(entry: Entry, catalogueVersion: string): Model {
     labels: new Set(entry.labels),
     standard: entry.standard,
     routes: Object.freeze(entry.routes.map((given): Route => Object.freeze(given))),
+    features: Object.freeze(entry.features),
     catalogueVersion,
   });
 }

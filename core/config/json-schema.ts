@@ -1,7 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type * as v from "valibot";
-import { isObject, type JsonObject } from "../process/json.ts";
+import { features } from "../contract/features.ts";
+import { isObject, type JsonObject, objectOf } from "../process/json.ts";
 import { upstreamKinds } from "../upstream/kinds/index.ts";
 import { catalogueFile } from "./catalogue-file.ts";
 import { BUILT_IN } from "./plugin-files.ts";
@@ -28,6 +29,7 @@ export async function configJsonSchema(): Promise<JsonObject> {
     definitions: {
       catalogue: convert(catalogueFile, "throw"),
       gateway,
+      features: objectOf(orVariable(plain(features, "throw"), false)) ?? {},
       variable: {
         type: "string",
         pattern: "\\$\\{([A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?|file:/[^}]+)\\}",
@@ -61,30 +63,41 @@ function byName(a: { readonly name: string }, b: { readonly name: string }): num
 }
 
 function convert(schema: v.GenericSchema, errorMode: "throw" | "ignore"): JsonObject {
+  return objectOf(orVariable(plain(schema, errorMode))) ?? {};
+}
+
+function plain(schema: v.GenericSchema, errorMode: "throw" | "ignore"): JsonObject {
   const { $schema, ...converted } = toJsonSchema(schema, {
     errorMode,
     ignoreActions: ["check", "raw_check"],
     typeMode: "input",
   });
-  const result = orVariable(converted);
-  return isObject(result) ? result : {};
+  return converted;
 }
 
+/** Upstreams, models and routes share this long schema, so they refer to it. */
+const FEATURES = JSON.stringify(plain(features, "throw"));
+
 /** Allows an environment variable for each number, choice and text with a pattern. */
-function orVariable(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(orVariable);
+function orVariable(node: unknown, refers = true): unknown {
+  if (Array.isArray(node)) return node.map((entry) => orVariable(entry));
   if (!isObject(node)) return node;
   const { description, default: fallback, ...form } = node;
   const notes = {
     ...(description === undefined ? {} : { description }),
     ...(fallback === undefined ? {} : { default: fallback }),
   };
+  if (refers && JSON.stringify(form) === FEATURES) {
+    return { ...notes, allOf: [{ $ref: "#/definitions/features" }] };
+  }
   if (isConstrainedScalar(form)) {
     return { ...notes, anyOf: [form, { $ref: "#/definitions/variable" }] };
   }
   const walked = Object.entries(form).map(([key, value]) => [
     key,
-    key === "properties" && isObject(value) ? mapValues(value, orVariable) : walk(key, value),
+    key === "properties" && isObject(value)
+      ? mapValues(value, (one) => orVariable(one))
+      : walk(key, value),
   ]);
   return { ...notes, ...Object.fromEntries(walked) };
 }

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { features } from "../contract/features.ts";
 import { described, mapping, named, oneOf, refusingLists, whole } from "../contract/options.ts";
 import { profile } from "../contract/profile.ts";
 import type { Protocol } from "../contract/protocol.ts";
@@ -22,6 +23,10 @@ const common = {
   ),
   connections: v.optional(
     described(whole(1, 1_000_000), "Most connections at once. Default: limits.calls_max."),
+  ),
+  features: v.optional(
+    described(features, "Features beyond plain tokens that calls may use, with their prices."),
+    {},
   ),
 };
 
@@ -68,10 +73,11 @@ function upstreamOf(kind: UpstreamKind, kinds: UpstreamKinds): v.GenericSchema<u
   return v.pipe(
     mapping({ kind: kindKey(kind, kinds), ...kind.settings, ...common }),
     v.transform(
-      ({ kind: name, profile, connections, ...settings }): Checked => ({
+      ({ kind: name, profile, features, connections, ...settings }): Checked => ({
         kind: name,
         protocols: kind.protocols(settings) ?? new Set(),
         profile,
+        features,
         connections,
         isConfigured: kind.isConfigured?.(settings) ?? true,
         createAdapter: () => kind.create(settings),

@@ -3,6 +3,7 @@ import type { CallerKey } from "./accounts.ts";
 import type { MicroVnd } from "./amount.ts";
 import type { Model, Route } from "./catalogue.ts";
 import type { Endpoint } from "./endpoint.ts";
+import type { Surcharge } from "./features.ts";
 import type { CallOutcome } from "./hold-store.ts";
 import type { Protocol } from "./protocol.ts";
 import type { Refusal } from "./refusal.ts";
@@ -143,6 +144,13 @@ export interface Call {
   model: Model | undefined;
   /** The name that the caller sent, if alias mapped it to another. */
   mappedFrom: string | null;
+
+  /** Headers of the client that go upstream: name, value. Set by core, like the next two fields. */
+  betaHeaders: readonly string[];
+  /** Routes of the model that do not allow a feature that the call uses. */
+  excludedRoutes: readonly Route[];
+  /** What the features that the call uses add to its price; undefined if nothing. */
+  surcharge: Surcharge | undefined;
 
   /** The request to the upstream; set by translate. */
   upstream: UpstreamRequest | undefined;

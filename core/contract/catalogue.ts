@@ -1,4 +1,5 @@
 import type { MicroVnd } from "./amount.ts";
+import type { AllowedFeatures } from "./features.ts";
 import type { Profile } from "./profile.ts";
 
 /**
@@ -30,6 +31,8 @@ export interface Route {
   readonly priority: number;
   /** The keys in which this route differs from the profile of its upstream. */
   readonly profile: Profile;
+  /** The features that this route allows, beside those of its upstream and its model. */
+  readonly features: AllowedFeatures;
 }
 
 /** A catalogue entry. Frozen, and of one shape, because every call reads it. */
@@ -45,6 +48,8 @@ export interface Model {
   readonly labels: ReadonlySet<Label>;
   readonly standard: Standard;
   readonly routes: readonly Route[];
+  /** The features that the model allows on every route. */
+  readonly features: AllowedFeatures;
   /** The same for all models of one catalogue, and different for any other catalogue. */
   readonly catalogueVersion: string;
 }

@@ -1,4 +1,5 @@
 import type { Catalogue } from "./catalogue.ts";
+import type { AllowedFeatures } from "./features.ts";
 import type { PluginModule } from "./plugin.ts";
 import type { Profile } from "./profile.ts";
 import type { Protocol } from "./protocol.ts";
@@ -54,6 +55,7 @@ export interface UpstreamConfig {
   readonly kind: string;
   readonly protocols: ReadonlySet<Protocol>;
   readonly profile: Profile;
+  readonly features: AllowedFeatures;
   /** Most connections at the same time. */
   readonly connections: number;
 }

@@ -12,8 +12,8 @@ import type { UsageRecord } from "./usage-fields.ts";
  *
  *   cost = quantity × unit price, less the discounts (added up, rounded once, half up), plus fees
  *
- * Discounts by name: `account` is the account's own, `lifetime` and `daily` are promotions of the plugin `topup`. No shipped
- * plugin adds fees. `catalogueVersion` is a short hash of all entries of the catalogue, logged at each start and reload.
+ * Discounts by name: `account` is the account's own, `lifetime` and `daily` are promotions of the plugin `topup`. Fees are
+ * those of priced features, by use, and are not discounted. `catalogueVersion` is a short hash of all entries of the catalogue, logged at each start and reload.
  */
 
 /** Tokens in the unit `mtok`. */
@@ -30,16 +30,20 @@ export interface Tariff {
   readonly catalogueVersion: string;
 }
 
-/** Returns the price of a model at an instant, for an account with these discounts. */
+/**
+ * Returns the price of a model at an instant, for an account with these discounts. `factor` is that
+ * of the features that a call uses.
+ */
 export function tariffOf(
   model: Model,
   ownDiscountBps: number,
   earned: readonly Discount[],
   nowMs: number,
+  factor = 1,
 ): Tariff {
   return {
     unit: model.price.unit,
-    microVnd: model.price.microVnd,
+    microVnd: Math.ceil(model.price.microVnd * factor),
     discountBps: discountBpsAt(ownDiscountBps, earned, nowMs),
     discounts: discountsAt(ownDiscountBps, earned, nowMs),
     catalogueVersion: model.catalogueVersion,
@@ -98,15 +102,17 @@ type ChargedCall = Pick<Call, "status" | "delivered" | "outcome" | "usage">;
  */
 export function chargeOf(call: ChargedCall, tariff: Tariff, feesMicroVnd: MicroVnd = 0): Charge {
   const counted = countedQuantity(tariff.unit, countedUsage(call));
-  const quantity = isFree(call, tariff) ? 0 : counted;
+  const isCharged = !isFree(call, tariff);
+  const quantity = isCharged ? counted : 0;
+  const fees = isCharged ? feesMicroVnd : 0;
   return {
     unit: tariff.unit,
     unitPriceMicroVnd: unitPriceOf(tariff),
     quantity: quantity === counted ? null : quantity,
     discountBps: tariff.discountBps,
     discounts: tariff.discounts,
-    feesMicroVnd: feesMicroVnd === 0 ? null : feesMicroVnd,
-    costMicroVnd: (quantity === 0 ? 0 : priceOf(quantity, tariff)) + feesMicroVnd,
+    feesMicroVnd: fees === 0 ? null : fees,
+    costMicroVnd: (quantity === 0 ? 0 : priceOf(quantity, tariff)) + fees,
     catalogueVersion: tariff.catalogueVersion,
     operatorCostMicro: null,
     operatorCurrency: null,

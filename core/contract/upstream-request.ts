@@ -3,7 +3,7 @@ import type { Model } from "./catalogue.ts";
 import type { Protocol } from "./protocol.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 
-/** Client headers that are part of the request itself, by protocol. */
+/** Client headers that are part of the request itself, by protocol. Each is a list of betas. */
 export const FORWARDED_HEADERS: Readonly<Record<Protocol, readonly string[]>> = {
   messages: ["anthropic-beta"],
   chat: ["openai-beta"],
@@ -15,17 +15,12 @@ export const FORWARDED_HEADERS: Readonly<Record<Protocol, readonly string[]>> = 
 /** Returns the unchanged request, for an upstream that speaks the endpoint's protocol. */
 export function unchangedRequest(call: Call): UpstreamRequest {
   const { protocol, upstreamPath } = call.endpoint;
-  const headers: string[] = [];
-  for (const name of FORWARDED_HEADERS[protocol]) {
-    const value = call.headers[name];
-    if (value !== undefined) headers.push(name, value);
-  }
   return {
     protocol,
     path: upstreamPath,
     body: call.body,
     form: undefined,
-    headers,
+    headers: call.betaHeaders,
     bodyFor: undefined,
     outputLimit: undefined,
     wantsUsage: false,

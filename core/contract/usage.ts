@@ -1,3 +1,5 @@
+import type { FeatureName } from "./features.ts";
+
 /**
  * The usage of a call, in one form for all protocols.
  *
@@ -11,6 +13,8 @@ export class Usage {
   outputTokens = 0;
   reasoningTokens = 0;
   images = 0;
+  /** Uses of priced features, as the provider reported them; undefined if it reported none. */
+  uses: Partial<Record<FeatureName, number>> | undefined = undefined;
   /** True if the provider reported the input. A reported zero is a zero. */
   inputReported = false;
   /** True if the provider reported the final output. */

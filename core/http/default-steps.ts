@@ -7,6 +7,7 @@ import type { Protocol } from "../contract/protocol.ts";
 import { isRefusal, refuse } from "../contract/refusal.ts";
 import type { Services } from "../contract/services.ts";
 import { servedElsewhere, unchangedRequest } from "../contract/upstream-request.ts";
+import { offeredFeatures } from "./offered-features.ts";
 
 /** A plugin, and what its module states. */
 interface Stated {
@@ -14,12 +15,13 @@ interface Stated {
   readonly plugin: Plugin;
 }
 
-type Parts = Pick<Services, "catalogue" | "upstreams">;
+type Parts = Pick<Services, "catalogue" | "upstreams" | "config">;
 
 /**
  * Adds core's own steps to the plugins of a config. If no plugin sets `model`, core resolves ids of
  * the catalogue. If none sets `upstream`, core sends the request unchanged. A step goes before the
- * first plugin that needs what it sets, or else last.
+ * first plugin that needs what it sets, or else last. The step that refuses what is not offered goes
+ * before the one that sets `upstream`, whatever the config says.
  */
 export function withDefaultSteps(stated: readonly Stated[], services: Parts): Plugin[] {
   const setsModel = stated.some(({ loaded }) => loaded.module.sets?.includes("model"));
@@ -33,12 +35,13 @@ export function withDefaultSteps(stated: readonly Stated[], services: Parts): Pl
       needsModel = false;
     }
     if (needsUpstream && requires.some((field) => BEHIND_UPSTREAM.has(field))) {
-      plugins.push(sameProtocol(services));
+      plugins.push(offeredFeatures(services), sameProtocol(services));
       needsUpstream = false;
     }
   };
   for (const { loaded, plugin } of stated) {
     addFor(loaded.module.requires ?? []);
+    if (loaded.module.sets?.includes("upstream")) plugins.push(offeredFeatures(services));
     plugins.push(plugin);
   }
   addFor(["model", "upstream"]);

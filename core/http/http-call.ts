@@ -11,12 +11,15 @@ import type {
 } from "../contract/call.ts";
 import type { Model, Route } from "../contract/catalogue.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
+import type { Surcharge } from "../contract/features.ts";
 import type { CallOutcome } from "../contract/hold-store.ts";
 import type { Usage } from "../contract/usage.ts";
 import type { JsonObject } from "../process/json.ts";
 import { type CallState, STEPS, StepOutOfOrder } from "./call-state.ts";
 
 const NO_LIMITS: readonly CallLimit[] = [];
+const NO_HEADERS: readonly string[] = [];
+const NO_ROUTES: readonly Route[] = [];
 
 /** The part of a running exchange that only core uses. */
 interface CoreFlow extends Flow {
@@ -43,6 +46,9 @@ export class HttpCall implements Call {
   key: CallerKey | undefined = undefined;
   model: Model | undefined = undefined;
   mappedFrom: string | null = null;
+  betaHeaders: readonly string[] = NO_HEADERS;
+  excludedRoutes: readonly Route[] = NO_ROUTES;
+  surcharge: Surcharge | undefined = undefined;
   upstream: UpstreamRequest | undefined = undefined;
   inputTokensBound = 0;
   inputTokensLikely: number | undefined = undefined;

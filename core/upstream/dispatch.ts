@@ -29,7 +29,7 @@ export class Dispatch {
   private readonly clock: Clock;
   private readonly log: Log;
   private readonly listener: AttemptListener;
-  private readonly tried: Route[] = [];
+  private readonly tried: Route[];
   private prepared: Prepared | undefined = undefined;
   private resent = false;
   /** The latest attempt; undefined before the first. */
@@ -44,6 +44,7 @@ export class Dispatch {
     listener: AttemptListener,
   ) {
     this.call = call;
+    this.tried = [...call.excludedRoutes];
     this.wire = wire;
     this.upstreams = upstreams;
     this.clock = clock;

@@ -1,4 +1,11 @@
-import { type Call, countOf, type Model, type Tariff } from "../../core/contract/index.ts";
+import {
+  type Call,
+  countOf,
+  MICRO_VND_PER_VND,
+  type Model,
+  priceOf,
+  type Tariff,
+} from "../../core/contract/index.ts";
 
 /** Used for a model whose catalogue entry has no `max_output_tokens`. */
 const OUTPUT_TOKENS_DEFAULT = 32_000;
@@ -12,4 +19,32 @@ export function outputTokensMax(limit: number | undefined, model: Model): number
 /** Returns the units to hold for a call that is not priced per token. */
 export function fixedUnits(call: Call, tariff: Tariff): number {
   return tariff.unit === "image" ? (countOf(call.body["n"]) ?? 1) : 1;
+}
+
+/** Units to hold for a call, before its output. */
+interface Base {
+  readonly units: number;
+  /** The least that the wallet must cover; the same as `units` if the input is known. */
+  readonly least: number;
+}
+
+/**
+ * Returns the units to hold for the input of a call and for the fees of its features. If the input
+ * cannot be computed from the request, that is the whole context window, or what the wallet has.
+ */
+export function baseOf(call: Call, units: number, model: Model, tariff: Tariff): Base {
+  const { surcharge } = call;
+  if (!surcharge) return { units, least: units };
+  const fees = feeUnits(surcharge.holdFeesVnd, tariff);
+  const tokens = tariff.unit === "mtok" ? units + surcharge.holdTokens : units;
+  const window = tariff.unit === "mtok" && surcharge.unbounded ? (model.contextWindow ?? 0) : 0;
+  return { units: Math.max(tokens, window) + fees, least: tokens + fees };
+}
+
+/** Returns the units whose price covers fees, so that one number says what a call holds. */
+function feeUnits(feesVnd: number, tariff: Tariff): number {
+  if (feesVnd === 0) return 0;
+  const MANY = 1_000_000;
+  const microVnd = priceOf(MANY, tariff) / MANY;
+  return microVnd === 0 ? 0 : Math.ceil((feesVnd * MICRO_VND_PER_VND) / microVnd);
 }

@@ -23,17 +23,18 @@ import {
   ThrottledLog,
   tariffOf,
   type UpstreamRequest,
-  unitPriceOf,
   url,
   type Verdict,
   v,
   type WalletHold,
   whole,
 } from "../../core/contract/index.ts";
-import { fixedUnits, outputTokensMax } from "./bounds.ts";
+import { baseOf, fixedUnits, outputTokensMax } from "./bounds.ts";
 import { addCallRoute } from "./call-route.ts";
 import { HoldExtender } from "./hold-extender.ts";
+import { OneAtATime } from "./one-at-a-time.ts";
 import { certainCharge, limitNames, postingOf } from "./posting.ts";
+import { PricedHead, pushPrice } from "./price-headers.ts";
 
 export const requires: readonly Field[] = ["key", "model", "upstream", "usage"];
 export const takes: readonly Field[] = ["limits"];
@@ -63,6 +64,7 @@ export default function settle(
   const { host, port } = config.listen;
   const topup = settings.topup_address ?? `${httpAddress(host, port)}/dashboard`;
   const throttledLog = new ThrottledLog(log);
+  const unbounded = new OneAtATime();
 
   /** Returns the number of choices requested; each may use the whole output limit. */
   function choicesOf({ protocol, body }: UpstreamRequest): number {
@@ -95,7 +97,14 @@ export default function settle(
     return refuse.unavailable("The account was just resumed; try again.");
   }
 
-  function decide(call: Call, held: Held, wanted: MicroVnd, result: WalletHold): AwaitableVerdict {
+  /** `least` are the base units to count on if the wallet does not cover what is wanted. */
+  function decide(
+    call: Call,
+    wantedHold: Held,
+    least: number,
+    wanted: MicroVnd,
+    result: WalletHold,
+  ): AwaitableVerdict {
     switch (result.kind) {
       case "held":
         break;
@@ -116,9 +125,12 @@ export default function settle(
     }
     failpoint("hold.after");
     call.heldMicroVnd = result.amountMicroVnd;
+    const isLess = result.amountMicroVnd < wanted && wantedHold.tariff.unit === "mtok";
+    const held = isLess ? { ...wantedHold, baseUnits: least } : wantedHold;
     call.held = held;
-    if (result.amountMicroVnd < wanted && held.tariff.unit === "mtok") {
-      held.outputTokens = affordable(result.amountMicroVnd, held.tariff) - held.baseUnits;
+    if (isLess) {
+      const covered = affordable(result.amountMicroVnd, held.tariff) - held.baseUnits;
+      held.outputTokens = Math.min(covered, held.outputTokensMax);
       const { upstream } = call;
       if (upstream) upstream.outputLimit = Math.floor(held.outputTokens / choicesOf(upstream));
     }
@@ -133,8 +145,10 @@ export default function settle(
     upstream: UpstreamRequest,
     creditVersion: number,
   ): AwaitableVerdict {
-    const tariff = tariffOf(model, key.discountBps, key.discounts, clock.now());
+    const factor = call.surcharge?.factor;
+    const tariff = tariffOf(model, key.discountBps, key.discounts, clock.now(), factor);
     let held: Held;
+    let least: number;
     let floor: MicroVnd;
     if (tariff.unit === "mtok") {
       const { body, protocol } = upstream;
@@ -143,13 +157,14 @@ export default function settle(
       const most = outputTokensMax(limit, model) * choices;
       const slice = Math.max(settings.slice_tokens, choices);
       const output = call.stream ? Math.min(slice, most) : most;
-      const input = call.inputTokensBound;
-      held = { tariff, baseUnits: input, outputTokens: output, outputTokensMax: most };
-      floor = priceOf(input + choices, tariff);
+      const base = baseOf(call, call.inputTokensBound, model, tariff);
+      held = { tariff, baseUnits: base.units, outputTokens: output, outputTokensMax: most };
+      least = base.least;
+      floor = priceOf(least + choices, tariff);
     } else {
-      const units = fixedUnits(call, tariff);
-      held = { tariff, baseUnits: units, outputTokens: 0, outputTokensMax: 0 };
-      floor = priceOf(units, tariff);
+      least = baseOf(call, fixedUnits(call, tariff), model, tariff).least;
+      held = { tariff, baseUnits: least, outputTokens: 0, outputTokensMax: 0 };
+      floor = priceOf(least, tariff);
     }
     const wanted = priceOf(held.baseUnits + held.outputTokens, tariff);
     failpoint("hold.before");
@@ -162,8 +177,8 @@ export default function settle(
       creditVersion,
       ...(call.limits.length > 0 && { limits: limitNames(call) }),
     });
-    if (!(result instanceof Promise)) return decide(call, held, wanted, result);
-    return result.then((late) => decide(call, held, wanted, late));
+    if (!(result instanceof Promise)) return decide(call, held, least, wanted, result);
+    return result.then((late) => decide(call, held, least, wanted, late));
   }
 
   /** Reads the key again after a credit, which may have earned a discount, then holds. */
@@ -185,6 +200,12 @@ export default function settle(
     request(call) {
       const { key, model } = call;
       if (!key || !model || !call.upstream) return undefined;
+      if (call.surcharge?.unbounded && !unbounded.begin(key.accountId, call)) {
+        return refuse.rateLimited(
+          "A call whose input cannot be bounded is still running for this account: wait until it ends.",
+          { headers: ["retry-after", "1"] },
+        );
+      }
       pushPrice(call, model, prefix);
       call.drainWhenGone = settings.when_client_leaves === "drain";
       return hold(call, key, model, call.upstream, key.creditVersion);
@@ -206,6 +227,7 @@ export default function settle(
 
     close(call) {
       const { held } = call;
+      unbounded.end(call);
       if (!held || !call.key) return undefined;
       if (call.attempts === 0) {
         failpoint("void.before");
@@ -241,49 +263,4 @@ export default function settle(
       }
     },
   };
-}
-
-function pushPrice(call: Call, { price }: Model, prefix: string): void {
-  const shown = formatVnd(unitPriceOf(price));
-  const name = {
-    mtok: "price-vnd-per-mtok",
-    call: "price-vnd-per-request",
-    image: "price-vnd-per-image",
-  };
-  call.replyHeaders.push(prefix + name[price.unit], shown);
-}
-
-/** Adds the cost to the headers of audio. They leave before the call is charged, but the cost is known by then. */
-class PricedHead implements Sink {
-  private readonly call: Call;
-  private readonly client: Sink;
-  private readonly held: Held | undefined;
-  private readonly prefix: string;
-
-  constructor(call: Call, client: Sink, held: Held | undefined, prefix: string) {
-    this.call = call;
-    this.client = client;
-    this.held = held;
-    this.prefix = prefix;
-  }
-
-  head(status: number, headers: readonly string[]): void {
-    if (status === 200 && this.held) {
-      const cost = priceOf(this.held.baseUnits, this.held.tariff);
-      this.call.replyHeaders.push(`${this.prefix}cost-vnd`, formatVnd(cost));
-    }
-    this.client.head(status, headers);
-  }
-
-  event(...[event]: Parameters<Sink["event"]>): void {
-    this.client.event(event);
-  }
-
-  data(bytes: Uint8Array): void {
-    this.client.data(bytes);
-  }
-
-  end(...[outcome]: Parameters<Sink["end"]>): void {
-    this.client.end(outcome);
-  }
 }

@@ -4,6 +4,8 @@ import {
   chargeOf,
   countedUsage,
   type Held,
+  MICRO_VND_PER_VND,
+  type MicroVnd,
   type Posting,
   Usage,
 } from "../../core/contract/index.ts";
@@ -14,7 +16,7 @@ import {
  */
 export function certainCharge(call: Call, held: Held, onFault: (error: unknown) => void): Charge {
   try {
-    return chargeOf(call, held.tariff);
+    return chargeOf(call, held.tariff, feesOf(call));
   } catch (error) {
     onFault(error);
     const usage = new Usage();
@@ -25,6 +27,15 @@ export function certainCharge(call: Call, held: Held, onFault: (error: unknown) 
     call.estimated = true;
     return chargeOf(call, held.tariff);
   }
+}
+
+/** Returns the fees of the features that the provider reports as used. */
+function feesOf({ surcharge, usage }: Call): MicroVnd {
+  let feesVnd = 0;
+  for (const [feature, feeVnd] of surcharge?.fees ?? []) {
+    feesVnd += (usage?.uses?.[feature] ?? 0) * feeVnd;
+  }
+  return feesVnd * MICRO_VND_PER_VND;
 }
 
 /** Returns the usage record of a call with its charge: only numbers and names, no content. */

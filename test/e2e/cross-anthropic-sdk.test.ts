@@ -469,11 +469,14 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
       t.equal(response.headers.get("x-svc-translate-dropped"), "anthropic-beta");
     });
 
-    t.test("keeps the beta header on a call in the model's own protocol", async (t) => {
+    t.test("keeps known betas on a call in the model's own protocol", async (t) => {
       const answer = await anthropic.messages.create(bodies.messages({ echo: true }), {
-        headers: { "anthropic-beta": "a-1,b-2" },
+        headers: { "anthropic-beta": "claude-code-20250219,effort-2025-11-24" },
       });
-      t.equal(echoIn(textOf(answer)).headers["anthropic-beta"], "a-1,b-2");
+      t.equal(
+        echoIn(textOf(answer)).headers["anthropic-beta"],
+        "claude-code-20250219,effort-2025-11-24",
+      );
     });
   });
 

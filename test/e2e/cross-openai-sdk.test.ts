@@ -389,11 +389,16 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
       t.equal(response.headers.get("x-svc-translate-dropped"), "openai-beta");
     });
 
-    t.test("keeps the beta header on a call in the model's own protocol", async (t) => {
+    t.test("keeps known betas on a call in the model's own protocol", async (t) => {
       const { data } = await openai.chat.completions
-        .create(bodies.chat({ echo: true }), { headers: { "openai-beta": "x=v1" } })
+        .create(bodies.chat({ echo: true }), {
+          headers: { "openai-beta": "responses=experimental" },
+        })
         .withResponse();
-      t.equal(echoIn(data.choices[0]?.message.content).headers["openai-beta"], "x=v1");
+      t.equal(
+        echoIn(data.choices[0]?.message.content).headers["openai-beta"],
+        "responses=experimental",
+      );
     });
   });
 

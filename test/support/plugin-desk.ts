@@ -28,6 +28,7 @@ export function modelOf(changes: Partial<Model> = {}): Model {
     labels: new Set(["streaming", "tools"]),
     standard: "messages",
     routes: [],
+    features: {},
     catalogueVersion: "v1",
     ...changes,
   };

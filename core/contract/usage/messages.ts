@@ -2,6 +2,7 @@ import { arrayOf, type JsonObject, objectOf } from "../../process/json.ts";
 import type { MainPass, Pass, Usage } from "../usage.ts";
 import { numbersOf, tokensOf } from "./numbers.ts";
 import { detachedImages, readReport } from "./report.ts";
+import { readCountedUses } from "./uses.ts";
 
 /** Passes that the numbers beside `iterations` include already. A declined one is not billed. */
 const MAIN_PASSES = new Set<unknown>(["message", "fallback_message"]);
@@ -31,6 +32,7 @@ function readParts(report: JsonObject, usage: Usage, isFinal: boolean): void {
   };
   const { main } = usage;
   const numbers = numbersOf(report);
+  readCountedUses(report, usage);
   readInput(inputOf(report), main, usage);
   const { images, output } = numbers;
   if (output !== undefined && (output > 0 || !usage.outputReported)) main.outputTokens = output;

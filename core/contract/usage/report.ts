@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../process/json.ts";
 import type { Usage } from "../usage.ts";
 import { type Numbers, numbersOf, statesTokens } from "./numbers.ts";
+import { readCountedUses } from "./uses.ts";
 
 /** The input and output that a report comes to; undefined if it does not say. */
 interface Totals {
@@ -15,6 +16,7 @@ interface Totals {
 export function readReport(report: JsonObject, usage: Usage): boolean {
   const numbers = numbersOf(report);
   if (!statesTokens(numbers)) return false;
+  readCountedUses(report, usage);
   const { input, output } = totalsOf(numbers, hasMessagesNames(report));
   if (input !== undefined && (input > 0 || !usage.inputReported)) {
     usage.inputTokens = input;

@@ -2,6 +2,7 @@ import { type JsonObject, objectOf } from "../../process/json.ts";
 import type { Pass, Usage } from "../usage.ts";
 import { numbersOf } from "./numbers.ts";
 import { readReport } from "./report.ts";
+import { readUsedItems } from "./uses.ts";
 
 /**
  * Reads the usage of a whole response. What its tools used is beside it, and billed too: making an
@@ -10,6 +11,7 @@ import { readReport } from "./report.ts";
 export function readResponsesUsage(response: JsonObject, usage: Usage): void {
   const report = objectOf(response["usage"]);
   if (report) readReport(report, usage);
+  readUsedItems(response["output"], usage);
   const tools = objectOf(response["tool_usage"]);
   const passes: Pass[] = [];
   for (const name in tools) {

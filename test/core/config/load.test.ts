@@ -35,7 +35,10 @@ t.test("a valid config", async (t) => {
     t.strictSame(Object.keys(upstreams), ["main"]);
     const { createAdapter, ...main } = upstreams["main"] ?? assert.fail();
     const protocols = new Set(["messages"]);
-    t.strictSame(main, { kind: "http-json", protocols, profile: {}, connections: 20_000 });
+    t.strictSame(main, {
+      ...{ kind: "http-json", protocols, profile: {}, features: {} },
+      connections: 20_000,
+    });
     t.strictSame(createAdapter().describe(), {
       protocols: { messages: "http://127.0.0.1:9001" },
       keys: 1,

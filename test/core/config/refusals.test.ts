@@ -1,4 +1,5 @@
 import t from "tap";
+import { FEATURES } from "../../../core/contract/features.ts";
 import { CATALOGUE, GATEWAY, refused, swap } from "./files.ts";
 
 /** A text of the config, the wrong text that replaces it, and the expected line. */
@@ -19,7 +20,7 @@ const settings: readonly Row[] = [
   [
     `    keys:`,
     `    key: x\n    keys:`,
-    `gateway.yaml:10 upstreams.main.key: unknown key; expected kind, protocols, keys, headers, profile, connections`,
+    `gateway.yaml:10 upstreams.main.key: unknown key; expected kind, protocols, keys, headers, profile, connections, features`,
   ],
   [
     `messages: "`,
@@ -30,6 +31,11 @@ const settings: readonly Row[] = [
     `    keys:`,
     `    profile: { dialekt: openai }\n    keys:`,
     `gateway.yaml:10 upstreams.main.profile.dialekt: unknown key`,
+  ],
+  [
+    `    keys:`,
+    `    features: { web_serch: {} }\n    keys:`,
+    `gateway.yaml:10 upstreams.main.features.web_serch: unknown key; expected ${Object.keys(FEATURES).join(", ")}`,
   ],
   // wrong types
   [
@@ -294,7 +300,7 @@ const models: readonly Row[] = [
   [
     `    labels:`,
     `    lables: []\n    labels:`,
-    `catalogue.yaml:7 models[0].lables: unknown key; expected id, price_vnd_per_mtok, price_vnd_per_call, channel, context_window, max_output_tokens, labels, standard, routes`,
+    `catalogue.yaml:7 models[0].lables: unknown key; expected id, price_vnd_per_mtok, price_vnd_per_call, channel, context_window, max_output_tokens, labels, standard, routes, features`,
   ],
   [
     `models:`,
@@ -430,6 +436,16 @@ const models: readonly Row[] = [
     `model: plain-1, profile: { dialect: strict } }`,
     `catalogue.yaml:9 models[0].routes[0].profile.dialect: expected one of openai, compatible, got other text`,
   ],
+  [
+    `model: plain-1 }`,
+    `model: plain-1, features: { web_search: { factor: 0 } } }`,
+    `catalogue.yaml:9 models[0].routes[0].features.web_search.factor: expected a number from 0.01 to 100, got a smaller number`,
+  ],
+  [
+    `model: plain-1 }`,
+    `model: plain-1, features: { files: {} } }`,
+    `catalogue.yaml:9 models[0].routes[0].features.files.i_accept_shared_ids: expected i_accept_shared_ids: true, got nothing`,
+  ],
 ];
 
 t.test("a setting is refused", async (t) => {
@@ -525,7 +541,7 @@ plugins: [./plugin.js: { a: 1 }, ./missing.js]
       `gateway.yaml:2 listen.port: expected a whole number from 0 to 65535, got text`,
       `gateway.yaml:3 stores.hot: expected embedded, a redis:// or rediss:// URL, or a list of them for a cluster, got other text`,
       `gateway.yaml:5 upstreams.main.keys[0]: environment variable MAIN_KEY is not set`,
-      `gateway.yaml:5 upstreams.main.tls: unknown key; expected kind, protocols, keys, headers, profile, connections`,
+      `gateway.yaml:5 upstreams.main.tls: unknown key; expected kind, protocols, keys, headers, profile, connections, features`,
       `gateway.yaml:7 plugins[0]["./plugin.js"]: expected no options; this plugin has none`,
       `gateway.yaml:7 plugins[1]: expected a built-in plugin, a path that begins with ./, ../ or /, or an installed package; found none named ./missing.js`,
       `catalogue.yaml:3 models[0].price_vnd_per_mtok: expected a price from 1500 to 55000 đ (price_range.vnd_per_mtok), got a smaller number`,

@@ -155,7 +155,14 @@ t.test("the record of a call", async (t) => {
     const { close } = await served(desk, {
       startedMs: 999_000,
       firstByteAtMs: 999_250.4,
-      route: { upstream: "main", model: "m", weight: 1, priority: 1, profile: {} as never },
+      route: {
+        upstream: "main",
+        model: "m",
+        weight: 1,
+        priority: 1,
+        profile: {} as never,
+        features: {},
+      },
       mappedFrom: "gpt-x",
       limits: [{ name: "day", refusal: () => refuse.rateLimited("") }],
       estimated: true,

@@ -3,7 +3,14 @@ import type { Protocol } from "../../../../core/contract/protocol.ts";
 import { httpJson } from "../../../../core/upstream/kinds/http-json.ts";
 import type { OutgoingCall } from "../../../../core/upstream/kinds/kind.ts";
 
-const ROUTE = { upstream: "main", model: "provider-model", weight: 1, priority: 0, profile: {} };
+const ROUTE = {
+  upstream: "main",
+  model: "provider-model",
+  weight: 1,
+  priority: 0,
+  profile: {},
+  features: {},
+};
 
 const adapter = httpJson.create({
   protocols: {

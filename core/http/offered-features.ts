@@ -1,0 +1,142 @@
+import type { Call } from "../contract/call.ts";
+import type { Model, Route } from "../contract/catalogue.ts";
+import type { AllowedFeatures, FeatureName } from "../contract/features.ts";
+import type { Plugin, Verdict } from "../contract/plugin.ts";
+import { type Refusal, refuse } from "../contract/refusal.ts";
+import type { Services } from "../contract/services.ts";
+import { FORWARDED_HEADERS } from "../contract/upstream-request.ts";
+import { featureOfBeta } from "../wire/features/betas.ts";
+import { choiceOfLeftOut } from "../wire/features/choice.ts";
+import { usesIn } from "../wire/features/find.ts";
+import type { Use } from "../wire/features/found.ts";
+import { ANSWERS, type Row } from "../wire/features/table.ts";
+import { wires } from "../wire/index.ts";
+import { surchargeOf } from "./surcharge.ts";
+
+type Parts = Pick<Services, "upstreams" | "config">;
+
+const LEFT_OUT_MAX = 32;
+const HEADER_SAFE = /^[A-Za-z0-9_.:=-]{1,64}$/;
+
+/**
+ * Lets only what is priced go upstream: leaves out or refuses every feature of a call that the
+ * config does not allow. Runs before the request is translated, so that native and translated calls
+ * are treated alike, and before money is held.
+ */
+export function offeredFeatures(services: Parts): Plugin {
+  return {
+    name: "core: offered features",
+
+    request(call): Verdict {
+      const { body, model, endpoint } = call;
+      const betas = betasOf(call);
+      const uses = usesIn(body, endpoint.protocol);
+      if (model?.price.unit === "call" && wires[endpoint.protocol].choices(body) > 1) {
+        return refusalOf(ANSWERS, "n");
+      }
+      if (uses.length === 0 && betas.every(({ feature }) => feature === "free")) {
+        if (betas.length > 0) forward(call, betas);
+        return undefined;
+      }
+      return new Decision(call, model, services).decide(uses, betas);
+    },
+  };
+}
+
+interface Beta {
+  readonly name: string;
+  readonly feature: FeatureName | "free" | undefined;
+}
+
+function betasOf({ endpoint, headers }: Call): Beta[] {
+  const [name = ""] = FORWARDED_HEADERS[endpoint.protocol];
+  const header = headers[name];
+  if (header === undefined) return [];
+  const names = header.split(",").map((beta) => beta.trim());
+  return names.flatMap((beta) =>
+    beta === "" ? [] : [{ name: beta, feature: featureOfBeta(beta) }],
+  );
+}
+
+function forward(call: Call, betas: readonly Beta[]): void {
+  const [name = ""] = FORWARDED_HEADERS[call.endpoint.protocol];
+  if (betas.length > 0) call.betaHeaders = [name, betas.map((beta) => beta.name).join(",")];
+}
+
+/** Decides about a call that asks for more than plain tokens. */
+class Decision {
+  private readonly call: Call;
+  private readonly routes: readonly Route[];
+  private readonly allowed: ReadonlyMap<Route, AllowedFeatures>;
+  private readonly prefix: string;
+
+  constructor(call: Call, model: Model | undefined, { upstreams, config }: Parts) {
+    this.call = call;
+    this.routes = model?.routes ?? [];
+    this.prefix = config.headers.prefix;
+    this.allowed = new Map(
+      this.routes.map((route) => {
+        const ofUpstream = upstreams.get(route.upstream)?.config.features;
+        return [route, { ...ofUpstream, ...model?.features, ...route.features }];
+      }),
+    );
+  }
+
+  decide(uses: readonly Use[], betas: readonly Beta[]): Verdict {
+    const demands = uses.filter(({ row }) => row.rule === "demand");
+    const routes = this.routes.filter((route) =>
+      demands.every(({ row }) => this.allows(route, row.feature)),
+    );
+    if (routes.length === 0) {
+      const refused = demands.find(({ row }) => !this.isSold(row.feature)) ?? demands[0];
+      if (refused) return refusalOf(refused.row, refused.path);
+    }
+    const sold = (feature: Row["feature"]) =>
+      routes.length > 0 && routes.every((route) => this.allows(route, feature));
+    const left = uses.filter(({ row }) => row.rule !== "demand" && !sold(row.feature));
+    const tools = left.flatMap(({ tool }) => (tool ? [tool] : []));
+    for (const { leaveOut } of left) leaveOut?.();
+    const chosen = choiceOfLeftOut(this.call.body, tools);
+    const at = left.find(({ tool }) => tool !== undefined && tool === chosen);
+    if (at) return refusalOf(at.row, "tool_choice");
+
+    const isForwarded = ({ feature }: Beta) => feature === "free" || sold(feature);
+    forward(this.call, betas.filter(isForwarded));
+    const names = left.filter(({ row }) => row.rule === "optional").map(({ name }) => name);
+    this.report([...names, ...betas.filter((beta) => !isForwarded(beta)).map(({ name }) => name)]);
+
+    const used = new Set<FeatureName>();
+    for (const { row } of uses) if (row.feature && sold(row.feature)) used.add(row.feature);
+    for (const { feature } of betas)
+      if (feature && feature !== "free" && sold(feature)) used.add(feature);
+    if (used.size === 0) return undefined;
+    this.call.excludedRoutes = this.routes.filter((route) => !routes.includes(route));
+    this.call.surcharge = surchargeOf(
+      used,
+      routes.map((route) => this.allowed.get(route) ?? {}),
+    );
+    return undefined;
+  }
+
+  private allows(route: Route, feature: Row["feature"]): boolean {
+    return feature !== undefined && this.allowed.get(route)?.[feature] !== undefined;
+  }
+
+  private isSold(feature: Row["feature"]): boolean {
+    return this.routes.some((route) => this.allows(route, feature));
+  }
+
+  /** Names in a header what was left out. Names may come from the client, so unsafe ones are not. */
+  private report(names: readonly string[]): void {
+    const safe = [...new Set(names)].filter((name) => HEADER_SAFE.test(name));
+    if (safe.length === 0) return;
+    const value = safe.slice(0, LEFT_OUT_MAX).join(",");
+    this.call.replyHeaders.push(`${this.prefix}left-out`, value);
+  }
+}
+
+function refusalOf({ why, instead }: Row, path: string): Refusal {
+  const param = /^[A-Za-z0-9_]*/.exec(path)?.[0] ?? null;
+  const code = "unsupported_parameter";
+  return refuse.badRequest(`${path}: ${why}; ${instead}`, { param, code });
+}

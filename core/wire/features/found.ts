@@ -1,0 +1,31 @@
+import type { JsonObject } from "../../process/json.ts";
+import type { Row } from "./table.ts";
+
+/** A part of a request that has a row in the table. */
+export interface Use {
+  readonly row: Row;
+  /** Path of the field at fault: `tools[2].type`. */
+  readonly path: string;
+  /** Its name in the header that lists what was left out. */
+  readonly name: string;
+  /** Takes it out of the body; undefined for a demand. */
+  readonly leaveOut: (() => void) | undefined;
+  /** The tool, if it is one. */
+  readonly tool: JsonObject | undefined;
+}
+
+const NOTHING: readonly Use[] = Object.freeze([]);
+
+/** Collects what a request asks for. Allocates no list for an ordinary request. */
+export class Found {
+  private list: Use[] | undefined = undefined;
+
+  get uses(): readonly Use[] {
+    return this.list ?? NOTHING;
+  }
+
+  add(row: Row, path: string, name: string, leaveOut?: () => void, tool?: JsonObject): void {
+    this.list ??= [];
+    this.list.push({ row, path, name, leaveOut, tool });
+  }
+}

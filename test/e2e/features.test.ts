@@ -1,0 +1,321 @@
+import t from "tap";
+import { assertNotCharged, customerWith } from "../support/billed.ts";
+import { echoIn } from "../support/echo.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { type Answer, bodies, paths, post } from "../support/requests.ts";
+
+type Chat = "messages" | "chat" | "responses";
+type Fields = Readonly<Record<string, unknown>>;
+
+let gateway: TestGateway;
+let customer: Awaited<ReturnType<typeof customerWith>>;
+t.before(async () => {
+  gateway = await startGateway();
+  customer = await customerWith(gateway);
+});
+t.teardown(() => gateway.close());
+
+const MODELS = { messages: "claude-opus-5-5", chat: "gpt-4.1-nano", responses: "gpt-4.1-nano" };
+/** Models of the other protocol, whose calls are translated. */
+const TRANSLATED = { messages: "gpt-4.1-nano", chat: "claude-opus-5-5", responses: undefined };
+
+const ADDRESS = "https://files.example.com/a";
+const said = (...content: readonly Fields[]) => ({ messages: [{ role: "user", content }] });
+const given = (...content: readonly Fields[]) => ({ input: [{ role: "user", content }] });
+const tool = (type: string, more: Fields = {}) => ({ tools: [{ type, name: "t", ...more }] });
+
+/** What is refused: the fields of the request, and the name that the message begins with. */
+const DEMANDS: Readonly<Record<Chat, readonly (readonly [Fields, string])[]>> = {
+  messages: [
+    [tool("web_search_20250305", { name: "web_search" }), "tools[0].type"],
+    [tool("web_fetch_20250910"), "tools[0].type"],
+    [tool("code_execution_20250825"), "tools[0].type"],
+    [tool("advisor_20260301", { model: "claude-opus-5" }), "tools[0].type"],
+    [tool("mcp_toolset", { mcp_server_name: "a" }), "tools[0].type"],
+    [tool("tool_search_tool_regex_20251119"), "tools[0].type"],
+    [tool("something_20270101"), "tools[0].type"],
+    [{ tools: [{ name: "own", input_schema: {} }, { type: 7 }] }, "tools[1].type"],
+    [{ mcp_servers: [{ type: "url", url: ADDRESS, name: "a" }] }, "mcp_servers"],
+    [{ container: "container_1" }, "container"],
+    [{ container: { skills: [{ type: "anthropic", skill_id: "pptx" }] } }, "container"],
+    [{ inference_geo: "us" }, "inference_geo"],
+    [said({ type: "document", source: { type: "url", url: ADDRESS } }), "messages[0].content[0]"],
+    [said({ type: "document", source: { type: "file", file_id: "f" } }), "messages[0].content[0]"],
+    [said({ type: "image", source: { type: "file", file_id: "f" } }), "messages[0].content[0]"],
+    [said({ type: "container_upload", file_id: "f" }), "messages[0].content[0]"],
+    [
+      said({
+        type: "tool_result",
+        tool_use_id: "t",
+        content: [{ type: "document", source: { type: "url", url: ADDRESS } }],
+      }),
+      "messages[0].content[0].content[0]",
+    ],
+  ],
+  chat: [
+    [{ web_search_options: {} }, "web_search_options"],
+    [{ search_parameters: { mode: "on" } }, "search_parameters"],
+    [{ enable_search: true }, "enable_search"],
+    [{ plugins: [{ id: "web" }] }, "plugins"],
+    [{ deferred: true }, "deferred"],
+    [{ best_of: 4 }, "best_of"],
+    [{ inference_geo: "us" }, "inference_geo"],
+    [{ modalities: ["text", "audio"], audio: { voice: "a", format: "mp3" } }, "modalities"],
+    [{ audio: { voice: "a", format: "mp3" } }, "audio"],
+    [{ mcp_servers: [{ type: "url", url: ADDRESS }] }, "mcp_servers"],
+    ...[
+      ...["web_search", "web_search_premium", "browser_search", "builtin_function", "file_search"],
+      ...["code_interpreter", "mcp", "image_generation", "openrouter:web_search", "something"],
+    ].map((type) => [tool(type), "tools[0].type"] as const),
+    [said({ type: "file", file: { file_id: "f" } }), "messages[0].content[0].file_id"],
+    [said({ type: "document_url", document_url: ADDRESS }), "messages[0].content[0].document_url"],
+    [said({ type: "video_url", video_url: { url: ADDRESS } }), "messages[0].content[0].video_url"],
+    [
+      said({ type: "image_url", image_url: { url: `${ADDRESS}.pdf?x=1` } }),
+      "messages[0].content[0].image_url",
+    ],
+    [
+      {
+        messages: [
+          { role: "assistant", audio: { id: "audio_1" } },
+          { role: "user", content: "again" },
+        ],
+      },
+      "messages[0].audio",
+    ],
+  ],
+  responses: [
+    [{ background: true }, "background"],
+    [{ background: true, stream: true }, "background"],
+    [{ previous_response_id: "resp_1" }, "previous_response_id"],
+    [{ conversation: "conv_1" }, "conversation"],
+    [{ conversation: { id: "conv_1" } }, "conversation"],
+    [{ prompt: { id: "pmpt_1" } }, "prompt"],
+    [{ input: [{ type: "item_reference", id: "msg_1" }] }, "input[0]"],
+    [{ input: [{ id: "msg_1" }] }, "input[0]"],
+    [{ input: [{ type: "image_generation_call", id: "ig_1" }] }, "input[0]"],
+    [{ inference_geo: "us" }, "inference_geo"],
+    ...[
+      ...["file_search", "code_interpreter", "mcp", "computer", "computer_use_preview"],
+      ...["something", "tool_search"],
+    ].map((type) => [tool(type), "tools[0].type"] as const),
+    [tool("shell", { environment: { type: "container_auto" } }), "tools[0].type"],
+    [
+      { tools: [{ type: "namespace", name: "n", tools: [{ type: "mcp" }] }] },
+      "tools[0].tools[0].type",
+    ],
+    [{ input: [{ type: "additional_tools", tools: [{ type: "mcp" }] }] }, "input[0].tools[0].type"],
+    [given({ type: "input_file", file_id: "f" }), "input[0].content[0].file_id"],
+    [given({ type: "input_file", file_url: ADDRESS }), "input[0].content[0].file_url"],
+    [given({ type: "input_image", file_id: "f" }), "input[0].content[0].file_id"],
+    [
+      {
+        input: [
+          {
+            type: "function_call_output",
+            call_id: "c",
+            output: [{ type: "input_file", file_url: ADDRESS }],
+          },
+        ],
+      },
+      "input[0].output[0].file_url",
+    ],
+    [{ ...tool("web_search"), tool_choice: { type: "web_search" } }, "tool_choice"],
+    [{ ...tool("web_search_preview"), tool_choice: "required" }, "tool_choice"],
+  ],
+};
+
+t.test("a call that demands what is not priced", async (t) => {
+  for (const protocol of ["messages", "chat", "responses"] as const) {
+    for (const [fields, path] of DEMANDS[protocol]) {
+      for (const model of [MODELS[protocol], TRANSLATED[protocol]]) {
+        if (model === undefined) continue;
+        t.test(`is refused on ${protocol}, ${model}: ${JSON.stringify(fields)}`, async (t) => {
+          const body = { ...bodies[protocol]({}, { model }), ...fields };
+          const before = await sentUpstream();
+          const answer = await post(gateway, paths[protocol], customer, body);
+          t.equal(answer.status, 400, answer.text);
+          const { error } = answer.json;
+          t.equal(error.type, "invalid_request_error");
+          t.ok(error.message.startsWith(path), error.message);
+          t.match(error.message, /: .+; .+/, "says why, and what to do instead");
+          if (protocol !== "messages") t.equal(error.param, /^\w+/.exec(path)?.[0]);
+          t.equal(await sentUpstream(), before, "nothing goes upstream");
+        });
+      }
+    }
+  }
+
+  t.test("costs nothing", () => assertNotCharged(gateway, customer));
+});
+
+const OWN = { type: "function", name: "own", parameters: { type: "object", properties: {} } };
+
+/** What is left out: the fields, those that are sent instead, and what the header names. */
+const LEFT_OUT: Readonly<Record<Chat, readonly (readonly [Fields, Fields, string | null])[]>> = {
+  messages: [
+    [{ speed: "fast" }, { speed: undefined }, "speed"],
+    [{ fallbacks: [{ model: "a" }] }, { fallbacks: undefined }, "fallbacks"],
+    [
+      { betas: ["a"], anthropic_beta: ["a"] },
+      { betas: undefined, anthropic_beta: undefined },
+      null,
+    ],
+    [
+      { system: [{ type: "text", text: "s", cache_control: { type: "ephemeral", ttl: "1h" } }] },
+      { system: [{ type: "text", text: "s", cache_control: { type: "ephemeral" } }] },
+      null,
+    ],
+  ],
+  chat: [
+    [{ service_tier: "priority" }, { service_tier: undefined }, "service_tier"],
+    [{ speed: "fast" }, { speed: undefined }, "speed"],
+    [{ models: ["a", "b"] }, { models: undefined }, "models"],
+    [{ fallbacks: ["a"] }, { fallbacks: undefined }, "fallbacks"],
+    [{ extra_body: { plugins: [] } }, { extra_body: undefined }, "extra_body"],
+    [{ store: true }, { store: false }, null],
+  ],
+  responses: [
+    [{ service_tier: "priority" }, { service_tier: undefined }, "service_tier"],
+    [{ speed: "fast" }, { speed: undefined }, "speed"],
+    [{ fallbacks: ["a"] }, { fallbacks: undefined }, "fallbacks"],
+    [{ store: true }, { store: false }, null],
+    [
+      {
+        tools: [
+          OWN,
+          { type: "web_search", external_web_access: false },
+          { type: "image_generation" },
+        ],
+      },
+      { tools: [OWN] },
+      "web_search,image_generation",
+    ],
+    [
+      { ...tool("web_search_preview"), tool_choice: "auto", parallel_tool_calls: true },
+      { tools: undefined, tool_choice: undefined, parallel_tool_calls: undefined },
+      "web_search_preview",
+    ],
+    [
+      {
+        tools: [OWN, { type: "web_search" }],
+        tool_choice: {
+          type: "allowed_tools",
+          mode: "auto",
+          tools: [{ type: "web_search" }, { type: "function", name: "own" }],
+        },
+      },
+      {
+        tools: [OWN],
+        tool_choice: {
+          type: "allowed_tools",
+          mode: "auto",
+          tools: [{ type: "function", name: "own" }],
+        },
+      },
+      "web_search",
+    ],
+  ],
+};
+
+t.test("what only costs more, or keeps state", async (t) => {
+  for (const protocol of ["messages", "chat", "responses"] as const) {
+    for (const [fields, sent, header] of LEFT_OUT[protocol]) {
+      t.test(`is left out on ${protocol}: ${JSON.stringify(fields)}`, async (t) => {
+        const body = { ...bodies[protocol]({ echo: true }), ...fields };
+        const answer = await post(gateway, paths[protocol], customer, body);
+        t.equal(answer.status, 200, answer.text);
+        const upstream = echoOf(protocol, answer).body;
+        for (const [name, value] of Object.entries(sent)) t.strictSame(upstream[name], value, name);
+        t.equal(answer.headers.get("x-svc-left-out"), header);
+      });
+    }
+  }
+
+  t.test("is left out of translated calls too", async (t) => {
+    const body = { ...bodies.chat({ echo: true }), model: TRANSLATED.chat, models: ["a"] };
+    const answer = await post(gateway, paths.chat, customer, body);
+    t.equal(answer.status, 200, answer.text);
+    t.equal(answer.headers.get("x-svc-left-out"), "models");
+  });
+});
+
+t.test("betas", async (t) => {
+  const HEADER = "anthropic-beta";
+  const ordinary =
+    "claude-code-20250219,interleaved-thinking-2025-05-14,context-management-2025-06-27";
+
+  t.test("that cost tokens only go upstream as they are", async (t) => {
+    const headers = { [HEADER]: ordinary };
+    const answer = await post(
+      gateway,
+      paths.messages,
+      customer,
+      bodies.messages({ echo: true }),
+      headers,
+    );
+    t.equal(echoOf("messages", answer).headers[HEADER], ordinary);
+    t.equal(answer.headers.get("x-svc-left-out"), null);
+  });
+
+  t.test("that cost more, or are unknown, are left out and named", async (t) => {
+    const headers = {
+      [HEADER]: `context-1m-2025-08-07, ${ordinary}, fast-mode-2026-02-01,new-thing-2027-01-01`,
+    };
+    const answer = await post(
+      gateway,
+      paths.messages,
+      customer,
+      bodies.messages({ echo: true }),
+      headers,
+    );
+    t.equal(echoOf("messages", answer).headers[HEADER], ordinary);
+    t.equal(
+      answer.headers.get("x-svc-left-out"),
+      "context-1m-2025-08-07,fast-mode-2026-02-01,new-thing-2027-01-01",
+    );
+  });
+
+  t.test("of the other protocols too", async (t) => {
+    for (const [value, sent, header] of [
+      ["responses=experimental", "responses=experimental", null],
+      ["assistants=v2", undefined, "assistants=v2"],
+    ] as const) {
+      for (const protocol of ["chat", "responses"] as const) {
+        const body = bodies[protocol]({ echo: true });
+        const answer = await post(gateway, paths[protocol], customer, body, {
+          "openai-beta": value,
+        });
+        t.equal(echoOf(protocol, answer).headers["openai-beta"], sent);
+        t.equal(answer.headers.get("x-svc-left-out"), header);
+      }
+    }
+  });
+});
+
+t.test("several answers of a model that is priced per call are refused", async (t) => {
+  const model = "req/gpt-4.1-nano";
+  const refused = await post(gateway, paths.chat, customer, bodies.chat({}, { model, n: 128 }));
+  t.equal(refused.status, 400, refused.text);
+  t.equal(refused.json.error.param, "n");
+  const one = await post(gateway, paths.chat, customer, bodies.chat({}, { model, n: 1 }));
+  t.equal(one.status, 200, one.text);
+});
+
+/** The request that the simulated provider received, out of the text of its reply. */
+function echoOf(protocol: Chat, { json }: Answer) {
+  switch (protocol) {
+    case "messages":
+      return echoIn(json.content?.[0]?.text);
+    case "chat":
+      return echoIn(json.choices?.[0]?.message?.content);
+    case "responses":
+      return echoIn(json.output?.[0]?.content?.[0]?.text);
+  }
+}
+
+/** How many calls the simulated provider has received. */
+async function sentUpstream(): Promise<number> {
+  const tallies = Object.values(await gateway.simulator.stats());
+  return tallies.reduce((sum, { calls = 0 }) => sum + calls, 0);
+}
