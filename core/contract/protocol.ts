@@ -16,6 +16,16 @@ export function kindOf(event: ServerEvent, wire: Wire): EventKind {
 }
 
 /**
+ * What the whole body of a successful reply is worth.
+ *
+ * - `charged`: a reply, which costs what it used.
+ * - `free`: a reply that says that it failed, or refuses before any output. The client gets it.
+ * - `pending`: the provider goes on after this reply, and bills the rest.
+ * - `none`: no reply of the protocol.
+ */
+type ReplyWorth = "charged" | "free" | "pending" | "none";
+
+/**
  * How to read and write the bodies and events of one protocol. Stateless: what a call accumulates
  * is in its `Usage`.
  */
@@ -58,6 +68,9 @@ export interface Wire {
    * terminal event.
    */
   mayEndAt(event: ServerEvent): boolean;
+
+  /** Returns what the whole body of a successful reply is worth. */
+  judge(body: JsonObject): ReplyWorth;
 
   /** Reads the usage in a whole reply. */
   readReply(reply: JsonObject, usage: Usage): void;

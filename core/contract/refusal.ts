@@ -28,6 +28,7 @@ export type RefusalType =
   | "rate_limit_error"
   | "api_error"
   | "timeout_error"
+  | "overloaded_error"
   | "service_unavailable";
 
 interface RefusalDetail {

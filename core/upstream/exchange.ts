@@ -9,6 +9,7 @@ import type { Attempt, AttemptListener, Headers } from "./attempt.ts";
 import { broken, refusedUnreadably, unsendable } from "./broken.ts";
 import { Dispatch } from "./dispatch.ts";
 import type { ReplyDecoder } from "./kinds/kind.ts";
+import { replyForm } from "./reply-form.ts";
 import type { ServedCall } from "./served-call.ts";
 import type { ConnectedUpstreams } from "./upstreams.ts";
 
@@ -76,7 +77,9 @@ export class Exchange implements AttemptListener, Flow {
     return this.dispatch.attempt;
   }
 
-  replied(status: number, headers: Headers): void {
+  replied(stated: number, headers: Headers): void {
+    // Any success is one: what its body is worth is decided by its body.
+    const status = stated < 300 ? 200 : stated;
     this.status = status;
     const { attempt } = this;
     if (!attempt) return;
@@ -98,14 +101,17 @@ export class Exchange implements AttemptListener, Flow {
       }
       if (refusal !== "elsewhere") return this.cut(this.providerFailed(status, refusal));
     }
-    const type = single(headers["content-type"]);
-    const decoder = adapter.decoder(status, type);
-    if (status >= 400 && decoder === "bytes") {
+    const statedType = single(headers["content-type"]);
+    const read = adapter.decoder(status, statedType);
+    if (status >= 400 && read === "bytes") {
       return this.cut(refusedUnreadably(status, single(headers["retry-after"])));
     }
+    const { decoder, type } =
+      status === 200
+        ? replyForm(read, statedType, this.wire.protocol, this.call.stream)
+        : { decoder: read, type: statedType };
     const passed: string[] = [];
-    const passedType = typeof decoder === "object" ? "text/event-stream" : type;
-    if (passedType !== undefined) passed.push("content-type", passedType);
+    if (type !== undefined) passed.push("content-type", type);
     for (const name of PASSED_HEADERS) {
       const value = single(headers[name]);
       if (value !== undefined) passed.push(name, value);

@@ -1,7 +1,14 @@
 import type { Wire } from "../contract/protocol.ts";
 import { refuse } from "../contract/refusal.ts";
 import { readChatUsage } from "../contract/usage/chat.ts";
-import { arrayOf, countOf, isObject, objectOf, parseJson } from "../process/json.ts";
+import {
+  arrayOf,
+  countOf,
+  isObject,
+  type JsonObject,
+  objectOf,
+  parseJson,
+} from "../process/json.ts";
 import type { EventKind } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
@@ -20,6 +27,9 @@ const CHOICES_MAX = 128;
 
 /** Longer than any `data: [DONE]`, with any line ends. */
 const DONE_BYTES_MAX = 32;
+
+/** The finish reason of a reply that a filter refuses. */
+const REFUSED = "content_filter";
 
 /** The Chat Completions protocol: `POST /v1/chat/completions`. */
 export const chat: Wire = {
@@ -71,6 +81,15 @@ export const chat: Wire = {
     return typeof choice?.["finish_reason"] === "string";
   },
 
+  judge(body) {
+    const choices = arrayOf(body["choices"]).filter(isObject);
+    if (choices.length === 0) return "none";
+    if (choices.some((choice) => hasContent(objectOf(choice["message"]) ?? choice)))
+      return "charged";
+    if (choices.some((choice) => isObject(choice["error"]))) return "none";
+    return choices.every((choice) => choice["finish_reason"] === REFUSED) ? "free" : "charged";
+  },
+
   readReply: readChatUsage,
 
   readEvent(event, usage): boolean {
@@ -100,3 +119,20 @@ export const chat: Wire = {
     }
   },
 };
+
+/** Returns true if a message or a delta carries anything but its role. */
+function hasContent(message: JsonObject): boolean {
+  for (const name in message) {
+    if (NO_CONTENT.has(name)) continue;
+    const value = message[name];
+    if (typeof value === "string" ? value !== "" : hasEntries(value)) return true;
+  }
+  return false;
+}
+
+/** Fields of a message, or of a choice without one, that are not its output. */
+const NO_CONTENT = new Set(["role", "index", "finish_reason", "logprobs", "error", "usage"]);
+
+function hasEntries(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : isObject(value) && Object.keys(value).length > 0;
+}

@@ -44,6 +44,8 @@ export const images: Wire = {
   classify: () => "data",
   mayEndAt: () => false,
 
+  judge: (body) => (Array.isArray(body["data"]) ? "charged" : "none"),
+
   readReply(reply, usage) {
     const reported = objectOf(reply["usage"]);
     usage.images = arrayOf(reply["data"]).length;

@@ -81,6 +81,13 @@ export const messages: Wire = {
     return typeof delta?.["stop_reason"] === "string";
   },
 
+  judge(body) {
+    const content = body["content"];
+    if (!Array.isArray(content)) return "none";
+    if (body["stop_reason"] !== "refusal") return "charged";
+    return content.every((block) => objectOf(block)?.["text"] === "") ? "free" : "charged";
+  },
+
   readReply: readMessagesUsage,
 
   readEvent(event, usage): boolean {

@@ -1,7 +1,7 @@
 import type { Wire } from "../contract/protocol.ts";
 import { refuse } from "../contract/refusal.ts";
 import { readResponsesUsage } from "../contract/usage/responses.ts";
-import { arrayOf, countOf, objectOf, parseJson } from "../process/json.ts";
+import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../process/json.ts";
 import type { EventKind, ServerEvent } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
@@ -62,6 +62,24 @@ export const responses: Wire = {
 
   mayEndAt: () => false,
 
+  judge(body) {
+    const { status, output } = body;
+    const hasOutput = Array.isArray(output) && output.length > 0;
+    switch (status) {
+      case "failed":
+        return "free";
+      case "queued":
+      case "in_progress":
+        return "pending";
+      case "cancelled":
+        return hasOutput ? "charged" : "free";
+      case "incomplete":
+        return hasOutput || !isFiltered(body) ? "charged" : "free";
+      default:
+        return Array.isArray(output) ? "charged" : "none";
+    }
+  },
+
   readReply: readResponsesUsage,
 
   readEvent(event, usage): boolean {
@@ -87,6 +105,10 @@ export const responses: Wire = {
     }
   },
 };
+
+function isFiltered(response: JsonObject): boolean {
+  return objectOf(response["incomplete_details"])?.["reason"] === "content_filter";
+}
 
 /**
  * Returns true for an event about a part of the response: its type has a second dot. Other events

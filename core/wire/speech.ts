@@ -33,6 +33,8 @@ export const speech: Wire = {
   },
 
   mayEndAt: () => false,
+  // Audio is not JSON.
+  judge: () => "none",
   readReply() {},
 
   readEvent(event, usage): boolean {

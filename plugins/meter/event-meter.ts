@@ -11,8 +11,9 @@ import {
 import { type Factors, textTokens } from "./bound.ts";
 
 /**
- * Reads usage from a stream as it passes and counts the delivered text, so that a stream that breaks off or reports no
- * usage can be charged for what was delivered.
+ * Reads usage from a reply: from a stream as it passes, from a whole one when it has ended.
+ * Providers may send either, whatever was asked for. Counts the delivered text of a stream, so that
+ * one that breaks off or reports no usage can be charged for it.
  */
 export class EventMeter implements Sink {
   private readonly call: Call;
@@ -25,8 +26,9 @@ export class EventMeter implements Sink {
   private readonly delivered = new Delivered();
   /** Makes `whole`. */
   private readonly unstreamed: () => Sink;
-  /** Set if the upstream replies to a streamed request with an unstreamed reply. */
+  /** Set if the reply is no stream, whatever was asked for. */
   private whole: Sink | undefined = undefined;
+  private hasEvents = false;
 
   constructor(
     call: Call,
@@ -52,6 +54,7 @@ export class EventMeter implements Sink {
 
   event(event: ServerEvent): void {
     const { call, delivered, wire } = this;
+    this.hasEvents = true;
     const onlyUsage = kindOf(event, wire) !== "data" && wire.readEvent(event, this.usage);
     wire.countDelta(event, delivered);
     if (delivered.any) {
@@ -67,6 +70,8 @@ export class EventMeter implements Sink {
   }
 
   end(outcome: Outcome): void {
+    // An empty body is no stream either.
+    if (!this.hasEvents) this.whole ??= this.unstreamed();
     if (this.whole) return this.whole.end(outcome);
     // A complete stream without any text counts as delivered, so its usage is charged.
     if (outcome.kind === "complete") this.call.delivered = true;

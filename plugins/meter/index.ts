@@ -1,4 +1,5 @@
 import {
+  type Call,
   type ConfigKey,
   type Field,
   type Plugin,
@@ -73,6 +74,11 @@ export default function meter(services: Services, settings: Settings): Plugin {
     );
   };
 
+  function pushTokens(call: Call, { inputTokens, outputTokens }: Readonly<Usage>): void {
+    const names = [`${prefix}input-tokens`, `${prefix}output-tokens`] as const;
+    call.replyHeaders.push(names[0], String(inputTokens), names[1], String(outputTokens));
+  }
+
   return {
     name: "meter",
     routes: (router) => addCountTokensRoute(router, counter, services),
@@ -99,15 +105,17 @@ export default function meter(services: Services, settings: Settings): Plugin {
       const usage = call.usage ?? new Usage();
       call.usage = usage;
       const unstreamed = () => new ReplyMeter(call, client, wire, usage, likely, check);
-      if (!call.stream) return unstreamed();
-      const hidden = upstream.body !== undefined && wire.lacksUsage(upstream.body);
+      if (wire.protocol === "speech") return unstreamed();
+      const { body } = upstream;
+      const hidden = call.stream && body !== undefined && wire.lacksUsage(body);
       upstream.wantsUsage = hidden;
       return new EventMeter(call, client, wire, usage, likely, unstreamed, hidden);
     },
 
     close(call) {
       const { usage, inputTokensLikely: input } = call;
-      if (!usage || call.status !== 200 || !call.delivered) return;
+      if (!usage || call.status !== 200) return;
+      if (!call.delivered) return pushTokens(call, NONE);
       check(call);
       if (input !== undefined && !usage.inputReported) {
         usage.inputTokens = input;
@@ -117,15 +125,12 @@ export default function meter(services: Services, settings: Settings): Plugin {
         usage.outputTokens = Math.max(usage.outputTokens, call.deliveredTokens);
         call.estimated = true;
       }
-      call.replyHeaders.push(
-        `${prefix}input-tokens`,
-        String(usage.inputTokens),
-        `${prefix}output-tokens`,
-        String(usage.outputTokens),
-      );
+      pushTokens(call, usage);
     },
   };
 }
+
+const NONE: Readonly<Usage> = Object.freeze(new Usage());
 
 function factorsOf(settings: Settings["hold"]): Factors {
   return {

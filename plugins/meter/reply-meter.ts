@@ -4,7 +4,6 @@ import {
   type Outcome,
   objectOf,
   parseJson,
-  refuse,
   type ServerEvent,
   type Sink,
   type Usage,
@@ -12,6 +11,7 @@ import {
 } from "../../core/contract/index.ts";
 import type { UsageCheck } from "./believable.ts";
 import { type Factors, textTokens } from "./bound.ts";
+import { failedReply } from "./failed-reply.ts";
 
 /** Reads usage from an unstreamed JSON reply; sets `call.replyBody`. Passes audio without counting it. */
 export class ReplyMeter implements Sink {
@@ -22,6 +22,8 @@ export class ReplyMeter implements Sink {
   private readonly factors: Factors;
   private readonly check: UsageCheck;
   private readonly chunks: Uint8Array[] = [];
+  /** Audio passes as it comes. A JSON body of speech is an error. */
+  private isAudio = false;
 
   constructor(
     call: Call,
@@ -40,6 +42,7 @@ export class ReplyMeter implements Sink {
   }
 
   head(status: number, headers: readonly string[]): void {
+    this.isAudio = this.wire.protocol === "speech" && !isJson(headers);
     this.client.head(status, headers);
   }
 
@@ -53,43 +56,43 @@ export class ReplyMeter implements Sink {
   }
 
   data(bytes: Uint8Array): void {
-    if (this.wire.protocol === "speech") this.call.delivered = true;
+    if (this.isAudio) this.call.delivered = true;
     else this.chunks.push(bytes);
     this.client.data(bytes);
   }
 
   end(outcome: Outcome): void {
-    const read = outcome.kind === "complete" && this.wire.protocol !== "speech";
-    this.client.end(read && !this.read() ? NOT_A_REPLY : outcome);
+    const isWhole = outcome.kind === "complete" && !this.isAudio;
+    this.client.end((isWhole && this.read()) || outcome);
   }
 
-  /** Returns false if the upstream replied 200 with a body that is not a reply of its protocol. */
-  private read(): boolean {
+  /** Returns how the call ends instead if the body is no reply of its protocol. */
+  private read(): Outcome | undefined {
     const [first] = this.chunks;
     const bytes =
       this.chunks.length === 1 && first
         ? Buffer.from(first.buffer, first.byteOffset, first.byteLength)
         : Buffer.concat(this.chunks);
+    const { call } = this;
     const reply = objectOf(parseJson(bytes.toString("utf8")));
-    if (!reply || (reply["error"] != null && reply["usage"] === undefined)) return false;
-    this.call.replyBody = reply;
-    this.call.delivered = true;
+    const worth = reply ? this.wire.judge(reply) : "none";
+    // What a provider makes after its reply is charged by nothing: it is sold only if asked for.
+    const isSold = worth === "pending" ? call.body["background"] === true : worth !== "none";
+    if (!reply || !isSold) return failedReply(reply, call.endpoint.protocol);
+    call.replyBody = reply;
+    if (worth === "free") return undefined;
+    call.delivered = true;
     this.wire.readReply(reply, this.usage);
-    this.check(this.call);
+    this.check(call);
     if (!this.usage.outputReported) {
       const delivered = new Delivered();
       this.wire.countReply(reply, delivered);
       this.call.deliveredTokens = Math.ceil(textTokens(delivered, this.factors));
     }
-    return true;
+    return undefined;
   }
 }
 
-const NOT_A_REPLY: Outcome = {
-  kind: "broken",
-  refusal: refuse.upstreamFailed(
-    "The upstream provider sent an invalid reply. Nothing was charged; try again.",
-  ),
-  truncated: false,
-  errorSent: false,
-};
+function isJson(headers: readonly string[]): boolean {
+  return headers[headers.indexOf("content-type") + 1]?.includes("json") === true;
+}

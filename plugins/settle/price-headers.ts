@@ -36,7 +36,8 @@ export class PricedHead implements Sink {
   }
 
   head(status: number, headers: readonly string[]): void {
-    if (status === 200 && this.held) {
+    // A JSON body is an error, which costs nothing.
+    if (status === 200 && this.held && !isJson(headers)) {
       const cost = priceOf(this.held.baseUnits, this.held.tariff);
       this.call.replyHeaders.push(`${this.prefix}cost-vnd`, formatVnd(cost));
     }
@@ -54,4 +55,8 @@ export class PricedHead implements Sink {
   end(...[outcome]: Parameters<Sink["end"]>): void {
     this.client.end(outcome);
   }
+}
+
+function isJson(headers: readonly string[]): boolean {
+  return headers[headers.indexOf("content-type") + 1]?.includes("json") === true;
 }

@@ -20,6 +20,7 @@ export function refusalByStatus(status: number): RefusalKind {
 
 /** Returns how to read the reply of an HTTP API. A body without a content type is read as JSON. */
 export function decoderByType(status: number, contentType: string | undefined): Decoder {
-  if (status === 200 && contentType?.startsWith("text/event-stream")) return "events";
-  return contentType === undefined || contentType.includes("json") ? "json" : "bytes";
+  const type = contentType?.toLowerCase();
+  if (status === 200 && type?.startsWith("text/event-stream")) return "events";
+  return type === undefined || type.includes("json") ? "json" : "bytes";
 }

@@ -1,0 +1,32 @@
+import type { Protocol } from "../contract/protocol.ts";
+import type { Decoder } from "./kinds/kind.ts";
+
+const JSON_TYPE = "application/json";
+const EVENT_STREAM_TYPE = "text/event-stream";
+
+/** How to read a successful reply, and its content type for the client. */
+interface ReplyForm {
+  readonly decoder: Decoder;
+  readonly type: string | undefined;
+}
+
+/**
+ * Returns the form of a successful reply. Only audio may be anything but JSON or events. What some
+ * servers call text is read as what was asked for, so that none of it passes unread.
+ */
+export function replyForm(
+  decoder: Decoder,
+  type: string | undefined,
+  protocol: Protocol,
+  streamed: boolean,
+): ReplyForm {
+  if (typeof decoder === "object") return { decoder, type: EVENT_STREAM_TYPE };
+  if (decoder === "events") {
+    return { decoder, type: type?.startsWith(EVENT_STREAM_TYPE) ? type : EVENT_STREAM_TYPE };
+  }
+  if (protocol === "speech" || decoder === "json") return { decoder, type };
+  const isText = type?.toLowerCase().startsWith("text/plain") === true;
+  return streamed && isText
+    ? { decoder: "events", type: EVENT_STREAM_TYPE }
+    : { decoder: "json", type: JSON_TYPE };
+}

@@ -1,0 +1,88 @@
+import {
+  isObject,
+  type JsonObject,
+  type Outcome,
+  objectOf,
+  type Protocol,
+  type Refusal,
+  refuse,
+} from "../../core/contract/index.ts";
+
+const INVALID = "The upstream provider sent an invalid reply. Nothing was charged; try again.";
+const OVERLOADED = 529;
+
+/** The statuses that types and codes of errors stand for. Any other one is a failure of the provider. */
+const STATUS_BY_NAME: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  context_length_exceeded: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  insufficient_quota: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  model_not_found: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+  overloaded_error: OVERLOADED,
+  overloaded: OVERLOADED,
+};
+
+/**
+ * Returns the outcome of a successful status with a body that is no reply, for a client of
+ * `protocol`. An error in the body counts as if it had come with its own status. `body` is
+ * undefined if it is not JSON.
+ */
+export function failedReply(body: JsonObject | undefined, protocol: Protocol): Outcome {
+  const refusal = body ? refusalOf(body, protocol) : refuse.upstreamFailed(INVALID);
+  return { kind: "broken", refusal, truncated: false, errorSent: false };
+}
+
+function refusalOf(body: JsonObject, protocol: Protocol): Refusal {
+  const [choice] = Array.isArray(body["choices"]) ? body["choices"] : [];
+  const stated = body["error"] ?? objectOf(choice)?.["error"];
+  if (stated == null) return refuse.upstreamFailed(INVALID);
+  const error = isObject(stated) ? stated : {};
+  const text = isObject(stated) ? error["message"] : stated;
+  const message = typeof text === "string" && text !== "" ? text : "The upstream refused the call.";
+  const status = statusOf(body, error);
+  switch (status) {
+    case 401:
+    case 402:
+    case 403:
+      // The provider refuses the account of the gateway; its message is for the operator.
+      return refuse.upstreamFailed(
+        "The upstream provider cannot be used at the moment. Nothing was charged.",
+      );
+    case 404:
+      return refuse.notFound(message);
+    case 413:
+      return refuse.tooLarge(message);
+    case 429:
+      return refuse.rateLimited(message);
+    case 503:
+    case OVERLOADED:
+      return protocol === "messages"
+        ? refuse.as(OVERLOADED, "overloaded_error", message)
+        : refuse.unavailable(message);
+  }
+  if (status < 500) return refuse.as(status, "invalid_request_error", message);
+  return refuse.upstreamFailed(
+    `The upstream provider failed with an error ${status}. Nothing was charged.`,
+  );
+}
+
+/** Returns the status that an error states as a number, or else the one that its names stand for. */
+function statusOf(body: JsonObject, error: JsonObject): number {
+  for (const value of [error["code"], error["status"], body["code"], body["status"]]) {
+    const status = typeof value === "string" ? Number(value) : value;
+    if (typeof status === "number" && Number.isInteger(status) && status >= 400 && status < 600) {
+      return status;
+    }
+  }
+  for (const name of [error["type"], error["code"]]) {
+    const status = typeof name === "string" ? STATUS_BY_NAME[name] : undefined;
+    if (status !== undefined) return status;
+  }
+  return 502;
+}
