@@ -8,6 +8,7 @@ import { httpAddress } from "../contract/routes/address.ts";
 import { Router } from "../contract/routes/router.ts";
 import type { Services } from "../contract/services.ts";
 import type { Slots } from "../contract/slot.ts";
+import { BodyBudget, type BudgetLimits } from "../http/body-budget.ts";
 import { logCall } from "../http/call-log.ts";
 import { requiredFields, withDefaultSteps } from "../http/default-steps.ts";
 import { addHealthRoutes } from "../http/health.ts";
@@ -136,6 +137,7 @@ export async function boot(
   const services = servicesOf(coreSlots);
 
   const pace = new Pace({ backlog, log });
+  const bodies = new BodyBudget(bodyLimits(config));
   const runner = new PluginRunner(board, servicesOf, database, log);
   const code = new LoadedCode();
   code.changed(config);
@@ -158,7 +160,8 @@ export async function boot(
     for (const { plugin } of plugins) plugin.routes?.(router);
     const pipeline = new Pipeline([...withDefaultSteps(plugins, services), pace]);
     const required = requiredFields(config);
-    return { pipeline, router, upstreams, clock, log, limits: config.limits, required };
+    const { limits } = config;
+    return { pipeline, router, upstreams, clock, log, limits, bodies, required };
   }
 
   const { host, port, workers } = config.listen;
@@ -184,6 +187,7 @@ export async function boot(
       throw error;
     }
     runner.serve();
+    bodies.limits = bodyLimits(config);
     log.setLevel(config.log.level);
     warn(config, log);
     const made = running.filter((entry) => !before.running.includes(entry));
@@ -233,6 +237,11 @@ export async function boot(
       await upstreams.close();
     },
   };
+}
+
+function bodyLimits({ limits }: GatewayConfig): BudgetLimits {
+  const { receivingBytesMax, bodyBytesMax, callsMax } = limits;
+  return { bytesMax: receivingBytesMax, bodyBytesMax, bodiesMax: callsMax };
 }
 
 function reasonOf(health: HoldStoreHealth): string | undefined {

@@ -119,6 +119,7 @@ function toConfig(
     stores,
     limits: {
       bodyBytesMax: limits.body_mb * MB,
+      receivingBytesMax: limits.receiving_mb * MB,
       headerBytesMax: limits.header_kb * 1024,
       replyBytesMax: limits.reply_mb * MB,
       callsMax: limits.calls_max,

@@ -96,6 +96,13 @@ export const stores = v.optional(
 export const limits = v.optional(
   mapping({
     body_mb: v.optional(described(whole(1, 1024), "Largest request body, in MB."), 20),
+    receiving_mb: v.optional(
+      described(
+        whole(1, 1_048_576),
+        "Most MB of request bodies that may be arriving at once; a quarter of it for one key.",
+      ),
+      512,
+    ),
     header_kb: v.optional(described(whole(4, 256), "Largest request head, in KB."), 16),
     reply_mb: v.optional(
       described(whole(1, 1024), "Largest unstreamed reply, in MB. Does not limit streams."),

@@ -31,6 +31,13 @@ export function reviewSettings(
   }
 
   const times = attempt(limits, written["limits"]);
+  if (times && times.receiving_mb < times.body_mb) {
+    problems.add(
+      source,
+      ["limits", "receiving_mb"],
+      "expected at least body_mb, got a smaller number",
+    );
+  }
   if (times?.idle_seconds !== undefined && times.idle_seconds > times.call_seconds) {
     problems.add(
       source,

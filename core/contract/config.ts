@@ -31,6 +31,8 @@ export interface Config {
 
 export interface Limits {
   readonly bodyBytesMax: number;
+  /** Most bytes of request bodies that may be arriving at once. */
+  readonly receivingBytesMax: number;
   readonly headerBytesMax: number;
   readonly replyBytesMax: number;
   /** Most calls in flight in one process. */

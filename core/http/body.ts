@@ -2,10 +2,19 @@ import { getParts, type HttpResponse } from "uWebSockets.js";
 import { isUtf8 } from "node:buffer";
 import type { FormPart } from "../contract/call.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
-import { isObject, JSON_LEVELS_MAX, type JsonObject, nestsDeeperThan } from "../process/json.ts";
+import {
+  excessOf,
+  isObject,
+  JSON_LEVELS_MAX,
+  JSON_VALUES_MAX,
+  type JsonObject,
+} from "../process/json.ts";
+import type { Share } from "./body-budget.ts";
 
 /** Text fields of a form are short. A longer part is a file. */
 const FIELD_BYTES_MAX = 1_048_576;
+/** Image edits have up to 16 images and some twenty fields. */
+const FORM_PARTS_MAX = 100;
 
 /**
  * In a body this short, counting brackets is cheaper than walking its strings: 0.2 µs instead of 1.
@@ -68,6 +77,8 @@ export class Reading {
   private readonly bytesMax: number;
   private readonly onWhole: (body: Buffer) => void;
   private readonly onTooLarge: () => void;
+  private readonly share: Share | undefined;
+  private readonly onNoRoom: ((refusal: Refusal) => void) | undefined;
   private chunks: Buffer[] | undefined = undefined;
   private bytes = 0;
   private kept = true;
@@ -78,8 +89,12 @@ export class Reading {
     bytesMax: number,
     onWhole: (body: Buffer) => void,
     onTooLarge: () => void,
+    share?: Share,
+    onNoRoom?: (refusal: Refusal) => void,
   ) {
     this.res = res;
+    this.share = share;
+    this.onNoRoom = onNoRoom;
     this.bytesMax = bytesMax;
     this.onWhole = onWhole;
     this.onTooLarge = onTooLarge;
@@ -94,6 +109,7 @@ export class Reading {
   discard(): void {
     this.kept = false;
     this.chunks = undefined;
+    this.share?.release();
   }
 
   add(lent: ArrayBuffer, isLast: boolean): void {
@@ -103,9 +119,15 @@ export class Reading {
       this.over = true;
       this.chunks = undefined;
       if (!isLast) this.res.pause();
+      this.share?.release();
       return this.onTooLarge();
     }
     this.over = isLast;
+    const noRoom = this.kept ? this.share?.add(lent.byteLength) : undefined;
+    if (noRoom) {
+      this.discard();
+      this.onNoRoom?.(noRoom);
+    }
     if (!this.kept) {
       if (isLast) this.onWhole(NOTHING);
       return;
@@ -128,8 +150,10 @@ export function readBody(
   bytesMax: number,
   onWhole: (body: Buffer) => void,
   onTooLarge: () => void,
+  share?: Share,
+  onNoRoom?: (refusal: Refusal) => void,
 ): Reading {
-  const reading = new Reading(res, bytesMax, onWhole, onTooLarge);
+  const reading = new Reading(res, bytesMax, onWhole, onTooLarge, share, onNoRoom);
   res.onData((lent, isLast) => reading.add(lent, isLast));
   return reading;
 }
@@ -140,10 +164,14 @@ const NOTHING = Buffer.alloc(0);
 export function parseJsonBody(bytes: Buffer): JsonObject | Refusal {
   if (!isUtf8(bytes))
     return refuse.badRequest("The request body is not UTF-8: send JSON in UTF-8.");
-  if (bytes.length > SHORT_BYTES_MAX && nestsDeeperThan(JSON_LEVELS_MAX, bytes)) return TOO_DEEP;
+  if (bytes.length > SHORT_BYTES_MAX) {
+    const excess = excessOf(bytes);
+    if (excess) return EXCESS[excess];
+  }
   const text = bytes.toString("utf8");
   if (bytes.length <= SHORT_BYTES_MAX && hasManyBrackets(text)) {
-    if (nestsDeeperThan(JSON_LEVELS_MAX, bytes)) return TOO_DEEP;
+    const excess = excessOf(bytes);
+    if (excess) return EXCESS[excess];
   }
   let value: unknown;
   try {
@@ -160,9 +188,14 @@ export function parseJsonBody(bytes: Buffer): JsonObject | Refusal {
   return value;
 }
 
-const TOO_DEEP = refuse.badRequest(
-  `The request body is nested too deeply: the limit is ${JSON_LEVELS_MAX} levels.`,
-);
+const EXCESS = {
+  levels: refuse.badRequest(
+    `The request body is nested too deeply: the limit is ${JSON_LEVELS_MAX} levels.`,
+  ),
+  values: refuse.tooLarge(
+    `The request body has too many names and values: the limit is ${JSON_VALUES_MAX}.`,
+  ),
+};
 
 /**
  * Returns true if a text opens so many lists and objects, in its strings too, that it might nest
@@ -175,6 +208,19 @@ function hasManyBrackets(text: string): boolean {
   return count > JSON_LEVELS_MAX;
 }
 
+/** Counts boundaries by native search, before anything is made of the parts. */
+function hasTooManyParts(bytes: Buffer, type: string): boolean {
+  const boundary = /boundary="?([^";]+)/.exec(type)?.[1];
+  if (boundary === undefined) return false;
+  const line = Buffer.from(`--${boundary}`);
+  let parts = 0;
+  for (let at = bytes.indexOf(line); at !== -1; at = bytes.indexOf(line, at + line.length)) {
+    // The last boundary ends the form.
+    if (++parts > FORM_PARTS_MAX + 1) return true;
+  }
+  return false;
+}
+
 /** Parses a multipart body. Returns its parts, and its text fields as JSON would have them. */
 export function parseFormBody(
   bytes: Buffer,
@@ -184,6 +230,9 @@ export function parseFormBody(
   const type = contentType.replace(/^multipart\/form-data|\bboundary=/gi, (name) =>
     name.toLowerCase(),
   );
+  if (hasTooManyParts(bytes, type)) {
+    return refuse.tooLarge(`The form has too many parts: the limit is ${FORM_PARTS_MAX}.`);
+  }
   const parts = getParts(bytes, type);
   if (!parts) return refuse.badRequest("The request body is not valid multipart/form-data.");
   const form: FormPart[] = [];

@@ -20,6 +20,8 @@ export class ClientWriter {
   private readonly call: HttpCall;
   /** True for HEAD, which gets the length of the reply alone. */
   private readonly headOnly: boolean;
+  /** Closes the connection after a refusal, because the rest of the request is not read. */
+  closesConnection = false;
   private headers: readonly string[] = [];
   private isEventStream = false;
   /** Bytes to write next. Adjacent bytes of one buffer are one piece. */
@@ -94,7 +96,7 @@ export class ClientWriter {
     this.writeHead(["content-type", "application/json", ...refusal.headers]);
     const body = wire.errorBody(refusal, this.call.id);
     if (this.headOnly) endHead(this.res, Buffer.byteLength(body));
-    else this.res.end(body);
+    else this.res.end(body, this.closesConnection);
   }
 
   /** Adds bytes to write. Joins them with the last piece if they follow it in the same memory. */

@@ -78,6 +78,8 @@ export class HttpCall implements Call {
   entered = 0;
   /** Its index in `HttpCallsInFlight`; -1 if it is not in there. */
   inFlightAt = -1;
+  /** True once it is refused and only waits for the end of its body. */
+  gaveUpPlace = false;
   /** When it ended, on the monotonic clock; 0 before. */
   endedMs = 0;
 

@@ -10,6 +10,24 @@ import type { HttpCall } from "./http-call.ts";
  */
 export class HttpCallsInFlight implements CallsInFlight {
   private readonly calls: HttpCall[] = [];
+  private refused = 0;
+
+  /** Calls that take a place: all but those that are refused and only wait for the end of their body. */
+  get places(): number {
+    return this.calls.length - this.refused;
+  }
+
+  /** Refused calls that wait for the end of their body. */
+  get refusedCount(): number {
+    return this.refused;
+  }
+
+  /** Marks a call as refused: it gives up its place. */
+  giveUpPlace(call: HttpCall): void {
+    if (!this.has(call) || call.gaveUpPlace) return;
+    call.gaveUpPlace = true;
+    this.refused++;
+  }
 
   get size(): number {
     return this.calls.length;
@@ -30,6 +48,7 @@ export class HttpCallsInFlight implements CallsInFlight {
 
   delete(call: HttpCall): void {
     if (!this.has(call)) return;
+    if (call.gaveUpPlace) this.refused--;
     const last = this.calls.pop();
     if (last !== undefined && last !== call) {
       this.calls[call.inFlightAt] = last;

@@ -6,24 +6,28 @@ import { completeRefusal, isRefusal, type Refusal, refuse } from "../contract/re
 import type { PlainHandler, PlainRequest } from "../contract/routes/router.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 import { Exchange } from "../upstream/exchange.ts";
-import { wires } from "../wire/index.ts";
 import {
   bodyTooLarge,
   boundDeclared,
   declaredLength,
   isChunked,
-  parseFormBody,
-  parseJsonBody,
   type Reading,
   readBody,
 } from "./body.ts";
+import type { Share } from "./body-budget.ts";
 import { isOver } from "./call-state.ts";
 import { HttpCall } from "./http-call.ts";
+import type { HttpCallsInFlight } from "./in-flight.ts";
 import { SinkMisuse } from "./ordered-sink.ts";
+import { parseCall } from "./parse-call.ts";
 import type { OnOver } from "./pipeline.ts";
 import type { RequestHead } from "./plain.ts";
 import { Reply } from "./reply.ts";
 import type { Runtime } from "./runtime.ts";
+
+/** How long a refused call waits for the end of its chunked body, and how many calls may. */
+export const LINGER_MS = 1_000;
+const LINGERING_MAX = 1_000;
 
 /**
  * Takes one call from its headers to its upstream: admission while the body still arrives, then the
@@ -37,8 +41,11 @@ export class Incoming {
   private reading: Reading | undefined = undefined;
   /** The whole body, if it arrived before admission ended. */
   private early: Buffer | undefined = undefined;
-  /** The refusal of this call. Sent once no verdict is pending and a chunked body has ended. */
+  /** The refusal of this call. Sent once no verdict is pending and a chunked body has ended, or soon. */
   private refusal: Refusal | undefined = undefined;
+  private readonly share: Share;
+  private readonly inFlight: HttpCallsInFlight;
+  private linger: NodeJS.Timeout | undefined = undefined;
 
   constructor(
     res: HttpResponse,
@@ -47,11 +54,14 @@ export class Incoming {
     headers: Readonly<Record<string, string>>,
     id: string,
     onOver: OnOver,
+    inFlight: HttpCallsInFlight,
     headOnly = false,
   ) {
     const { clock } = runtime;
     this.res = res;
     this.runtime = runtime;
+    this.inFlight = inFlight;
+    this.share = runtime.bodies.open();
     this.call = new HttpCall(id, clock.now(), clock.monotonic(), endpoint, headers);
     this.reply = new Reply(res, this.call, runtime, onOver, headOnly);
     res.onAborted(() => this.clientLeft());
@@ -96,12 +106,27 @@ export class Incoming {
       this.res,
       bodyBytesMax,
       (whole) => this.received(whole, next),
-      () => this.tooLarge(bodyBytesMax),
+      () => this.stopReading(bodyTooLarge(bodyBytesMax)),
+      this.share,
+      (refusal) => this.stopReading(refusal),
     );
     this.run("admit", () => {
       this.call.step("reading");
-      if (this.early) next(this.early);
+      if (this.early) return this.hand(this.early, next);
+      const { key } = this.call;
+      const refusal = key && this.share.ofKey(key.id);
+      if (refusal) this.refuse(refusal);
     });
+  }
+
+  /** Hands the body on, and gives back what it took of the budget. */
+  private hand(body: Buffer, next: (body: Buffer) => void): void {
+    this.early = undefined;
+    try {
+      next(body);
+    } finally {
+      this.share.release();
+    }
   }
 
   private received(whole: Buffer, next: (body: Buffer) => void): void {
@@ -112,16 +137,16 @@ export class Incoming {
     try {
       if (call.state === "admitting") this.early = Buffer.from(whole);
       else if (this.refusal) this.refuse(this.refusal);
-      else next(whole);
+      else this.hand(whole, next);
     } catch (error) {
       this.bug(error);
     }
   }
 
-  private tooLarge(bodyBytesMax: number): void {
+  private stopReading(refusal: Refusal): void {
     const { state } = this.call;
     if (isOver(state)) return;
-    this.refusal ??= bodyTooLarge(bodyBytesMax);
+    this.refusal ??= refusal;
     // While a verdict is pending, `decide` sends the refusal.
     if (state !== "admitting") this.refuse(this.refusal);
   }
@@ -148,42 +173,15 @@ export class Incoming {
   }
 
   private request(body: Buffer): void {
-    const problem = this.parse(body);
-    if (problem) return this.refuse(problem);
     const { call } = this;
+    const problem = parseCall(call, body);
+    if (problem) return this.refuse(problem);
     atEndOfTurn("request", () => {
       // The client may have left since.
       if (call.state !== "reading") return;
       call.step("requesting");
       this.run("request", () => this.forward());
     });
-  }
-
-  private parse(body: Buffer): Refusal | undefined {
-    const { call } = this;
-    const type = call.headers["content-type"] ?? "";
-    const encoding = call.headers["content-encoding"] ?? "identity";
-    if (encoding.toLowerCase() !== "identity") {
-      return refuse.as(
-        415,
-        "invalid_request_error",
-        "Compressed bodies are not read: send the body without content-encoding.",
-      );
-    }
-    if (/^multipart\//i.test(type)) {
-      if (!call.endpoint.multipart)
-        return refuse.badRequest("This endpoint takes JSON: send content-type application/json.");
-      const parsed = parseFormBody(body, type);
-      if (isRefusal(parsed)) return parsed;
-      call.form = parsed.form;
-      call.body = parsed.fields;
-    } else {
-      const parsed = parseJsonBody(body);
-      if (isRefusal(parsed)) return parsed;
-      call.body = parsed;
-    }
-    call.stream = call.body["stream"] === true;
-    return wires[call.endpoint.protocol].check(call.body);
   }
 
   private forward(): void {
@@ -212,6 +210,8 @@ export class Incoming {
   private clientLeft(): void {
     const { call } = this;
     call.gone = true;
+    this.share.release();
+    clearTimeout(this.linger);
     switch (call.state) {
       // A verdict is pending; the call closes once it is known.
       case "admitting":
@@ -247,15 +247,22 @@ export class Incoming {
   }
 
   /**
-   * Ends the call with a refusal: now, or when its chunked body has ended. No verdict may be
-   * pending.
+   * Ends the call with a refusal: now, or when its chunked body has ended, so that the connection can be used again.
+   * A body that does not end soon is cut off. No verdict may be pending.
    */
   private refuse(refusal: Refusal): void {
-    const { call, reading } = this;
+    const { call, reading, inFlight } = this;
     this.refusal = refusal;
+    this.share.release();
     reading?.discard();
-    if (!reading || reading.isOver || !isChunked(call.headers)) this.reply.refuse(refusal);
-    else if (call.state === "admitting") call.step("reading");
+    clearTimeout(this.linger);
+    if (!reading || reading.isOver || !isChunked(call.headers)) return this.reply.refuse(refusal);
+    if (call.state === "admitting") call.step("reading");
+    if (inFlight.refusedCount >= LINGERING_MAX) return this.reply.refuseAndCut(refusal);
+    inFlight.giveUpPlace(call);
+    this.linger = setTimeout(() => {
+      if (!isOver(call.state)) this.reply.refuseAndCut(refusal);
+    }, LINGER_MS);
   }
 }
 

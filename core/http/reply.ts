@@ -123,6 +123,12 @@ export class Reply implements Sink {
     this.close("refused", { kind: "broken", refusal, truncated: false, errorSent: false });
   }
 
+  /** Like `refuse`, and closes the connection: the rest of the request is not read. */
+  refuseAndCut(refusal: Refusal): void {
+    this.client.closesConnection = true;
+    this.refuse(refusal);
+  }
+
   /** True once part of a stream or of audio has left. It can be broken off, but not refused. */
   get hasBegun(): boolean {
     return this.client.headSent;

@@ -4,6 +4,7 @@ import type { Router } from "../contract/routes/router.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import type { ConnectedUpstreams } from "../upstream/upstreams.ts";
+import type { BodyBudget } from "./body-budget.ts";
 import type { Pipeline } from "./pipeline.ts";
 
 /**
@@ -17,6 +18,8 @@ export interface Runtime {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: Limits;
+  /** Shared by all generations, since bodies of an old one still arrive. */
+  readonly bodies: BodyBudget;
   /** Fields of a call that must be set before it goes upstream. */
   readonly required: readonly Field[];
 }

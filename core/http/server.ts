@@ -16,7 +16,7 @@ import { EndedCalls } from "./ended-calls.ts";
 import { headersOf, notServed, refuseAndCut, sendRefusal, wireOf } from "./errors.ts";
 import { isEnded } from "./http-call.ts";
 import { HttpCallsInFlight } from "./in-flight.ts";
-import { Incoming } from "./incoming.ts";
+import { Incoming, LINGER_MS } from "./incoming.ts";
 import type { OnOver } from "./pipeline.ts";
 import { requestHead, servePlain } from "./plain.ts";
 import type { Runtime } from "./runtime.ts";
@@ -139,6 +139,7 @@ export class Server {
           headers,
           id,
           this.onCallOver,
+          this.callsInFlight,
           headOnly,
         );
         this.callsInFlight.add(incoming.call);
@@ -151,7 +152,7 @@ export class Server {
     }
   }
 
-  /** Refuses a request that is not a call. If its body is chunked, waits for its end first. */
+  /** Refuses a request that is not a call. If its body is chunked, waits a moment for its end first. */
   private refuse(
     res: HttpResponse,
     method: string,
@@ -160,18 +161,23 @@ export class Server {
     refusal: Refusal,
     id: string,
   ): void {
-    const send = () => sendRefusal(res, method, wireOf(path, headers), refusal, id, this.draining);
     if (!isChunked(headers)) {
       boundDeclared(res, declaredLength(headers));
-      return send();
+      return sendRefusal(res, method, wireOf(path, headers), refusal, id, this.draining);
     }
-    let gone = false;
-    res.onAborted(() => {
-      gone = true;
-    });
-    const over = () => {
-      if (!gone) send();
+    let isDone = false;
+    const end = (close: boolean) => {
+      if (isDone) return;
+      isDone = true;
+      clearTimeout(linger);
+      sendRefusal(res, method, wireOf(path, headers), refusal, id, close || this.draining);
     };
+    const linger = setTimeout(() => end(true), LINGER_MS);
+    res.onAborted(() => {
+      isDone = true;
+      clearTimeout(linger);
+    });
+    const over = () => end(false);
     readBody(res, this.runtime.limits.bodyBytesMax, over, over).discard();
   }
 
@@ -184,13 +190,21 @@ export class Server {
     const { runtime } = this;
     const refusal = this.draining
       ? refuse.unavailable("The gateway is shutting down; another process takes new calls.")
-      : this.callsInFlight.size >= runtime.limits.callsMax
+      : this.callsInFlight.places >= runtime.limits.callsMax
         ? refuse.unavailable(
             "The gateway has as many calls in flight as it can take; try again shortly.",
           )
         : this.refusal();
     if (refusal) return this.refuse(res, "POST", headers, endpoint.path, refusal, id);
-    const incoming = new Incoming(res, runtime, endpoint, headers, id, this.onCallOver);
+    const incoming = new Incoming(
+      res,
+      runtime,
+      endpoint,
+      headers,
+      id,
+      this.onCallOver,
+      this.callsInFlight,
+    );
     this.callsInFlight.add(incoming.call);
     incoming.start();
   }

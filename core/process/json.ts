@@ -35,26 +35,42 @@ export function parseJson(text: string): unknown {
  */
 export const JSON_LEVELS_MAX = 200;
 
+/**
+ * Most names and values of a request, together. A conversation of 1,600 turns with tools has some 20,000. A body of
+ * millions of tiny values would stop every other call for seconds while it is parsed.
+ */
+export const JSON_VALUES_MAX = 100_000;
+
 const QUOTE = 34;
+const COMMA = 44;
+const COLON = 58;
 const BACKSLASH = 92;
 
 /**
- * Returns true if a JSON text nests lists and objects deeper than `levels`. Does not parse: 20 MB of opening
- * brackets cost V8's parser 1.4 GB. Skips strings by searching for their end quote, since most of a request is
- * strings. The result has no meaning if the text is not JSON.
+ * Returns what a JSON text has too much of, undefined if nothing. Does not parse: 20 MB of opening brackets cost V8's
+ * parser 1.4 GB. Skips strings by searching for their end quote, since most of a request is strings. The result has no
+ * meaning if the text is not JSON.
  */
-export function nestsDeeperThan(levels: number, text: Buffer): boolean {
+export function excessOf(
+  text: Buffer,
+  levels = JSON_LEVELS_MAX,
+  values = JSON_VALUES_MAX,
+): "levels" | "values" | undefined {
   let depth = 0;
+  let count = 0;
   for (let at = 0; at < text.length; at++) {
     const byte = text[at];
     if (byte === QUOTE) {
       at = endOfString(text, at + 1);
-      if (at === -1) return false;
+      if (at === -1) return undefined;
+    } else if (byte === COMMA || byte === COLON) {
+      if (++count > values) return "values";
     } else if (byte === 91 || byte === 123) {
-      if (++depth > levels) return true;
+      if (++depth > levels) return "levels";
+      if (++count > values) return "values";
     } else if (byte === 93 || byte === 125) depth--;
   }
-  return false;
+  return undefined;
 }
 
 /** Returns the index of the quote that ends the string whose text begins at `from`, or -1. */

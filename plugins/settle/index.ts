@@ -31,6 +31,7 @@ import {
 } from "../../core/contract/index.ts";
 import { baseOf, fixedUnits, outputTokensMax } from "./bounds.ts";
 import { addCallRoute } from "./call-route.ts";
+import { emptyWallet } from "./empty-wallet.ts";
 import { HoldExtender } from "./hold-extender.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
 import { certainCharge, limitNames, postingOf } from "./posting.ts";
@@ -196,6 +197,8 @@ export default function settle(
     routes(router) {
       addCallRoute(router, services);
     },
+
+    admit: (call) => emptyWallet(call, wallets, insufficient),
 
     request(call) {
       const { key, model } = call;

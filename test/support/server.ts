@@ -11,6 +11,7 @@ import type { Plugin } from "../../core/contract/plugin.ts";
 import type { Refusal } from "../../core/contract/refusal.ts";
 import { Router } from "../../core/contract/routes/router.ts";
 import { Usage } from "../../core/contract/usage.ts";
+import { BodyBudget } from "../../core/http/body-budget.ts";
 import { requiredFields } from "../../core/http/default-steps.ts";
 import { Pipeline } from "../../core/http/pipeline.ts";
 import { Server } from "../../core/http/server.ts";
@@ -63,6 +64,11 @@ export async function startServer(
       clock: systemClock,
       log,
       limits,
+      bodies: new BodyBudget({
+        bytesMax: limits.receivingBytesMax,
+        bodyBytesMax: limits.bodyBytesMax,
+        bodiesMax: limits.callsMax,
+      }),
       required: requiredFields(config),
     },
     (call) => ended.push(call),

@@ -7,6 +7,7 @@ import type { Plugin } from "../../core/contract/plugin.ts";
 import { Router } from "../../core/contract/routes/router.ts";
 import type { Services } from "../../core/contract/services.ts";
 import { unchangedRequest } from "../../core/contract/upstream-request.ts";
+import { BodyBudget } from "../../core/http/body-budget.ts";
 import type { HttpCall } from "../../core/http/http-call.ts";
 import { HttpCallsInFlight } from "../../core/http/in-flight.ts";
 import { Incoming } from "../../core/http/incoming.ts";
@@ -28,6 +29,7 @@ import { SimulatedUpstreams } from "./upstreams.ts";
 
 const LIMITS: Limits = {
   bodyBytesMax: 1_000_000,
+  receivingBytesMax: 100_000_000,
   headerBytesMax: 65_536,
   replyBytesMax: 10_000_000,
   callsMax: 10_000,
@@ -118,7 +120,9 @@ export class SimulatedGateway {
     const upstreams = new SimulatedUpstreams(options.provider, LIMITS, machine);
     const router = new Router();
     const required = ["key", "model", "upstream", "usage", "hold"] as const;
-    this.runtime = { pipeline, router, upstreams, clock: machine, log, limits: LIMITS, required };
+    const bodies = new BodyBudget({ bytesMax: 1e8, bodyBytesMax: 1e6, bodiesMax: 1e4 });
+    const limits = LIMITS;
+    this.runtime = { pipeline, router, upstreams, clock: machine, log, limits, bodies, required };
   }
 
   get listening(): boolean {
@@ -163,6 +167,7 @@ export class SimulatedGateway {
       headers,
       client.callId,
       over,
+      this.inFlight,
     );
     this.inFlight.add(incoming.call);
     incoming.start();

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { nestsDeeperThan } from "../../../core/process/json.ts";
+import { excessOf } from "../../../core/process/json.ts";
+
+const nestsDeeperThan = (levels: number, bytes: Buffer) =>
+  excessOf(bytes, levels, Number.POSITIVE_INFINITY) === "levels";
 
 function depthOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
@@ -43,4 +46,39 @@ t.test("the depth of a JSON text", async (t) => {
       t.equal(nestsDeeperThan(200, Buffer.from(broken)), false);
     }
   });
+});
+
+t.test("the values of a JSON text", async (t) => {
+  /** Every value, and every name of an object. */
+  const valuesOf = (value: unknown): number => {
+    if (typeof value !== "object" || value === null) return 1;
+    const names = Array.isArray(value) ? 0 : Object.keys(value).length;
+    return Object.values(value).reduce((sum: number, one) => sum + valuesOf(one), 1 + names);
+  };
+
+  t.test("are counted to within the lists and objects that have any", async () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
+        const bytes = text([value]);
+        const count = valuesOf(JSON.parse(bytes.toString()));
+        assert.equal(excessOf(bytes, 100, count + 1), undefined);
+        // An empty list and a list of one value have the same commas.
+        assert.equal(excessOf(bytes, 100, Math.ceil(count / 2) - 2), "values");
+      }),
+    );
+  });
+
+  t.test("are not counted in strings", async (t) => {
+    t.equal(excessOf(text([",".repeat(1000), "[:{"]), 200, 4), undefined);
+  });
+
+  for (const [what, value] of [
+    ["numbers", "0,"],
+    ["empty objects", "{},"],
+    ["names", '"k":0,'],
+  ] as const) {
+    t.test(`are too many in 20 MB of ${what}`, async (t) => {
+      t.equal(excessOf(Buffer.alloc(20_000_000, value)), "values");
+    });
+  }
 });

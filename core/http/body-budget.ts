@@ -1,0 +1,127 @@
+import { type Refusal, refuse } from "../contract/refusal.ts";
+
+/** So much of each body is free, so that short requests are served while long ones take all of the budget. */
+const FREE_BYTES = 16 * 1024;
+/** One key may have this share of the whole, and this share of the calls. */
+const SHARE_OF_KEY = 4;
+
+export interface BudgetLimits {
+  /** Bytes of all bodies that are arriving. */
+  readonly bytesMax: number;
+  /** Bytes of one body: a key can always send one. */
+  readonly bodyBytesMax: number;
+  /** Bodies that are arriving. */
+  readonly bodiesMax: number;
+}
+
+/** What one key has arriving. */
+interface Use {
+  bytes: number;
+  bodies: number;
+}
+
+/**
+ * Bounds the memory of request bodies that are arriving, over all callers and for each key. Without it, 150 connections
+ * that send 20 MB each and then wait fill any machine.
+ */
+export class BodyBudget {
+  limits: BudgetLimits;
+  private bytes = 0;
+  private readonly byKey = new Map<string, Use>();
+
+  constructor(limits: BudgetLimits) {
+    this.limits = limits;
+  }
+
+  /** Begins a body. End it with `release`. */
+  open(): Share {
+    return new Share(this);
+  }
+
+  /** Bytes of all bodies that are arriving, beyond what is free. */
+  get used(): number {
+    return this.bytes;
+  }
+
+  /** @internal Counts bytes for all, and for a key once it is known. */
+  take(bytes: number, key: string | undefined): Refusal | undefined {
+    if (this.bytes + bytes > this.limits.bytesMax) return FULL;
+    const use = key === undefined ? undefined : this.byKey.get(key);
+    const { bytesMax, bodyBytesMax } = this.limits;
+    const ofKeyMax = Math.max(bodyBytesMax, bytesMax / SHARE_OF_KEY);
+    if (use && use.bytes + bytes > ofKeyMax) return TOO_MUCH_OF_KEY;
+    this.bytes += bytes;
+    if (use) use.bytes += bytes;
+    return undefined;
+  }
+
+  /** @internal */
+  join(bytes: number, key: string): Refusal | undefined {
+    const { bytesMax, bodyBytesMax, bodiesMax } = this.limits;
+    const use = this.byKey.get(key) ?? { bytes: 0, bodies: 0 };
+    if (use.bodies >= Math.max(1, bodiesMax / SHARE_OF_KEY)) return TOO_MUCH_OF_KEY;
+    if (use.bytes + bytes > Math.max(bodyBytesMax, bytesMax / SHARE_OF_KEY)) return TOO_MUCH_OF_KEY;
+    use.bytes += bytes;
+    use.bodies++;
+    this.byKey.set(key, use);
+    return undefined;
+  }
+
+  /** @internal */
+  leave(bytes: number, key: string | undefined): void {
+    this.bytes -= bytes;
+    const use = key === undefined ? undefined : this.byKey.get(key);
+    if (!use || key === undefined) return;
+    use.bytes -= bytes;
+    use.bodies--;
+    if (use.bodies === 0) this.byKey.delete(key);
+  }
+}
+
+/** The part of the budget that one body takes. */
+class Share {
+  private readonly budget: BodyBudget;
+  private bytes = 0;
+  private counted = 0;
+  private key: string | undefined = undefined;
+  private released = false;
+
+  constructor(budget: BodyBudget) {
+    this.budget = budget;
+  }
+
+  /** Counts bytes that have arrived. Returns why they cannot be kept. */
+  add(bytes: number): Refusal | undefined {
+    this.bytes += bytes;
+    const counted = Math.max(0, this.bytes - FREE_BYTES) - this.counted;
+    if (counted <= 0 || this.released) return undefined;
+    const refusal = this.budget.take(counted, this.key);
+    if (!refusal) this.counted += counted;
+    return refusal;
+  }
+
+  /** Counts this body for a key. Returns why the key may not send it now. */
+  ofKey(key: string): Refusal | undefined {
+    if (this.released) return undefined;
+    const refusal = this.budget.join(this.counted, key);
+    if (!refusal) this.key = key;
+    return refusal;
+  }
+
+  /** Gives back what this body took: it has been handed on, refused or cut off. */
+  release(): void {
+    if (this.released) return;
+    this.released = true;
+    this.budget.leave(this.counted, this.key);
+  }
+}
+
+export type { Share };
+
+const FULL = refuse.unavailable(
+  "The gateway is receiving as many long requests as it can take; try again shortly.",
+);
+const TOO_MUCH_OF_KEY = refuse.rateLimited(
+  "Too many request bodies of this key are arriving at once; wait until some of them have ended.",
+  { headers: ["retry-after", "1"] },
+);

@@ -1,0 +1,25 @@
+import type { AwaitableVerdict, Call, Refusal, Wallets } from "../../core/contract/index.ts";
+
+/** A body of this declared length is cheap to read. */
+const SHORT_BYTES_MAX = 64 * 1024;
+
+/**
+ * Refuses a long body whose wallet has nothing, while only its headers have arrived: anyone can have a key, and reading
+ * and parsing 20 MB costs more than such a caller ever pays. Short bodies are read first; their hold refuses them.
+ */
+export function emptyWallet(
+  call: Call,
+  wallets: Wallets,
+  refusal: () => Refusal,
+): AwaitableVerdict {
+  const { key, headers, endpoint } = call;
+  const isPriced = endpoint.serves.length > 0;
+  const isShort = Number(headers["content-length"]) <= SHORT_BYTES_MAX;
+  if (!key || !isPriced || isShort) return undefined;
+  return wallets.balances(key.accountId).then(
+    (balances) =>
+      balances === undefined || balances.availableMicroVnd <= 0 ? refusal() : undefined,
+    // The hold decides, and says what is wrong with the store.
+    () => undefined,
+  );
+}
