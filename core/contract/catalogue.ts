@@ -54,6 +54,15 @@ export interface Model {
   readonly catalogueVersion: string;
 }
 
+/** Used for a model whose catalogue entry has no `max_output_tokens`. */
+const OUTPUT_TOKENS_DEFAULT = 32_000;
+
+/** Returns the most output tokens of an answer: the call's own limit, at most the model's. */
+export function outputTokensMax(limit: number | undefined, model: Model): number {
+  const most = model.maxOutputTokens ?? OUTPUT_TOKENS_DEFAULT;
+  return limit === undefined ? most : Math.min(limit, most);
+}
+
 /** The models on offer, in the order of the file. */
 export class Catalogue {
   readonly models: readonly Model[];

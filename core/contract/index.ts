@@ -119,7 +119,7 @@ export { dayOf, endOfDay, startOfDay } from "./vietnam-day.ts";
 
 export { ServerEvent } from "../sse/reader.ts";
 export { encodeComment, encodeEvent } from "../sse/writer.ts";
-export type { Catalogue, Model, Route } from "./catalogue.ts";
+export { type Catalogue, type Model, outputTokensMax, type Route } from "./catalogue.ts";
 export { type Endpoint, messagesEndpoint, upstreamPaths } from "./endpoint.ts";
 export { beyond, unfitFor } from "./model-fit.ts";
 export { isModelName, modelNameRequired, type NamedModel, unknownModel } from "./model-names.ts";

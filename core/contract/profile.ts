@@ -102,13 +102,21 @@ export function mergeProfiles(upstream: Profile = {}, route: Profile = {}): Prof
   return { ...upstream, ...route };
 }
 
+/** Returns the name of the output limit at a Chat Completions upstream. */
+export function maxTokensField(upstream: Profile, route: Profile): ChatProfile["max_tokens_field"] {
+  const field = route.max_tokens_field ?? upstream.max_tokens_field;
+  if (field) return field;
+  const dialect = route.dialect ?? upstream.dialect;
+  return dialect === "compatible" ? "max_tokens" : "max_completion_tokens";
+}
+
 /** Sets every missing key to its default for a Chat Completions upstream. */
 export function chatProfile(given: Profile = {}): ChatProfile {
   const dialect = given.dialect ?? "openai";
   const strict = dialect === "openai";
   return {
     dialect,
-    max_tokens_field: given.max_tokens_field ?? (strict ? "max_completion_tokens" : "max_tokens"),
+    max_tokens_field: maxTokensField({}, given),
     sampling: given.sampling === "fixed" ? "fixed" : "full",
     top_k: given.top_k ?? false,
     max_stops: given.max_stops === undefined ? (strict ? 4 : null) : given.max_stops,

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../process/json.ts";
 import type { EventKind, ServerEvent } from "../sse/reader.ts";
+import type { ChatProfile } from "./profile.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Usage } from "./usage.ts";
 
@@ -36,15 +37,19 @@ export interface Wire {
   check(body: JsonObject): Refusal | undefined;
 
   /**
-   * Returns the most output tokens that the body allows per choice; undefined if it sets no limit.
+   * Returns the most output tokens that the body allows per choice, the larger of two limits;
+   * undefined if it sets none.
    */
   outputLimit(body: JsonObject): number | undefined;
 
   /** Returns how many choices the body asks for. Each may use the whole output limit. */
   choices(body: JsonObject): number;
 
-  /** Lowers the output limit per choice in a body that goes upstream. */
-  limitOutput(body: JsonObject, tokens: number): void;
+  /**
+   * Sets the output limit per choice in a body that goes upstream, once. `chatField` is its name at
+   * a Chat upstream.
+   */
+  limitOutput(body: JsonObject, tokens: number, chatField: ChatProfile["max_tokens_field"]): void;
 
   /** Returns true if a streamed request must ask for its usage, and does not. */
   lacksUsage(body: JsonObject): boolean;

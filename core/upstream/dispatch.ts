@@ -1,5 +1,6 @@
 import { GONE, type UpstreamRequest } from "../contract/call.ts";
-import type { Route } from "../contract/catalogue.ts";
+import { outputTokensMax, type Route } from "../contract/catalogue.ts";
+import { maxTokensField } from "../contract/profile.ts";
 import type { Wire } from "../contract/protocol.ts";
 import type { Clock } from "../process/clock.ts";
 import { type JsonObject, objectOf } from "../process/json.ts";
@@ -157,9 +158,24 @@ export class Dispatch {
     const body = request.bodyFor ? request.bodyFor(route) : request.body;
     if (body === undefined) return undefined;
     body["model"] = route.model;
-    if (request.outputLimit !== undefined) this.wire.limitOutput(body, request.outputLimit);
+    this.limitOutput(route, body, request);
     if (request.wantsUsage) this.wire.askForUsage(body);
     return body;
+  }
+
+  /**
+   * Sends what is held: one limit, at most the model's, under the name that the route knows. A call
+   * that is not streamed gets one even if its client states none.
+   */
+  private limitOutput(route: Route, body: JsonObject, { outputLimit }: UpstreamRequest): void {
+    const { model, stream } = this.call;
+    if (!model) return;
+    const stated = this.wire.outputLimit(body);
+    if (stated === undefined && outputLimit === undefined && stream) return;
+    const most = outputTokensMax(stated, model);
+    const limit = outputLimit === undefined ? most : Math.min(outputLimit, most);
+    const upstream = this.upstreams.get(route.upstream)?.config.profile ?? {};
+    this.wire.limitOutput(body, limit, maxTokensField(upstream, route.profile));
   }
 }
 

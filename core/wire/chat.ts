@@ -48,14 +48,19 @@ export const chat: Wire = {
     return refuse.badRequest(`n: at most ${CHOICES_MAX} choices per call`, "n");
   },
 
-  outputLimit: (body) => countOf(body["max_completion_tokens"]) ?? countOf(body["max_tokens"]),
+  outputLimit(body) {
+    const newer = countOf(body["max_completion_tokens"]);
+    const older = countOf(body["max_tokens"]);
+    return newer !== undefined && older !== undefined ? Math.max(newer, older) : (newer ?? older);
+  },
+
   choices: (body) => countOf(body["n"]) ?? 1,
 
-  limitOutput(body, tokens) {
-    // Keep the name that the request uses: its upstream knows it.
-    const name = body["max_tokens"] != null ? "max_tokens" : "max_completion_tokens";
-    if (body["max_completion_tokens"] != null) body["max_completion_tokens"] = tokens;
-    else body[name] = tokens;
+  limitOutput(body, tokens, chatField) {
+    const other = chatField === "max_tokens" ? "max_completion_tokens" : "max_tokens";
+    // An upstream ignores or refuses the name that it does not know.
+    if (body[other] !== undefined) delete body[other];
+    body[chatField] = tokens;
   },
 
   lacksUsage: (body) => objectOf(body["stream_options"])?.["include_usage"] !== true,

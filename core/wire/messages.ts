@@ -39,6 +39,7 @@ export const messages: Wire = {
   choices: () => 1,
 
   limitOutput(body, tokens) {
+    if (body["max_tokens"] === tokens) return;
     body["max_tokens"] = tokens;
     const thinking = objectOf(body["thinking"]);
     const budget = countOf(thinking?.["budget_tokens"]);

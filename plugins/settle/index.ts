@@ -12,6 +12,7 @@ import {
   httpAddress,
   type MicroVnd,
   type Model,
+  outputTokensMax,
   type Plugin,
   type Posted,
   priceOf,
@@ -29,7 +30,7 @@ import {
   type WalletHold,
   whole,
 } from "../../core/contract/index.ts";
-import { baseOf, fixedUnits, outputTokensMax } from "./bounds.ts";
+import { baseOf, fixedUnits } from "./bounds.ts";
 import { addCallRoute } from "./call-route.ts";
 import { emptyWallet } from "./empty-wallet.ts";
 import { HoldExtender } from "./hold-extender.ts";

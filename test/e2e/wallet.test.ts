@@ -89,10 +89,10 @@ t.test("wallets and running calls", async (t) => {
     });
 
     t.test(
-      "lowers the field that the caller used, and adds one if there was none (Chat)",
+      "lowers the field that the upstream knows, or adds it if the caller set none (Chat)",
       async (t) => {
         for (const [limit, name] of [
-          [{ max_tokens: 30_000 }, "max_tokens"],
+          [{ max_tokens: 30_000 }, "max_completion_tokens"],
           [{ max_completion_tokens: 30_000 }, "max_completion_tokens"],
           [{}, "max_completion_tokens"],
         ] as const) {
@@ -181,8 +181,8 @@ t.test("wallets and running calls", async (t) => {
         { n: 4, max_tokens: 30_000 },
       );
       const answer = await post(gateway, paths.chat, customer, body);
-      const { max_tokens } = echoed(answer.json.choices[0].message.content);
-      t.ok(max_tokens >= 200 && max_tokens < 250, `${max_tokens}`);
+      const { max_completion_tokens: sent } = echoed(answer.json.choices[0].message.content);
+      t.ok(sent >= 200 && sent < 250, `${sent}`);
     });
   });
 

@@ -1,0 +1,172 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import { stringify } from "yaml";
+import { customerWith } from "../support/billed.ts";
+import { echoIn } from "../support/echo.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { bodies, eventsOf, paths, post } from "../support/requests.ts";
+
+type Chat = "messages" | "chat" | "responses";
+type Fields = Readonly<Record<string, unknown>>;
+
+const MOST = 4_000;
+const CAPS = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
+
+const entry = (id: string, standard: string, profile: object) => ({
+  id,
+  price_vnd_per_mtok: 10_000,
+  context_window: 100_000,
+  max_output_tokens: MOST,
+  labels: ["streaming"],
+  standard,
+  routes: [{ upstream: "openai", model: id, profile }],
+});
+
+let gateway: TestGateway;
+let customer: Awaited<ReturnType<typeof customerWith>>;
+t.before(async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
+  const catalogue = join(folder, "catalogue.yaml");
+  const models = [
+    entry("strict", "chat", {}),
+    entry("compatible", "chat", { dialect: "compatible" }),
+    entry("named", "chat", { max_tokens_field: "max_tokens" }),
+    entry("claude", "messages", {}),
+  ];
+  writeFileSync(catalogue, stringify({ models }));
+  gateway = await startGateway({
+    config: { catalogue },
+    plugins: { alias: { default_family: "any", families: { any: "claude" } } },
+  });
+  rmSync(folder, { recursive: true });
+  customer = await customerWith(gateway);
+});
+t.teardown(() => gateway.close());
+
+/** Sends a call. Returns the caps that its upstream gets. */
+async function capsOf(protocol: Chat, model: string, fields: Fields, caller = customer) {
+  const body = { ...bodies[protocol]({ echo: true }, { model, max_tokens: undefined }), ...fields };
+  const { status, json, text } = await post(gateway, paths[protocol], caller, body);
+  t.equal(status, 200, text);
+  const said =
+    fields["stream"] === true
+      ? eventsOf(text)
+          .map(({ choices }) => choices?.[0]?.delta?.content ?? "")
+          .join("")
+      : (json.content?.[0]?.text ??
+        json.choices?.[0]?.message?.content ??
+        json.output?.[0]?.content?.[0]?.text);
+  const sent: Fields = echoIn(said).body;
+  return Object.fromEntries(CAPS.filter((name) => name in sent).map((name) => [name, sent[name]]));
+}
+
+t.test("the cap of a call goes upstream", async (t) => {
+  const rows: readonly (readonly [
+    what: string,
+    protocol: Chat,
+    model: string,
+    given: Fields,
+    sent: Fields,
+  ])[] = [
+    [
+      "under the name that the upstream knows",
+      ...(["chat", "compatible"] as const),
+      { max_completion_tokens: 16 },
+      { max_tokens: 16 },
+    ],
+    [
+      "under the name that the profile gives",
+      ...(["chat", "named"] as const),
+      { max_completion_tokens: 16 },
+      { max_tokens: 16 },
+    ],
+    [
+      "under the newer name",
+      ...(["chat", "strict"] as const),
+      { max_tokens: 16 },
+      { max_completion_tokens: 16 },
+    ],
+    [
+      "once, the larger of two",
+      ...(["chat", "compatible"] as const),
+      { max_completion_tokens: 16, max_tokens: 3_000 },
+      { max_tokens: 3_000 },
+    ],
+    [
+      "once, the larger of two, under the newer name",
+      ...(["chat", "strict"] as const),
+      { max_completion_tokens: 3_000, max_tokens: 16 },
+      { max_completion_tokens: 3_000 },
+    ],
+    ...(["strict", "compatible", "claude"] as const).map((model) => {
+      const name = model === "strict" ? "max_completion_tokens" : "max_tokens";
+      const row = ["at most the model's maximum", "chat", model] as const;
+      return [...row, { max_completion_tokens: 1_000_000 }, { [name]: MOST }] as const;
+    }),
+    [
+      "at most the model's maximum",
+      ...(["messages", "claude"] as const),
+      { max_tokens: 1_000_000 },
+      { max_tokens: MOST },
+    ],
+    [
+      "at most the model's maximum",
+      ...(["messages", "compatible"] as const),
+      { max_tokens: 1_000_000 },
+      { max_tokens: MOST },
+    ],
+    [
+      "at most the model's maximum",
+      ...(["responses", "strict"] as const),
+      { max_output_tokens: 1_000_000 },
+      { max_output_tokens: MOST },
+    ],
+    [
+      "though the client sent none",
+      ...(["chat", "strict"] as const),
+      {},
+      { max_completion_tokens: MOST },
+    ],
+    ["though the client sent none", ...(["chat", "compatible"] as const), {}, { max_tokens: MOST }],
+    [
+      "though the client sent none",
+      ...(["responses", "strict"] as const),
+      {},
+      { max_output_tokens: MOST },
+    ],
+    [
+      "though the client sent null",
+      ...(["chat", "compatible"] as const),
+      { max_completion_tokens: null },
+      { max_tokens: MOST },
+    ],
+    [
+      "unless it is streamed without one",
+      ...(["chat", "compatible"] as const),
+      { stream: true },
+      {},
+    ],
+    [
+      "of a stream too",
+      ...(["chat", "compatible"] as const),
+      { stream: true, max_completion_tokens: 900 },
+      { max_tokens: 900 },
+    ],
+  ];
+  for (const [what, protocol, model, given, sent] of rows) {
+    t.test(`${what}: ${protocol}, ${model}, ${JSON.stringify(given)}`, async (t) => {
+      t.strictSame(await capsOf(protocol, model, given), sent);
+    });
+  }
+
+  t.test("lowered to what a wallet covers, under the name that the upstream knows", async (t) => {
+    const poor = await customerWith(gateway, 20);
+    for (const given of [{}, { max_completion_tokens: 3_900 }]) {
+      const { max_tokens: sent, ...others } = await capsOf("chat", "compatible", given, poor);
+      t.ok(Number(sent) > 0 && Number(sent) < 2_000, String(sent));
+      t.strictSame(others, {});
+    }
+  });
+});
