@@ -5,6 +5,8 @@ export interface CallPlan {
   readonly number: string;
   readonly accountId: string;
   readonly keyId: string;
+  /** Limits beside the wallet that it counts against. */
+  readonly limits: readonly string[];
   readonly stream: boolean;
   readonly maxTokens: number;
   readonly providerStatus: number;
@@ -28,7 +30,7 @@ const OUTPUT_TOKENS_MAX = 400;
 export function planCall(
   random: Random,
   number: string,
-  account: { readonly accountId: string; readonly keyId: string },
+  account: Pick<CallPlan, "accountId" | "keyId" | "limits">,
   trouble: number,
 ): CallPlan {
   const stream = random.chance(0.7);

@@ -29,9 +29,11 @@ export const REDIS = {
   redisClock: "the clock of Redis is wrong by up to 10 minutes",
 } as const;
 
-/** Faults that came later. They are planned after all else, so that worlds without them stay as they were. */
+/** Faults that came later. Each is planned by itself, so that worlds without it stay as they were. */
 export const LATER = {
   newerVersion: "a gateway runs a newer version for a while, whose entries this one cannot read",
+  limitChange: "a limit beside a wallet is set, changed or removed; most calls count against it",
+  keyRevoked: "an API key is revoked",
 } as const;
 export const LATER_REDIS = {
   olderVersion: "a gateway runs an older version for a while",

@@ -84,6 +84,8 @@ export const faults: Readonly<Partial<Record<FaultName, Fault>>> = {
   },
   newerVersion: onHost((world, host, random) => mixVersions("newer", world, host, random)),
   olderVersion: onHost((world, host, random) => mixVersions("older", world, host, random)),
+  limitChange: ({ accountLoad }) => accountLoad.changeLimit(),
+  keyRevoked: ({ accountLoad }) => accountLoad.revoke(),
   clockJump: onHost((world, host, random) => {
     const { gateway } = host;
     if (!gateway) return;

@@ -1,12 +1,9 @@
 import type { CallerKey } from "../../core/contract/accounts.ts";
-import type { Model } from "../../core/contract/catalogue.ts";
 import type { Limits } from "../../core/contract/config.ts";
 import { endpoints } from "../../core/contract/endpoint.ts";
 import type { HoldStore } from "../../core/contract/hold-store.ts";
-import type { Plugin } from "../../core/contract/plugin.ts";
 import { Router } from "../../core/contract/routes/router.ts";
 import type { Services } from "../../core/contract/services.ts";
-import { unchangedRequest } from "../../core/contract/upstream-request.ts";
 import { BodyBudget } from "../../core/http/body-budget.ts";
 import type { HttpCall } from "../../core/http/http-call.ts";
 import { HttpCallsInFlight } from "../../core/http/in-flight.ts";
@@ -22,7 +19,9 @@ import { wires } from "../../core/wire/index.ts";
 import meter from "../../plugins/meter/index.ts";
 import settle from "../../plugins/settle/index.ts";
 import type { SimulatedClient } from "./client.ts";
+import { knownCaller, SimulatedKeys } from "./keys.ts";
 import type { LedgerServer } from "./ledger-server.ts";
+import { MODEL } from "./model.ts";
 import type { SimulatedProcess } from "./process.ts";
 import type { SimulatedProvider } from "./provider.ts";
 import { SimulatedUpstreams } from "./upstreams.ts";
@@ -43,21 +42,7 @@ const LIMITS: Limits = {
 const PROMPT = "hello ".repeat(20);
 const STOP_COMMITTING_MS = 10_000;
 const STOP_POLL_MS = 50;
-/** Price of a token, µđ. */
-export const TOKEN_MICRO_VND = 50_000;
-export const SLICE_TOKENS = 16;
-
-export const MODEL: Model = Object.freeze({
-  id: "sim",
-  price: { unit: "mtok", vnd: TOKEN_MICRO_VND, microVnd: TOKEN_MICRO_VND },
-  channel: "standard",
-  contextWindow: 4_096,
-  maxOutputTokens: 2_000,
-  labels: new Set<never>(),
-  standard: "chat",
-  routes: [{ upstream: "main", model: "sim", weight: 1, priority: 1, profile: {} }],
-  catalogueVersion: "sim",
-} as unknown as Model);
+const SLICE_TOKENS = 16;
 
 interface GatewayOptions {
   readonly process: SimulatedProcess;
@@ -66,6 +51,8 @@ interface GatewayOptions {
   readonly outboxEntriesMax: number;
   readonly provider: SimulatedProvider;
   readonly whenExhausted: "cut" | "finish";
+  /** True if keys are revoked in this world. */
+  readonly revokes: boolean;
   readonly log: Log;
 }
 
@@ -74,6 +61,8 @@ export class SimulatedGateway {
   readonly process: SimulatedProcess;
   readonly holdStore: HoldStore;
   readonly wallets: StoredWallets;
+  /** Undefined if no key is ever revoked. */
+  readonly keys: SimulatedKeys | undefined;
   private readonly committer: Committer;
   private readonly pace: Pace;
   private readonly runtime: Runtime;
@@ -96,9 +85,15 @@ export class SimulatedGateway {
     this.committer = new Committer({ ...stores, log, backlog, batchEntries: 20, lingerMs: 250 });
     this.pace = new Pace({ backlog, log, machine });
     this.wallets = new StoredWallets(stores);
+    this.keys = options.revokes
+      ? new SimulatedKeys({ process, ledger: options.ledger, holdStore })
+      : undefined;
     const services = {
       wallets: this.wallets,
-      keys: { refused: async () => undefined, renew: async (key: CallerKey) => key },
+      keys: {
+        refused: async (key: CallerKey) => this.keys?.refused(key),
+        renew: async (key: CallerKey) => key,
+      },
       clock: machine,
       config: { headers: { prefix: "x-" }, listen: { host: "127.0.0.1", port: 1 } },
       log,
@@ -107,7 +102,7 @@ export class SimulatedGateway {
       callsInFlight: this.inFlight,
     } as unknown as Services;
     const pipeline = new Pipeline([
-      knownCaller,
+      knownCaller(this.keys),
       meter(services, { hold: { ...FACTORS, ascii_bytes_per_token: 3 }, estimate: FACTORS }),
       settle(services, {
         slice_tokens: SLICE_TOKENS,
@@ -146,6 +141,7 @@ export class SimulatedGateway {
     this.committer.start();
     await this.holdStore.start();
     await this.wallets.start();
+    this.keys?.start();
     this.isListening = true;
   }
 
@@ -159,6 +155,7 @@ export class SimulatedGateway {
       "content-length": String(body.length),
       "x-sim-account": client.plan.accountId,
       "x-sim-key": client.plan.keyId,
+      "x-sim-limits": client.plan.limits.join(","),
     };
     const incoming = new Incoming(
       client.response(body),
@@ -198,27 +195,6 @@ const FACTORS = {
   image_tokens: 1200,
   document_bytes_per_token: 40,
   density_share: 0.4,
-};
-
-/** Replaces `auth`, `alias` and `translate`, which move no money. */
-const knownCaller: Plugin = {
-  name: "known-caller",
-  admit(call) {
-    const key = {
-      id: call.headers["x-sim-key"] ?? "",
-      accountId: call.headers["x-sim-account"] ?? "",
-      creditVersion: Number.MAX_SAFE_INTEGER,
-      discountBps: 0,
-      discounts: [],
-    };
-    call.key = key as unknown as CallerKey;
-    return undefined;
-  },
-  request(call) {
-    call.model = MODEL;
-    call.upstream = unchangedRequest(call);
-    return undefined;
-  },
 };
 
 function bodyOf({ plan }: SimulatedClient) {

@@ -17,6 +17,7 @@ interface HostOptions {
   readonly holdStoreOf: (process: SimulatedProcess, log: Log) => HoldStore;
   readonly providerOf: (process: SimulatedProcess) => SimulatedProvider;
   readonly whenExhausted: "cut" | "finish";
+  readonly revokes: boolean;
   readonly outboxEntriesMax: number;
   readonly log: Log;
   readonly onStopped: (error: LoopStopped) => void;
@@ -55,8 +56,8 @@ export class Host {
   start(): void {
     this.isWanted = true;
     if (this.gateway) return;
-    const { scheduler, random, onStopped, ledger, log, whenExhausted, outboxEntriesMax } =
-      this.options;
+    const { scheduler, random, onStopped, ledger, log } = this.options;
+    const { whenExhausted, outboxEntriesMax, revokes } = this.options;
     this.starts += 1;
     const name = `${this.name}.${this.starts}`;
     const { version } = this;
@@ -69,6 +70,7 @@ export class Host {
       log,
       whenExhausted,
       outboxEntriesMax,
+      revokes,
       holdStore: (own) => this.options.holdStoreOf(process, own),
       provider: this.options.providerOf(process),
     });

@@ -1,9 +1,12 @@
 import type { OutboxEntry, StoredEntry } from "../../core/contract/hold-store.ts";
 import type { SimulatedClient } from "./client.ts";
-import { type SimulatedGateway, TOKEN_MICRO_VND } from "./gateway.ts";
+import type { SimulatedGateway } from "./gateway.ts";
 import type { Host } from "./host.ts";
+import { TOKEN_MICRO_VND } from "./model.ts";
 import type { SimulatedProcess } from "./process.ts";
+import { Revocations } from "./revocations.ts";
 import { decodedByNewer } from "./versions.ts";
+import { walletProblems } from "./wallet-judge.ts";
 import type { World } from "./world.ts";
 
 /** A journal that is not synced at each write is synced within this time. */
@@ -44,11 +47,13 @@ export class Judge {
   private readonly forgotten = new Set<string>();
   private readonly restoredWithout = new Set<string>();
   private readonly ledgerRestoresMs: number[] = [];
+  private readonly revocations: Revocations;
   /** Violations of what must hold at every instant. */
   readonly broken: string[] = [];
 
   constructor(world: World) {
     this.world = world;
+    this.revocations = new Revocations(world);
   }
 
   called(client: SimulatedClient, gateway: SimulatedGateway): void {
@@ -61,8 +66,14 @@ export class Judge {
     if (this.broken.length < 20 && !this.broken.includes(what)) this.broken.push(what);
   }
 
-  /** Records posts that Redis lost. */
+  /** Records that `process` has revoked a key, and that its operator knows. */
+  revoked(keyId: string, process: SimulatedProcess): void {
+    this.revocations.add(keyId, process);
+  }
+
+  /** Records that Redis lost data, with the posts that it lost. */
   lostInRedis(callIds: readonly string[]): void {
+    this.revocations.lostByRedis();
     for (const callId of callIds) this.forgotten.add(callId);
   }
 
@@ -89,7 +100,10 @@ export class Judge {
   problems(): string[] {
     const problems = [...this.broken];
     for (const record of this.records) {
-      const problem = this.callProblem(record);
+      const name = `call ${record.client.plan.number} (${record.client.callId.slice(0, 8)})`;
+      const sold = this.revocations.problem(record.client, name);
+      if (sold) problems.push(sold);
+      const problem = this.callProblem(record, name);
       if (problem) problems.push(problem);
     }
     for (const { name, gateway } of this.world.hosts) {
@@ -103,7 +117,8 @@ export class Judge {
       );
     }
     problems.push(...this.entryProblems());
-    for (const accountId of this.world.accounts) problems.push(...this.walletProblems(accountId));
+    for (const accountId of this.world.accounts)
+      problems.push(...walletProblems(this.world, accountId));
     return problems;
   }
 
@@ -123,9 +138,11 @@ export class Judge {
     return problems;
   }
 
-  private callProblem({ client, gateway, wentBackSinceMs }: CallRecord): string | undefined {
+  private callProblem(
+    { client, gateway, wentBackSinceMs }: CallRecord,
+    name: string,
+  ): string | undefined {
     const { plan, callId } = client;
-    const name = `call ${plan.number} (${callId.slice(0, 8)})`;
     if (client.end === undefined) return `${name} never ends`;
     if (client.deliveredTokens > 0 && !this.wasOpened(wentBackSinceMs, client.endedMs)) {
       return `${name} was sold by a gateway that had noticed that the ledger went back`;
@@ -218,29 +235,5 @@ export class Judge {
         loss.atMs > endedMs - JOURNAL_SYNCED_MS &&
         (loss.atMs <= endedMs + JOURNAL_SYNCED_MS || !wasSynced),
     );
-  }
-
-  private walletProblems(accountId: string): string[] {
-    const { ledger } = this.world;
-    const sum = ledger.books.sum(accountId);
-    if (!sum) return [`${accountId} has no wallet`];
-    const problems: string[] = [];
-    if (sum.entriesMicroVnd !== sum.balanceMicroVnd) {
-      problems.push(
-        `${accountId}: rows add up to ${sum.entriesMicroVnd}, not ${sum.balanceMicroVnd}`,
-      );
-    }
-    const balances = this.world.balancesOf(accountId);
-    if (balances === undefined) return problems;
-    const { availableMicroVnd, heldMicroVnd, uncommittedMicroVnd } = balances;
-    if (heldMicroVnd !== 0) problems.push(`${accountId}: ${heldMicroVnd} held by no call`);
-    if (uncommittedMicroVnd !== 0)
-      problems.push(`${accountId}: ${uncommittedMicroVnd} uncommitted`);
-    const total = BigInt(availableMicroVnd + heldMicroVnd + uncommittedMicroVnd);
-    const expected = sum.balanceMicroVnd - sum.quarantinedMicroVnd;
-    if (total !== expected) {
-      problems.push(`${accountId}: ${total} in the hold store, ${expected} in the ledger`);
-    }
-    return problems;
   }
 }

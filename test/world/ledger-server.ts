@@ -6,6 +6,8 @@ import type {
   LedgerHistory,
   LedgerProgress,
   LedgerSum,
+  LimitChange,
+  LimitChangeResult,
 } from "../../core/contract/ledger.ts";
 import { LedgerWriter } from "../../core/money/ledger/writer.ts";
 import type { Random } from "../support/random.ts";
@@ -113,7 +115,7 @@ export class LedgerServer {
 type MoneyOfLedger = Pick<
   Ledger,
   | ("history" | "start" | "stop" | "ping" | "commit" | "quarantine" | "quarantined" | "hasCall")
-  | "commitQuarantined"
+  | ("commitQuarantined" | "changeLimit" | "removeLimit")
   | ("credit" | "credited" | "now" | "wallet" | "sum" | "sums")
 >;
 
@@ -167,6 +169,14 @@ class LedgerClient implements MoneyOfLedger {
   credit(movement: Credit, beforeMs?: number): Promise<CreditResult> {
     const { server } = this;
     return this.counted("credit", (books) => books.credit(movement, server.nowMs, beforeMs));
+  }
+
+  changeLimit(change: LimitChange): Promise<LimitChangeResult> {
+    return this.counted("limit", (books) => books.changeLimit(change));
+  }
+
+  removeLimit(accountId: string, name: string): Promise<boolean> {
+    return this.counted("limit", (books) => books.limits.remove(accountId, name));
   }
 
   now(): Promise<number> {

@@ -5,10 +5,12 @@ import {
   EntryRefused,
   EntryUnreadable,
   type LedgerSum,
+  type LimitChange,
+  type LimitChangeResult,
 } from "../../core/contract/ledger.ts";
 import { callOf } from "../../core/money/unreadable.ts";
-
 import { CommitCounts } from "../support/commit-counts.ts";
+import { LimitBooks } from "./limit-books.ts";
 
 interface Wallet {
   balance: bigint;
@@ -28,6 +30,9 @@ export class LedgerBooks {
   readonly quarantine = new Map<string, { readonly entry: StoredEntry; readonly reason: string }>();
   readonly wallets = new Map<string, Wallet>();
   readonly movements = new Map<string, Credit>();
+  /** API keys that were revoked. */
+  readonly revokedKeys = new Set<string>();
+  limits = new LimitBooks();
   counts = new CommitCounts();
 
   /** Returns a backup. */
@@ -37,6 +42,8 @@ export class LedgerBooks {
     for (const [callId, parked] of this.quarantine) copy.quarantine.set(callId, parked);
     for (const [accountId, wallet] of this.wallets) copy.wallets.set(accountId, { ...wallet });
     for (const [reference, movement] of this.movements) copy.movements.set(reference, movement);
+    for (const keyId of this.revokedKeys) copy.revokedKeys.add(keyId);
+    copy.limits = this.limits.copy();
     copy.counts = this.counts.copy();
     return copy;
   }
@@ -63,7 +70,10 @@ export class LedgerBooks {
       after.set(accountId, left);
     }
     for (const [accountId, balance] of after) this.walletOf(accountId).balance = balance;
-    for (const entry of fresh) this.charges.set(entry.posting.callId, entry);
+    for (const entry of fresh) {
+      this.charges.set(entry.posting.callId, entry);
+      this.limits.charge(entry);
+    }
     for (const { posting } of entries) this.quarantine.delete(posting.callId);
   }
 
@@ -80,6 +90,11 @@ export class LedgerBooks {
     if (entry.posting === undefined) throw new EntryUnreadable(parked.reason);
     this.commit([entry]);
     return true;
+  }
+
+  changeLimit(change: LimitChange): LimitChangeResult {
+    if (!this.wallets.has(change.accountId)) return { kind: "no_account" };
+    return this.limits.change(change, this.parked());
   }
 
   hasCall(callId: string): boolean {
@@ -118,7 +133,12 @@ export class LedgerBooks {
     const left = wallet.balance - this.parkedMicroVnd(accountId);
     const balance = left > 0n ? left : 0n;
     const uncoveredMicroVnd = left < 0n ? -left : 0n;
-    return { ...this.snapshot(accountId, { ...wallet, balance }), uncoveredMicroVnd };
+    const limits = this.limits.of(accountId, this.parked());
+    return {
+      ...this.snapshot(accountId, { ...wallet, balance }),
+      uncoveredMicroVnd,
+      ...(limits.length > 0 && { limits }),
+    };
   }
 
   sum(accountId: string): LedgerSum | undefined {
@@ -136,6 +156,10 @@ export class LedgerBooks {
       balanceMicroVnd: wallet.balance,
       quarantinedMicroVnd,
     };
+  }
+
+  private parked(): StoredEntry[] {
+    return [...this.quarantine.values()].map(({ entry }) => entry);
   }
 
   private parkedMicroVnd(accountId: string): bigint {

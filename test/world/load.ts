@@ -2,11 +2,10 @@ import type { Credit } from "../../core/contract/ledger.ts";
 import type { Random } from "../support/random.ts";
 import { type CallPlan, planCall } from "./call-plan.ts";
 import { SimulatedClient } from "./client.ts";
-import { type SimulatedGateway, TOKEN_MICRO_VND } from "./gateway.ts";
+import type { SimulatedGateway } from "./gateway.ts";
+import { TOKEN_MICRO_VND } from "./model.ts";
+import { operate, TRIES_MAX } from "./operation.ts";
 import type { World } from "./world.ts";
-
-const RETRY_MS = 700;
-const TRIES_MAX = 40;
 
 /** The load: clients make calls, operators move money. */
 export class Load {
@@ -38,7 +37,7 @@ export class Load {
     const listening = world.gateways.filter((gateway) => gateway.listening);
     if (listening.length === 0) return;
     const accountId = random.pick(world.accounts);
-    const account = { accountId, keyId: `key of ${accountId}` };
+    const account = { accountId, ...world.accountLoad.next(accountId) };
     this.calls += 1;
     const call = planCall(random, `c${this.calls}`, account, world.plan.trouble);
     this.send(call, random.pick(listening));
@@ -70,35 +69,9 @@ export class Load {
       kind: isTopUp ? "topup" : "adjustment",
       reason: null,
     };
-    this.tryMovement(movement, random.chance(0.7) ? TRIES_MAX : 1);
-  }
-
-  private tryMovement(movement: Credit, triesLeft: number): void {
-    const { world, random } = this;
-    const listening = world.gateways.filter((gateway) => gateway.listening);
-    const again = () => {
-      if (triesLeft <= 1) return;
-      world.scheduler.after(RETRY_MS, "movement again", () =>
-        this.tryMovement(movement, triesLeft - 1),
-      );
-    };
-    if (listening.length === 0) return again();
-    const gateway = random.pick(listening);
-    const { process } = gateway;
-    let isOver = false;
-    const over = (what: string, next: () => void) => {
-      if (isOver) return;
-      isOver = true;
-      world.scheduler.trace(`movement ${movement.reference} ${what}`);
-      next();
-    };
-    process.receive(2, "movement", () => {
-      gateway.wallets.credit(movement).then(
-        (result) => over(result.kind, () => {}),
-        () => over("failed", again),
-      );
+    operate(world, random, random.chance(0.7) ? TRIES_MAX : 1, {
+      name: `movement ${movement.reference}`,
+      run: async ({ wallets }) => (await wallets.credit(movement)).kind,
     });
-    // If its gateway dies, no result arrives.
-    world.scheduler.after(10_000, "movement unheard", () => over("unheard", again));
   }
 }

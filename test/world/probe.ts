@@ -1,17 +1,24 @@
+import { lastingKeyOf } from "./account-load.ts";
 import type { CallPlan } from "./call-plan.ts";
 import type { SimulatedClient } from "./client.ts";
-import { type SimulatedGateway, TOKEN_MICRO_VND } from "./gateway.ts";
+import type { SimulatedGateway } from "./gateway.ts";
 import type { Load } from "./load.ts";
+import { TOKEN_MICRO_VND } from "./model.ts";
 import type { World } from "./world.ts";
 
 const RETRY_MS = 2_000;
 const MONEY_TOKENS = 2_000;
 
-/** Checks after all faults that every gateway serves every account again. */
+/** After this time without a fault every gateway has read which keys were revoked. */
+const REVOKED_AFTER_MS = 12_000;
+
+/** Checks after all faults that every gateway serves every account again, and tries the revoked keys. */
 export class Probe {
   private readonly world: World;
   private readonly load: Load;
   private readonly served = new Set<string>();
+  /** What is not tried yet, or has no reply. */
+  private readonly waiting = new Set<string>();
   private readonly last = new Map<string, string>();
   private sent = 0;
 
@@ -25,14 +32,38 @@ export class Probe {
     for (const accountId of world.accounts) {
       for (const { name } of world.hosts) this.tryLater(accountId, name);
     }
+    if (world.plan.faults.has("keyRevoked")) {
+      this.waiting.add("the revoked keys");
+      world.scheduler.after(REVOKED_AFTER_MS, "probe", () => this.tryRevoked());
+    }
   }
 
   problems(): string[] {
     const { accounts, hosts } = this.world;
     const pairs = accounts.flatMap((accountId) => hosts.map(({ name }) => `${name} ${accountId}`));
-    return pairs
+    const unserved = pairs
       .filter((pair) => !this.served.has(pair))
       .map((pair) => `${pair} is not served again: ${this.last.get(pair) ?? "not asked"}`);
+    return [...unserved, ...[...this.waiting].map((what) => `no reply to ${what}`)];
+  }
+
+  /** Calls every gateway with every revoked key. The judge sees if one of them is served. */
+  private tryRevoked(): void {
+    const { hosts, ledger, scheduler } = this.world;
+    this.waiting.clear();
+    for (const keyId of ledger.books.revokedKeys) {
+      for (const { name, gateway } of hosts) {
+        if (!gateway?.listening) continue;
+        this.waiting.add(`${name} ${keyId}`);
+        this.sent += 1;
+        const [, accountId = ""] = keyId.split(" of ");
+        const client = this.load.send(this.plan(accountId, keyId), gateway);
+        client.onEnd = () => {
+          scheduler.trace(`${keyId} ${client.status}`);
+          this.waiting.delete(`${name} ${keyId}`);
+        };
+      }
+    }
   }
 
   private tryLater(accountId: string, host: string): void {
@@ -48,7 +79,7 @@ export class Probe {
       return this.tryLater(accountId, host);
     }
     this.sent += 1;
-    const client = this.load.send(this.plan(accountId), gateway);
+    const client = this.load.send(this.plan(accountId, lastingKeyOf(accountId)), gateway);
     client.onEnd = () => this.heard(client, pair, accountId, host, gateway);
   }
 
@@ -79,12 +110,13 @@ export class Probe {
     });
   }
 
-  private plan(accountId: string): CallPlan {
+  private plan(accountId: string, keyId: string): CallPlan {
     const never = Number.POSITIVE_INFINITY;
     return {
       number: `p${this.sent}`,
       accountId,
-      keyId: `key of ${accountId}`,
+      keyId,
+      limits: [],
       stream: this.sent % 2 === 0,
       maxTokens: 20,
       providerStatus: 200,

@@ -1,3 +1,4 @@
+import { crc32 } from "node:zlib";
 import { Random } from "../support/random.ts";
 import {
   EVERYWHERE,
@@ -59,9 +60,8 @@ export function planWorld(seed: number, wishes: PlanWishes = {}): WorldPlan {
   const isRedis = store === "redis";
   for (const name of namesOf(EVERYWHERE)) add(name, random);
   if (isRedis) for (const name of namesOf(REDIS)) add(name, random);
-  const later = new Random(seed + 3);
-  for (const name of namesOf(LATER)) add(name, later);
-  if (isRedis) for (const name of namesOf(LATER_REDIS)) add(name, later);
+  const later = [...namesOf(LATER), ...(isRedis ? namesOf(LATER_REDIS) : [])];
+  for (const name of later) add(name, new Random(seed + crc32(name)));
   const gateways = isRedis ? 1 + random.below(3) : 1;
   return {
     seed,

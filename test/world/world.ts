@@ -1,15 +1,17 @@
-import type { Balances, HoldStore } from "../../core/contract/hold-store.ts";
+import type { Balances, HoldStore, LimitBalances } from "../../core/contract/hold-store.ts";
 import { EmbeddedHoldStore } from "../../core/money/embedded/store.ts";
 import { RedisHoldStore } from "../../core/money/redis/store.ts";
 import type { Log } from "../../core/process/log.ts";
 import { Random } from "../support/random.ts";
+import { AccountLoad } from "./account-load.ts";
 import type { CallPlan } from "./call-plan.ts";
 import { faults, heal } from "./faults.ts";
-import { type SimulatedGateway, TOKEN_MICRO_VND } from "./gateway.ts";
+import type { SimulatedGateway } from "./gateway.ts";
 import { Host } from "./host.ts";
 import { Judge } from "./judge.ts";
 import { LedgerServer } from "./ledger-server.ts";
 import { Load } from "./load.ts";
+import { TOKEN_MICRO_VND } from "./model.ts";
 import { Operator } from "./operator.ts";
 import { Probe } from "./probe.ts";
 import type { SimulatedProcess } from "./process.ts";
@@ -61,6 +63,7 @@ export class World {
   /** Undefined with the embedded hold store. */
   readonly redis: RedisSite | undefined;
   readonly operatorRandom: Random;
+  readonly accountLoad: AccountLoad;
   /** True once all faults are over and every host runs the newer version. */
   isUpgraded = false;
   private readonly random: Random;
@@ -80,6 +83,7 @@ export class World {
     this.judge = new Judge(this);
     // Not forked, so that worlds without this fault stay as they were.
     this.operatorRandom = new Random(plan.seed + 1);
+    this.accountLoad = new AccountLoad(this, new Random(plan.seed + 2));
     if (plan.store === "redis") {
       const { scheduler, judge } = this;
       const onBelowZero = (what: string) => judge.violated(what);
@@ -168,6 +172,14 @@ export class World {
     return store instanceof EmbeddedHoldStore ? store.balances(accountId) : undefined;
   }
 
+  /** Returns what is left of a limit in the hold store; undefined if it is not set. */
+  limitOf(accountId: string, name: string): LimitBalances | undefined {
+    if (this.redis) return this.redis.limitOf(accountId, name);
+    const [first] = this.gateways;
+    const store = first?.holdStore;
+    return store instanceof EmbeddedHoldStore ? store.limit(accountId, name) : undefined;
+  }
+
   private newHost(name: string): Host {
     const { scheduler, ledger, log } = this;
     return new Host({
@@ -181,6 +193,7 @@ export class World {
           this.tokensServed.set(number, tokens),
         ),
       whenExhausted: this.plan.whenExhausted,
+      revokes: this.plan.faults.has("keyRevoked"),
       outboxEntriesMax: this.plan.outboxEntriesMax,
       log,
       onStopped: (error) => this.judge.violated(error.message),

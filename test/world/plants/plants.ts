@@ -212,4 +212,26 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     faults: { ledgerAway: 2_500 },
     from: 7,
   },
+  "the calls of a dead gateway stay in their limits": {
+    file: `${LUA}members.lua`,
+    find: "call('HINCRBY', key('w'), account .. limit .. ':la', amount)",
+    replace: "",
+    store: "redis",
+    faults: { limitChange: 700, kill: 2_000 },
+  },
+  "a post leaves its limits as they were": {
+    file: "core/money/embedded/limit.ts",
+    find: "this.available += held - charged;",
+    replace: "",
+    store: "embedded",
+    faults: { limitChange: 700 },
+  },
+  "a revocation is lost with the data of Redis": {
+    file: "core/money/redis/revocations.ts",
+    find: "if (this.keyIds.size > 0)\n",
+    replace: "if (false)\n",
+    store: "redis",
+    faults: { keyRevoked: 800, redisWipe: 2_500, ledgerAway: 2_500 },
+    from: 6,
+  },
 };

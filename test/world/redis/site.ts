@@ -1,4 +1,4 @@
-import type { Balances } from "../../../core/contract/hold-store.ts";
+import type { Balances, LimitBalances } from "../../../core/contract/hold-store.ts";
 import { bucketIndexOf, bucketName } from "../../../core/redis/buckets.ts";
 import { Random } from "../../support/random.ts";
 import type { SimulatedProcess } from "../process.ts";
@@ -71,16 +71,33 @@ export class RedisSite {
 
   /** Returns the balances of a wallet; undefined if it is not loaded. */
   balancesOf(accountId: string): Balances | undefined {
+    const part = this.partsOf(accountId);
+    if (!part("a")) return undefined;
+    return {
+      availableMicroVnd: Number(part("a")),
+      heldMicroVnd: Number(part("h")),
+      uncommittedMicroVnd: Number(part("p")),
+    };
+  }
+
+  /** Returns the balances of a limit; undefined if it is not set. */
+  limitOf(accountId: string, name: string): LimitBalances | undefined {
+    const part = this.partsOf(accountId, `|${name}`);
+    if (!part("la")) return undefined;
+    return {
+      totalMicroVnd: Number(part("lt")),
+      availableMicroVnd: Number(part("la")),
+      heldMicroVnd: Number(part("lh")),
+      uncommittedMicroVnd: Number(part("lp")),
+    };
+  }
+
+  /** Returns a function that reads a part of a wallet or of a limit. */
+  private partsOf(accountId: string, limit = ""): (part: string) => string | undefined {
     const { data } = this.server;
     const base = `${PREFIX}:{${bucketName(bucketIndexOf(accountId, this.options.buckets))}}:`;
     const wallets = data.hash(`${base}${data.text(`${base}epoch`) ?? ""}:w`);
-    const part = (name: string) => Number(wallets.get(`${accountId}:${name}`));
-    if (!wallets.has(`${accountId}:a`)) return undefined;
-    return {
-      availableMicroVnd: part("a"),
-      heldMicroVnd: part("h"),
-      uncommittedMicroVnd: part("p"),
-    };
+    return (part) => wallets.get(`${accountId}${limit}:${part}`);
   }
 
   private posted(data: RedisData): string[] {

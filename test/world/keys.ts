@@ -1,0 +1,96 @@
+import type { CallerKey } from "../../core/contract/accounts.ts";
+import type { HoldStore } from "../../core/contract/hold-store.ts";
+import type { AwaitableVerdict, Plugin } from "../../core/contract/plugin.ts";
+import { refuse } from "../../core/contract/refusal.ts";
+import { unchangedRequest } from "../../core/contract/upstream-request.ts";
+import type { LedgerServer } from "./ledger-server.ts";
+import { MODEL } from "./model.ts";
+import type { SimulatedProcess } from "./process.ts";
+
+/** Between two readings of what other processes have revoked, as `core/accounts/key-changes.ts` does. */
+const POLL_MS = 1_000;
+
+interface KeysOptions {
+  readonly process: SimulatedProcess;
+  readonly ledger: LedgerServer;
+  readonly holdStore: HoldStore;
+}
+
+/** API keys as one gateway knows them: what it has read from the ledger, and what the hold store refuses. */
+export class SimulatedKeys {
+  private readonly options: KeysOptions;
+  /** Undefined until the first reading. */
+  private revoked: ReadonlySet<string> | undefined;
+
+  constructor(options: KeysOptions) {
+    this.options = options;
+  }
+
+  start(): void {
+    const poll = () => {
+      this.options.process.after(POLL_MS, poll);
+      this.read().catch(() => {});
+    };
+    poll();
+  }
+
+  /** Once it resolves, no process grants a hold to this key. */
+  async revoke(keyId: string): Promise<void> {
+    const { process, ledger, holdStore } = this.options;
+    await ledger.request(process, "revoke", (books) => books.revokedKeys.add(keyId));
+    this.revoked = new Set(this.revoked).add(keyId);
+    await holdStore.revoke(keyId);
+  }
+
+  /** Reads a key that the hold store refused, as `CachedKeys.refused` does. */
+  async refused(key: CallerKey): Promise<CallerKey> {
+    const isRevoked = (await this.read()).has(key.id);
+    if (!isRevoked) await this.options.holdStore.restore(key.id);
+    return { ...key, status: isRevoked ? "revoked" : "active", accountStatus: "active" };
+  }
+
+  /** Returns undefined if the gateway does not know that the key was revoked. */
+  verdict(keyId: string): AwaitableVerdict {
+    const decide = (revoked: ReadonlySet<string>) =>
+      revoked.has(keyId) ? refuse.unauthenticated("The key was revoked.") : undefined;
+    if (this.revoked !== undefined) return decide(this.revoked);
+    return this.read().then(decide, () => refuse.unavailable("The key cannot be read."));
+  }
+
+  private async read(): Promise<ReadonlySet<string>> {
+    const { process, ledger } = this.options;
+    this.revoked = await ledger.request(process, "keys", (books) => new Set(books.revokedKeys));
+    return this.revoked;
+  }
+}
+
+/** Replaces `auth`, `alias` and `translate`, which move no money. Without `keys`, no key is ever revoked. */
+export function knownCaller(keys: SimulatedKeys | undefined): Plugin {
+  return {
+    name: "known-caller",
+    admit(call) {
+      const id = call.headers["x-sim-key"] ?? "";
+      const key = {
+        id,
+        accountId: call.headers["x-sim-account"] ?? "",
+        creditVersion: Number.MAX_SAFE_INTEGER,
+        discountBps: 0,
+        discounts: [],
+      };
+      call.key = key as unknown as CallerKey;
+      const names = call.headers["x-sim-limits"];
+      if (names) {
+        call.limits = names.split(",").map((name) => ({
+          name,
+          refusal: () => refuse.insufficientBalance(`The limit ${name} does not cover this call.`),
+        }));
+      }
+      return keys?.verdict(id);
+    },
+    request(call) {
+      call.model = MODEL;
+      call.upstream = unchangedRequest(call);
+      return undefined;
+    },
+  };
+}

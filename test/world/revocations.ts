@@ -1,0 +1,44 @@
+import type { SimulatedClient } from "./client.ts";
+import type { SimulatedProcess } from "./process.ts";
+import type { World } from "./world.ts";
+
+/** Once every fault is over, a gateway reads within this time which keys other gateways revoked. */
+const READ_AGAIN_MS = 10_000;
+
+interface Revocation {
+  readonly atMs: number;
+  readonly process: SimulatedProcess;
+}
+
+/** Checks that no gateway sells to a key after its revocation resolved. */
+export class Revocations {
+  private readonly world: World;
+  private readonly first = new Map<string, Revocation>();
+  private redisLostMs = Number.NEGATIVE_INFINITY;
+
+  constructor(world: World) {
+    this.world = world;
+  }
+
+  add(keyId: string, process: SimulatedProcess): void {
+    if (!this.first.has(keyId))
+      this.first.set(keyId, { atMs: this.world.scheduler.nowMs, process });
+  }
+
+  /** Records that Redis lost data. */
+  lostByRedis(): void {
+    this.redisLostMs = this.world.scheduler.nowMs;
+  }
+
+  problem({ plan, startedMs, deliveredTokens }: SimulatedClient, name: string): string | undefined {
+    const revocation = this.first.get(plan.keyId);
+    if (!revocation || startedMs <= revocation.atMs || deliveredTokens === 0) return undefined;
+    const { ledger, plan: world } = this.world;
+    // The operator's loss: a backup without the revocation was restored.
+    if (!ledger.books.revokedKeys.has(plan.keyId)) return undefined;
+    // README, limits of the guarantees: Redis loses its data, and the gateway that revoked the key is gone.
+    const isLost = this.redisLostMs > revocation.atMs && !revocation.process.alive;
+    if (isLost && startedMs < world.loadMs + READ_AGAIN_MS) return undefined;
+    return `${name} was sold to ${plan.keyId}, which was revoked ${startedMs - revocation.atMs} ms before`;
+  }
+}
