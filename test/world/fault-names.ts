@@ -36,6 +36,7 @@ export const LATER = {
   keyRevoked: "an API key is revoked",
 } as const;
 export const LATER_REDIS = {
+  redisFailOver: "a replica of Redis is promoted, which lacks writes that were acknowledged",
   olderVersion: "a gateway runs an older version for a while",
 } as const;
 

@@ -118,6 +118,24 @@ export const faults: Readonly<Partial<Record<FaultName, Fault>>> = {
       world.scheduler.after(random.below(2_000), "redis starts", () => site.server.start());
     });
   }),
+  redisFailOver: onRedis((world, site, random) => {
+    const { server } = site;
+    const { data } = server;
+    // The replica is behind, so what the primary acknowledges from now on is lost.
+    const replicated = data.snapshot();
+    const lagMs = random.below(random.chance(0.5) ? 60 : 1_500);
+    const downMs = random.chance(0.5) ? 0 : random.below(3_000);
+    world.scheduler.after(lagMs, "redis primary lost", () => {
+      if (!server.up || server.data !== data) return;
+      server.kill();
+      world.note(`redis fails over, without the last ${lagMs} ms`);
+      world.scheduler.after(downMs, "redis replica promoted", () => {
+        if (server.up) return;
+        site.replace(replicated);
+        server.promote();
+      });
+    });
+  }),
   redisFreeze: onRedis((world, { server }, random) => {
     const ms = random.below(random.chance(0.3) ? 14_000 : 1_500);
     server.freeze();

@@ -17,15 +17,22 @@ interface ServerOptions {
   readonly onBelowZero: (key: string, field: string, amount: string) => void;
 }
 
-/** One Redis server. It outlives its process: `start` begins a new process. */
+/** What a server process has, and does not replicate. */
+interface ServerProcess {
+  readonly runId: string;
+  /** By their SHA-1. A primary that becomes a replica keeps them. */
+  readonly scripts: Map<string, string>;
+}
+
+/** One Redis: its primary, and perhaps a replica. It outlives its processes: `start` begins a new one. */
 export class RedisServer {
   data = new RedisData();
   private readonly options: ServerOptions;
-  private readonly scripts = new Map<string, string>();
+  private primary: ServerProcess;
+  private replica: ServerProcess | undefined;
   private readonly closers = new Set<() => void>();
   private readonly putOff: (() => void)[] = [];
-  private runId = "";
-  private isUp = false;
+  private isUp = true;
   private isFrozen = false;
   /** Its `maxmemory`, in uncommitted posts; the policy is `noeviction`. */
   postsMax = Number.POSITIVE_INFINITY;
@@ -37,7 +44,7 @@ export class RedisServer {
 
   constructor(options: ServerOptions) {
     this.options = options;
-    this.start();
+    this.primary = this.newProcess();
   }
 
   get up(): boolean {
@@ -50,8 +57,13 @@ export class RedisServer {
 
   start(): void {
     this.isUp = true;
-    this.runId = this.options.random.bytes(20).toString("hex");
-    this.scripts.clear();
+    this.primary = this.newProcess();
+  }
+
+  /** The replica replaces a primary that is down, which becomes the replica. */
+  promote(): void {
+    this.isUp = true;
+    [this.primary, this.replica] = [this.replica ?? this.newProcess(), this.primary];
   }
 
   kill(): void {
@@ -98,9 +110,11 @@ export class RedisServer {
   }
 
   private script(name: string, [first = "", count = "0", ...rest]: readonly string[]): RedisReply {
-    const source = name === "EVAL" ? first : this.scripts.get(first);
+    const source = name === "EVAL" ? first : this.primary.scripts.get(first);
     if (source === undefined) throw new Error(UNKNOWN_SCRIPT);
-    if (name === "EVAL") this.scripts.set(createHash("sha1").update(first).digest("hex"), first);
+    if (name === "EVAL") {
+      this.primary.scripts.set(createHash("sha1").update(first).digest("hex"), first);
+    }
     const keys = rest.slice(0, Number(count));
     // Refuse only the first write of a script: one that has written already continues.
     const memory = { isFull: this.isFull };
@@ -134,7 +148,13 @@ export class RedisServer {
   }
 
   private info(section: string | undefined): string {
-    return section === "memory" ? "maxmemory_policy:noeviction\r\n" : `run_id:${this.runId}\r\n`;
+    return section === "memory"
+      ? "maxmemory_policy:noeviction\r\n"
+      : `run_id:${this.primary.runId}\r\n`;
+  }
+
+  private newProcess(): ServerProcess {
+    return { runId: this.options.random.bytes(20).toString("hex"), scripts: new Map() };
   }
 
   private nowMs(): number {
