@@ -234,4 +234,11 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     faults: { keyRevoked: 800, redisWipe: 2_500, ledgerAway: 2_500 },
     from: 6,
   },
+  "a fail-over that lost posts is not noticed": {
+    file: "core/money/redis/membership.ts",
+    find: 'view.operations >= operationsSeen ? "member" : "lost"',
+    replace: '"member"',
+    store: "redis",
+    faults: { redisFailOver: 2_000, ledgerAway: 4_000 },
+  },
 };
