@@ -6,6 +6,7 @@ import { numberOf, textOf } from "../../redis/reply.ts";
 import { LIFETIMES, type Lifetimes } from "../lifetimes.ts";
 import { Bucket } from "./bucket.ts";
 import { type HeldCalls, readHeldCalls } from "./held-calls.ts";
+import { judge } from "./judgement.ts";
 import type { BucketKeys } from "./keys.ts";
 import { Peers, type SilentMember } from "./peers.ts";
 import { Readiness } from "./readiness.ts";
@@ -86,8 +87,7 @@ export class Membership {
 
   /**
    * Returns true if the leases of this process are surely in force: half a lease has not passed since the last check.
-   * Otherwise (after a suspend) other processes may have ended them and loaded wallets without its posts. These posts
-   * must not be committed until a round has checked.
+   * Otherwise (after a suspend) others may have loaded wallets without its posts: do not commit them before a check.
    */
   isFresh(nowMs: number): boolean {
     return nowMs - this.freshAtMs < this.options.times.leaseMs / 2;
@@ -141,7 +141,9 @@ export class Membership {
     // Read before `look` is sent: replies that arrive later may count operations that `look` cannot see.
     const seen = session.operationsSeen;
     const epoch = session.epoch === "" ? "0" : session.epoch;
-    const view = readView(await this.ask("look", epoch, String(seen), this.moving ? "1" : "0"));
+    const moving = this.moving ? "1" : "0";
+    const view = readView(await this.ask("look", epoch, String(seen), moving, session.serverFound));
+    session.found(view);
     switch (judge(session.epoch, seen, view)) {
       case "member":
         return this.maintain(view, nowMs);
@@ -285,16 +287,4 @@ export class Membership {
     const keys = [this.bucket.keys.epoch];
     return this.options.client.run(membersScript, keys, [operation, this.session.process, ...args]);
   }
-}
-
-type Judgement = "new" | "member" | "lost" | "moved" | "reaped";
-
-/** Compares what this process knows of the bucket with what Redis shows: the table in `README.md`. */
-function judge(epoch: string, operationsSeen: number, view: BucketView): Judgement {
-  if (epoch === "") return "new";
-  if (view.epoch === "" || Number(view.epoch) > Number(epoch)) return "moved";
-  // An older epoch, or fewer operations in this one: Redis was restored from an old snapshot.
-  if (Number(view.epoch) < Number(epoch)) return "lost";
-  if (view.operations >= 0) return view.operations >= operationsSeen ? "member" : "lost";
-  return view.reaped ? "reaped" : "lost";
 }

@@ -32,10 +32,11 @@ export type MembersOperation = (typeof MEMBERS)[number];
  * All operations on money as one script. The script is also the fence of a bucket: a server forgets its scripts when it
  * starts, so after a restart every operation fails as an unknown script. The members check that Redis lost nothing,
  * then one of them loads the script again. Nothing else that a script can see shows that an old snapshot was restored.
- * The bucket's name is in the text, and so in the hash: each bucket has a fence of its own.
+ * `fence` is in the text, and so in the hash. It names the bucket, since each has a fence of its own, and the server:
+ * a former primary that is promoted again kept the script with its own name, but the gateways use another since.
  */
-export function moneyScript(bucketName: string): Script {
-  return script(`-- ${bucketName}\n${moneyOperations}return { n, 'ok' }\n`);
+export function moneyScript(fence: string): Script {
+  return script(`-- ${fence}\n${moneyOperations}return { n, 'ok' }\n`);
 }
 
 const moneyOperations = assemble("money", MONEY);

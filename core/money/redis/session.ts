@@ -4,6 +4,7 @@ import type { Script } from "../../redis/script.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 import type { BucketKeys, EpochKeys } from "./keys.ts";
 import { type MoneyOperation, moneyScript } from "./scripts.ts";
+import type { BucketView } from "./view.ts";
 
 /** The operation was not done, because this process is not a member of the bucket's epoch. */
 export class NotMember extends Error {
@@ -50,7 +51,11 @@ interface SessionOptions {
  */
 export class Session {
   private readonly options: SessionOptions;
-  private readonly script: Script;
+  private script: Script;
+  /** `run_id` of the server whose script is used. */
+  private server = "";
+  /** `run_id` of the server that the last round found. */
+  private foundLast = "";
   private keys: EpochKeys;
   private incarnation = 0;
   private currentProcess: string;
@@ -62,7 +67,7 @@ export class Session {
   constructor(options: SessionOptions) {
     const { keys, process } = options;
     this.options = options;
-    this.script = moneyScript(keys.base);
+    this.script = this.scriptOf("");
     this.currentProcess = process;
     this.keys = keys.under("", process);
   }
@@ -82,7 +87,12 @@ export class Session {
     return this.seen;
   }
 
-  /** True if the server does not know the script. No operation passes until `liftFence`: see `moneyScript`. */
+  /** `run_id` of the server that the last round found, whether its script is used or not; "" before the first. */
+  get serverFound(): string {
+    return this.foundLast;
+  }
+
+  /** True if the server restarted or is another one. No operation passes until `liftFence`: see `moneyScript`. */
   get isFenced(): boolean {
     return this.fenced;
   }
@@ -145,14 +155,32 @@ export class Session {
       );
   }
 
+  /** Stores which server a round found. Raises the fence if it is another one, or if members have yet to verify it. */
+  found({ server, members }: BucketView): void {
+    this.foundLast = server;
+    if (server === this.server) return;
+    if (this.server === "" && members.every(({ verified }) => verified)) {
+      this.server = server;
+      this.script = this.scriptOf(server);
+    } else this.fenced = true;
+  }
+
   /** Loads the script into the server, so that operations of every process pass again: see `moneyScript`. */
   async liftFence(): Promise<void> {
     const { members, wallets, holds } = this.keys;
     const { currentEpoch: epoch, currentProcess } = this;
     const keys = [members, wallets, holds];
     const args = ["noop", currentProcess];
-    this.check(await this.options.client.load(this.script, keys, args), epoch);
+    const server = this.foundLast;
+    const script = this.scriptOf(server);
+    this.check(await this.options.client.load(script, keys, args), epoch);
+    this.server = server;
+    this.script = script;
     this.fenced = false;
+  }
+
+  private scriptOf(server: string): Script {
+    return moneyScript(`${this.options.keys.base} ${server}`);
   }
 
   private check(reply: unknown, epoch: string): Reply {

@@ -15,6 +15,8 @@ export interface BucketView {
   readonly joining: ReadonlyMap<string, string>;
   /** Outboxes of processes that left or died, `epoch|process`, each with the process that claimed it ("" for none). */
   readonly orphans: ReadonlyMap<string, string>;
+  /** The server's `run_id`: another after a restart, or after another server took over. */
+  readonly server: string;
 }
 
 /**
@@ -33,7 +35,8 @@ interface Member {
 }
 
 export function readView(reply: unknown): BucketView {
-  const [epoch, operations, reaped, acceptsLoads, members, joining, orphans] = listOf(reply);
+  const [epoch, operations, reaped, acceptsLoads, members, joining, orphans, server] =
+    listOf(reply);
   return {
     epoch: textOf(epoch),
     operations: numberOf(operations),
@@ -45,6 +48,7 @@ export function readView(reply: unknown): BucketView {
     }),
     joining: mapOf(joining),
     orphans: mapOf(orphans),
+    server: textOf(server),
   };
 }
 

@@ -129,7 +129,8 @@ class Side {
 
   async run({ script, keys, args }: Operation): Promise<string> {
     const own = args.map((each) => each.replace(/^#(\d+)$/, (_, at) => this.ids[at] ?? "1-1"));
-    const reply = await this.execute(script, keys, own).then(JSON.stringify, failed);
+    const found = await this.execute(script, keys, own).then(JSON.stringify, failed);
+    const reply = found.replace(/[0-9a-f]{40}/, "run_id");
     return reply.replace(PLACE, (place, epoch, process, id) => {
       if (reply.includes('"posted"') || !this.places.includes(place)) {
         this.places.push(place);

@@ -1,11 +1,16 @@
 -- Counts a heartbeat of this process, and returns the state of the bucket: see `BucketView`.
 -- ARGV: epoch that it last joined ('0' for none), count of operations that Redis acknowledged to it, 1 if it commits
--- posts of the earlier epoch before it joins this one
+-- posts of the earlier epoch before it joins this one, run_id of the server that it last found ('' for none)
 local run = server()
 local operations = tonumber(call('HGET', key('procs'), me) or '-1')
 if operations >= 0 and ARGV[3] == epoch and operations >= tonumber(ARGV[4]) then
   call('HINCRBY', key('beats'), me, '1')
-  call('HSET', key('verified'), me, run)
+  if ARGV[6] == run then
+    call('HSET', key('verified'), me, run)
+  elseif ARGV[6] ~= '' then
+    -- It comes from another server. What members verified here before may be from before that server took over.
+    call('DEL', key('verified'))
+  end
 elseif ARGV[5] == '1' and epoch ~= '' then
   call('HINCRBY', key('joining'), me, '1')
 end
@@ -23,4 +28,5 @@ return {
   procs,
   call('HGETALL', key('joining')),
   call('HGETALL', base .. 'orphans'),
+  run,
 }

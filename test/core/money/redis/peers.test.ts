@@ -16,6 +16,7 @@ function view(members: readonly string[], joining: readonly string[] = []): Buck
     members: members.map(part).map(([process, beat]) => ({ process, beat, verified: true })),
     joining: new Map(joining.map(part)),
     orphans: new Map(),
+    server: "s",
   };
 }
 

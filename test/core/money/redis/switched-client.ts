@@ -1,0 +1,58 @@
+import { RedisAway, type RedisCommands } from "../../../../core/redis/client.ts";
+import type { Script } from "../../../../core/redis/script.ts";
+import type { RedisServer } from "../../../support/redis.ts";
+import { clientOf } from "./store.ts";
+
+/** A client that finds the primary at the server that the test says. */
+export class SwitchedClient implements RedisCommands {
+  private readonly clients: ReadonlyMap<RedisServer, RedisCommands>;
+  /** Every command goes to this server. Without one, Redis is unreachable. */
+  primary: RedisServer | undefined;
+  /** Operations of scripts that do not reach the server. */
+  readonly unsent = new Set<string>();
+  /** Operations of scripts whose reply does not come back. */
+  readonly unheard = new Set<string>();
+  /** Replies to `look`, of all buckets. */
+  looks = 0;
+
+  constructor(servers: readonly RedisServer[]) {
+    this.clients = new Map(servers.map((server) => [server, clientOf(server.url)]));
+    [this.primary] = servers;
+  }
+
+  connect(onReady: () => void): void {
+    for (const client of this.clients.values()) client.connect(onReady);
+  }
+
+  disconnect(): void {
+    for (const client of this.clients.values()) client.disconnect();
+  }
+
+  evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.send(args, (client) => client.evalsha(sha, keys, args));
+  }
+
+  load(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.send(args, (client) => client.load(script, keys, args));
+  }
+
+  run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.send(args, (client) => client.run(script, keys, args));
+  }
+
+  call(name: string, ...args: string[]): Promise<unknown> {
+    return this.send([], (client) => client.call(name, ...args));
+  }
+
+  private async send(
+    [operation = ""]: readonly string[],
+    command: (client: RedisCommands) => Promise<unknown>,
+  ): Promise<unknown> {
+    const client = this.primary && this.clients.get(this.primary);
+    if (client === undefined || this.unsent.has(operation)) throw new RedisAway("cut by the test");
+    const reply = await command(client);
+    if (this.unheard.has(operation)) throw new Error("the reply is lost");
+    if (operation === "look") this.looks += 1;
+    return reply;
+  }
+}
