@@ -3,17 +3,22 @@ import type { Sink } from "../contract/plugin.ts";
 import { kindOf, type Wire } from "../contract/protocol.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
-import { type ServerEvent, SseReader } from "../sse/reader.ts";
+import { ServerEvent, SseReader } from "../sse/reader.ts";
+import { encodeEvent } from "../sse/writer.ts";
 import { wires } from "../wire/index.ts";
 import type { Attempt, AttemptListener, Headers } from "./attempt.ts";
 import { broken, refusedUnreadably, unsendable } from "./broken.ts";
 import { Dispatch } from "./dispatch.ts";
 import type { ReplyDecoder } from "./kinds/kind.ts";
+import { masked } from "./mask.ts";
 import { replyForm } from "./reply-form.ts";
 import type { ServedCall } from "./served-call.ts";
 import type { ConnectedUpstreams } from "./upstreams.ts";
 
 const EVENT_TOO_LARGE = "The upstream sent an event larger than this gateway takes.";
+/** Errors of providers have a few hundred bytes. */
+const ERROR_BYTES_MAX = 262_144;
+const ERROR_TOO_LARGE = "The upstream sent an error larger than this gateway takes.";
 const UNREADABLE = "The upstream sent a stream that this gateway cannot read.";
 
 /** Headers of an upstream's reply that the client gets, besides the content type. */
@@ -37,6 +42,9 @@ export class Exchange implements AttemptListener, Flow {
 
   private readonly dispatch: Dispatch;
   private status = 0;
+  /** The body of a refusal, which is masked as a whole. */
+  private readonly error: Buffer[] = [];
+  private errorBytes = 0;
   private reader: ReplyDecoder | undefined = undefined;
   /** True once the upstream's own error event was passed on. */
   private errorSent = false;
@@ -124,6 +132,7 @@ export class Exchange implements AttemptListener, Flow {
 
   received(chunk: Buffer): void {
     if (this.call.firstByteAtMs === 0) this.call.firstByteAtMs = this.clock.monotonic();
+    if (this.status >= 400) return this.keepError(chunk);
     if (!this.reader) this.sink.data(chunk);
     else if (!this.reader.push(chunk, this.onEvent)) {
       const isTooLarge = this.reader instanceof SseReader;
@@ -135,7 +144,10 @@ export class Exchange implements AttemptListener, Flow {
   completed(): void {
     this.reader?.end(this.onEvent);
     if (this.over) return;
-    if (this.status >= 400) return this.finish(REFUSED);
+    if (this.status >= 400) {
+      this.sink.data(Buffer.from(this.masked(Buffer.concat(this.error).toString("utf8"))));
+      return this.finish(REFUSED);
+    }
     if (!this.reader) return this.finish(COMPLETE);
     const whole = !this.errorSent && (this.mayEndAt(this.last) || this.mayEndAt(this.beforeLast));
     if (whole) return this.finish(COMPLETE);
@@ -204,11 +216,29 @@ export class Exchange implements AttemptListener, Flow {
     this.last = event;
     const kind = kindOf(event, this.wire);
     if (kind === "error") this.errorSent = true;
-    this.sink.event(event);
+    this.sink.event(kind === "error" ? this.maskedEvent(event) : event);
     if (kind === "terminal" && !this.over) {
       this.attempt?.leave();
       this.finish(COMPLETE);
     }
+  }
+
+  private keepError(chunk: Buffer): void {
+    this.errorBytes += chunk.length;
+    if (this.errorBytes > ERROR_BYTES_MAX) return this.cut(broken(ERROR_TOO_LARGE));
+    this.error.push(Buffer.from(chunk));
+  }
+
+  private masked(text: string): string {
+    return masked(text, this.attempt?.upstream.hidden ?? []);
+  }
+
+  private maskedEvent(event: ServerEvent): ServerEvent {
+    const clean = this.masked(event.data);
+    if (clean === event.data) return event;
+    // One `data:` line for each line, as the format asks for.
+    const raw = encodeEvent(event.type, clean.replaceAll("\n", "\ndata: "));
+    return new ServerEvent(Buffer.from(raw), event.kind);
   }
 
   private mayEndAt(event: ServerEvent | undefined): boolean {

@@ -19,6 +19,8 @@ export class HttpUpstream implements Upstream {
   readonly adapter: UpstreamAdapter;
   readonly dispatcher: Dispatcher;
   readonly breaker: Breaker;
+  /** Texts that no customer may see in its errors, the longest first. */
+  readonly hidden: readonly string[];
   /** The longest wait for a connection, and for credentials. */
   readonly connectMs: number;
 
@@ -32,6 +34,7 @@ export class HttpUpstream implements Upstream {
     this.name = name;
     this.config = config;
     this.adapter = config.createAdapter();
+    this.hidden = [...(this.adapter.hidden?.() ?? [])].sort((a, b) => b.length - a.length);
     this.dispatcher = dispatcher;
     this.connectMs = connectMs;
     this.breaker = new Breaker(clock);

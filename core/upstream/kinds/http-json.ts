@@ -71,6 +71,13 @@ class HttpJson implements UpstreamAdapter {
     return protocol === "messages" ? ["x-api-key", key] : ["authorization", `Bearer ${key}`];
   }
 
+  hidden(): string[] {
+    const { keys, headers } = this.settings;
+    const origins = [...this.bases.values()].map(({ origin }) => origin);
+    const hosts = origins.map((origin) => new URL(origin).host);
+    return [...keys, ...Object.values(headers), ...origins, ...hosts];
+  }
+
   describe(): JsonObject {
     const { protocols, keys } = this.settings;
     return { protocols, keys: keys.length };

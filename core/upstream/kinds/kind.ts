@@ -75,6 +75,11 @@ export interface UpstreamAdapter {
   refusal(status: number): RefusalKind;
   /** Returns how to read a body. `contentType` is undefined if the upstream sent none. */
   decoder(status: number, contentType: string | undefined): Decoder;
+  /**
+   * Returns texts that no customer may see in an error of this upstream: its keys, and the hosts of its addresses.
+   * Without this method, only ids of accounts and private hosts are masked.
+   */
+  hidden?(): readonly string[];
   /** Returns what operators may see. No secrets: the number of keys, not the keys. */
   describe(): JsonObject;
 }

@@ -1,0 +1,63 @@
+import { isIP } from "node:net";
+import { isObject, parseJson } from "../process/json.ts";
+import { isPublic } from "./fetch-image.ts";
+
+const MASK = "***";
+/** Shorter texts are no secrets, and would be found in words. */
+const HIDDEN_CHARACTERS_MIN = 6;
+/** Ids of an operator's account at a provider: `org-…`, `proj_…`. Codes such as `org_limit` have no digit or capital. */
+const ACCOUNT_IDS = /\b(?:org|proj|acct)[-_](?=[a-z]*[A-Z0-9])[A-Za-z0-9]{6,}/g;
+/** An address, with or without its scheme: a host name or IP with dots, or one with a port. */
+const ADDRESSES =
+  /(?:https?:\/\/)?(?:\[[0-9a-f:]+\]|[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)(?::\d{1,5})?(?:\/[^\s"'<>)]*)?/gi;
+/** Names that mean something only in the operator's own network. */
+const OWN_NAMES = /(?:^|\.)(?:localhost|internal|intranet|corp|local|lan|home|svc|test)$/i;
+
+/**
+ * Replaces what an upstream's error tells about the operator: the configured keys and addresses, ids of accounts, and
+ * hosts of private networks. Providers quote them, and the error goes to a customer.
+ */
+export function masked(text: string, hidden: readonly string[]): string {
+  const parsed = parseJson(text);
+  // Through the values, because JSON may write a slash as `\/`.
+  if (isObject(parsed) || Array.isArray(parsed)) {
+    const clean = maskedValue(parsed, hidden);
+    return clean === parsed ? text : JSON.stringify(clean);
+  }
+  return maskedText(text, hidden);
+}
+
+/** Returns the same value if nothing in it is hidden. */
+function maskedValue(value: unknown, hidden: readonly string[]): unknown {
+  if (typeof value === "string") return maskedText(value, hidden);
+  if (Array.isArray(value)) {
+    const clean = value.map((entry) => maskedValue(entry, hidden));
+    return clean.some((entry, at) => entry !== value[at]) ? clean : value;
+  }
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value);
+  const clean = entries.map(([name, entry]) => [name, maskedValue(entry, hidden)] as const);
+  const isSame = clean.every(([, entry], at) => entry === entries[at]?.[1]);
+  return isSame ? value : Object.fromEntries(clean);
+}
+
+function maskedText(text: string, hidden: readonly string[]): string {
+  let clean = text;
+  for (const one of hidden) {
+    if (one.length >= HIDDEN_CHARACTERS_MIN) clean = clean.replaceAll(one, MASK);
+  }
+  return clean
+    .replace(ACCOUNT_IDS, MASK)
+    .replace(ADDRESSES, (address) => (isOwn(address) ? MASK : address));
+}
+
+/** Returns true for an address in a private network. */
+function isOwn(address: string): boolean {
+  const [host = ""] = address.replace(/^https?:\/\//i, "").split("/");
+  const name = host.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
+  if (isIP(name) !== 0) return !isPublic(name);
+  const hasScheme = /^https?:/i.test(address);
+  if (name.includes(".")) return OWN_NAMES.test(name);
+  // A plain word is an address only with a scheme, or with a port that no line number looks like.
+  return hasScheme || (/[a-z]/i.test(name) && /:\d{4,5}$/.test(host));
+}
