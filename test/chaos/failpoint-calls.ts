@@ -39,7 +39,7 @@ export async function call(gateway: TestGateway, customer: Customer, options: Ca
   for (;;) {
     const { status, ...done } = await callOnce(gateway, customer, options);
     if (status !== 503 || performance.now() > deadline) return done;
-    await delay(20);
+    await delay(50);
   }
 }
 
@@ -132,7 +132,7 @@ export async function callWhile(gateway: TestGateway, customer: Customer, happen
   const deadline = performance.now() + COMMIT_TIMEOUT_MS;
   while (!(Number((await wallet(gateway, customer.accountId)).held) > 0)) {
     assert.ok(performance.now() < deadline, "nothing is held");
-    await delay(5);
+    await delay(20);
   }
   await happens();
   return running;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
-import { admin, type Customer, usage, wallet } from "../support/admin.ts";
+import { type Customer, usage, wallet } from "../support/admin.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import { microVnd } from "../support/proof.ts";
 import type { RedisServer } from "../support/redis.ts";
@@ -11,6 +11,9 @@ import {
   call,
   sendMovement,
 } from "./failpoint-calls.ts";
+
+/** Leases take seconds to end, and each poll costs two requests. */
+const POLL_MS = 200;
 
 /**
  * Charged once if the reply was whole, at most once otherwise; nothing held, no balance below zero,
@@ -23,7 +26,7 @@ export async function prove(gateway: TestGateway, claim: Claim): Promise<void> {
   const deadline = performance.now() + COMMIT_TIMEOUT_MS;
   while (moved !== 0 && (await sendMovement(gateway, customer, moved)).status >= 300) {
     assert.ok(performance.now() < deadline, `${what}: the movement is refused`);
-    await delay(50);
+    await delay(POLL_MS);
   }
   for (;;) {
     const { held, pending, available, balance } = await walletOf(gateway, customer);
@@ -39,15 +42,8 @@ export async function prove(gateway: TestGateway, claim: Claim): Promise<void> {
     }
     const state = JSON.stringify({ held, pending, available, balance, records });
     assert.ok(performance.now() < deadline, `${what}: ${state}`);
-    await delay(50);
+    await delay(POLL_MS);
   }
-}
-
-/** The same check as the `reconcile` command, without its process. */
-export async function assertReconciled(gateway: TestGateway): Promise<void> {
-  const { status, body } = await admin(gateway, "GET", "/reconcile");
-  assert.equal(status, 200);
-  assert.equal(body["drift"], false, JSON.stringify(body));
 }
 
 /** The wallet, once the gateway has joined its buckets again. */
@@ -56,7 +52,7 @@ async function walletOf(gateway: TestGateway, { accountId }: Customer) {
   for (;;) {
     const parts = await wallet(gateway, accountId);
     if (parts.held !== "undefined" || performance.now() > deadline) return parts;
-    await delay(50);
+    await delay(POLL_MS);
   }
 }
 
@@ -70,7 +66,7 @@ export async function untilServed(gateway: TestGateway, customer: Customer) {
     const done = await call(gateway, customer);
     if (done.isWhole) return done;
     assert.ok(performance.now() < deadline, "calls are still refused");
-    await delay(50);
+    await delay(POLL_MS);
   }
 }
 
@@ -78,7 +74,7 @@ export async function committedIn(gateway: TestGateway, { accountId }: Customer)
   const deadline = performance.now() + COMMIT_TIMEOUT_MS;
   while ((await usage(gateway, accountId)).length === 0) {
     assert.ok(performance.now() < deadline, "the call does not reach the ledger");
-    await delay(20);
+    await delay(POLL_MS);
   }
 }
 
@@ -88,7 +84,7 @@ export async function untilClaimed(redis: RedisServer): Promise<void> {
   const deadline = performance.now() + COMMIT_TIMEOUT_MS;
   while ((await redis.call("EVAL", script, "0")) === 0) {
     assert.ok(performance.now() < deadline, "no gateway claims the orphaned outbox");
-    await delay(50);
+    await delay(POLL_MS);
   }
 }
 

@@ -7,18 +7,12 @@ import { type Customer, createCustomer } from "../support/admin.ts";
 import { ArmedGateway, diesAtStart, refusingPlugin } from "../support/armed.ts";
 import { type GatewayOptions, startGateway, type TestGateway } from "../support/gateway.ts";
 import { type PostgresServer, startPostgresServer } from "../support/postgres-server.ts";
+import { assertReconciled } from "../support/proof.ts";
 import { type RedisServer, startRedisServer } from "../support/redis.ts";
 import { startTestSimulator, type TestSimulator } from "../support/simulator.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 import { type Claim, CREDIT_VND, call, callWhile, crash, DRIVES } from "./failpoint-calls.ts";
-import {
-  assertNoHolds,
-  assertReconciled,
-  committedIn,
-  prove,
-  untilClaimed,
-  untilServed,
-} from "./failpoint-proof.ts";
+import { assertNoHolds, committedIn, prove, untilClaimed, untilServed } from "./failpoint-proof.ts";
 
 const SLICE_TOKENS = 16;
 const LANES = 2;

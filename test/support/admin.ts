@@ -1,9 +1,7 @@
 import { isObject } from "../../core/process/json.ts";
 import type { TestGateway } from "./gateway.ts";
+import { until } from "./until.ts";
 import "./patient-fetch.ts";
-
-/** Generous, because the machine may be busy with other tests. */
-const COMMIT_TIMEOUT_MS = 30_000;
 
 /** A reply of the admin API. */
 export interface AdminAnswer {
@@ -97,13 +95,16 @@ export async function committedWallet(
   gateway: AdminTarget,
   accountId: string,
 ): Promise<WalletParts> {
-  const deadline = performance.now() + COMMIT_TIMEOUT_MS;
-  for (;;) {
-    const now = await wallet(gateway, accountId);
-    if (now.held === "0" && now.pending === "0") return now;
-    if (performance.now() > deadline) throw new Error(`not committed: ${JSON.stringify(now)}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+  let now = await wallet(gateway, accountId);
+  await until(
+    () => `calls are committed: ${JSON.stringify(now)}`,
+    async () => {
+      if (now.held === "0" && now.pending === "0") return true;
+      now = await wallet(gateway, accountId);
+      return false;
+    },
+  );
+  return now;
 }
 
 /** The usage records of an account, newest first. */

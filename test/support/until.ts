@@ -2,12 +2,22 @@ import { setTimeout as delay } from "node:timers/promises";
 
 /** Generous, because the machine may be busy with other tests. */
 const WAIT_MS = 120_000;
+const PAUSE_MS_MIN = 5;
+const PAUSE_MS_MAX = 50;
 
-/** Polls until the condition is true; fails after two minutes. */
-export async function until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
+/**
+ * Polls until the condition is true; fails after two minutes. The pauses grow, because a poll of a gateway costs
+ * processor time in two processes, and what they wait for takes that time too.
+ */
+export async function until(
+  what: string | (() => string),
+  holds: () => Promise<boolean> | boolean,
+): Promise<void> {
   const deadline = performance.now() + WAIT_MS;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`timed out waiting until ${what}`);
-    await delay(10);
+  for (let pauseMs = PAUSE_MS_MIN; !(await holds()); pauseMs *= 2) {
+    if (performance.now() > deadline) {
+      throw new Error(`timed out waiting until ${typeof what === "string" ? what : what()}`);
+    }
+    await delay(Math.min(pauseMs, PAUSE_MS_MAX));
   }
 }

@@ -1,5 +1,6 @@
 import t from "tap";
-import { type Customer, createCustomer } from "../../support/admin.ts";
+import { arrayOf, isObject } from "../../../core/process/json.ts";
+import { admin, type Customer, createCustomer } from "../../support/admin.ts";
 import { bodyOf } from "../../support/ask.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
@@ -47,9 +48,13 @@ t.test("npm run admin -- reconcile", async (t) => {
       const client = await RawClient.open(gateway.port);
       const body = bodyOf("/v1/messages", { hang: true });
       await client.send(rawPost("/v1/messages", customer.key, body));
-      const listed = async () => JSON.parse((await run("holds", "list")).stdout);
-      await until("the hold is two seconds old", async () => (await listed())[0]?.age_seconds >= 2);
-      const [hold, ...others] = await listed();
+      const held = async () =>
+        arrayOf((await admin(gateway, "GET", "/holds")).body["list"]).filter(isObject);
+      await until(
+        "the hold is two seconds old",
+        async () => Number((await held())[0]?.["age_seconds"]) >= 2,
+      );
+      const [hold, ...others] = JSON.parse((await run("holds", "list")).stdout);
       t.strictSame(others, []);
       t.match(hold, { kind: "hold", account_id: customer.accountId, movement: null });
       t.match(hold, { call_id: /^[0-9a-f-]{36}$/, process: /./ });
@@ -61,7 +66,7 @@ t.test("npm run admin -- reconcile", async (t) => {
       t.strictSame([drift, overdue, rows.length], [false, 1, 1]);
       t.equal(rows[0].call_id, hold.call_id);
       client.destroy();
-      await until("nothing is held", async () => (await listed()).length === 0);
+      await until("nothing is held", async () => (await held()).length === 0);
       t.equal((await reconcile("--older-than-seconds", "1")).code, 0);
       t.match((await reconcile("--older-than-seconds", "0")).stderr, /whole number of seconds/);
     },

@@ -1,0 +1,3 @@
+declare module "undici/lib/global.js" {
+  export { setGlobalDispatcher } from "undici";
+}
