@@ -161,7 +161,7 @@ export function orderRoutes(services: Services, settings: Settings): CustomerRou
   }
 
   async function withQr(order: Order) {
-    const text = qrText({
+    const text = await qrText({
       bin: settings.bank.bin,
       accountNumber: settings.bank.account_number,
       amountVnd: Number(order.amountMicroVnd) / MICRO_VND_PER_VND,

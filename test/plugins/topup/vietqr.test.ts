@@ -2,7 +2,7 @@ import t from "tap";
 import { qrSvg, qrText } from "../../../plugins/topup/vietqr.ts";
 
 t.test("the text of a QR follows the VietQR standard, including the checksum", async (t) => {
-  const withReference = qrText({
+  const withReference = await qrText({
     bin: "970403",
     accountNumber: "0011012345678",
     amountVnd: 180_000,
@@ -14,7 +14,7 @@ t.test("the text of a QR follows the VietQR standard, including the checksum", a
     "00020101021238570010A00000072701270006970403011300110123456780208QRIBFTTA" +
       "530370454061800005802VN62340107NPS68690819thanh toan don hang63042E2E",
   );
-  const withPurpose = qrText({
+  const withPurpose = await qrText({
     bin: "970415",
     accountNumber: "0011001932418",
     amountVnd: 120_000,
