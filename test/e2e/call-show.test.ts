@@ -4,7 +4,7 @@ import { join } from "node:path";
 import postgres from "postgres";
 import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
-import { runCli } from "../plugins/admin/cli-process.ts";
+import { runCli } from "../plugins/admin/cli-runs.ts";
 import { admin, type Customer, createCustomer } from "../support/admin.ts";
 import { billedCalls } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";

@@ -1,10 +1,13 @@
 import type { Output } from "./command.ts";
 
+/** Resolves once the text is on its way: a list is not fetched faster than it is read. */
+export type Write = (text: string) => Promise<void>;
+
 /**
  * Prints JSON, indented, or on one line for scripts. Prints each item of a list as it arrives, so that long lists need
  * no memory.
  */
-export async function print(output: Output, isCompact: boolean): Promise<void> {
+export async function print(output: Output, isCompact: boolean, write: Write): Promise<void> {
   const indent = isCompact ? 0 : 2;
   if (output.kind === "value") {
     await write(`${JSON.stringify(output.value, null, indent)}\n`);
@@ -18,10 +21,4 @@ export async function print(output: Output, isCompact: boolean): Promise<void> {
     isFirst = false;
   }
   await write(isFirst ? "[]\n" : isCompact ? "]\n" : "\n]\n");
-}
-
-function write(text: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
-  });
 }

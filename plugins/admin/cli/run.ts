@@ -1,32 +1,40 @@
-#!/usr/bin/env node
-/** `npm run admin -- COMMAND`: runs an operator's command against a running gateway. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { arrayOf, objectOf } from "../../core/contract/index.ts";
-import { noCommand, type Request, readArguments } from "./cli/arguments.ts";
-import { Client } from "./cli/client.ts";
-import type { Command, Values } from "./cli/command.ts";
-import { commands } from "./cli/commands.ts";
-import { EXIT, Failure } from "./cli/failure.ts";
-import { help, helpOf } from "./cli/help.ts";
-import { print } from "./cli/output.ts";
-import { pluginCommands } from "./cli/plugin-commands.ts";
+import { arrayOf, objectOf } from "../../../core/contract/index.ts";
+import { noCommand, type Request, readArguments } from "./arguments.ts";
+import { Client } from "./client.ts";
+import type { Command, Values } from "./command.ts";
+import { commands } from "./commands.ts";
+import { EXIT, Failure } from "./failure.ts";
+import { help, helpOf } from "./help.ts";
+import { print, type Write } from "./output.ts";
+import { pluginCommands } from "./plugin-commands.ts";
 
 const URL_DEFAULT = "http://127.0.0.1:8080";
 const MISSING = "Cannot read the commands of plugins from the gateway";
 const LIST = "npm run admin -- help lists the commands";
 const TOKEN_FILE = join("data", "admin-token");
 
-// A reader that closes the pipe early, such as `head`, is not an error.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  process.exit(error.code === "EPIPE" ? EXIT.ok : EXIT.refused);
-});
+/** What a command takes from its process, so that it also runs without one. */
+interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The working directory: the token is looked for in its data folder. */
+  readonly folder: string;
+  readonly write: Write;
+}
 
-async function main(): Promise<number> {
-  const given = process.argv.slice(2);
+/**
+ * Runs the command that the words name. Resolves with its exit code, and throws a Failure with a message for the
+ * operator.
+ */
+export async function run(given: readonly string[], around: Surroundings): Promise<number> {
+  const printed = async (text: string) => {
+    await around.write(`${text}\n`);
+    return EXIT.ok;
+  };
   let request = readArguments(given, commands);
   if (request.kind !== "command" && !(request.kind === "help" && request.command)) {
-    const more = await commandsOfPlugins(request);
+    const more = await commandsOfPlugins(request, around);
     if (more instanceof Failure) {
       const note = `${MISSING}: ${more.message}`;
       if (request.kind === "help" && request.words === "") return printed(help(commands, note));
@@ -45,16 +53,11 @@ async function main(): Promise<number> {
     }
   }
   if (request.kind !== "command") return printed(request.command ? helpOf(request.command) : "");
-  const client = clientOf(request);
+  const client = clientOf(request, around);
   const values = await withAccountId(client, request.values);
   const output = await request.command.run(client, values);
-  await print(output, request.json);
+  await print(output, request.json, around.write);
   return output.kind === "value" ? output.exitCode : EXIT.ok;
-}
-
-function printed(text: string): number {
-  console.log(text);
-  return EXIT.ok;
 }
 
 /** Replaces an email address in `--account` by the id of its account. */
@@ -71,27 +74,30 @@ async function withAccountId(client: Client, values: Values): Promise<Values> {
 }
 
 /** Called only if no built-in command matches, so that a built-in one costs a single request. */
-async function commandsOfPlugins(request: Request): Promise<Command[] | Failure> {
+async function commandsOfPlugins(
+  request: Request,
+  around: Surroundings,
+): Promise<Command[] | Failure> {
   try {
-    return await pluginCommands(clientOf(request));
+    return await pluginCommands(clientOf(request, around));
   } catch (error) {
     if (error instanceof Failure) return error;
     throw error;
   }
 }
 
-function clientOf({ url, token }: Request): Client {
-  return new Client(addressIn(url), tokenIn(token));
+function clientOf({ url, token }: Request, around: Surroundings): Client {
+  return new Client(addressIn(url, around), tokenIn(token, around));
 }
 
-function addressIn(given: string | undefined): string {
-  const address = given ?? (process.env["GATEWAY_URL"] || URL_DEFAULT);
+function addressIn(given: string | undefined, { env }: Surroundings): string {
+  const address = given ?? (env["GATEWAY_URL"] || URL_DEFAULT);
   if (/^https?:\/\//.test(address) && URL.canParse(address)) return address.replace(/\/+$/, "");
   throw new Failure(EXIT.usage, `"${address}" is not an address; use one like ${URL_DEFAULT}`);
 }
 
-function tokenIn(given: string | undefined): string {
-  const token = given ?? (process.env["GATEWAY_ADMIN_TOKEN"] || tokenOfFile());
+function tokenIn(given: string | undefined, { env, folder }: Surroundings): string {
+  const token = given ?? (env["GATEWAY_ADMIN_TOKEN"] || tokenOfFile(folder));
   // Other characters cannot be sent in a header.
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new Failure(
@@ -100,20 +106,11 @@ function tokenIn(given: string | undefined): string {
   );
 }
 
-function tokenOfFile(): string {
+function tokenOfFile(folder: string): string {
   try {
-    return readFileSync(TOKEN_FILE, "utf8").trim();
+    return readFileSync(join(folder, TOKEN_FILE), "utf8").trim();
   } catch {
     const advice = "set GATEWAY_ADMIN_TOKEN, or run this in the gateway's working directory";
     throw new Failure(EXIT.usage, `no admin token; ${advice}`);
   }
-}
-
-try {
-  // `process.exit` would cut off output that is still being written.
-  process.exitCode = await main();
-} catch (error) {
-  const isExpected = error instanceof Failure;
-  console.error(isExpected ? error.message : error);
-  process.exitCode = isExpected ? error.exitCode : EXIT.refused;
 }

@@ -4,7 +4,7 @@ import { isObject } from "../../../core/process/json.ts";
 import { committedWallet, createCustomer } from "../../support/admin.ts";
 import { freePort } from "../../support/free-port.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
-import { runCli } from "./cli-process.ts";
+import { runCli, runCliProcess } from "./cli-runs.ts";
 
 const NOBODY = "01a1f8dd-7b02-75fa-97ae-a9020a2b8f2d";
 
@@ -16,8 +16,27 @@ t.test("npm run admin", async (t) => {
   t.teardown(() => gateway.close());
 
   /** Runs a command in the gateway's folder, so that it finds the token. */
-  const run = (...args: string[]) =>
-    runCli(args, { env: { GATEWAY_URL: gateway.url }, cwd: gateway.folder });
+  const run = (...args: string[]) => runCli(args, inFolder());
+  const inFolder = () => ({ env: { GATEWAY_URL: gateway.url }, cwd: gateway.folder });
+
+  t.test(
+    "ends its process with the code of the command, and prints messages on stderr alone",
+    async (t) => {
+      const nowhere = `http://127.0.0.1:${await freePort()}`;
+      for (const [args, code, message] of [
+        [["account", "list", "--url", nowhere], 3, /cannot reach http/],
+        [["wallet"], 2, /needs --account/],
+        [["wallet", "--account", NOBODY], 1, /There is no account/],
+      ] as const) {
+        const { stdout, stderr, ...ended } = await runCliProcess(args, inFolder());
+        t.strictSame([ended.code, stdout], [code, ""], args.join(" "));
+        t.match(stderr, message);
+      }
+      const { code, stdout, stderr } = await runCliProcess(["account", "list"], inFolder());
+      t.strictSame([code, stderr], [0, ""]);
+      t.ok(Array.isArray(JSON.parse(stdout)));
+    },
+  );
 
   /** The output of a command that must succeed, on one line. */
   async function answer(...args: string[]): Promise<Record<string, unknown>> {
@@ -77,7 +96,8 @@ t.test("npm run admin", async (t) => {
     const { list: all } = await answer("usage", "--account", accountId);
     assert.ok(Array.isArray(all));
     t.strictSame([all.length, new Set(all.map((one) => one.call_id)).size], [calls, calls]);
-    const long = await run("usage", "--account", accountId, "--limit", "1001");
+    const limited = ["usage", "--account", accountId, "--limit", "1001"];
+    const long = await runCliProcess(limited, inFolder());
     t.equal(JSON.parse(long.stdout).length, 1001);
     const { list } = await answer("usage", "--account", accountId, "--limit", "2");
     t.ok(Array.isArray(list) && list.length === 2);

@@ -4,7 +4,7 @@ import { arrayOf, isObject, objectOf } from "../../../core/process/json.ts";
 import { admin, committedWallet, createCustomer, wallet } from "../../support/admin.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { bodies, paths, post } from "../../support/requests.ts";
-import { runCli } from "./cli-process.ts";
+import { runCli } from "./cli-runs.ts";
 
 const NOBODY = "01a1f8dd-7b02-75fa-97ae-a9020a2b8f2d";
 

@@ -8,7 +8,7 @@ import { commandRoutes } from "../../../plugins/admin/plugin-commands.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { reload } from "../../support/requests.ts";
 import { until } from "../../support/until.ts";
-import { runCli } from "./cli-process.ts";
+import { runCli } from "./cli-runs.ts";
 
 const LIST: Command = {
   words: "team list",

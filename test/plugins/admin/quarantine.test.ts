@@ -5,7 +5,7 @@ import { ledgerSql } from "../../support/ledger-sql.ts";
 import { callMicroVnd, callOnce } from "../../support/outage.ts";
 import { assertReconciled, microVnd, runReconcile } from "../../support/proof.ts";
 import { until } from "../../support/until.ts";
-import { runCli } from "./cli-process.ts";
+import { runCli } from "./cli-runs.ts";
 
 const CREDIT_VND = 100;
 

@@ -6,7 +6,7 @@ import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { ledgerSql } from "../../support/ledger-sql.ts";
 import { RawClient, rawPost } from "../../support/raw-client.ts";
 import { until } from "../../support/until.ts";
-import { runCli } from "./cli-process.ts";
+import { runCli } from "./cli-runs.ts";
 
 t.test("npm run admin -- reconcile", async (t) => {
   let gateway: TestGateway;

@@ -3,7 +3,7 @@ import t from "tap";
 import { admin, createCustomer } from "../../support/admin.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 import { bodies, get, openStream, paths, post } from "../../support/requests.ts";
-import { runCli } from "../admin/cli-process.ts";
+import { runCli } from "../admin/cli-runs.ts";
 
 t.test("maintenance", async (t) => {
   let gateway: TestGateway;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import t from "tap";
 import { isObject, type JsonObject, parseJson } from "../../../core/process/json.ts";
 import { admin, createCustomer, credit, wallet } from "../../support/admin.ts";
-import { runCli } from "../admin/cli-process.ts";
+import { runCli } from "../admin/cli-runs.ts";
 import { bootTopups, type InProcess } from "./in-process.ts";
 import { as, notify, order, transfer } from "./topups.ts";
 
