@@ -10,7 +10,7 @@ import {
   MESSAGES_MODEL,
   SPEECH_MODEL,
 } from "../support/ask.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import type { TestGateway } from "../support/gateway.ts";
 import {
   assertReconciled,
   microVnd,
@@ -18,6 +18,7 @@ import {
   recordedCosts,
   spent,
 } from "../support/proof.ts";
+import { sharedGateway } from "../support/shared-gateway.ts";
 
 const CALLS = 200;
 const AFFORDED = 3;
@@ -29,9 +30,8 @@ const CALL_PRICE_VND = 1_150;
 let gateway: TestGateway;
 
 t.before(async () => {
-  gateway = await startGateway();
+  gateway = await sharedGateway();
 });
-t.teardown(() => gateway.close());
 
 /** Sends all requests at once and reads every reply to its end. */
 async function storm(

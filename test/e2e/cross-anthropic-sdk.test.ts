@@ -6,8 +6,9 @@ import { makePng } from "../../plugins/simulator/png.ts";
 import type { Customer } from "../support/admin.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import { echoIn } from "../support/echo.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import type { TestGateway } from "../support/gateway.ts";
 import { asking, bodies, paths } from "../support/requests.ts";
+import { sharedGateway } from "../support/shared-gateway.ts";
 import { until } from "../support/until.ts";
 
 /** The upstream speaks `/v1/chat/completions`; the clients in this file only speak Messages. */
@@ -39,10 +40,9 @@ t.test("Anthropic's client on a model of the Chat protocol", async (t) => {
   let gateway: TestGateway;
   let anthropic: Anthropic;
   t.before(async () => {
-    gateway = await startGateway();
+    gateway = await sharedGateway();
     anthropic = clientOf((await customerWith(gateway)).key);
   });
-  t.teardown(() => gateway.close());
 
   const clientOf = (apiKey: string, more: object = {}) =>
     new Anthropic({ baseURL: gateway.url, apiKey, maxRetries: 0, ...more });

@@ -1,8 +1,9 @@
 import t from "tap";
 import type { Directive } from "../../plugins/simulator/directive.ts";
 import { assertBalance, billedCalls, customerWith } from "../support/billed.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import type { TestGateway } from "../support/gateway.ts";
 import { asking, paths, post } from "../support/requests.ts";
+import { sharedGateway } from "../support/shared-gateway.ts";
 
 /** The compared fields of two usage records. */
 const BILLED = [
@@ -125,9 +126,8 @@ const conversations: readonly ((prompt: string) => Conversation)[] = [
 t.test("a translated call costs the same as untranslated, to the µđ", async (t) => {
   let gateway: TestGateway;
   t.before(async () => {
-    gateway = await startGateway();
+    gateway = await sharedGateway();
   });
-  t.teardown(() => gateway.close());
 
   /** The usage records of consecutive calls on one endpoint. */
   async function billed(path: string, bodies: readonly object[]) {

@@ -6,6 +6,7 @@ import { customerWith } from "../support/billed.ts";
 import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { get, post } from "../support/requests.ts";
+import { sharedGateway } from "../support/shared-gateway.ts";
 
 const PATH = "/v1/messages/count_tokens";
 const UNCHATTY = new Set(["req/gpt-image-2", "req/gpt-4o-mini-tts"]);
@@ -15,11 +16,10 @@ t.test("POST /v1/messages/count_tokens", async (t) => {
   let gateway: TestGateway;
   let customer: Customer;
   t.before(async () => {
-    gateway = await startGateway({ config: { catalogue: SHIPPED_CATALOGUE } });
+    gateway = await sharedGateway({ catalogue: SHIPPED_CATALOGUE });
     // Too little for any call.
     customer = await customerWith(gateway, "0.000001");
   });
-  t.teardown(() => gateway.close());
 
   const count = (body: unknown, headers?: Record<string, string>) =>
     post(gateway, PATH, customer, body, headers);

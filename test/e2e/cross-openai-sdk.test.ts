@@ -7,8 +7,9 @@ import { makePng } from "../../plugins/simulator/png.ts";
 import type { Customer } from "../support/admin.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import { type Echo, echoIn } from "../support/echo.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import type { TestGateway } from "../support/gateway.ts";
 import { asking, bodies, paths } from "../support/requests.ts";
+import { sharedGateway } from "../support/shared-gateway.ts";
 import { until } from "../support/until.ts";
 
 /** The upstream speaks `/v1/messages`; the clients in this file only speak Chat Completions. */
@@ -46,10 +47,9 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
   let gateway: TestGateway;
   let openai: OpenAI;
   t.before(async () => {
-    gateway = await startGateway();
+    gateway = await sharedGateway();
     openai = clientOf((await customerWith(gateway)).key);
   });
-  t.teardown(() => gateway.close());
 
   const clientOf = (apiKey: string, more: object = {}) =>
     new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey, maxRetries: 0, ...more });

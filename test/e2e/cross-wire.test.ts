@@ -1,9 +1,10 @@
 import t from "tap";
 import type { Directive } from "../../plugins/simulator/directive.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import type { TestGateway } from "../support/gateway.ts";
 import { startOneReplyUpstream } from "../support/one-reply-upstream.ts";
 import { asking, deliveredText, eventsOf, paths, post, reload } from "../support/requests.ts";
+import { sharedGateway } from "../support/shared-gateway.ts";
 
 /** A client of each protocol, on a model of the other. */
 const CROSSED = [
@@ -39,9 +40,8 @@ const WIRES: readonly Directive[] = [
 t.test("translated replies on the wire", async (t) => {
   let gateway: TestGateway;
   t.before(async () => {
-    gateway = await startGateway();
+    gateway = await sharedGateway();
   });
-  t.teardown(() => gateway.close());
 
   async function ask(
     { path, model }: Crossed,

@@ -1,9 +1,10 @@
 import t from "tap";
 import { committedWallet, createCustomer, usage, wallet } from "../support/admin.ts";
 import { bodyOf } from "../support/ask.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import type { TestGateway } from "../support/gateway.ts";
 import { assertReconciled, callsInFlight, noCallsInFlight, spent } from "../support/proof.ts";
 import { RawClient, rawPost } from "../support/raw-client.ts";
+import { sharedGateway } from "../support/shared-gateway.ts";
 import { until } from "../support/until.ts";
 
 const PATH = "/v1/messages";
@@ -12,9 +13,8 @@ const CREDIT_VND = 100_000;
 let gateway: TestGateway;
 
 t.before(async () => {
-  gateway = await startGateway();
+  gateway = await sharedGateway();
 });
-t.teardown(() => gateway.close());
 
 const newCustomer = () => createCustomer(gateway, { creditVnd: CREDIT_VND });
 

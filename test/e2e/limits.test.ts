@@ -4,9 +4,10 @@ import { Agent, request } from "node:http";
 import t from "tap";
 import { admin, type Customer } from "../support/admin.ts";
 import { assertNotCharged, customerWith } from "../support/billed.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import type { TestGateway } from "../support/gateway.ts";
 import { setRateLimit } from "../support/ledger-sql.ts";
 import { type Answer, bodies, get, openStream, paths, post, reload } from "../support/requests.ts";
+import { sharedGateway } from "../support/shared-gateway.ts";
 
 const MB = 1024 * 1024;
 const BODY_BYTES_MAX = 20 * MB;
@@ -15,10 +16,9 @@ t.test("the table of limits", async (t) => {
   let gateway: TestGateway;
   let customer: Customer;
   t.before(async () => {
-    gateway = await startGateway();
+    gateway = await sharedGateway();
     customer = await customerWith(gateway);
   });
-  t.teardown(() => gateway.close());
 
   t.test("calls per minute and key", async (t) => {
     const call = (caller: Customer, more?: object) =>

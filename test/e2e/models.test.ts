@@ -5,9 +5,10 @@ import { parse } from "yaml";
 import type { Customer } from "../support/admin.ts";
 import { customerWith } from "../support/billed.ts";
 import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import type { TestGateway } from "../support/gateway.ts";
 import { RawClient } from "../support/raw-client.ts";
 import { get } from "../support/requests.ts";
+import { sharedGateway } from "../support/shared-gateway.ts";
 
 interface Entry {
   readonly id: string;
@@ -48,10 +49,9 @@ t.test("GET /v1/models", async (t) => {
   let gateway: TestGateway;
   let customer: Customer;
   t.before(async () => {
-    gateway = await startGateway({ config: { catalogue: SHIPPED_CATALOGUE } });
+    gateway = await sharedGateway({ catalogue: SHIPPED_CATALOGUE });
     customer = await customerWith(gateway, "0.000001");
   });
-  t.teardown(() => gateway.close());
   // biome-ignore lint/suspicious/noExplicitAny: the answer is compared field by field
   const list = async (headers = {}, query = ""): Promise<any> => {
     const answer = await get(gateway, `/v1/models${query}`, customer, headers);

@@ -6,9 +6,10 @@ import { makePng } from "../../plugins/simulator/png.ts";
 import { admin, type Customer } from "../support/admin.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import type { TestGateway } from "../support/gateway.ts";
 import { suspend } from "../support/ledger-sql.ts";
 import { asking, bodies } from "../support/requests.ts";
+import { sharedGateway } from "../support/shared-gateway.ts";
 import { until } from "../support/until.ts";
 
 /** Long enough for a call to reach the provider on a busy machine. */
@@ -17,9 +18,8 @@ const IMPATIENT_MS = 5_000;
 t.test("OpenAI's official client", async (t) => {
   let gateway: TestGateway;
   t.before(async () => {
-    gateway = await startGateway({ config: { catalogue: SHIPPED_CATALOGUE } });
+    gateway = await sharedGateway({ catalogue: SHIPPED_CATALOGUE });
   });
-  t.teardown(() => gateway.close());
 
   async function client(creditVnd?: string): Promise<{ openai: OpenAI; customer: Customer }> {
     const customer = await customerWith(gateway, creditVnd);

@@ -1,9 +1,10 @@
 import t from "tap";
 import { CHAT_MODEL, MESSAGES_MODEL } from "../support/ask.ts";
 import { billedCall, customerWith } from "../support/billed.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import type { TestGateway } from "../support/gateway.ts";
 import { noCallsInFlight, spent } from "../support/proof.ts";
 import { bodies, paths, post } from "../support/requests.ts";
+import { sharedGateway } from "../support/shared-gateway.ts";
 import { until } from "../support/until.ts";
 
 const CREDIT_VND = 100_000;
@@ -15,9 +16,8 @@ t.test("a provider that reports more tokens than its model can have", async (t) 
   let gateway: TestGateway;
 
   t.before(async () => {
-    gateway = await startGateway();
+    gateway = await sharedGateway();
   });
-  t.teardown(() => gateway.close());
 
   for (const tokens of NUMBERS) {
     for (const protocol of ["messages", "chat", "responses"] as const) {

@@ -61,24 +61,34 @@ export function testProcesses(parts: readonly string[]): TestProcess[] {
   );
 }
 
+/** The files that share gateways are one group, which is begun first: it is the longest. */
 function grouped(paths: readonly string[]): string[][] {
-  const groups = paths.filter((path) => !sharesProcess(path)).map((path) => [path]);
-  const shared = paths.filter(sharesProcess);
-  for (let at = 0; at < shared.length; at += FILES_TOGETHER) {
-    groups.push(shared.slice(at, at + FILES_TOGETHER));
+  const ofGateway = paths.filter(sharesGateway);
+  const others = paths.filter((path) => !sharesGateway(path));
+  const groups = others.filter((path) => !sharesProcess(path)).map((path) => [path]);
+  const together = others.filter(sharesProcess);
+  for (let at = 0; at < together.length; at += FILES_TOGETHER) {
+    groups.push(together.slice(at, at + FILES_TOGETHER));
   }
-  return groups.sort((one, other) => placeOf(one) - placeOf(other));
+  groups.sort((one, other) => placeOf(one) - placeOf(other));
+  return ofGateway.length > 0 ? [ofGateway, ...groups] : groups;
+}
+
+function sharesGateway(path: string): boolean {
+  return sourceOf(path).includes("/support/shared-gateway.js");
 }
 
 function sharesProcess(path: string): boolean {
   return startsWithOne(path, TOGETHER) && !startsWithOne(path, ALONE) && !hasHooks(path);
 }
 
-/** Whether a file has hooks outside of its tests: they belong to the whole process. */
+/** Whether a file has hooks outside of its tests that run at the end, or around the tests of other files. */
 function hasHooks(path: string): boolean {
-  return /^t\.(after|afterEach|before|beforeEach|teardown)\(/m.test(
-    readFileSync(join(testFolder, path), "utf8"),
-  );
+  return /^t\.(after|afterEach|beforeEach|teardown)\(/m.test(sourceOf(path));
+}
+
+function sourceOf(path: string): string {
+  return readFileSync(join(testFolder, path), "utf8");
 }
 
 function startsWithOne(path: string, beginnings: readonly string[]): boolean {
