@@ -140,7 +140,7 @@ export { FORWARDED_HEADERS, servedElsewhere, unchangedRequest } from "./upstream
 // A plugin's options: `v` is the schema library, the rest are its building blocks.
 
 export { described, mapping, matching, oneOf, some, text, url, v, whole } from "./options.ts";
-export { allowPublic, publicHost } from "./public-host.ts";
+export { allowPublic, isLoopback, publicHost } from "./public-host.ts";
 
 // A plugin's own routes.
 

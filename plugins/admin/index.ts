@@ -36,7 +36,7 @@ export default function admin(services: Services, settings: v.InferOutput<typeof
 
     async start() {
       await token.prepare();
-      services.guards.operator.provide((request) => token.check(request.headers["authorization"]));
+      services.guards.operator.provide((request) => token.check(request));
     },
 
     routes(router) {

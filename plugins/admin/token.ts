@@ -1,14 +1,22 @@
 import { createHash, timingSafeEqual } from "node:crypto";
+import { isIP } from "node:net";
 import { join } from "node:path";
 import {
+  isLoopback,
+  type PlainRequest,
   type Refusal,
   refuse,
   type Services,
   secretFile,
+  ThrottledLog,
   USABLE_SECRET,
 } from "../../core/contract/index.ts";
 
 const FILE = "admin-token";
+/** Wrong tokens from one address: this many at once, then this many a minute. */
+const WRONG_AT_ONCE = 30;
+const WRONG_PER_MINUTE = 60;
+const BLOCKED_MAX = 10_000;
 
 /**
  * The token that the admin API requires: from the config, else GATEWAY_ADMIN_TOKEN, else a random one in a file of the
@@ -16,10 +24,14 @@ const FILE = "admin-token";
  */
 export class AdminToken {
   private readonly services: Services;
+  private readonly log: ThrottledLog;
   private ofFile: Promise<string> | undefined;
+  /** Until when an address may not try again, by its address, on the monotonic clock. */
+  private readonly blocked = new Map<string, number>();
 
   constructor(services: Services) {
     this.services = services;
+    this.log = new ThrottledLog(services.log);
   }
 
   /** Creates the token file if it is needed. Rejects if the file cannot be read or written. */
@@ -28,13 +40,38 @@ export class AdminToken {
   }
 
   /** Returns undefined if the `authorization` header has the token, or else a refusal. */
-  async check(authorization: string | undefined): Promise<Refusal | undefined> {
-    const given = /^bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
+  async check(request: PlainRequest): Promise<Refusal | undefined> {
+    const given = /^bearer +(\S+) *$/i.exec(request.headers["authorization"] ?? "")?.[1];
     if (given === undefined)
       return denied("Send the admin token: `Authorization: Bearer <token>`.");
+    const address = addressOf(request);
+    const waitS = await this.waitS(address);
+    if (waitS > 0) return tooMany(waitS);
     // `timingSafeEqual` needs equal lengths, which digests have.
-    const isRight = timingSafeEqual(sha256(given), sha256(await this.expected()));
-    return isRight ? undefined : denied("The admin token is wrong.");
+    if (timingSafeEqual(sha256(given), sha256(await this.expected()))) return undefined;
+    await this.count(address);
+    this.log.warn({ address, path: request.path }, "a wrong admin token was sent");
+    return denied("The admin token is wrong.");
+  }
+
+  /** Returns how long this address has to wait before its next try; 0 if it may try now. */
+  private waitS(address: string): number {
+    const until = this.blocked.get(address);
+    if (until === undefined) return 0;
+    const waitMs = until - this.services.clock.monotonic();
+    if (waitMs > 0) return Math.ceil(waitMs / 1000);
+    this.blocked.delete(address);
+    return 0;
+  }
+
+  /** Counts a wrong token. Right ones are not counted, so commands are never throttled. */
+  private async count(address: string): Promise<void> {
+    const { rateLimiter, clock } = this.services;
+    const rate = await rateLimiter.take(`admin:${address}`, WRONG_PER_MINUTE, WRONG_AT_ONCE);
+    if (rate.allowed) return;
+    this.log.warn({ address }, "an address sends wrong admin tokens; it has to wait");
+    if (this.blocked.size >= BLOCKED_MAX) this.blocked.clear();
+    this.blocked.set(address, clock.monotonic() + rate.retryMs);
   }
 
   /** Reads the config at every request, since a reload may change it. */
@@ -52,6 +89,22 @@ export class AdminToken {
       throw error;
     }
   }
+}
+
+/**
+ * Returns the address that tries are counted by. A request from this machine may have come through a proxy, which
+ * appends the address of its client.
+ */
+function addressOf({ remoteAddress, headers }: PlainRequest): string {
+  const forwarded = headers["x-forwarded-for"]?.split(",").at(-1)?.trim();
+  const isHere = isLoopback(remoteAddress.replace(/^(?:0*:)*:?ffff:/i, ""));
+  return isHere && forwarded !== undefined && isIP(forwarded) !== 0 ? forwarded : remoteAddress;
+}
+
+function tooMany(waitS: number): Refusal {
+  return refuse.rateLimited(`Too many wrong admin tokens; try again in ${waitS} seconds.`, {
+    headers: ["retry-after", String(waitS)],
+  });
 }
 
 function sha256(text: string): Buffer {

@@ -46,9 +46,16 @@ t.test("admin API: access", async (t) => {
       ];
       const routes = adminRoutes(new Router());
       t.ok(routes.length >= 8);
+      let sent = 0;
       for (const { method, path } of routes) {
         for (const headers of wrong) {
-          const response = await send(method, path.replaceAll(/:\w+/g, "x"), headers);
+          // Each from another address, since wrong tokens are counted by address.
+          sent += 1;
+          const from = { "x-forwarded-for": `10.0.${sent >> 8}.${sent & 255}` };
+          const response = await send(method, path.replaceAll(/:\w+/g, "x"), {
+            ...headers,
+            ...from,
+          });
           const { error } = (await response.json()) as { error: Record<string, unknown> };
           t.equal(response.status, 401, `${method} ${path} ${JSON.stringify(headers)}`);
           t.equal(response.headers.get("www-authenticate"), "Bearer");
@@ -56,6 +63,31 @@ t.test("admin API: access", async (t) => {
           t.equal(error["param"], null);
         }
       }
+    },
+  );
+
+  t.test(
+    "makes an address wait after thirty wrong tokens, logs it, and lets others in",
+    async (t) => {
+      const guess = async (from: string) =>
+        send("GET", "/admin/v1/accounts", {
+          authorization: "Bearer wrong-wrong-wrong-wrong",
+          "x-forwarded-for": from,
+        });
+      let guesses = 0;
+      while ((await guess("192.0.2.1")).status === 401) guesses += 1;
+      // One more is allowed every second, however long this takes.
+      t.ok(guesses >= 30 && guesses < 60, `${guesses}`);
+      const refused = await guess("192.0.2.1");
+      t.equal(refused.status, 429);
+      t.ok(Number(refused.headers.get("retry-after")) >= 1);
+      t.equal((await guess("192.0.2.2")).status, 401);
+      t.equal((await admin(gateway, "GET", "/accounts")).status, 200);
+      t.match(
+        gateway.logs,
+        /"address":"192\.0\.2\.1".*an address sends wrong admin tokens; it has to wait/,
+      );
+      t.notMatch(gateway.logs, /wrong-wrong-wrong/);
     },
   );
 
