@@ -30,7 +30,7 @@ const ANSWER = [
 
 t.test("Markdown", async (t) => {
   t.test("is split into blocks", async (t) => {
-    const blocks = blocksOf(ANSWER).map(({ source, ...block }) => block);
+    const blocks = blocksOf(ANSWER).map(({ source, end, ...block }) => block);
     t.strictSame(blocks, [
       { kind: "heading", level: 1, text: "Title" },
       { kind: "paragraph", text: "A paragraph\nof two lines" },

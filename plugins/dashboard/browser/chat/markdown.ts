@@ -2,25 +2,41 @@ import { copyButton } from "../copy.ts";
 import { type Child, el } from "../dom.ts";
 import { t } from "../text.ts";
 import { type Block, blocksOf } from "./blocks.ts";
+import { type Inline, inlineOf } from "./inline.ts";
 
 /** Quotes and lists contain Markdown again. Below this depth it is shown as plain text. */
 const DEPTH_MAX = 6;
 
+/** Text that still grows can change its last two blocks: see `blocksOf`. */
+const GROWING_BLOCKS = 2;
+
 /**
- * Renders Markdown that grows. Makes elements with text nodes, never markup from text. Keeps the
- * elements of unchanged blocks, so an update of a long reply renders only its last block.
+ * Renders Markdown that grows. Makes elements with text nodes, never markup from text. Reads and renders only the last
+ * blocks again when text is added, so a long reply costs as much as its length.
  */
 export class MarkdownView {
   readonly element: HTMLElement = el("div", { class: "markdown" });
+  private shown = "";
+  /** The blocks that later text cannot change: how many they are, and where the text behind them begins. */
+  private finished = 0;
+  private finishedTo = 0;
   private sources: string[] = [];
 
   show(markdown: string): void {
-    const blocks = blocksOf(markdown);
+    if (!markdown.startsWith(this.shown)) {
+      this.finished = this.finishedTo = 0;
+      this.sources = [];
+    }
+    this.shown = markdown;
+    const blocks = blocksOf(markdown.slice(this.finishedTo));
     let same = 0;
     while (same < blocks.length && this.sources[same] === blocks[same]?.source) same += 1;
-    while (this.element.childNodes.length > same) this.element.lastChild?.remove();
+    while (this.element.childNodes.length > this.finished + same) this.element.lastChild?.remove();
     this.element.append(...blocks.slice(same).map((block) => blockElement(block, 0)));
-    this.sources = blocks.map(({ source }) => source);
+    const done = blocks.slice(0, -GROWING_BLOCKS);
+    this.finished += done.length;
+    this.finishedTo += done.at(-1)?.end ?? 0;
+    this.sources = blocks.slice(done.length).map(({ source }) => source);
   }
 }
 
@@ -107,37 +123,23 @@ function listItem(text: string, depth: number): Child {
   return [head, rest.map((block) => blockElement(block, depth + 1))];
 }
 
-const INLINE =
-  /(?<code>(`+)(?:[^`]|(?!\2)`)+?\2(?!`))|(?<strong>\*\*(?=\S)[^\n]+?\S?\*\*|__(?=\S)[^\n]+?__)|(?<em>\*(?=[^\s*])[^*\n]+\*|(?<!\w)_(?=[^\s_])[^_\n]+_(?!\w))|(?<del>~~[^~\n]+~~)|(?<link>!?\[[^\]\n]*\]\([^\s()]*(?:\([^\s()]*\)[^\s()]*)*\))|(?<bare>https?:\/\/[^\s<>"')\]]+[^\s<>"')\].,;:!?])|(?<escape>\\[\\`*_{}[\]()#+.!|~-])|(?<br> {2,}\n|\n)/;
-
 /** Renders emphasis, code, links and line breaks within a text. */
 function inline(text: string): Child[] {
-  const made: Child[] = [];
-  let rest = text;
-  for (;;) {
-    const match = INLINE.exec(rest);
-    if (!match?.groups) break;
-    if (match.index > 0) made.push(rest.slice(0, match.index));
-    made.push(inlineElement(match[0], match.groups));
-    rest = rest.slice(match.index + match[0].length);
-  }
-  if (rest !== "") made.push(rest);
-  return made;
+  return inlineOf(text).map(inlineElement);
 }
 
-function inlineElement(source: string, kind: Readonly<Record<string, string | undefined>>): Child {
-  if (kind["code"] !== undefined) {
-    const marks = /^`+/.exec(source)?.[0].length ?? 1;
-    return el("code", {}, source.slice(marks, -marks).replace(/^ (.*) $/, "$1"));
+function inlineElement(piece: Inline): Child {
+  if (typeof piece === "string") return piece;
+  switch (piece.kind) {
+    case "code":
+      return el("code", {}, piece.text);
+    case "link":
+      return link(piece.address, piece.text);
+    case "break":
+      return el("br");
+    default:
+      return el(piece.kind, {}, piece.content.map(inlineElement));
   }
-  if (kind["strong"] !== undefined) return el("strong", {}, inline(source.slice(2, -2)));
-  if (kind["em"] !== undefined) return el("em", {}, inline(source.slice(1, -1)));
-  if (kind["del"] !== undefined) return el("del", {}, inline(source.slice(2, -2)));
-  if (kind["bare"] !== undefined) return link(source, source);
-  if (kind["escape"] !== undefined) return source.slice(1);
-  if (kind["br"] !== undefined) return el("br");
-  const [, text = "", address = ""] = /^!?\[([^\]]*)\]\((.*)\)$/s.exec(source) ?? [];
-  return link(address, text === "" ? address : text);
 }
 
 /**
