@@ -19,14 +19,6 @@ export function refusedUnreadably(status: number, retryAfter: string | undefined
   return { kind: "broken", refusal, truncated: false, errorSent: false };
 }
 
-/** The HTTP client could not send the request: of all that a request carries, only headers come from the caller unread. */
-export function unsendable(): Outcome & { kind: "broken" } {
-  const refusal = refuse.badRequest(
-    "A request header has characters that cannot be sent on. Use printable ASCII.",
-  );
-  return { kind: "broken", refusal, truncated: false, errorSent: false };
-}
-
 /** The upstream is unreachable, or failed after it got the request. */
 export function broken(message: string): Outcome & { kind: "broken" } {
   const refusal = refuse.upstreamFailed(message);

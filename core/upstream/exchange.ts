@@ -7,7 +7,7 @@ import { ServerEvent, SseReader } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { wires } from "../wire/index.ts";
 import type { Attempt, AttemptListener, Headers } from "./attempt.ts";
-import { broken, refusedUnreadably, unsendable } from "./broken.ts";
+import { broken, refusedUnreadably } from "./broken.ts";
 import { Dispatch } from "./dispatch.ts";
 import type { ReplyDecoder } from "./kinds/kind.ts";
 import { masked } from "./mask.ts";
@@ -159,11 +159,6 @@ export class Exchange implements AttemptListener, Flow {
   failed(error: Error): void {
     const code = "code" in error ? error.code : undefined;
     const upstream = this.attempt?.upstream;
-    if (code === "UND_ERR_INVALID_ARG" && this.status === 0) {
-      // The HTTP client refused to send it, so it says nothing about the upstream.
-      upstream?.breaker.forget();
-      return this.finish(unsendable());
-    }
     upstream?.breaker.fail(typeof code === "string" ? code : "the connection failed");
     this.log.debug({ call_id: this.call.id, upstream: upstream?.name, code }, "upstream failed");
     if (this.status !== 0) {

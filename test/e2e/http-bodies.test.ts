@@ -185,7 +185,7 @@ t.test("a request body", async (t) => {
   });
 
   t.test(
-    "with a header that cannot be sent on gets 400, and the upstream is not blamed",
+    "with a header that cannot be sent on is served without it, and the upstream is not blamed",
     async (t) => {
       const failures = async () => {
         const { body } = await admin(gateway, "GET", "/upstreams");
@@ -198,9 +198,7 @@ t.test("a request body", async (t) => {
       // As many as open the upstream's breaker.
       for (let call = 0; call < 6; call++) {
         await client.send(rawPost(PATH, customer.key, body, { "anthropic-beta": "a\x7fb" }));
-        const { status, body: reply } = await client.response();
-        t.equal(status, 400);
-        t.match(reply.toString(), /header/);
+        t.equal((await client.response()).status, 200);
       }
       t.strictSame(await failures(), before);
       client.destroy();
