@@ -103,6 +103,7 @@ export {
   type Charge,
   chargeOf,
   countedUsage,
+  isBilled,
   priceOf,
   type Tariff,
   tariffOf,
@@ -110,7 +111,7 @@ export {
 } from "./tariff.ts";
 export { readChatUsage } from "./usage/chat.ts";
 export { readMessagesUsage } from "./usage/messages.ts";
-export { Usage } from "./usage.ts";
+export { type Pass, Usage } from "./usage.ts";
 export { type CustomerRecord, fieldsIn, type UsageJson, type UsageRecord } from "./usage-fields.ts";
 export { usageJson } from "./usage-json.ts";
 export { dayOf, endOfDay, startOfDay } from "./vietnam-day.ts";
@@ -134,7 +135,7 @@ export {
   messagesProfile,
   type Profile,
 } from "./profile.ts";
-export { Delivered, kindOf, type Protocol, type Wire } from "./protocol.ts";
+export { Delivered, kindOf, type Protocol, type Stage, type Wire } from "./protocol.ts";
 export { FORWARDED_HEADERS, servedElsewhere, unchangedRequest } from "./upstream-request.ts";
 
 // A plugin's options: `v` is the schema library, the rest are its building blocks.

@@ -17,6 +17,12 @@ export function kindOf(event: ServerEvent, wire: Wire): EventKind {
 }
 
 /**
+ * How far an event brings a stream. `begun`: its head, or an end without output. `refused`: it ends
+ * in a refusal or a failure. `delivered`: it carries an item, a block, a name, a part, text, an image or audio.
+ */
+export type Stage = "none" | "begun" | "refused" | "delivered";
+
+/**
  * What the whole body of a successful reply is worth.
  *
  * - `charged`: a reply, which costs what it used.
@@ -74,6 +80,9 @@ export interface Wire {
    */
   mayEndAt(event: ServerEvent): boolean;
 
+  /** Returns what one event of a stream brings to its reader. */
+  stage(event: ServerEvent): Stage;
+
   /** Returns what the whole body of a successful reply is worth. */
   judge(body: JsonObject): ReplyWorth;
 
@@ -86,7 +95,10 @@ export interface Wire {
    */
   readEvent(event: ServerEvent, usage: Usage): boolean;
 
-  /** Adds the text that one event delivers, for streams whose usage never comes. */
+  /**
+   * Adds the output that one event delivers, for streams whose usage never comes. What repeats
+   * earlier output, or is the input of a tool's result, does not count.
+   */
   countDelta(event: ServerEvent, delivered: Delivered): void;
 
   /** Adds the text that a whole reply delivers. */
@@ -94,16 +106,15 @@ export interface Wire {
 }
 
 /**
- * Text delivered so far. Bytes of ASCII and of other scripts are counted apart, because they
+ * Output delivered so far. Bytes of ASCII and of other scripts are counted apart, because they
  * tokenise differently.
  */
 export class Delivered {
   asciiBytes = 0;
   otherBytes = 0;
-
-  get any(): boolean {
-    return this.asciiBytes + this.otherBytes > 0;
-  }
+  images = 0;
+  /** Bytes of audio and the like, in base64. */
+  mediaBytes = 0;
 
   addText(text: string): void {
     const bytes = Buffer.byteLength(text);

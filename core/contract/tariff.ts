@@ -123,7 +123,7 @@ export function chargeOf(call: ChargedCall, tariff: Tariff, feesMicroVnd: MicroV
 
 /** Returns the usage for the record of a call: none if nothing was delivered. */
 export function countedUsage(call: ChargedCall): Usage {
-  return (isDelivered(call) ? call.usage : undefined) ?? NO_USAGE;
+  return (isBilled(call) ? call.usage : undefined) ?? NO_USAGE;
 }
 
 /** The charge of a recorded call, computed again from the record alone. */
@@ -185,12 +185,21 @@ function countedQuantity(
   return unit === "image" ? usage.images : 1;
 }
 
-function isDelivered(call: ChargedCall): boolean {
-  return call.status === 200 && call.delivered;
+/**
+ * Returns true if a call costs what it used: part of its reply was delivered. Or the client left, or
+ * the wallet ran out, before that, and the provider has reported what it bills.
+ */
+export function isBilled({ status, delivered, outcome, usage }: ChargedCall): boolean {
+  if (status !== 200) return false;
+  return delivered || ((outcome === "gone" || outcome === "exhausted") && hasReport(usage));
+}
+
+function hasReport(usage: Usage | undefined): boolean {
+  return usage !== undefined && (usage.inputReported || usage.outputReported);
 }
 
 function isFree(call: ChargedCall, tariff: Tariff): boolean {
-  if (!isDelivered(call) || call.outcome === "refused") return true;
+  if (!isBilled(call) || call.outcome === "refused") return true;
   return call.outcome === "broken" && tariff.unit !== "mtok";
 }
 

@@ -19,6 +19,10 @@ export class Usage {
   inputReported = false;
   /** True if the provider reported the final output. */
   outputReported = false;
+  /** How often the provider has reported its output. An early report is not the final one. */
+  outputReports = 0;
+  /** Output tokens that the gateway had counted when the provider reported its output last. */
+  deliveredAtReport = 0;
   /** True if the provider reported its reasoning, even if that was 0. */
   reasoningReported = false;
   /** True if the provider reported one number for both. All of it is in the input here. */

@@ -72,7 +72,7 @@ export class Reply implements Sink {
     if (!this.takes("an event")) return;
     if (this.withheld.length > 0 || kindOf(event, this.wire) === "terminal") {
       this.withheld.push(event.raw);
-    } else this.client.add(event.raw);
+    } else this.deliver(event.raw, event);
   }
 
   data(bytes: Uint8Array): void {
@@ -83,9 +83,17 @@ export class Reply implements Sink {
       else this.call.flow?.cut(tooLarge(this.wholeBytesMax));
     } else {
       const last = this.withheld.pop();
-      if (last) this.client.add(last);
+      if (last) this.deliver(last);
       this.withheld.push(bytes);
     }
+  }
+
+  /** Writes a part of a stream, or of audio. The one place that decides what counts as delivered. */
+  private deliver(bytes: Uint8Array, event?: ServerEvent): void {
+    const { call } = this;
+    this.client.add(bytes);
+    if (call.delivered || call.gone) return;
+    call.delivered = event === undefined || this.wire.stage(event) === "delivered";
   }
 
   end(outcome: Outcome): void {

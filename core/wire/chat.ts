@@ -1,4 +1,4 @@
-import type { Wire } from "../contract/protocol.ts";
+import type { Stage, Wire } from "../contract/protocol.ts";
 import { refuse } from "../contract/refusal.ts";
 import { readChatUsage } from "../contract/usage/chat.ts";
 import {
@@ -9,16 +9,15 @@ import {
   objectOf,
   parseJson,
 } from "../process/json.ts";
+import { asBuffer } from "../sse/bytes.ts";
 import type { EventKind } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
+import { CHAT_DELTA, countObjects, countWhole } from "./deltas.ts";
 import { openAiErrorBody } from "./openai-error.ts";
-import { countStrings, hasObject } from "./scan.ts";
+import { hasObject } from "./scan.ts";
 
-const CONTENT = Buffer.from('"content"');
-const ARGUMENTS = Buffer.from('"arguments"');
-const REASONING = [Buffer.from('"reasoning_content"'), Buffer.from('"reasoning"')];
-const REFUSAL = Buffer.from('"refusal"');
+const DELTA = Buffer.from('"delta"');
 const USAGE = Buffer.from('"usage"');
 const ERROR = Buffer.from('"error"');
 
@@ -106,21 +105,24 @@ export const chat: Wire = {
     return isObject(report) && Array.isArray(choices) && choices.length === 0;
   },
 
+  stage(event): Stage {
+    const data = objectOf(parseJson(event.data));
+    const choices = arrayOf(data?.["choices"]).filter(isObject);
+    if (choices.length === 0) return "none";
+    const carries = choices.some(({ delta, message }) =>
+      [delta, message].some((part) => isObject(part) && hasContent(part)),
+    );
+    if (carries) return "delivered";
+    return choices.every(({ finish_reason: reason }) => reason === REFUSED) ? "refused" : "begun";
+  },
+
   countDelta(event, delivered) {
-    if (countStrings(event.raw, CONTENT, delivered)) return;
-    if (countStrings(event.raw, ARGUMENTS, delivered)) return;
-    for (const name of REASONING) if (countStrings(event.raw, name, delivered)) return;
-    countStrings(event.raw, REFUSAL, delivered);
+    countObjects(asBuffer(event.raw), DELTA, CHAT_DELTA, delivered);
   },
 
   countReply(reply, delivered) {
-    for (const entry of arrayOf(reply["choices"])) {
-      const message = objectOf(objectOf(entry)?.["message"]);
-      for (const name of ["content", "reasoning_content", "refusal"]) {
-        const text = message?.[name];
-        if (typeof text === "string") delivered.addText(text);
-      }
-      if (message?.["tool_calls"]) delivered.addText(JSON.stringify(message["tool_calls"]));
+    for (const choice of arrayOf(reply["choices"])) {
+      countWhole(objectOf(choice)?.["message"], CHAT_DELTA, delivered);
     }
   },
 };

@@ -44,6 +44,8 @@ export const images: Wire = {
   classify: () => "data",
   mayEndAt: () => false,
 
+  stage: () => "delivered",
+
   judge: (body) => (Array.isArray(body["data"]) ? "charged" : "none"),
 
   readReply(reply, usage) {

@@ -1,18 +1,20 @@
-import type { Delivered, Wire } from "../contract/protocol.ts";
+import type { Delivered, Stage, Wire } from "../contract/protocol.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
 import { readMessagesUsage } from "../contract/usage/messages.ts";
 import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../process/json.ts";
+import { asBuffer } from "../sse/bytes.ts";
 import type { EventKind, ServerEvent } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
-import { countStrings, hasObject, startsWith } from "./scan.ts";
+import { countObjects, countWhole, MESSAGES_BLOCK, MESSAGES_DELTA } from "./deltas.ts";
+import { hasObject, startsWith } from "./scan.ts";
 
 const BLOCK_EVENT = Buffer.from("event: content_block_");
 const BLOCK_DELTA = Buffer.from("event: content_block_delta");
 const EVENT_LINE = Buffer.from("event:");
-const TEXT = Buffer.from('"text"');
-const THINKING = Buffer.from('"thinking"');
-const PARTIAL_JSON = Buffer.from('"partial_json"');
+const BLOCK_START = Buffer.from("event: content_block_start");
+const DELTA = Buffer.from('"delta"');
+const BLOCK = Buffer.from('"content_block"');
 const USAGE = Buffer.from('"usage"');
 
 /** The smallest thinking budget that Messages upstreams accept. */
@@ -98,20 +100,36 @@ export const messages: Wire = {
     return false;
   },
 
+  stage(event): Stage {
+    if (startsWith(event.raw, BLOCK_EVENT)) return "delivered";
+    const data = objectOf(parseJson(event.data));
+    const type = data?.["type"] ?? event.type;
+    switch (type) {
+      case "content_block_start":
+      case "content_block_delta":
+      case "content_block_stop":
+        return "delivered";
+      case "message_start":
+        return arrayOf(objectOf(data?.["message"])?.["content"]).length > 0 ? "delivered" : "begun";
+      case "message_delta":
+        return objectOf(data?.["delta"])?.["stop_reason"] === "refusal" ? "refused" : "begun";
+      default:
+        return "none";
+    }
+  },
+
   countDelta(event, delivered) {
-    if (startsWith(event.raw, EVENT_LINE) && !startsWith(event.raw, BLOCK_DELTA)) return;
-    if (countStrings(event.raw, TEXT, delivered)) return;
-    if (countStrings(event.raw, PARTIAL_JSON, delivered)) return;
-    countStrings(event.raw, THINKING, delivered);
+    const bytes = asBuffer(event.raw);
+    if (startsWith(bytes, BLOCK_DELTA)) countObjects(bytes, DELTA, MESSAGES_DELTA, delivered);
+    else if (startsWith(bytes, BLOCK_START)) countObjects(bytes, BLOCK, MESSAGES_BLOCK, delivered);
+    else if (!startsWith(bytes, EVENT_LINE)) {
+      countObjects(bytes, DELTA, MESSAGES_DELTA, delivered);
+      countObjects(bytes, BLOCK, MESSAGES_BLOCK, delivered);
+    }
   },
 
   countReply(reply, delivered: Delivered) {
-    for (const entry of arrayOf(reply["content"])) {
-      const block = objectOf(entry);
-      if (typeof block?.["text"] === "string") delivered.addText(block["text"]);
-      if (typeof block?.["thinking"] === "string") delivered.addText(block["thinking"]);
-      if (block?.["input"] !== undefined) delivered.addText(JSON.stringify(block["input"]));
-    }
+    for (const block of arrayOf(reply["content"])) countWhole(block, MESSAGES_BLOCK, delivered);
   },
 };
 

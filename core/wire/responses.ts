@@ -1,15 +1,24 @@
-import type { Wire } from "../contract/protocol.ts";
+import type { Stage, Wire } from "../contract/protocol.ts";
 import { refuse } from "../contract/refusal.ts";
 import { readResponsesUsage } from "../contract/usage/responses.ts";
 import { arrayOf, countOf, type JsonObject, objectOf, parseJson } from "../process/json.ts";
+import { asBuffer } from "../sse/bytes.ts";
 import type { EventKind, ServerEvent } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { checkFields } from "./check.ts";
+import { countObjects, countWhole, ITEM_BEGINNING, WHOLE_ITEM } from "./deltas.ts";
 import { openAiErrorBody } from "./openai-error.ts";
-import { countStrings, hasObject } from "./scan.ts";
+import { countText, hasObject } from "./scan.ts";
 
 const RESPONSE = Buffer.from('"response"');
 const DELTA = Buffer.from('"delta"');
+const ITEM = Buffer.from('"item"');
+const ITEM_ADDED = "response.output_item.added";
+
+/** Items that the model writes. Others are what its tools have found. */
+const OUTPUT_ITEMS = new Set<unknown>([
+  ...["message", "reasoning", "function_call", "custom_tool_call", "image_generation_call"],
+]);
 
 /** The Responses protocol: `POST /v1/responses`, forwarded unchanged. */
 export const responses: Wire = {
@@ -88,20 +97,39 @@ export const responses: Wire = {
     return false;
   },
 
-  countDelta(event, delivered) {
-    if (event.type === undefined || event.type.endsWith(".delta")) {
-      countStrings(event.raw, DELTA, delivered);
+  stage(event): Stage {
+    const type = typeOf(event);
+    if (isOfPart(type)) return "delivered";
+    switch (type) {
+      case "response.failed":
+        return "refused";
+      case "response.completed":
+      case "response.incomplete": {
+        const response = objectOf(objectOf(parseJson(event.data))?.["response"]) ?? {};
+        if (arrayOf(response["output"]).length > 0) return "delivered";
+        return isFiltered(response) ? "refused" : "begun";
+      }
+      default:
+        return typeof type === "string" && type.startsWith("response.") ? "begun" : "none";
     }
   },
 
+  countDelta(event, delivered) {
+    const type = typeOf(event);
+    if (typeof type !== "string") return;
+    const bytes = asBuffer(event.raw);
+    if (type.endsWith(".delta")) {
+      const value = bytes.indexOf(DELTA);
+      if (value === -1) return;
+      if (type.endsWith("audio.delta")) delivered.mediaBytes += bytes.length - value;
+      else countText(bytes, value + DELTA.length, delivered);
+    } else if (type === ITEM_ADDED) countObjects(bytes, ITEM, ITEM_BEGINNING, delivered);
+    else if (type.endsWith(".partial_image")) delivered.images = Math.max(delivered.images, 1);
+  },
+
   countReply(reply, delivered) {
-    for (const entry of arrayOf(reply["output"])) {
-      const item = objectOf(entry);
-      for (const part of arrayOf(item?.["content"])) {
-        const text = objectOf(part)?.["text"];
-        if (typeof text === "string") delivered.addText(text);
-      }
-      if (typeof item?.["arguments"] === "string") delivered.addText(item["arguments"]);
+    for (const item of arrayOf(reply["output"])) {
+      if (OUTPUT_ITEMS.has(objectOf(item)?.["type"])) countWhole(item, WHOLE_ITEM, delivered);
     }
   },
 };

@@ -6,34 +6,14 @@ const BACKSLASH = 92;
 const COLON = 58;
 const SPACE = 32;
 const BRACE = 123;
+/** Strings up to this length are searched byte by byte: a native call costs as much. */
+const LOOPED_BYTES = 64;
 
 /** Returns true if the bytes begin with `prefix`. */
 export function startsWith(raw: Uint8Array, prefix: Uint8Array): boolean {
   if (raw.length < prefix.length) return false;
   for (let at = 0; at < prefix.length; at++) if (raw[at] !== prefix[at]) return false;
   return true;
-}
-
-/**
- * Counts the bytes of every JSON string whose key is `name` (with its quotes) in `raw`. Returns
- * true if there was any text. An escape counts as the one character that it stands for.
- *
- * Neither decodes nor parses: a stream has one such string per event, and parsing each event would
- * cost more than forwarding it.
- */
-export function countStrings(raw: Uint8Array, name: Buffer, delivered: Delivered): boolean {
-  const bytes = asBuffer(raw);
-  let counted = false;
-  let at = bytes.indexOf(name);
-  while (at !== -1) {
-    const value = valueAfter(bytes, at + name.length);
-    if (value !== -1 && bytes[value] === QUOTE) {
-      const end = countString(bytes, value + 1, delivered);
-      counted ||= end > value + 1;
-      at = bytes.indexOf(name, end);
-    } else at = bytes.indexOf(name, at + name.length);
-  }
-  return counted;
 }
 
 /**
@@ -55,7 +35,7 @@ export function hasObject(raw: Uint8Array, name: Buffer): boolean {
  * Returns the index at which the value of a key begins; `from` is the end of the key. Returns -1 if
  * no colon follows.
  */
-function valueAfter(bytes: Buffer, from: number): number {
+export function valueAfter(bytes: Buffer, from: number): number {
   let at = from;
   while (bytes[at] === SPACE) at++;
   if (bytes[at] !== COLON) return -1;
@@ -64,7 +44,41 @@ function valueAfter(bytes: Buffer, from: number): number {
   return at;
 }
 
-function countString(bytes: Buffer, from: number, delivered: Delivered): number {
+/** Counts the string that is the value of a key. `from` is the end of the key. */
+export function countText(bytes: Buffer, from: number, delivered: Delivered): void {
+  const value = valueAfter(bytes, from);
+  if (value !== -1 && bytes[value] === QUOTE) countString(bytes, value + 1, delivered);
+}
+
+/** Returns the index of the quote that ends the string whose text begins at `from`. */
+export function endOfString(bytes: Buffer, from: number): number {
+  let at = from;
+  for (; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) return at;
+    if (byte === BACKSLASH) at++;
+    // Long strings are searched by the machine's own instructions.
+    else if (at - from === LOOPED_BYTES) return endOfLongString(bytes, at + 1);
+  }
+  return at;
+}
+
+function endOfLongString(bytes: Buffer, from: number): number {
+  let quote = bytes.indexOf(QUOTE, from);
+  while (quote !== -1) {
+    let before = quote;
+    while (before > from && bytes[before - 1] === BACKSLASH) before--;
+    if ((quote - before) % 2 === 0) return quote;
+    quote = bytes.indexOf(QUOTE, quote + 1);
+  }
+  return bytes.length;
+}
+
+/**
+ * Counts the text of a string that begins at `from`. An escape counts as the one character that it
+ * stands for. Returns the index of its end quote.
+ */
+export function countString(bytes: Buffer, from: number, delivered: Delivered): number {
   let ascii = 0;
   let other = 0;
   let at = from;

@@ -33,6 +33,8 @@ export const speech: Wire = {
   },
 
   mayEndAt: () => false,
+  stage: () => "delivered",
+
   // Audio is not JSON.
   judge: () => "none",
   readReply() {},

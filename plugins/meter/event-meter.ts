@@ -5,10 +5,13 @@ import {
   type Outcome,
   type ServerEvent,
   type Sink,
+  type Stage,
   type Usage,
   type Wire,
 } from "../../core/contract/index.ts";
-import { type Factors, textTokens } from "./bound.ts";
+import type { Factors } from "./bound.ts";
+import { outputTokensOf } from "./estimate.ts";
+import { failedReply } from "./failed-reply.ts";
 
 /**
  * Reads usage from a reply: from a stream as it passes, from a whole one when it has ended.
@@ -29,6 +32,10 @@ export class EventMeter implements Sink {
   /** Set if the reply is no stream, whatever was asked for. */
   private whole: Sink | undefined = undefined;
   private hasEvents = false;
+  /** How far the upstream's stream has come. */
+  private stage: Stage = "none";
+  /** The value of `usage.outputReports` that was seen last. */
+  private reports = 0;
 
   constructor(
     call: Call,
@@ -53,15 +60,25 @@ export class EventMeter implements Sink {
   }
 
   event(event: ServerEvent): void {
-    const { call, delivered, wire } = this;
+    const { call, wire, usage } = this;
     this.hasEvents = true;
-    const onlyUsage = kindOf(event, wire) !== "data" && wire.readEvent(event, this.usage);
-    wire.countDelta(event, delivered);
-    if (delivered.any) {
-      call.delivered = true;
-      call.deliveredTokens = Math.ceil(textTokens(delivered, this.factors));
+    const onlyUsage = kindOf(event, wire) !== "data" && wire.readEvent(event, usage);
+    if (this.stage !== "delivered") this.look(wire.stage(event));
+    // What comes after the client has left is only read to learn the usage.
+    if (!call.gone) {
+      wire.countDelta(event, this.delivered);
+      call.deliveredTokens = outputTokensOf(this.delivered, this.factors);
+    }
+    if (usage.outputReports !== this.reports) {
+      this.reports = usage.outputReports;
+      usage.deliveredAtReport = call.deliveredTokens;
     }
     if (!(onlyUsage && this.hidesUsage)) this.client.event(event);
+  }
+
+  private look(stage: Stage): void {
+    if (stage === "none" || (stage === "begun" && this.stage !== "none")) return;
+    this.stage = stage;
   }
 
   data(bytes: Uint8Array): void {
@@ -73,8 +90,12 @@ export class EventMeter implements Sink {
     // An empty body is no stream either.
     if (!this.hasEvents) this.whole ??= this.unstreamed();
     if (this.whole) return this.whole.end(outcome);
-    // A complete stream without any text counts as delivered, so its usage is charged.
-    if (outcome.kind === "complete") this.call.delivered = true;
+    const { call } = this;
+    if (outcome.kind !== "complete") return this.client.end(outcome);
+    if (this.stage === "none")
+      return this.client.end(failedReply(undefined, call.endpoint.protocol));
+    // A complete stream costs its usage, even without any text, unless it only refuses.
+    if (this.stage !== "refused") call.delivered = true;
     this.client.end(outcome);
   }
 }

@@ -2,6 +2,7 @@ import {
   type Call,
   type ConfigKey,
   type Field,
+  isBilled,
   type Plugin,
   type Services,
   type Sink,
@@ -12,6 +13,7 @@ import {
 import { type UsageCheck, withdrawUnbelievable } from "./believable.ts";
 import { contentsOf, type Factors, tokensOf } from "./bound.ts";
 import { addCountTokensRoute } from "./count-tokens.ts";
+import { fillIn } from "./estimate.ts";
 import { EventMeter } from "./event-meter.ts";
 import { ReplyMeter } from "./reply-meter.ts";
 import { TokenCounter } from "./token-counter.ts";
@@ -113,18 +115,11 @@ export default function meter(services: Services, settings: Settings): Plugin {
     },
 
     close(call) {
-      const { usage, inputTokensLikely: input } = call;
+      const { usage } = call;
       if (!usage || call.status !== 200) return;
-      if (!call.delivered) return pushTokens(call, NONE);
+      if (!isBilled(call)) return pushTokens(call, NONE);
       check(call);
-      if (input !== undefined && !usage.inputReported) {
-        usage.inputTokens = input;
-        call.estimated = true;
-      }
-      if (input !== undefined && !usage.outputReported) {
-        usage.outputTokens = Math.max(usage.outputTokens, call.deliveredTokens);
-        call.estimated = true;
-      }
+      if (fillIn(call, usage)) call.estimated = true;
       pushTokens(call, usage);
     },
   };

@@ -10,7 +10,8 @@ import {
   type Wire,
 } from "../../core/contract/index.ts";
 import type { UsageCheck } from "./believable.ts";
-import { type Factors, textTokens } from "./bound.ts";
+import type { Factors } from "./bound.ts";
+import { outputTokensOf } from "./estimate.ts";
 import { failedReply } from "./failed-reply.ts";
 
 /** Reads usage from an unstreamed JSON reply; sets `call.replyBody`. Passes audio without counting it. */
@@ -24,6 +25,7 @@ export class ReplyMeter implements Sink {
   private readonly chunks: Uint8Array[] = [];
   /** Audio passes as it comes. A JSON body of speech is an error. */
   private isAudio = false;
+  private hasAudio = false;
 
   constructor(
     call: Call,
@@ -48,20 +50,21 @@ export class ReplyMeter implements Sink {
 
   event(event: ServerEvent): void {
     // Speech can arrive as events even if `stream` is not set.
-    if (this.wire.protocol === "speech") {
-      this.call.delivered = true;
-      this.wire.readEvent(event, this.usage);
-    }
+    this.isAudio = true;
+    this.hasAudio = true;
+    this.wire.readEvent(event, this.usage);
     this.client.event(event);
   }
 
   data(bytes: Uint8Array): void {
-    if (this.isAudio) this.call.delivered = true;
-    else this.chunks.push(bytes);
+    if (!this.isAudio) this.chunks.push(bytes);
+    else this.hasAudio = true;
     this.client.data(bytes);
   }
 
   end(outcome: Outcome): void {
+    // The last chunk of audio leaves after the charge.
+    if (outcome.kind === "complete" && this.hasAudio) this.call.delivered = true;
     const isWhole = outcome.kind === "complete" && !this.isAudio;
     this.client.end((isWhole && this.read()) || outcome);
   }
@@ -84,10 +87,10 @@ export class ReplyMeter implements Sink {
     call.delivered = true;
     this.wire.readReply(reply, this.usage);
     this.check(call);
-    if (!this.usage.outputReported) {
+    if (!this.usage.outputReported || this.usage.outputTokens === 0) {
       const delivered = new Delivered();
       this.wire.countReply(reply, delivered);
-      this.call.deliveredTokens = Math.ceil(textTokens(delivered, this.factors));
+      this.call.deliveredTokens = outputTokensOf(delivered, this.factors);
     }
     return undefined;
   }

@@ -36,7 +36,10 @@ function readParts(report: JsonObject, usage: Usage, isFinal: boolean): void {
   readInput(inputOf(report), main, usage);
   const { images, output } = numbers;
   if (output !== undefined && (output > 0 || !usage.outputReported)) main.outputTokens = output;
-  if (output !== undefined) usage.outputReported ||= isFinal;
+  if (output !== undefined && isFinal) {
+    usage.outputReported = true;
+    usage.outputReports++;
+  }
   if (numbers.reasoning !== undefined) {
     usage.reasoningTokens = numbers.reasoning;
     usage.reasoningReported = true;

@@ -27,6 +27,7 @@ export function readReport(report: JsonObject, usage: Usage): boolean {
   if (output !== undefined && (output > 0 || !usage.outputReported)) {
     usage.outputTokens = output;
     usage.outputReported = true;
+    usage.outputReports++;
     usage.reasoningTokens = numbers.reasoning ?? 0;
     usage.reasoningReported = numbers.reasoning !== undefined;
   }

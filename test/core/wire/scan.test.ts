@@ -2,25 +2,30 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
 import { Delivered } from "../../../core/contract/protocol.ts";
-import { countStrings, hasObject, startsWith } from "../../../core/wire/scan.ts";
+import { CHAT_DELTA, countObjects } from "../../../core/wire/deltas.ts";
+import { hasObject, startsWith } from "../../../core/wire/scan.ts";
 
-const NAME = Buffer.from('"text"');
+const NAME = Buffer.from('"delta"');
 
-/** What a parser finds: every string under the key, at any depth. */
-function stringsUnder(value: unknown): string[] {
+/** What a parser finds: the text in a value that counts. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  if (Array.isArray(value)) return value.flatMap(textsIn);
   if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([key, inner]) =>
-    !Array.isArray(value) && key === "text" && typeof inner === "string"
-      ? [inner]
-      : stringsUnder(inner),
-  );
+  return Object.entries(value).flatMap(([key, inner]) => (key === "text" ? textsIn(inner) : []));
 }
 
 function counted(json: string): Delivered {
   const delivered = new Delivered();
-  countStrings(Buffer.from(json), NAME, delivered);
+  countObjects(Buffer.from(json), NAME, CHAT_DELTA, delivered);
   return delivered;
 }
+
+/** An event with this content in its delta, between other values. */
+const chunkOf = (content: unknown) =>
+  JSON.stringify({ id: [{ text: "no" }], delta: { role: "text", content, id: 1 }, content: "no" });
+
+const any = ({ asciiBytes, otherBytes }: Delivered) => asciiBytes + otherBytes > 0;
 
 const wild = fc.string({
   unit: fc.constantFrom(
@@ -53,10 +58,9 @@ t.test("counting strings without a parser", async (t) => {
   t.test("finds the same strings as a parser", async () => {
     fc.assert(
       fc.property(tree, (value) => {
-        const strings = stringsUnder(value);
-        const { any } = counted(JSON.stringify({ value }));
+        const strings = textsIn(value);
         assert.equal(
-          any,
+          any(counted(chunkOf(value))),
           strings.some((text) => text !== ""),
         );
       }),
@@ -68,8 +72,8 @@ t.test("counting strings without a parser", async (t) => {
     async () => {
       fc.assert(
         fc.property(tree, (value) => {
-          const all = stringsUnder(value).join("");
-          const { asciiBytes, otherBytes } = counted(JSON.stringify({ value }));
+          const all = textsIn(value).join("");
+          const { asciiBytes, otherBytes } = counted(chunkOf(value));
           // A control character has no short escape. It counts as another script, which is the
           // cautious choice.
           const controls = all.split("\u0001").length - 1;
@@ -83,17 +87,17 @@ t.test("counting strings without a parser", async (t) => {
   );
 
   t.test("accepts white space around the colon, and other lines of an event", async (t) => {
-    t.equal(counted('event: x\ndata: {"text" :  "four"}\n\n').asciiBytes, 4);
-    t.equal(counted('{"text":"a","text":"bc"}').asciiBytes, 3);
+    t.equal(counted('event: x\ndata: {"delta" :  {"content" : "four"}}\n\n').asciiBytes, 4);
+    t.equal(counted('[{"delta":{"content":"a"}},{"delta":{"content":"bc"}}]').asciiBytes, 3);
   });
 
   t.test("accepts text cut off anywhere", async () => {
-    const json = JSON.stringify({ text: 'a "quoted" \\ đồng' });
+    const json = chunkOf(['a "quoted" \\ đồng', { text: [{ text: "b" }] }]);
     for (let end = 0; end <= json.length; end++) counted(json.slice(0, end));
   });
 
   t.test("ignores content that imitates a key", async (t) => {
-    t.equal(counted(JSON.stringify({ other: '"text":"imitated"' })).any, false);
+    t.equal(any(counted(JSON.stringify({ other: '"delta":{"content":"imitated"}' }))), false);
   });
 });
 

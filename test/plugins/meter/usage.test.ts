@@ -102,15 +102,14 @@ t.test("a stream", async (t) => {
   t.test("counts what it delivers, and takes the provider's usage", async (t) => {
     const { call, sink, send, ends, plugin } = metered({ stream: true }, CHAT);
     sink.head(200, []);
-    t.equal(call.delivered, false);
     send(delta("abcde"));
-    t.strictSame([call.delivered, call.deliveredTokens], [true, 3]);
+    t.equal(call.deliveredTokens, 3);
     send(delta("abc"));
     t.equal(call.deliveredTokens, 4);
     send(usageEvent);
     sink.end(COMPLETE);
     t.strictSame(ends, [COMPLETE]);
-    Object.assign(call, { status: 200 });
+    Object.assign(call, { status: 200, outcome: "complete" });
     plugin.close?.(call);
     t.match(call.usage, { inputTokens: 7, outputTokens: 3 });
     t.equal(call.estimated, false);
@@ -210,7 +209,7 @@ t.test("an unstreamed reply", async (t) => {
   });
 });
 
-t.test("speech is delivered with its first byte or event, and not parsed", async (t) => {
+t.test("speech is delivered with its bytes or events, and not parsed", async (t) => {
   const model = modelOf({ standard: "speech" });
   const { call, reply, ends, seen } = metered({ model }, "/v1/audio/speech");
   reply("RIFF");
@@ -218,8 +217,42 @@ t.test("speech is delivered with its first byte or event, and not parsed", async
   t.strictSame([ends, seen], [[COMPLETE], ["head 200", "RIFF"]]);
   const events = metered({ model }, "/v1/audio/speech");
   events.send({ type: "speech.audio.done", usage: { input_tokens: 4, output_tokens: 9 } });
+  events.sink.end(COMPLETE);
   t.equal(events.call.delivered, true);
   t.match(events.call.usage, { inputTokens: 4, outputTokens: 9 });
+});
+
+t.test("a report that comes early", async (t) => {
+  const early = (completion_tokens: number) => ({
+    ...delta("ab"),
+    usage: { prompt_tokens: 50, completion_tokens, total_tokens: 50 + completion_tokens },
+  });
+  const closed = (kind: "complete" | "gone", ...events: object[]) => {
+    const { call, sink, send, plugin } = metered({ stream: true }, CHAT);
+    sink.head(200, []);
+    for (const event of events) send(event);
+    sink.end({ kind });
+    Object.assign(call, { status: 200, delivered: true, outcome: kind });
+    plugin.close?.(call);
+    return [call.usage?.inputTokens, call.usage?.outputTokens, call.estimated];
+  };
+  const hundred = delta("x".repeat(200));
+
+  t.test("does not stop the count of what follows", async (t) => {
+    t.strictSame(closed("gone", early(0), hundred), [50, 101, true]);
+    t.strictSame(closed("gone", early(30), hundred), [50, 130, true]);
+    t.strictSame(closed("complete", early(1), hundred), [50, 101, true]);
+  });
+
+  t.test("is the last word if nothing follows, or hardly anything", async (t) => {
+    t.strictSame(closed("gone", hundred, early(30)), [50, 30, false]);
+    t.strictSame(closed("complete", early(30), delta("x".repeat(20))), [50, 30, false]);
+  });
+
+  t.test("is no zero if text was delivered", async (t) => {
+    t.strictSame(closed("complete", hundred, early(0)), [50, 101, true]);
+    t.strictSame(closed("complete", delta("x".repeat(20)), early(0)), [50, 0, false]);
+  });
 });
 
 t.test("a report beyond belief", async (t) => {
