@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
+import { folderOf } from "./config/files.ts";
 
 interface Result {
   readonly code: unknown;
@@ -38,7 +39,8 @@ t.test("an unknown option is refused with the options that exist", async (t) => 
 });
 
 t.test("--check reports the errors of a config and starts nothing", async (t) => {
-  const file = join(t.testdir({ "gateway.yaml": "listen: { prot: 1 }" }), "gateway.yaml");
+  const folder = await folderOf(t, { "gateway.yaml": "listen: { prot: 1 }" });
+  const file = join(folder, "gateway.yaml");
   const { code, stdout, stderr } = await run(["--check", "--config", file]);
   t.equal(code, 1);
   t.equal(stdout, "");

@@ -1,10 +1,10 @@
-import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { preflight } from "../../../core/boot/preflight.ts";
 import type { Config } from "../../../core/contract/config.ts";
 import { startRedisServer } from "../../support/redis.ts";
+import { folderOf } from "../config/files.ts";
 
 /** The port of the discard service, which no machine runs. */
 const NOTHING = "127.0.0.1:9";
@@ -14,8 +14,8 @@ type Change = {
   readonly stores?: { readonly data?: string; readonly hot?: unknown; readonly ledger?: string };
 };
 
-function check(t: Test, { listen, stores }: Change): Promise<void> {
-  const data = stores?.data ?? join(t.testdir(), "data");
+async function check(t: Test, { listen, stores }: Change): Promise<void> {
+  const data = stores?.data ?? join(await folderOf(t, {}), "data");
   const config = {
     listen: { host: "127.0.0.1", port: 0, workers: 1, ...listen },
     stores: { hot: "embedded", ledger: "embedded", ...stores, data },
@@ -45,8 +45,7 @@ t.test("a start is refused with one sentence that names the setting", async (t) 
   );
 
   t.test("a data folder that is a file", async (t) => {
-    const data = join(t.testdir(), "file");
-    await writeFile(data, "");
+    const data = join(await folderOf(t, { file: "" }), "file");
     await t.rejects(check(t, { stores: { data } }), {
       message: `stores.data: expected a folder that can be written, but ${data} is none (EEXIST).`,
     });

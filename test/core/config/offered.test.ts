@@ -1,7 +1,6 @@
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import t from "tap";
-import { accepted, CATALOGUE, credentialsOf, GATEWAY, swap } from "./files.ts";
+import { accepted, CATALOGUE, credentialsOf, folderOf, GATEWAY, swap } from "./files.ts";
 
 const TWO_UPSTREAMS = swap(
   GATEWAY,
@@ -47,8 +46,7 @@ t.test("a model keeps the routes whose upstreams have a key", async (t) => {
 });
 
 t.test("a secret can be read from a file", async (t) => {
-  const file = join(t.testdir(), "key");
-  await writeFile(file, "from-a-file\n");
+  const file = join(await folderOf(t, { key: "from-a-file\n" }), "key");
   const files = { "gateway.yaml": swap(GATEWAY, "first-key", `"\${file:${file}}"`) };
   const { upstreams } = await accepted(t, files);
   t.strictSame(credentialsOf(upstreams["main"]), ["x-api-key", "from-a-file"]);
