@@ -1,4 +1,5 @@
 import type { Log } from "../../core/process/log.ts";
+import { reportThrownWork } from "../../core/process/turn.ts";
 import { LuaScripts } from "./redis/lua.ts";
 import { World, type WorldResult } from "./world.ts";
 import type { WorldPlan } from "./world-plan.ts";
@@ -20,7 +21,7 @@ interface SimulateOptions {
   readonly lua?: LuaScripts;
 }
 
-/** Runs one world to its end. An unhandled rejection is a violation like any other. */
+/** Runs one world to its end. An error that nothing handles is a violation like any other. */
 export async function simulate(
   plan: WorldPlan,
   { onTrace, log = silentLog, lua = new LuaScripts() }: SimulateOptions = {},
@@ -28,8 +29,9 @@ export async function simulate(
   const world = new World(plan, { onTrace, log, lua });
   const unhandled = (error: unknown) => {
     if (String(error).includes("is dead")) return;
-    world.judge.violated(`unhandled rejection: ${describe(error)}`);
+    world.judge.violated(`unhandled: ${describe(error)}`);
   };
+  reportThrownWork(unhandled);
   process.on("unhandledRejection", unhandled);
   process.on("uncaughtException", unhandled);
   try {
