@@ -8,11 +8,18 @@ import type { SimulatedProcess } from "./process.ts";
 const LOCK_RETRY_MS = 50;
 const SYNC_MS_MAX = 8;
 
+interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
 interface File {
   bytes: Buffer;
   length: number;
-  /** Bytes that survive a loss of power. */
+  /** Bytes that the kernel takes for synced. They survive a loss of power, except for `lost`. */
   syncedLength: number;
+  /** What a failed sync should have written. It can be read, and no later sync writes it, until power is lost. */
+  lost: readonly Range[];
   /** True if the name survives a loss of power. */
   isNameSynced: boolean;
 }
@@ -24,8 +31,9 @@ export class SimulatedDisk {
   private readonly holders = new Map<string, SimulatedProcess>();
   /** Free bytes; writes beyond them fail with ENOSPC. */
   freeBytes = Number.POSITIVE_INFINITY;
-  /** Syncs and writes fail with EIO. */
-  isFailing = false;
+  private failsSyncs = false;
+  /** Times in which syncs failed; the last may be going on. */
+  private readonly failures: { readonly fromMs: number; toMs: number }[] = [];
 
   constructor(random: Random) {
     this.random = random;
@@ -43,7 +51,13 @@ export class SimulatedDisk {
   add(path: string): File {
     if (this.files.has(path)) throw failure("EEXIST", path);
     if (this.freeBytes <= 0) throw failure("ENOSPC", path);
-    const file = { bytes: Buffer.alloc(4_096), length: 0, syncedLength: 0, isNameSynced: false };
+    const file = {
+      bytes: Buffer.alloc(4_096),
+      length: 0,
+      syncedLength: 0,
+      lost: [],
+      isNameSynced: false,
+    };
     this.files.set(path, file);
     return file;
   }
@@ -65,10 +79,6 @@ export class SimulatedDisk {
     return this.holders.has(folder) || this.names(folder).length > 0;
   }
 
-  syncNames(folder: string): void {
-    for (const [path, file] of this.files) if (dirname(path) === folder) file.isNameSynced = true;
-  }
-
   take(folder: string, process: SimulatedProcess): boolean {
     const holder = this.holders.get(folder);
     if (holder?.alive && holder !== process) return false;
@@ -85,6 +95,43 @@ export class SimulatedDisk {
     this.freeBytes = Number.POSITIVE_INFINITY;
   }
 
+  /** Syncs fail with EIO, and the kernel drops what they should have written. */
+  failSyncs(nowMs: number): void {
+    if (this.failsSyncs) return;
+    this.failsSyncs = true;
+    this.failures.push({ fromMs: nowMs, toMs: Number.POSITIVE_INFINITY });
+  }
+
+  endFailedSyncs(nowMs: number): void {
+    const last = this.failures.at(-1);
+    if (this.failsSyncs && last) last.toMs = nowMs;
+    this.failsSyncs = false;
+  }
+
+  /** Returns when the first `ms` after `fromMs` begin in which no sync failed. */
+  worksFrom(fromMs: number, ms: number): number {
+    return this.failures.reduce(
+      (at, failure) => (failure.fromMs <= at + ms && failure.toMs >= at ? failure.toMs : at),
+      fromMs,
+    );
+  }
+
+  /** Returns true if the sync succeeds. */
+  sync(file: File): boolean {
+    const from = file.syncedLength;
+    file.syncedLength = file.length;
+    if (!this.failsSyncs) return true;
+    // Linux reports a failed write of a page once, and takes the page for clean from then on.
+    if (from < file.length) file.lost = [...file.lost, { from, to: file.length }];
+    return false;
+  }
+
+  syncNames(folder: string): boolean {
+    if (this.failsSyncs) return false;
+    for (const [path, file] of this.files) if (dirname(path) === folder) file.isNameSynced = true;
+    return true;
+  }
+
   /** Drops some of what was not synced: the last bytes of a file, torn anywhere, or its name. */
   losePower(): void {
     for (const [path, file] of this.files) {
@@ -94,6 +141,12 @@ export class SimulatedDisk {
       }
       const unsynced = file.length - file.syncedLength;
       if (unsynced > 0) file.length = file.syncedLength + this.random.below(unsynced + 1);
+      for (const { from, to } of file.lost) {
+        // The file system may or may not have written the new length of the file.
+        if (to >= file.length && this.random.chance(0.5)) file.length = Math.min(file.length, from);
+        else file.bytes.fill(0, from, to);
+      }
+      file.lost = [];
       file.syncedLength = file.length;
       file.isNameSynced = true;
     }
@@ -145,8 +198,7 @@ export class ProcessDisk implements Disk {
 
   syncFolder(folder: string): void {
     this.mustLive();
-    if (this.disk.isFailing) throw failure("EIO", folder);
-    this.disk.syncNames(folder);
+    if (!this.disk.syncNames(folder)) throw failure("EIO", folder);
   }
 
   create(path: string): number {
@@ -163,7 +215,6 @@ export class ProcessDisk implements Disk {
   write(fd: number, bytes: Uint8Array, offset: number, length: number): number {
     this.mustLive();
     const { path, file } = this.at(fd);
-    if (this.disk.isFailing) throw failure("EIO", path);
     const fits = Math.min(length, Math.max(0, this.disk.freeBytes));
     if (fits === 0 && length > 0) throw failure("ENOSPC", path);
     if (file.bytes.length < file.length + fits) {
@@ -179,26 +230,25 @@ export class ProcessDisk implements Disk {
 
   truncate(fd: number, length: number): void {
     this.mustLive();
-    const { path, file } = this.at(fd);
-    if (this.disk.isFailing) throw failure("EIO", path);
+    const { file } = this.at(fd);
     this.disk.freeBytes += file.length - length;
     file.length = length;
+    file.lost = file.lost
+      .filter(({ from }) => from < length)
+      .map(({ from, to }) => ({ from, to: Math.min(to, length) }));
     file.syncedLength = Math.min(file.syncedLength, length);
   }
 
   sync(fd: number): void {
     this.mustLive();
     const { path, file } = this.at(fd);
-    if (this.disk.isFailing) throw failure("EIO", path);
-    file.syncedLength = file.length;
+    if (!this.disk.sync(file)) throw failure("EIO", path);
   }
 
   syncSoon(fd: number, done: (error: Error | null) => void): void {
     const { path, file } = this.at(fd);
     this.process.receive(1 + (fd % SYNC_MS_MAX), "synced", () => {
-      if (this.disk.isFailing) return done(failure("EIO", path));
-      file.syncedLength = file.length;
-      done(null);
+      done(this.disk.sync(file) ? null : failure("EIO", path));
     });
   }
 

@@ -44,6 +44,13 @@ export const faults: Readonly<Partial<Record<FaultName, Fault>>> = {
     world.note(`disk of ${host.name} full for ${ms} ms`);
     world.scheduler.after(ms, `disk of ${host.name}`, () => host.disk.empty());
   }),
+  diskFailsSyncs: onHost((world, host, random) => {
+    const { scheduler } = world;
+    const ms = random.below(random.chance(0.5) ? 300 : 4_000);
+    host.disk.failSyncs(scheduler.nowMs);
+    world.note(`disk of ${host.name} fails syncs for ${ms} ms`);
+    scheduler.after(ms, `disk of ${host.name}`, () => host.disk.endFailedSyncs(scheduler.nowMs));
+  }),
   ledgerAway(world, random) {
     const ms = random.below(random.chance(0.3) ? 15_000 : 2_000);
     world.ledger.state = random.pick(["refuses", "hangs"]);
@@ -208,6 +215,7 @@ export function heal(world: World): void {
   }
   for (const host of world.hosts) {
     host.disk.empty();
+    host.disk.endFailedSyncs(world.scheduler.nowMs);
     host.gateway?.process.thaw();
     if (!host.gateway) host.startLater(0);
   }

@@ -1,5 +1,6 @@
 import type { OutboxEntry, StoredEntry } from "../../core/contract/hold-store.ts";
 import type { SimulatedClient } from "./client.ts";
+import type { SimulatedDisk } from "./disk.ts";
 import type { SimulatedGateway } from "./gateway.ts";
 import type { Host } from "./host.ts";
 import { TOKEN_MICRO_VND } from "./model.ts";
@@ -42,6 +43,7 @@ export class Judge {
   /** Each loss of power, with the last process that ran on the host. */
   private readonly powerLosses: {
     readonly process: SimulatedProcess | undefined;
+    readonly disk: SimulatedDisk;
     readonly atMs: number;
   }[] = [];
   private readonly forgotten = new Set<string>();
@@ -84,7 +86,8 @@ export class Judge {
   }
 
   powerLost(host: Host): void {
-    this.powerLosses.push({ process: host.lastProcess, atMs: this.world.scheduler.nowMs });
+    const { lastProcess: process, disk } = host;
+    this.powerLosses.push({ process, disk, atMs: this.world.scheduler.nowMs });
   }
 
   get counts(): Record<string, number> {
@@ -223,17 +226,16 @@ export class Judge {
 
   /**
    * Returns true for posts that may be lost with `journal: sync: false`. Such a post is synced within a second by its
-   * process, or by the next start. So it is lost if power fails within that second, or fails before the next start
-   * after a kill or freeze within that second.
+   * process, or by the next start; later if the disk fails. So it is lost if power fails within that time, or fails
+   * before the next start after a kill or freeze within that time.
    */
   private lostPowerAfter({ endedMs }: SimulatedClient, { process }: SimulatedGateway): boolean {
     if (this.world.plan.store !== "embedded") return false;
-    const wasSynced = process.ranFor(JOURNAL_SYNCED_MS, endedMs);
-    return this.powerLosses.some(
-      (loss) =>
-        loss.process === process &&
-        loss.atMs > endedMs - JOURNAL_SYNCED_MS &&
-        (loss.atMs <= endedMs + JOURNAL_SYNCED_MS || !wasSynced),
-    );
+    return this.powerLosses.some((loss) => {
+      if (loss.process !== process || loss.atMs <= endedMs - JOURNAL_SYNCED_MS) return false;
+      const fromMs = loss.disk.worksFrom(endedMs, JOURNAL_SYNCED_MS);
+      const wasSynced = process.ranFor(JOURNAL_SYNCED_MS, fromMs);
+      return loss.atMs <= fromMs + JOURNAL_SYNCED_MS || !wasSynced;
+    });
   }
 }

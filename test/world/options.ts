@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import {
+  BY_HAND,
   EVERYWHERE,
   FAULTS,
   type FaultName,
@@ -136,6 +137,9 @@ ${described({ ...EVERYWHERE, ...LATER })}
 
 faults with Redis:
 ${described({ ...REDIS, ...LATER_REDIS })}
+
+faults only by --faults:
+${described(BY_HAND)}
 
 plants:
 ${Object.keys(PLANTS)
