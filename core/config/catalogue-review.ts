@@ -4,8 +4,8 @@ import { Catalogue } from "../contract/catalogue.ts";
 import { arrayOf, objectOf } from "../process/json.ts";
 import { catalogueFile, entry, idPrefix, priceRange, toModel } from "./catalogue-file.ts";
 import type { Path, Problems } from "./problem.ts";
+import type { Source } from "./source.ts";
 import { attempt, validate } from "./validate.ts";
-import type { Source } from "./yaml.ts";
 
 /** 32 bits tell the catalogues of one operator apart, and stay small in every usage record. */
 const VERSION_CHARACTERS = 8;

@@ -10,11 +10,12 @@ import type { Environment } from "./environment.ts";
 import { reviewPlugins } from "./plugin-review.ts";
 import { type ImportPlugin, loadPlugins, reviewOptions } from "./plugins.ts";
 import { type Problem, Problems } from "./problem.ts";
+import { readSource } from "./read-source.ts";
 import { catalogue as catalogueKey, gatewayFile } from "./schema.ts";
 import { reviewSettings } from "./settings-review.ts";
+import type { Source } from "./source.ts";
 import { protocolsWritten, upstreamsSchema } from "./upstream-schema.ts";
 import { attempt, validate } from "./validate.ts";
-import { readYaml, type Source } from "./yaml.ts";
 
 export type { Environment } from "./environment.ts";
 export { formatProblems } from "./problem.ts";
@@ -41,7 +42,7 @@ export async function loadConfig(
   }: { importPlugin?: ImportPlugin; kinds?: UpstreamKinds } = {},
 ): Promise<LoadedConfig> {
   const problems = new Problems();
-  const source = await readYaml(file, environment, problems);
+  const source = await readSource(file, environment, problems);
   if (!source) return { ok: false, problems: problems.list() };
 
   const settings = validate(
@@ -82,7 +83,7 @@ async function loadCatalogue(
   const path = attempt(catalogueKey, written["catalogue"]);
   if (path === undefined) return undefined;
   const file = isAbsolute(path) ? path : join(dirname(source.file), path);
-  const catalogue = await readYaml(file, environment, problems);
+  const catalogue = await readSource(file, environment, problems);
   return catalogue && readCatalogue(catalogue, protocolsByUpstream(written, kinds), problems);
 }
 

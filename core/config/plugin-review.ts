@@ -6,8 +6,8 @@ import { misplaced, orderOf } from "./plugin-order.ts";
 import type { PlacedPlugin } from "./plugins.ts";
 import type { Problems } from "./problem.ts";
 import { listen, unbilled as unbilledKey } from "./schema.ts";
+import type { Source } from "./source.ts";
 import { attempt } from "./validate.ts";
-import type { Source } from "./yaml.ts";
 
 /** The built-in plugin that sets a field or provides a slot. Error messages propose to add it. */
 const USUAL: Readonly<Record<Field | SlotName, string>> = {

@@ -9,8 +9,8 @@ import { offerContract } from "./offer-contract.ts";
 import { BUILT_IN, builtInName, fingerprint, locate } from "./plugin-files.ts";
 import type { Path, Problems } from "./problem.ts";
 import { pluginEntry } from "./schema.ts";
+import type { Source } from "./source.ts";
 import { attempt, validate } from "./validate.ts";
-import type { Source } from "./yaml.ts";
 
 export type ImportPlugin = (url: string) => Promise<unknown>;
 

@@ -17,6 +17,10 @@ export interface Located {
   lineOf(path: Path): number | undefined;
 }
 
+export function placedAt(file: string, line: number | undefined): Located {
+  return { file, lineOf: () => line };
+}
+
 /**
  * The problems found so far. Keeps only the first one for each place, since later ones mostly follow from it: a missing
  * variable also leaves an invalid URL.

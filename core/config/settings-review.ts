@@ -2,8 +2,8 @@ import { isLoopback } from "../contract/public-host.ts";
 import { objectOf } from "../process/json.ts";
 import type { Problems } from "./problem.ts";
 import { admin, limits, listen, stores } from "./schema.ts";
+import type { Source } from "./source.ts";
 import { attempt } from "./validate.ts";
-import type { Source } from "./yaml.ts";
 
 /** A shorter token that other machines can try could be guessed. */
 const TOKEN_CHARACTERS_MIN = 32;

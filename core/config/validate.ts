@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { isObject } from "../process/json.ts";
 import type { Path, Problems } from "./problem.ts";
-import type { Source } from "./yaml.ts";
+import type { Source } from "./source.ts";
 
 type Issue = v.BaseIssue<unknown>;
 

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import {
   type Alias,
   type Document,
@@ -15,40 +14,13 @@ import {
   visit,
 } from "yaml";
 import { type Environment, expand } from "./environment.ts";
-import type { Located, Path, Problems } from "./problem.ts";
+import { type Path, type Problems, placedAt } from "./problem.ts";
+import { DEPTH_MAX, NODES_MAX, oneByte, type Source } from "./source.ts";
 
-/** A YAML file with its variables replaced, and the line of each value. */
-export interface Source extends Located {
-  readonly value: unknown;
-  /** Returns a scalar as written in the file, before variables are replaced: safe to quote in a message. */
-  writtenAt(path: Path): string;
-  /** Returns a number exactly as it stands in the file: `36.000`, not 36. Empty for other values. */
-  textAt(path: Path): string;
-}
-
-/** Aliases can expand a small file into a huge value. Real files stay far below these limits. */
-const DEPTH_MAX = 32;
-const NODES_MAX = 200_000;
 const TOO_MUCH = "expected a smaller file, or less nesting";
 
-/** Reads a file. Returns undefined, with the reasons in `problems`, if it cannot be read or parsed. */
-export async function readYaml(
-  file: string,
-  environment: Environment,
-  problems: Problems,
-): Promise<Source | undefined> {
-  let text: string;
-  try {
-    text = await readFile(file, "utf8");
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
-    problems.add(placedAt(file, undefined), [], `expected a file that can be read${code}`);
-    return undefined;
-  }
-  return parseYaml(file, text, environment, problems);
-}
-
-function parseYaml(
+/** Returns undefined, with the reasons in `problems`, if the text cannot be parsed. */
+export function parseYaml(
   file: string,
   text: string,
   environment: Environment,
@@ -144,7 +116,7 @@ class Reading implements Source {
       // `fromEntries` makes an own property of any key, `__proto__` included.
       return Object.fromEntries(
         node.items.map(({ key, value }) => {
-          const name = compact(nameOf(key));
+          const name = oneByte(nameOf(key));
           return [name, this.read(value, [...path, name])];
         }),
       );
@@ -157,7 +129,7 @@ class Reading implements Source {
 
   private scalar(node: Scalar, path: Path): unknown {
     const value = this.expanded(node, path);
-    return typeof value === "string" ? compact(value) : value;
+    return typeof value === "string" ? oneByte(value) : value;
   }
 
   private expanded(node: Scalar, path: Path): unknown {
@@ -214,21 +186,6 @@ function anchoredIn(document: Document.Parsed): Map<Alias, Node> {
 function plainValue(text: string): string | number | boolean {
   if (text === "true" || text === "false") return text === "true";
   return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
-}
-
-const NOT_LATIN1 = /[^\0-\xff]/;
-
-/**
- * Copies a text, with one byte per character if its characters allow it. V8 stores a whole file in two bytes per
- * character if one letter needs them, and every substring of it too. A single such model name then makes each
- * record, log line and request body that contains it two bytes wide, and slow to copy.
- */
-function compact(text: string): string {
-  return NOT_LATIN1.test(text) ? text : Buffer.from(text, "latin1").toString("latin1");
-}
-
-function placedAt(file: string, line: number | undefined): Located {
-  return { file, lineOf: () => line };
 }
 
 /** Replaces the library's messages, which quote the text around an error: it may be a provider key. */

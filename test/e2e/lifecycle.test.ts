@@ -6,6 +6,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
+import { parse, stringify } from "yaml";
 import { packageRoot } from "../../core/process/root.ts";
 import { committedWallet, createCustomer, credit, usage, wallet } from "../support/admin.ts";
 import { ask, bodyOf } from "../support/ask.ts";
@@ -45,6 +46,11 @@ async function runMain(configFile: string): Promise<{ code: number | null; outpu
   child.stderr.on("data", (text) => (output += text));
   const [code] = await once(child, "close");
   return { code, output };
+}
+
+/** The config of a gateway as an operator would write it, for tests that change its text. */
+function yamlOf({ configFile }: TestGateway): string {
+  return stringify(parse(readFileSync(configFile, "utf8")), { aliasDuplicateObjects: false });
 }
 
 async function refusesConnections(port: number): Promise<boolean> {
@@ -229,7 +235,7 @@ t.test("a start", async (t) => {
     async (t) => {
       const { key, accountId } = await createCustomer(gateway, { creditVnd: CREDIT_VND });
       const second = join(folder, "second.yaml");
-      const text = readFileSync(gateway.configFile, "utf8");
+      const text = yamlOf(gateway);
       writeFileSync(second, text.replace(`port: ${gateway.port}`, "port: 0"));
       const { code, output } = await runMain(second);
       t.equal(code, 1);
@@ -252,7 +258,7 @@ t.test("a start", async (t) => {
     assert.ok(typeof address === "object" && address);
     await gateway.stop();
     const file = join(folder, "taken.yaml");
-    const text = readFileSync(gateway.configFile, "utf8");
+    const text = yamlOf(gateway);
     writeFileSync(file, text.replace(`port: ${gateway.port}`, `port: ${address.port}`));
     const { code, output } = await runMain(file);
     other.close();
@@ -269,7 +275,7 @@ t.test("a start", async (t) => {
     "with several errors in the config exits with 1 and prints all of them, with file and path",
     async (t) => {
       const file = join(folder, "wrong.yaml");
-      const text = readFileSync(gateway.configFile, "utf8");
+      const text = yamlOf(gateway);
       const wrong = text
         .replace(`port: ${gateway.port}`, "port: 99999")
         .replace("catalogue:", "limits: { call_seconds: soon }\ncatalogue:")

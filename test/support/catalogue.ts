@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { parse, stringify } from "yaml";
+import { parse } from "yaml";
 import { packageRoot } from "../../core/process/root.ts";
 
 /** The catalogue of the package: for tests of models, prices, and whole installations. */
@@ -34,12 +34,12 @@ export function writeCatalogue(file: string, models: readonly string[]): void {
   const text = readFileSync(SHIPPED_CATALOGUE, "utf8");
   const shipped = parse(text, { merge: true }) as { models: { id: string }[] };
   const kept = shipped.models.filter(({ id }) => models.includes(id));
-  writeFileSync(file, stringify({ ...shipped, models: kept }, { aliasDuplicateObjects: false }));
+  writeFileSync(file, JSON.stringify({ ...shipped, models: kept }));
 }
 
 function keptCatalogue(models: readonly string[]): string {
   const source = readFileSync(SHIPPED_CATALOGUE, "utf8") + models.join();
-  const name = `catalogue-${createHash("sha256").update(source).digest("hex").slice(0, 16)}.yaml`;
+  const name = `catalogue-${createHash("sha256").update(source).digest("hex").slice(0, 16)}.json`;
   const kept = join(packageRoot, "node_modules", ".cache", "tollgate", name);
   if (existsSync(kept)) return kept;
   mkdirSync(dirname(kept), { recursive: true });

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parse, stringify } from "yaml";
+import { parse } from "yaml";
 import { isObject, type JsonObject } from "../../core/process/json.ts";
 import { packageRoot } from "../../core/process/root.ts";
 import { catalogueOfTests } from "./catalogue.ts";
@@ -34,17 +34,18 @@ const MASTER_KEYS = [{ id: "of-the-tests", key: Buffer.alloc(32, 7).toString("ba
 /** The simulator runs in its own process, and tests need no demo account. */
 const LEFT_OUT = new Set(["simulator", "demo"]);
 
+let shippedJson: string | undefined;
+
 /**
  * The shipped default config, moved to other ports and another folder, with a smaller catalogue and a
  * test's changes. Tests run the shipped config, so that a broken default fails them.
  */
 export function testConfig(changes: ConfigChanges, around: Surroundings): JsonObject {
   const file = join(packageRoot, "config", "gateway.yaml");
-  const text = readFileSync(file, "utf8").replaceAll(
-    /127\.0\.0\.1:9001/g,
-    `127.0.0.1:${around.simulatorPort}`,
+  shippedJson ??= JSON.stringify(parse(readFileSync(file, "utf8"), { merge: true }));
+  const shipped: unknown = JSON.parse(
+    shippedJson.replaceAll("127.0.0.1:9001", `127.0.0.1:${around.simulatorPort}`),
   );
-  const shipped: unknown = parse(text, { merge: true });
   if (!isObject(shipped)) throw new Error(`${file} is not a mapping`);
   const { ledger = "embedded" } = around;
   const plugins = changes.plugins ?? {};
@@ -62,10 +63,9 @@ export function testConfig(changes: ConfigChanges, around: Surroundings): JsonOb
   return merged(config, changes.config ?? {});
 }
 
-/** Writes the config file that `--config` names. */
+/** Writes the config file that `--config` names: as JSON on one line, which a gateway reads without the YAML parser. */
 export function writeConfig(file: string, config: JsonObject): void {
-  // Upstreams that share one object are written out, not as YAML anchors.
-  writeFileSync(file, stringify(config, { aliasDuplicateObjects: false }));
+  writeFileSync(file, JSON.stringify(config));
 }
 
 function merged(base: JsonObject, changes: JsonObject): JsonObject {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import t from "tap";
 import { readCatalogue } from "../../../core/config/catalogue-review.ts";
 import { formatProblems, Problems } from "../../../core/config/problem.ts";
-import { readYaml } from "../../../core/config/yaml.ts";
+import { readSource } from "../../../core/config/read-source.ts";
 import { Catalogue, type Model } from "../../../core/contract/catalogue.ts";
 import { packageRoot } from "../../../core/process/root.ts";
 
@@ -24,7 +24,7 @@ const UPSTREAMS = [
 
 async function shipped(): Promise<Catalogue> {
   const problems = new Problems();
-  const source = await readYaml(join(packageRoot, "config/catalogue.yaml"), {}, problems);
+  const source = await readSource(join(packageRoot, "config/catalogue.yaml"), {}, problems);
   assert.ok(source);
   const upstreams = new Map(UPSTREAMS.map((name) => [name, PROTOCOLS]));
   const catalogue = readCatalogue(source, upstreams, problems);

@@ -1,0 +1,25 @@
+import { readFile } from "node:fs/promises";
+import type { Environment } from "./environment.ts";
+import { readJsonLine } from "./json-line.ts";
+import { type Problems, placedAt } from "./problem.ts";
+import type { Source } from "./source.ts";
+
+/** Reads a file. Returns undefined, with the reasons in `problems`, if it cannot be read or parsed. */
+export async function readSource(
+  file: string,
+  environment: Environment,
+  problems: Problems,
+): Promise<Source | undefined> {
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
+    problems.add(placedAt(file, undefined), [], `expected a file that can be read${code}`);
+    return undefined;
+  }
+  const json = readJsonLine(file, text, environment, problems);
+  if (json) return json;
+  const { parseYaml } = await import("./yaml.ts");
+  return parseYaml(file, text, environment, problems);
+}
