@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import t from "tap";
 import { packageRoot } from "../core/process/root.ts";
 import { startRunPostgres } from "./support/postgres.ts";
-import { type FileResults, ProcessResults } from "./support/tap-results.ts";
+import { FILES_TOGETHER, type FileResults, ProcessResults } from "./support/tap-results.ts";
 import { type TestProcess, testFolder, testProcesses } from "./support/test-processes.ts";
 
 /** A file that hangs counts as a failure; it does not block the run. */
@@ -72,13 +72,10 @@ async function runAll(
   const running = endingWithThisProcess();
   const runs = processes.map(async ({ node, version, paths }) => {
     const [first = ""] = paths;
-    const program =
-      paths.length === 1
-        ? [join(testFolder, first)]
-        : [TOGETHER, String(FILE_TIMEOUT_MS), ...paths];
+    const program = paths.length === 1 ? [join(testFolder, first)] : [TOGETHER, first];
     // Without the loader that tap adds to NODE_OPTIONS: every gateway would inherit it, at 0.4 s
     // each.
-    const command = ["NODE_OPTIONS=", node, ...program];
+    const command = ["NODE_OPTIONS=", `${FILES_TOGETHER}=${paths.join()}`, node, ...program];
     const options = { env, timeout: FILE_TIMEOUT_MS * paths.length, buffered: true };
     const run = t.spawn("env", command, options, `${version}, ${first}`);
     const { subtest } = run;

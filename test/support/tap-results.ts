@@ -13,6 +13,8 @@ export interface FileResults {
 
 /** The beginning of a comment that names the file whose tests follow, if a process runs several. */
 export const FILE_BEGINS = "file: ";
+/** The environment variable with the paths of the files of such a process. */
+export const FILES_TOGETHER = "TOLLGATE_TEST_FILES";
 
 /** Collects the results of the files of a process while `parser` reads its output. */
 export class ProcessResults {

@@ -2,16 +2,20 @@ import { once } from "node:events";
 import { join } from "node:path";
 import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
-import { FILE_BEGINS } from "./tap-results.ts";
+import { FILE_BEGINS, FILES_TOGETHER } from "./tap-results.ts";
 
 /**
  * Runs several test files in this process, one after the other: starting Node and loading tap takes longer than
- * most of them. The arguments are the time that a file may take, and their paths in `dist/test`. A comment names the file whose tests follow.
+ * most of them. A comment names the file whose tests follow.
+ *
+ * The environment names the files and the seconds that each may take. As arguments, the files would be part of the
+ * name of each folder that `t.testdir` creates, which is too long then; the only argument is the first file.
  */
-const [timeoutMs, ...paths] = process.argv.slice(2);
-for (const path of paths) {
-  // Begins again: the time of a file.
-  t.setTimeout(Number(timeoutMs));
+const { [FILES_TOGETHER]: paths = "", TAP_TIMEOUT: seconds } = process.env;
+delete process.env[FILES_TOGETHER];
+for (const path of paths.split(",")) {
+  // Begins again for each file.
+  t.setTimeout(Number(seconds) * 1000);
   t.comment(`${FILE_BEGINS}${path}`);
   try {
     await import(join(packageRoot, "dist", "test", path));
