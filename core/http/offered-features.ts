@@ -30,6 +30,7 @@ export function offeredFeatures(services: Parts): Plugin {
     request(call): Verdict {
       const { body, model, endpoint } = call;
       const betas = betasOf(call);
+      if (!betas) return UNSENDABLE;
       const uses = usesIn(body, endpoint.protocol);
       if (model?.price.unit === "call" && wires[endpoint.protocol].choices(body) > 1) {
         return refusalOf(ANSWERS, "n");
@@ -48,10 +49,17 @@ interface Beta {
   readonly feature: FeatureName | "free" | undefined;
 }
 
-function betasOf({ endpoint, headers }: Call): Beta[] {
+const NO_BETAS: readonly Beta[] = [];
+const UNSENDABLE = refuse.badRequest(
+  "The header of betas has characters that cannot be sent on. Use printable ASCII.",
+);
+
+/** Returns undefined if the header cannot be sent on. */
+function betasOf({ endpoint, headers }: Call): readonly Beta[] | undefined {
   const [name = ""] = FORWARDED_HEADERS[endpoint.protocol];
   const header = headers[name];
-  if (header === undefined) return [];
+  if (header === undefined) return NO_BETAS;
+  if (/[^\t\x20-\x7e]/.test(header)) return undefined;
   const names = header.split(",").map((beta) => beta.trim());
   return names.flatMap((beta) =>
     beta === "" ? [] : [{ name: beta, feature: featureOfBeta(beta) }],
