@@ -133,6 +133,7 @@ export interface Call {
    * `request`.
    */
   readonly body: JsonObject;
+  /** The files of a form. */
   readonly form: FormPart[] | undefined;
   readonly bodyBytes: number;
   readonly stream: boolean;

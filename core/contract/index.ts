@@ -136,7 +136,12 @@ export {
   type Profile,
 } from "./profile.ts";
 export { Delivered, kindOf, type Protocol, type Stage, type Wire } from "./protocol.ts";
-export { FORWARDED_HEADERS, servedElsewhere, unchangedRequest } from "./upstream-request.ts";
+export {
+  FORWARDED_HEADERS,
+  formFields,
+  servedElsewhere,
+  unchangedRequest,
+} from "./upstream-request.ts";
 
 // A plugin's options: `v` is the schema library, the rest are its building blocks.
 

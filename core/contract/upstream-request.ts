@@ -1,4 +1,5 @@
-import type { Call, UpstreamRequest } from "./call.ts";
+import type { JsonObject } from "../process/json.ts";
+import type { Call, FormPart, UpstreamRequest } from "./call.ts";
 import type { Model } from "./catalogue.ts";
 import type { Protocol } from "./protocol.ts";
 import { type Refusal, refuse } from "./refusal.ts";
@@ -25,6 +26,20 @@ export function unchangedRequest(call: Call): UpstreamRequest {
     outputLimit: undefined,
     wantsUsage: false,
   };
+}
+
+/** Converts the fields of a body, as they were read, to form fields. Core adds the model. */
+export function formFields(
+  body: JsonObject,
+  isLeftOut: (name: string) => boolean = () => false,
+): FormPart[] {
+  const fields: FormPart[] = [];
+  for (const [name, value] of Object.entries(body)) {
+    if (name === "model" || value == null || isLeftOut(name)) continue;
+    const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+    fields.push({ name, data: Buffer.from(text) });
+  }
+  return fields;
 }
 
 /**

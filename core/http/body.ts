@@ -221,7 +221,14 @@ function hasTooManyParts(bytes: Buffer, type: string): boolean {
   return false;
 }
 
-/** Parses a multipart body. Returns its parts, and its text fields as JSON would have them. */
+/** Fields of a form that may be files, and images given as text of any length. */
+const FILE_FIELDS = new Set(["image", "image_url", "reference_image", "ref_image", "mask"]);
+
+/**
+ * Parses a multipart body. Returns its files, and its text fields as JSON would have them. Refuses
+ * what would not be read the same way here and by a provider: a field that comes twice, as a list,
+ * or as a file.
+ */
 export function parseFormBody(
   bytes: Buffer,
   contentType: string,
@@ -240,8 +247,23 @@ export function parseFormBody(
   for (const part of parts) {
     const data = Buffer.from(Buffer.from(part.data));
     const { name, filename, type } = part;
-    form.push({ name, data, ...(filename !== undefined && { filename }), ...(type && { type }) });
-    if (filename !== undefined || data.length > FIELD_BYTES_MAX) continue;
+    const field = /^\w*/.exec(name)?.[0] ?? "";
+    if (filename !== undefined) {
+      if (!FILE_FIELDS.has(name.replace(/\[\]$/, ""))) {
+        return refuse.badRequest(`${field}: must be text, not a file`, field);
+      }
+      form.push({ name, data, filename, ...(type && { type }) });
+      continue;
+    }
+    if (name.includes("[")) {
+      return refuse.badRequest(`${field}: send it once, under its own name without []`, field);
+    }
+    if (Object.hasOwn(fields, name)) {
+      return refuse.badRequest(`${field}: sent twice; send each field once`, field);
+    }
+    if (data.length > FIELD_BYTES_MAX && !FILE_FIELDS.has(name)) {
+      return refuse.badRequest(`${field}: must be at most ${FIELD_BYTES_MAX} bytes`, field);
+    }
     const text = data.toString("utf8");
     fields[name] = /^\d{1,9}$/.test(text) ? Number(text) : text === "true" ? true : text;
   }

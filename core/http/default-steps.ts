@@ -6,7 +6,7 @@ import type { Field, Plugin } from "../contract/plugin.ts";
 import type { Protocol } from "../contract/protocol.ts";
 import { isRefusal, refuse } from "../contract/refusal.ts";
 import type { Services } from "../contract/services.ts";
-import { servedElsewhere, unchangedRequest } from "../contract/upstream-request.ts";
+import { formFields, servedElsewhere, unchangedRequest } from "../contract/upstream-request.ts";
 import { offeredFeatures } from "./offered-features.ts";
 
 /** A plugin, and what its module states. */
@@ -92,7 +92,8 @@ function sameProtocol(services: Parts): Plugin {
       if (endpoint.multipart && !form) {
         return refuse.badRequest("image: send the request as multipart/form-data", "image");
       }
-      call.upstream = { ...unchangedRequest(call), form };
+      const parts = form && [...form, ...formFields(call.body)];
+      call.upstream = { ...unchangedRequest(call), form: parts };
       return undefined;
     },
   };

@@ -2,6 +2,7 @@ import {
   type Call,
   type FetchedImage,
   type FormPart,
+  formFields,
   type ImageFetcher,
   imageType,
   type Refusal,
@@ -27,7 +28,7 @@ export async function imageEditForm(
   for (const part of call.form ?? []) {
     const name = part.name.replace(/\[\]$/, "");
     if (!isImageField(name)) parts.push(part);
-    else if (part.filename !== undefined) {
+    else {
       const type = imageType(part.data);
       if (type === undefined)
         return refuse.badRequest(`${name}: must be PNG, JPEG, WebP or GIF`, name);
@@ -53,7 +54,7 @@ export async function imageEditForm(
   // The upstream expects several images under the list name.
   const field = images > 1 ? "image[]" : "image";
   const form = parts.map((part) => (part.name === "image" ? { ...part, name: field } : part));
-  return call.form ? form : [...form, ...textFields(call)];
+  return [...form, ...formFields(call.body, isImageField)];
 }
 
 function isImageField(name: string): boolean {
@@ -68,15 +69,4 @@ async function load(source: string, fetcher: ImageFetcher): Promise<FetchedImage
   const data = Buffer.from(base64, "base64");
   const type = imageType(data);
   return type === undefined ? "must be PNG, JPEG, WebP or GIF" : { data, type };
-}
-
-/** Converts the other fields of a JSON body to form fields. */
-function textFields(call: Call): FormPart[] {
-  const fields: FormPart[] = [];
-  for (const [name, value] of Object.entries(call.body)) {
-    if (name === "model" || isImageField(name) || value == null) continue;
-    const text = typeof value === "object" ? JSON.stringify(value) : String(value);
-    fields.push({ name, data: Buffer.from(text) });
-  }
-  return fields;
 }

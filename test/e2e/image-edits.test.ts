@@ -215,6 +215,54 @@ t.test("POST /v1/images/edits", async (t) => {
     t.equal(answer.status, 200, JSON.stringify(answer.json));
   });
 
+  t.test("sends each field of a form upstream as it was read, and once", async (t) => {
+    const customer = await customerWith(gateway);
+    const { model, prompt } = bodies.images({ echo: true });
+    const base: readonly (readonly [string, string | Blob])[] = [
+      ["model", model],
+      ["prompt", prompt],
+      ["image", new Blob([new Uint8Array(png)], { type: "image/png" })],
+    ];
+    const ask = (...more: readonly (readonly [string, string | Blob])[]) => {
+      const form = new FormData();
+      for (const [name, value] of [...base, ...more]) {
+        if (typeof value === "string") form.append(name, value);
+        else form.append(name, value, "a.png");
+      }
+      const headers = { authorization: `Bearer ${customer.key}` };
+      return send(gateway, paths.edits, { method: "POST", headers, body: form });
+    };
+    const { n, model: sentModel, size } = sent(await ask(["n", "010"], ["size", "512x512"]));
+    t.strictSame([n, sentModel, size], ["10", "gpt-image-2", "512x512"]);
+    await assertBalance(gateway, customer, "90000");
+
+    for (const more of [
+      [
+        ["n", "10"],
+        ["n", "1"],
+      ],
+      [
+        ["n", "1"],
+        ["n", "10"],
+      ],
+      [
+        ["n", "1"],
+        ["n[]", "10"],
+      ],
+      [["n[0]", "10"]],
+      [["n", new Blob(["10"])]],
+      [["model", "req/gpt-image-2"]],
+      [["model[]", "other"]],
+      [["model", new Blob(["other"])]],
+      [["size", "x".repeat(1_100_000)]],
+    ] as const) {
+      const answer = await ask(...more);
+      t.equal(answer.status, 400, JSON.stringify(more).slice(0, 80));
+      t.equal(answer.json.error.param, more[0][0].replace(/\W.*/, ""));
+    }
+    await assertBalance(gateway, customer, "90000");
+  });
+
   t.test("refuses a malformed form, and a form on JSON endpoints", async (t) => {
     const customer = await customerWith(gateway);
     const headers = {
