@@ -2,19 +2,30 @@ import type { Log } from "../../process/log.ts";
 import { ThrottledLog } from "../../process/throttled-log.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 
+/** A connection that is not made yet at a start is no outage before this time. */
+const CONNECTING_MS = 2_000;
+
 /** Logs outages once for all buckets: they mostly fail and recover together. */
 export class OutageLog {
   private readonly log: Log;
+  private readonly nowMs: () => number;
+  private readonly startedMs: number;
   private readonly throttled: ThrottledLog;
   private readonly failedBuckets = new Set<string>();
+  private wasReached = false;
+  private isLogged = false;
 
   constructor(log: Log, nowMs: () => number) {
     this.log = log;
+    this.nowMs = nowMs;
+    this.startedMs = nowMs();
     this.throttled = new ThrottledLog(log, { everyMs: LIFETIMES.outageLogMs, nowMs });
   }
 
   failed(bucketName: string, error: unknown): void {
-    if (this.failedBuckets.size === 0) {
+    const isConnecting = !this.wasReached && this.nowMs() - this.startedMs < CONNECTING_MS;
+    if (!this.isLogged && !isConnecting) {
+      this.isLogged = true;
       this.throttled.warn(
         { err: error },
         "cannot reach Redis; new calls get 503, posts of running calls go to the spool",
@@ -31,9 +42,10 @@ export class OutageLog {
   }
 
   recovered(bucketName: string): void {
-    if (this.failedBuckets.delete(bucketName) && this.failedBuckets.size === 0) {
-      this.throttled.info({}, "Redis is reachable again");
-    }
+    this.wasReached = true;
+    if (!this.failedBuckets.delete(bucketName) || this.failedBuckets.size > 0) return;
+    if (this.isLogged) this.throttled.info({}, "Redis is reachable again");
+    this.isLogged = false;
   }
 
   moved(): void {
