@@ -1,11 +1,20 @@
 import * as v from "valibot";
 import { MICRO_VND_PER_VND } from "../contract/amount.ts";
-import type { Channel, Label, Model, Price, Route, Standard } from "../contract/catalogue.ts";
-import { features } from "../contract/features.ts";
+import {
+  type Channel,
+  type Label,
+  MEDIA_DEFAULTS,
+  type Model,
+  type Price,
+  type Route,
+  type Standard,
+} from "../contract/catalogue.ts";
+import { features, priceFactor } from "../contract/features.ts";
 import {
   described,
   mapping,
   matching,
+  named,
   oneOf,
   refusingLists,
   some,
@@ -62,6 +71,26 @@ export const entry = {
     described(features, "Features that every route of the model sells, with their prices."),
     {},
   ),
+  image_pixels_max: v.optional(
+    described(whole(1, 1_000_000_000), "Largest image that the price covers, in pixels."),
+    MEDIA_DEFAULTS.pixelsMax,
+  ),
+  input_characters_max: v.optional(
+    described(whole(1, 10_000_000), "Longest text that the price of a speech call covers."),
+    MEDIA_DEFAULTS.charactersMax,
+  ),
+  option_factors: v.optional(
+    described(
+      named(
+        named(priceFactor, /^[\w-]{1,40}$/, "a value of the option", "a mapping by value"),
+        /^[a-z_]{1,40}$/,
+        "the name of an option",
+        "a mapping by option",
+      ),
+      "Factors on the price of an image by option and value; the first value is sent if a call names none.",
+    ),
+    {},
+  ),
 };
 
 const bounds = v.pipe(
@@ -107,6 +136,11 @@ export function toModel(entry: Entry, catalogueVersion: string): Model {
     standard: entry.standard,
     routes: Object.freeze(entry.routes.map((given): Route => Object.freeze(given))),
     features: Object.freeze(entry.features),
+    media: Object.freeze({
+      pixelsMax: entry.image_pixels_max,
+      charactersMax: entry.input_characters_max,
+      optionFactors: entry.option_factors,
+    }),
     catalogueVersion,
   });
 }

@@ -35,6 +35,23 @@ export interface Route {
   readonly features: AllowedFeatures;
 }
 
+/** What the price of an image or of speech covers. */
+interface MediaTerms {
+  /** The largest image, in pixels. */
+  readonly pixelsMax: number;
+  /** The longest text of a speech call. */
+  readonly charactersMax: number;
+  /** Factors on the price by option and value: `{ quality: { medium: 1, high: 4 } }`. */
+  readonly optionFactors: Readonly<Record<string, Readonly<Record<string, number>>>>;
+}
+
+/** The largest image of most providers, and the longest text that they speak. */
+export const MEDIA_DEFAULTS: MediaTerms = Object.freeze({
+  pixelsMax: 1536 * 1536,
+  charactersMax: 4096,
+  optionFactors: {},
+});
+
 /** A catalogue entry. Frozen, and of one shape, because every call reads it. */
 export interface Model {
   /** The public id: `claude-opus-5`. `req/…` if priced per call, `svc/…` on the AWS channel. */
@@ -50,6 +67,7 @@ export interface Model {
   readonly routes: readonly Route[];
   /** The features that the model allows on every route. */
   readonly features: AllowedFeatures;
+  readonly media: MediaTerms;
   /** The same for all models of one catalogue, and different for any other catalogue. */
   readonly catalogueVersion: string;
 }

@@ -42,21 +42,20 @@ interface FeatureFacts {
   readonly sharesIds?: boolean;
 }
 
+const FACTOR = "a number from 0.01 to 100";
+
+/** A factor on a price. */
+export const priceFactor = v.pipe(
+  v.number(FACTOR),
+  v.minValue(0.01, FACTOR),
+  v.maxValue(100, FACTOR),
+);
+
 const ACCEPTED = "i_accept_shared_ids: true";
 
 const terms = {
   fees: v.optional(described(whole(0, 10_000_000), "đ for each use that the provider reports."), 0),
-  factor: v.optional(
-    described(
-      v.pipe(
-        v.number("a number from 0.01 to 100"),
-        v.minValue(0.01, "a number from 0.01 to 100"),
-        v.maxValue(100, "a number from 0.01 to 100"),
-      ),
-      "Factor on the model's unit price.",
-    ),
-    1,
-  ),
+  factor: v.optional(described(priceFactor, "Factor on the model's unit price."), 1),
   hold_tokens: v.optional(
     described(whole(0, 10_000_000), "Input tokens that the hold adds for a call that uses it."),
     0,

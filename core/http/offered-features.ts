@@ -11,6 +11,7 @@ import { usesIn } from "../wire/features/find.ts";
 import type { Use } from "../wire/features/found.ts";
 import { ANSWERS, type Row } from "../wire/features/table.ts";
 import { wires } from "../wire/index.ts";
+import { mediaTerms } from "./media-terms.ts";
 import { surchargeOf } from "./surcharge.ts";
 
 type Parts = Pick<Services, "upstreams" | "config">;
@@ -29,6 +30,12 @@ export function offeredFeatures(services: Parts): Plugin {
 
     request(call): Verdict {
       const { body, model, endpoint } = call;
+      if (endpoint.serves.includes("images") || endpoint.serves.includes("speech")) {
+        const left = model && mediaTerms(call, model);
+        if (!Array.isArray(left)) return left;
+        reportLeftOut(call, left, services.config.headers.prefix);
+        return undefined;
+      }
       const betas = betasOf(call);
       if (!betas) return UNSENDABLE;
       const uses = usesIn(body, endpoint.protocol);
@@ -111,7 +118,11 @@ class Decision {
     const isForwarded = ({ feature }: Beta) => feature === "free" || sold(feature);
     forward(this.call, betas.filter(isForwarded));
     const names = left.filter(({ row }) => row.rule === "optional").map(({ name }) => name);
-    this.report([...names, ...betas.filter((beta) => !isForwarded(beta)).map(({ name }) => name)]);
+    reportLeftOut(
+      this.call,
+      [...names, ...betas.filter((beta) => !isForwarded(beta)).map(({ name }) => name)],
+      this.prefix,
+    );
 
     const used = new Set<FeatureName>();
     for (const { row } of uses) if (row.feature && sold(row.feature)) used.add(row.feature);
@@ -133,14 +144,13 @@ class Decision {
   private isSold(feature: Row["feature"]): boolean {
     return this.routes.some((route) => this.allows(route, feature));
   }
+}
 
-  /** Names in a header what was left out. Names may come from the client, so unsafe ones are not. */
-  private report(names: readonly string[]): void {
-    const safe = [...new Set(names)].filter((name) => HEADER_SAFE.test(name));
-    if (safe.length === 0) return;
-    const value = safe.slice(0, LEFT_OUT_MAX).join(",");
-    this.call.replyHeaders.push(`${this.prefix}left-out`, value);
-  }
+/** Names in a header what was left out. Names may come from the client, so unsafe ones are not. */
+function reportLeftOut(call: Call, names: readonly string[], prefix: string): void {
+  const safe = [...new Set(names)].filter((name) => HEADER_SAFE.test(name));
+  if (safe.length === 0) return;
+  call.replyHeaders.push(`${prefix}left-out`, safe.slice(0, LEFT_OUT_MAX).join(","));
 }
 
 function refusalOf({ why, instead }: Row, path: string): Refusal {

@@ -1,5 +1,5 @@
 import type { CallerKey } from "../../core/contract/accounts.ts";
-import { Catalogue, type Model } from "../../core/contract/catalogue.ts";
+import { Catalogue, MEDIA_DEFAULTS, type Model } from "../../core/contract/catalogue.ts";
 import { endpoints } from "../../core/contract/endpoint.ts";
 import type {
   ExtendRequest,
@@ -29,6 +29,7 @@ export function modelOf(changes: Partial<Model> = {}): Model {
     standard: "messages",
     routes: [],
     features: {},
+    media: MEDIA_DEFAULTS,
     catalogueVersion: "v1",
     ...changes,
   };

@@ -305,7 +305,7 @@ const models: readonly Row[] = [
   [
     `    labels:`,
     `    lables: []\n    labels:`,
-    `catalogue.yaml:7 models[0].lables: unknown key; expected id, price_vnd_per_mtok, price_vnd_per_call, channel, context_window, max_output_tokens, labels, standard, routes, features`,
+    `catalogue.yaml:7 models[0].lables: unknown key; expected id, price_vnd_per_mtok, price_vnd_per_call, channel, context_window, max_output_tokens, labels, standard, routes, features, image_pixels_max, input_characters_max, option_factors`,
   ],
   [
     `models:`,

@@ -1,0 +1,75 @@
+import type { Call } from "../contract/call.ts";
+import type { Model } from "../contract/catalogue.ts";
+import type { Surcharge } from "../contract/features.ts";
+import type { Verdict } from "../contract/plugin.ts";
+import { refuse } from "../contract/refusal.ts";
+
+/** Options of images that cost a provider more, and the values that do. */
+const DEARER: Readonly<Record<string, ReadonlySet<unknown>>> = {
+  quality: new Set(["high", "hd"]),
+  input_fidelity: new Set(["high"]),
+};
+
+/**
+ * Holds a call for images or speech to what its price covers: the size of an image, the length of
+ * a text, and options that the catalogue lists with a factor. Returns the names of dearer options
+ * that it left out, since the catalogue does not list them.
+ */
+export function mediaTerms(call: Call, model: Model): string[] | Verdict {
+  if (call.endpoint.protocol === "speech") return tooLong(call, model);
+  return tooLarge(call, model) ?? priceOptions(call, model);
+}
+
+function tooLong({ body }: Call, { media }: Model): Verdict {
+  const texts = [body["input"], body["instructions"]];
+  const length = texts.reduce<number>(
+    (sum, text) => sum + (typeof text === "string" ? text.length : 0),
+    0,
+  );
+  if (length <= media.charactersMax) return undefined;
+  const message = `input: at most ${media.charactersMax} characters with instructions; split the text`;
+  return refuse.badRequest(message, "input");
+}
+
+function tooLarge({ body }: Call, { media }: Model): Verdict {
+  const [width, height] = String(body["size"] ?? "")
+    .split("x")
+    .map(Number);
+  if (!width || !height || width * height <= media.pixelsMax) return undefined;
+  return refuse.badRequest(
+    `size: at most ${media.pixelsMax} pixels; ask for a smaller image`,
+    "size",
+  );
+}
+
+function priceOptions(call: Call, { media }: Model): string[] | Verdict {
+  const { body } = call;
+  let factor = 1;
+  for (const [name, factors] of Object.entries(media.optionFactors)) {
+    const given = body[name];
+    const isOpen = given === undefined || given === null || given === "auto";
+    const [first = ""] = Object.keys(factors);
+    // A provider that may choose could choose the dearest.
+    const value = isOpen && !("auto" in factors) ? first : String(given ?? "auto");
+    if (!Object.hasOwn(factors, value)) {
+      const known = Object.keys(factors).join(", ");
+      return refuse.badRequest(`${name}: one of ${known} is required`, name);
+    }
+    if (isOpen && value !== "auto") body[name] = value;
+    factor *= factors[value] ?? 1;
+  }
+  if (factor !== 1) call.surcharge = { ...NOTHING_ELSE, factor };
+  const left = Object.keys(DEARER).filter(
+    (name) => !(name in media.optionFactors) && DEARER[name]?.has(body[name]),
+  );
+  for (const name of left) delete body[name];
+  return left;
+}
+
+const NOTHING_ELSE: Surcharge = {
+  factor: 1,
+  fees: new Map(),
+  holdTokens: 0,
+  holdFeesVnd: 0,
+  unbounded: false,
+};

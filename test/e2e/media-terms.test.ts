@@ -1,0 +1,88 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import { parse, stringify } from "yaml";
+import { assertBalance, assertNotCharged, customerWith } from "../support/billed.ts";
+import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { bodies, paths, post } from "../support/requests.ts";
+
+/** The image model of the shipped catalogue, and the same without factors. */
+const PRICED = "req/gpt-image-2";
+const PLAIN = "req/plain-image";
+const SPEECH = "req/gpt-4o-mini-tts";
+
+let gateway: TestGateway;
+t.before(async () => {
+  const { models } = parse(readFileSync(SHIPPED_CATALOGUE, "utf8"), { merge: true });
+  const kept = models.filter(({ id }: { id: string }) => id === PRICED || id === SPEECH);
+  const { option_factors: _, ...plain } = kept.find(({ id }: { id: string }) => id === PRICED);
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
+  const catalogue = join(folder, "catalogue.yaml");
+  writeFileSync(catalogue, stringify({ models: [...kept, { ...plain, id: PLAIN }] }));
+  gateway = await startGateway({ config: { catalogue }, plugins: { alias: false } });
+  rmSync(folder, { recursive: true });
+});
+t.teardown(() => gateway.close());
+
+const image = async (fields: object, model = PRICED) => {
+  const customer = await customerWith(gateway);
+  const answer = await post(
+    gateway,
+    paths.images,
+    customer,
+    bodies.images({ echo: true }, { model, ...fields }),
+  );
+  const sent =
+    answer.status === 200 ? JSON.parse(answer.json.data[0].revised_prompt).body : undefined;
+  return { customer, answer, sent };
+};
+
+t.test("an image", async (t) => {
+  for (const [fields, quality, price] of [
+    [{}, "medium", 1_000],
+    [{ quality: "auto" }, "medium", 1_000],
+    [{ quality: "low" }, "low", 1_000],
+    [{ quality: "high" }, "high", 4_000],
+    [{ quality: "high", n: 2 }, "high", 8_000],
+    [{ quality: "high", input_fidelity: "high" }, "high", 8_000],
+  ] as const) {
+    t.test(`costs ${price} đ with ${JSON.stringify(fields)}`, async (t) => {
+      const { customer, answer, sent } = await image(fields);
+      t.equal(answer.status, 200, answer.text);
+      t.equal(sent.quality, quality);
+      await assertBalance(gateway, customer, String(100_000 - price));
+    });
+  }
+
+  t.test("is refused if its price does not cover it", async (t) => {
+    for (const [fields, param] of [
+      [{ size: "4096x4096" }, "size"],
+      [{ quality: "hd" }, "quality"],
+    ] as const) {
+      const { customer, answer } = await image(fields);
+      t.equal(answer.status, 400, answer.text);
+      t.equal(answer.json.error.param, param);
+      await assertNotCharged(gateway, customer);
+    }
+  });
+
+  t.test("is made without the dearer options if the catalogue lists none", async (t) => {
+    const { answer, sent } = await image({ quality: "high", size: "1024x1024" }, PLAIN);
+    t.equal(answer.status, 200, answer.text);
+    t.equal(sent.quality, undefined);
+    t.equal(answer.headers.get("x-svc-left-out"), "quality");
+  });
+});
+
+t.test("a text that is longer than what the price of speech covers is refused", async (t) => {
+  const customer = await customerWith(gateway);
+  const speak = (input: string) =>
+    post(gateway, paths.speech, customer, { model: SPEECH, voice: "alloy", input });
+  const long = await speak("a".repeat(4_097));
+  t.equal(long.status, 400, long.text);
+  t.equal(long.json.error.param, "input");
+  await assertNotCharged(gateway, customer);
+  t.equal((await speak("a".repeat(4_096))).status, 200);
+});
