@@ -1,17 +1,14 @@
-import { join } from "node:path";
 import type { Disk } from "../../process/disk.ts";
 import type { FolderLock } from "../../process/lock.ts";
 import type { Log } from "../../process/log.ts";
 import { type Machine, systemMachine, type Timer } from "../../process/machine.ts";
 import { errorOf } from "../../process/thrown.ts";
 import { LIFETIMES } from "../lifetimes.ts";
-import { recoverJournal, type SegmentFile, segmentName } from "./recovery.ts";
-import { type JournalRecord, LINE_FRAME_BYTES, writeLine } from "./segment.ts";
+import { recoverJournal, type SegmentFile } from "./recovery.ts";
+import type { JournalRecord } from "./segment.ts";
+import { GATHERED_BYTES, JournalFull, SegmentWriter } from "./writer.ts";
 
 const SEGMENT_BYTES = 8 * 1024 * 1024;
-const RECORD_BYTES_MAX = 64 * 1024;
-/** Maximum size of one write. */
-const GATHERED_BYTES = 256 * 1024;
 
 export interface JournalOptions {
   /** The journal's own folder; created with mode 700, and locked while the journal is open. */
@@ -28,19 +25,15 @@ export interface JournalOptions {
   readonly machine?: Machine;
 }
 
-/** The journal has reached `bytesMax`, or a record is longer than 64 KB. */
-export class JournalFull extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = "JournalFull";
-  }
-}
-
 /**
  * An append-only log in segment files. Records that are appended together take one synchronous write. Once `append`
  * returns, they survive a kill -9 of this process, and with `sync` a loss of power. A segment is deleted once all its
  * records are acknowledged. An acknowledgement itself writes nothing, so after a start some acknowledged records come
  * back: readers must be idempotent.
+ *
+ * After a failed sync the kernel may have dropped what was written, and a later sync of that file succeeds all the same.
+ * So the segment is left as it is, and records are refused until a new segment, which begins with those that are not
+ * known to be on the disk, is written and synced. This is tried each second.
  */
 export class Journal {
   private readonly options: Required<JournalOptions>;
@@ -50,15 +43,17 @@ export class Journal {
   private readonly timer: Timer;
   private closed: SegmentFile[];
   private closedBytes: number;
-  private path = "";
-  private fd = -1;
-  private fileBytes = 0;
+  /** Undefined after a failed sync, and if the next segment cannot be created. */
+  private segment: SegmentWriter | undefined;
   private nextPosition: number;
   private acknowledged = 0;
-  private dirty = false;
+  /** The last records, which are not known to be on the disk. */
+  private unsynced: string[] = [];
+  /** True while a sync runs in the background. */
   private syncing = false;
-  /** Set for good if the disk failed: earlier writes may be lost. */
-  private failure: Error | undefined;
+  /** Set from a failed sync until a new segment is on the disk. */
+  private distrusted: Error | undefined;
+  private isClosed = false;
   /** The last failed write, perhaps of a full disk; undefined once a write succeeds. */
   private refused: { readonly error: Error; readonly atMs: number } | undefined;
   /** Records that were not acknowledged when the journal was last open, oldest first. */
@@ -91,19 +86,19 @@ export class Journal {
     this.closed = found.segments;
     this.closedBytes = found.segments.reduce((sum, segment) => sum + segment.bytes, 0);
     this.nextPosition = (found.segments.at(-1)?.lastPosition ?? 0) + 1;
-    this.startSegment();
-    this.timer = options.machine.every(LIFETIMES.journalSyncMs, () => this.syncSoon());
+    this.segment = this.newSegment();
+    this.timer = options.machine.every(LIFETIMES.journalSyncMs, () => this.round());
     this.timer.unref();
   }
 
   /** Size of all segments, in bytes. */
   get bytes(): number {
-    return this.closedBytes + this.fileBytes;
+    return this.closedBytes + (this.segment?.bytes ?? 0);
   }
 
   /** Returns why a record of this size cannot be appended; undefined if it can. */
   refusal(bytes: number): string | undefined {
-    if (this.failure !== undefined) return this.failure.message;
+    if (this.distrusted) return this.distrusted.message;
     if (
       this.refused &&
       this.options.machine.monotonic() < this.refused.atMs + LIFETIMES.journalWriteRetryMs
@@ -125,7 +120,8 @@ export class Journal {
 
   /** Appends lines of text. Returns the position of the first. Throws if they cannot be written; then none is kept. */
   appendAll(payloads: readonly string[]): number {
-    if (this.failure !== undefined) throw this.failure;
+    if (this.isClosed) throw new Error(`the journal in ${this.options.folder} is closed`);
+    if (this.distrusted) throw this.distrusted;
     try {
       const first = this.keepAll(payloads);
       this.refused = undefined;
@@ -155,25 +151,32 @@ export class Journal {
   /** Syncs the disk, deletes acknowledged segments, and releases the folder. */
   async close(): Promise<void> {
     this.timer.close();
-    if (this.fd !== -1) this.finishSegment();
-    this.failure ??= new Error(`the journal in ${this.options.folder} is closed`);
+    try {
+      this.repair();
+      this.finishSegment();
+    } catch (error) {
+      const text = "cannot sync the journal; a loss of power now may lose its last calls";
+      this.options.log.error({ err: errorOf(error) }, text);
+    }
+    this.isClosed = true;
     this.acknowledge(this.acknowledged);
     await this.lock.release();
   }
 
   private keepAll(payloads: readonly string[]): number {
-    if (this.fileBytes >= this.options.segmentBytes) this.finishSegment();
-    if (this.fd === -1) this.startSegment();
-    const first = this.nextPosition;
-    const before = this.fileBytes;
+    const { sync, segmentBytes, bytesMax } = this.options;
+    if (this.segment && this.segment.bytes >= segmentBytes) this.finishSegment();
+    this.segment ??= this.newSegment();
+    const { segment, nextPosition: first } = this;
+    const before = segment.bytes;
     try {
-      this.writeAll(payloads, first);
-      if (this.options.sync) this.sync();
+      segment.append(payloads, first, bytesMax - this.bytes, () => this.fullMessage());
     } catch (error) {
-      this.cutTo(before);
+      this.cut(segment, before);
       throw error;
     }
-    this.dirty = !this.options.sync;
+    if (sync) this.syncOr(segment, () => this.cut(segment, before));
+    else for (const payload of payloads) this.unsynced.push(payload);
     this.nextPosition = first + payloads.length;
     return first;
   }
@@ -185,101 +188,96 @@ export class Journal {
     );
   }
 
-  private writeAll(payloads: readonly string[], first: number): void {
-    let end = 0;
-    for (const [at, payload] of payloads.entries()) {
-      const bytesMax = lineBytesMax(payload);
-      if (bytesMax > RECORD_BYTES_MAX) {
-        throw new JournalFull(
-          `a record of ${payload.length} characters is longer than ${RECORD_BYTES_MAX} bytes`,
-        );
-      }
-      if (end + bytesMax > GATHERED_BYTES) {
-        this.write(end);
-        end = 0;
-      }
-      end = writeLine(this.gathered, end, first + at, payload);
-    }
-    this.write(end);
-  }
-
-  private write(bytes: number): void {
-    if (this.bytes + bytes > this.options.bytesMax) throw new JournalFull(this.fullMessage());
-    let written = 0;
+  /** Truncates a partial write. A segment in which it stays is not used any more. */
+  private cut(segment: SegmentWriter, bytes: number): void {
     try {
-      while (written < bytes) {
-        written += this.disk.write(this.fd, this.gathered, written, bytes - written);
-      }
-    } catch (cause) {
-      throw new Error(`cannot write ${this.path}`, { cause });
-    }
-    this.fileBytes += bytes;
-  }
-
-  /** Refuses all further writes after a failed sync: the kernel may have dropped pages, and reports it only once. */
-  private sync(): void {
-    try {
-      this.disk.sync(this.fd);
-    } catch (cause) {
-      this.failure = new Error(`cannot write ${this.path}`, { cause });
-      throw this.failure;
+      segment.truncate(bytes);
+    } catch (error) {
+      this.distrust(errorOf(error));
     }
   }
 
-  /** Truncates a partial write. If that fails too, refuses all further writes. */
-  private cutTo(fileBytes: number): void {
-    this.fileBytes = fileBytes;
-    try {
-      this.disk.truncate(this.fd, fileBytes);
-    } catch (cause) {
-      this.failure = new Error(`cannot write ${this.path}`, { cause });
-    }
-  }
-
-  private startSegment(): void {
-    const { folder } = this.options;
-    this.path = join(folder, segmentName(this.nextPosition));
-    this.fd = this.disk.create(this.path);
-    this.disk.syncFolder(folder);
+  private newSegment(): SegmentWriter {
+    return new SegmentWriter(this.disk, this.options.folder, this.nextPosition, this.gathered);
   }
 
   /** Syncs a segment before it is closed, so that only the newest can have a torn end. */
   private finishSegment(): void {
-    this.disk.sync(this.fd);
-    // A sync in the thread pool may still use the descriptor; its callback then closes it.
-    if (!this.syncing) this.disk.close(this.fd);
-    this.fd = -1;
-    this.dirty = false;
-    if (this.fileBytes === 0) {
-      this.disk.remove(this.path);
-      return;
-    }
-    const lastPosition = this.nextPosition - 1;
-    this.closed.push({ path: this.path, bytes: this.fileBytes, lastPosition });
-    this.closedBytes += this.fileBytes;
-    this.fileBytes = 0;
+    const { segment } = this;
+    if (segment === undefined) return;
+    this.syncOr(segment, () => {});
+    // If a sync in the background fails, this one has proved nothing.
+    if (!this.syncing) this.unsynced = [];
+    this.leaveSegment(segment);
   }
 
-  private syncSoon(): void {
-    if (!this.dirty || this.syncing) return;
-    this.dirty = false;
+  private syncOr(segment: SegmentWriter, onFailure: () => void): void {
+    try {
+      segment.sync();
+    } catch (error) {
+      onFailure();
+      this.distrust(errorOf(error));
+      throw error;
+    }
+  }
+
+  private leaveSegment(segment: SegmentWriter): void {
+    this.segment = undefined;
+    const { path, bytes } = segment;
+    if (bytes === 0) return segment.discard();
+    segment.close();
+    this.closed.push({ path, bytes, lastPosition: this.nextPosition - 1 });
+    this.closedBytes += bytes;
+  }
+
+  /** Refuses records until `repair` succeeds. The segment stays as it is: it may have records that are nowhere else. */
+  private distrust(error: Error): void {
+    if (this.segment) this.leaveSegment(this.segment);
+    if (this.distrusted) return;
+    this.distrusted = error;
+    const text = "cannot sync the journal; new calls get 503 until a new file of it is synced";
+    this.options.log.error({ err: error }, text);
+  }
+
+  /** Begins a new segment after a failed sync, with the records that are not known to be on the disk. */
+  private repair(): void {
+    if (this.distrusted === undefined) return;
+    const { unsynced } = this;
+    const segment = this.newSegment();
+    try {
+      const first = this.nextPosition - unsynced.length;
+      segment.append(unsynced, first);
+      segment.sync();
+    } catch (error) {
+      segment.discard();
+      throw error;
+    }
+    this.segment = segment;
+    this.unsynced = [];
+    this.distrusted = undefined;
+    this.refused = undefined;
+    this.options.log.info({ calls: unsynced.length }, "the journal goes on in a new file");
+  }
+
+  /** Each second: syncs in the background, or tries to end a failure. */
+  private round(): void {
+    if (this.distrusted) return this.tryRepair();
+    const { segment } = this;
+    if (segment === undefined || this.syncing || this.unsynced.length === 0) return;
+    const after = this.nextPosition;
     this.syncing = true;
-    const fd = this.fd;
-    this.disk.syncSoon(fd, (error) => {
+    segment.syncSoon((error) => {
       this.syncing = false;
-      if (this.fd !== fd) this.disk.close(fd);
-      if (!error) return;
-      this.failure = new Error(`cannot sync ${this.path}`, { cause: error });
-      this.options.log.error(
-        { err: error },
-        "cannot sync the journal; new calls get 503 until a restart",
-      );
+      if (error) this.distrust(error);
+      else this.unsynced = this.unsynced.slice(after - this.nextPosition || this.unsynced.length);
     });
   }
-}
 
-/** Returns at least the bytes of a line. Measures it only if 3 bytes per UTF-16 unit, the most in UTF-8, are too many. */
-function lineBytesMax(payload: string): number {
-  const most = LINE_FRAME_BYTES + payload.length * 3;
-  return most <= RECORD_BYTES_MAX ? most : LINE_FRAME_BYTES + Buffer.byteLength(payload);
+  private tryRepair(): void {
+    try {
+      this.repair();
+    } catch {
+      // The next round tries again.
+    }
+  }
 }

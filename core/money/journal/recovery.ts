@@ -35,24 +35,32 @@ export class MissingRecords extends Error {
   }
 }
 
-/** Returns the name of a segment: the position of its first record, padded so that names sort in order. */
-export function segmentName(firstPosition: number): string {
-  return `${String(firstPosition).padStart(16, "0")}${EXTENSION}`;
+/** Returns the name of a segment: the next position when it began, padded so that names sort in order. */
+export function segmentName(position: number, copy = 0): string {
+  const suffix = copy === 0 ? "" : `_${String(copy).padStart(6, "0")}`;
+  return `${String(position).padStart(16, "0")}${suffix}${EXTENSION}`;
 }
 
 /**
- * Reads all segments in order, and cuts a torn end off the newest. Throws DamagedSegment or MissingRecords for other
- * damage. Skips a segment only if the operator has set it aside.
+ * Reads all segments in order, and cuts a torn end off the newest. After a failed sync a segment repeats records of the
+ * one before, which may have lost them. Throws DamagedSegment or MissingRecords for other damage. Skips a segment only
+ * if the operator has set it aside.
  */
 export function recoverJournal(disk: Disk, folder: string, log: Log): RecoveredJournal {
   const names = disk.list(folder).filter(isSegment).sort();
+  const files = names.map((name) => {
+    const path = join(folder, name);
+    const contents = isSetAside(name) ? undefined : readSegment(disk, path);
+    return { path, began: Number.parseInt(name, 10), contents };
+  });
+  const found = files.filter(({ contents }) => contents === undefined || !isEmpty(contents));
+  for (const file of files) if (!found.includes(file)) disk.remove(file.path);
   const segments: SegmentFile[] = [];
   const records: JournalRecord[] = [];
   // Unknown for the first segment, because older ones were deleted, and after a segment that was set aside.
   let expected: number | undefined;
-  for (const name of names) {
-    const path = join(folder, name);
-    if (name.endsWith(SET_ASIDE)) {
+  for (const [at, { path, began, contents }] of found.entries()) {
+    if (contents === undefined) {
       log.error(
         { path },
         "skipped a journal segment that is set aside as damaged; its calls are not committed",
@@ -60,11 +68,15 @@ export function recoverJournal(disk: Disk, folder: string, log: Log): RecoveredJ
       expected = undefined;
       continue;
     }
-    const contents = readSegment(disk, path);
-    const isNewest = name === names.at(-1);
+    const isNewest = at === found.length - 1;
     if (contents.soundBytes < contents.fileBytes) {
-      if (!isNewest) throw new DamagedSegment(path, contents);
-      cutTornEnd(disk, path, contents, log);
+      if (isNewest && !contents.isDamaged) cutTornEnd(disk, path, contents, log);
+      else {
+        // The next segment has all that this one may have lost, or a record is missing.
+        const end = (contents.records.at(-1)?.position ?? began - 1) + 1;
+        const next = found[at + 1]?.contents?.records[0];
+        if (next === undefined || next.position > end) throw new DamagedSegment(path, contents);
+      }
     } else if (isNewest) syncFile(disk, path);
     const first = contents.records[0];
     const last = contents.records.at(-1);
@@ -72,18 +84,28 @@ export function recoverJournal(disk: Disk, folder: string, log: Log): RecoveredJ
       disk.remove(path);
       continue;
     }
-    if (expected !== undefined && first.position !== expected) {
+    if (expected !== undefined && first.position > expected) {
       throw new MissingRecords(folder, expected, first.position);
     }
-    for (const record of contents.records) records.push(record);
-    segments.push({ path, bytes: contents.soundBytes, lastPosition: last.position });
-    expected = last.position + 1;
+    const end = records.length - (expected ?? first.position);
+    for (const record of contents.records) records[end + record.position] = record;
+    expected = Math.max(expected ?? 0, last.position + 1);
+    segments.push({ path, bytes: contents.soundBytes, lastPosition: expected - 1 });
   }
   return { segments, records };
 }
 
+/** Returns true for a segment that has no record yet, or part of its first. */
+function isEmpty({ records, isDamaged }: SegmentContents): boolean {
+  return records.length === 0 && !isDamaged;
+}
+
 function isSegment(name: string): boolean {
-  return name.endsWith(EXTENSION) || name.endsWith(SET_ASIDE);
+  return name.endsWith(EXTENSION) || isSetAside(name);
+}
+
+function isSetAside(name: string): boolean {
+  return name.endsWith(SET_ASIDE);
 }
 
 /**

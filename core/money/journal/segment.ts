@@ -21,8 +21,10 @@ export interface SegmentContents {
   readonly records: readonly JournalRecord[];
   /** Bytes up to the end of the last sound record. */
   readonly soundBytes: number;
-  /** Size of the whole file; larger than `soundBytes` if the last record is torn. */
+  /** Size of the whole file; larger than `soundBytes` if the last record is torn, or another one is damaged. */
   readonly fileBytes: number;
+  /** True if a whole line is not sound. */
+  readonly isDamaged: boolean;
 }
 
 /** A record differs from what was written: a disk fault, or an edited file. A crash alone never causes this. */
@@ -58,9 +60,9 @@ export function writeLine(bytes: Buffer, start: number, position: number, payloa
 }
 
 /**
- * Returns every sound record of a segment. A crash can leave part of a record at the end; a loss of power can leave
- * zeros there. Such a record was never acknowledged, so it is left out. The newline is written last: a line that has
- * one but is not sound was damaged later, so DamagedSegment is thrown.
+ * Returns the sound records of a segment up to the first that is not. A crash can leave part of a record at the end; a
+ * loss of power can leave zeros there. Such a record was never acknowledged, so it is left out. The newline is written
+ * last: a line that has one but is not sound was damaged later.
  */
 export function readSegment(disk: Disk, path: string): SegmentContents {
   const bytes = disk.read(path);
@@ -68,11 +70,12 @@ export function readSegment(disk: Disk, path: string): SegmentContents {
   let soundBytes = 0;
   for (;;) {
     const end = bytes.indexOf(NEWLINE, soundBytes);
-    if (end === -1) return { records, soundBytes, fileBytes: bytes.length };
+    const found = { records, soundBytes, fileBytes: bytes.length };
+    if (end === -1) return { ...found, isDamaged: false };
     const record = readLine(bytes, soundBytes, end);
     const last = records.at(-1);
     if (record === undefined || (last !== undefined && record.position !== last.position + 1)) {
-      throw new DamagedSegment(path, { records, soundBytes });
+      return { ...found, isDamaged: true };
     }
     records.push(record);
     soundBytes = end + 1;

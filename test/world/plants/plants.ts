@@ -68,7 +68,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   },
   "half a line stays in the journal": {
     file: "core/money/journal/journal.ts",
-    find: "this.cutTo(before);",
+    find: "this.cut(segment, before);",
     replace: "void before;",
     store: "embedded",
     faults: { diskFull: 2_500, kill: 3_000 },
@@ -82,7 +82,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   },
   "the journal is never synced": {
     file: "core/money/journal/journal.ts",
-    find: "if (!this.dirty || this.syncing)\n",
+    find: "if (segment === undefined || this.syncing || this.unsynced.length === 0)\n",
     replace: "if (true)\n",
     store: "embedded",
     faults: { powerLoss: 2_500, ledgerAway: 2_500 },

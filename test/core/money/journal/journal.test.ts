@@ -13,13 +13,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import {
-  Journal,
-  JournalFull,
-  type JournalOptions,
-} from "../../../../core/money/journal/journal.ts";
+import { Journal, type JournalOptions } from "../../../../core/money/journal/journal.ts";
 import { MissingRecords } from "../../../../core/money/journal/recovery.ts";
 import { DamagedSegment } from "../../../../core/money/journal/segment.ts";
+import { JournalFull } from "../../../../core/money/journal/writer.ts";
 import { FolderInUse } from "../../../../core/process/lock.ts";
 import { recordedLog } from "../../../support/log.ts";
 

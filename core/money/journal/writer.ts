@@ -1,0 +1,143 @@
+import { join } from "node:path";
+import type { Disk } from "../../process/disk.ts";
+import { segmentName } from "./recovery.ts";
+import { LINE_FRAME_BYTES, writeLine } from "./segment.ts";
+
+const RECORD_BYTES_MAX = 64 * 1024;
+/** Maximum size of one write. */
+export const GATHERED_BYTES = 256 * 1024;
+
+/** The journal has reached `bytesMax`, or a record is longer than 64 KB. */
+export class JournalFull extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "JournalFull";
+  }
+}
+
+/** Writes one segment file. It may not be used after a failed sync: a later sync can succeed though writes are lost. */
+export class SegmentWriter {
+  readonly path: string;
+  private readonly disk: Disk;
+  private readonly fd: number;
+  private readonly gathered: Buffer;
+  private size = 0;
+  private syncing = false;
+  private closed = false;
+
+  /**
+   * Creates the file. Throws if it cannot be created, or if its name would not survive a loss of power. `gathered`: a
+   * buffer of GATHERED_BYTES for the lines of one write.
+   */
+  constructor(disk: Disk, folder: string, position: number, gathered: Buffer) {
+    this.disk = disk;
+    this.gathered = gathered;
+    this.path = freePath(disk, folder, position);
+    this.fd = disk.create(this.path);
+    try {
+      disk.syncFolder(folder);
+    } catch (error) {
+      this.discard();
+      throw error;
+    }
+  }
+
+  get bytes(): number {
+    return this.size;
+  }
+
+  /** Appends lines of at most `bytesMax` bytes. If it throws, some of them may be in the file: truncate it. */
+  append(
+    payloads: readonly string[],
+    first: number,
+    bytesMax = Number.POSITIVE_INFINITY,
+    fullMessage = () => "",
+  ): void {
+    const sizeMax = this.size + bytesMax;
+    let end = 0;
+    for (const [at, payload] of payloads.entries()) {
+      const lineMax = lineBytesMax(payload);
+      if (lineMax > RECORD_BYTES_MAX) {
+        throw new JournalFull(
+          `a record of ${payload.length} characters is longer than ${RECORD_BYTES_MAX} bytes`,
+        );
+      }
+      if (end + lineMax > GATHERED_BYTES) {
+        if (this.size + end > sizeMax) throw new JournalFull(fullMessage());
+        this.write(end);
+        end = 0;
+      }
+      end = writeLine(this.gathered, end, first + at, payload);
+    }
+    if (this.size + end > sizeMax) throw new JournalFull(fullMessage());
+    this.write(end);
+  }
+
+  truncate(bytes: number): void {
+    this.size = bytes;
+    try {
+      this.disk.truncate(this.fd, bytes);
+    } catch (cause) {
+      throw new Error(`cannot write ${this.path}`, { cause });
+    }
+  }
+
+  sync(): void {
+    try {
+      this.disk.sync(this.fd);
+    } catch (cause) {
+      throw new Error(`cannot sync ${this.path}`, { cause });
+    }
+  }
+
+  syncSoon(done: (error: Error | undefined) => void): void {
+    this.syncing = true;
+    this.disk.syncSoon(this.fd, (cause) => {
+      this.syncing = false;
+      if (this.closed) this.disk.close(this.fd);
+      done(cause ? new Error(`cannot sync ${this.path}`, { cause }) : undefined);
+    });
+  }
+
+  /** Closes the file, unless a sync in the thread pool still uses it: that closes it. */
+  close(): void {
+    this.closed = true;
+    if (!this.syncing) this.disk.close(this.fd);
+  }
+
+  private write(length: number): void {
+    let written = 0;
+    try {
+      while (written < length) {
+        written += this.disk.write(this.fd, this.gathered, written, length - written);
+      }
+    } catch (cause) {
+      throw new Error(`cannot write ${this.path}`, { cause });
+    }
+    this.size += length;
+  }
+
+  /** Closes and deletes a file without records that matter. Never throws: recovery can read what stays. */
+  discard(): void {
+    try {
+      this.close();
+      this.disk.remove(this.path);
+    } catch {
+      // A disk that fails.
+    }
+  }
+}
+
+/** Returns at least the bytes of a line. Measures it only if 3 bytes per UTF-16 unit, the most in UTF-8, are too many. */
+function lineBytesMax(payload: string): number {
+  const most = LINE_FRAME_BYTES + payload.length * 3;
+  return most <= RECORD_BYTES_MAX ? most : LINE_FRAME_BYTES + Buffer.byteLength(payload);
+}
+
+/** A segment that could not be synced may have the same first position as the one that replaces it. */
+function freePath(disk: Disk, folder: string, position: number): string {
+  for (let copy = 0; ; copy += 1) {
+    const path = join(folder, segmentName(position, copy));
+    if (!disk.exists(path)) return path;
+  }
+}

@@ -1,0 +1,155 @@
+import t, { type Test } from "tap";
+import { Journal, type JournalOptions } from "../../../../core/money/journal/journal.ts";
+import { recordedLog } from "../../../support/log.ts";
+import { Random } from "../../../support/random.ts";
+import { SimulatedDisk } from "../../../world/disk.ts";
+import { SimulatedProcess } from "../../../world/process.ts";
+import { Scheduler } from "../../../world/scheduler.ts";
+
+const FOLDER = "/data/journal";
+const CANNOT_SYNC = /cannot sync/;
+/** The journal syncs, and tries to end a failure, each second. */
+const ROUND_MS = 1_000;
+
+interface Parts {
+  readonly journal: Journal;
+  /** From now on syncs fail, and the kernel drops what they should have written. */
+  fail(): void;
+  recover(): void;
+  /** Runs the simulated time until the journal has had `rounds` rounds. */
+  pass(rounds: number): Promise<void>;
+  /** Returns what the journal has after a kill -9, and then after a loss of power. */
+  afterKill(): Promise<string[]>;
+  afterPowerLoss(): Promise<string[]>;
+}
+
+async function inWorld(
+  options: Partial<JournalOptions>,
+  body: (parts: Parts) => Promise<void>,
+): Promise<void> {
+  const random = new Random(1);
+  const site = new SimulatedDisk(random);
+  const scheduler = new Scheduler(random);
+  let starts = 0;
+  const start = () => {
+    starts += 1;
+    const name = `process ${starts}`;
+    const machine = new SimulatedProcess({ name, scheduler, random, onStopped() {} });
+    machine.attach(site.of(machine));
+    return machine;
+  };
+  const open = (machine: SimulatedProcess) => {
+    const { log } = recordedLog();
+    const wanted = { folder: FOLDER, bytesMax: 100_000, sync: false, ...options };
+    return Journal.open({ ...wanted, log, machine });
+  };
+  let last = start();
+  const again = async () => {
+    last.kill();
+    last = start();
+    return (await open(last)).recovered.map(({ payload }) => payload);
+  };
+  await body({
+    journal: await open(last),
+    fail: () => site.failSyncs(scheduler.nowMs),
+    recover: () => site.endFailedSyncs(scheduler.nowMs),
+    pass: (rounds) => {
+      const endMs = scheduler.nowMs + rounds * ROUND_MS + ROUND_MS / 2;
+      scheduler.after(endMs - scheduler.nowMs, "the test", () => {});
+      return scheduler.run(() => scheduler.nowMs >= endMs);
+    },
+    afterKill: again,
+    afterPowerLoss: () => {
+      last.kill();
+      site.losePower();
+      return again();
+    },
+  });
+}
+
+function refuses(t: Test, journal: Journal): void {
+  t.match(journal.refusal(1) ?? "", CANNOT_SYNC);
+  t.throws(() => journal.append("refused"), CANNOT_SYNC);
+}
+
+t.test("calls go on after a failed sync in the background, and its records are not lost", (t) =>
+  inWorld({}, async ({ fail, recover, journal, pass, afterKill, afterPowerLoss }) => {
+    journal.append("1");
+    fail();
+    await pass(1);
+    refuses(t, journal);
+    recover();
+    await pass(1);
+    t.equal(journal.refusal(1), undefined);
+    journal.append("2");
+    await pass(1);
+    t.strictSame(await afterKill(), ["1", "2"]);
+    t.strictSame(await afterPowerLoss(), ["1", "2"]);
+  }),
+);
+
+t.test("a segment that could not be synced at its end is not trusted", (t) =>
+  inWorld({ segmentBytes: 10 }, async ({ fail, recover, journal, pass, afterPowerLoss }) => {
+    journal.append("1");
+    fail();
+    t.throws(() => journal.append("refused"), CANNOT_SYNC);
+    recover();
+    refuses(t, journal);
+    await pass(1);
+    journal.append("2");
+    await pass(1);
+    t.strictSame(await afterPowerLoss(), ["1", "2"]);
+  }),
+);
+
+t.test("records are refused until a new segment is on the disk", (t) =>
+  inWorld({}, async ({ fail, recover, journal, pass, afterKill, afterPowerLoss }) => {
+    journal.append("1");
+    await pass(1);
+    journal.append("2");
+    journal.append("3");
+    fail();
+    await pass(4);
+    refuses(t, journal);
+    recover();
+    await pass(1);
+    t.equal(journal.append("4"), 4);
+    await pass(1);
+    t.strictSame(await afterKill(), ["1", "2", "3", "4"]);
+    t.strictSame(await afterPowerLoss(), ["1", "2", "3", "4"]);
+  }),
+);
+
+t.test("a kill after a failed sync loses nothing", (t) =>
+  inWorld({}, async ({ fail, recover, journal, pass, afterKill }) => {
+    journal.append("1");
+    fail();
+    await pass(2);
+    refuses(t, journal);
+    recover();
+    t.strictSame(await afterKill(), ["1"]);
+  }),
+);
+
+t.test("a record that was refused because its sync failed does not come back", (t) =>
+  inWorld({ sync: true }, async ({ fail, recover, journal, pass, afterPowerLoss }) => {
+    journal.append("1");
+    fail();
+    t.throws(() => journal.append("refused"), CANNOT_SYNC);
+    recover();
+    refuses(t, journal);
+    await pass(1);
+    t.equal(journal.append("2"), 2);
+    t.strictSame(await afterPowerLoss(), ["1", "2"]);
+  }),
+);
+
+t.test("a journal that is closed on a disk that fails releases its folder", (t) =>
+  inWorld({}, async ({ fail, recover, journal, afterKill }) => {
+    journal.append("1");
+    fail();
+    await journal.close();
+    recover();
+    t.strictSame(await afterKill(), ["1"]);
+  }),
+);
