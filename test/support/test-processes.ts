@@ -36,7 +36,7 @@ const ON_BOTH_NODES = [
  * Folders whose files share processes. Of the other files, each takes long enough that starting Node and loading tap
  * (0.4 s of processor time) does not matter, or has a process of its own as its subject.
  */
-const TOGETHER = ["core/", "plugins/", "support/", "chaos/health-watch", "chaos/proof"];
+const TOGETHER = ["core/", "plugins/", "support/", "e2e/", "chaos/health-watch", "chaos/proof"];
 /**
  * Files of these folders that still run alone: those that take many seconds, that measure the memory of the process,
  * and that release what they share only when the process ends (see `hasHooks`).
@@ -44,6 +44,7 @@ const TOGETHER = ["core/", "plugins/", "support/", "chaos/health-watch", "chaos/
 const ALONE = [
   ...["core/contract/outside", "core/contract/package", "core/money/ledger/embedded"],
   ...["core/money/ledger-kills", "core/money/redis/orphans", "core/redis/client"],
+  ...["e2e/http-silence", "e2e/retention", "e2e/wallet.test"],
 ];
 /** Few enough that the processes of a run end at about the same time. */
 const FILES_TOGETHER = 15;
@@ -61,15 +62,19 @@ export function testProcesses(parts: readonly string[]): TestProcess[] {
   );
 }
 
-/** The files that share gateways are one group, which is begun first: it is the longest. */
+/**
+ * The files that share gateways are one group. It is begun first, and other groups before single files: they take
+ * longer.
+ */
 function grouped(paths: readonly string[]): string[][] {
   const ofGateway = paths.filter(sharesGateway);
   const others = paths.filter((path) => !sharesGateway(path));
-  const groups = others.filter((path) => !sharesProcess(path)).map((path) => [path]);
   const together = others.filter(sharesProcess);
+  const groups: string[][] = [];
   for (let at = 0; at < together.length; at += FILES_TOGETHER) {
     groups.push(together.slice(at, at + FILES_TOGETHER));
   }
+  for (const path of others) if (!sharesProcess(path)) groups.push([path]);
   groups.sort((one, other) => placeOf(one) - placeOf(other));
   return ofGateway.length > 0 ? [ofGateway, ...groups] : groups;
 }
