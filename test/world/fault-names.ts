@@ -32,6 +32,7 @@ export const REDIS = {
 /** Faults that came later. Each is planned by itself, so that worlds without it stay as they were. */
 export const LATER = {
   newerVersion: "a gateway runs a newer version for a while, whose entries this one cannot read",
+  diskFailsSyncs: "fsync fails with EIO, the kernel drops the pages, and a later fsync succeeds",
   limitChange: "a limit beside a wallet is set, changed or removed; most calls count against it",
   keyRevoked: "an API key is revoked",
 } as const;
@@ -40,12 +41,7 @@ export const LATER_REDIS = {
   olderVersion: "a gateway runs an older version for a while",
 } as const;
 
-/** Faults that no seed switches on: after them a gateway does not serve until it is restarted, which no host does. */
-export const BY_HAND = {
-  diskFailsSyncs: "fsync fails with EIO, the kernel drops the pages, and a later fsync succeeds",
-} as const;
-
-const ALL = { ...EVERYWHERE, ...REDIS, ...LATER, ...LATER_REDIS, ...BY_HAND };
+const ALL = { ...EVERYWHERE, ...REDIS, ...LATER, ...LATER_REDIS };
 export type FaultName = keyof typeof ALL;
 export const FAULTS: Readonly<Record<FaultName, string>> = ALL;
 

@@ -80,6 +80,18 @@ const FOCI: readonly Focus[] = [
     faults: { diskFull: 4_000 },
   },
   {
+    name: "a sync that fails loses no post, and the gateway serves again without a restart",
+    store: "embedded",
+    faults: { diskFailsSyncs: 3_000, powerLoss: 3_000, kill: 4_000, ledgerAway: 3_000 },
+    seeds: 3,
+  },
+  {
+    name: "a spool that cannot be synced keeps no gateway from serving",
+    store: "redis",
+    faults: { diskFailsSyncs: 2_000, redisFreeze: 3_000 },
+    seeds: 2,
+  },
+  {
     name: "a kill and then a loss of power leave a journal that opens",
     store: "embedded",
     faults: { kill: 3_000, powerLoss: 4_000 },

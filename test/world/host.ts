@@ -34,7 +34,8 @@ export class Host {
   version: Version = "this";
   private readonly options: HostOptions;
   private current: SimulatedGateway | undefined;
-  private starts = 0;
+  /** Every process that started here, oldest first. */
+  readonly starts: { readonly process: SimulatedProcess; readonly atMs: number }[] = [];
   private isWanted = false;
 
   constructor(options: HostOptions) {
@@ -48,21 +49,16 @@ export class Host {
     return this.current?.process.alive ? this.current : undefined;
   }
 
-  /** The last process that started, even if it is dead. */
-  get lastProcess(): SimulatedProcess | undefined {
-    return this.current?.process;
-  }
-
   start(): void {
     this.isWanted = true;
     if (this.gateway) return;
     const { scheduler, random, onStopped, ledger, log } = this.options;
     const { whenExhausted, outboxEntriesMax, revokes } = this.options;
-    this.starts += 1;
-    const name = `${this.name}.${this.starts}`;
+    const name = `${this.name}.${this.starts.length + 1}`;
     const { version } = this;
     const process = new SimulatedProcess({ name, scheduler, random, onStopped, version });
     const isNewer = version === "newer";
+    this.starts.push({ process, atMs: scheduler.nowMs });
     process.attach(isNewer ? new NewerDisk(this.disk, process) : this.disk.of(process));
     const gateway = new SimulatedGateway({
       process,

@@ -1,6 +1,5 @@
 import type { OutboxEntry, StoredEntry } from "../../core/contract/hold-store.ts";
 import type { SimulatedClient } from "./client.ts";
-import type { SimulatedDisk } from "./disk.ts";
 import type { SimulatedGateway } from "./gateway.ts";
 import type { Host } from "./host.ts";
 import { TOKEN_MICRO_VND } from "./model.ts";
@@ -12,6 +11,8 @@ import type { World } from "./world.ts";
 
 /** A journal that is not synced at each write is synced within this time. */
 const JOURNAL_SYNCED_MS = 1_050;
+/** A process opens its journal within this time. */
+const START_MS = 100;
 /** Upper bound of the estimated input of a call. */
 const INPUT_TOKENS_MAX = 60;
 /** A gateway notices within this time that the ledger went back: an outage of up to 3 s, and two rounds. */
@@ -40,12 +41,7 @@ interface CallRecord {
 export class Judge {
   private readonly world: World;
   private readonly records: CallRecord[] = [];
-  /** Each loss of power, with the last process that ran on the host. */
-  private readonly powerLosses: {
-    readonly process: SimulatedProcess | undefined;
-    readonly disk: SimulatedDisk;
-    readonly atMs: number;
-  }[] = [];
+  private readonly powerLosses: { readonly host: Host; readonly atMs: number }[] = [];
   private readonly forgotten = new Set<string>();
   private readonly restoredWithout = new Set<string>();
   private readonly ledgerRestoresMs: number[] = [];
@@ -86,8 +82,7 @@ export class Judge {
   }
 
   powerLost(host: Host): void {
-    const { lastProcess: process, disk } = host;
-    this.powerLosses.push({ process, disk, atMs: this.world.scheduler.nowMs });
+    this.powerLosses.push({ host, atMs: this.world.scheduler.nowMs });
   }
 
   get counts(): Record<string, number> {
@@ -226,16 +221,23 @@ export class Judge {
 
   /**
    * Returns true for posts that may be lost with `journal: sync: false`. Such a post is synced within a second by its
-   * process, or by the next start; later if the disk fails. So it is lost if power fails within that time, or fails
+   * process, or by the next start; later while the disk fails. So it is lost if power fails within that time, or fails
    * before the next start after a kill or freeze within that time.
    */
   private lostPowerAfter({ endedMs }: SimulatedClient, { process }: SimulatedGateway): boolean {
     if (this.world.plan.store !== "embedded") return false;
-    return this.powerLosses.some((loss) => {
-      if (loss.process !== process || loss.atMs <= endedMs - JOURNAL_SYNCED_MS) return false;
-      const fromMs = loss.disk.worksFrom(endedMs, JOURNAL_SYNCED_MS);
-      const wasSynced = process.ranFor(JOURNAL_SYNCED_MS, fromMs);
-      return loss.atMs <= fromMs + JOURNAL_SYNCED_MS || !wasSynced;
+    return this.powerLosses.some(({ host, atMs }) => {
+      if (atMs <= endedMs - JOURNAL_SYNCED_MS) return false;
+      const isSyncedBy = (runs: SimulatedProcess, sinceMs: number) => {
+        const fromMs = host.disk.worksFrom(sinceMs, JOURNAL_SYNCED_MS);
+        return runs.ranFor(JOURNAL_SYNCED_MS, fromMs) && fromMs + JOURNAL_SYNCED_MS < atMs;
+      };
+      const later = host.starts.filter((start) => start.atMs > endedMs && start.atMs < atMs);
+      return !(
+        isSyncedBy(process, endedMs) ||
+        later.some((start) => host.disk.worksFrom(start.atMs, START_MS) === start.atMs) ||
+        later.some((start) => isSyncedBy(start.process, start.atMs))
+      );
     });
   }
 }

@@ -1,6 +1,5 @@
 import { parseArgs } from "node:util";
 import {
-  BY_HAND,
   EVERYWHERE,
   FAULTS,
   type FaultName,
@@ -137,9 +136,6 @@ ${described({ ...EVERYWHERE, ...LATER })}
 
 faults with Redis:
 ${described({ ...REDIS, ...LATER_REDIS })}
-
-faults only by --faults:
-${described(BY_HAND)}
 
 plants:
 ${Object.keys(PLANTS)
