@@ -86,7 +86,14 @@ export class Journal {
     this.closed = found.segments;
     this.closedBytes = found.segments.reduce((sum, segment) => sum + segment.bytes, 0);
     this.nextPosition = (found.segments.at(-1)?.lastPosition ?? 0) + 1;
-    this.segment = this.newSegment();
+    // Its process may have been killed after a failed sync, or before any: a sync of its file now would prove nothing.
+    this.unsynced = found.newest.map(({ payload }) => payload);
+    try {
+      this.begin();
+      if (found.newest.length > 0) this.removeNewestClosed();
+    } catch (error) {
+      this.distrust(errorOf(error));
+    }
     this.timer = options.machine.every(LIFETIMES.journalSyncMs, () => this.round());
     this.timer.unref();
   }
@@ -239,14 +246,11 @@ export class Journal {
     this.options.log.error({ err: error }, text);
   }
 
-  /** Begins a new segment after a failed sync, with the records that are not known to be on the disk. */
-  private repair(): void {
-    if (this.distrusted === undefined) return;
-    const { unsynced } = this;
+  /** Begins a new segment with the records that are not known to be on the disk, and syncs it. */
+  private begin(): void {
     const segment = this.newSegment();
     try {
-      const first = this.nextPosition - unsynced.length;
-      segment.append(unsynced, first);
+      segment.append(this.unsynced, this.nextPosition - this.unsynced.length);
       segment.sync();
     } catch (error) {
       segment.discard();
@@ -254,9 +258,22 @@ export class Journal {
     }
     this.segment = segment;
     this.unsynced = [];
+  }
+
+  /** The current segment has all its records, so starts do not add up copies. */
+  private removeNewestClosed(): void {
+    const [last] = this.closed.splice(-1);
+    if (last) this.disk.remove(last.path);
+    this.closedBytes -= last?.bytes ?? 0;
+  }
+
+  private repair(): void {
+    if (this.distrusted === undefined) return;
+    const calls = this.unsynced.length;
+    this.begin();
     this.distrusted = undefined;
     this.refused = undefined;
-    this.options.log.info({ calls: unsynced.length }, "the journal goes on in a new file");
+    this.options.log.info({ calls }, "the journal goes on in a new file");
   }
 
   /** Each second: syncs in the background, or tries to end a failure. */

@@ -21,6 +21,8 @@ interface RecoveredJournal {
   /** Oldest first; each holds at least one record. */
   readonly segments: SegmentFile[];
   readonly records: JournalRecord[];
+  /** The records from the first of the newest segment on, which may not be on the disk. */
+  readonly newest: readonly JournalRecord[];
 }
 
 /** A segment, or the end of one, is missing. */
@@ -77,7 +79,7 @@ export function recoverJournal(disk: Disk, folder: string, log: Log): RecoveredJ
         const next = found[at + 1]?.contents?.records[0];
         if (next === undefined || next.position > end) throw new DamagedSegment(path, contents);
       }
-    } else if (isNewest) syncFile(disk, path);
+    }
     const first = contents.records[0];
     const last = contents.records.at(-1);
     if (first === undefined || last === undefined) {
@@ -92,7 +94,9 @@ export function recoverJournal(disk: Disk, folder: string, log: Log): RecoveredJ
     expected = Math.max(expected ?? 0, last.position + 1);
     segments.push({ path, bytes: contents.soundBytes, lastPosition: expected - 1 });
   }
-  return { segments, records };
+  const newestFrom = found.at(-1)?.contents?.records[0]?.position ?? Number.POSITIVE_INFINITY;
+  const newest = records.filter(({ position }) => position >= newestFrom);
+  return { segments, records, newest };
 }
 
 /** Returns true for a segment that has no record yet, or part of its first. */
@@ -106,19 +110,6 @@ function isSegment(name: string): boolean {
 
 function isSetAside(name: string): boolean {
   return name.endsWith(SET_ASIDE);
-}
-
-/**
- * Syncs the last segment of a killed process, which may be in the page cache only. Once this process begins a newer
- * segment, an end torn by a loss of power would count as damage.
- */
-function syncFile(disk: Disk, path: string): void {
-  const fd = disk.open(path);
-  try {
-    disk.sync(fd);
-  } finally {
-    disk.close(fd);
-  }
 }
 
 function cutTornEnd(disk: Disk, path: string, contents: SegmentContents, log: Log): void {

@@ -74,9 +74,9 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     faults: { diskFull: 2_500, kill: 3_000 },
   },
   "the last segment of a killed process is not synced": {
-    file: "core/money/journal/recovery.ts",
-    find: "            syncFile(disk, path);",
-    replace: "            void path;",
+    file: "core/money/journal/journal.ts",
+    find: "this.unsynced = found.newest.map(({ payload }) => payload);",
+    replace: "found.newest.length = 0;",
     store: "embedded",
     faults: { kill: 1_000, powerLoss: 1_500, ledgerAway: 1_500 },
   },

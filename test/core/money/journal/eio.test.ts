@@ -153,3 +153,25 @@ t.test("a journal that is closed on a disk that fails releases its folder", (t) 
     t.strictSame(await afterKill(), ["1"]);
   }),
 );
+
+t.test("a start trusts no file of a process that died after a failed sync", (t) =>
+  inWorld({}, async ({ fail, recover, journal, pass, afterKill, afterPowerLoss }) => {
+    journal.append("1");
+    fail();
+    await pass(1);
+    recover();
+    t.strictSame(await afterKill(), ["1"]);
+    t.strictSame(await afterPowerLoss(), ["1"]);
+  }),
+);
+
+t.test("a journal opens on a disk that fails, and its records are synced later", (t) =>
+  inWorld({}, async ({ fail, recover, journal, pass, afterKill, afterPowerLoss }) => {
+    journal.append("1");
+    fail();
+    t.strictSame(await afterKill(), ["1"]);
+    recover();
+    await pass(1);
+    t.strictSame(await afterPowerLoss(), ["1"]);
+  }),
+);
