@@ -188,8 +188,11 @@ export interface Call {
   costMicroVnd: MicroVnd;
   /** The part of the cost that the wallet did not cover. */
   writtenOffMicroVnd: MicroVnd;
-  /** True to let the upstream finish after the client leaves, to learn the usage. */
-  drainWhenGone: boolean;
+  /**
+   * How long the upstream may go on after the client leaves, in milliseconds, to learn the usage. 0
+   * cancels it at once; infinite lets it finish.
+   */
+  lingerMs: number;
 
   /** Headers that plugins add to those of the upstream: name, value, name, value. */
   readonly replyHeaders: string[];

@@ -16,6 +16,7 @@ export {
   type EndedCall,
   type Flow,
   type FormPart,
+  GONE,
   type Held,
   type Outcome,
   REFUSED,

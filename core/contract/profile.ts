@@ -38,6 +38,11 @@ export const profile = v.strictObject({
   reasoning: v.optional(v.picklist(["effort", "none"])),
   /** Chat and Messages: the effort levels that the model accepts. */
   effort_levels: v.optional(effortLevels),
+  /**
+   * The stream carries all reasoning as text. Otherwise the report of a reasoning model is awaited
+   * for longer after its client has left.
+   */
+  streams_reasoning: v.optional(v.boolean()),
   /** Chat: send earlier thinking back as `reasoning_content`. */
   replay_reasoning: v.optional(v.boolean()),
   /** Chat and Messages: what to do with a system message in mid-conversation. Only Chat has `user`. */

@@ -62,7 +62,7 @@ export class HttpCall implements Call {
   heldMicroVnd: MicroVnd = 0;
   costMicroVnd: MicroVnd = 0;
   writtenOffMicroVnd: MicroVnd = 0;
-  drainWhenGone = false;
+  lingerMs = 0;
   readonly replyHeaders: string[] = [];
 
   route: Route | undefined = undefined;

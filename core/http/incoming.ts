@@ -1,5 +1,5 @@
 import type { HttpResponse } from "uWebSockets.js";
-import { GONE } from "../contract/call.ts";
+import { type Flow, GONE } from "../contract/call.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { Field } from "../contract/plugin.ts";
 import { completeRefusal, isRefusal, type Refusal, refuse } from "../contract/refusal.ts";
@@ -46,6 +46,8 @@ export class Incoming {
   private readonly share: Share;
   private readonly inFlight: HttpCallsInFlight;
   private linger: NodeJS.Timeout | undefined = undefined;
+  /** Cancels the upstream of a client that has left, if its report does not come. */
+  private readingOn: NodeJS.Timeout | undefined = undefined;
 
   constructor(
     res: HttpResponse,
@@ -63,7 +65,11 @@ export class Incoming {
     this.inFlight = inFlight;
     this.share = runtime.bodies.open();
     this.call = new HttpCall(id, clock.now(), clock.monotonic(), endpoint, headers);
-    this.reply = new Reply(res, this.call, runtime, onOver, headOnly);
+    const over: OnOver = (call, pipeline) => {
+      clearTimeout(this.readingOn);
+      onOver(call, pipeline);
+    };
+    this.reply = new Reply(res, this.call, runtime, over, headOnly);
     res.onAborted(() => this.clientLeft());
   }
 
@@ -222,9 +228,15 @@ export class Incoming {
       case "dispatched":
       case "replying":
         if (!call.flow) this.reply.leave();
-        else if (call.drainWhenGone) call.flow.resume();
+        else if (call.lingerMs > 0) this.readOn(call.flow, call.lingerMs);
         else call.flow.cut(GONE);
     }
+  }
+
+  /** Reads the upstream on for a while, for its report of usage. The reply is dropped. */
+  private readOn(flow: Flow, ms: number): void {
+    flow.resume();
+    if (Number.isFinite(ms)) this.readingOn = setTimeout(() => flow.cut(GONE), ms);
   }
 
   /** Ends the call with 500, or its stream with an error: a plugin or core has a bug. */

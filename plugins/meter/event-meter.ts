@@ -1,6 +1,7 @@
 import {
   type Call,
   Delivered,
+  GONE,
   kindOf,
   type Outcome,
   type ServerEvent,
@@ -27,6 +28,9 @@ export class EventMeter implements Sink {
   /** Drops the event that only reports usage, because the client did not request it. */
   private readonly hidesUsage: boolean;
   private readonly delivered = new Delivered();
+  /** What came after the client had left. */
+  private readonly unread = new Delivered();
+  private isOverheld = false;
   /** Makes `whole`. */
   private readonly unstreamed: () => Sink;
   /** Set if the reply is no stream, whatever was asked for. */
@@ -65,7 +69,8 @@ export class EventMeter implements Sink {
     const onlyUsage = kindOf(event, wire) !== "data" && wire.readEvent(event, usage);
     if (this.stage !== "delivered") this.look(wire.stage(event));
     // What comes after the client has left is only read to learn the usage.
-    if (!call.gone) {
+    if (call.gone) this.countUnread(event);
+    else {
       wire.countDelta(event, this.delivered);
       call.deliveredTokens = outputTokensOf(this.delivered, this.factors);
     }
@@ -74,6 +79,17 @@ export class EventMeter implements Sink {
       usage.deliveredAtReport = call.deliveredTokens;
     }
     if (!(onlyUsage && this.hidesUsage)) this.client.event(event);
+    if (this.isOverheld) call.flow?.cut(GONE);
+  }
+
+  /** Leaves the upstream once it has written more than the call has held, unless it is drained. */
+  private countUnread(event: ServerEvent): void {
+    const { call } = this;
+    if (!Number.isFinite(call.lingerMs)) return;
+    this.wire.countDelta(event, this.unread);
+    const tokens = call.deliveredTokens + outputTokensOf(this.unread, this.factors);
+    if (call.held?.tariff.unit === "mtok" && tokens > call.held.outputTokens)
+      this.isOverheld = true;
   }
 
   private look(stage: Stage): void {

@@ -34,6 +34,7 @@ import { baseOf, fixedUnits } from "./bounds.ts";
 import { addCallRoute } from "./call-route.ts";
 import { emptyWallet } from "./empty-wallet.ts";
 import { HoldExtender } from "./hold-extender.ts";
+import { lingerMsOf } from "./linger.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
 import { certainCharge, limitNames, postingOf } from "./posting.ts";
 import { PricedHead, pushPrice } from "./price-headers.ts";
@@ -48,8 +49,18 @@ export const options = v.strictObject({
   slice_tokens: v.optional(whole(16, 1_000_000), 1024),
   /** What happens to a stream whose wallet runs out: `cut` it, or let it `finish` and write off the rest. */
   when_exhausted: v.optional(v.picklist(["cut", "finish"], "one of cut, finish"), "cut"),
-  /** What happens to the upstream call if the client disconnects: `cancel` it, or `drain` it to get its usage. */
-  when_client_leaves: v.optional(v.picklist(["cancel", "drain"], "one of cancel, drain"), "cancel"),
+  /**
+   * What happens to the upstream call if the client disconnects: `linger` for its report of usage, then cancel it;
+   * `cancel` it at once; or `drain` it.
+   */
+  when_client_leaves: v.optional(
+    v.picklist(["linger", "cancel", "drain"], "one of linger, cancel, drain"),
+    "linger",
+  ),
+  /** Seconds to linger. */
+  linger_seconds: v.optional(whole(0, 900), 2),
+  /** Seconds to linger if the model may reason and its stream does not show it (profile: `streams_reasoning`). */
+  linger_reasoning_seconds: v.optional(whole(0, 900), 60),
   /** The top-up page named in the message of a 402. Default: the dashboard at the listening address. */
   topup_address: v.optional(
     url(["https?"], "an http:// or https:// URL, which customers can open"),
@@ -211,7 +222,7 @@ export default function settle(
         );
       }
       pushPrice(call, model, prefix);
-      call.drainWhenGone = settings.when_client_leaves === "drain";
+      call.lingerMs = lingerMsOf(model, call.upstream, settings, services.upstreams);
       return hold(call, key, model, call.upstream, key.creditVersion);
     },
 

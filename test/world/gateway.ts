@@ -108,6 +108,8 @@ export class SimulatedGateway {
         slice_tokens: SLICE_TOKENS,
         when_exhausted: options.whenExhausted,
         when_client_leaves: "cancel",
+        linger_seconds: 2,
+        linger_reasoning_seconds: 60,
         topup_address: undefined,
       }),
       this.pace,

@@ -14,6 +14,8 @@ const SETTINGS = {
   slice_tokens: 1_024,
   when_exhausted: "cut",
   when_client_leaves: "cancel",
+  linger_seconds: 2,
+  linger_reasoning_seconds: 60,
 } as const;
 
 const perCall = modelOf({ price: { unit: "call", vnd: 5, microVnd: 5_000 } });

@@ -32,6 +32,8 @@ class Stream {
       slice_tokens: 16,
       when_exhausted: "cut",
       when_client_leaves: "cancel",
+      linger_seconds: 2,
+      linger_reasoning_seconds: 60,
       ...settings,
     };
     const body = { model: "sim-large", messages: [], max_tokens: 100 };

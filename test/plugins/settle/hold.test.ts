@@ -16,7 +16,9 @@ type Settings = Parameters<typeof settle>[1];
 const SETTINGS: Settings = {
   slice_tokens: 1_024,
   when_exhausted: "cut",
-  when_client_leaves: "cancel",
+  when_client_leaves: "linger",
+  linger_seconds: 2,
+  linger_reasoning_seconds: 60,
 };
 
 async function request(desk: Desk, call: HttpCall, settings: Partial<Settings> = {}) {
@@ -74,13 +76,17 @@ t.test("a form asks for one choice", async (t) => {
 
 t.test("the options", async (t) => {
   t.strictSame(v.parse(options, {}), SETTINGS);
-  const set = { slice_tokens: 16, when_exhausted: "finish", when_client_leaves: "drain" };
+  const lingering = { linger_seconds: 0, linger_reasoning_seconds: 900 };
+  const leaving = { when_client_leaves: "drain", ...lingering };
+  const set = { slice_tokens: 16, when_exhausted: "finish", ...leaving };
   t.strictSame(v.parse(options, set), set);
   for (const wrong of [
     { slice_tokens: 15 },
     { slice_tokens: 1_000_001 },
     { when_exhausted: "stop" },
     { when_client_leaves: "" },
+    { linger_seconds: 901 },
+    { linger_reasoning_seconds: -1 },
     { topup_address: "" },
     { other: 1 },
   ]) {
@@ -226,9 +232,33 @@ t.test("the reply names the price of a million tokens, a request or an image", a
   ]);
 });
 
-t.test("a call whose client leaves is drained only if the options say so", async (t) => {
-  const [cancelled, drained] = [preparedCall(), preparedCall()];
-  await request(deskOf(), cancelled);
-  await request(deskOf(), drained, { when_client_leaves: "drain" });
-  t.strictSame([cancelled.drainWhenGone, drained.drainWhenGone], [false, true]);
+t.test("a call whose client leaves goes on for as long as the options say", async (t) => {
+  const upstreams = {
+    get: (name: string) => ({ config: { profile: { streams_reasoning: name === "open" } } }),
+  };
+  const thinker = (upstream: string) =>
+    modelOf({
+      labels: new Set(["reasoning"]),
+      routes: [{ upstream, model: "m", weight: 1, priority: 0, profile: {}, features: {} }],
+    });
+  const chat = "/v1/chat/completions";
+  const thinking = { messages: [], thinking: { type: "enabled" } };
+  const quiet = { messages: [], reasoning_effort: "none" };
+  const table: [what: string, ms: number, Partial<HttpCall>, Partial<Settings>, string?][] = [
+    ["by default", 2_000, {}, {}],
+    ["cancelled", 0, {}, { when_client_leaves: "cancel" }],
+    ["drained", Number.POSITIVE_INFINITY, {}, { when_client_leaves: "drain" }],
+    ["as set", 7_000, {}, { linger_seconds: 7 }],
+    ["at a fixed price", 0, { model: modelOf({ price: perCall.price }) }, {}],
+    ["reasoning that is hidden", 60_000, { model: thinker("closed") }, {}, chat],
+    ["reasoning that is streamed", 2_000, { model: thinker("open") }, {}, chat],
+    ["reasoning switched off", 2_000, { model: thinker("closed"), body: quiet }, {}, chat],
+    ["Messages that do not ask to think", 2_000, { model: thinker("closed") }, {}],
+    ["Messages that do", 60_000, { model: thinker("closed"), body: thinking }, {}],
+  ];
+  for (const [what, ms, changes, settings, path] of table) {
+    const call = preparedCall(changes, path);
+    await request(deskOf({ upstreams }), call, settings);
+    t.equal(call.lingerMs, ms, what);
+  }
 });
