@@ -57,8 +57,8 @@ export interface CallLimit {
 /** The hold of a running call: its price, and the output that it covers. */
 export interface Held {
   readonly tariff: Tariff;
-  /** Input and fixed units: held once, however much output follows. */
-  readonly baseUnits: number;
+  /** Input and fixed units. Grows only if the upstream reports more input than was expected. */
+  baseUnits: number;
   outputTokens: number;
   readonly outputTokensMax: number;
 }

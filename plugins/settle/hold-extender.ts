@@ -19,6 +19,10 @@ interface ExtenderSettings {
   readonly onShort: ((short: Short | undefined) => Refusal) | undefined;
 }
 
+/** Estimates are not exact: an upstream ignores its limit if it delivers so much more. */
+const SLACK_TOKENS = 64;
+const SLACK_SHARE = 0.25;
+
 /**
  * Extends the hold of a stream in the background, one slice ahead of its output. Pauses a stream that reaches the end of
  * its hold while an extension is pending. Cuts it if the extension is refused.
@@ -30,6 +34,8 @@ export class HoldExtender implements Sink {
   private readonly wallets: Wallets;
   private readonly settings: ExtenderSettings;
   private pending = false;
+  /** True while the reported input is more than is held. */
+  private overInput = false;
   private exhausted = false;
   private short: Short | undefined = undefined;
   private waiting = false;
@@ -50,6 +56,8 @@ export class HoldExtender implements Sink {
   event(event: ServerEvent): void {
     this.client.event(event);
     const { held, call } = this;
+    // A report that comes later, with the end of the stream, changes nothing any more.
+    if (call.deliveredTokens === 0) this.checkInput();
     if (call.deliveredTokens + this.settings.sliceTokens / 2 < held.outputTokens) return;
     this.runLow();
   }
@@ -63,23 +71,51 @@ export class HoldExtender implements Sink {
     this.client.end(outcome);
   }
 
-  private runLow(): void {
+  /** A first event may report more input than is held: tools of the provider add their own. */
+  private checkInput(): void {
     const { held, call } = this;
-    if (!this.pending && !this.exhausted && held.outputTokens < held.outputTokensMax) this.extend();
-    if (call.deliveredTokens < held.outputTokens || this.over) return;
+    const input = call.usage?.inputTokens ?? 0;
+    if (input <= held.baseUnits || this.overInput || this.over) return;
+    held.baseUnits = input;
+    this.overInput = true;
+    this.extend(held.outputTokens, 1);
     if (this.exhausted) this.cut();
-    else if (this.pending && !this.waiting) {
-      this.waiting = true;
-      call.flow?.pause();
-    }
+    else if (this.pending) this.wait();
+    else this.overInput = false;
   }
 
-  private extend(): void {
+  private runLow(): void {
+    const { held, call } = this;
+    if (!this.pending && !this.exhausted && held.outputTokens < this.limit) this.extendBySlice();
+    if (call.deliveredTokens < held.outputTokens || this.over) return;
+    if (this.exhausted) this.cut();
+    else if (this.pending) this.wait();
+  }
+
+  /** The most output to hold for: the call's limit, unless its upstream clearly ignores it. */
+  private get limit(): number {
+    const { outputTokensMax } = this.held;
+    const ignored = outputTokensMax + Math.max(SLACK_TOKENS, outputTokensMax * SLACK_SHARE);
+    return this.call.deliveredTokens > ignored ? Number.POSITIVE_INFINITY : outputTokensMax;
+  }
+
+  private wait(): void {
+    if (this.waiting) return;
+    this.waiting = true;
+    this.call.flow?.pause();
+  }
+
+  private extendBySlice(): void {
     const { held, call } = this;
     const covered = Math.max(held.outputTokens, call.deliveredTokens);
-    const total = Math.min(covered + this.settings.sliceTokens, held.outputTokensMax);
+    const total = Math.min(covered + this.settings.sliceTokens, this.limit);
     // An extension below what is delivered would not stop the stream, though it exceeds its hold.
-    const floor = Math.min(covered + 1, total);
+    this.extend(total, Math.min(covered + 1, total));
+  }
+
+  /** Extends the hold to an output of `total` tokens, or of at least `floor`. */
+  private extend(total: number, floor: number): void {
+    const { held, call } = this;
     failpoint("extend.before");
     const result = this.wallets.extend({
       callId: call.id,
@@ -111,7 +147,7 @@ export class HoldExtender implements Sink {
     this.call.heldMicroVnd = result.amountMicroVnd;
     held.outputTokens = Math.min(
       affordable(result.amountMicroVnd, held.tariff) - held.baseUnits,
-      held.outputTokensMax,
+      this.limit,
     );
   }
 
@@ -119,7 +155,9 @@ export class HoldExtender implements Sink {
     this.pending = false;
     if (this.over) return;
     this.decide(result);
-    if (this.exhausted && this.call.deliveredTokens >= this.held.outputTokens) this.cut();
+    const isOver = this.overInput || this.call.deliveredTokens >= this.held.outputTokens;
+    if (this.exhausted && isOver) this.cut();
+    this.overInput = false;
     if (!this.waiting) return;
     this.waiting = false;
     this.call.flow?.resume();

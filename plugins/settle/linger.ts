@@ -8,7 +8,7 @@ import {
 } from "../../core/contract/index.ts";
 
 /** How long a call may go on after its client has left. */
-export interface LingerSettings {
+interface LingerSettings {
   readonly when_client_leaves: "linger" | "cancel" | "drain";
   readonly linger_seconds: number;
   readonly linger_reasoning_seconds: number;

@@ -92,3 +92,109 @@ t.test("a stream that outruns its hold", async (t) => {
     t.equal(stream.flow.cuts, 1);
   });
 });
+
+/** A stream whose first event reports its input. */
+function reporting(
+  inputTokens: number,
+  extend: (request: ExtendRequest) => ExtendResult | Promise<ExtendResult>,
+  settings: { onShort?: () => ReturnType<typeof refuse.insufficientBalance> } = {},
+) {
+  const held = { tariff: TARIFF, baseUnits: 100, outputTokens: 16, outputTokensMax: 20 } as Held;
+  const asked: string[] = [];
+  const flow = { pauses: 0, resumes: 0, cuts: 0 };
+  const call = {
+    id: "c",
+    held,
+    deliveredTokens: 0,
+    usage: { inputTokens: 0 },
+    flow: {
+      pause: () => flow.pauses++,
+      resume: () => flow.resumes++,
+      cut: () => flow.cuts++,
+    },
+  };
+  const client: Sink = { head() {}, event() {}, data() {}, end() {} };
+  const wallets = {
+    extend(request: ExtendRequest) {
+      asked.push(`${request.totalMicroVnd} ${request.floorMicroVnd}`);
+      return extend(request);
+    },
+  };
+  const onShort = () => refuse.insufficientBalance("no money");
+  const extender = new HoldExtender(
+    call as unknown as Call,
+    client,
+    held,
+    wallets as unknown as Wallets,
+    { sliceTokens: 16, onShort, ...settings },
+  );
+  const event = (deliveredTokens = 0) => {
+    call.usage.inputTokens = inputTokens;
+    call.deliveredTokens = deliveredTokens;
+    extender.event(new ServerEvent(Buffer.from("data: x\n\n")));
+  };
+  return { held, asked, flow, event };
+}
+
+const granted = ({ totalMicroVnd }: ExtendRequest): ExtendResult => ({
+  kind: "held",
+  amountMicroVnd: totalMicroVnd,
+});
+const short = (): ExtendResult => ({ kind: "short", limit: "wallet", availableMicroVnd: 1 });
+
+t.test("a stream whose first event reports more input than is held", async (t) => {
+  t.test("extends its hold at once", async (t) => {
+    const { held, asked, flow, event } = reporting(5_000, granted);
+    event();
+    t.strictSame(asked, ["5016 5001"]);
+    t.match(held, { baseUnits: 5_000, outputTokens: 16 });
+    event();
+    t.equal(asked.length, 1, "once");
+    t.equal(flow.cuts, 0);
+  });
+
+  t.test("is cut at once if the wallet does not cover it", async (t) => {
+    const { flow, event } = reporting(5_000, short);
+    event();
+    t.equal(flow.cuts, 1);
+  });
+
+  t.test("waits for a decision that takes time", async (t) => {
+    const late = reporting(5_000, async () => short());
+    late.event();
+    t.strictSame(late.flow, { pauses: 1, resumes: 0, cuts: 0 });
+    await new Promise(setImmediate);
+    t.equal(late.flow.cuts, 1);
+    const enough = reporting(5_000, async (request) => granted(request));
+    enough.event();
+    await new Promise(setImmediate);
+    t.strictSame(enough.flow, { pauses: 1, resumes: 1, cuts: 0 });
+  });
+
+  t.test("changes nothing if it is within what is held, or comes at the end", async (t) => {
+    const within = reporting(100, short);
+    within.event();
+    t.strictSame([within.asked, within.flow.cuts], [[], 0]);
+    const end = reporting(5_000, short);
+    end.event(3);
+    t.strictSame([end.asked, end.flow.cuts], [[], 0]);
+  });
+});
+
+t.test("a stream that runs past its own limit", async (t) => {
+  t.test("is extended, and cut if that is refused", async (t) => {
+    const paid = reporting(0, granted);
+    paid.event(20);
+    paid.event(84);
+    t.equal(paid.held.outputTokens, 20, "as much more is within an estimate");
+    paid.event(85);
+    t.equal(paid.held.outputTokens, 101);
+    const poor = reporting(0, (request) =>
+      request.totalMicroVnd > 120 ? short() : granted(request),
+    );
+    poor.event(84);
+    t.equal(poor.flow.cuts, 0);
+    poor.event(85);
+    t.equal(poor.flow.cuts, 1);
+  });
+});

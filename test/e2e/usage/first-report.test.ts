@@ -1,0 +1,46 @@
+import t from "tap";
+import { committedWallet } from "../../support/admin.ts";
+import { billedCalls, customerWith } from "../../support/billed.ts";
+import { startGateway, type TestGateway } from "../../support/gateway.ts";
+import { bodies, paths, post } from "../../support/requests.ts";
+
+/** What a search of the provider adds to a request of a few words, at 36,000 đ per million: 14,562 đ. */
+const INPUT = 404_500;
+
+t.test("a first event that reports more input than is held", async (t) => {
+  let gateway: TestGateway;
+  t.before(async () => {
+    gateway = await startGateway();
+  });
+  t.teardown(() => gateway.close());
+
+  const body = (more: object = {}) =>
+    bodies.messages({ input_tokens: INPUT, text: "found", ...more }, { stream: true });
+
+  t.test("is held at once, and the stream goes on", async (t) => {
+    const customer = await customerWith(gateway, 20_000);
+    const { text } = await post(gateway, paths.messages, customer, body());
+    t.match(text, /message_stop/);
+    const [record] = await billedCalls(gateway, customer, 1);
+    t.strictSame([record?.["input_tokens"], record?.["written_off_vnd"]], [INPUT, "0"]);
+  });
+
+  t.test("ends the stream if the wallet does not cover it, also of 20 at once", async (t) => {
+    const customer = await customerWith(gateway, 30_000);
+    // The rest of the stream waits, so that all of them run at once.
+    const slow = body({ silent_ms: 500, silent_after_events: 1 });
+    const calls = Array.from({ length: 20 }, () => post(gateway, paths.messages, customer, slow));
+    const texts = (await Promise.all(calls)).map(({ text }) => text);
+    const whole = texts.filter((text) => text.includes("message_stop"));
+    const cut = texts.filter((text) => text.includes("insufficient_balance"));
+    t.equal(whole.length, 2);
+    t.equal(whole.length + cut.length, 20);
+    for (const text of cut) t.notMatch(text, /found/);
+    // What is left is the output that a whole stream held and did not use.
+    const { balance, held } = await committedWallet(gateway, customer.accountId);
+    t.ok(Number(balance) < 80 && held === "0", balance);
+    for (const record of await billedCalls(gateway, customer, 20)) {
+      t.not(record["cost_vnd"], "0");
+    }
+  });
+});
