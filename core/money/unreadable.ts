@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { MicroVnd } from "../contract/amount.ts";
 import type { StoredEntry, UnreadableCall, UnreadableEntry } from "../contract/hold-store.ts";
 import { countOf, objectOf } from "../process/json.ts";
 
@@ -37,6 +38,11 @@ export function unreadableEntry(
 /** Returns the call of an entry, as far as its text shows it. */
 export function callOf(entry: StoredEntry): UnreadableCall {
   return entry.posting ?? entry.call;
+}
+
+/** Returns the cost of an entry, or the charge that it shows if it cannot be read. */
+export function costOf(entry: StoredEntry): MicroVnd {
+  return entry.posting?.costMicroVnd ?? entry.chargedMicroVnd;
 }
 
 /** The same text gets the same name, so that it is in quarantine once. */

@@ -79,17 +79,20 @@ export async function committedIn(gateway: TestGateway, { accountId }: Customer)
 }
 
 export async function untilClaimed(redis: RedisServer): Promise<void> {
-  const script =
-    "local n = 0 for _, key in ipairs(redis.call('KEYS', '*:orphans')) do n = n + redis.call('HLEN', key) end return n";
   const deadline = performance.now() + COMMIT_TIMEOUT_MS;
-  while ((await redis.call("EVAL", script, "0")) === 0) {
+  while ((await fieldsIn(redis, "*:orphans")) === 0) {
     assert.ok(performance.now() < deadline, "no gateway claims the orphaned outbox");
     await delay(POLL_MS);
   }
 }
 
 export async function assertNoHolds(redis: RedisServer): Promise<void> {
+  assert.equal(await fieldsIn(redis, "*:holds"), 0);
+}
+
+/** Returns the count of fields in all hashes whose key matches a pattern. */
+function fieldsIn(redis: RedisServer, pattern: string): Promise<unknown> {
   const script =
-    "local n = 0 for _, key in ipairs(redis.call('KEYS', '*:holds')) do n = n + redis.call('HLEN', key) end return n";
-  assert.equal(await redis.call("EVAL", script, "0"), 0);
+    "local n = 0 for _, key in ipairs(redis.call('KEYS', ARGV[1])) do n = n + redis.call('HLEN', key) end return n";
+  return redis.call("EVAL", script, "0", pattern);
 }

@@ -1,4 +1,5 @@
 import type { HoldStoreHealth } from "../../contract/hold-store.ts";
+import type { LedgerWatch } from "../ledger-watch.ts";
 import type { Bucket } from "./bucket.ts";
 
 /** What keeps money from moving in a bucket, the farthest from ready first. */
@@ -33,4 +34,17 @@ export function healthOf(buckets: readonly Bucket[]): HoldStoreHealth {
   const kind = out.length === buckets.length ? "away" : "impaired";
   const { cause, reason } = found;
   return { kind, cause, reason: `${reason} (${out.length} of ${buckets.length} buckets)` };
+}
+
+/** Returns the health of a store. `noRoom`: why it cannot keep another post, if it cannot. */
+export function healthOfStore(
+  buckets: readonly Bucket[],
+  { wentBack, refusal }: Pick<LedgerWatch, "wentBack" | "refusal">,
+  noRoom: string | undefined,
+): HoldStoreHealth {
+  if (wentBack && refusal) return { kind: "away", reason: refusal, cause: "ledger_went_back" };
+  if (noRoom) return { kind: "away", reason: noRoom, cause: "no_room_for_posts" };
+  const health = healthOf(buckets);
+  if (health.kind !== "ok" || refusal === undefined) return health;
+  return { kind: "away", reason: refusal, cause: "ledger_not_compared" };
 }

@@ -7,7 +7,7 @@ import { errorOf } from "../../process/thrown.ts";
 import { textOf } from "../../redis/reply.ts";
 import { encodeEntry, entryOf } from "../entry.ts";
 import { RecentCalls } from "../recent.ts";
-import { callOf } from "../unreadable.ts";
+import { callOf, costOf } from "../unreadable.ts";
 import type { Bucket } from "./bucket.ts";
 import type { BucketMap } from "./bucket-map.ts";
 import type { Commits } from "./commits.ts";
@@ -39,7 +39,7 @@ type Sendable = Pick<Posting, "callId" | "accountId" | "costMicroVnd" | "limits"
 
 /** An entry that this version cannot read is posted with what its text shows, so that its wallet is charged. */
 function sendable(entry: StoredEntry): Sendable {
-  return entry.posting ?? { ...entry.call, costMicroVnd: entry.chargedMicroVnd };
+  return { ...callOf(entry), costMicroVnd: costOf(entry) };
 }
 
 /** Posts finished calls: to Redis, or to the spool on the disk until Redis takes them. */

@@ -4,7 +4,7 @@ import { failpoint } from "../../process/failpoint.ts";
 import { textOf } from "../../redis/reply.ts";
 import { entryOf } from "../entry.ts";
 import { LIFETIMES } from "../lifetimes.ts";
-import { callOf } from "../unreadable.ts";
+import { callOf, costOf } from "../unreadable.ts";
 import type { Bucket } from "./bucket.ts";
 import type { LedgerLookup } from "./ledger-lookup.ts";
 import type { Reply } from "./session.ts";
@@ -60,9 +60,7 @@ export class Resender {
   find(callId: string): Posted | undefined {
     const post = this.byCall.get(callId);
     if (post === undefined) return undefined;
-    const { posting, chargedMicroVnd } = post.entry;
-    const costMicroVnd = posting?.costMicroVnd ?? chargedMicroVnd;
-    return { chargedMicroVnd: costMicroVnd, writtenOffMicroVnd: 0, duplicate: true };
+    return { chargedMicroVnd: costOf(post.entry), writtenOffMicroVnd: 0, duplicate: true };
   }
 
   add(bucket: Bucket, post: UnconfirmedPost): void {
@@ -127,11 +125,7 @@ export class Resender {
   /** Queues a call whose account does not exist. The ledger quarantines its entry, and operators see it there. */
   private addUnchargeable(bucket: Bucket, entry: StoredEntry): void {
     const entryId = `${bucket.name}|0||${callOf(entry).callId}`;
-    const { posting, chargedMicroVnd } = entry;
-    this.actions.add(
-      bucket,
-      chargedAt(entry, entryId, posting?.costMicroVnd ?? chargedMicroVnd, 0),
-    );
+    this.actions.add(bucket, chargedAt(entry, entryId, costOf(entry), 0));
   }
 }
 

@@ -1,8 +1,6 @@
-import type { HoldStoreHealth } from "../../contract/hold-store.ts";
 import type { Log } from "../../process/log.ts";
 import type { Machine } from "../../process/machine.ts";
 import { TIMED_OUT, withTimeout } from "../../process/timeout.ts";
-import type { LedgerWatch } from "../ledger-watch.ts";
 import type { Bucket } from "./bucket.ts";
 import { healthOf } from "./health.ts";
 
@@ -30,17 +28,4 @@ export async function whenServing(
       `stores.hot: Redis did not reply within ${timeoutMs / 1_000} s; check its address and state`,
     );
   }
-}
-
-/** Returns the health of a store. `noRoom`: why it cannot keep another post, if it cannot. */
-export function healthOfStore(
-  buckets: readonly Bucket[],
-  { wentBack, refusal }: Pick<LedgerWatch, "wentBack" | "refusal">,
-  noRoom: string | undefined,
-): HoldStoreHealth {
-  if (wentBack && refusal) return { kind: "away", reason: refusal, cause: "ledger_went_back" };
-  if (noRoom) return { kind: "away", reason: noRoom, cause: "no_room_for_posts" };
-  const health = healthOf(buckets);
-  if (health.kind !== "ok" || refusal === undefined) return health;
-  return { kind: "away", reason: refusal, cause: "ledger_not_compared" };
 }

@@ -30,6 +30,7 @@ import { Audits } from "./audits.ts";
 import type { Bucket } from "./bucket.ts";
 import { BucketMap } from "./bucket-map.ts";
 import { Commits } from "./commits.ts";
+import { healthOfStore } from "./health.ts";
 import { Holds } from "./holds.ts";
 import { RedisKeptProgress } from "./kept-progress.ts";
 import { BucketKeys, progressKey } from "./keys.ts";
@@ -39,7 +40,7 @@ import { OutageLog } from "./outage-log.ts";
 import { Posts } from "./posts.ts";
 import { restore } from "./restore.ts";
 import { Revocations } from "./revocations.ts";
-import { healthOfStore, whenServing } from "./serving.ts";
+import { whenServing } from "./serving.ts";
 import type { SpoolOptions } from "./spool.ts";
 import { standingCalls } from "./standing.ts";
 import { RedisWallets } from "./wallets.ts";
@@ -117,8 +118,8 @@ export class RedisHoldStore implements HoldStore {
     const { wallets, holds, commits } = this;
     this.posts = new Posts({ buckets, wallets, holds, commits, spool, ledger, machine, log });
     const { unownedMovementMs = LIFETIMES.unownedMovementMs } = times;
-    const audited = { memberships, holds, wallets, ledger, unownedMovementMs };
-    this.audits = new Audits({ ...audited, machine, log });
+    const audited = { memberships, holds, wallets, ledger, machine, log };
+    this.audits = new Audits({ ...audited, unownedMovementMs });
     this.rounds = [...memberships.values()].map(
       (membership) => new PeriodicTask(() => membership.step(machine.monotonic()), machine),
     );
@@ -143,9 +144,7 @@ export class RedisHoldStore implements HoldStore {
     await this.watch.stop();
     this.commits.stop();
     await Promise.all(this.rounds.map((round) => round.stop()));
-    const left = [...this.memberships.values()].map((membership) =>
-      membership.leave().catch(() => {}),
-    );
+    const left = Array.from(this.memberships.values(), (each) => each.leave().catch(() => {}));
     await withTimeout(Promise.all(left), LIFETIMES.leaveTimeoutMs, this.machine);
     this.client.disconnect();
     await this.posts.stop();
