@@ -186,7 +186,8 @@ function countList(
     const byte = bytes[at];
     if (byte === CLOSE_BRACKET) return at + 1;
     if (byte === COMMA || byte === SPACE) at++;
-    else at = countValue(bytes, at, rule, delivered, level);
+    // A brace that closes nothing is no value: text of a provider need not be JSON.
+    else at = Math.max(at + 1, countValue(bytes, at, rule, delivered, level));
   }
   return at;
 }
