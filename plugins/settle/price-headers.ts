@@ -19,6 +19,8 @@ export function pushPrice(call: Call, model: Model, prefix: string): void {
     image: "price-vnd-per-image",
   };
   call.replyHeaders.push(prefix + name[price.unit], shown);
+  // The interface names one header for every fixed price.
+  if (price.unit === "image") call.replyHeaders.push(prefix + name.call, shown);
 }
 
 /** Adds the cost to the headers of audio. They leave before the call is charged, but the cost is known by then. */

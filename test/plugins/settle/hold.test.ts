@@ -228,7 +228,7 @@ t.test("the reply names the price of a million tokens, a request or an image", a
   t.strictSame(shown, [
     { "x-svc-price-vnd-per-mtok": "2" },
     { "x-svc-price-vnd-per-request": "0.005" },
-    { "x-svc-price-vnd-per-image": "0.005" },
+    { "x-svc-price-vnd-per-image": "0.005", "x-svc-price-vnd-per-request": "0.005" },
   ]);
 });
 
