@@ -119,7 +119,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     faults: { diskFull: 2_500 },
   },
   "a lost post is not noticed": {
-    file: "core/money/redis/membership.ts",
+    file: "core/money/redis/judgement.ts",
     find: 'view.operations >= operationsSeen ? "member" : "lost"',
     replace: '"member"',
     store: "redis",
@@ -235,7 +235,7 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     from: 6,
   },
   "a fail-over that lost posts is not noticed": {
-    file: "core/money/redis/membership.ts",
+    file: "core/money/redis/judgement.ts",
     find: 'view.operations >= operationsSeen ? "member" : "lost"',
     replace: '"member"',
     store: "redis",
