@@ -26,6 +26,8 @@ export const LIFETIMES = {
   leaveTimeoutMs: 1_000,
   /** The same line about an outage is logged once in this time. Short, so that the last line shows how it ended. */
   outageLogMs: 1_000,
+  /** A connection to Redis that is not made yet at a start is no outage before this time. */
+  connectingMs: 2_000,
   /** Between two audits, which void holds of this process that no running call owns. */
   auditMs: 10_000,
 

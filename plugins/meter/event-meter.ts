@@ -10,6 +10,7 @@ import {
   type Usage,
   type Wire,
 } from "../../core/contract/index.ts";
+import type { UsageCheck } from "./believable.ts";
 import type { Factors } from "./bound.ts";
 import { outputTokensOf } from "./estimate.ts";
 import { failedReply } from "./failed-reply.ts";
@@ -27,6 +28,7 @@ export class EventMeter implements Sink {
   private readonly factors: Factors;
   /** Drops the event that only reports usage, because the client did not request it. */
   private readonly hidesUsage: boolean;
+  private readonly check: UsageCheck;
   private readonly delivered = new Delivered();
   /** What came after the client had left. */
   private readonly unread = new Delivered();
@@ -49,6 +51,7 @@ export class EventMeter implements Sink {
     factors: Factors,
     unstreamed: () => Sink,
     hidesUsage: boolean,
+    check: UsageCheck,
   ) {
     this.call = call;
     this.client = client;
@@ -57,6 +60,7 @@ export class EventMeter implements Sink {
     this.factors = factors;
     this.unstreamed = unstreamed;
     this.hidesUsage = hidesUsage;
+    this.check = check;
   }
 
   head(status: number, headers: readonly string[]): void {
@@ -66,7 +70,10 @@ export class EventMeter implements Sink {
   event(event: ServerEvent): void {
     const { call, wire, usage } = this;
     this.hasEvents = true;
-    const onlyUsage = kindOf(event, wire) !== "data" && wire.readEvent(event, usage);
+    const mayReport = kindOf(event, wire) !== "data";
+    const onlyUsage = mayReport && wire.readEvent(event, usage);
+    // Before the hold is extended to what was reported.
+    if (mayReport) this.check(call);
     if (this.stage !== "delivered") this.look(wire.stage(event));
     // What comes after the client has left is only read to learn the usage.
     if (call.gone) this.countUnread(event);

@@ -111,7 +111,7 @@ export default function meter(services: Services, settings: Settings): Plugin {
       const { body } = upstream;
       const hidden = call.stream && body !== undefined && wire.lacksUsage(body);
       upstream.wantsUsage = hidden;
-      return new EventMeter(call, client, wire, usage, likely, unstreamed, hidden);
+      return new EventMeter(call, client, wire, usage, likely, unstreamed, hidden, check);
     },
 
     close(call) {

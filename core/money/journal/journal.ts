@@ -28,12 +28,10 @@ export interface JournalOptions {
 /**
  * An append-only log in segment files. Records that are appended together take one synchronous write. Once `append`
  * returns, they survive a kill -9 of this process, and with `sync` a loss of power. A segment is deleted once all its
- * records are acknowledged. An acknowledgement itself writes nothing, so after a start some acknowledged records come
- * back: readers must be idempotent.
+ * records are acknowledged. That itself writes nothing, so some come back after a start: readers must be idempotent.
  *
- * After a failed sync the kernel may have dropped what was written, and a later sync of that file succeeds all the same.
- * So the segment is left as it is, and records are refused until a new segment, which begins with those that are not
- * known to be on the disk, is written and synced. This is tried each second.
+ * After a failed sync the kernel may have dropped what was written, and a later sync of that file proves nothing. So
+ * records are refused until a new segment, which begins with those not known to be on the disk, is written and synced.
  */
 export class Journal {
   private readonly options: Required<JournalOptions>;
@@ -106,10 +104,8 @@ export class Journal {
   /** Returns why a record of this size cannot be appended; undefined if it can. */
   refusal(bytes: number): string | undefined {
     if (this.distrusted) return this.distrusted.message;
-    if (
-      this.refused &&
-      this.options.machine.monotonic() < this.refused.atMs + LIFETIMES.journalWriteRetryMs
-    ) {
+    const retryAtMs = (this.refused?.atMs ?? 0) + LIFETIMES.journalWriteRetryMs;
+    if (this.refused && this.options.machine.monotonic() < retryAtMs) {
       return this.refused.error.message;
     }
     return this.bytes + bytes > this.options.bytesMax ? this.fullMessage() : undefined;
@@ -155,19 +151,21 @@ export class Journal {
     if (done > 0) this.closed = this.closed.slice(done);
   }
 
-  /** Syncs the disk, deletes acknowledged segments, and releases the folder. */
+  /** Syncs the disk, deletes acknowledged segments, and releases the folder. Rejects if the sync failed. */
   async close(): Promise<void> {
     this.timer.close();
+    let failure: Error | undefined;
     try {
       this.repair();
       this.finishSegment();
     } catch (error) {
       const text = "cannot sync the journal; a loss of power now may lose its last calls";
-      this.options.log.error({ err: errorOf(error) }, text);
+      failure = new Error(text, { cause: error });
     }
     this.isClosed = true;
     this.acknowledge(this.acknowledged);
     await this.lock.release();
+    if (failure) throw failure;
   }
 
   private keepAll(payloads: readonly string[]): number {
@@ -189,10 +187,9 @@ export class Journal {
   }
 
   private fullMessage(): string {
-    return (
-      `the journal in ${this.options.folder} is full (${this.options.bytesMax} bytes): ` +
-      "it empties once the ledger or Redis is reachable again"
-    );
+    const { folder, bytesMax } = this.options;
+    const advice = "it empties once the ledger or Redis is reachable again";
+    return `the journal in ${folder} is full (${bytesMax} bytes): ${advice}`;
   }
 
   /** Truncates a partial write. A segment in which it stays is not used any more. */
@@ -242,8 +239,11 @@ export class Journal {
     if (this.segment) this.leaveSegment(this.segment);
     if (this.distrusted) return;
     this.distrusted = error;
-    const text = "cannot sync the journal; new calls get 503 until a new file of it is synced";
-    this.options.log.error({ err: error }, text);
+    const { log } = this.options;
+    log.error(
+      { err: error },
+      "cannot sync the journal; new calls get 503 until a new file is synced",
+    );
   }
 
   /** Begins a new segment with the records that are not known to be on the disk, and syncs it. */

@@ -2,9 +2,6 @@ import type { Log } from "../../process/log.ts";
 import { ThrottledLog } from "../../process/throttled-log.ts";
 import { LIFETIMES } from "../lifetimes.ts";
 
-/** A connection that is not made yet at a start is no outage before this time. */
-const CONNECTING_MS = 2_000;
-
 /** Logs outages once for all buckets: they mostly fail and recover together. */
 export class OutageLog {
   private readonly log: Log;
@@ -23,7 +20,7 @@ export class OutageLog {
   }
 
   failed(bucketName: string, error: unknown): void {
-    const isConnecting = !this.wasReached && this.nowMs() - this.startedMs < CONNECTING_MS;
+    const isConnecting = !this.wasReached && this.nowMs() - this.startedMs < LIFETIMES.connectingMs;
     if (!this.isLogged && !isConnecting) {
       this.isLogged = true;
       this.throttled.warn(

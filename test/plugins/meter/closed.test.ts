@@ -25,7 +25,13 @@ t.test("what a call has used, when it closes", async (t) => {
     const { inputTokens, outputTokens } = call.usage ?? new Usage();
     return { used: [inputTokens, outputTokens, call.estimated], headers: replyHeaders(call) };
   }
-  const reported = { inputTokens: 7, outputTokens: 3, inputReported: true, outputReported: true };
+  const reported = {
+    inputTokens: 7,
+    outputTokens: 3,
+    inputReported: true,
+    outputReported: true,
+    deliveredAtReport: 12,
+  };
 
   t.test("is what the provider reports, else the estimate of the missing part", async (t) => {
     t.strictSame(closed({}, reported).used, [7, 3, false]);
@@ -53,9 +59,12 @@ t.test("what a call has used, when it closes", async (t) => {
   });
 
   t.test("is nothing for a refusal, or if nothing was delivered", async (t) => {
-    for (const changes of [{ status: 502 }, { delivered: false }, { usage: undefined }]) {
+    for (const changes of [{ status: 502 }, { usage: undefined }]) {
       const { used, headers } = closed(changes);
       t.strictSame([used[2], headers], [false, {}]);
     }
+    const { used, headers } = closed({ delivered: false });
+    const none = { "x-svc-input-tokens": "0", "x-svc-output-tokens": "0" };
+    t.strictSame([used[2], headers], [false, none]);
   });
 });

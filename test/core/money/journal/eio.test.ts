@@ -148,7 +148,7 @@ t.test("a journal that is closed on a disk that fails releases its folder", (t) 
   inWorld({}, async ({ fail, recover, journal, afterKill }) => {
     journal.append("1");
     fail();
-    await journal.close();
+    await t.rejects(journal.close(), /cannot sync the journal/);
     recover();
     t.strictSame(await afterKill(), ["1"]);
   }),
