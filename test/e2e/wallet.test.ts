@@ -299,6 +299,7 @@ t.test("wallets and running calls", async (t) => {
       t.ok(tokens > delivered + 512 && tokens < delivered + 1700, `${tokens}`);
       // A short call holds no more than its max_tokens.
       const short = await open(2, 100);
+      await until("the short call has its hold", async () => (await held()) / 0.003 > tokens);
       const both = (await held()) / 0.003;
       t.ok(both > tokens + 100 && both < tokens + 300, `${both - tokens}`);
       short.leave();
