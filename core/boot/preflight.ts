@@ -7,15 +7,10 @@ const PATIENCE_MS = 5_000;
 const CONNECT_MS = 5_000;
 const RETRY_MS = 250;
 
-/** A reason why the gateway cannot start on this machine. The message is one sentence that names the setting. */
-export class CannotStart extends Error {
-  override readonly name = "CannotStart";
-}
-
 /**
  * Checks what a config names outside of itself: the data folder, the address to listen on, Redis and Postgres. Runs
- * before any of them is opened. Rejects with `CannotStart` at the first that does not work. Loads a store's client
- * only if the config uses it.
+ * before any of them is opened. Rejects at the first that does not work, with one sentence that names the setting.
+ * Loads a store's client only if the config uses it.
  */
 export async function preflight(
   { listen, stores }: Config,
@@ -40,7 +35,7 @@ async function checkFolder(folder: string): Promise<void> {
     await mkdir(folder, { recursive: true });
     await access(folder, constants.W_OK);
   } catch (error) {
-    throw new CannotStart(
+    throw new Error(
       `stores.data: expected a folder that can be written, but ${folder} is none (${codeOf(error)}).`,
     );
   }
@@ -55,7 +50,7 @@ async function checkAddress({ host, port, workers }: Config["listen"]): Promise<
       probe.listen({ host, port: workers > 1 ? 0 : port, exclusive: true }, resolve);
     });
   } catch (error) {
-    throw new CannotStart(addressFault(host, port, codeOf(error)));
+    throw new Error(addressFault(host, port, codeOf(error)));
   }
   await new Promise((resolve) => probe.close(resolve));
 }
@@ -98,7 +93,7 @@ async function reach(
       }
     }
     if (performance.now() > deadline) {
-      throw new CannotStart(
+      throw new Error(
         `${setting}: cannot use ${name} at ${faults.join(", ")}; start it, or correct the setting.`,
       );
     }

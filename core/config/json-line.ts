@@ -1,4 +1,4 @@
-import { isObject } from "../process/json.ts";
+import { isObject, parseJson } from "../process/json.ts";
 import { type Environment, expand } from "./environment.ts";
 import type { Path, Problems } from "./problem.ts";
 import { DEPTH_MAX, NODES_MAX, oneByte, type Source } from "./source.ts";
@@ -14,7 +14,7 @@ export function readJsonLine(
   environment: Environment,
   problems: Problems,
 ): Source | undefined {
-  const written = parsed(text);
+  const written = text.startsWith("{") ? parseJson(text) : undefined;
   if (written === undefined || JSON.stringify(written) !== text.trimEnd()) return undefined;
   if (isTooMuch(written)) return undefined;
   return new JsonLine(file, written, environment, problems);
@@ -73,15 +73,6 @@ class JsonLine implements Source {
       value = Reflect.get(value, step);
     }
     return value;
-  }
-}
-
-function parsed(text: string): unknown {
-  if (!text.startsWith("{")) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

@@ -51,6 +51,7 @@ export type {
   SealedKeyRecord,
 } from "./accounts.ts";
 export type { Config } from "./config.ts";
+export { contentTypeOf } from "./content-type.ts";
 export type { Customers } from "./customers.ts";
 export type { Database, Parameter } from "./database.ts";
 export type { Customer, CustomerGuard, OperatorGuard } from "./guards.ts";

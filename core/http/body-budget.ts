@@ -38,18 +38,16 @@ export class BodyBudget {
     return new Share(this);
   }
 
-  /** Bytes of all bodies that are arriving, beyond what is free. */
-  get used(): number {
-    return this.bytes;
+  /** A key may have its share, and always one whole body. */
+  private get bytesOfKeyMax(): number {
+    return Math.max(this.limits.bodyBytesMax, this.limits.bytesMax / SHARE_OF_KEY);
   }
 
   /** @internal Counts bytes for all, and for a key once it is known. */
   take(bytes: number, key: string | undefined): Refusal | undefined {
     if (this.bytes + bytes > this.limits.bytesMax) return FULL;
     const use = key === undefined ? undefined : this.byKey.get(key);
-    const { bytesMax, bodyBytesMax } = this.limits;
-    const ofKeyMax = Math.max(bodyBytesMax, bytesMax / SHARE_OF_KEY);
-    if (use && use.bytes + bytes > ofKeyMax) return TOO_MUCH_OF_KEY;
+    if (use && use.bytes + bytes > this.bytesOfKeyMax) return TOO_MUCH_OF_KEY;
     this.bytes += bytes;
     if (use) use.bytes += bytes;
     return undefined;
@@ -57,10 +55,9 @@ export class BodyBudget {
 
   /** @internal */
   join(bytes: number, key: string): Refusal | undefined {
-    const { bytesMax, bodyBytesMax, bodiesMax } = this.limits;
     const use = this.byKey.get(key) ?? { bytes: 0, bodies: 0 };
-    if (use.bodies >= Math.max(1, bodiesMax / SHARE_OF_KEY)) return TOO_MUCH_OF_KEY;
-    if (use.bytes + bytes > Math.max(bodyBytesMax, bytesMax / SHARE_OF_KEY)) return TOO_MUCH_OF_KEY;
+    const bodiesMax = Math.max(1, this.limits.bodiesMax / SHARE_OF_KEY);
+    if (use.bodies >= bodiesMax || use.bytes + bytes > this.bytesOfKeyMax) return TOO_MUCH_OF_KEY;
     use.bytes += bytes;
     use.bodies++;
     this.byKey.set(key, use);

@@ -1,5 +1,6 @@
 import type { HttpResponse } from "uWebSockets.js";
 import { COMPLETE, GONE, type Outcome } from "../contract/call.ts";
+import { contentTypeOf } from "../contract/content-type.ts";
 import type { CallOutcome } from "../contract/hold-store.ts";
 import type { Sink } from "../contract/plugin.ts";
 import { kindOf, type Wire } from "../contract/protocol.ts";
@@ -62,7 +63,7 @@ export class Reply implements Sink {
     if (isOver(this.call.state)) return;
     if (this.shape !== "none") throw new Error("a reply got a second head");
     this.call.status = status;
-    const type = contentType(headers);
+    const type = contentTypeOf(headers);
     if (status !== 200 || type.startsWith("application/json") || type === "") this.shape = "whole";
     else this.shape = type.startsWith("text/event-stream") ? "events" : "bytes";
     this.client.head(headers, this.shape === "events");
@@ -228,11 +229,4 @@ function tooLarge(bytesMax: number): Outcome {
   const megabytes = Math.floor(bytesMax / 1_048_576);
   const message = `The upstream's reply is larger than the ${megabytes} MB that this gateway keeps.`;
   return broken(message);
-}
-
-function contentType(headers: readonly string[]): string {
-  for (let at = 0; at < headers.length; at += 2) {
-    if (headers[at] === "content-type") return headers[at + 1] ?? "";
-  }
-  return "";
 }

@@ -131,18 +131,7 @@ export class Server {
         const head = requestHead(res, req, path, match.params, headers, id);
         const { protocol } = wireOf(path, headers);
         const endpoint = { ...KEYED_SERVES_NOTHING, path: route.path, protocol };
-        const headOnly = method === "HEAD";
-        const incoming = new Incoming(
-          res,
-          runtime,
-          endpoint,
-          headers,
-          id,
-          this.onCallOver,
-          this.callsInFlight,
-          headOnly,
-        );
-        this.callsInFlight.add(incoming.call);
+        const incoming = this.begin(res, endpoint, headers, id, method === "HEAD");
         return incoming.answer(head, route.bodyBytesMax, route.handler);
       }
       default: {
@@ -196,17 +185,29 @@ export class Server {
           )
         : this.refusal();
     if (refusal) return this.refuse(res, "POST", headers, endpoint.path, refusal, id);
+    this.begin(res, endpoint, headers, id).start();
+  }
+
+  private begin(
+    res: HttpResponse,
+    endpoint: Endpoint,
+    headers: Readonly<Record<string, string>>,
+    id: string,
+    headOnly = false,
+  ): Incoming {
+    const { runtime, onCallOver, callsInFlight } = this;
     const incoming = new Incoming(
       res,
       runtime,
       endpoint,
       headers,
       id,
-      this.onCallOver,
-      this.callsInFlight,
+      onCallOver,
+      callsInFlight,
+      headOnly,
     );
-    this.callsInFlight.add(incoming.call);
-    incoming.start();
+    callsInFlight.add(incoming.call);
+    return incoming;
   }
 
   /** Cuts calls that have run for longer than the limit. */

@@ -14,7 +14,7 @@ const ADDRESSES =
 const OWN_NAMES = /(?:^|\.)(?:localhost|internal|intranet|corp|local|lan|home|svc|test)$/i;
 
 /**
- * Replaces what an upstream's error tells about the operator: the configured keys and addresses, ids of accounts, and
+ * Replaces what an upstream's error reveals of the operator: the configured keys and addresses, ids of accounts, and
  * hosts of private networks. Providers quote them, and the error goes to a customer.
  */
 export function masked(text: string, hidden: readonly string[]): string {

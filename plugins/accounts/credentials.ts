@@ -23,8 +23,8 @@ export interface Credentials {
 
 type Row = Pick<Credentials, "passwordHash" | "isEmailVerified" | "language">;
 
-/** No account has this id. */
-const NONE = "00000000-0000-0000-0000-000000000000";
+/** No account has this id. Asked for all the same, so that the time of a reply does not reveal which accounts exist. */
+export const NO_ACCOUNT = "00000000-0000-0000-0000-000000000000";
 
 /** Stores password hashes, and the hashes of the tokens in mails. */
 export class CredentialStore {
@@ -142,7 +142,7 @@ export class CredentialStore {
     const [row] = await this.database.query<Row>(
       `select password_hash as "passwordHash", verified_at is not null as "isEmailVerified", language
       from account_credentials where account_id = $1`,
-      [account?.id ?? NONE],
+      [account?.id ?? NO_ACCOUNT],
     );
     if (account === undefined) return undefined;
     const { id: accountId, email, status, discountBps, createdAt } = account;

@@ -1,9 +1,8 @@
 import type { Clock, Database, PlainRequest } from "../../core/contract/index.ts";
 import { cookieOf, tokenIn } from "./cookie.ts";
+import { NO_ACCOUNT } from "./credentials.ts";
 import { hashOf, newToken } from "./secret.ts";
 
-/** No account has this id. Asked for all the same, so that the time of a reply does not reveal which accounts exist. */
-const NO_ACCOUNT = "00000000-0000-0000-0000-000000000000";
 const DAY_MS = 86_400_000;
 const VALID_DAYS = 365;
 /** Devices of one account. A new one replaces the one that was not used for longest. */

@@ -32,7 +32,6 @@ export class EventMeter implements Sink {
   private readonly delivered = new Delivered();
   /** What came after the client had left. */
   private readonly unread = new Delivered();
-  private isOverheld = false;
   /** Makes `whole`. */
   private readonly unstreamed: () => Sink;
   /** Set if the reply is no stream, whatever was asked for. */
@@ -76,8 +75,8 @@ export class EventMeter implements Sink {
     if (mayReport) this.check(call);
     if (this.stage !== "delivered") this.look(wire.stage(event));
     // What comes after the client has left is only read to learn the usage.
-    if (call.gone) this.countUnread(event);
-    else {
+    const isOverheld = call.gone && this.exceedsHold(event);
+    if (!call.gone) {
       wire.countDelta(event, this.delivered);
       call.deliveredTokens = outputTokensOf(this.delivered, this.factors);
     }
@@ -86,17 +85,16 @@ export class EventMeter implements Sink {
       usage.deliveredAtReport = call.deliveredTokens;
     }
     if (!(onlyUsage && this.hidesUsage)) this.client.event(event);
-    if (this.isOverheld) call.flow?.cut(GONE);
+    if (isOverheld) call.flow?.cut(GONE);
   }
 
-  /** Leaves the upstream once it has written more than the call has held, unless it is drained. */
-  private countUnread(event: ServerEvent): void {
+  /** Returns true once the upstream has written more than the call has held. A call that is drained is not counted. */
+  private exceedsHold(event: ServerEvent): boolean {
     const { call } = this;
-    if (!Number.isFinite(call.lingerMs)) return;
+    if (!Number.isFinite(call.lingerMs)) return false;
     this.wire.countDelta(event, this.unread);
     const tokens = call.deliveredTokens + outputTokensOf(this.unread, this.factors);
-    if (call.held?.tariff.unit === "mtok" && tokens > call.held.outputTokens)
-      this.isOverheld = true;
+    return call.held?.tariff.unit === "mtok" && tokens > call.held.outputTokens;
   }
 
   private look(stage: Stage): void {

@@ -1,5 +1,6 @@
 import {
   type Call,
+  contentTypeOf,
   Delivered,
   type Outcome,
   objectOf,
@@ -44,7 +45,7 @@ export class ReplyMeter implements Sink {
   }
 
   head(status: number, headers: readonly string[]): void {
-    this.isAudio = this.wire.protocol === "speech" && !isJson(headers);
+    this.isAudio = this.wire.protocol === "speech" && !contentTypeOf(headers).includes("json");
     this.client.head(status, headers);
   }
 
@@ -94,8 +95,4 @@ export class ReplyMeter implements Sink {
     }
     return undefined;
   }
-}
-
-function isJson(headers: readonly string[]): boolean {
-  return headers[headers.indexOf("content-type") + 1]?.includes("json") === true;
 }

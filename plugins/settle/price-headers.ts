@@ -1,5 +1,6 @@
 import {
   type Call,
+  contentTypeOf,
   formatVnd,
   type Held,
   type Model,
@@ -39,7 +40,7 @@ export class PricedHead implements Sink {
 
   head(status: number, headers: readonly string[]): void {
     // A JSON body is an error, which costs nothing.
-    if (status === 200 && this.held && !isJson(headers)) {
+    if (status === 200 && this.held && !contentTypeOf(headers).includes("json")) {
       const cost = priceOf(this.held.baseUnits, this.held.tariff);
       this.call.replyHeaders.push(`${this.prefix}cost-vnd`, formatVnd(cost));
     }
@@ -57,8 +58,4 @@ export class PricedHead implements Sink {
   end(...[outcome]: Parameters<Sink["end"]>): void {
     this.client.end(outcome);
   }
-}
-
-function isJson(headers: readonly string[]): boolean {
-  return headers[headers.indexOf("content-type") + 1]?.includes("json") === true;
 }

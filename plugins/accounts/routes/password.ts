@@ -101,7 +101,7 @@ export function changePasswordRoute(context: AccountContext): CustomerRoute {
       const weak = weakPassword(wanted.password, email);
       if (weak) return weak;
       const account = await credentials.ofAccount(accountId);
-      const tries = await triesOf(context, request, email, account);
+      const { tries } = await triesOf(context, request, email, account);
       const refusal = await throttle.take(["address", context.remoteOf(request)], ...tries);
       if (refusal) return refusal;
       const checkedHash = account?.passwordHash ?? undefined;

@@ -35,7 +35,7 @@ export function signInRoute(context: AccountContext): PublicRoute {
       const early = await context.admit(request);
       if (early) return early;
       const account = await credentials.ofEmail(given.email);
-      const tries = await triesOf(context, request, given.email, account);
+      const { tries, isKnownDevice } = await triesOf(context, request, given.email, account);
       const refusal = await throttle.take(...tries);
       if (refusal) return refusal;
       const passwordHash = account?.passwordHash ?? undefined;
@@ -50,7 +50,7 @@ export function signInRoute(context: AccountContext): PublicRoute {
         return wrong();
       }
       await throttle.giveBack(...tries);
-      return signedIn(context, request, account, passwordHash);
+      return signedIn(context, request, account, passwordHash, isKnownDevice);
     },
   };
 }
@@ -64,21 +64,24 @@ export async function triesOf(
   request: PlainRequest,
   email: string,
   account: Credentials | undefined,
-): Promise<Attempt[]> {
+): Promise<{ readonly tries: Attempt[]; readonly isKnownDevice: boolean }> {
   const device = await context.devices.known(request, account?.accountId, context.isSecure);
-  if (device !== undefined) return [["device", `${device} ${email}`]];
-  return [
+  if (device !== undefined)
+    return { tries: [["device", `${device} ${email}`]], isKnownDevice: true };
+  const tries: Attempt[] = [
     ["password", `${context.remoteOf(request)} ${email}`],
     ["account", email],
   ];
+  return { tries, isKnownDevice: false };
 }
 
-/** Opens a session after a right password. */
+/** Opens a session after a right password, and remembers a browser that is new to the account. */
 export async function signedIn(
   context: AccountContext,
   request: PlainRequest,
   account: Credentials,
   passwordHash: string,
+  isKnownDevice: boolean,
 ): Promise<PlainResponse | Refusal> {
   const { sessions, devices, isSecure } = context;
   if (account.status !== "active") return accountSuspended("account_suspended");
@@ -88,7 +91,7 @@ export async function signedIn(
   const csrfToken = csrfTokenOf(token);
   const body = { account: accountBody(account, csrfToken), csrf_token: csrfToken };
   const cookies = ["set-cookie", cookieOf(token, sessions.maxAgeS, isSecure)];
-  if ((await devices.known(request, accountId, isSecure)) === undefined) {
+  if (!isKnownDevice) {
     cookies.push("set-cookie", await devices.remember(accountId, isSecure));
   }
   return done(body, 200, cookies);

@@ -74,7 +74,7 @@ async function verify(
   const account = await credentials.ofLink(token, "verify");
   const passwordHash = account?.passwordHash ?? undefined;
   if (!account || passwordHash === undefined) return invalidToken();
-  const tries = await triesOf(context, request, account.email, account);
+  const { tries, isKnownDevice } = await triesOf(context, request, account.email, account);
   const refusal = await throttle.take(...tries);
   if (refusal) return refusal;
   const isRight = await passwords.check(password, passwordHash);
@@ -82,7 +82,8 @@ async function verify(
   if (isRight === "busy") return busy();
   if (!isRight) return notTheSignUp();
   if (!(await credentials.verify(token))) return invalidToken();
-  return signedIn(context, request, { ...account, isEmailVerified: true }, passwordHash);
+  const verified = { ...account, isEmailVerified: true };
+  return signedIn(context, request, verified, passwordHash, isKnownDevice);
 }
 
 function notTheSignUp(): Refusal {

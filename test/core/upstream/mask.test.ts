@@ -9,7 +9,7 @@ const HIDDEN = [
   "sk-operator-42",
 ];
 
-t.test("an upstream's error tells nothing about the operator", async (t) => {
+t.test("an upstream's error reveals nothing of the operator", async (t) => {
   for (const [text, expected] of [
     ["Incorrect API key provided: sk-operator-42.", "Incorrect API key provided: ***."],
     ["org-OPERATOR at http://127.0.0.1:44005/v1", "*** at ***"],

@@ -97,7 +97,8 @@ class Reader {
   /** Returns the place of the next run of so many backticks. Finds all runs once. */
   private runOf(marks: number, from: number): number | undefined {
     this.runs ??= runsIn(this.text);
-    return this.runs.get(marks)?.[firstAtOrAfter(this.runs.get(marks) ?? [], from)];
+    const places = this.runs.get(marks) ?? [];
+    return places[firstAtOrAfter(places, from)];
   }
 
   private strong(at: number, mark: "**" | "__"): number | undefined {
