@@ -92,6 +92,7 @@ export async function boot(
   const { accounts, keys, operatorActions, keyChanges } = opened;
   // No other process can change keys in an embedded ledger.
   if (config.stores.ledger !== "embedded") keyChanges.start();
+  const pace = new Pace({ backlog, log });
   let callsInFlight = new HttpCallsInFlight();
   let running: readonly Running[] = [];
 
@@ -127,6 +128,7 @@ export async function boot(
     database,
     accounts,
     operatorActions,
+    pace,
     holdStore,
     wallets,
     keys,
@@ -136,7 +138,6 @@ export async function boot(
   });
   const services = servicesOf(coreSlots);
 
-  const pace = new Pace({ backlog, log });
   const bodies = new BodyBudget(bodyLimits(config));
   const runner = new PluginRunner(board, servicesOf, database, log);
   const code = new LoadedCode();

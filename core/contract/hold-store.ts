@@ -107,6 +107,12 @@ export interface HoldStore extends Restorable {
   /** Returns the entry of one of them; undefined if this process has none. Searches all of them. */
   findUncommitted(callId: string): OutboxEntry | undefined;
 
+  /**
+   * Returns posts that only this process has, in its memory or in its spool, because the store could
+   * not be reached: at least the oldest of each bucket. The embedded store has none.
+   */
+  unsent(): StandingCall[];
+
   /** Yields all holds, in pages, and the oldest post of each outbox. In Redis, of all processes. */
   standing(): AsyncIterable<readonly StandingCall[]>;
 

@@ -59,6 +59,8 @@ export interface Services extends Slots {
   readonly clockDifferences: readonly ClockDifference[];
   /** What this process has committed to the ledger. */
   readonly commits: CommitterStatus;
+  /** The calls that wait because the ledger is slower than the calls. */
+  readonly pace: PaceStatus;
   /** For each protocol: how to read and write its bodies and events. */
   readonly wires: Readonly<Record<Protocol, Wire>>;
   /**
@@ -85,6 +87,14 @@ export interface CommitterStatus {
   readonly unreadableEntries: number;
   /** True while the ledger or the hold store is unavailable. */
   readonly failing: boolean;
+}
+
+/** How new calls are slowed down to the rate at which the ledger commits. */
+export interface PaceStatus {
+  /** Calls that wait now, before their hold. */
+  readonly waitingCalls: number;
+  /** Milliseconds that all calls together have waited, since the start of this process. */
+  readonly waitedMs: number;
 }
 
 /** The calls of this process that have not ended. */

@@ -11,6 +11,7 @@ import type {
   Posting,
 } from "./hold-store.ts";
 import type { Credit, CreditResult, LimitChange, LimitChangeResult } from "./ledger.ts";
+import type { StandingCall } from "./standing-call.ts";
 
 /** Wallets in both stores: the hold store for calls, the ledger as the durable record. */
 export interface Wallets {
@@ -25,6 +26,8 @@ export interface Wallets {
    * memory and retries until a store has it. Its hold stays until then.
    */
   postLater(posting: Posting): void;
+  /** Returns charges that only this process has: see `HoldStore.unsent`, and those of `postLater`. */
+  unsent(): StandingCall[];
   void(callId: string, accountId: string): Awaitable<void>;
   /**
    * Commits a movement to the ledger, then makes it spendable. Rejects if a store is unreachable;

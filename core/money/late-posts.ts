@@ -1,6 +1,8 @@
 import type { HoldStore, Posting } from "../contract/hold-store.ts";
+import type { StandingCall } from "../contract/standing-call.ts";
 import { type Machine, sleep } from "../process/machine.ts";
 import { LIFETIMES } from "./lifetimes.ts";
+import { unsentPost } from "./standing.ts";
 
 /**
  * Retries posts that the hold store could not keep, for example because the disk is full, so that every served call is
@@ -20,6 +22,13 @@ export class LatePosts {
   /** Number of posts that are in memory only. */
   get size(): number {
     return this.waiting.size;
+  }
+
+  /** Returns all of them. */
+  unsent(): StandingCall[] {
+    return Array.from(this.waiting.values(), (posting) =>
+      unsentPost(posting, posting.costMicroVnd, ""),
+    );
   }
 
   add(posting: Posting): void {

@@ -75,6 +75,11 @@ export class LedgerWatch {
     return this.reason;
   }
 
+  /** A word for `refusal`, for metrics. */
+  get cause(): string {
+    return this.wentBack ? "ledger_went_back" : "ledger_not_compared";
+  }
+
   /** True if the ledger was found to lack commits. */
   get wentBack(): boolean {
     return this.reason === WENT_BACK;

@@ -1,6 +1,7 @@
 import type { Call } from "../contract/call.ts";
 import type { AwaitableVerdict, Plugin, Verdict } from "../contract/plugin.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
+import type { PaceStatus } from "../contract/services.ts";
 import type { Log } from "../process/log.ts";
 import { type Machine, systemMachine } from "../process/machine.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
@@ -25,7 +26,7 @@ interface PaceOptions {
  * last step of admission: a waiting call holds no money yet, so nothing that has begun ever waits. Accounts take turns,
  * so that one with many calls does not delay the others.
  */
-export class Pace implements Plugin {
+export class Pace implements Plugin, PaceStatus {
   readonly name = "core: pace";
   private readonly backlog: Backlog;
   private readonly machine: Machine;
@@ -38,12 +39,25 @@ export class Pace implements Plugin {
   private due = 0;
   private tickedMs = 0;
   private stopped = false;
+  /** Milliseconds that calls have waited which wait no more. */
+  private waitedBeforeMs = 0;
   private readonly onTick = () => this.tick();
 
   constructor({ backlog, log, machine = systemMachine }: PaceOptions) {
     this.backlog = backlog;
     this.machine = machine;
     this.log = new ThrottledLog(log, { nowMs: () => machine.monotonic() });
+  }
+
+  get waitingCalls(): number {
+    return this.waiting.size;
+  }
+
+  get waitedMs(): number {
+    const nowMs = this.machine.monotonic();
+    let ms = this.waitedBeforeMs;
+    for (const { sinceMs } of this.waiting) ms += nowMs - sinceMs;
+    return ms;
   }
 
   /** Returns the refusal of every new call while the outbox is full; undefined if it is not. */
@@ -128,7 +142,9 @@ export class Pace implements Plugin {
     const first = queue?.shift();
     this.byAccount.delete(accountId);
     if (queue !== undefined && queue.length > 0) this.byAccount.set(accountId, queue);
-    if (first !== undefined) this.waiting.delete(first);
+    if (first === undefined) return undefined;
+    this.waiting.delete(first);
+    this.waitedBeforeMs += this.machine.monotonic() - first.sinceMs;
     return first;
   }
 

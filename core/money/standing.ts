@@ -1,3 +1,4 @@
+import type { MicroVnd } from "../contract/amount.ts";
 import type { StoredEntry } from "../contract/hold-store.ts";
 import type { StandingCall } from "../contract/standing-call.ts";
 import { isMovementHold, movementOf } from "./movement-hold.ts";
@@ -14,4 +15,22 @@ export function standingPost(entry: StoredEntry, sinceMs: number, process: strin
   const { callId, accountId } = callOf(entry);
   const microVnd = entry.chargedMicroVnd;
   return { kind: "post", callId, reference: null, accountId, microVnd, sinceMs, process };
+}
+
+/** A post that the hold store does not have yet. It was tried first when its call ended. */
+export function unsentPost(
+  call: { callId: string; accountId: string; at: number; latencyMs?: number },
+  microVnd: MicroVnd,
+  process: string,
+): StandingCall {
+  const { callId, accountId, at, latencyMs = 0 } = call;
+  return {
+    kind: "post",
+    callId,
+    reference: null,
+    accountId,
+    microVnd,
+    sinceMs: at + latencyMs,
+    process,
+  };
 }

@@ -17,6 +17,7 @@ import type {
   LimitChange,
   LimitChangeResult,
 } from "../contract/ledger.ts";
+import type { StandingCall } from "../contract/standing-call.ts";
 import type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "../contract/wallets.ts";
 import { type Machine, sleep, systemMachine } from "../process/machine.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
@@ -97,6 +98,10 @@ export class StoredWallets implements Wallets {
 
   postLater(posting: Posting): void {
     this.latePosts.add(posting);
+  }
+
+  unsent(): StandingCall[] {
+    return [...this.holdStore.unsent(), ...this.latePosts.unsent()];
   }
 
   void(callId: string, accountId: string): Awaitable<void> {

@@ -44,7 +44,7 @@ export function holdRoutes({ holdStore, clock }: Services): OperatorRoute[] {
  * `olderThanMs`: default the longest call of the config, and 3 minutes.
  */
 export async function overdueCalls(
-  { holdStore, ledger, clock, config }: Services,
+  { holdStore, wallets, ledger, clock, config }: Services,
   olderThanMs = config.limits.callMs + GRACE_MS,
 ): Promise<{ overdue: number; overdue_rows: object[] }> {
   const nowMs = clock.now();
@@ -52,6 +52,7 @@ export async function overdueCalls(
   const add = (calls: Standing[]) =>
     oldest.add(calls.filter(({ sinceMs }) => sinceMs < nowMs - olderThanMs));
   for await (const calls of holdStore.standing()) add(calls.map(standing));
+  add(wallets.unsent().map(standing));
   const quarantined = await ledger.quarantineList(ROWS_MAX);
   add(
     quarantined.map(({ entry, since }) => {

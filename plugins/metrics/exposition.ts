@@ -108,6 +108,33 @@ function addGauges(registry: Registry, services: Services): void {
     },
   });
   new Gauge({
+    name: "tollgate_oldest_unsent_seconds",
+    help: "Age of the oldest charge that only this process has, in its spool or memory; 0 if there is none.",
+    registers: [registry],
+    collect() {
+      const { wallets, clock } = services;
+      const sinceMs = wallets.unsent().map((post) => post.sinceMs);
+      this.set(Math.max(0, ...sinceMs.map((ms) => clock.now() - ms)) / 1_000);
+    },
+  });
+  new Gauge({
+    name: "tollgate_paced_calls",
+    help: "Calls that wait before their hold, because the ledger is slower than the calls.",
+    registers: [registry],
+    collect() {
+      this.set(services.pace.waitingCalls);
+    },
+  });
+  new Counter({
+    name: "tollgate_paced_seconds_total",
+    help: "Time that calls have waited for the ledger before their hold.",
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(services.pace.waitedMs / 1_000);
+    },
+  });
+  new Gauge({
     name: "tollgate_hold_store_refuses",
     help: "1 while the hold store refuses some or all new calls, with the cause.",
     labelNames: ["cause", "calls"],

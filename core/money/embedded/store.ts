@@ -168,6 +168,10 @@ export class EmbeddedHoldStore implements HoldStore {
     return this.posted.findUncommitted(callId);
   }
 
+  unsent(): StandingCall[] {
+    return [];
+  }
+
   async *standing(): AsyncGenerator<StandingCall[]> {
     yield this.calls.standing();
     yield this.posted.standing();
@@ -176,7 +180,7 @@ export class EmbeddedHoldStore implements HoldStore {
   health(): HoldStoreHealth {
     const reason = this.refusal() ?? this.calls.refusal();
     if (reason === undefined) return { kind: "ok" };
-    const cause = this.watch.wentBack ? "ledger_went_back" : "journal_or_lock";
+    const cause = reason === this.watch.refusal ? this.watch.cause : "journal_or_lock";
     return { kind: "away", reason, cause };
   }
 

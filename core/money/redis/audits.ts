@@ -6,7 +6,7 @@ import { type MovementHold, movementOf } from "../movement-hold.ts";
 import type { Bucket } from "./bucket.ts";
 import type { Holds } from "./holds.ts";
 import type { LedgerLookup } from "./ledger-lookup.ts";
-import type { Membership } from "./membership.ts";
+import type { Membership, MembershipTimes } from "./membership.ts";
 import { asReply } from "./session.ts";
 import type { RedisWallets } from "./wallets.ts";
 
@@ -18,8 +18,8 @@ interface AuditsOptions {
   readonly holds: Holds;
   readonly wallets: RedisWallets;
   readonly ledger: LedgerLookup;
-  /** Age at which the hold of a movement that no process has is ended. */
-  readonly unownedMovementMs: number;
+  /** `unownedMovementMs`: age at which the hold of a movement that no process has is ended. */
+  readonly times: Pick<MembershipTimes, "unownedMovementMs">;
   readonly machine: Machine;
   readonly log: Log;
 }
@@ -53,7 +53,8 @@ export class Audits {
 
   /** Returns the holds whose movement no process can commit any more. */
   private due(bucket: Bucket, unowned: readonly MovementHold[]): MovementHold[] {
-    const { machine, unownedMovementMs } = this.options;
+    const { machine, times } = this.options;
+    const { unownedMovementMs = LIFETIMES.unownedMovementMs } = times;
     const nowMs = machine.monotonic();
     const before = this.seen.get(bucket);
     const seen = new Map(unowned.map(({ callId }) => [callId, before?.get(callId) ?? nowMs]));

@@ -39,12 +39,12 @@ export function healthOf(buckets: readonly Bucket[]): HoldStoreHealth {
 /** Returns the health of a store. `noRoom`: why it cannot keep another post, if it cannot. */
 export function healthOfStore(
   buckets: readonly Bucket[],
-  { wentBack, refusal }: Pick<LedgerWatch, "wentBack" | "refusal">,
+  { wentBack, refusal, cause }: Pick<LedgerWatch, "wentBack" | "refusal" | "cause">,
   noRoom: string | undefined,
 ): HoldStoreHealth {
-  if (wentBack && refusal) return { kind: "away", reason: refusal, cause: "ledger_went_back" };
+  if (wentBack && refusal) return { kind: "away", reason: refusal, cause };
   if (noRoom) return { kind: "away", reason: noRoom, cause: "no_room_for_posts" };
   const health = healthOf(buckets);
   if (health.kind !== "ok" || refusal === undefined) return health;
-  return { kind: "away", reason: refusal, cause: "ledger_not_compared" };
+  return { kind: "away", reason: refusal, cause };
 }

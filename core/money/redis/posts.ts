@@ -1,5 +1,6 @@
 import { requireMicroVnd } from "../../contract/amount.ts";
 import type { Posted, Posting, StoredEntry } from "../../contract/hold-store.ts";
+import type { StandingCall } from "../../contract/standing-call.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import type { Log } from "../../process/log.ts";
 import type { Machine } from "../../process/machine.ts";
@@ -63,6 +64,11 @@ export class Posts {
   /** Count of posts that Redis has not confirmed. */
   get unconfirmed(): number {
     return this.resender.size;
+  }
+
+  /** Returns the oldest of them in each bucket. */
+  unsent(): StandingCall[] {
+    return this.resender.unsent();
   }
 
   /** Opens the spool, and queues the posts that earlier processes left in it. */

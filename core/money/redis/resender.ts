@@ -1,9 +1,11 @@
 import type { MicroVnd } from "../../contract/amount.ts";
 import type { Posted, StoredEntry } from "../../contract/hold-store.ts";
+import type { StandingCall } from "../../contract/standing-call.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import { textOf } from "../../redis/reply.ts";
 import { entryOf } from "../entry.ts";
 import { LIFETIMES } from "../lifetimes.ts";
+import { unsentPost } from "../standing.ts";
 import { callOf, costOf } from "../unreadable.ts";
 import type { Bucket } from "./bucket.ts";
 import type { LedgerLookup } from "./ledger-lookup.ts";
@@ -54,6 +56,14 @@ export class Resender {
 
   get size(): number {
     return this.byCall.size;
+  }
+
+  /** Returns the oldest post of each bucket. */
+  unsent(): StandingCall[] {
+    return Array.from(this.queues).flatMap(([bucket, [oldest]]) => {
+      if (oldest === undefined) return [];
+      return [unsentPost(callOf(oldest.entry), costOf(oldest.entry), bucket.process)];
+    });
   }
 
   /** Returns the result of a second post of a queued call: its full cost. Undefined if the call is not queued. */

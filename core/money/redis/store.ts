@@ -66,11 +66,9 @@ export interface RedisHoldStoreOptions {
  * slot. `membership.ts` handles failures of Redis and of processes.
  */
 export class RedisHoldStore implements HoldStore {
+  private readonly options: RedisHoldStoreOptions;
   private readonly client: RedisCommands;
   private readonly machine: Machine;
-  private readonly log: Log;
-  private readonly startTimeoutMs: number;
-  private readonly outboxEntriesMax: number;
   private readonly buckets: readonly Bucket[];
   private readonly memberships = new Map<Bucket, Membership>();
   private readonly rounds: readonly PeriodicTask[];
@@ -87,11 +85,9 @@ export class RedisHoldStore implements HoldStore {
   constructor(options: RedisHoldStoreOptions) {
     const { client, prefix, log, ledger, times = LIFETIMES, machine = systemMachine } = options;
     const spool = { machine, ...options.spool };
+    this.options = options;
     this.client = client;
     this.machine = machine;
-    this.log = log;
-    this.startTimeoutMs = times.startTimeoutMs ?? LIFETIMES.startTimeoutMs;
-    this.outboxEntriesMax = options.outboxEntriesMax;
     this.outageLog = new OutageLog(log, () => machine.monotonic());
     const process = machine.uuid();
     const kept = new RedisKeptProgress(client, progressKey(prefix));
@@ -117,20 +113,19 @@ export class RedisHoldStore implements HoldStore {
     });
     const { wallets, holds, commits } = this;
     this.posts = new Posts({ buckets, wallets, holds, commits, spool, ledger, machine, log });
-    const { unownedMovementMs = LIFETIMES.unownedMovementMs } = times;
-    const audited = { memberships, holds, wallets, ledger, machine, log };
-    this.audits = new Audits({ ...audited, unownedMovementMs });
+    this.audits = new Audits({ memberships, holds, wallets, ledger, times, machine, log });
     this.rounds = [...memberships.values()].map(
       (membership) => new PeriodicTask(() => membership.step(machine.monotonic()), machine),
     );
   }
 
   async start(): Promise<void> {
+    const { times: { startTimeoutMs = LIFETIMES.startTimeoutMs } = {}, log } = this.options;
     await this.posts.start();
     this.client.connect(() => this.hurry());
     for (const round of this.rounds) round.start();
     try {
-      await whenServing(this.buckets, this.startTimeoutMs, this.machine, this.log);
+      await whenServing(this.buckets, startTimeoutMs, this.machine, log);
       await refuseEviction(this.client);
     } catch (error) {
       await this.stop();
@@ -222,6 +217,10 @@ export class RedisHoldStore implements HoldStore {
     return this.commits.size + this.posts.unconfirmed;
   }
 
+  unsent() {
+    return this.posts.unsent();
+  }
+
   findUncommitted(callId: string): OutboxEntry | undefined {
     return this.commits.find(callId);
   }
@@ -250,8 +249,9 @@ export class RedisHoldStore implements HoldStore {
   /** Returns why the posts of that many calls and one more cannot be kept. */
   private noRoom(holds: number): string | undefined {
     const uncommitted = this.commits.size;
-    if (uncommitted >= this.outboxEntriesMax) {
-      return `${uncommitted} posted calls are not in the ledger yet (limit ${this.outboxEntriesMax})`;
+    const { outboxEntriesMax } = this.options;
+    if (uncommitted >= outboxEntriesMax) {
+      return `${uncommitted} posted calls are not in the ledger yet (limit ${outboxEntriesMax})`;
     }
     return this.posts.refusal(holds + 1);
   }

@@ -54,6 +54,7 @@ class Site {
 t.test("no hold is taken before the ledger was compared", async (t) => {
   const { watch } = new Site().gateway();
   t.match(watch.refusal, /not been compared/);
+  t.equal(watch.cause, "ledger_not_compared");
   await watch.start();
   t.equal(watch.refusal, undefined);
   await watch.stop();

@@ -70,6 +70,7 @@ t.test("calls wait for the delay of the backlog, and go on in order", async (t) 
   t.ok(stage.gone.length > 90);
   t.strictSame(stage.gone, all.slice(0, stage.gone.length));
   t.strictSame(stage.refused, []);
+  t.equal(stage.pace.waitingCalls, 100 - stage.gone.length);
 });
 
 t.test("clients that call again at once slow down to the rate of the ledger", async (t) => {
@@ -96,6 +97,19 @@ t.test("clients that call again at once slow down to the rate of the ledger", as
   t.strictSame(stage.refused, []);
   t.ok(uncommittedMost < ENTRIES_MAX / 2, `${uncommittedMost} uncommitted at most`);
   t.ok(served > 0.9 * 2_000 * perTick, `the ledger is busy: ${served} served`);
+});
+
+t.test("the time that calls wait is counted, while they wait and after it", async (t) => {
+  const stage = new Stage();
+  stage.uncommitted = HALF_FULL;
+  stage.admit("first");
+  stage.admit("second");
+  await stage.machine.advance(5);
+  t.equal(stage.pace.waitedMs, 10);
+  await stage.pace.stop();
+  await stage.machine.advance(1_000);
+  t.equal(stage.pace.waitedMs, 10);
+  t.equal(stage.pace.waitingCalls, 0);
 });
 
 t.test("an account with many calls does not delay the call of another", async (t) => {

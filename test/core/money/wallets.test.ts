@@ -236,8 +236,10 @@ t.test(
       await wallets.hold(holdRequest("late", 400));
       wallets.postLater(posting({ callId: "late", accountId: "A", costMicroVnd: 300 }));
       t.equal(holdStore.balances("A")?.heldMicroVnd, 400);
+      t.match(wallets.unsent(), [{ kind: "post", callId: "late", microVnd: 300 }]);
       await until("it is charged", () => holdStore.balances("A")?.uncommittedMicroVnd === 300);
       t.equal(holdStore.balances("A")?.heldMicroVnd, 0);
+      t.strictSame(wallets.unsent(), []);
     });
   },
 );

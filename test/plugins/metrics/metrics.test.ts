@@ -87,6 +87,9 @@ t.test("GET /metrics", async (t) => {
       }
       t.equal(samples.get("tollgate_open_calls"), 0);
       t.ok(samples.has("tollgate_outbox_backlog"));
+      for (const name of ["oldest_unsent_seconds", "paced_calls", "paced_seconds_total"]) {
+        t.equal(samples.get(`tollgate_${name}`), 0, name);
+      }
       t.equal(samples.get('tollgate_upstream_breaker{upstream="anthropic",state="closed"}'), 1);
       t.ok((samples.get("process_resident_memory_bytes") ?? 0) > 0);
     },

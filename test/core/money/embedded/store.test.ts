@@ -3,6 +3,7 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
+import type { LedgerHistory } from "../../../../core/contract/ledger.ts";
 import { EmbeddedHoldStore } from "../../../../core/money/embedded/store.ts";
 import { MemoryHistory } from "../../../support/commit-counts.ts";
 import { recordedLog } from "../../../support/log.ts";
@@ -11,15 +12,25 @@ import { type HoldStoreUnderTest, holdStoreConformance } from "../conformance.ts
 
 const { log } = recordedLog();
 
-async function start(
+interface Limits {
+  readonly bytesMax?: number;
+  readonly outboxEntriesMax?: number;
+}
+
+function storeIn(
   folder: string,
-  limits: { bytesMax?: number; outboxEntriesMax?: number } = {},
+  limits: Limits = {},
+  history: LedgerHistory = new MemoryHistory(),
 ) {
-  const store = new EmbeddedHoldStore({
+  return new EmbeddedHoldStore({
     journal: { folder, bytesMax: limits.bytesMax ?? 1_000_000, sync: false, log },
     outboxEntriesMax: limits.outboxEntriesMax ?? 10_000,
-    history: new MemoryHistory(),
+    history,
   });
+}
+
+async function start(folder: string, limits: Limits = {}) {
+  const store = storeIn(folder, limits);
   await store.start();
   return store;
 }
@@ -50,7 +61,7 @@ async function underTest(folder: string): Promise<HoldStoreUnderTest> {
 holdStoreConformance(t, "embedded", () => underTest(temporaryFolder()));
 
 async function withStore(
-  limits: { bytesMax?: number; outboxEntriesMax?: number },
+  limits: Limits,
   body: (store: EmbeddedHoldStore) => Promise<void>,
 ): Promise<void> {
   const folder = temporaryFolder();
@@ -232,3 +243,14 @@ t.test("concurrent loads share one read of the wallet", async (t) =>
     t.equal(readings, 1);
   }),
 );
+
+t.test("a store whose ledger could not be compared yet names that as the cause", async (t) => {
+  const folder = temporaryFolder();
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const history = new MemoryHistory();
+  history.read = () => Promise.reject(new Error("the ledger is away"));
+  const store = storeIn(folder, {}, history);
+  await store.start();
+  t.match(store.health(), { kind: "away", cause: "ledger_not_compared" });
+  await store.stop();
+});

@@ -66,9 +66,13 @@ t.test(
         t.equal(held.kind, "unavailable");
       }
       t.equal(store.uncommittedCalls(), 50);
+      const oldest = posting({ callId: "c0", accountId: "A", costMicroVnd: 70 });
+      const sinceMs = oldest.at + oldest.latencyMs;
+      t.match(store.unsent(), [{ kind: "post", callId: "c0", microVnd: 70, sinceMs }]);
       t.ok(lines.length <= 2, `${lines.length} lines in the log`);
       await server.start();
       await world.check();
+      t.strictSame(store.unsent(), []);
     }),
 );
 
