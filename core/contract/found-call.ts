@@ -1,6 +1,6 @@
 import { formatVnd } from "./amount.ts";
 import type { Price } from "./catalogue.ts";
-import type { OutboxEntry } from "./hold-store.ts";
+import type { OutboxEntry } from "./outbox-entry.ts";
 import { filledIn, type Recomputed, recomputed } from "./tariff.ts";
 import { fieldsIn, type UsageRecord, usageFieldList } from "./usage-fields.ts";
 import { type Api, usageJson } from "./usage-json.ts";

@@ -1,4 +1,5 @@
 import type { MicroVnd } from "./amount.ts";
+import type { OutboxEntry, StoredEntry } from "./outbox-entry.ts";
 import type { Restorable } from "./restorable.ts";
 import type { StandingCall } from "./standing-call.ts";
 import type { PostedUsage } from "./usage-fields.ts";
@@ -209,40 +210,6 @@ export interface Posted {
   /** True if this call was posted before. */
   readonly duplicate: boolean;
 }
-
-export interface OutboxEntry {
-  /** Position in the outbox, in the store's own form. */
-  readonly entryId: string;
-  readonly posting: Posting;
-  readonly chargedMicroVnd: MicroVnd;
-  readonly writtenOffMicroVnd: MicroVnd;
-  /** The entry without its position, as `encodeEntry` wrote it. */
-  readonly text: string;
-}
-
-/** An entry that this version of the gateway cannot read. It goes to quarantine as text. */
-export interface UnreadableEntry {
-  readonly entryId: string;
-  readonly posting?: never;
-  readonly text: string;
-  readonly call: UnreadableCall;
-  /** 0 if the text does not show it. */
-  readonly chargedMicroVnd: MicroVnd;
-  /** Why it cannot be read, and what to do. */
-  readonly reason: string;
-}
-
-/** What the text of such an entry shows of its call. What it does not show is "" or 0. */
-export interface UnreadableCall {
-  /** `entry-` and a hash of the text if that does not show the id. */
-  readonly callId: string;
-  readonly accountId: string;
-  readonly limits: readonly string[] | null;
-  readonly at: number;
-}
-
-/** An entry of an outbox, a journal, a spool, or of the quarantine. */
-export type StoredEntry = OutboxEntry | UnreadableEntry;
 
 /** A wallet as the ledger has it. */
 export interface WalletSnapshot {

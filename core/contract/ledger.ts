@@ -1,4 +1,5 @@
-import type { LimitSnapshot, OutboxEntry, StoredEntry, WalletSnapshot } from "./hold-store.ts";
+import type { LimitSnapshot, WalletSnapshot } from "./hold-store.ts";
+import type { OutboxEntry, StoredEntry } from "./outbox-entry.ts";
 import type { UsageRecord } from "./usage-fields.ts";
 
 /**

@@ -1,10 +1,6 @@
-import type {
-  HoldStore,
-  OutboxEntry,
-  StoredEntry,
-  UnreadableEntry,
-} from "../contract/hold-store.ts";
+import type { HoldStore } from "../contract/hold-store.ts";
 import { EntryRefused, type Ledger } from "../contract/ledger.ts";
+import type { OutboxEntry, StoredEntry, UnreadableEntry } from "../contract/outbox-entry.ts";
 import type { CommitterStatus } from "../contract/services.ts";
 import { backoffMs } from "../process/backoff.ts";
 import { failpoint } from "../process/failpoint.ts";

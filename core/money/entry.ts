@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { MicroVnd } from "../contract/amount.ts";
-import type { OutboxEntry, Posting, StoredEntry } from "../contract/hold-store.ts";
+import type { Posting } from "../contract/hold-store.ts";
+import type { OutboxEntry, StoredEntry } from "../contract/outbox-entry.ts";
 import {
   type FieldKind,
   type NamedField,

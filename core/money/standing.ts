@@ -1,5 +1,5 @@
 import type { MicroVnd } from "../contract/amount.ts";
-import type { StoredEntry } from "../contract/hold-store.ts";
+import type { StoredEntry } from "../contract/outbox-entry.ts";
 import type { StandingCall } from "../contract/standing-call.ts";
 import { isMovementHold, movementOf } from "./movement-hold.ts";
 import { callOf } from "./unreadable.ts";

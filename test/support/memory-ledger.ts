@@ -1,9 +1,4 @@
-import type {
-  LimitSnapshot,
-  OutboxEntry,
-  StoredEntry,
-  WalletSnapshot,
-} from "../../core/contract/hold-store.ts";
+import type { LimitSnapshot, WalletSnapshot } from "../../core/contract/hold-store.ts";
 import {
   type Credit,
   type CreditResult,
@@ -13,6 +8,7 @@ import {
   type LimitChange,
   type LimitChangeResult,
 } from "../../core/contract/ledger.ts";
+import type { OutboxEntry, StoredEntry } from "../../core/contract/outbox-entry.ts";
 import { callOf } from "../../core/money/unreadable.ts";
 import { MemoryHistory } from "./commit-counts.ts";
 

@@ -1,4 +1,5 @@
-import type { OutboxEntry, Posting, StoredEntry } from "../../core/contract/hold-store.ts";
+import type { Posting } from "../../core/contract/hold-store.ts";
+import type { OutboxEntry, StoredEntry } from "../../core/contract/outbox-entry.ts";
 import { usageFieldList } from "../../core/contract/usage-fields.ts";
 
 type NullableName = {

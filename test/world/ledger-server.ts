@@ -1,4 +1,4 @@
-import type { OutboxEntry, StoredEntry, WalletSnapshot } from "../../core/contract/hold-store.ts";
+import type { WalletSnapshot } from "../../core/contract/hold-store.ts";
 import type {
   Credit,
   CreditResult,
@@ -9,6 +9,7 @@ import type {
   LimitChange,
   LimitChangeResult,
 } from "../../core/contract/ledger.ts";
+import type { OutboxEntry, StoredEntry } from "../../core/contract/outbox-entry.ts";
 import { LedgerWriter } from "../../core/money/ledger/writer.ts";
 import type { Random } from "../support/random.ts";
 import { LedgerBooks } from "./ledger.ts";

@@ -1,4 +1,4 @@
-import type { OutboxEntry, StoredEntry, WalletSnapshot } from "../../core/contract/hold-store.ts";
+import type { WalletSnapshot } from "../../core/contract/hold-store.ts";
 import {
   type Credit,
   type CreditResult,
@@ -8,6 +8,7 @@ import {
   type LimitChange,
   type LimitChangeResult,
 } from "../../core/contract/ledger.ts";
+import type { OutboxEntry, StoredEntry } from "../../core/contract/outbox-entry.ts";
 import { callOf } from "../../core/money/unreadable.ts";
 import { CommitCounts } from "../support/commit-counts.ts";
 import { LimitBooks } from "./limit-books.ts";

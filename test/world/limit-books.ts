@@ -1,5 +1,6 @@
-import type { LimitSnapshot, OutboxEntry, StoredEntry } from "../../core/contract/hold-store.ts";
+import type { LimitSnapshot } from "../../core/contract/hold-store.ts";
 import type { LimitChange, LimitChangeResult } from "../../core/contract/ledger.ts";
+import type { OutboxEntry, StoredEntry } from "../../core/contract/outbox-entry.ts";
 import { callOf } from "../../core/money/unreadable.ts";
 
 interface Limit {

@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import type { StoredEntry } from "../../core/contract/hold-store.ts";
+import type { StoredEntry } from "../../core/contract/outbox-entry.ts";
 import { decodeEntry } from "../../core/money/entry.ts";
 import { parseJson } from "../../core/process/json.ts";
 import type { RedisCommands } from "../../core/redis/client.ts";

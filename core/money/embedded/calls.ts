@@ -4,10 +4,10 @@ import type {
   ExtendResult,
   HoldRequest,
   HoldResult,
-  OutboxEntry,
   Posted,
   Posting,
 } from "../../contract/hold-store.ts";
+import type { OutboxEntry } from "../../contract/outbox-entry.ts";
 import type { StandingCall } from "../../contract/standing-call.ts";
 import type { Clock } from "../../process/clock.ts";
 import { errorOf } from "../../process/thrown.ts";

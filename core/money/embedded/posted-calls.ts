@@ -1,4 +1,5 @@
-import type { OutboxEntry, Posted, StoredEntry } from "../../contract/hold-store.ts";
+import type { Posted } from "../../contract/hold-store.ts";
+import type { OutboxEntry, StoredEntry } from "../../contract/outbox-entry.ts";
 import type { StandingCall } from "../../contract/standing-call.ts";
 import { systemMachine } from "../../process/machine.ts";
 import { WakeableSleep } from "../../process/wakeable-sleep.ts";

@@ -9,13 +9,12 @@ import type {
   HoldStoreHealth,
   LimitBalances,
   LimitSnapshot,
-  OutboxEntry,
   Posted,
   Posting,
-  StoredEntry,
   WalletSnapshot,
 } from "../../contract/hold-store.ts";
 import type { LedgerHistory } from "../../contract/ledger.ts";
+import type { OutboxEntry, StoredEntry } from "../../contract/outbox-entry.ts";
 import type { RestoreResult } from "../../contract/restorable.ts";
 import type { StandingCall } from "../../contract/standing-call.ts";
 import { type Machine, sleep, systemMachine } from "../../process/machine.ts";

@@ -1,5 +1,6 @@
-import type { OutboxEntry, Posting } from "../../contract/hold-store.ts";
+import type { Posting } from "../../contract/hold-store.ts";
 import { EntryRefused } from "../../contract/ledger.ts";
+import type { OutboxEntry } from "../../contract/outbox-entry.ts";
 import { type Sql, sqlState } from "../../database/client.ts";
 import type { PostgresHistory } from "./history.ts";
 import { makeUsagePartition } from "./usage.ts";

@@ -1,4 +1,4 @@
-import type { OutboxEntry, StoredEntry, WalletSnapshot } from "../../contract/hold-store.ts";
+import type { WalletSnapshot } from "../../contract/hold-store.ts";
 import {
   type Credit,
   type CreditResult,
@@ -12,6 +12,7 @@ import {
   type TopUpSums,
   type UsageQuery,
 } from "../../contract/ledger.ts";
+import type { OutboxEntry, StoredEntry } from "../../contract/outbox-entry.ts";
 import type { UsageRecord } from "../../contract/usage-fields.ts";
 import type { Sql } from "../../database/client.ts";
 import { migrate } from "../../database/migrate.ts";

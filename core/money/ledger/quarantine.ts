@@ -1,5 +1,5 @@
-import type { StoredEntry } from "../../contract/hold-store.ts";
 import type { QuarantinedCall } from "../../contract/ledger.ts";
+import type { StoredEntry } from "../../contract/outbox-entry.ts";
 import type { Sql } from "../../database/client.ts";
 import { isId } from "../../process/id.ts";
 import { decodeEntry, entryOf } from "../entry.ts";

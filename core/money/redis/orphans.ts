@@ -1,4 +1,4 @@
-import type { StoredEntry } from "../../contract/hold-store.ts";
+import type { StoredEntry } from "../../contract/outbox-entry.ts";
 import { countOf } from "../../process/json.ts";
 import { listOf, textOf } from "../../redis/reply.ts";
 import { decodeEntry, entryOf } from "../entry.ts";

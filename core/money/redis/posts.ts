@@ -1,5 +1,6 @@
 import { requireMicroVnd } from "../../contract/amount.ts";
-import type { Posted, Posting, StoredEntry } from "../../contract/hold-store.ts";
+import type { Posted, Posting } from "../../contract/hold-store.ts";
+import type { StoredEntry } from "../../contract/outbox-entry.ts";
 import type { StandingCall } from "../../contract/standing-call.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import type { Log } from "../../process/log.ts";

@@ -1,5 +1,6 @@
 import type { MicroVnd } from "../../contract/amount.ts";
-import type { Posted, StoredEntry } from "../../contract/hold-store.ts";
+import type { Posted } from "../../contract/hold-store.ts";
+import type { StoredEntry } from "../../contract/outbox-entry.ts";
 import type { StandingCall } from "../../contract/standing-call.ts";
 import { failpoint } from "../../process/failpoint.ts";
 import { textOf } from "../../redis/reply.ts";

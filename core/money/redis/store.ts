@@ -10,12 +10,11 @@ import type {
   HoldStoreHealth,
   LimitBalances,
   LimitSnapshot,
-  OutboxEntry,
   Posted,
   Posting,
-  StoredEntry,
   WalletSnapshot,
 } from "../../contract/hold-store.ts";
+import type { OutboxEntry, StoredEntry } from "../../contract/outbox-entry.ts";
 import type { RestoreResult } from "../../contract/restorable.ts";
 import type { Log } from "../../process/log.ts";
 import { type Machine, systemMachine } from "../../process/machine.ts";

@@ -1,5 +1,5 @@
 import t from "tap";
-import type { OutboxEntry, StoredEntry } from "../../../core/contract/hold-store.ts";
+import type { OutboxEntry, StoredEntry } from "../../../core/contract/outbox-entry.ts";
 import { Outbox } from "../../../core/money/outbox.ts";
 
 /** Enough entries that the outbox drops its gaps twice. */

@@ -1,4 +1,4 @@
-import type { OutboxEntry, WalletSnapshot } from "../../../core/contract/hold-store.ts";
+import type { WalletSnapshot } from "../../../core/contract/hold-store.ts";
 import type {
   Credit,
   CreditResult,
@@ -6,6 +6,7 @@ import type {
   QuarantinedCall,
   TopUpSums,
 } from "../../../core/contract/ledger.ts";
+import type { OutboxEntry } from "../../../core/contract/outbox-entry.ts";
 import type { UsageRecord } from "../../../core/contract/usage-fields.ts";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
 

@@ -1,9 +1,5 @@
-import {
-  type HoldStore,
-  type OutboxEntry,
-  type Short,
-  WALLET_LIMIT,
-} from "../../../core/contract/hold-store.ts";
+import { type HoldStore, type Short, WALLET_LIMIT } from "../../../core/contract/hold-store.ts";
+import type { OutboxEntry } from "../../../core/contract/outbox-entry.ts";
 import { entryOf } from "../../../core/money/entry.ts";
 import { MemoryLedger } from "../../support/memory-ledger.ts";
 import { posting, readable } from "../../support/posting.ts";

@@ -248,7 +248,7 @@ t.test("a store whose ledger could not be compared yet names that as the cause",
   const folder = temporaryFolder();
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const history = new MemoryHistory();
-  history.read = () => Promise.reject(new Error("the ledger is away"));
+  history.read = () => Promise.reject(new Error("the ledger is down"));
   const store = storeIn(folder, {}, history);
   await store.start();
   t.match(store.health(), { kind: "away", cause: "ledger_not_compared" });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { createAccount } from "../../../../core/accounts/account-rows.ts";
-import type { OutboxEntry, Posting } from "../../../../core/contract/hold-store.ts";
+import type { Posting } from "../../../../core/contract/hold-store.ts";
 import type { Credit, CreditResult, Ledger } from "../../../../core/contract/ledger.ts";
+import type { OutboxEntry } from "../../../../core/contract/outbox-entry.ts";
 import { entryOf } from "../../../../core/money/entry.ts";
 import type { PostgresLedger } from "../../../../core/money/ledger/postgres.ts";
 import { newId } from "../../../../core/process/id.ts";
