@@ -126,6 +126,7 @@ function toConfig(
       callsMax: limits.calls_max,
       callMs: limits.call_seconds * 1000,
       connectMs: limits.connect_seconds * 1000,
+      firstByteMs: (limits.first_byte_seconds ?? limits.call_seconds) * 1000,
       idleMs: (limits.idle_seconds ?? limits.call_seconds) * 1000,
       drainMs: limits.drain_seconds * 1000,
       clockDifferenceMs: limits.clock_difference_seconds * 1000,

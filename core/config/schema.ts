@@ -117,10 +117,16 @@ export const limits = v.optional(
       described(whole(1, 600), "Longest wait for a connection to an upstream, in seconds."),
       10,
     ),
+    first_byte_seconds: v.optional(
+      described(
+        whole(1, 86_400),
+        "Longest wait for the first byte of a stream, in seconds. Default: call_seconds.",
+      ),
+    ),
     idle_seconds: v.optional(
       described(
         whole(1, 86_400),
-        "Longest pause of an upstream within a call, in seconds. Default: call_seconds.",
+        "Longest pause of a stream after its first byte, in seconds. Default: call_seconds.",
       ),
     ),
     drain_seconds: v.optional(

@@ -38,12 +38,9 @@ export function reviewSettings(
       "expected at least body_mb, got a smaller number",
     );
   }
-  if (times?.idle_seconds !== undefined && times.idle_seconds > times.call_seconds) {
-    problems.add(
-      source,
-      ["limits", "idle_seconds"],
-      "expected at most call_seconds, got a larger number",
-    );
+  for (const name of ["first_byte_seconds", "idle_seconds"] as const) {
+    if (times === undefined || (times[name] ?? 0) <= times.call_seconds) continue;
+    problems.add(source, ["limits", name], "expected at most call_seconds, got a larger number");
   }
 
   const token = attempt(admin, written["admin"])?.token;

@@ -40,7 +40,9 @@ export interface Limits {
   /** Longest duration of a call. */
   readonly callMs: number;
   readonly connectMs: number;
-  /** Longest silence of an upstream. */
+  /** Longest wait for the first byte of a stream. */
+  readonly firstByteMs: number;
+  /** Longest silence of an upstream within a stream, after its first byte. */
   readonly idleMs: number;
   /** How long a stopping gateway waits for calls in flight. */
   readonly drainMs: number;

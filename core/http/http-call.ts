@@ -25,6 +25,8 @@ const NO_ROUTES: readonly Route[] = [];
 interface CoreFlow extends Flow {
   /** Stops the exchange and ends the call as a bug. */
   bug(error: unknown): void;
+  /** Ends a stream whose upstream has been silent for too long. */
+  cutIfSilent(nowMs: number): void;
 }
 
 /**

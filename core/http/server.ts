@@ -210,14 +210,17 @@ export class Server {
     return incoming;
   }
 
-  /** Cuts calls that have run for longer than the limit. */
+  /** Cuts calls that have run for longer than the limit, and streams whose upstream is silent. */
   private sweep(): void {
     const { clock, limits } = this.runtime;
-    const before = clock.monotonic() - limits.callMs;
+    const now = clock.monotonic();
     for (const call of this.callsInFlight) {
-      if (call.startedMs > before) continue;
+      if (now - call.startedMs < limits.callMs) {
+        call.flow?.cutIfSilent(now);
+        continue;
+      }
       const seconds = Math.round(limits.callMs / 1000);
-      const message = `The call took longer than the limit of ${seconds} seconds.`;
+      const message = `The call took longer than the limit of ${seconds} seconds: the model's upstream provider has not finished its reply.`;
       const refusal = refuse.timedOut(message);
       call.flow?.cut({ kind: "broken", refusal, truncated: false, errorSent: false });
     }

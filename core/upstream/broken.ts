@@ -24,3 +24,12 @@ export function broken(message: string): Outcome & { kind: "broken" } {
   const refusal = refuse.upstreamFailed(message);
   return { kind: "broken", refusal, truncated: false, errorSent: false };
 }
+
+/** The upstream accepted a stream, and then sent nothing for `seconds`. */
+export function tooSlow(seconds: number, hasBegun: boolean): Outcome {
+  const message = hasBegun
+    ? `The model's upstream provider is too slow: it sent nothing for ${seconds} seconds in the middle of its reply.`
+    : `The model's upstream provider is too slow: it did not begin to reply within ${seconds} seconds. Nothing was charged.`;
+  const refusal = refuse.timedOut(message);
+  return { kind: "broken", refusal, truncated: false, errorSent: false };
+}

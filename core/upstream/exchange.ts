@@ -7,18 +7,21 @@ import { ServerEvent, SseReader } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { wires } from "../wire/index.ts";
 import type { Attempt, AttemptListener, Headers } from "./attempt.ts";
-import { broken, refusedUnreadably } from "./broken.ts";
+import { broken, refusedUnreadably, tooSlow } from "./broken.ts";
 import { Dispatch } from "./dispatch.ts";
 import type { ReplyDecoder } from "./kinds/kind.ts";
 import { masked } from "./mask.ts";
 import { replyForm } from "./reply-form.ts";
 import type { ServedCall } from "./served-call.ts";
+import { Silence } from "./silence.ts";
 import type { ConnectedUpstreams } from "./upstreams.ts";
 
 const EVENT_TOO_LARGE = "The upstream sent an event larger than this gateway takes.";
 /** Errors of providers have a few hundred bytes. */
 const ERROR_BYTES_MAX = 262_144;
 const ERROR_TOO_LARGE = "The upstream sent an error larger than this gateway takes.";
+/** Later, the connection was not just reused: the upstream has worked on the request. */
+const RESEND_WITHIN_MS = 5_000;
 const UNREADABLE = "The upstream sent a stream that this gateway cannot read.";
 
 /** Headers of an upstream's reply that the client gets, besides the content type. */
@@ -35,8 +38,8 @@ export class Exchange implements AttemptListener, Flow {
   private readonly onFlush: () => void;
   /** Ends the call in any state of its sinks, and logs the reason. */
   private readonly onBug: (error: unknown) => void;
-  private readonly clock: Clock;
   private readonly log: Log;
+  private readonly silence: Silence;
   private readonly wire: Wire;
   private readonly onEvent: (event: ServerEvent) => void;
 
@@ -68,8 +71,8 @@ export class Exchange implements AttemptListener, Flow {
     this.sink = sink;
     this.onFlush = onFlush;
     this.onBug = onBug;
-    this.clock = clock;
     this.log = log;
+    this.silence = new Silence(clock, upstreams.limits);
     this.wire = wires[call.upstream?.protocol ?? call.endpoint.protocol];
     this.dispatch = new Dispatch(call, this.wire, upstreams, clock, log, this);
     this.onEvent = (event) => this.readEvent(event);
@@ -77,7 +80,10 @@ export class Exchange implements AttemptListener, Flow {
 
   /** Sends the call to the best route that is left. Ends the call if there is none. */
   start(): void {
-    if (this.dispatch.prepare()) return this.dispatch.send();
+    if (this.dispatch.prepare()) {
+      this.silence.begin();
+      return this.dispatch.send();
+    }
     this.finish(broken("The model's upstream provider cannot be reached. Nothing was charged."));
   }
 
@@ -131,7 +137,8 @@ export class Exchange implements AttemptListener, Flow {
   }
 
   received(chunk: Buffer): void {
-    if (this.call.firstByteAtMs === 0) this.call.firstByteAtMs = this.clock.monotonic();
+    const now = this.silence.begin();
+    if (this.call.firstByteAtMs === 0) this.call.firstByteAtMs = now;
     if (this.status >= 400) return this.keepError(chunk);
     if (!this.reader) this.sink.data(chunk);
     else if (!this.reader.push(chunk, this.onEvent)) {
@@ -165,7 +172,8 @@ export class Exchange implements AttemptListener, Flow {
       const outcome = broken("The connection to the upstream broke.");
       return this.finish({ ...outcome, errorSent: this.errorSent });
     }
-    if (code === "UND_ERR_SOCKET") this.dispatch.allowResend();
+    const mayResend = code === "UND_ERR_SOCKET" && this.silence.ms < RESEND_WITHIN_MS;
+    if (mayResend) this.dispatch.allowResend();
     this.start();
   }
 
@@ -190,11 +198,26 @@ export class Exchange implements AttemptListener, Flow {
   }
 
   pause(): void {
+    this.silence.pause();
     this.attempt?.pause();
   }
 
   resume(): void {
+    this.silence.resume();
     this.attempt?.resume();
+  }
+
+  /**
+   * Ends a stream whose upstream has been silent for too long. Tries no other route: the upstream
+   * has accepted the call, works on it and bills it.
+   */
+  cutIfSilent(nowMs: number): void {
+    if (this.over || !this.call.stream) return;
+    const hasBegun = this.call.firstByteAtMs !== 0;
+    const limitMs = this.silence.reached(nowMs, hasBegun);
+    if (limitMs === undefined) return;
+    this.attempt?.upstream.breaker.fail(`silent for ${limitMs} ms`);
+    this.cut(tooSlow(limitMs / 1000, hasBegun));
   }
 
   /** Ends the reply with `outcome` and cancels the upstream. */

@@ -59,14 +59,15 @@ interface UpstreamsConfig {
 export class ConnectedUpstreams implements Upstreams {
   private readonly byName = new Map<string, HttpUpstream>();
   private readonly agents: Agent[] = [];
+  readonly limits: Limits;
 
   constructor(config: UpstreamsConfig, clock: Clock) {
-    const { connectMs, idleMs, callMs } = config.limits;
-    // The deadline of a call bounds silence already; the idle limit is for operators who want less.
-    // If the idle limit is not lower, the timeout here comes later than the deadline: else both
-    // fire at once, and the client may get the error of a broken connection instead of the time
-    // limit.
-    const silenceMs = idleMs < callMs ? idleMs : callMs + DEADLINE_GRACE_MS;
+    const { connectMs, callMs } = config.limits;
+    this.limits = config.limits;
+    // The deadline of a call bounds silence, and an exchange bounds that of a stream. These
+    // timeouts come later: else both fire at once, and the client may get the error of a broken
+    // connection instead of the time limit.
+    const silenceMs = callMs + DEADLINE_GRACE_MS;
     for (const [name, upstream] of Object.entries(config.upstreams)) {
       const agent = new Agent({
         connections: upstream.connections,

@@ -50,7 +50,8 @@ const MODELS: Record<string, readonly TestRoute[]> = {
   "all-503": [{ behaves: { status: 503 } }, { behaves: { status: 503 }, priority: 1 }],
   "all-401": [{ behaves: { status: 401 } }, { behaves: { status: 403 }, priority: 1 }],
   "all-dead": [{ behaves: "dead" }, { behaves: "dead" }],
-  "all-hang": [{ behaves: { hang: true } }],
+  "breaks-late": [{ behaves: { reset: true, delay_ms: 6_000 } }, GOOD],
+  thinks: [{ behaves: { delay_ms: 6_000 } }, GOOD],
   falls: [
     { behaves: { status: 500 } },
     { behaves: { status: 500 }, priority: 1 },
@@ -71,7 +72,11 @@ let gateway: TestGateway;
 
 t.before(async () => {
   simulator = await startTestSimulator();
-  gateway = await startRoutedGateway(simulator, MODELS, { idle_seconds: 2, connect_seconds: 2 });
+  gateway = await startRoutedGateway(simulator, MODELS, {
+    first_byte_seconds: 12,
+    idle_seconds: 2,
+    connect_seconds: 2,
+  });
 });
 t.teardown(async () => {
   await noCallsInFlight(gateway);
@@ -118,13 +123,35 @@ t.test("a call whose first upstream fails before its first byte", async (t) => {
       });
     }
   }
+});
 
-  t.test("because it is silent for the idle limit is served by the next", async (t) => {
-    const result = await callOnce("hangs");
-    t.equal(result.status, 200);
-    t.equal(result.upstream, upstreamName("hangs", 1));
-    t.equal(result.cost, COST_MICRO_VND);
+t.test("a call whose upstream thinks for longer than the idle limit", { jobs: 3 }, async (t) => {
+  for (const stream of [false, true]) {
+    t.test(`is asked of no other and charged once, streamed: ${stream}`, async (t) => {
+      const result = await callOnce("thinks", { stream });
+      t.equal(result.status, 200, result.text);
+      t.equal(result.upstream, upstreamName("thinks", 0));
+      t.equal(result.cost, COST_MICRO_VND);
+    });
+  }
+
+  t.test("gets 504 if it is streamed and no byte comes in time", async (t) => {
+    const result = await callOnce("hangs", { stream: true });
+    t.equal(result.status, 504, result.text);
+    const { type, error } = JSON.parse(result.text);
+    t.equal(type, "error");
+    t.equal(error.type, "timeout_error");
+    t.match(error.message, /provider is too slow: it did not begin to reply within 12 seconds/);
+    t.equal(result.upstream, undefined, "the next route would have served it");
+    t.equal(result.cost, 0n);
   });
+});
+
+t.test("a connection that breaks after six seconds is not taken for a reused one", async (t) => {
+  const before = await askedUpstream();
+  const result = await callOnce("breaks-late");
+  t.equal(result.upstream, upstreamName("breaks-late", 1), result.text);
+  t.equal((await askedUpstream()) - before, 2, "each route was asked once");
 });
 
 t.test("a call is tried at most three times", async (t) => {
@@ -173,7 +200,7 @@ t.test("a call that no upstream serves", async (t) => {
     t.equal(result.cost, 0n);
   });
 
-  for (const model of ["all-503", "all-dead", "all-hang"]) {
+  for (const model of ["all-503", "all-dead"]) {
     for (const stream of [false, true]) {
       t.test(`gets 502 api_error: ${model}, streamed: ${stream}`, async (t) => {
         const result = await callOnce(model, { stream });
@@ -298,7 +325,10 @@ t.test("an upstream that falls silent in the middle of a stream", async (t) => {
       };
       const body = bodyOf(PATH, directive, { model: "goes", stream: true });
       const text = await (await ask(gateway.url, key, PATH, body)).text();
-      t.match(text, /event: error/);
+      t.match(
+        text,
+        /event: error\ndata: .*"timeout_error".*too slow: it sent nothing for 2 seconds/,
+      );
       t.notMatch(text, /message_stop/);
       t.ok((await spent(gateway, accountId, CREDIT_VND)) > 0n);
     },

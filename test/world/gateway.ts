@@ -34,6 +34,7 @@ const LIMITS: Limits = {
   callsMax: 10_000,
   callMs: 600_000,
   connectMs: 10_000,
+  firstByteMs: 600_000,
   idleMs: 600_000,
   drainMs: 10_000,
   clockDifferenceMs: 0,

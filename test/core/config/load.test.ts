@@ -25,6 +25,7 @@ t.test("a valid config", async (t) => {
         callsMax: 20_000,
         callMs: 900_000,
         connectMs: 10_000,
+        firstByteMs: 900_000,
         idleMs: 900_000,
         drainMs: 60_000,
         clockDifferenceMs: 300_000,

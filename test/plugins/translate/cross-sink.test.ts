@@ -60,6 +60,7 @@ function open() {
     resume() {},
     flush() {},
     bug() {},
+    cutIfSilent() {},
     cut(outcome) {
       seen.cuts++;
       sink.end(outcome);
