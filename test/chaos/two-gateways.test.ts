@@ -15,6 +15,12 @@ import {
 const AFFORDED = 7;
 const CALLS = 500;
 const PER_MINUTE = 6;
+/** Twenty times what a stream holds at first. */
+const LONG_TOKENS = 20_000;
+/** With its 1,000 tokens of input. */
+const LONG_COST_VND = 756;
+/** A stream whose wallet covers no other extension is cut before this much is left. */
+const LONG_SLICE_MICRO_VND = 60_000_000n;
 /** Priced per call, so its hold equals its cost and nothing returns to the wallet. */
 const CALL_MODEL = "req/gpt-5.6-sol";
 const CALL_PRICE_MICRO_VND = 1_150_000_000n;
@@ -62,6 +68,36 @@ t.test("two gateway processes on one Redis and one Postgres", async (t) => {
       },
     );
   }
+
+  t.test(
+    "charge long streams that outrun their holds, and cut the one whose wallet is empty",
+    async (t) => {
+      const body = bodyOf(
+        "/v1/messages",
+        { input_tokens: 1_000, output_tokens: LONG_TOKENS },
+        { model: MESSAGES_MODEL, stream: true, max_tokens: LONG_TOKENS },
+      );
+      const stream = async (turn: number, creditVnd: number) => {
+        const { key, accountId } = await createCustomer(gatewayOf(turn), { creditVnd });
+        const response = await ask(gatewayOf(turn).url, key, "/v1/messages", body);
+        const text = await response.text();
+        await noCallsInFlight(gatewayOf(turn));
+        const spentMicroVnd = await spent(gatewayOf(turn + 1), accountId, String(creditVnd));
+        return { isWhole: text.includes("message_stop"), text, spentMicroVnd };
+      };
+      const whole = Array.from({ length: 8 }, (_, turn) => stream(turn, 1_000));
+      const [short, ...served] = await Promise.all([stream(0, LONG_COST_VND / 2), ...whole]);
+      for (const { isWhole, spentMicroVnd } of served) {
+        t.ok(isWhole);
+        t.equal(spentMicroVnd, BigInt(LONG_COST_VND) * 1_000_000n);
+      }
+      t.notOk(short.isWhole);
+      t.match(short.text, /insufficient_balance/);
+      const leftMicroVnd = BigInt(LONG_COST_VND / 2) * 1_000_000n - short.spentMicroVnd;
+      t.ok(leftMicroVnd >= 0n && leftMicroVnd < LONG_SLICE_MICRO_VND, `${leftMicroVnd} µđ left`);
+      await assertReconciled(gatewayOf(0));
+    },
+  );
 
   t.test("refuse a key at once after its revocation through the other gateway", async (t) => {
     const customer = await knownCustomer(parts.gateways);
