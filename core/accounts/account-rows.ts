@@ -62,16 +62,21 @@ export async function setAccountDiscount(
   return (await database.query(set, [id, discountBps])).length > 0;
 }
 
-/**
- * Returns the accounts of which a row or a key changed in the last `withinMs`. Uses only the database's clock: see
- * the triggers in the migrations.
- */
-export async function changedAccounts(database: Database, withinMs: number): Promise<string[]> {
-  const rows = await database.query<{ id: string }>(
-    `select id from accounts where changed_at > now() - make_interval(secs => $1)
-    union
-    select account_id from api_keys where changed_at > now() - make_interval(secs => $1)`,
+/** A change of an account or of one of its keys. */
+export interface AccountChange {
+  readonly accountId: string;
+  /** Names the changed row and the time of the change. */
+  readonly change: string;
+}
+
+/** Returns the changes of the last `withinMs`. Uses only the database's clock: see the triggers in the migrations. */
+export function accountChanges(database: Database, withinMs: number): Promise<AccountChange[]> {
+  return database.query<AccountChange>(
+    `select id as "accountId", id || ' ' || extract(epoch from changed_at) as change
+    from accounts where changed_at > now() - make_interval(secs => $1)
+    union all
+    select account_id, id || ' ' || extract(epoch from changed_at)
+    from api_keys where changed_at > now() - make_interval(secs => $1)`,
     [withinMs / 1000],
   );
-  return rows.map(({ id }) => id);
 }

@@ -4,7 +4,7 @@ import type { HoldStore } from "../contract/hold-store.ts";
 import type { OperatorActions } from "../contract/operator-actions.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
-import { changedAccounts } from "./account-rows.ts";
+import { accountChanges } from "./account-rows.ts";
 import { StoredAccounts } from "./accounts.ts";
 import { KeyChanges } from "./key-changes.ts";
 import { keyRowsOf } from "./key-rows.ts";
@@ -19,20 +19,26 @@ interface AccountsRoom {
   readonly keyChanges: KeyChanges;
 }
 
+interface AccountsOptions {
+  readonly database: Database;
+  readonly holdStore: HoldStore;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly slots: KeySlots;
+  /** Most memory for cached keys. */
+  readonly keyCacheBytesMax: number;
+}
+
 /** Opens accounts, their keys and the audit trail. This folder has all SQL of their tables. */
-export function openAccounts(
-  database: Database,
-  holdStore: HoldStore,
-  clock: Clock,
-  log: Log,
-  slots: KeySlots,
-): AccountsRoom {
-  const keys = new CachedKeys(keyRowsOf(database), holdStore, clock, log, slots);
-  const changed = (withinMs: number) => changedAccounts(database, withinMs);
+export function openAccounts(options: AccountsOptions): AccountsRoom {
+  const { database, holdStore, clock, log, slots, keyCacheBytesMax: cacheBytesMax } = options;
+  const rows = keyRowsOf(database);
+  const keys = new CachedKeys({ rows, holdStore, clock, log, slots, cacheBytesMax });
+  const readChanges = (withinMs: number) => accountChanges(database, withinMs);
   return {
     accounts: new StoredAccounts(database, keys, holdStore),
     keys,
     operatorActions: new AuditTrail(database),
-    keyChanges: new KeyChanges(changed, keys, clock, log),
+    keyChanges: new KeyChanges(readChanges, keys, clock, log),
   };
 }

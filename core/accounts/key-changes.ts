@@ -1,35 +1,42 @@
+import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import { PeriodicTask } from "../process/periodic.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
+import type { AccountChange } from "./account-rows.ts";
 import type { KnownKeys } from "./accounts.ts";
 
 const PAUSE_MS = 1_000;
 /** A change is dated by its statement but visible only after its commit, so each poll looks back this much further. */
 const COMMIT_MS_MAX = 5_000;
 
-/** Returns the accounts of which a row or a key changed in the last `withinMs`. */
-type ChangedAccounts = (withinMs: number) => Promise<string[]>;
+/** Changes that are applied before other work gets its turn. */
+const CHANGES_AT_ONCE = 1_000;
+
+/** Returns the changes of accounts and keys of the last `withinMs`. */
+type ReadChanges = (withinMs: number) => Promise<AccountChange[]>;
 
 /**
  * Polls every second for accounts and keys that another process has changed (status, discount or limit) and drops
- * them from this process's cache. Needed only if several processes share the ledger.
+ * them from this process's cache, once for each change. Needed only if several processes share the ledger.
  */
 export class KeyChanges {
   private readonly task: PeriodicTask;
-  private readonly changed: ChangedAccounts;
+  private readonly readChanges: ReadChanges;
   private readonly known: KnownKeys;
   private readonly clock: Clock;
   private readonly log: ThrottledLog;
-  private lookedAtMs: number;
+  private polledAtMs: number;
+  /** The changes that the last poll returned. */
+  private seen: ReadonlySet<string> = new Set();
 
-  constructor(changed: ChangedAccounts, known: KnownKeys, clock: Clock, log: Log) {
-    this.changed = changed;
+  constructor(readChanges: ReadChanges, known: KnownKeys, clock: Clock, log: Log) {
+    this.readChanges = readChanges;
     this.known = known;
     this.clock = clock;
     this.log = new ThrottledLog(log);
-    this.lookedAtMs = clock.monotonic();
-    this.task = new PeriodicTask(() => this.look());
+    this.polledAtMs = clock.monotonic();
+    this.task = new PeriodicTask(() => this.poll());
   }
 
   start(): void {
@@ -40,16 +47,28 @@ export class KeyChanges {
     return this.task.stop();
   }
 
-  private async look(): Promise<number> {
+  private async poll(): Promise<number> {
     const nowMs = this.clock.monotonic();
     try {
-      const accounts = await this.changed(nowMs - this.lookedAtMs + COMMIT_MS_MAX);
-      for (const accountId of accounts) this.known.forgetAccount(accountId);
-      this.lookedAtMs = nowMs;
+      await this.apply(await this.readChanges(nowMs - this.polledAtMs + COMMIT_MS_MAX));
+      this.polledAtMs = nowMs;
     } catch (error) {
-      // `lookedAtMs` stays, so the next successful poll finds what changed during the outage.
+      // `polledAtMs` stays, so the next successful poll finds what changed during the outage.
       this.log.warn({ err: error }, "cannot poll key changes; keeping cached keys");
     }
     return PAUSE_MS;
+  }
+
+  private async apply(changes: readonly AccountChange[]): Promise<void> {
+    const seen = new Set<string>();
+    let applied = 0;
+    for (const { accountId, change } of changes) {
+      seen.add(change);
+      if (this.seen.has(change)) continue;
+      this.known.forgetAccount(accountId);
+      applied += 1;
+      if (applied % CHANGES_AT_ONCE === 0) await setImmediate();
+    }
+    this.seen = seen;
   }
 }

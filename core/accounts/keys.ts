@@ -1,5 +1,4 @@
 import { hash, randomBytes } from "node:crypto";
-import { LRUCache } from "lru-cache";
 import {
   type CallerKey,
   KEY_PREFIX,
@@ -16,20 +15,19 @@ import type { Log } from "../process/log.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import type { KnownKeys } from "./accounts.ts";
+import { KeyCache, type KnownKey } from "./key-cache.ts";
+import { KeyReadings } from "./key-readings.ts";
 import type { KeyRows } from "./key-rows.ts";
 
 /** A cached key is read again after this time, in the background. */
 const FRESH_MS = 30_000;
 /** A cached key is used this long while the ledger is down. Revocation does not depend on it. */
 const STALE_MS = 3_600_000;
-/** Unknown keys are cached briefly, so that guessing does not load the ledger. */
-const UNKNOWN_MS = 5_000;
 /**
  * A call waits at most this long for its key. The read goes on, so a later call finds its result. A ledger that is down
  * rejects at once; one that is only slow, on a busy machine, gets the time.
  */
 const READ_TIMEOUT_MS = 5_000;
-const CACHE_ENTRIES_MAX = 100_000;
 
 const KEY_RANDOM_BYTES = 30;
 
@@ -39,10 +37,14 @@ export interface KeySlots {
   readonly discounts: Pick<Slots["discounts"], "all">;
 }
 
-interface Cached {
-  key: CallerKey | undefined;
-  readAtMs: number;
-  reading: Promise<CallerKey | undefined> | undefined;
+interface CachedKeysOptions {
+  readonly rows: KeyRows;
+  readonly holdStore: HoldStore;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly slots: KeySlots;
+  /** Most memory for keys; a key takes about 0.6 KB. */
+  readonly cacheBytesMax: number;
 }
 
 /** Creates API keys, looks them up by their SHA-256, revokes them in every process. */
@@ -51,16 +53,21 @@ export class CachedKeys implements Keys, KnownKeys {
   private readonly holdStore: HoldStore;
   private readonly clock: Clock;
   private readonly log: ThrottledLog;
-  /** By the SHA-256 of the key, in hexadecimal. */
-  private readonly cache = new LRUCache<string, Cached>({ max: CACHE_ENTRIES_MAX });
+  private readonly cache: KeyCache;
+  private readonly readings: KeyReadings;
   private readonly slots: KeySlots;
 
-  constructor(rows: KeyRows, holdStore: HoldStore, clock: Clock, log: Log, slots: KeySlots) {
+  constructor({ rows, holdStore, clock, log, slots, cacheBytesMax }: CachedKeysOptions) {
     this.rows = rows;
     this.holdStore = holdStore;
     this.clock = clock;
     this.log = new ThrottledLog(log);
     this.slots = slots;
+    this.cache = new KeyCache(cacheBytesMax);
+    this.readings = new KeyReadings({
+      readKey: (name) => this.readKey(name),
+      store: (name, key) => this.store(name, key),
+    });
   }
 
   /**
@@ -70,12 +77,10 @@ export class CachedKeys implements Keys, KnownKeys {
   find(secret: string): CallerKey | undefined | Promise<CallerKey | undefined> {
     const name = hash("sha256", secret, "hex");
     const cached = this.cache.get(name);
-    if (!cached) return this.readSoon(name, this.remember(name));
-    const ageMs = this.clock.monotonic() - cached.readAtMs;
-    if (cached.key === undefined)
-      return ageMs < UNKNOWN_MS ? undefined : this.readSoon(name, cached);
-    if (ageMs >= STALE_MS) return this.readSoon(name, cached);
-    if (ageMs >= FRESH_MS) this.refresh(name, cached);
+    const nowMs = this.clock.monotonic();
+    if (!cached) return this.cache.isUnknown(name, nowMs) ? undefined : this.readSoon(name);
+    if (nowMs >= cached.readAtMs + STALE_MS) return this.readSoon(name);
+    if (nowMs >= cached.refreshAtMs) this.refresh(name, cached, nowMs);
     return cached.key;
   }
 
@@ -87,7 +92,7 @@ export class CachedKeys implements Keys, KnownKeys {
       id,
       accountId,
       name,
-      hash: Buffer.from(hash("sha256", secret, "hex"), "hex"),
+      hash: hash("sha256", secret, "hex"),
       prefix,
       activeKeysMax,
       sealed: this.slots.keySealer.current?.seal(id, accountId, secret) ?? null,
@@ -100,7 +105,7 @@ export class CachedKeys implements Keys, KnownKeys {
     const key = await this.rows.revoke(keyId);
     if (!key) return false;
     // First the step that cannot fail: if the hold store is down, at least this process refuses the key.
-    this.cache.delete(key.hash.toString("hex"));
+    this.forgetAccount(key.accountId);
     await this.holdStore.revoke(keyId);
     return true;
   }
@@ -110,9 +115,8 @@ export class CachedKeys implements Keys, KnownKeys {
    * process suspended the account, another lifted it), restores the key in the hold store.
    */
   async refused(key: KeyRecord): Promise<CallerKey | undefined> {
-    const name = key.hash.toString("hex");
-    this.cache.delete(name);
-    const now = await this.read(name, this.remember(name));
+    this.forgetAccount(key.accountId);
+    const now = await this.readings.read(key.hash);
     if (now?.status === "active" && now.accountStatus === "active")
       await this.holdStore.restore(now.id);
     return now;
@@ -133,72 +137,48 @@ export class CachedKeys implements Keys, KnownKeys {
 
   /** Drops an account's cached keys: its discount or status has changed. */
   forgetAccount(accountId: string): void {
-    const names: string[] = [];
-    for (const [name, cached] of this.cache.entries()) {
-      if (cached.key?.accountId === accountId) names.push(name);
-    }
-    // In a second loop: lru-cache does not define what deleting during an iteration does.
-    for (const name of names) this.cache.delete(name);
+    this.cache.deleteAccount(accountId);
+    this.readings.accountChanged(accountId);
   }
 
-  private remember(name: string): Cached {
-    const cached: Cached = {
-      key: undefined,
-      readAtMs: Number.NEGATIVE_INFINITY,
-      reading: undefined,
-    };
-    this.cache.set(name, cached);
-    return cached;
-  }
-
-  private async readSoon(name: string, cached: Cached): Promise<CallerKey | undefined> {
-    const key = await withTimeout(this.read(name, cached), READ_TIMEOUT_MS);
+  private async readSoon(name: string): Promise<CallerKey | undefined> {
+    const key = await withTimeout(this.readings.read(name), READ_TIMEOUT_MS);
     if (key !== TIMED_OUT) return key;
     throw new Error(`the ledger did not reply within ${READ_TIMEOUT_MS} ms`);
   }
 
   private async readSince(before: CallerKey): Promise<CallerKey> {
-    const name = before.hash.toString("hex");
-    const cached = this.cache.get(name) ?? this.remember(name);
-    let now = await this.read(name, cached);
+    const name = before.hash;
+    let now = await this.readings.read(name);
     // `read` may have joined a query that began before the credit. A second one begins after it.
-    if (now?.creditVersion === before.creditVersion) now = await this.read(name, cached);
+    if (now?.creditVersion === before.creditVersion) now = await this.readings.read(name);
     return now ?? before;
   }
 
   /** Reads the credit version first, so that the discounts are never older than it. */
   private async readKey(name: string): Promise<CallerKey | undefined> {
-    const key = await this.rows.byHash(Buffer.from(name, "hex"));
+    const key = await this.rows.byHash(name);
     if (key === undefined) return undefined;
     const sources = this.slots.discounts.all;
     const earned = await Promise.all(sources.map((source) => source(key.accountId)));
-    return Object.assign(key, { discounts: earned.flat() });
+    const discounts = earned.flat();
+    return Object.assign(key, { discounts: discounts.length > 0 ? discounts : NO_DISCOUNTS });
   }
 
-  /** Concurrent calls with one key share one query. */
-  private read(name: string, cached: Cached): Promise<CallerKey | undefined> {
-    cached.reading ??= this.readKey(name).then(
-      (key) => {
-        cached.reading = undefined;
-        cached.key = key;
-        cached.readAtMs = this.clock.monotonic();
-        return key;
-      },
-      (error: unknown) => {
-        cached.reading = undefined;
-        if (cached.key === undefined) this.cache.delete(name);
-        throw error;
-      },
-    );
-    return cached.reading;
+  private store(name: string, key: CallerKey | undefined): void {
+    const nowMs = this.clock.monotonic();
+    if (key === undefined) this.cache.setUnknown(name, nowMs);
+    else this.cache.set(name, { key, readAtMs: nowMs, refreshAtMs: nowMs + FRESH_MS });
   }
 
-  private refresh(name: string, cached: Cached): void {
-    if (cached.reading) return;
-    this.read(name, cached).catch((error: unknown) => {
-      // Keep the key; try again after another `FRESH_MS`.
-      cached.readAtMs += FRESH_MS;
+  private refresh(name: string, cached: KnownKey, nowMs: number): void {
+    // Calls until it is read, or after the read has failed, do not begin another query.
+    cached.refreshAtMs = nowMs + FRESH_MS;
+    this.readings.read(name).catch((error: unknown) => {
       this.log.warn({ err: error }, "cannot refresh a key from the ledger; using the cached one");
     });
   }
 }
+
+/** Shared by all keys without discounts, so that nothing is allocated for them. */
+const NO_DISCOUNTS: CallerKey["discounts"] = [];

@@ -88,7 +88,9 @@ export async function boot(
   await announced(log, "movements that the hold store has not applied", wallets.start());
   const board = new SlotBoard(exactNames(() => config.catalogue));
   const coreSlots = board.slotsOf(undefined);
-  const opened = openAccounts(database, holdStore, clock, log, coreSlots);
+  const { keyCacheBytesMax } = config.limits;
+  const shared = { database, holdStore, clock, log };
+  const opened = openAccounts({ ...shared, slots: coreSlots, keyCacheBytesMax });
   const { accounts, keys, operatorActions, keyChanges } = opened;
   // No other process can change keys in an embedded ledger.
   if (config.stores.ledger !== "embedded") keyChanges.start();

@@ -7,8 +7,9 @@ import type { PluginModule } from "../contract/plugin.ts";
  */
 export function inForce<T extends Config>(given: T, running: Config): T {
   const { listen, stores } = running;
-  const { headerBytesMax } = running.limits;
-  return { ...given, listen, stores, limits: { ...given.limits, headerBytesMax } };
+  const { headerBytesMax, keyCacheBytesMax } = running.limits;
+  const limits = { ...given.limits, headerBytesMax, keyCacheBytesMax };
+  return { ...given, listen, stores, limits };
 }
 
 /** Returns the names of settings of `given` that take effect only after a restart. */
@@ -20,8 +21,9 @@ export function changedSettings(given: Config, running: Config): string[] {
   for (const key of ["hot", "ledger", "data"] as const) {
     if (!isDeepStrictEqual(given.stores[key], running.stores[key])) names.push(`stores.${key}`);
   }
-  const { headerBytesMax } = running.limits;
+  const { headerBytesMax, keyCacheBytesMax } = running.limits;
   if (given.limits.headerBytesMax !== headerBytesMax) names.push("limits.header_kb");
+  if (given.limits.keyCacheBytesMax !== keyCacheBytesMax) names.push("limits.key_cache_mb");
   return names;
 }
 

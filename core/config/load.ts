@@ -122,6 +122,7 @@ function toConfig(
       bodyBytesMax: limits.body_mb * MB,
       receivingBytesMax: limits.receiving_mb * MB,
       headerBytesMax: limits.header_kb * 1024,
+      keyCacheBytesMax: limits.key_cache_mb * MB,
       replyBytesMax: limits.reply_mb * MB,
       callsMax: limits.calls_max,
       callMs: limits.call_seconds * 1000,

@@ -108,6 +108,13 @@ export const limits = v.optional(
       described(whole(1, 1024), "Largest unstreamed reply, in MB. Does not limit streams."),
       64,
     ),
+    key_cache_mb: v.optional(
+      described(
+        whole(1, 1_048_576),
+        "Most MB of a process for API keys that it has read lately, at about 0.6 KB a key.",
+      ),
+      64,
+    ),
     calls_max: v.optional(
       described(whole(1, 1_000_000), "Most calls in flight per process."),
       20_000,

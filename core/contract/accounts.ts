@@ -26,8 +26,8 @@ export interface NewKey {
   readonly id: string;
   readonly accountId: string;
   readonly name: string;
-  /** SHA-256 of the key. */
-  readonly hash: Buffer;
+  /** SHA-256 of the key, in hexadecimal. */
+  readonly hash: string;
   /** The first characters, for display: `tg-ab12…`. */
   readonly prefix: string;
   readonly activeKeysMax: number;
@@ -117,7 +117,8 @@ export interface KeyRecord {
   readonly id: string;
   readonly accountId: string;
   readonly name: string;
-  readonly hash: Buffer;
+  /** SHA-256 of the key, in hexadecimal. */
+  readonly hash: string;
   readonly status: "active" | "revoked";
   /** Calls per minute: null = the configured default, 0 = unlimited. */
   readonly requestsPerMinute: number | null;

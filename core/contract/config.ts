@@ -35,6 +35,8 @@ export interface Limits {
   readonly receivingBytesMax: number;
   readonly headerBytesMax: number;
   readonly replyBytesMax: number;
+  /** Most memory of one process for the API keys that it has read lately. */
+  readonly keyCacheBytesMax: number;
   /** Most calls in flight in one process. */
   readonly callsMax: number;
   /** Longest duration of a call. */

@@ -235,12 +235,12 @@ t.test("a reload", async (t) => {
       const config = {
         listen: { port: gateway.port + 1, host: "127.0.0.2" },
         stores: { data: "./elsewhere" },
-        limits: { header_kb: 32 },
+        limits: { header_kb: 32, key_cache_mb: 32 },
         headers: { prefix: "x-acme-" },
       };
       await reload(gateway, { config });
       await reload(gateway, { config });
-      const list = "listen.host, listen.port, stores.data, limits.header_kb";
+      const list = "listen.host, listen.port, stores.data, limits.header_kb, limits.key_cache_mb";
       t.strictSame(seen().slice(before), [list, list]);
       const customer = await customerWith(gateway);
       const { headers } = await post(gateway, paths.chat, customer, bodies.chat());

@@ -41,7 +41,7 @@ export function keyOf(changes: Partial<CallerKey> = {}): CallerKey {
     id: "K",
     accountId: "A",
     name: "a key",
-    hash: Buffer.alloc(32),
+    hash: "00".repeat(32),
     status: "active",
     requestsPerMinute: null,
     accountStatus: "active",

@@ -30,6 +30,7 @@ const LIMITS: Limits = {
   bodyBytesMax: 1_000_000,
   receivingBytesMax: 100_000_000,
   headerBytesMax: 65_536,
+  keyCacheBytesMax: 1_000_000,
   replyBytesMax: 10_000_000,
   callsMax: 10_000,
   callMs: 600_000,

@@ -54,7 +54,7 @@ export function accountTests(t: Test, get: () => AccountsUnderTest): void {
       t.equal(await ledger.sum(id), undefined);
       t.strictSame(await ledger.usage({ accountId: id, limit: 5 }), []);
     }
-    t.equal(await rows.byHash(randomBytes(32)), undefined);
+    t.equal(await rows.byHash(randomBytes(32).toString("hex")), undefined);
   });
 
   t.test(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Test } from "tap";
-import { changedAccounts } from "../../../core/accounts/account-rows.ts";
+import { accountChanges } from "../../../core/accounts/account-rows.ts";
 import { fundedAccount } from "../money/ledger/fixtures.ts";
 import type { AccountsUnderTest } from "./conformance.ts";
 
@@ -53,8 +53,17 @@ export function changeTests(t: Test, get: () => AccountsUnderTest): void {
     await accounts.setDiscount(discounted, 100);
     await accounts.setKeyLimit(limitedKey, 1);
     await keys.revoke(revokedKey);
-    const changed = await changedAccounts(ledger.database, HOUR_MS);
-    for (const id of [discounted, limited, revoked]) t.ok(changed.includes(id));
-    t.ok(!changed.includes(unchanged));
+    const changesOf = async (accountId: string) => {
+      const changes = await accountChanges(ledger.database, HOUR_MS);
+      return changes.flatMap((each) => (each.accountId === accountId ? each.change : []));
+    };
+    t.equal((await changesOf(discounted)).length, 1);
+    t.equal((await changesOf(limited)).length, 1);
+    t.equal((await changesOf(revoked)).length, 1);
+    t.strictSame(await changesOf(unchanged), []);
+    const before = await changesOf(discounted);
+    t.strictSame(await changesOf(discounted), before, "a change keeps its name");
+    await accounts.setDiscount(discounted, 200);
+    t.notSame(await changesOf(discounted), before, "another change has another one");
   });
 }

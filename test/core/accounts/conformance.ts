@@ -46,6 +46,13 @@ function opening(subject: LedgerUnderTest): AccountsUnderTest {
     outboxEntriesMax: 1,
     history: new MemoryHistory(),
   });
-  const { accounts, keys } = openAccounts(database, holdStore, systemClock, log, NO_PLUGINS);
+  const { accounts, keys } = openAccounts({
+    database,
+    holdStore,
+    clock: systemClock,
+    log,
+    slots: NO_PLUGINS,
+    keyCacheBytesMax: 1_000_000,
+  });
   return { ...subject, accounts, keys, rows: keyRowsOf(database), holdStore };
 }

@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import t from "tap";
 import type { KeyRows } from "../../../core/accounts/key-rows.ts";
 import { CachedKeys } from "../../../core/accounts/keys.ts";
 import { KEY_PREFIX, type KeyRecord, type NewKey } from "../../../core/contract/accounts.ts";
 import { EmbeddedHoldStore } from "../../../core/money/embedded/store.ts";
+import { packageRoot } from "../../../core/process/root.ts";
 import { MemoryHistory } from "../../support/commit-counts.ts";
 import { recordedLog } from "../../support/log.ts";
 import { NO_PLUGINS } from "./no-plugins.ts";
@@ -22,7 +25,7 @@ class MemoryKeyRows implements KeyRows {
   answers: Promise<void> = Promise.resolve();
 
   add(secret: string, changes: Partial<KeyRecord> = {}): KeyRecord {
-    const hash = createHash("sha256").update(secret).digest();
+    const hash = createHash("sha256").update(secret).digest("hex");
     const key: KeyRecord = {
       id: `id of ${secret}`,
       accountId: "account",
@@ -35,14 +38,14 @@ class MemoryKeyRows implements KeyRows {
       creditVersion: 0,
       ...changes,
     };
-    this.known.set(hash.toString("hex"), key);
+    this.known.set(hash, key);
     return key;
   }
 
-  async byHash(hash: Buffer): Promise<KeyRecord | undefined> {
+  async byHash(hash: string): Promise<KeyRecord | undefined> {
     this.asked++;
     if (this.isDown) throw new Error("the database is down");
-    const key = this.known.get(hash.toString("hex"));
+    const key = this.known.get(hash);
     await this.answers;
     return key;
   }
@@ -58,12 +61,12 @@ class MemoryKeyRows implements KeyRows {
   }
 
   async create(key: NewKey): Promise<"created"> {
-    this.known.set(key.hash.toString("hex"), { ...this.add("template"), ...key });
+    this.known.set(key.hash, { ...this.add("template"), ...key });
     return "created";
   }
 }
 
-function setUp() {
+function setUp(cacheBytesMax = 64_000_000) {
   const clock = { ms: 1_000_000, now: () => clock.ms, monotonic: () => clock.ms };
   const rows = new MemoryKeyRows();
   const { log, lines } = recordedLog();
@@ -77,21 +80,45 @@ function setUp() {
     rows,
     holdStore,
     lines,
-    keys: new CachedKeys(rows, holdStore, clock, log, NO_PLUGINS),
+    keys: new CachedKeys({ rows, holdStore, clock, log, slots: NO_PLUGINS, cacheBytesMax }),
   };
 }
 
 t.test("keys", async (t) => {
-  t.test("in use survive a flood of unknown ones, which evicts only unused keys", async (t) => {
+  t.test("survive a flood of unknown strings, used or not", async (t) => {
     const { keys, rows } = setUp();
-    rows.add("good");
-    await keys.find("good");
+    const good = Array.from({ length: 10 }, (_, n) => `good ${n}`);
+    for (const secret of good) {
+      rows.add(secret);
+      await keys.find(secret);
+    }
     for (let batch = 0; batch < 110; batch += 1) {
       const guesses = Array.from({ length: 1_000 }, (_, n) => keys.find(`guess ${batch} ${n}`));
       await Promise.all(guesses);
-      t.ok(!(keys.find("good") instanceof Promise), `it was evicted in batch ${batch}`);
     }
-    t.equal(rows.asked, 1 + 110_000);
+    for (const secret of good) t.ok(!(keys.find(secret) instanceof Promise), secret);
+    t.equal(rows.asked, 10 + 110_000);
+  });
+
+  t.test("survive a flood of guesses while the ledger is down", async (t) => {
+    const { keys, rows } = setUp(2_000);
+    rows.add("good");
+    await keys.find("good");
+    rows.isDown = true;
+    for (let n = 0; n < 1_000; n += 1) await t.rejects(async () => keys.find(`guess ${n}`), /down/);
+    t.ok(!(keys.find("good") instanceof Promise));
+  });
+
+  t.test("are evicted by their size, the least recently used first", async (t) => {
+    const { keys, rows } = setUp(10_000);
+    for (let n = 0; n < 100; n += 1) {
+      rows.add(`key ${n}`, { accountId: `account ${n}` });
+      await keys.find(`key ${n}`);
+      t.ok(!(keys.find("key 0") instanceof Promise), "the key in use");
+    }
+    const isCached = (n: number) => !(keys.find(`key ${n}`) instanceof Promise);
+    t.ok(isCached(99) && isCached(90));
+    t.ok(!isCached(1));
   });
 
   t.test("are read from the ledger once, and then returned synchronously", async (t) => {
@@ -148,6 +175,8 @@ t.test("keys", async (t) => {
       await new Promise((resolve) => setImmediate(resolve));
     }
     t.ok(lines.length > 0 && lines.length <= 60, `${lines.length} lines in the log`);
+    clock.ms += MINUTE_MS;
+    await t.rejects(async () => keys.find("secret"), /down/, "after an hour");
     t.ok(!JSON.stringify(lines).includes("secret"));
   });
 
@@ -214,6 +243,54 @@ t.test("keys", async (t) => {
     keys.forgetAccount("account");
     t.equal((await keys.find("one"))?.accountStatus, "suspended");
     t.equal(rows.asked, 3);
+  });
+
+  t.test("of an account are evicted without a look at those of other accounts", async (t) => {
+    const { keys, rows } = setUp();
+    let looks = 0;
+    for (let n = 0; n < 1_000; n += 1) {
+      const key = rows.add(`key ${n}`);
+      const get = () => {
+        looks += 1;
+        return `account ${n >> 1}`;
+      };
+      Object.defineProperty(key, "accountId", { get });
+      await keys.find(`key ${n}`);
+    }
+    looks = 0;
+    keys.forgetAccount("account 7");
+    keys.forgetAccount("account without keys");
+    t.ok(looks <= 2, `${looks} records were looked at`);
+    rows.asked = 0;
+    for (let n = 0; n < 1_000; n += 1) await keys.find(`key ${n}`);
+    t.equal(rows.asked, 2, "only its two keys are read again");
+  });
+
+  t.test("of an account that changes while they are read are read again", async (t) => {
+    const { keys, rows } = setUp();
+    rows.add("secret");
+    let arrive: () => void = () => {};
+    rows.answers = new Promise((resolve) => {
+      arrive = resolve;
+    });
+    const found = keys.find("secret");
+    rows.answers = Promise.resolve();
+    rows.add("secret", { accountStatus: "suspended" });
+    keys.forgetAccount("another account");
+    keys.forgetAccount("account");
+    arrive();
+    t.equal((await found)?.accountStatus, "suspended");
+    t.equal((await keys.find("secret"))?.accountStatus, "suspended");
+    t.equal(rows.asked, 2);
+  });
+
+  t.test("take at most 700 bytes each", async (t) => {
+    const script = join(packageRoot, "dist/test/core/accounts/key-memory-child.js");
+    const run = promisify(execFile);
+    const { stdout } = await run(process.execPath, ["--expose-gc", script]);
+    const { measured, accounted } = JSON.parse(stdout);
+    t.ok(measured > 0 && measured <= 700, `${measured} bytes a key`);
+    t.ok(Math.abs(accounted - measured) < 150, `${accounted} bytes are accounted for each`);
   });
 
   t.test("are random, shown once, and stored as a hash", async (t) => {

@@ -8,7 +8,7 @@ export function newKey(accountId: string, activeKeysMax = 10): NewKey {
     id: newId(AT),
     accountId,
     name: "laptop",
-    hash: randomBytes(32),
+    hash: randomBytes(32).toString("hex"),
     prefix: "tg-ab12",
     activeKeysMax,
     sealed: null,
