@@ -10,6 +10,7 @@ import {
   Usage,
   v,
 } from "../../core/contract/index.ts";
+import { AudioHead } from "./audio-head.ts";
 import { type UsageCheck, withdrawUnbelievable } from "./believable.ts";
 import { contentsOf, type Factors, tokensOf } from "./bound.ts";
 import { addCountTokensRoute } from "./count-tokens.ts";
@@ -107,7 +108,9 @@ export default function meter(services: Services, settings: Settings): Plugin {
       const usage = call.usage ?? new Usage();
       call.usage = usage;
       const unstreamed = () => new ReplyMeter(call, client, wire, usage, likely, check);
-      if (wire.protocol === "speech") return unstreamed();
+      if (wire.protocol === "speech") {
+        return new AudioHead(unstreamed(), () => pushTokens(call, NONE));
+      }
       const { body } = upstream;
       const hidden = call.stream && body !== undefined && wire.lacksUsage(body);
       upstream.wantsUsage = hidden;
@@ -117,10 +120,13 @@ export default function meter(services: Services, settings: Settings): Plugin {
     close(call) {
       const { usage } = call;
       if (!usage || call.status !== 200) return;
-      if (!isBilled(call)) return pushTokens(call, NONE);
-      check(call);
-      if (fillIn(call, usage)) call.estimated = true;
-      pushTokens(call, usage);
+      const isCounted = isBilled(call);
+      if (isCounted) {
+        check(call);
+        if (fillIn(call, usage)) call.estimated = true;
+      }
+      // The headers of audio were made when it began.
+      if (call.endpoint.protocol !== "speech") pushTokens(call, isCounted ? usage : NONE);
     },
   };
 }

@@ -7,7 +7,6 @@ import {
   type ConfigKey,
   type Field,
   failpoint,
-  formatVnd,
   type Held,
   httpAddress,
   type MicroVnd,
@@ -37,7 +36,7 @@ import { HoldExtender } from "./hold-extender.ts";
 import { lingerMsOf } from "./linger.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
 import { certainCharge, limitNames, postingOf } from "./posting.ts";
-import { PricedHead, pushPrice } from "./price-headers.ts";
+import { PricedHead, pushCost, pushPrice } from "./price-headers.ts";
 
 export const requires: readonly Field[] = ["key", "model", "upstream", "usage"];
 export const takes: readonly Field[] = ["limits"];
@@ -141,6 +140,7 @@ export default function settle(
     const isLess = result.amountMicroVnd < wanted && wantedHold.tariff.unit === "mtok";
     const held = isLess ? { ...wantedHold, baseUnits: least } : wantedHold;
     call.held = held;
+    pushPrice(call, held.tariff, prefix);
     if (isLess) {
       const covered = affordable(result.amountMicroVnd, held.tariff) - held.baseUnits;
       held.outputTokens = Math.min(covered, held.outputTokensMax);
@@ -221,7 +221,6 @@ export default function settle(
           { headers: ["retry-after", "1"] },
         );
       }
-      pushPrice(call, model, prefix);
       call.lingerMs = lingerMsOf(model, call.upstream, settings, services.upstreams);
       return hold(call, key, model, call.upstream, key.creditVersion);
     },
@@ -272,7 +271,7 @@ export default function settle(
         call.writtenOffMicroVnd = result.writtenOffMicroVnd;
         // The headers of audio, with its cost, were sent before it.
         if (call.status === 200 && call.endpoint.protocol !== "speech") {
-          call.replyHeaders.push(`${prefix}cost-vnd`, formatVnd(result.chargedMicroVnd));
+          pushCost(call, charge, result, prefix);
         }
         return undefined;
       }

@@ -1,27 +1,43 @@
 import {
   type Call,
+  type Charge,
   contentTypeOf,
   formatVnd,
   type Held,
-  type Model,
+  type Posted,
   priceOf,
   type Sink,
-  tariffOf,
+  type Tariff,
   unitPriceOf,
 } from "../../core/contract/index.ts";
 
-/** Shows the unit price of a call, with the factor of the features that it uses. */
-export function pushPrice(call: Call, model: Model, prefix: string): void {
-  const price = tariffOf(model, 0, [], 0, call.surcharge?.factor);
-  const shown = formatVnd(unitPriceOf(price));
-  const name = {
-    mtok: "price-vnd-per-mtok",
-    call: "price-vnd-per-request",
-    image: "price-vnd-per-image",
-  };
-  call.replyHeaders.push(prefix + name[price.unit], shown);
+const PRICE_NAMES = {
+  mtok: "price-vnd-per-mtok",
+  call: "price-vnd-per-request",
+  image: "price-vnd-per-image",
+} as const;
+
+/**
+ * Shows the price that applies to a call, so that its headers add up: units × price + fees - what is written off = cost.
+ * It includes the factor of the features that the call uses and the discount, which has a header of its own.
+ */
+export function pushPrice(call: Call, tariff: Tariff, prefix: string): void {
+  const { unit, discountBps } = tariff;
+  const shown = formatVnd(priceOf(1, { microVnd: unitPriceOf(tariff), discountBps }));
+  call.replyHeaders.push(prefix + PRICE_NAMES[unit], shown);
   // The interface names one header for every fixed price.
-  if (price.unit === "image") call.replyHeaders.push(prefix + name.call, shown);
+  if (unit === "image") call.replyHeaders.push(prefix + PRICE_NAMES.call, shown);
+  if (discountBps > 0) call.replyHeaders.push(`${prefix}discount-bps`, String(discountBps));
+}
+
+/** Shows what a call cost, and what of it is not units × price. */
+export function pushCost(call: Call, charge: Charge, posted: Posted, prefix: string): void {
+  const { replyHeaders } = call;
+  const fees = charge.feesMicroVnd ?? 0;
+  const writtenOff = posted.writtenOffMicroVnd;
+  if (fees > 0) replyHeaders.push(`${prefix}fees-vnd`, formatVnd(fees));
+  if (writtenOff > 0) replyHeaders.push(`${prefix}written-off-vnd`, formatVnd(writtenOff));
+  replyHeaders.push(`${prefix}cost-vnd`, formatVnd(posted.chargedMicroVnd));
 }
 
 /** Adds the cost to the headers of audio. They leave before the call is charged, but the cost is known by then. */

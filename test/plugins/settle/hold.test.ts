@@ -232,6 +232,15 @@ t.test("the reply names the price of a million tokens, a request or an image", a
   ]);
 });
 
+t.test("the price of a reply is the one that applies, with its discount in a header", async (t) => {
+  const call = preparedCall({ key: keyOf({ discountBps: 700 }), model: perCall });
+  await request(deskOf(), call);
+  t.strictSame(replyHeaders(call), {
+    "x-svc-price-vnd-per-request": "0.00465",
+    "x-svc-discount-bps": "700",
+  });
+});
+
 t.test("a call whose client leaves goes on for as long as the options say", async (t) => {
   const upstreams = {
     get: (name: string) => ({ config: { profile: { streams_reasoning: name === "open" } } }),
