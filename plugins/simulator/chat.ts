@@ -75,14 +75,15 @@ function whole(answer: Answer): string {
     id: toolId(answer, index),
     type: "function",
     function: { name: tool.name, arguments: tool.arguments },
+    extra_content: extraContent(answer, index),
   }));
-  const spoken = answer.text + answer.textAfter;
+  const spoken = thinkText(answer) + answer.text + answer.textAfter;
   const message = {
     role: "assistant",
     content: spoken === "" && (tool_calls.length > 0 || answer.refusal !== "") ? null : spoken,
     refusal: answer.refusal === "" ? null : answer.refusal,
     annotations: [],
-    [reasoningField(answer)]: answer.thinking === "" ? undefined : answer.thinking,
+    ...reasoningOf(answer, answer.thinking),
     tool_calls: tool_calls.length > 0 ? tool_calls : undefined,
   };
   return JSON.stringify({
@@ -126,9 +127,12 @@ function* events(answer: Answer): Generator<string> {
 
 /** Yields the deltas of one choice as JSON, in the order of real providers. */
 function* deltas(answer: Answer): Generator<string> {
+  const { directive } = answer;
   yield '{"role":"assistant","content":"","refusal":null}';
-  const reasoning = JSON.stringify(reasoningField(answer));
-  for (const piece of pieces(answer.thinking)) yield `{${reasoning}:${JSON.stringify(piece)}}`;
+  for (const piece of pieces(thinkText(answer))) yield `{"content":${JSON.stringify(piece)}}`;
+  if (directive.reasoning_field !== "think") {
+    for (const piece of pieces(answer.thinking)) yield JSON.stringify(reasoningOf(answer, piece));
+  }
   if (answer.text !== "") {
     for (const piece of textDeltas(answer)) yield `{"content":${JSON.stringify(piece)}}`;
   }
@@ -141,7 +145,9 @@ function* deltas(answer: Answer): Generator<string> {
 function toolDeltas(answer: Answer): string[] {
   const calls = answer.tools.map((tool, index) => {
     const id = toolId(answer, index);
-    const opening = { index, id, type: "function", function: { name: tool.name, arguments: "" } };
+    const called = { name: tool.name, arguments: "" };
+    const extra_content = extraContent(answer, index);
+    const opening = { index, id, type: "function", function: called, extra_content };
     const rest = argumentDeltas(answer, tool).map((piece) => ({
       index,
       function: { arguments: piece },
@@ -170,8 +176,25 @@ function toolId({ id, tools }: Answer, index: number): string {
   return tools[index]?.id ?? `call_${id.slice(0, 22)}${String(index).padStart(2, "0")}`;
 }
 
-function reasoningField({ directive }: Answer): string {
-  return directive.reasoning_field ?? "reasoning_content";
+/** Returns the field of a message or a delta that holds this part of the thinking. */
+function reasoningOf({ directive }: Answer, thinking: string): JsonObject {
+  const field = directive.reasoning_field ?? "reasoning_content";
+  if (thinking === "" || field === "think") return {};
+  if (field !== "reasoning_details") return { [field]: thinking };
+  const detail = { type: "reasoning.text", id: "reasoning-text-1", format: "MiniMax-response-v1" };
+  return { reasoning_content: thinking, [field]: [{ ...detail, index: 0, text: thinking }] };
+}
+
+/** Returns the thinking of a model that puts it into its content. */
+function thinkText({ directive, thinking }: Answer): string {
+  if (directive.reasoning_field !== "think" || thinking === "") return "";
+  return `<think>\n${thinking}\n</think>\n\n`;
+}
+
+/** Returns the field in which Gemini gives its thought signature, with the first call of a step. */
+function extraContent({ directive: { thought_signature } }: Answer, index: number) {
+  if (thought_signature === undefined || index > 0) return undefined;
+  return { google: { thought_signature } };
 }
 
 /** `prompt_tokens` of this protocol includes cache reads and writes. */

@@ -21,7 +21,9 @@ import { v } from "../../core/contract/index.ts";
  *   thinking             thinking text: a thinking block, `reasoning_content`, a reasoning item
  *   signature            signature (Messages) or encrypted content (Responses) of the thinking
  *   redacted_thinking    data of a redacted thinking block (Messages)
- *   reasoning_field      name of the Chat field: "reasoning_content" (default) or "reasoning"
+ *   reasoning_field      place of the thinking in Chat: "reasoning_content" (default), "reasoning",
+ *                        "reasoning_details" (a list), or "think" (in the content, as <think>)
+ *   thought_signature    extra_content.google.thought_signature of the first call (Chat)
  *   tools                [{ name, arguments: object or raw string, id }], several are parallel
  *   argument_deltas      deltas per tool call's arguments (default 3)
  *   interleave           alternate the deltas of parallel tool calls (Chat streams)
@@ -98,7 +100,10 @@ const directiveSchema = v.strictObject({
   thinking: v.optional(v.string()),
   signature: v.optional(v.string()),
   redacted_thinking: v.optional(v.string()),
-  reasoning_field: v.optional(v.picklist(["reasoning_content", "reasoning"])),
+  reasoning_field: v.optional(
+    v.picklist(["reasoning_content", "reasoning", "reasoning_details", "think"]),
+  ),
+  thought_signature: v.optional(v.string()),
   tools: v.optional(
     v.array(
       v.strictObject({

@@ -11,13 +11,16 @@ import {
   publicHost,
   v,
 } from "../../core/contract/index.ts";
-import type { WorkerOptions, WorkerReport } from "./worker.ts";
+import type { SimulatorOptions } from "./server.ts";
+import type { WorkerReport } from "./worker.ts";
 
 /** Options of the plugin in the configuration. */
 export const options = v.strictObject({
   port: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535)), 9001),
   host: v.optional(v.string(), "127.0.0.1"),
   allow_public: allowPublic,
+  /** Refuses what the provider of a known model refuses, in its words; see the folder `strict`. */
+  strict: v.optional(v.boolean("true or false"), true),
 });
 
 export function review(
@@ -52,7 +55,7 @@ export default function simulator(_services: unknown, given: unknown): Plugin {
   };
 }
 
-function startWorker(address: WorkerOptions): Promise<Worker> {
+function startWorker(address: SimulatorOptions): Promise<Worker> {
   // The compiler rewrites import paths, but not URLs. At run time the file is a .js file.
   const worker = new Worker(new URL("./worker.js", import.meta.url), { workerData: address });
   return new Promise((resolve, reject) => {
@@ -64,7 +67,7 @@ function startWorker(address: WorkerOptions): Promise<Worker> {
   });
 }
 
-function advice({ port }: WorkerOptions): string {
+function advice({ port }: SimulatorOptions): string {
   const other = port === 65_535 ? port - 1 : port + 1;
   return (
     `Set another port in the configuration, under plugins: "- simulator: { port: ${other} }", ` +

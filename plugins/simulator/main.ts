@@ -1,4 +1,4 @@
-/** `npm run simulator -- --port P [--host H]`: runs the simulated provider alone. */
+/** `npm run simulator -- --port P [--host H] [--lenient]`: runs the simulated provider alone. */
 import { parseArgs } from "node:util";
 import { startSimulator } from "./server.ts";
 
@@ -6,6 +6,8 @@ const { values } = parseArgs({
   options: {
     port: { type: "string", default: "9001" },
     host: { type: "string", default: "127.0.0.1" },
+    // Takes everything, as no real provider does.
+    lenient: { type: "boolean", default: false },
   },
 });
 const port = Number(values.port);
@@ -16,7 +18,7 @@ if (!Number.isInteger(port) || port < 0 || port > 65_535) {
 }
 
 try {
-  const simulator = await startSimulator({ host: values.host, port });
+  const simulator = await startSimulator({ host: values.host, port, strict: !values.lenient });
   console.log(`simulator listening on http://${values.host}:${simulator.port}`);
   const stop = () => {
     simulator.close();

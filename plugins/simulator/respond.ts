@@ -9,6 +9,8 @@ import { givenReply } from "./odd-replies.ts";
 import { Plan } from "./plan.ts";
 import type { Protocol } from "./protocol.ts";
 import type { Head } from "./read-request.ts";
+import type { ProviderError } from "./strict/errors.ts";
+import { judge } from "./strict/index.ts";
 import type { Failures } from "./tally.ts";
 
 const cachedBodyBytesMax = 8_192;
@@ -18,24 +20,28 @@ const cachedPlansMax = 2_048;
 export class Responder {
   readonly #protocol: Protocol;
   readonly #failures: Failures;
+  readonly #strict: boolean;
   /** Plans by the bytes of the body, for requests whose reply does not depend on the headers. */
   readonly #plans = new Map<string, Plan>();
   readonly #seen = new Uint32Array(4_096);
   #calls = 0;
 
-  constructor(protocol: Protocol, failures: Failures) {
+  /** `strict` refuses what the provider of a known model refuses. */
+  constructor(protocol: Protocol, failures: Failures, strict: boolean) {
     this.#protocol = protocol;
     this.#failures = failures;
+    this.#strict = strict;
   }
 
   respond(call: LiveCall, head: Head, body: Buffer): void {
     const plan = this.#knownPlan(head, body);
-    if (!(plan instanceof Plan)) this.#refuse(call, plan);
+    if ("body" in plan) this.#refuseAsProvider(call, plan);
+    else if (!(plan instanceof Plan)) this.#refuse(call, plan);
     else if (plan.plain) call.whole("200 OK", plan.headers, plan.whole(), plan.answer.usage);
     else this.#begin(call, plan);
   }
 
-  #knownPlan(head: Head, body: Buffer): Plan | Problem {
+  #knownPlan(head: Head, body: Buffer): Plan | Problem | ProviderError {
     if (!isCacheable(head, body)) return this.#plan(head, body);
     const key = body.toString("latin1");
     const known = this.#plans.get(key);
@@ -60,7 +66,7 @@ export class Responder {
     return repeated;
   }
 
-  #plan(head: Head, bytes: Buffer): Plan | Problem {
+  #plan(head: Head, bytes: Buffer): Plan | Problem | ProviderError {
     const contentType = head.headers["content-type"] ?? "";
     const isForm = contentType.startsWith("multipart/form-data");
     const body = isForm ? readForm(bytes, contentType) : readJson(bytes);
@@ -73,8 +79,11 @@ export class Responder {
       header: head.headers["x-sim"] ?? "",
       prompt: ask.prompt,
     };
-    const directive = findDirective(places);
-    if (typeof directive === "string") return problem(directive);
+    const found = findDirective(places);
+    if (typeof found === "string") return problem(found);
+    const verdict = this.#strict ? judge(this.#protocol.path, ask, head.headers) : undefined;
+    if (verdict?.error) return verdict.error;
+    const directive = verdict ? verdict.directive(found) : found;
     const echo = directive.echo === true ? JSON.stringify({ ...head, body }) : undefined;
     const salt = directive.unique_ids === true ? (++this.#calls).toString(16) : "";
     return new Plan(this.#protocol, makeAnswer(ask, directive, { bytes, salt, echo }));
@@ -119,6 +128,10 @@ export class Responder {
     call.whole(statusLine(status), headers, Buffer.from(body));
   }
 
+  #refuseAsProvider(call: LiveCall, { status, body }: ProviderError): void {
+    call.whole(statusLine(status), ["content-type", "application/json"], Buffer.from(body));
+  }
+
   #refuse(call: LiveCall, { problem: message, param }: Problem): void {
     this.#fail(call, { error: { message, param } }, 400, "0".repeat(24));
   }
@@ -133,6 +146,7 @@ function isCacheable({ headers }: Head, body: Buffer): boolean {
   return (
     body.length <= cachedBodyBytesMax &&
     headers["x-sim"] === undefined &&
+    headers["anthropic-beta"] === undefined &&
     headers["content-type"]?.startsWith("application/json") === true &&
     !keyOf(headers).startsWith("sim:")
   );

@@ -12,6 +12,14 @@ import { responses } from "./responses.ts";
 import { speech } from "./speech.ts";
 import { Failures, Tally } from "./tally.ts";
 
+/** Options of a simulator. */
+export interface SimulatorOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Refuses what the provider of a known model refuses: `strict/`. */
+  readonly strict: boolean;
+}
+
 /** A running simulator. */
 export interface Simulator {
   /** The port it listens on. If 0 was requested, the assigned port. */
@@ -33,14 +41,14 @@ const protocols: readonly Protocol[] = [
  * Starts a simulated provider in this thread. `directive.ts` lists its behaviours. Rejects with a
  * message for the user if it cannot listen on the address.
  */
-export function startSimulator({ host, port }: { host: string; port: number }): Promise<Simulator> {
+export function startSimulator({ host, port, strict }: SimulatorOptions): Promise<Simulator> {
   const app = App();
   const failures = new Failures();
   const tallies: Record<string, Tally> = {};
   for (const protocol of protocols) {
     const tally = new Tally();
     tallies[protocol.path] = tally;
-    const responder = new Responder(protocol, failures);
+    const responder = new Responder(protocol, failures, strict);
     app.post(protocol.path, (res, req) => {
       const call = new LiveCall(res, tally);
       const head = readHead(req);

@@ -1,20 +1,14 @@
 /** Runs a simulator in its own thread, so that it does not block the gateway's event loop. */
 import { parentPort, workerData } from "node:worker_threads";
-import { startSimulator } from "./server.ts";
+import { type SimulatorOptions, startSimulator } from "./server.ts";
 
 /** The only message of the thread: the port it listens on, or why it cannot listen. */
 export type WorkerReport = { readonly port: number } | { readonly error: string };
 
-/** `workerData` of the thread. */
-export interface WorkerOptions {
-  readonly host: string;
-  readonly port: number;
-}
-
 const report = (message: WorkerReport) => parentPort?.postMessage(message);
 
 try {
-  const simulator = await startSimulator(workerData as WorkerOptions);
+  const simulator = await startSimulator(workerData as SimulatorOptions);
   parentPort?.once("message", () => {
     simulator.close();
     parentPort?.close();

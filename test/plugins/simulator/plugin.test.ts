@@ -45,6 +45,7 @@ t.test("the simulator as a plugin", async (t) => {
       port: 9001,
       host: "127.0.0.1",
       allow_public: false,
+      strict: true,
     });
     for (const wrong of [{ port: 0 }, { port: 70_000 }, { port: 1.5 }, { prot: 1 }]) {
       t.equal(v.safeParse(options, wrong).success, false);

@@ -12,7 +12,7 @@ export interface Bench {
 }
 
 export async function startBench(): Promise<Bench> {
-  const simulator = await startSimulator({ host: "127.0.0.1", port: 0 });
+  const simulator = await startSimulator({ host: "127.0.0.1", port: 0, strict: true });
   const url = `http://127.0.0.1:${simulator.port}`;
   return {
     simulator,

@@ -1,0 +1,134 @@
+import type { JsonObject } from "../ask.ts";
+import type { Directive } from "../directive.ts";
+import { qwenThinks } from "./alibaba.ts";
+import { claudeThinks } from "./anthropic-thinking.ts";
+import { callsOf } from "./chat-turns.ts";
+import { blocksOf } from "./message-turns.ts";
+import { kimiThinks } from "./moonshot.ts";
+import { type Facts, objectIn, text } from "./rule.ts";
+
+/** Fields of a directive that say what the model replies. */
+const REPLIES: readonly (keyof Directive)[] = [
+  ...(["text", "thinking", "tools", "refusal", "output_tokens", "echo", "total_bytes"] as const),
+  ...(["reply", "stop", "giant_event_bytes", "text_after", "redacted_thinking"] as const),
+];
+
+/** Calls of each step of a turn. Then the model replies with text. */
+const CALLS_OF_STEP = [2, 1];
+
+const THOUGHT = "The task needs a tool, so I call it and read its result.";
+
+/**
+ * Adds what a model does with tools unless a directive says what it replies: it thinks and calls two
+ * tools at once, then one, then it replies with text.
+ */
+export function agentScript(given: Directive, facts: Facts): Directive {
+  const names = callable(facts);
+  if (names.length === 0 || REPLIES.some((field) => given[field] !== undefined)) return given;
+  const step = stepsOf(facts);
+  const calls = parallel(facts) ? (CALLS_OF_STEP[step] ?? 0) : step < 2 ? 1 : 0;
+  if (calls === 0) return given;
+  const tools = Array.from({ length: calls }, (_, at) => {
+    const tool = names[at % names.length] ?? { name: "", schema: {} };
+    return { name: tool.name, arguments: sample(tool.schema, `${step}.${at}`) };
+  });
+  return { ...given, tools, ...(thinks(facts) ? { thinking: THOUGHT } : {}) };
+}
+
+interface Callable {
+  readonly name: string;
+  readonly schema: JsonObject;
+}
+
+/** The functions that the model may call here. */
+function callable({ tools, body }: Facts): Callable[] {
+  const choice = body["tool_choice"];
+  if (choice === "none" || objectIn(body, "tool_choice")?.["type"] === "none") return [];
+  const all = tools.flatMap((tool): Callable[] => {
+    const { type } = tool;
+    const called = objectIn(tool, "function") ?? tool;
+    if (type !== undefined && type !== "function" && type !== "custom") return [];
+    const schema = objectIn(called, "parameters") ?? objectIn(called, "input_schema") ?? {};
+    return [{ name: text(called["name"]), schema }];
+  });
+  const demanded = objectIn(body, "tool_choice");
+  const name = objectIn(demanded ?? {}, "function")?.["name"] ?? demanded?.["name"];
+  return name === undefined ? all : all.filter((tool) => tool.name === name);
+}
+
+function parallel({ body }: Facts): boolean {
+  if (objectIn(body, "tool_choice")?.["disable_parallel_tool_use"] === true) return false;
+  return body["parallel_tool_calls"] !== false;
+}
+
+/** Counts the steps with calls after the last turn of the user. */
+function stepsOf({ protocol, turns }: Facts): number {
+  let steps = 0;
+  for (let at = turns.length - 1; at >= 0; at--) {
+    const turn = turns[at] ?? {};
+    if (isOfUser(turn)) break;
+    if (protocol === "responses") {
+      const before = turns[at - 1];
+      if (turn["type"] === "function_call" && before?.["type"] !== "function_call") steps++;
+    } else if (callsOf(turn).length > 0 || blocksOf(turn).some(isUse)) steps++;
+  }
+  return steps;
+}
+
+function isUse({ type }: JsonObject): boolean {
+  return type === "tool_use";
+}
+
+/** Returns true for a turn of the user that brings no results. */
+function isOfUser(turn: JsonObject): boolean {
+  if (turn["role"] !== "user") return false;
+  return !blocksOf(turn).some(({ type }) => type === "tool_result");
+}
+
+function thinks(facts: Facts): boolean {
+  const { family, model } = facts;
+  switch (family) {
+    case "anthropic":
+      return claudeThinks(facts);
+    case "openai":
+      return facts.protocol === "responses" && /^(gpt-5|o[0-9])/.test(model);
+    case "moonshot":
+      return kimiThinks(facts);
+    case "alibaba":
+      return qwenThinks(facts);
+    case "deepseek":
+    case "zai":
+    case "minimax":
+      return text(objectIn(facts.body, "thinking")?.["type"]) !== "disabled";
+    case "xai":
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** Makes arguments that fit a schema: its required properties, or all of them. */
+function sample(schema: JsonObject, salt: string): JsonObject {
+  const properties = objectIn(schema, "properties") ?? {};
+  const required = Array.isArray(schema["required"]) ? schema["required"] : [];
+  const names = Object.keys(properties).filter((name) => required.includes(name));
+  return Object.fromEntries(names.map((name) => [name, value(objectIn(properties, name), salt)]));
+}
+
+function value(schema: JsonObject | undefined, salt: string): unknown {
+  const options = schema?.["enum"];
+  if (Array.isArray(options)) return options[0] as unknown;
+  switch (schema?.["type"]) {
+    case "integer":
+    case "number":
+      return 1;
+    case "boolean":
+      return true;
+    case "array":
+      return [];
+    case "object":
+      return sample(schema, salt);
+    default:
+      return `value ${salt}`;
+  }
+}

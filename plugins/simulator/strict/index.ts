@@ -1,0 +1,84 @@
+import type { Ask } from "../ask.ts";
+import type { Directive } from "../directive.ts";
+import { agentScript } from "./agent.ts";
+import { alibaba } from "./alibaba.ts";
+import { anthropic } from "./anthropic.ts";
+import { deepseek } from "./deepseek.ts";
+import { errorOf, type ProviderError } from "./errors.ts";
+import { familyOf } from "./family.ts";
+import { google } from "./google.ts";
+import { minimax } from "./minimax.ts";
+import { mistral } from "./mistral.ts";
+import { moonshot } from "./moonshot.ts";
+import { openai } from "./openai.ts";
+import { withState } from "./reply-state.ts";
+import { responsesRules } from "./responses-rules.ts";
+import { type Facts, type Family, firstBroken, objects, type Rule } from "./rule.ts";
+import { xai, xaiChat } from "./xai.ts";
+import { zai } from "./zai.ts";
+
+const CHAT_RULES: Readonly<Record<Family, readonly Rule[]>> = {
+  anthropic: [],
+  openai,
+  google,
+  xai: [...xai, ...xaiChat],
+  deepseek,
+  moonshot,
+  zai,
+  alibaba,
+  minimax,
+  mistral,
+};
+
+/** What the provider of a known model makes of a request. */
+interface Verdict {
+  readonly error: ProviderError | undefined;
+  /** What the model does unless a directive says otherwise, with its state. */
+  directive(given: Directive): Directive;
+}
+
+/**
+ * Judges a request by the rules of its model's provider. Undefined for an unknown model, for which
+ * there are no rules.
+ */
+export function judge(
+  path: string,
+  ask: Ask,
+  headers: Readonly<Record<string, string>>,
+): Verdict | undefined {
+  const facts = factsOf(path, ask, headers);
+  if (!facts) return undefined;
+  const broken = firstBroken(rulesOf(facts), facts);
+  return {
+    error: broken && errorOf(facts.family, broken),
+    directive: (given) => withState(agentScript(given, facts), facts),
+  };
+}
+
+function factsOf(
+  path: string,
+  { model: name, body, inputTokens }: Ask,
+  headers: Readonly<Record<string, string>>,
+): Facts | undefined {
+  const protocol = PROTOCOLS[path];
+  const found = familyOf(name);
+  if (!protocol || !found) return undefined;
+  const { family, model } = found;
+  // Only Anthropic serves Messages, and serves nothing else.
+  if ((protocol === "messages") !== (family === "anthropic")) return undefined;
+  const turns = objects(protocol === "responses" ? body["input"] : body["messages"]);
+  const tools = objects(body["tools"]);
+  return { family, protocol, model, body, turns, tools, headers, inputTokens };
+}
+
+const PROTOCOLS: Readonly<Record<string, Facts["protocol"]>> = {
+  "/v1/messages": "messages",
+  "/v1/chat/completions": "chat",
+  "/v1/responses": "responses",
+};
+
+function rulesOf({ family, protocol }: Facts): readonly Rule[] {
+  if (protocol === "messages") return anthropic;
+  if (protocol === "chat") return CHAT_RULES[family];
+  return family === "xai" ? [...responsesRules, ...xai] : responsesRules;
+}

@@ -1,0 +1,37 @@
+import { isObject, type JsonObject } from "../ask.ts";
+import { type Facts, objects } from "./rule.ts";
+
+/** Returns the content blocks of a message. Plain text counts as one block. */
+export function blocksOf(turn: JsonObject): JsonObject[] {
+  const { content } = turn;
+  return typeof content === "string" ? [{ type: "text", text: content }] : objects(content);
+}
+
+export function isThinkingBlock({ type }: JsonObject): boolean {
+  return type === "thinking" || type === "redacted_thinking";
+}
+
+/** Returns what thinking before the turn `at` is bound to: system, tools and earlier turns. */
+export function prefixOf({ body, turns }: Facts, at: number): string {
+  const earlier = turns.slice(0, at).map((turn) => ({
+    role: turn["role"],
+    content: blocksOf(turn).filter((block) => !isThinkingBlock(block)),
+  }));
+  return JSON.stringify(withoutMarks([systemOf(body), body["tools"] ?? [], earlier]));
+}
+
+function systemOf({ system }: JsonObject): unknown {
+  if (typeof system === "string") return system === "" ? [] : [{ type: "text", text: system }];
+  return system ?? [];
+}
+
+/** Removes cache marks, which move with each call. */
+function withoutMarks(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutMarks);
+  if (!isObject(value)) return value;
+  const kept: Record<string, unknown> = {};
+  for (const [name, inner] of Object.entries(value)) {
+    if (name !== "cache_control") kept[name] = withoutMarks(inner);
+  }
+  return kept;
+}

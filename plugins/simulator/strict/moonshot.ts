@@ -1,0 +1,100 @@
+import { isObject } from "../ask.ts";
+import { callsOf, forcesTool, schemasOf, thinkingType, unpaired } from "./chat-turns.ts";
+import { type Facts, type Rule, text } from "./rule.ts";
+
+const SIX = /^kimi-k2\.[567]/;
+
+export function kimiThinks(facts: Facts): boolean {
+  if (/thinking/.test(facts.model)) return true;
+  return SIX.test(facts.model) && thinkingType(facts) !== "disabled";
+}
+
+/** Returns true for a schema that Kimi refuses. */
+function isForeign(schema: unknown, isProperty: boolean): boolean {
+  if (!isObject(schema)) return false;
+  const { $ref, anyOf, type, properties, items } = schema;
+  if (typeof $ref === "string") return !$ref.startsWith("#/$defs/");
+  if (Array.isArray(anyOf)) {
+    return type !== undefined || anyOf.some((member) => isForeign(member, true));
+  }
+  if (isProperty && type === undefined) return true;
+  const inner = isObject(properties) ? Object.values(properties) : [];
+  return [...inner, items].some((child) => child !== undefined && isForeign(child, true));
+}
+
+export const moonshot: readonly Rule[] = [
+  {
+    id: "k-temperature",
+    models: SIX,
+    source: "Warma10032/VideoAdGuard#34; HenriGrimm/Minnow#291; NousResearch/hermes-agent#12566",
+    refuses: (facts) => {
+      const only = kimiThinks(facts) ? 1 : 0.6;
+      const { temperature } = facts.body;
+      return (
+        temperature != null &&
+        temperature !== only &&
+        `invalid temperature: only ${only} is allowed for this model`
+      );
+    },
+  },
+  {
+    id: "k-top-p",
+    models: SIX,
+    source: "iOfficeAI/gemini-cli-pro#30",
+    refuses: ({ body }) =>
+      (body["top_p"] ?? 0.95) !== 0.95 && "invalid top_p: only 0.95 is allowed for this model",
+  },
+  {
+    id: "k-forced-tool",
+    source: "can1357/oh-my-pi#1077",
+    refuses: (facts) =>
+      forcesTool(facts) &&
+      kimiThinks(facts) &&
+      "tool_choice 'required' is incompatible with thinking enabled",
+  },
+  {
+    id: "k-schema",
+    source: "earendil-works/pi#4138; CommandCodeAI/command-code#594",
+    refuses: (facts) =>
+      schemasOf(facts).some((schema) => isForeign(schema, false)) &&
+      "tools.function.parameters is not a valid moonshot flavored json schema, details: <At path 'properties': type is not defined>",
+  },
+  {
+    id: "k-not-empty",
+    source: "Moonshot docs: chat",
+    refuses: ({ turns }) =>
+      turns.some((turn) => {
+        const { role, content } = turn;
+        return role === "assistant" && callsOf(turn).length === 0 && (content ?? "") === "";
+      }) && "the message at position 1 with role 'assistant' must not be empty",
+  },
+  {
+    id: "k-pairing",
+    source: "Moonshot docs: tool use",
+    refuses: (facts) => {
+      const found = unpaired(facts);
+      return found && `tool_call_id ${found.result ?? text(found.calls[0])} is not found`;
+    },
+  },
+  {
+    id: "k-reasoning-replay",
+    source: "QuantumNous/new-api#3121; anomalyco/opencode#10996; MoonshotAI/kimi-agent-sdk#169",
+    refuses: (facts) => {
+      const at = facts.turns.findIndex(
+        (turn) => callsOf(turn).length > 0 && text(turn["reasoning_content"]).trim() === "",
+      );
+      return (
+        at >= 0 &&
+        kimiThinks(facts) &&
+        `thinking is enabled but reasoning_content is missing in assistant tool call message at index ${at}`
+      );
+    },
+  },
+  {
+    id: "k-context",
+    source: "Moonshot docs: errors",
+    refuses: ({ inputTokens }) =>
+      inputTokens > 262_144 &&
+      `Invalid request: Your request exceeded model token limit: 262144 (requested: ${inputTokens})`,
+  },
+];

@@ -1,0 +1,126 @@
+import type { JsonObject } from "../ask.ts";
+import { REASONING } from "./openai.ts";
+import { type Facts, given, type Rule, text } from "./rule.ts";
+import { checkState } from "./state.ts";
+
+function ids(facts: Facts, type: string): string[] {
+  return facts.turns.filter((item) => item["type"] === type).map(({ call_id }) => text(call_id));
+}
+
+function isReasoning(item: JsonObject): boolean {
+  return item["type"] === "reasoning";
+}
+
+function wrongShape(item: JsonObject): string | undefined {
+  if (!Array.isArray(item["summary"])) return "Missing required parameter: 'input[1].summary'.";
+  if (item["id"] === "") return "Invalid 'input[1].id': ''. Expected an ID that begins with 'rs'.";
+  const { content } = item;
+  const plain = Array.isArray(content) && content.length > 0;
+  return plain ? "Invalid 'input[1].content': array too long." : undefined;
+}
+
+/** Rules of the Responses endpoint, which OpenAI and xAI have. */
+export const responsesRules: readonly Rule[] = [
+  {
+    id: "r-unknown-field",
+    code: "unknown_parameter",
+    source: "OpenAI docs: Responses reference",
+    refuses: ({ body }) => {
+      const name = given(
+        body,
+        ...["stop", "seed", "n", "presence_penalty", "frequency_penalty", "max_tokens", "messages"],
+      );
+      return name && `Unknown parameter: '${name}'.`;
+    },
+  },
+  {
+    id: "r-sampling",
+    models: REASONING,
+    code: "unsupported_parameter",
+    source: "OpenAI docs: reasoning guide",
+    refuses: ({ body }) => {
+      const name = ["temperature", "top_p"].find((name) => (body[name] ?? 1) !== 1);
+      return name && `Unsupported parameter: '${name}' is not supported with this model.`;
+    },
+  },
+  {
+    id: "r-cap-min",
+    code: "integer_below_min_value",
+    source: "OpenAI docs: Responses reference",
+    refuses: ({ body: { max_output_tokens: cap } }) =>
+      typeof cap === "number" &&
+      cap < 16 &&
+      `Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got ${cap} instead.`,
+  },
+  {
+    id: "r-call-id-64",
+    code: "string_above_max_length",
+    source: "OpenAI docs: Responses reference",
+    refuses: ({ turns }) =>
+      turns.some(({ call_id }) => text(call_id).length > 64) &&
+      "Invalid 'input[1].call_id': string too long. Expected a string with maximum length 64.",
+  },
+  {
+    id: "r-calls-answered",
+    source: "OpenAI docs: function calling",
+    refuses: (facts) => {
+      const results = ids(facts, "function_call_output");
+      const open = ids(facts, "function_call").find((id) => !results.includes(id));
+      return open && `No tool output found for function call ${open}.`;
+    },
+  },
+  {
+    id: "r-output-orphan",
+    source: "OpenAI docs: function calling",
+    refuses: (facts) => {
+      const calls = ids(facts, "function_call");
+      const orphan = ids(facts, "function_call_output").find((id) => !calls.includes(id));
+      return orphan && `No tool call found for function call output with call_id ${orphan}.`;
+    },
+  },
+  {
+    id: "r-reasoning-shape",
+    source: "microsoft/agent-framework-go#784",
+    refuses: ({ turns }) => turns.filter(isReasoning).map(wrongShape).find(Boolean),
+  },
+  {
+    id: "r-encrypted-own",
+    code: "invalid_encrypted_content",
+    source: "Wei-Shaw/sub2api#3138; openclaw/openclaw#90093; theopenco/llmgateway#3600",
+    refuses: ({ turns, family }) => {
+      const foreign = turns.find(
+        (item) =>
+          isReasoning(item) &&
+          item["encrypted_content"] != null &&
+          checkState(family, "reasoning", item["encrypted_content"]) !== "own",
+      );
+      return (
+        foreign &&
+        `The encrypted content for item ${text(foreign["id"])} could not be verified. Reason: Encrypted content could not be decrypted or parsed.`
+      );
+    },
+  },
+  {
+    id: "r-reasoning-follows",
+    source: "OpenAI docs: reasoning guide; microsoft/agent-framework-go#784",
+    refuses: ({ turns }) => {
+      const alone = turns.find((item, at) => {
+        const next = turns[at + 1];
+        if (!isReasoning(item)) return false;
+        return !next || next["role"] === "user" || next["type"] === "function_call_output";
+      });
+      return (
+        alone &&
+        `Item '${text(alone["id"])}' of type 'reasoning' was provided without its required following item.`
+      );
+    },
+  },
+  {
+    id: "r-context",
+    code: "context_length_exceeded",
+    source: "OpenAI docs: errors",
+    refuses: ({ inputTokens }) =>
+      inputTokens > 1_050_000 &&
+      "Your input exceeds the context window of this model. Please adjust your input and try again.",
+  },
+];
