@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { overheadTokens } from "./overhead.ts";
 
 /** Effort levels in ascending order. A profile lists those its model accepts. */
 export const EFFORT_LEVELS = ["minimal", "low", "medium", "high", "xhigh", "max"] as const;
@@ -69,6 +70,8 @@ export const profile = v.strictObject({
   structured_outputs: v.optional(v.picklist(["native", "tool"])),
   /** Messages: the model continues a trailing assistant turn. */
   prefill: v.optional(v.boolean()),
+  /** Input that the provider counts beside the text of a request. */
+  overhead_tokens: v.optional(overheadTokens),
 });
 
 export type Profile = v.InferOutput<typeof profile>;

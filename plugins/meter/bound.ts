@@ -1,40 +1,74 @@
-import { Delivered, isObject, type JsonObject, objectOf } from "../../core/contract/index.ts";
+import {
+  arrayOf,
+  Delivered,
+  isObject,
+  type JsonObject,
+  objectOf,
+} from "../../core/contract/index.ts";
 import { densityTokens } from "./density.ts";
+import type { Overhead } from "./families.ts";
+import { addMedia, documentTokens, imageTokens, type Media, noMedia } from "./media.ts";
 
 /** Factors from bytes and media to tokens; settings of the plugin. */
 export interface Factors {
   readonly asciiBytesPerToken: number;
   readonly otherBytesPerToken: number;
+  /** True for a bound: the most that a request can be. False for what is likely. */
+  readonly isBound: boolean;
+  /** An image whose size is unknown; a bound takes the most that the model counts if that is more. */
   readonly imageTokens: number;
   readonly documentBytesPerToken: number;
   /** Share of `densityTokens` that counts. */
   readonly densityShare: number;
+  /** Share of what the provider adds that counts. */
+  readonly overheadShare: number;
 }
 
 /** The contents of a request, counted without a tokenizer. */
-interface Contents {
+interface Contents extends Media {
   readonly text: Delivered;
   /** Tokens of the text beyond those of prose of the same length. */
   densityTokens: number;
-  images: number;
-  documentBytes: number;
+  /** Base64 of encrypted reasoning and of signatures, which grow with the reasoning they carry. */
+  opaqueBytes: number;
   /** Messages, tools and other objects. Each adds a few tokens. */
   items: number;
+  readonly hasTools: boolean;
+  readonly builtInTools: number;
+  readonly hasSchema: boolean;
+  /** Tokens of a mode in which the provider runs prompts of its own. */
+  readonly modeTokens: number;
 }
 
 const TOKENS_PER_ITEM = 5;
 const NOT_READ = new Set(["model", "stream", "stream_options", "metadata", "user"]);
 
+/** Reasoning that only its maker can read: 4 characters a token or more, since they are text in base64. */
+const OPAQUE_BYTES_PER_TOKEN = 4;
+const OPAQUE = new Set(["encrypted_content", "thought_signature", "signature", "data"]);
+const REASONING = new Set<unknown>(["thinking", "redacted_thinking", "reasoning"]);
+
+/** `reasoning.mode: pro` of OpenAI's Responses. Recorded: 1,497. */
+const PRO_MODE_TOKENS = 1_600;
+
+/** Tools whose definition is in the request. The provider defines others. */
+const DEFINED_TOOLS = new Set<unknown>([undefined, "function", "custom", "namespace"]);
+
 /**
- * Walks a request once and counts its text, including field names. Counts base64 as an image or document.
+ * Walks a request once and counts its text, including field names. Counts files by their kind.
  */
 export function contentsOf(body: JsonObject): Contents {
+  const tools = [...arrayOf(body["tools"]), ...arrayOf(body["functions"])];
   const contents: Contents = {
+    ...noMedia(),
     text: new Delivered(),
     densityTokens: 0,
-    images: 0,
-    documentBytes: 0,
+    opaqueBytes: 0,
     items: 0,
+    hasTools: tools.length > 0,
+    builtInTools: tools.filter((tool) => !DEFINED_TOOLS.has(objectOf(tool)?.["type"])).length,
+    hasSchema: hasSchema(body),
+    modeTokens: objectOf(body["reasoning"])?.["mode"] === "pro" ? PRO_MODE_TOKENS : 0,
   };
   let level: unknown[] = [];
   for (const name in body) {
@@ -52,13 +86,21 @@ export function contentsOf(body: JsonObject): Contents {
   return contents;
 }
 
+/** Returns true if a request asks for structured output. */
+function hasSchema(body: JsonObject): boolean {
+  const format =
+    body["response_format"] ??
+    body["output_format"] ??
+    objectOf(body["output_config"])?.["format"] ??
+    objectOf(body["text"])?.["format"];
+  const type = objectOf(format)?.["type"];
+  return type !== undefined && type !== "text";
+}
+
 function visit(value: unknown, contents: Contents, below: unknown[]): void {
   if (typeof value === "string") {
-    if (value.startsWith("data:")) countMedia(value.slice(5, 40), value.length, contents);
-    else {
-      contents.text.addText(value);
-      contents.densityTokens += densityTokens(value);
-    }
+    if (value.startsWith("data:")) countDataUrl(value, contents);
+    else countText(value, contents);
   } else if (Array.isArray(value)) {
     for (const entry of value) below.push(entry);
   } else if (isObject(value)) {
@@ -68,11 +110,24 @@ function visit(value: unknown, contents: Contents, below: unknown[]): void {
     if (text !== undefined) return visit(text, contents, below);
     contents.items++;
     if (countSource(value, contents)) return;
+    const isReasoning = REASONING.has(value["type"]);
     for (const name in value) {
       contents.text.asciiBytes += name.length;
-      below.push(value[name]);
+      const field = value[name];
+      if (isOpaque(name, field, isReasoning)) contents.opaqueBytes += field.length;
+      else below.push(field);
     }
   } else contents.text.asciiBytes += 4;
+}
+
+function isOpaque(name: string, field: unknown, isReasoning: boolean): field is string {
+  if (typeof field !== "string" || !OPAQUE.has(name)) return false;
+  return isReasoning || name === "encrypted_content" || name === "thought_signature";
+}
+
+function countText(text: string, contents: Contents): void {
+  contents.text.addText(text);
+  contents.densityTokens += densityTokens(text);
 }
 
 /** Returns the text of a part that is just `{ type: "text", text }`; undefined for other parts. */
@@ -83,41 +138,75 @@ function onlyText(value: JsonObject): string | undefined {
   return text;
 }
 
+const IMAGES = new Set<unknown>(["image", "image_url", "input_image"]);
+
 /** Counts an object that carries media. Returns false if it is no such object. */
 function countSource(value: JsonObject, contents: Contents): boolean {
   const { data } = value;
   if (value["type"] === "base64" && typeof data === "string") {
     const type = value["media_type"];
-    countMedia(typeof type === "string" ? type : "", data.length, contents);
+    countFile(typeof type === "string" ? type : "", data, contents);
     return true;
   }
-  // Audio input is `{ data, format }`. The size of a file by id or URL is unknown; most are images.
-  if (typeof value["format"] === "string" && typeof data === "string") {
-    contents.documentBytes += data.length;
+  // Audio input is `{ data, format }`.
+  const format = value["format"];
+  if (typeof format === "string" && typeof data === "string") {
+    countFile(`audio/${format}`, data, contents);
     return true;
   }
-  const isImage = value["type"] === "image" || value["type"] === "image_url";
-  const address = objectOf(value["source"])?.["url"] ?? objectOf(value["image_url"])?.["url"];
-  if (isImage && typeof address === "string" && !address.startsWith("data:")) {
-    contents.images++;
+  if (!IMAGES.has(value["type"])) return false;
+  // The size of a file by id or URL is unknown; most are images.
+  const { image_url: image } = value;
+  const address = objectOf(value["source"])?.["url"] ?? objectOf(image)?.["url"] ?? image;
+  if (typeof address === "string" && !address.startsWith("data:")) {
+    contents.images.push(undefined);
     return true;
   }
   return false;
 }
 
-function countMedia(type: string, base64Length: number, contents: Contents): void {
-  if (type.startsWith("image/")) contents.images++;
-  else contents.documentBytes += base64Length;
+/** The longest head of a data URL: `data:application/…;charset=…;base64,`. */
+const HEAD_MAX = 256;
+
+function countDataUrl(url: string, contents: Contents): void {
+  const comma = url.slice(0, HEAD_MAX).indexOf(",");
+  if (comma === -1) return countText(url, contents);
+  countFile(url.slice(5, comma), url.slice(comma + 1), contents);
 }
 
-/** Returns the tokens of the contents, rounded up. */
-export function tokensOf(contents: Contents, factors: Factors): number {
+function countFile(type: string, base64: string, contents: Contents): void {
+  const text = addMedia(type.toLowerCase(), base64, contents);
+  if (text !== undefined) countText(text, contents);
+}
+
+/** Returns the tokens of the contents for a model with this overhead, rounded up. */
+export function tokensOf(contents: Contents, factors: Factors, overhead: Overhead): number {
+  const text = textTokens(contents.text, factors) + contents.densityTokens * factors.densityShare;
   return Math.ceil(
-    textTokens(contents.text, factors) +
-      contents.densityTokens * factors.densityShare +
-      contents.images * factors.imageTokens +
-      contents.documentBytes / factors.documentBytesPerToken +
-      contents.items * TOKENS_PER_ITEM,
+    (text * overhead.text_percent) / 100 +
+      contents.opaqueBytes / OPAQUE_BYTES_PER_TOKEN +
+      contents.images.reduce((sum, size) => sum + imageTokensOf(size, factors, overhead), 0) +
+      documentTokens(contents, overhead) +
+      contents.otherBytes / factors.documentBytesPerToken +
+      contents.audioSeconds * overhead.audio_second +
+      contents.items * TOKENS_PER_ITEM +
+      addedTokens(contents, overhead) * factors.overheadShare,
+  );
+}
+
+function imageTokensOf(size: Contents["images"][number], factors: Factors, overhead: Overhead) {
+  if (size) return imageTokens(size, overhead.image);
+  return (factors.isBound ? Math.max : Math.min)(factors.imageTokens, overhead.image.most);
+}
+
+/** Returns what the provider adds for what a request asks for. */
+function addedTokens(contents: Contents, overhead: Overhead): number {
+  return (
+    overhead.request +
+    (contents.hasTools ? overhead.tools : 0) +
+    contents.builtInTools * overhead.built_in_tool +
+    (contents.hasSchema ? overhead.schema : 0) +
+    contents.modeTokens
   );
 }
 

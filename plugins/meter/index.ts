@@ -16,6 +16,7 @@ import { contentsOf, type Factors, tokensOf } from "./bound.ts";
 import { addCountTokensRoute } from "./count-tokens.ts";
 import { fillIn } from "./estimate.ts";
 import { EventMeter } from "./event-meter.ts";
+import { Overheads } from "./families.ts";
 import { ReplyMeter } from "./reply-meter.ts";
 import { TokenCounter } from "./token-counter.ts";
 
@@ -38,6 +39,7 @@ export const options = v.strictObject({
       image_tokens: factor(2500),
       document_bytes_per_token: factor(25),
       density_share: share(1),
+      overhead_share: share(1),
     }),
     {},
   ),
@@ -49,6 +51,7 @@ export const options = v.strictObject({
       image_tokens: factor(1200),
       document_bytes_per_token: factor(40),
       density_share: share(0.4),
+      overhead_share: share(0.5),
     }),
     {},
   ),
@@ -58,10 +61,11 @@ type Settings = v.InferOutput<typeof options>;
 
 /** Counts what a call uses: a bound before it, the provider's report after it, or an estimate without a report. */
 export default function meter(services: Services, settings: Settings): Plugin {
-  const bound = factorsOf(settings.hold);
-  const likely = factorsOf(settings.estimate);
+  const bound = factorsOf(settings.hold, true);
+  const likely = factorsOf(settings.estimate, false);
   const { prefix } = services.config.headers;
   const counter = new TokenCounter();
+  const overheads = new Overheads(services.upstreams);
   const throttledLog = new ThrottledLog(services.log);
 
   const check: UsageCheck = (call) => {
@@ -90,12 +94,13 @@ export default function meter(services: Services, settings: Settings): Plugin {
     request(call) {
       const { upstream, model } = call;
       if (!upstream?.body || !model) return undefined;
-      const contents = contentsOf(upstream.body);
       // Images and speech are not priced per token, so their tokens are recorded if reported, never estimated.
       if (model.standard === "messages" || model.standard === "chat") {
         const most = model.contextWindow ?? Number.POSITIVE_INFINITY;
-        call.inputTokensBound = Math.min(tokensOf(contents, bound), most);
-        call.inputTokensLikely = Math.min(tokensOf(contents, likely), most);
+        const contents = contentsOf(upstream.body);
+        const overhead = overheads.of(model);
+        call.inputTokensBound = Math.min(tokensOf(contents, bound, overhead), most);
+        call.inputTokensLikely = Math.min(tokensOf(contents, likely, overhead), most);
       }
       call.usage = new Usage();
       return undefined;
@@ -133,12 +138,14 @@ export default function meter(services: Services, settings: Settings): Plugin {
 
 const NONE: Readonly<Usage> = Object.freeze(new Usage());
 
-function factorsOf(settings: Settings["hold"]): Factors {
+function factorsOf(settings: Settings["hold"], isBound: boolean): Factors {
   return {
+    isBound,
     asciiBytesPerToken: settings.ascii_bytes_per_token,
     otherBytesPerToken: settings.other_bytes_per_token,
     imageTokens: settings.image_tokens,
     documentBytesPerToken: settings.document_bytes_per_token,
     densityShare: settings.density_share,
+    overheadShare: settings.overhead_share,
   };
 }

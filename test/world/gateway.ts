@@ -102,6 +102,7 @@ export class SimulatedGateway {
       ledger,
       wires,
       callsInFlight: this.inFlight,
+      upstreams: { get: () => undefined, all: () => [] },
     } as unknown as Services;
     const pipeline = new Pipeline([
       knownCaller(this.keys),
@@ -199,6 +200,7 @@ const FACTORS = {
   image_tokens: 1200,
   document_bytes_per_token: 40,
   density_share: 0.4,
+  overhead_share: 0,
 };
 
 function bodyOf({ plan }: SimulatedClient) {

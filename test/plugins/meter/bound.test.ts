@@ -2,19 +2,33 @@ import t from "tap";
 import type { JsonObject } from "../../../core/contract/index.ts";
 import { contentsOf, tokensOf } from "../../../plugins/meter/bound.ts";
 
-/** One token for each byte, 1,000 for an image, and as many for 10 bytes of a document as for an item. */
+/** One token for each byte, 1,000 for an image, and as many for 10 bytes of a file as for an item. */
 const FACTORS = {
+  isBound: true,
   asciiBytesPerToken: 1,
   otherBytesPerToken: 1,
   imageTokens: 1_000,
   documentBytesPerToken: 2,
   densityShare: 0,
+  overheadShare: 1,
+};
+/** A model whose provider adds nothing to the text. */
+const OVERHEAD = {
+  text_percent: 100,
+  request: 0,
+  tools: 0,
+  built_in_tool: 0,
+  schema: 0,
+  page: 100,
+  page_text: 0,
+  image: { base: 0, side: 10, tile_milli: 1_000, most: 1_000 },
+  audio_second: 2,
 };
 const ITEM = 5;
 /** A text whose share in a bound cannot be mistaken for another's. */
 const TEXT = "a".repeat(10_000);
 
-const bound = (body: JsonObject) => tokensOf(contentsOf(body), FACTORS);
+const bound = (body: JsonObject) => tokensOf(contentsOf(body), FACTORS, OVERHEAD);
 const turn = (content: unknown) => bound({ messages: [{ role: "user", content }] });
 /** What a turn takes besides its content. */
 const TURN = ITEM + "role".length + "user".length + "content".length;
@@ -79,7 +93,7 @@ t.test("settings of a request are not part of its input", async (t) => {
 
 t.test("other scripts count by their own factor", async (t) => {
   const factors = { ...FACTORS, asciiBytesPerToken: 10, otherBytesPerToken: 2 };
-  const tokens = (system: string) => tokensOf(contentsOf({ system }), factors);
+  const tokens = (system: string) => tokensOf(contentsOf({ system }), factors, OVERHEAD);
   t.equal(tokens("a".repeat(100)), 10);
   t.equal(tokens("д".repeat(100)), 100);
   t.equal(tokens("a"), 1, "rounded up");
@@ -87,11 +101,11 @@ t.test("other scripts count by their own factor", async (t) => {
 
 t.test("dense text counts more, by its share", async (t) => {
   const contents = contentsOf({ system: "7f3a9c1e5b8d2046".repeat(8) });
-  const prose = tokensOf(contents, FACTORS);
-  const dense = tokensOf(contents, { ...FACTORS, densityShare: 1 });
+  const prose = tokensOf(contents, FACTORS, OVERHEAD);
+  const dense = tokensOf(contents, { ...FACTORS, densityShare: 1 }, OVERHEAD);
   t.ok(dense > prose + 40, `${dense} against ${prose}`);
   t.equal(
-    tokensOf(contents, { ...FACTORS, densityShare: 0.5 }),
+    tokensOf(contents, { ...FACTORS, densityShare: 0.5 }, OVERHEAD),
     Math.ceil(prose + contents.densityTokens / 2),
   );
 });
@@ -102,9 +116,9 @@ t.test("media count by their kind, never as text", async (t) => {
   const image = TURN + ITEM + 4 + 5 + 6;
   const table: [string, unknown, number][] = [
     ["an image in base64", { type: "image", source: base64("image/png") }, image + ITEM + 1_000],
-    ["a document", { type: "image", source: base64("application/pdf") }, image + ITEM + 300],
+    ["a video", { type: "video", source: base64("video/mp4") }, image + ITEM + 300],
     ["base64 of no type", { type: "image", source: base64(undefined) }, image + ITEM + 300],
-    ["audio", { data, format: "wav" }, TURN + ITEM + 300],
+    ["audio of up to 30 seconds", { data, format: "wav" }, TURN + ITEM + 60],
     [
       "an image by address",
       { type: "image", source: { type: "url", url: "https://a/b" } },
@@ -116,7 +130,17 @@ t.test("media count by their kind, never as text", async (t) => {
       TURN + ITEM + 1_000,
     ],
     ["an image as a data URL", `data:image/png;base64,${data}`, TURN + 1_000],
-    ["a document as a data URL", "data:application/pdf;base64,xxxx", TURN + 16],
+    [
+      "an image by address on Responses",
+      { type: "input_image", image_url: "https://a/b" },
+      TURN + ITEM + 1_000,
+    ],
+    ["a video as a data URL", "data:video/mp4;base64,xxxx", TURN + 2],
+    [
+      "a text in base64",
+      `data:text/plain;base64,${Buffer.from(TEXT).toString("base64")}`,
+      TURN + 10_000,
+    ],
   ];
   for (const [what, content, expected] of table) t.equal(turn([content]), expected, what);
 });
@@ -128,6 +152,7 @@ t.test("what only looks like media is text", async (t) => {
     ["an address of no image", { type: "link", source: { url: TEXT } }],
     ["a base64 type with data of another kind", { type: "base64", data: [TEXT] }],
     ["a format with data of another kind", { format: "wav", data: [TEXT] }],
+    ["a data URL without data", `data:${TEXT}`],
   ];
   for (const [what, content] of table) {
     const tokens = turn([content]);
@@ -136,6 +161,44 @@ t.test("what only looks like media is text", async (t) => {
   const dataUrl = { type: "image_url", image_url: { url: `data:image/png;base64,${TEXT}` } };
   const tokens = turn([dataUrl]);
   t.ok(tokens > 1_000 && tokens < 1_100, `a data URL in a part is one image: ${tokens}`);
+});
+
+t.test("what a provider adds is counted by what a request asks for", async (t) => {
+  const added = { ...OVERHEAD, request: 1, tools: 10, built_in_tool: 100, schema: 1_000 };
+  const plain = { messages: [] };
+  const more = (body: JsonObject, overhead = added) =>
+    tokensOf(contentsOf(body), FACTORS, overhead) - tokensOf(contentsOf(body), FACTORS, OVERHEAD);
+  const schema = { type: "json_schema", schema: {} };
+  const table: [string, JsonObject, number][] = [
+    ["each request", plain, 1],
+    ["tools, once", { tools: [{ name: "a" }, { type: "function" }] }, 11],
+    ["functions of older clients", { functions: [{ name: "a" }] }, 11],
+    ["a list without tools", { tools: [] }, 1],
+    ["tools that the provider defines", { tools: [{ type: "bash_20250124", name: "bash" }] }, 111],
+    ["structured output of Chat", { response_format: { type: "json_schema" } }, 1_001],
+    ["structured output of Messages", { output_config: { format: schema } }, 1_001],
+    ["structured output of Responses", { text: { format: schema } }, 1_001],
+    ["a format that is text", { text: { format: { type: "text" } } }, 1],
+  ];
+  for (const [what, body, tokens] of table) t.equal(more(body), tokens, what);
+  const pro = { reasoning: { mode: "pro" } };
+  t.ok(bound(pro) >= 1_497, "the pro mode of OpenAI");
+  t.equal(more({ system: "a".repeat(100) }, { ...OVERHEAD, text_percent: 130 }), 30);
+});
+
+t.test("encrypted reasoning counts by its length, not as dense text", async (t) => {
+  const state = "x".repeat(4_000);
+  const table: [string, JsonObject][] = [
+    ["a signature", { type: "thinking", signature: state }],
+    ["thinking that is not shown", { type: "redacted_thinking", data: state }],
+    ["reasoning of Responses", { type: "reasoning", encrypted_content: state }],
+    ["a signature of Gemini", { google: { thought_signature: state } }],
+  ];
+  for (const [what, block] of table) {
+    const tokens = turn([block]);
+    t.ok(tokens >= 1_000 && tokens < 1_100, `${what}: ${tokens}`);
+  }
+  t.ok(turn([{ type: "tool_use", input: { signature: state } }]) > 4_000, "an argument is text");
 });
 
 t.test("numbers, booleans and nothing count a little, at any depth", async (t) => {

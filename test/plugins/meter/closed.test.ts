@@ -10,6 +10,7 @@ const FACTORS = {
   image_tokens: 100,
   document_bytes_per_token: 10,
   density_share: 0,
+  overhead_share: 0,
 };
 const SETTINGS = { hold: FACTORS, estimate: FACTORS };
 

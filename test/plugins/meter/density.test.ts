@@ -2,15 +2,18 @@ import { countTokens as cl100k } from "gpt-tokenizer/encoding/cl100k_base";
 import { countTokens as o200k } from "gpt-tokenizer/encoding/o200k_base";
 import t from "tap";
 import { contentsOf, tokensOf } from "../../../plugins/meter/bound.ts";
+import { familyOverhead } from "../../../plugins/meter/families.ts";
 import { Random } from "../../support/random.ts";
 import { CONVERSATIONS } from "./conversations.ts";
 
 const HOLD = {
+  isBound: true,
   asciiBytesPerToken: 3,
   otherBytesPerToken: 1.5,
   imageTokens: 2500,
   documentBytesPerToken: 25,
   densityShare: 1,
+  overheadShare: 0,
 };
 
 /** A fixed seed, so that every run tests the same texts. */
@@ -56,7 +59,7 @@ const DENSE: Readonly<Record<string, string>> = {
 
 const tokensHeld = (content: string) => {
   const contents = contentsOf({ messages: [{ role: "user", content }] });
-  return tokensOf(contents, HOLD);
+  return tokensOf(contents, HOLD, familyOverhead("gpt-4o"));
 };
 
 t.test("a hold for dense text", async (t) => {

@@ -5,25 +5,33 @@ import t from "tap";
 import { chatProfile } from "../../../core/contract/profile.ts";
 import { arrayOf, type JsonObject, objectOf } from "../../../core/process/json.ts";
 import { contentsOf, type Factors, tokensOf } from "../../../plugins/meter/bound.ts";
+import { familyOverhead } from "../../../plugins/meter/families.ts";
 import { tokensOfRequest } from "../../../plugins/meter/tokenize.ts";
 import { messagesToChatRequest } from "../../../plugins/translate/messages-to-chat/request.ts";
 import { CONVERSATIONS } from "./conversations.ts";
 
 /** The plugin's defaults: cautious for holds, average for estimates. */
 const HOLD: Factors = {
+  isBound: true,
   asciiBytesPerToken: 3,
   otherBytesPerToken: 1.5,
   imageTokens: 2500,
   documentBytesPerToken: 25,
   densityShare: 1,
+  overheadShare: 0,
 };
 const ESTIMATE: Factors = {
+  isBound: false,
   asciiBytesPerToken: 4.2,
   otherBytesPerToken: 2.4,
   imageTokens: 1200,
   documentBytesPerToken: 40,
   densityShare: 0.4,
+  overheadShare: 0,
 };
+
+/** Of a model whose text counts as the tokenizers here count it. */
+const OVERHEAD = familyOverhead("gpt-4o");
 
 /** A conversation as a model receives it: each turn between markers, tools and calls as JSON. */
 function rendered(request: JsonObject): string {
@@ -74,8 +82,8 @@ const table = Object.entries(CONVERSATIONS).map(([name, request]): Ratios => {
     exact: countBy(o200k, text),
     other: countBy(cl100k, text),
     counted: tokensOfRequest(request),
-    bound: tokensOf(contents, HOLD),
-    estimate: tokensOf(contents, ESTIMATE),
+    bound: tokensOf(contents, HOLD, OVERHEAD),
+    estimate: tokensOf(contents, ESTIMATE, OVERHEAD),
   };
 });
 
@@ -122,7 +130,7 @@ t.test("token counts here, compared with a tokenizer over the rendered conversat
         assert.ok(made.ok);
         const contents = contentsOf({ ...made.body });
         t.ok(contents);
-        const translated = tokensOf(contents, HOLD);
+        const translated = tokensOf(contents, HOLD, OVERHEAD);
         t.ok(translated >= exact && translated <= 1.25 * bound, `${translated} for ${bound}`);
       },
     );

@@ -1,0 +1,71 @@
+/** The fewest bytes of a second of speech: Opus at 6 kbit/s. */
+const BYTES_PER_SECOND_MIN = 750;
+
+/** Some models count whole chunks of 30 seconds. */
+const CHUNK_SECONDS = 30;
+
+const MPEG_BITRATES = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 0];
+const MPEG2_BITRATES = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, 0];
+const MPEG_RATES = [44_100, 48_000, 32_000, 0];
+
+/** Returns the seconds of an audio file, or more, rounded up to whole chunks. */
+export function audioSeconds(base64: string, format: string): number {
+  const bytes = Buffer.from(base64, "base64");
+  const seconds = lengthOf(bytes, format) ?? bytes.length / BYTES_PER_SECOND_MIN;
+  return Math.ceil(seconds / CHUNK_SECONDS) * CHUNK_SECONDS;
+}
+
+function lengthOf(bytes: Buffer, format: string): number | undefined {
+  if (bytes.length > 44 && bytes.toString("latin1", 0, 4) === "RIFF") return waveSeconds(bytes);
+  if (bytes.toString("latin1", 0, 4) === "OggS") return oggSeconds(bytes);
+  // 24,000 samples of 2 bytes, as OpenAI and Gemini take it.
+  if (format.includes("pcm")) return bytes.length / 16_000;
+  return format.includes("mp3") || format.includes("mpeg") ? mpegSeconds(bytes) : undefined;
+}
+
+function waveSeconds(bytes: Buffer): number | undefined {
+  const at = bytes.indexOf("fmt ");
+  if (at === -1 || at + 20 > bytes.length) return undefined;
+  const rate = bytes.readUInt32LE(at + 16);
+  return rate === 0 ? undefined : bytes.length / rate;
+}
+
+/** The last page states how many samples came before its end: 48,000 a second, or fewer. */
+function oggSeconds(bytes: Buffer): number | undefined {
+  const page = bytes.lastIndexOf("OggS");
+  if (page + 14 > bytes.length) return undefined;
+  const isOpus = bytes.includes("OpusHead");
+  const samples = Number(bytes.readBigUInt64LE(page + 6));
+  return isOpus && samples > 0 && samples < 2 ** 53 ? samples / 48_000 : undefined;
+}
+
+/** Reads each frame's header, because bit rates may vary. */
+function mpegSeconds(bytes: Buffer): number | undefined {
+  let at = afterTag(bytes);
+  let seconds = 0;
+  while (at + 4 <= bytes.length) {
+    if (bytes[at] !== 0xff || ((bytes[at + 1] ?? 0) & 0xe0) !== 0xe0) {
+      // Behind the last frame there may be a tag.
+      if (bytes.length - at <= 128 && seconds > 0) break;
+      return undefined;
+    }
+    const version = ((bytes[at + 1] ?? 0) >> 3) & 3;
+    const bits = bytes[at + 2] ?? 0;
+    const isFirst = version === 3;
+    const bitrate = (isFirst ? MPEG_BITRATES : MPEG2_BITRATES)[bits >> 4] ?? 0;
+    const rate = (MPEG_RATES[(bits >> 2) & 3] ?? 0) / (isFirst ? 1 : version === 2 ? 2 : 4);
+    if (bitrate === 0 || rate === 0) return undefined;
+    const samples = isFirst ? 1_152 : 576;
+    const length = Math.floor(((samples / 8) * bitrate * 1_000) / rate) + ((bits >> 1) & 1);
+    seconds += samples / rate;
+    at += Math.max(length, 4);
+  }
+  return seconds > 0 ? seconds : undefined;
+}
+
+/** Skips an ID3 tag, whose length has 7 bits a byte. */
+function afterTag(bytes: Buffer): number {
+  if (bytes.length < 10 || bytes.toString("latin1", 0, 3) !== "ID3") return 0;
+  const [a = 0, b = 0, c = 0, d = 0] = bytes.subarray(6, 10);
+  return 10 + (a << 21) + (b << 14) + (c << 7) + d;
+}

@@ -1,0 +1,57 @@
+import { audioSeconds } from "./audio-seconds.ts";
+import type { ImageTokens, Overhead } from "./families.ts";
+import { type ImageSize, imageSize } from "./image-size.ts";
+import { pdfPages } from "./pdf-pages.ts";
+
+/** Media of a request, as far as their tokens depend on them. */
+export interface Media {
+  /** Sizes of images; undefined for one whose header does not state it. */
+  readonly images: (ImageSize | undefined)[];
+  /** Pages of PDFs. */
+  pages: number;
+  /** Base64 of PDFs. Dense pages have more of it. */
+  pdfBytes: number;
+  /** Base64 of files that have no bound of their own, such as video. */
+  otherBytes: number;
+  audioSeconds: number;
+}
+
+export const noMedia = (): Media => ({
+  images: [],
+  pages: 0,
+  pdfBytes: 0,
+  otherBytes: 0,
+  audioSeconds: 0,
+});
+
+/** Base64 of office documents: zip files, whose text is a quarter of it or less. */
+const ZIP = "UEsD";
+const ZIP_BYTES_PER_TOKEN = 4;
+/** Compressed text of a PDF takes at least so much base64 a token. */
+const PDF_BYTES_PER_TOKEN = 2;
+
+/** Adds a file in base64. Returns its text if it is one. */
+export function addMedia(type: string, base64: string, media: Media): string | undefined {
+  if (type.startsWith("image/")) media.images.push(imageSize(base64));
+  else if (type.startsWith("audio/")) media.audioSeconds += audioSeconds(base64, type);
+  else if (type.includes("pdf")) {
+    media.pages += pdfPages(Buffer.from(base64, "base64"));
+    media.pdfBytes += base64.length;
+  } else if (type.startsWith("text/") || type.includes("json") || type.includes("xml")) {
+    return Buffer.from(base64, "base64").toString("utf8");
+  } else if (base64.startsWith(ZIP)) media.pdfBytes += base64.length / ZIP_BYTES_PER_TOKEN;
+  else media.otherBytes += base64.length;
+  return undefined;
+}
+
+/** Returns the tokens of an image of this size. Providers scale large ones down to `most`. */
+export function imageTokens(size: ImageSize, { base, side, tile_milli, most }: ImageTokens) {
+  const tiles = Math.ceil(size.width / side) * Math.ceil(size.height / side);
+  return Math.min(base + Math.ceil((tiles * tile_milli) / 1_000), most);
+}
+
+/** Returns the tokens of the pages of PDFs: each as an image, and its text. */
+export function documentTokens({ pages, pdfBytes }: Media, overhead: Overhead): number {
+  const text = Math.min(pages * overhead.page_text, pdfBytes / PDF_BYTES_PER_TOKEN);
+  return pages * overhead.page + text;
+}

@@ -1,0 +1,181 @@
+import { deflateSync } from "node:zlib";
+import t from "tap";
+import { audioSeconds } from "../../../plugins/meter/audio-seconds.ts";
+import { familyOverhead } from "../../../plugins/meter/families.ts";
+import { type ImageSize, imageSize } from "../../../plugins/meter/image-size.ts";
+import { addMedia, documentTokens, imageTokens, noMedia } from "../../../plugins/meter/media.ts";
+import { PAGES_MAX, pdfPages } from "../../../plugins/meter/pdf-pages.ts";
+
+const base64 = (...parts: (Buffer | string | readonly number[])[]) =>
+  Buffer.concat(
+    parts.map((part) =>
+      typeof part === "string" ? Buffer.from(part, "latin1") : Buffer.from(part),
+    ),
+  ).toString("base64");
+
+const u16 = (value: number) => [value >> 8, value & 255];
+const u16le = (value: number) => [value & 255, value >> 8];
+const u24le = (value: number) => [value & 255, (value >> 8) & 255, value >> 16];
+const u32 = (value: number) => [...u16(value >>> 16), ...u16(value & 65_535)];
+const PADDING = Buffer.alloc(40);
+
+t.test("the size of an image comes from its header", async (t) => {
+  const frame = (marker: number, width: number, height: number) => [
+    ...[0xff, marker, ...u16(17), 8, ...u16(height), ...u16(width), 3],
+  ];
+  const segment = (marker: number, length: number) => [
+    ...[0xff, marker, ...u16(length)],
+    ...Buffer.alloc(length - 2),
+  ];
+  const table: [string, string, ImageSize | undefined][] = [
+    [
+      "PNG",
+      base64([0x89], "PNG\r\n\x1a\n", u32(13), "IHDR", u32(4_032), u32(3_024), PADDING),
+      { width: 4_032, height: 3_024 },
+    ],
+    ["GIF", base64("GIF89a", u16le(640), u16le(480), PADDING), { width: 640, height: 480 }],
+    [
+      "JPEG behind long texts",
+      base64(
+        [0xff, 0xd8],
+        segment(0xe1, 60_000),
+        segment(0xc4, 400),
+        frame(0xc2, 1_920, 1_080),
+        PADDING,
+      ),
+      { width: 1_920, height: 1_080 },
+    ],
+    ["JPEG that ends early", base64([0xff, 0xd8], segment(0xe1, 500)), undefined],
+    ["JPEG that is none", base64([0xff, 0xd8], PADDING), undefined],
+    [
+      "WebP with loss",
+      base64("RIFF", u32(0), "WEBPVP8 ", u32(0), [0, 0, 0, 0x9d, 1, 0x2a], u16le(550), u16le(368)),
+      { width: 550, height: 368 },
+    ],
+    [
+      "WebP without loss",
+      base64("RIFF", u32(0), "WEBPVP8L", u32(0), [0x2f, 0xff, 0xc0, 0x3f, 0], PADDING),
+      { width: 256, height: 256 },
+    ],
+    [
+      "WebP with more",
+      base64("RIFF", u32(0), "WEBPVP8X", u32(0), u32(0), u24le(1_023), u24le(767), PADDING),
+      { width: 1_024, height: 768 },
+    ],
+    ["a size of 0", base64("GIF89a", u16le(0), u16le(480), PADDING), undefined],
+    ["no image", base64("hello, world, this is not an image at all"), undefined],
+    ["nothing", "", undefined],
+  ];
+  for (const [what, data, size] of table) {
+    const found = imageSize(data);
+    t.strictSame(found && { ...found }, size, what);
+  }
+});
+
+/** Measured by count_tokens and by usage, less the text of the request. */
+t.test("an image is held for what a provider counts, and at most twice that", async (t) => {
+  const table: [string, number, number, number][] = [
+    ["claude-opus-5-5", 256, 256, 100],
+    ["claude-opus-5-5", 1_024, 1_024, 1_369],
+    ["claude-opus-5-5", 1_920, 1_080, 2_691],
+    ["claude-opus-5-5", 4_032, 3_024, 3_928],
+    ["gemini-3.5-flash", 1_024, 1_024, 1_090],
+    ["gemini-3.5-flash", 4_032, 3_024, 1_065],
+    ["gpt-5.5", 512, 512, 308],
+    ["gpt-5.5", 1_920, 1_080, 2_448],
+    ["gpt-5.5", 4_032, 3_024, 11_868],
+    ["gpt-4o", 1_024, 1_024, 765],
+    ["gpt-4o-mini", 512, 512, 8_500],
+    ["gpt-4.1-nano", 1_024, 1_024, 2_520],
+    ["grok-4.3", 448, 448, 512],
+  ];
+  for (const [name, width, height, counted] of table) {
+    const tokens = imageTokens({ width, height }, familyOverhead(name).image);
+    t.ok(tokens >= counted && tokens <= 2 * counted, `${name} ${width}x${height}: ${tokens}`);
+  }
+});
+
+const page = (at: number) => `${at} 0 obj\n<</Type /Page/Parent 2 0 R>>\nendobj\n`;
+const pagesOf = (count: number) => Array.from({ length: count }, (_, at) => page(at + 3)).join("");
+const tree = (count: number) => `2 0 obj\n<</Type/Pages/Count ${count}/Kids[3 0 R]>>\nendobj\n`;
+const objects = (text: string, dictionary = "") => {
+  const packed = deflateSync(Buffer.from(text, "latin1")).toString("latin1");
+  return `9 0 obj\n<</Type/ObjStm/Filter/FlateDecode${dictionary}>>stream\r\n${packed}\nendstream\nendobj\n`;
+};
+
+t.test("the pages of a PDF are counted", async (t) => {
+  const table: [string, string, number][] = [
+    ["pages", `%PDF-1.4\n${tree(1)}${pagesOf(7)}`, 7],
+    ["a tree that claims more", `%PDF-1.4\n${tree(12)}${pagesOf(1)}`, 12],
+    ["one page that a tree has often", `%PDF\n<</Kids[${"3 0 R ".repeat(80)}]>>${pagesOf(1)}`, 80],
+    ["compressed objects", `%PDF-1.5\n${objects(tree(3) + pagesOf(31))}`, 31],
+    ["names in disguise", `%PDF\n${"<</#54ype/#50age>>".repeat(5)}`, 5],
+    ["pages in the text of a stream", `%PDF\n${page(3)}<<>>stream\n${pagesOf(50)}endstream`, 1],
+    ["encrypted objects", `%PDF\n<</Encrypt 5 0 R>>${page(3)}${objects(pagesOf(1))}`, PAGES_MAX],
+    [
+      "objects that cannot be read",
+      "%PDF\n1 0 obj<</Type/ObjStm>>stream\nxx\nendstream",
+      PAGES_MAX,
+    ],
+    ["a bomb", `%PDF\n${page(3)}${objects(" ".repeat(17 * 1_048_576))}`, PAGES_MAX],
+    ["no pages at all", "hello", PAGES_MAX],
+    ["more pages than any provider takes", `%PDF\n${tree(999_999)}`, PAGES_MAX],
+  ];
+  for (const [what, text, pages] of table) {
+    t.equal(pdfPages(Buffer.from(text, "latin1")), pages, what);
+  }
+});
+
+t.test("a PDF of 600 nearly empty pages is held by its pages, not by its bytes", async (t) => {
+  const media = noMedia();
+  addMedia("application/pdf", base64(`%PDF-1.4\n${tree(600)}${pagesOf(600)}`), media);
+  const tokens = documentTokens(media, familyOverhead("claude-opus-5-5"));
+  // An empty page is an image of some 1,600 tokens there.
+  t.ok(tokens > 600 * 1_600 && tokens < 600 * 2_000, String(tokens));
+});
+
+t.test("the length of audio comes from its codec", async (t) => {
+  const wave = (bytesPerSecond: number, bytes: number) =>
+    base64(
+      "RIFF",
+      u32(0),
+      "WAVEfmt ",
+      [16, 0, 0, 0, 1, 0, 1, 0],
+      [...u16le(24_000), 0, 0],
+      [...u16le(bytesPerSecond), ...[0, 0, 2, 0, 16, 0]],
+      Buffer.alloc(bytes),
+    );
+  // 128 kbit/s at 44,100: 417 bytes of 26 ms.
+  const frame = Buffer.concat([Buffer.from([0xff, 0xfb, 0x90, 0]), Buffer.alloc(413)]);
+  const mp3 = (frames: number, head: Buffer | string = "", tail: Buffer | string = "") =>
+    base64(head, Buffer.concat(Array.from({ length: frames }, () => frame)), tail);
+  const tag = Buffer.from([..."ID3".split("").map((c) => c.charCodeAt(0)), 4, 0, 0, 0, 0, 0, 10]);
+  const last = (samples: number) =>
+    Buffer.from([samples & 255, (samples >> 8) & 255, samples >> 16, 0]);
+  const table: [string, string, string, number][] = [
+    ["a wave of 45 seconds", wave(48_000, 45 * 48_000), "wav", 60],
+    ["MP3 of 52 seconds", mp3(2_000), "audio/mp3", 60],
+    ["MP3 with tags", mp3(1_000, Buffer.concat([tag, Buffer.alloc(10)]), "TAG"), "mpeg", 30],
+    ["MP3 that is none: as slow as speech can be", base64(Buffer.alloc(75_000)), "mp3", 120],
+    [
+      "Opus of 100 seconds",
+      base64(
+        "OggS",
+        Buffer.alloc(20),
+        "OpusHead",
+        "OggS",
+        [0, 0],
+        last(4_800_000),
+        Buffer.alloc(20),
+      ),
+      "ogg",
+      120,
+    ],
+    ["samples without a header", base64(Buffer.alloc(480_000)), "pcm16", 30],
+    ["an unknown codec", base64(Buffer.alloc(7_500)), "flac", 30],
+    ["nothing", "", "mp3", 0],
+  ];
+  for (const [what, data, format, seconds] of table) {
+    t.equal(audioSeconds(data, format), seconds, what);
+  }
+});
