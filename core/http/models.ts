@@ -7,6 +7,7 @@ import {
   UNREAD_BODY_BYTES_MAX,
 } from "../contract/routes/router.ts";
 import { wires } from "../wire/index.ts";
+import { ModelList } from "./model-list.ts";
 
 /** The date of all entries; clients expect the field. */
 const CREATED = Date.UTC(2026, 0, 1) / 1000;
@@ -18,22 +19,26 @@ const JSON_HEADERS = ["content-type", "application/json"];
  * extra fields.
  */
 export function addModelRoutes(router: Router, catalogue: () => Catalogue): void {
+  // A reload replaces the catalogue, so the lists are cached per catalogue.
+  const lists = new WeakMap<readonly Model[], Map<Shape, ModelList>>();
+  const listOf = (models: readonly Model[], shape: Shape): ModelList => {
+    const made = lists.get(models) ?? new Map<Shape, ModelList>();
+    lists.set(models, made);
+    const list = made.get(shape) ?? shape(models);
+    made.set(shape, list);
+    return list;
+  };
   const common = { method: "GET", access: "key", bodyBytesMax: UNREAD_BODY_BYTES_MAX } as const;
   router.add({
     ...common,
     path: "/v1/models",
     handler: (request) => {
-      const models = catalogue().models;
-      if (isMessages(request)) {
-        const page = pageOf(models, request.query);
-        return json(200, {
-          data: page.models.map(messagesEntry),
-          first_id: page.models[0]?.id ?? null,
-          has_more: page.hasMore,
-          last_id: page.models.at(-1)?.id ?? null,
-        });
-      }
-      return json(200, { object: "list", data: models.map(chatEntry) });
+      const { models } = catalogue();
+      const list = listOf(models, isMessages(request) ? messagesList : chatList);
+      const { start, end } = isMessages(request)
+        ? pageOf(models, request.query)
+        : { start: 0, end: models.length };
+      return list.respond(request, start, end);
     },
   });
   router.add({
@@ -51,6 +56,18 @@ export function addModelRoutes(router: Router, catalogue: () => Catalogue): void
     },
   });
 }
+
+type Shape = (models: readonly Model[]) => ModelList;
+
+const chatList: Shape = (models) =>
+  new ModelList(models, chatEntry, (entries) => `{"object":"list","data":[${entries}]}`);
+
+const messagesList: Shape = (models) =>
+  new ModelList(models, messagesEntry, (entries, page) => {
+    const first = JSON.stringify(page.models[0]?.id ?? null);
+    const last = JSON.stringify(page.models.at(-1)?.id ?? null);
+    return `{"data":[${entries}],"first_id":${first},"has_more":${page.hasMore},"last_id":${last}}`;
+  });
 
 function isMessages(request: PlainRequest): boolean {
   return request.headers["anthropic-version"] !== undefined;
@@ -97,12 +114,11 @@ function extras(model: Model): object {
 function pageOf(
   models: readonly Model[],
   query: URLSearchParams,
-): { models: readonly Model[]; hasMore: boolean } {
+): { readonly start: number; readonly end: number } {
   const after = query.get("after_id");
   const start = after === null ? 0 : models.findIndex((model) => model.id === after) + 1;
   const limit = Number.parseInt(query.get("limit") ?? "", 10);
-  const end = limit >= 1 ? start + limit : models.length;
-  return { models: models.slice(start, end), hasMore: end < models.length };
+  return { start, end: limit >= 1 ? Math.min(start + limit, models.length) : models.length };
 }
 
 function json(status: number, body: object): PlainResponse {
