@@ -1,6 +1,7 @@
 import type { Dispatcher } from "undici";
 import { errorOf } from "../process/thrown.ts";
 import { atEndOfTurn } from "../process/turn.ts";
+import { Decompressor } from "./decompressor.ts";
 import type { OutgoingRequest } from "./kinds/kind.ts";
 import type { HttpUpstream } from "./upstreams.ts";
 
@@ -16,6 +17,9 @@ export interface AttemptListener {
 
 export type Headers = Record<string, string | string[] | undefined>;
 
+/** Asks for replies as they are: they are read at once, so compressing them would only take time. */
+const PLAIN = ["accept-encoding", "identity"];
+
 /**
  * One request to one upstream: undici's five callbacks. After `leave` or `abort`, later callbacks
  * are ignored, so that the next route can be tried.
@@ -26,6 +30,10 @@ export class Attempt implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | undefined = undefined;
   private left = false;
   private paused = false;
+  /** Set if the body is compressed all the same. */
+  private decompressor: Decompressor | undefined = undefined;
+  /** True while the decompressor has enough to do. */
+  private busy = false;
 
   constructor(upstream: HttpUpstream, listener: AttemptListener) {
     this.upstream = upstream;
@@ -39,7 +47,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   send(outgoing: OutgoingRequest, credentials: readonly string[]): void {
     const { origin, path, body } = outgoing;
     try {
-      const headers = credentials.concat(outgoing.headers);
+      const headers = credentials.concat(PLAIN, outgoing.headers);
       const request = { origin, path, method: "POST", headers, body } as const;
       this.upstream.dispatcher.dispatch(request, this);
     } catch (error) {
@@ -62,17 +70,20 @@ export class Attempt implements Dispatcher.DispatchHandler {
   /** Stops reading. TCP then slows the upstream down. */
   pause(): void {
     this.paused = true;
+    this.decompressor?.pause();
     this.controller?.pause();
   }
 
   resume(): void {
     this.paused = false;
-    this.controller?.resume();
+    this.decompressor?.resume();
+    if (!this.busy) this.controller?.resume();
   }
 
   /** Ignores the rest of the reply and closes its connection, unless the reply is over. */
   abort(): void {
     this.left = true;
+    this.decompressor?.stop();
     this.controller?.abort(new Error("the gateway has left this reply"));
   }
 
@@ -82,7 +93,10 @@ export class Attempt implements Dispatcher.DispatchHandler {
    */
   leave(): void {
     this.left = true;
-    if (this.paused) this.resume();
+    this.decompressor?.stop();
+    const isWaiting = this.paused || this.busy;
+    this.busy = false;
+    if (isWaiting) this.resume();
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -97,6 +111,13 @@ export class Attempt implements Dispatcher.DispatchHandler {
   ): void {
     // A 1xx status comes before the final one.
     if (this.left || status < 200) return;
+    const encoding = headers["content-encoding"];
+    this.decompressor = Decompressor.of(typeof encoding === "string" ? encoding : undefined, {
+      received: (chunk) => this.receive(chunk),
+      completed: () => this.complete(),
+      failed: (error) => this.onResponseError(undefined, error),
+      flow: (isOn) => this.setBusy(!isOn),
+    });
     try {
       this.listener.replied(status, headers);
     } catch (error) {
@@ -106,17 +127,30 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.left) return;
+    if (this.decompressor) this.decompressor.push(chunk);
+    else this.receive(chunk);
+    // A pause during a chunk takes effect only when the parser has returned.
+    if ((this.paused || this.busy) && !controller.paused) controller.pause();
+  }
+
+  private receive(chunk: Buffer): void {
+    if (this.left) return;
     try {
       this.listener.received(chunk);
     } catch (error) {
-      return this.listener.bug(error);
+      this.listener.bug(error);
     }
-    // A pause during a chunk takes effect only when the parser has returned.
-    if (this.paused && !controller.paused) controller.pause();
+  }
+
+  private setBusy(busy: boolean): void {
+    this.busy = busy;
+    if (!busy && !this.paused) this.controller?.resume();
   }
 
   onResponseEnd(): void {
-    if (!this.left) atEndOfTurn("reply", () => this.complete());
+    if (this.left) return;
+    if (this.decompressor) this.decompressor.end();
+    else atEndOfTurn("reply", () => this.complete());
   }
 
   private complete(): void {

@@ -68,7 +68,8 @@ t.test("an attempt", async (t) => {
         path: "/v1/messages",
         method: "POST",
         headers: [
-          ...["x-api-key", "first-key", "anthropic-version", "2023-06-01"],
+          ...["x-api-key", "first-key", "accept-encoding", "identity"],
+          ...["anthropic-version", "2023-06-01"],
           ...["content-type", "application/json"],
         ],
         body: `{"model":"plain-1","max_tokens":1}`,
