@@ -111,7 +111,7 @@ export interface EndedCall extends Readonly<Pick<Call, EndedField>> {
 type EndedField =
   | ("id" | "at" | "startedMs" | "firstByteAtMs" | "endpoint" | "stream" | "bodyBytes")
   | ("key" | "model" | "mappedFrom" | "route" | "attempts" | "status")
-  | ("estimated" | "delivered" | "deliveredTokens")
+  | ("surcharge" | "inputTokensBound" | "estimated" | "delivered" | "deliveredTokens")
   | ("heldMicroVnd" | "costMicroVnd" | "writtenOffMicroVnd");
 
 /**

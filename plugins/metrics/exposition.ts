@@ -88,6 +88,22 @@ function addSums(registry: Registry, tally: Tally): void {
     "Calls whose usage was estimated because the provider did not report it.",
     (s) => s.estimated,
   );
+  sum(
+    "tollgate_bounded_calls_total",
+    "Calls whose reported input was compared with the bound that money was held for.",
+    (s) => s.bounded,
+  );
+  sum(
+    "tollgate_over_bound_calls_total",
+    "Compared calls whose provider reported more input than their bound.",
+    (s) => s.overBound,
+  );
+  sum("tollgate_bound_tokens_total", "Bounds of compared calls, in tokens.", (s) => s.boundTokens);
+  sum(
+    "tollgate_bounded_input_tokens_total",
+    "Reported input of compared calls, in tokens.",
+    (s) => s.reportedTokens,
+  );
 }
 
 function addGauges(registry: Registry, services: Services): void {

@@ -28,6 +28,11 @@ export interface Series {
   chargedMicroVnd: number;
   writtenOffMicroVnd: number;
   estimated: number;
+  /** Calls whose provider reported the input, if it could be bounded before: what it is compared with. */
+  bounded: number;
+  boundTokens: number;
+  reportedTokens: number;
+  overBound: number;
 }
 
 /**
@@ -61,6 +66,7 @@ export class Tally {
       series.inputTokens += usage.inputTokens;
       series.outputTokens += usage.outputTokens;
       if (call.estimated) series.estimated++;
+      if (usage.inputReported) compare(usage.inputTokens, call, series);
     }
     if (call.outcome === "refused") {
       const type = call.attempts > 0 ? "upstream" : (REFUSALS.get(call.status) ?? "api_error");
@@ -93,11 +99,26 @@ export class Tally {
         chargedMicroVnd: 0,
         writtenOffMicroVnd: 0,
         estimated: 0,
+        bounded: 0,
+        boundTokens: 0,
+        reportedTokens: 0,
+        overBound: 0,
       };
       byModel.set(model, series);
     }
     return series;
   }
+}
+
+/** Compares the input that a provider reports with the bound that money was held for. */
+function compare(reported: number, call: EndedCall, series: Series): void {
+  const { inputTokensBound: bound, surcharge } = call;
+  // Images and speech have no bound, and tools of the provider bring input without one.
+  if (bound === 0 || surcharge?.unbounded) return;
+  series.bounded++;
+  series.boundTokens += bound;
+  series.reportedTokens += reported;
+  if (reported > bound) series.overBound++;
 }
 
 /** Yields the calls of a series by status and outcome. */

@@ -77,6 +77,11 @@ t.test("GET /metrics", async (t) => {
       t.ok((samples.get(`tollgate_output_tokens_total{${opus}}`) ?? 0) >= 6);
       t.ok((samples.get(`tollgate_charged_vnd_total{${opus}}`) ?? 0) >= 0.72);
       t.equal(samples.get(`tollgate_estimated_usages_total{${opus}}`), 1);
+      // Two calls reported 7 tokens, far below their bound; one reported nothing.
+      t.equal(samples.get(`tollgate_bounded_calls_total{${opus}}`), 2);
+      t.equal(samples.get(`tollgate_over_bound_calls_total{${opus}}`), 0);
+      t.equal(samples.get(`tollgate_bounded_input_tokens_total{${opus}}`), 14);
+      t.ok((samples.get(`tollgate_bound_tokens_total{${opus}}`) ?? 0) > 14);
       for (const [streamed, count] of [
         ["false", 2],
         ["true", 1],

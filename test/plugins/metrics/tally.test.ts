@@ -46,6 +46,10 @@ t.test("metrics: the counters of a call", async (t) => {
       chargedMicroVnd: 500_000,
       writtenOffMicroVnd: 0,
       estimated: 1,
+      bounded: 0,
+      boundTokens: 0,
+      reportedTokens: 0,
+      overBound: 0,
     });
     t.strictSame(
       [...calls(first!)],
@@ -53,6 +57,34 @@ t.test("metrics: the counters of a call", async (t) => {
         { status: 200, outcome: "complete", count: 1 },
         { status: 200, outcome: "gone", count: 1 },
       ],
+    );
+  });
+
+  t.test("compares a reported input with its bound", async (t) => {
+    const tally = new Tally();
+    const usage = new Usage();
+    usage.inputTokens = 500;
+    usage.inputReported = true;
+    const bounded = (inputTokensBound: number, more: Partial<EndedCall> = {}) =>
+      tally.count(ended(200, "complete", { usage, inputTokensBound, ...more }));
+    bounded(600);
+    bounded(500);
+    bounded(499);
+    // Not compared: images, input that the provider's tools bring, what is only estimated, and refusals.
+    bounded(0);
+    const surcharge = {
+      factor: 1,
+      fees: new Map(),
+      holdTokens: 0,
+      holdFeesVnd: 0,
+      unbounded: true,
+    };
+    bounded(10, { surcharge });
+    bounded(10, { usage: new Usage() });
+    bounded(10, { status: 402 });
+    t.match(
+      [...tally.series()],
+      [{ bounded: 3, boundTokens: 1_599, reportedTokens: 1_500, overBound: 1 }],
     );
   });
 
