@@ -1,6 +1,8 @@
 import { HELP, type Options, parseOptions, WrongOption } from "./options.ts";
+import { plantedSimulation } from "./plants/planted.ts";
 import { PLANTS } from "./plants/plants.ts";
-import { registerPlant } from "./plants/register.ts";
+import { LuaScripts } from "./redis/lua.ts";
+import { simulate as simulateAsIs } from "./simulate.ts";
 import { describePlan, planWorld } from "./world-plan.ts";
 
 const SHOWN_MAX = 8;
@@ -9,12 +11,7 @@ const SHOWN_MAX = 8;
 async function main(options: Options): Promise<number> {
   const { firstSeed, seeds } = options;
   const plant = options.plant === undefined ? undefined : PLANTS[options.plant];
-  if (options.plant !== undefined) registerPlant(options.plant);
-  // Imported only now: a bug is planted into modules loaded after it was registered.
-  const [{ LuaScripts }, { simulate }] = await Promise.all([
-    import("./redis/lua.ts"),
-    import("./simulate.ts"),
-  ]);
+  const simulate = await simulationOf(options.plant);
   const { gateways, calls } = options;
   const { store, faults, movements } =
     options.focus && plant ? plant : { ...options, movements: undefined };
@@ -47,6 +44,12 @@ async function main(options: Options): Promise<number> {
       `${(total.simulatedMs / 3_600_000).toFixed(2)} simulated hours, ${total.failed} seeds with violations`,
   );
   return total.failed > 0 ? 1 : 0;
+}
+
+async function simulationOf(plant: string | undefined): Promise<typeof simulateAsIs> {
+  if (plant === undefined) return simulateAsIs;
+  const { simulate } = await plantedSimulation(plant);
+  return simulate;
 }
 
 try {

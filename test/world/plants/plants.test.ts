@@ -5,11 +5,24 @@ import { packageRoot } from "../../../core/process/root.ts";
 import { LuaScripts } from "../redis/lua.ts";
 import { simulate } from "../simulate.ts";
 import { describePlan, planWorld, type WorldPlan } from "../world-plan.ts";
-import { PLANTS } from "./plants.ts";
+import { plantedSimulation } from "./planted.ts";
+import { PLANTS, type Plant } from "./plants.ts";
 
-const program = join(packageRoot, "dist/test/world/index.js");
 const SEEDS = 40;
-const FOUND = /^seed (\d+): .*\n {2}\S/m;
+
+t.test(
+  "the command prints the first seed that shows a planted bug, and exits with 1",
+  async (t) => {
+    const program = join(packageRoot, "dist/test/world/index.js");
+    const plant = "the last calls that wait for the ledger are forgotten";
+    const args = ["--plant", plant, "--focus", "--first", "--from", "7", "--seeds", String(SEEDS)];
+    const { status, stdout } = spawnSync(process.execPath, [program, ...args], {
+      encoding: "utf8",
+    });
+    t.match(stdout, /^seed \d+: .*\n {2}\S/m);
+    t.equal(status, 1);
+  },
+);
 
 /** Proves that the judge detects violations. */
 t.test("a simulated world finds the planted bug:", async (t) => {
@@ -22,19 +35,26 @@ t.test("a simulated world finds the planted bug:", async (t) => {
     clean.set(world, violations);
     return violations;
   };
-  for (const [name, { store, faults, movements, from = 1 }] of Object.entries(PLANTS)) {
+  for (const [name, plant] of Object.entries(PLANTS)) {
     t.test(name, async (t) => {
-      const seeds = ["--from", String(from), "--seeds", String(SEEDS)];
-      const args = ["--plant", name, "--focus", "--first", ...seeds];
-      const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], {
-        encoding: "utf8",
-      });
-      t.equal(stderr.includes("out of date"), false, stderr);
-      const seed = FOUND.exec(stdout)?.[1];
-      t.ok(seed, `a seed with its violations: ${stdout}`);
-      t.equal(status, 1);
-      const plan = planWorld(Number(seed), { store, faults, movements });
-      t.strictSame(await withoutPlant(plan), [], `seed ${seed} without the bug`);
+      const found = await firstFound(name, plant, lua);
+      if (found === undefined) return t.fail(`no violation in ${SEEDS} seeds`);
+      t.strictSame(await withoutPlant(found), [], `seed ${found.seed} without the bug`);
     });
   }
 });
+
+/** Returns the plan of the first seed that shows the bug. */
+async function firstFound(
+  name: string,
+  { store, faults, movements, from = 1 }: Plant,
+  lua: LuaScripts,
+): Promise<WorldPlan | undefined> {
+  const planted = await plantedSimulation(name);
+  for (let seed = from; seed < from + SEEDS; seed += 1) {
+    const plan = planWorld(seed, { store, faults, movements });
+    const { violations } = await planted.simulate(plan, { lua });
+    if (violations.length > 0) return plan;
+  }
+  return undefined;
+}
