@@ -66,7 +66,7 @@ export class StoredAccounts implements Accounts {
     this.known.forgetAccount(id);
     const { holdStore } = this;
     const mark = (keyId: string) =>
-      status === "suspended" ? holdStore.revoke(keyId) : holdStore.restore(keyId);
+      status === "suspended" ? holdStore.revoke(keyId, id) : holdStore.restore(keyId, id);
     // All at once: if the hold store is down, each change is applied when it reconnects.
     await Promise.all(keyIds.map(mark));
     return true;

@@ -1,6 +1,7 @@
 import { hash, randomBytes } from "node:crypto";
 import {
   type CallerKey,
+  KEY_KEPT_MS,
   KEY_PREFIX,
   KEY_SHOWN_CHARACTERS,
   type KeyRecord,
@@ -21,8 +22,6 @@ import type { KeyRows } from "./key-rows.ts";
 
 /** A cached key is read again after this time, in the background. */
 const FRESH_MS = 30_000;
-/** A cached key is used this long while the ledger is down. Revocation does not depend on it. */
-const STALE_MS = 3_600_000;
 /**
  * A call waits at most this long for its key. The read goes on, so a later call finds its result. A ledger that is down
  * rejects at once; one that is only slow, on a busy machine, gets the time.
@@ -79,7 +78,7 @@ export class CachedKeys implements Keys, KnownKeys {
     const cached = this.cache.get(name);
     const nowMs = this.clock.monotonic();
     if (!cached) return this.cache.isUnknown(name, nowMs) ? undefined : this.readSoon(name);
-    if (nowMs >= cached.readAtMs + STALE_MS) return this.readSoon(name);
+    if (nowMs >= cached.readAtMs + KEY_KEPT_MS) return this.readSoon(name);
     if (nowMs >= cached.refreshAtMs) this.refresh(name, cached, nowMs);
     return cached.key;
   }
@@ -106,7 +105,7 @@ export class CachedKeys implements Keys, KnownKeys {
     if (!key) return false;
     // First the step that cannot fail: if the hold store is down, at least this process refuses the key.
     this.forgetAccount(key.accountId);
-    await this.holdStore.revoke(keyId);
+    await this.holdStore.revoke(keyId, key.accountId);
     return true;
   }
 
@@ -118,7 +117,7 @@ export class CachedKeys implements Keys, KnownKeys {
     this.forgetAccount(key.accountId);
     const now = await this.readings.read(key.hash);
     if (now?.status === "active" && now.accountStatus === "active")
-      await this.holdStore.restore(now.id);
+      await this.holdStore.restore(now.id, now.accountId);
     return now;
   }
 

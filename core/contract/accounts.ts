@@ -5,6 +5,9 @@ export const KEY_PREFIX = "tg-";
 /** How many first characters of a key are stored as plain text. */
 export const KEY_SHOWN_CHARACTERS = 10;
 
+/** A process uses a key that it has read for at most this long, while it cannot read it again. */
+export const KEY_KEPT_MS = 3_600_000;
+
 export interface Account {
   readonly id: string;
   readonly email: string;

@@ -84,11 +84,14 @@ export interface HoldStore extends Restorable {
   /** Returns the accounts of all loaded wallets, in pages. An account may come twice. */
   loadedWallets(): AsyncIterable<readonly string[]>;
 
-  /** Refuses every later hold with this key, in every process. */
-  revoke(keyId: string): Awaitable<void>;
+  /**
+   * Refuses every later hold with this key of this account, in every process, until no process can
+   * have the key in its cache.
+   */
+  revoke(keyId: string, accountId: string): Awaitable<void>;
 
   /** Undoes `revoke`, for a key whose account was only suspended. */
-  restore(keyId: string): Awaitable<void>;
+  restore(keyId: string, accountId: string): Awaitable<void>;
 
   /**
    * Returns up to `max` posted calls that are not acknowledged, oldest first. Waits up to `waitMs`

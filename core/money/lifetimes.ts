@@ -1,3 +1,5 @@
+import { KEY_KEPT_MS } from "../contract/accounts.ts";
+
 /**
  * Every lease, grace, timeout and retention of money, in milliseconds. Many depend on each other: `RELATIONS` lists
  * how, and is checked at import. Lua scripts get these numbers as arguments.
@@ -39,6 +41,9 @@ export const LIFETIMES = {
   askLedgerAfterMs: 60_000,
   /** Redis remembers a call until its commit was acknowledged, and for this long after. */
   committedCallKeptMs: 120_000,
+
+  /** Holds with a revoked key are refused this long. Twice the age of a cached key: a call may wait before its hold. */
+  revokedKeptMs: 2 * KEY_KEPT_MS,
 
   // Commits: from the outbox to the ledger.
 
@@ -167,6 +172,10 @@ const RELATIONS: readonly (readonly [string, (lifetimes: Lifetimes) => boolean])
   [
     "committedCallKeptMs > askLedgerAfterMs + leaseMs + replyTimeoutMs, or a resent post charges the wallet twice",
     (of) => of.committedCallKeptMs > of.askLedgerAfterMs + of.leaseMs + of.replyTimeoutMs,
+  ],
+  [
+    "revokedKeptMs > KEY_KEPT_MS, or a process that still has a revoked key sells calls to it",
+    (of) => of.revokedKeptMs > KEY_KEPT_MS,
   ],
   [
     "readWaitMs > gatherMs, or the committer never gathers a batch",

@@ -86,10 +86,11 @@ export class AccountLoad {
 
   revoke(): void {
     const { world, random } = this;
-    const keyId = this.revocableKey(random.pick(world.accounts));
+    const accountId = random.pick(world.accounts);
+    const keyId = this.revocableKey(accountId);
     operate(world, random, TRIES_MAX, {
       name: `revocation of ${keyId}`,
-      run: async ({ keys }) => String(await keys?.revoke(keyId)),
+      run: async ({ keys }) => String(await keys?.revoke(keyId, accountId)),
       onDone: ({ process }) => world.judge.revoked(keyId, process),
     });
   }

@@ -35,17 +35,17 @@ export class SimulatedKeys {
   }
 
   /** Once it resolves, no process grants a hold to this key. */
-  async revoke(keyId: string): Promise<void> {
+  async revoke(keyId: string, accountId: string): Promise<void> {
     const { process, ledger, holdStore } = this.options;
     await ledger.request(process, "revoke", (books) => books.revokedKeys.add(keyId));
     this.revoked = new Set(this.revoked).add(keyId);
-    await holdStore.revoke(keyId);
+    await holdStore.revoke(keyId, accountId);
   }
 
   /** Reads a key that the hold store refused, as `CachedKeys.refused` does. */
   async refused(key: CallerKey): Promise<CallerKey> {
     const isRevoked = (await this.read()).has(key.id);
-    if (!isRevoked) await this.options.holdStore.restore(key.id);
+    if (!isRevoked) await this.options.holdStore.restore(key.id, key.accountId);
     return { ...key, status: isRevoked ? "revoked" : "active", accountStatus: "active" };
   }
 

@@ -21,6 +21,7 @@ import { type Machine, sleep, systemMachine } from "../../process/machine.ts";
 import type { JournalOptions } from "../journal/journal.ts";
 import { LedgerWatch } from "../ledger-watch.ts";
 import { LIFETIMES } from "../lifetimes.ts";
+import { RevokedKeys } from "../revoked-keys.ts";
 import { EmbeddedCalls } from "./calls.ts";
 import { FileKeptProgress } from "./kept-progress.ts";
 import { PostedCalls } from "./posted-calls.ts";
@@ -51,7 +52,7 @@ export class EmbeddedHoldStore implements HoldStore {
   private readonly posted: PostedCalls;
   private readonly watch: LedgerWatch;
   private readonly machine: Machine;
-  private readonly revoked = new Set<string>();
+  private readonly revoked: RevokedKeys;
   private readonly locked: () => string | undefined;
   private isRestoring = false;
 
@@ -61,6 +62,7 @@ export class EmbeddedHoldStore implements HoldStore {
     const kept = new FileKeptProgress(machine, folder, log);
     this.watch = new LedgerWatch({ history, kept, machine, log });
     this.machine = machine;
+    this.revoked = new RevokedKeys(machine);
     this.locked = refusal;
     const posted = new PostedCalls(journal, outboxEntriesMax);
     this.posted = posted;

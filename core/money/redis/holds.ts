@@ -128,7 +128,7 @@ export class Holds {
     const version = creditVersion === undefined ? "" : String(creditVersion);
     const limits = limitsText(request.limits ?? null);
     const args = [callId, accountId, keyId, ...amounts, holder, version, limits];
-    return bucket.run("hold", [bucket.keys.revoked], args, (reply) => {
+    return bucket.run("hold", [bucket.keys.revoked(keyId)], args, (reply) => {
       const result = readHold(reply);
       if (result.kind !== "held") this.own.delete(callId);
       return result;

@@ -24,7 +24,8 @@ export class BucketKeys {
   /** Prefix of every key of the bucket: `tollgate:{b07}:`. */
   readonly base: string;
   readonly epoch: string;
-  readonly revoked: string;
+  /** A set that earlier versions wrote: see `revoked`. */
+  readonly formerRevoked: string;
   /** Written to see if Redis has room. */
   readonly room: string;
   /** Outboxes of dead gateways: see the README of this folder. */
@@ -34,7 +35,7 @@ export class BucketKeys {
     this.bucket = bucketName(index);
     this.base = `${prefix}:{${this.bucket}}:`;
     this.epoch = `${this.base}epoch`;
-    this.revoked = `${this.base}revoked`;
+    this.formerRevoked = `${this.base}revoked`;
     this.room = `${this.base}room`;
     this.orphans = `${this.base}orphans`;
   }
@@ -42,6 +43,11 @@ export class BucketKeys {
   /** The result of a posted call, kept for as long as its post may be sent again. */
   call(callId: string): string {
     return `${this.base}d:${callId}`;
+  }
+
+  /** Exists while a hold with this API key is refused. */
+  revoked(keyId: string): string {
+    return `${this.base}revoked:${keyId}`;
   }
 
   outbox(epoch: string, process: string): string {

@@ -1,39 +1,65 @@
+import type { Machine } from "../../process/machine.ts";
 import type { RedisCommands } from "../../redis/client.ts";
+import { LIFETIMES } from "../lifetimes.ts";
+import { RevokedKeys } from "../revoked-keys.ts";
 import type { Bucket } from "./bucket.ts";
+import type { BucketMap } from "./bucket-map.ts";
 
 /**
- * Writes revoked keys to every bucket, because a hold checks only its account's bucket. A write that fails is retried
- * once Redis is back, even if the operator does not try again.
+ * Writes a revoked key to the bucket of its account, which every hold with this key asks. Redis forgets it once no
+ * process can have the key in its cache. A write that fails is retried once Redis is back, even if the operator does
+ * not try again.
  */
 export class Revocations {
   private readonly client: RedisCommands;
-  private readonly buckets: readonly Bucket[];
+  private readonly buckets: BucketMap;
   /** Keys revoked through this process. They are written again after a wipe of Redis. */
-  private readonly keyIds = new Set<string>();
-  /** Buckets in which some of `keyIds` may be missing. */
+  private readonly own = new Map<Bucket, RevokedKeys>();
+  /** Buckets in which some of `own` may be missing. */
   private readonly behind = new Set<Bucket>();
 
-  constructor(client: RedisCommands, buckets: readonly Bucket[]) {
+  constructor(client: RedisCommands, buckets: BucketMap, machine: Machine) {
     this.client = client;
     this.buckets = buckets;
+    for (const bucket of buckets.all) this.own.set(bucket, new RevokedKeys(machine));
   }
 
-  /** Resolves once every process refuses the key. Rejects if a bucket could not be written; it is retried later. */
-  async revoke(keyId: string): Promise<void> {
-    this.keyIds.add(keyId);
-    await Promise.all(this.buckets.map((bucket) => this.apply(bucket, [keyId])));
+  /** Resolves once every process refuses the key. Rejects if it could not be written; it is retried later. */
+  async revoke(keyId: string, accountId: string): Promise<void> {
+    const bucket = this.buckets.of(accountId);
+    this.own.get(bucket)?.add(keyId);
+    try {
+      await this.write(bucket, keyId, LIFETIMES.revokedKeptMs);
+    } catch (error) {
+      this.behind.add(bucket);
+      throw error;
+    }
   }
 
-  /** Undoes a revocation. Rejects if a bucket could not be written and may still refuse the key. */
-  async restore(keyId: string): Promise<void> {
-    this.keyIds.delete(keyId);
-    const { client } = this;
-    await Promise.all(this.buckets.map(({ keys }) => client.call("SREM", keys.revoked, keyId)));
+  /** Undoes a revocation. Rejects if the bucket could not be written and may still refuse the key. */
+  async restore(keyId: string, accountId: string): Promise<void> {
+    const bucket = this.buckets.of(accountId);
+    this.own.get(bucket)?.delete(keyId);
+    await this.client.call("DEL", bucket.keys.revoked(keyId));
   }
 
   /** Writes all revocations of this process to a bucket that may have lost them. */
   async applyAll(bucket: Bucket): Promise<void> {
-    if (this.keyIds.size > 0) await this.apply(bucket, [...this.keyIds]);
+    // First: a revocation during these writes may fail, and then its write is missing.
+    this.behind.delete(bucket);
+    const keys = this.own.get(bucket)?.left() ?? [];
+    try {
+      await Promise.all(keys.map(({ keyId, leftMs }) => this.write(bucket, keyId, leftMs)));
+    } catch (error) {
+      this.behind.add(bucket);
+      throw error;
+    }
+  }
+
+  /** Lets Redis forget the set in which earlier versions of the gateway kept revoked keys without a limit. */
+  async expireFormerSet(bucket: Bucket): Promise<void> {
+    const { formerRevoked } = bucket.keys;
+    await this.client.call("PEXPIRE", formerRevoked, String(LIFETIMES.revokedKeptMs));
   }
 
   /** Repeats the writes that failed. */
@@ -41,13 +67,7 @@ export class Revocations {
     if (this.behind.has(bucket)) await this.applyAll(bucket);
   }
 
-  private async apply(bucket: Bucket, keyIds: readonly string[]): Promise<void> {
-    try {
-      await this.client.call("SADD", bucket.keys.revoked, ...keyIds);
-      if (keyIds.length === this.keyIds.size) this.behind.delete(bucket);
-    } catch (error) {
-      this.behind.add(bucket);
-      throw error;
-    }
+  private async write(bucket: Bucket, keyId: string, ms: number): Promise<void> {
+    await this.client.call("SET", bucket.keys.revoked(keyId), "1", "PX", String(Math.ceil(ms)));
   }
 }

@@ -100,7 +100,7 @@ export class RedisHoldStore implements HoldStore {
     }
     this.buckets = [...memberships.keys()];
     const buckets = new BucketMap(this.buckets);
-    this.revocations = new Revocations(client, this.buckets);
+    this.revocations = new Revocations(client, buckets, machine);
     this.commits = new Commits({ client, buckets: this.buckets, memberships, machine, log, watch });
     this.wallets = new RedisWallets(client, buckets);
     this.holds = new Holds({
@@ -196,12 +196,12 @@ export class RedisHoldStore implements HoldStore {
     return this.wallets.all();
   }
 
-  revoke(keyId: string): Promise<void> {
-    return this.revocations.revoke(keyId);
+  revoke(keyId: string, accountId: string): Promise<void> {
+    return this.revocations.revoke(keyId, accountId);
   }
 
-  restore(keyId: string): Promise<void> {
-    return this.revocations.restore(keyId);
+  restore(keyId: string, accountId: string): Promise<void> {
+    return this.revocations.restore(keyId, accountId);
   }
 
   read(max: number, waitMs: number): Promise<StoredEntry[]> {
@@ -276,6 +276,7 @@ export class RedisHoldStore implements HoldStore {
       },
       joined: async (bucket) => {
         this.commits.forgetUnacknowledged(bucket);
+        await this.revocations.expireFormerSet(bucket);
         await this.revocations.applyAll(bucket);
       },
       reaped: (_, process, voidedHolds) => this.outageLog.reaped(process, voidedHolds),

@@ -170,17 +170,17 @@ const TABLES: Record<string, string> = {
   "a revoked key gets no new hold, and its running calls are posted": `
     credit A 1000                   -> version 1
     hold c1 A 1..400 key K1         -> held 400
-    revoke K1                       -> ok
+    revoke K1 A                     -> ok
     hold c2 A 1..400 key K1         -> revoked
     hold c3 A 1..400 key K2         -> held 400
     post c1 A cost 400              -> charged 400 off 0`,
 
   "a restored key holds again": `
     credit A 1000                   -> version 1
-    revoke K1                       -> ok
-    revoke K2                       -> ok
-    restore K1                      -> ok
-    restore K3                      -> ok
+    revoke K1 A                     -> ok
+    revoke K2 A                     -> ok
+    restore K1 A                    -> ok
+    restore K3 A                    -> ok
     hold c1 A 1..400 key K1         -> held 400
     hold c2 A 1..400 key K2         -> revoked`,
 

@@ -22,6 +22,7 @@ const BROKEN: Record<string, Partial<Lifetimes>> = {
   "committedCallKeptMs > askLedgerAfterMs + leaseMs + replyTimeoutMs": {
     committedCallKeptMs: 70_450,
   },
+  "revokedKeptMs > KEY_KEPT_MS": { revokedKeptMs: 3_600_000 },
   "readWaitMs > gatherMs": { readWaitMs: 50 },
   "paceWaitMsMax > paceDelayMsMax > paceTickMs": { paceWaitMsMax: 5_000 },
   "commitRetryMsMin <= commitRetryMsMax": { commitRetryMsMin: 2_001 },

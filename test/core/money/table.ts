@@ -68,10 +68,10 @@ export class Table {
         await this.store.void(first, second);
         return "ok";
       case "revoke":
-        await this.store.revoke(first);
+        await this.store.revoke(first, second);
         return "ok";
       case "restore":
-        await this.store.restore(first);
+        await this.store.restore(first, second);
         return "ok";
       case "load":
         return String(await this.load(first));

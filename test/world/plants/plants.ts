@@ -228,8 +228,8 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   },
   "a revocation is lost with the data of Redis": {
     file: "core/money/redis/revocations.ts",
-    find: "if (this.keyIds.size > 0)\n",
-    replace: "if (false)\n",
+    find: "this.own.get(bucket)?.left() ?? []",
+    replace: "[]",
     store: "redis",
     faults: { keyRevoked: 800, redisWipe: 2_500, ledgerAway: 2_500 },
     from: 6,

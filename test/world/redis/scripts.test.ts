@@ -260,7 +260,7 @@ class Plan {
     // The hold of a movement has no API key, and says since when.
     const isOfCall = random.chance(0.8);
     const [key, holder] = isOfCall ? ["key", process] : ["", `${process}@1767225600000`];
-    return [[this.keys.revoked], [call, account, key, ...amounts, holder, version, limits]];
+    return [[this.keys.revoked(key)], [call, account, key, ...amounts, holder, version, limits]];
   }
 
   private acknowledge(account: string): KeysAndArgs {

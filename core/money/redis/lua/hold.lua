@@ -1,9 +1,9 @@
 -- Holds an amount for a call, or what the wallet and its limits afford if that is at least the floor.
--- KEYS[4] revoked API keys
+-- KEYS[4] exists if the API key is revoked
 -- ARGV: call, account, API key ('' for a movement), amount, floor, holder as in `money.lua`, version of the wallet at
 -- which the call was priced ('' to skip the check), limits as `|<name>|<name>` ('' for none)
 local call_id, account, limits = ARGV[3], ARGV[4], ARGV[10]
-if call('SISMEMBER', KEYS[4], ARGV[5]) == 1 then
+if call('EXISTS', KEYS[4]) == 1 then
   return { n, 'revoked' }
 end
 local known = call('HMGET', wallets, account .. ':a', account .. ':v')

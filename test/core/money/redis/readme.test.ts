@@ -19,7 +19,7 @@ function found(pattern: RegExp): string[] {
 t.test("the page on Redis lists every key of a bucket", async (t) => {
   const keys = new BucketKeys("tollgate", 7);
   const inEpoch = Object.values(keys.under("<e>", "<p>"));
-  const named = [keys.epoch, keys.revoked, keys.call("<call>"), ...inEpoch].map((key) =>
+  const named = [keys.epoch, keys.revoked("<key>"), keys.call("<call>"), ...inEpoch].map((key) =>
     key.slice(keys.base.length),
   );
   const inScripts = [

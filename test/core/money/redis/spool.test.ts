@@ -147,7 +147,7 @@ t.test(
       const other = await world.addGateway();
       await hold(world, store, "c1");
       await server.kill();
-      await t.rejects(store.revoke("K"));
+      await t.rejects(store.revoke("K", "A"));
       await server.start();
       // Until then a hold returns that Redis is unreachable, or that the wallet is not loaded.
       const deadline = performance.now() + REFUSED_LATE_MS;

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { Redis } from "ioredis";
+import t from "tap";
+import { KEY_KEPT_MS } from "../../../../core/contract/accounts.ts";
+import { startRedis } from "../../../support/redis.ts";
+import { until } from "../../../support/until.ts";
+import { startStore } from "./store.ts";
+
+t.test("a revoked key", async (t) => {
+  const redis = await startRedis();
+  const server = [redis.servers].flat()[0];
+  assert.ok(server !== undefined);
+  const client = new Redis(server);
+  const { store, prefix, dispose } = await startStore({ servers: redis.servers });
+  t.teardown(async () => {
+    client.disconnect();
+    await dispose();
+    await redis.stop();
+  });
+
+  t.test("is one key in one bucket, until no process can have it in its cache", async (t) => {
+    const before = new Set(await client.keys(`${prefix}*`));
+    for (let n = 0; n < 10; n += 1) await store.revoke(`K${n}`, `account ${n}`);
+    const added = (await client.keys(`${prefix}*`)).filter((key) => !before.has(key));
+    t.equal(added.length, 10, added.join(" "));
+    for (const key of added) {
+      const leftMs = await client.pttl(key);
+      t.ok(leftMs > KEY_KEPT_MS && leftMs <= 2 * KEY_KEPT_MS, `${leftMs} ms`);
+    }
+    for (let n = 0; n < 10; n += 1) await store.restore(`K${n}`, `account ${n}`);
+    t.strictSame(
+      (await client.keys(`${prefix}*`)).filter((key) => !before.has(key)),
+      [],
+    );
+  });
+
+  t.test("of an earlier version of the gateway is forgotten too", async (t) => {
+    const former = `${prefix}:{b01}:revoked`;
+    await client.sadd(former, "K");
+    t.equal(await client.pttl(former), -1);
+    const second = await startStore({ servers: redis.servers, prefix });
+    t.teardown(() => second.dispose());
+    await until("it expires", async () => (await client.pttl(former)) > 0);
+  });
+});
