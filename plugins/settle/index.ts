@@ -32,6 +32,7 @@ import {
 import { baseOf, fixedUnits } from "./bounds.ts";
 import { addCallRoute } from "./call-route.ts";
 import { emptyWallet } from "./empty-wallet.ts";
+import { hidesReasoning } from "./hidden-reasoning.ts";
 import { HoldExtender } from "./hold-extender.ts";
 import { lingerMsOf } from "./linger.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
@@ -44,7 +45,10 @@ export const sets: readonly Field[] = ["hold"];
 export const reads: readonly ConfigKey[] = ["headers", "listen"];
 
 export const options = v.strictObject({
-  /** Output tokens by which a stream's hold grows. */
+  /**
+   * Output tokens by which a stream's hold grows. A stream whose reasoning is hidden holds its whole
+   * limit instead (profile: `streams_reasoning`).
+   */
   slice_tokens: v.optional(whole(16, 1_000_000), 1024),
   /** What happens to a stream whose wallet runs out: `cut` it, or let it `finish` and write off the rest. */
   when_exhausted: v.optional(v.picklist(["cut", "finish"], "one of cut, finish"), "cut"),
@@ -169,7 +173,9 @@ export default function settle(
       const choices = choicesOf(upstream);
       const most = outputTokensMax(limit, model) * choices;
       const slice = Math.max(settings.slice_tokens, choices);
-      const output = call.stream ? Math.min(slice, most) : most;
+      // Tokens that the stream does not carry cannot be held for as they come.
+      const isCounted = call.stream && !hidesReasoning(model, upstream, services.upstreams);
+      const output = isCounted ? Math.min(slice, most) : most;
       const base = baseOf(call, call.inputTokensBound, model, tariff);
       held = { tariff, baseUnits: base.units, outputTokens: output, outputTokensMax: most };
       least = base.least;
