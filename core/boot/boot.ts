@@ -1,6 +1,7 @@
 import { openAccounts } from "../accounts/index.ts";
 import { notOffered } from "../config/catalogue-review.ts";
 import type { GatewayConfig } from "../config/load.ts";
+import type { EndedCall } from "../contract/call.ts";
 import { endpoints } from "../contract/endpoint.ts";
 import type { HoldStoreHealth } from "../contract/hold-store.ts";
 import { exactNames } from "../contract/model-names.ts";
@@ -22,6 +23,7 @@ import { Backlog } from "../money/backlog.ts";
 import { Committer } from "../money/committer.ts";
 import { usageBooksOf } from "../money/ledger/usage-books.ts";
 import { Pace } from "../money/pace.ts";
+import { RefusedCallsCounter } from "../money/refused-calls.ts";
 import { StoredWallets } from "../money/wallets.ts";
 import { announced } from "../process/announced.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
@@ -146,12 +148,15 @@ export async function boot(
   code.changed(config);
   running = await runner.start(config, []);
   runner.serve();
-  const server = new Server(
-    runtimeOf(running),
-    (call) => logCall(call, clock, log),
-    () => pace.refusal(),
-  );
+  const refused = new RefusedCallsCounter({ database, clock, log });
+  refused.start();
+  const server = new Server(runtimeOf(running), onEnded, () => pace.refusal());
   callsInFlight = server.callsInFlight;
+
+  function onEnded(call: EndedCall): void {
+    logCall(call, clock, log);
+    refused.count(call);
+  }
 
   function runtimeOf(plugins: readonly Running[]): Runtime {
     const router = new Router();
@@ -234,6 +239,7 @@ export async function boot(
       await server.drain(config.limits.drainMs);
       server.close();
       await runner.stop(running);
+      await refused.stop();
       await keyChanges.stop();
       clocks.stop();
       await stopStores();

@@ -111,7 +111,7 @@ export interface EndedCall extends Readonly<Pick<Call, EndedField>> {
 type EndedField =
   | ("id" | "at" | "startedMs" | "firstByteAtMs" | "endpoint" | "stream" | "bodyBytes")
   | ("key" | "model" | "mappedFrom" | "route" | "attempts" | "status")
-  | ("surcharge" | "inputTokensBound" | "estimated" | "delivered" | "deliveredTokens")
+  | ("surcharge" | "inputTokensBound" | "estimated" | "delivered" | "deliveredTokens" | "refusal")
   | ("heldMicroVnd" | "costMicroVnd" | "writtenOffMicroVnd");
 
 /**
@@ -209,6 +209,8 @@ export interface Call {
   readonly firstByteAtMs: number;
   /** Set when `close` runs. */
   readonly outcome: CallOutcome | undefined;
+  /** The error that the client gets from the gateway, if it gets one; set when `close` runs. */
+  readonly refusal: Refusal | undefined;
   /** True once the client has left. Nothing can be written to it any more. */
   readonly gone: boolean;
 }

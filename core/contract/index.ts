@@ -75,6 +75,7 @@ export {
   type LimitChangeResult,
 } from "./ledger.ts";
 export type { Rate } from "./rate-limiter.ts";
+export type { RefusedCall, RefusedCalls, RefusedCount } from "./refused-calls.ts";
 export type { CallsInFlight, Services } from "./services.ts";
 export type { SharedSlot, Slot, SlotName, Slots } from "./slot.ts";
 export type { StandingCall } from "./standing-call.ts";

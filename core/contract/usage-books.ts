@@ -1,3 +1,4 @@
+import type { RefusedCalls } from "./refused-calls.ts";
 import type { CustomerRecord } from "./usage-fields.ts";
 
 /** Recorded calls, for plugins that show them. A call appears seconds after it ends. */
@@ -30,6 +31,15 @@ export interface UsageBooks {
     by: readonly UsageDimension[],
     filter: Omit<UsageFilter, "status">,
   ): Promise<UsageSum[]>;
+
+  /**
+   * Returns the calls of an account that the gateway refused itself. They appear within seconds,
+   * and the counts are kept for 400 days. The filter applies to whole days, and to the counts alone.
+   */
+  refused(
+    accountId: string,
+    filter: Pick<UsageFilter, "from" | "to" | "key">,
+  ): Promise<RefusedCalls>;
 
   /**
    * Returns the use of each of these keys of the account. Keys that were never used are missing.

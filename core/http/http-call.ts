@@ -13,6 +13,7 @@ import type { Model, Route } from "../contract/catalogue.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { Surcharge } from "../contract/features.ts";
 import type { CallOutcome } from "../contract/hold-store.ts";
+import type { Refusal } from "../contract/refusal.ts";
 import type { Usage } from "../contract/usage.ts";
 import type { JsonObject } from "../process/json.ts";
 import { type CallState, STEPS, StepOutOfOrder } from "./call-state.ts";
@@ -73,6 +74,7 @@ export class HttpCall implements Call {
   status = 0;
   firstByteAtMs = 0;
   outcome: CallOutcome | undefined = undefined;
+  refusal: Refusal | undefined = undefined;
   gone = false;
 
   private current: CallState = "admitting";

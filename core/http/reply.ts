@@ -160,6 +160,7 @@ export class Reply implements Sink {
     call.outcome = kind;
     // The status is part of the usage record, so it must be right before `close` runs.
     const failure = failureOf(outcome);
+    call.refusal = failure;
     if (kind !== "refused") this.client.write();
     if (call.gone && call.status === 0) call.status = STATUS_CLIENT_GONE;
     if (failure && (kind === "refused" || !this.client.headSent)) call.status = failure.status;

@@ -13,12 +13,14 @@ import {
 } from "../../core/contract/index.ts";
 import { accountBody, keyBody } from "./bodies.ts";
 import { accountPage, newAccount } from "./input.ts";
+import { refusedBody } from "./refused.ts";
 import { unknownAccount } from "./unknown.ts";
 
 const CALLS_SHOWN = 10;
 
-/** Routes to create, list and search accounts, and to show one with its wallet, keys and last calls. */
-export function accountRoutes({ accounts, ledger, wallets, clock }: Services): OperatorRoute[] {
+/** Routes to create, list and search accounts, and to show one with its wallet, keys, last calls and last refused calls. */
+export function accountRoutes(services: Services): OperatorRoute[] {
+  const { accounts, ledger, wallets, clock, usage } = services;
   return [
     {
       method: "POST",
@@ -54,11 +56,13 @@ export function accountRoutes({ accounts, ledger, wallets, clock }: Services): O
         if (!account) return unknownAccount(id);
         const wallet = await wallets.balances(id);
         const calls = await ledger.usage({ accountId: id, limit: CALLS_SHOWN });
+        const refused = await usage.refused(id, {});
         return done({
           ...accountBody(account),
           wallet: wallet && walletJson(wallet),
           keys: (await accounts.keys(id)).map(keyBody),
           last_calls: calls.map((call) => usageJson(call, "admin")),
+          last_refused: refused.last.slice(0, CALLS_SHOWN).map(refusedBody),
         });
       },
     },

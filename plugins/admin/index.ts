@@ -14,6 +14,7 @@ import { keyRoutes } from "./keys.ts";
 import { moneyRoutes } from "./money.ts";
 import { commandRoutes } from "./plugin-commands.ts";
 import { quarantineRoutes } from "./quarantine.ts";
+import { refusedRoutes } from "./refused.ts";
 import { restoreRoutes } from "./restore.ts";
 import { standingRoutes } from "./standing.ts";
 import { AdminToken } from "./token.ts";
@@ -46,6 +47,7 @@ export default function admin(services: Services, settings: v.InferOutput<typeof
         ...keyRoutes(services, settings.active_keys_max),
         ...moneyRoutes(services),
         ...usageRoutes(services),
+        ...refusedRoutes(services),
         ...callRoutes(services),
         ...quarantineRoutes(services),
         ...holdRoutes(services),

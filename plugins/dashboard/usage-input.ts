@@ -38,12 +38,16 @@ const BEFORE = "the time and the call id of a record, separated by a comma";
 
 const period = { from: v.optional(moment(false)), to: v.optional(moment(true)) };
 
+const key = v.optional(v.pipe(v.string(KEY), v.check(isId, KEY)));
+
 const choice = {
   ...period,
   // Excludes control characters: Postgres refuses a statement that contains NUL.
   model: v.optional(v.pipe(v.string(MODEL), v.regex(/^\P{C}{1,200}$/u, MODEL))),
-  key: v.optional(v.pipe(v.string(KEY), v.check(isId, KEY))),
+  key,
 };
+
+export const refusedInput = v.strictObject({ ...period, key });
 
 const filter = {
   ...choice,

@@ -10,9 +10,9 @@ import {
   type UsageSum,
 } from "../../core/contract/index.ts";
 import { recordJson, withKeyNames } from "./call-record.ts";
-import { summaryInput, usagePage } from "./usage-input.ts";
+import { refusedInput, summaryInput, usagePage } from "./usage-input.ts";
 
-/** Routes for a customer's usage: pages of records, sums, and single calls. */
+/** Routes for a customer's usage: pages of records, sums, refused calls, and single calls. */
 export function usageRoutes({ accounts, usage }: Services): CustomerRoute[] {
   return [
     {
@@ -39,6 +39,29 @@ export function usageRoutes({ accounts, usage }: Services): CustomerRoute[] {
         if (isRefusal(input)) return input;
         const { by, ...filter } = input;
         return done({ data: (await usage.sums(accountId, by, filter)).map(sumJson) });
+      },
+    },
+    {
+      method: "GET",
+      path: "/usage/refused",
+      async handle({ query }, { accountId }) {
+        const input = readQuery(refusedInput, query);
+        if (isRefusal(input)) return input;
+        const { counts, last } = await usage.refused(accountId, input);
+        const names = await accounts.keyNames([...counts, ...last].map(({ keyId }) => keyId));
+        const keyOf = (id: string) => ({ key_id: id, key_name: names.get(id) ?? null });
+        return done({
+          counts: counts.map(({ keyId, lastAt, ...count }) => ({
+            ...count,
+            ...keyOf(keyId),
+            last_at: lastAt,
+          })),
+          last: last.map(({ callId, keyId, ...call }) => ({
+            call_id: callId,
+            ...call,
+            ...keyOf(keyId),
+          })),
+        });
       },
     },
     {

@@ -1,5 +1,5 @@
 import type { CallRecord } from "./contract.ts";
-import { el } from "./dom.ts";
+import { type Child, el } from "./dom.ts";
 import { dateTimeExact, number, seconds, vnd } from "./format.ts";
 import { t, textIfAny } from "./text.ts";
 
@@ -32,7 +32,7 @@ export function callTable(calls: readonly CallRecord[]): HTMLElement {
   const rows = calls.map((call) => {
     const cells = [
       dateTimeExact(call.at),
-      call.model,
+      modelCell(call),
       call.key_name ?? t("calls.unknownkey"),
       number(call.input_tokens),
       number(call.output_tokens),
@@ -61,6 +61,12 @@ export function callTable(calls: readonly CallRecord[]): HTMLElement {
     ),
     el("tbody", {}, rows),
   );
+}
+
+/** The model that replied, with the name that the caller sent if it was another. */
+function modelCell({ model, mapped_from }: CallRecord): Child {
+  if (mapped_from === null) return model;
+  return [model, el("small", { class: "mapped" }, t("calls.mapped", { name: mapped_from }))];
 }
 
 /** Returns the exact cost with its price and discount: `50.25 đ · 36,000 đ / 1M tokens · −7%`. */

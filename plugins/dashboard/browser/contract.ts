@@ -95,6 +95,31 @@ export interface CallRecord extends UsageJson<"page"> {
   readonly key_name: string | null;
 }
 
+/** Calls that the gateway refused, which have no record. */
+export interface Refused {
+  readonly counts: readonly RefusedCount[];
+  readonly last: readonly RefusedCall[];
+}
+
+export interface RefusedCount {
+  readonly day: string;
+  readonly key_name: string | null;
+  readonly status: number;
+  readonly cause: string;
+  readonly calls: number;
+  readonly last_at: string;
+}
+
+export interface RefusedCall {
+  readonly call_id: string;
+  readonly at: string;
+  readonly key_name: string | null;
+  readonly endpoint: string;
+  readonly model: string | null;
+  readonly status: number;
+  readonly cause: string;
+}
+
 export interface Sum {
   readonly day?: string;
   readonly model?: string;

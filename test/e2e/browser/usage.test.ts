@@ -64,6 +64,19 @@ t.test("the usage page in a browser", async (t) => {
     await page.getByText("Không có lượt gọi nào phù hợp.").first().waitFor();
   });
 
+  t.test("shows refused calls with their causes, and the names that were mapped", async (t) => {
+    const { page } = await open();
+    const refused = page.locator(".refused");
+    const row = refused.locator("tbody tr", { hasText: "Không đủ số dư" }).first();
+    t.match(await row.textContent(), /402Không đủ số dư37Máy chủ chính$/);
+    t.match(await refused.textContent(), /429Vượt giới hạn của khóa1.204/);
+    t.match(await refused.textContent(), /400Trường messages2/);
+    await page.getByText("Xem các lượt bị từ chối gần nhất").click();
+    await refused.getByText("019ab2c4-5d6e-7f80-9a1b-2c3d4e5f6071").waitFor();
+    await page.getByLabel("Mô hình", { exact: true }).selectOption("claude-opus-5-5");
+    await page.getByText("bạn đã gửi claude-3-opus-latest").first().waitFor();
+  });
+
   t.test("saves a CSV of the filtered calls", async (t) => {
     const { page } = await open();
     await page.getByLabel("Mô hình", { exact: true }).selectOption("gemini-3.5-flash");

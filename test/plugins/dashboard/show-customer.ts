@@ -19,6 +19,7 @@ export async function showCustomer(
   }
   await credit(gateway, session.accountId, 1_000_000);
   await ledgerSql(gateway, callsOf(session.accountId, ids));
+  await ledgerSql(gateway, refusedCallsOf(session.accountId, ids));
   const paid = (await session.post("/top-ups", { amount_vnd: 200_000 })).body;
   await notify(
     gateway,
@@ -41,7 +42,7 @@ function callsOf(accountId: string, keyIds: readonly string[]): string {
         lpad(to_hex(n), 12, '0'))::uuid,
       at, '${accountId}', (array[${keyIds.join(",")}]::uuid[])[1 + n % ${keyIds.length}],
       case when n % 3 = 0 then '/v1/messages' else '/v1/chat/completions' end,
-      models.model, null, 'anthropic', tokens, 0, 0, tokens / 4, 0, 0,
+      models.model, case when n % 41 = 3 then 'claude-3-opus-latest' end, 'anthropic', tokens, 0, 0, tokens / 4, 0, 0,
       case when status = 200 then tokens * 5 / 4 * models.price else 0 end, 0, 100,
       600 + (n * 7919) % 9000, 300, status, true,
       case when status = 200 then 'complete' else 'refused' end, false
@@ -57,4 +58,20 @@ function callsOf(accountId: string, keyIds: readonly string[]): string {
       on models.place = (array[0, 1, 0, 2, 3, 1, 4, 0, 5, 1])[1 + (n * 31) % 10]
     where extract(isodow from at at time zone 'Asia/Ho_Chi_Minh') < 6 or n % 3 = 0
     on conflict do nothing;`;
+}
+
+/** Refused calls of two days, and one of them with its id. */
+function refusedCallsOf(accountId: string, [server = "", laptop = ""]: readonly string[]): string {
+  const last = `jsonb_build_array(jsonb_build_object(
+    'callId', '019ab2c4-5d6e-7f80-9a1b-2c3d4e5f6071', 'at', now(), 'keyId', ${server},
+    'endpoint', '/v1/messages', 'model', 'claude-opus-5-5', 'status', 402,
+    'cause', 'insufficient_balance'))`;
+  return `
+    insert into refused_calls
+    select '${accountId}', (now() at time zone 'Asia/Ho_Chi_Minh')::date - ago, key_id::uuid, status, cause, calls, now()
+    from (values
+      (0, ${server}, 402, 'insufficient_balance', 37), (0, ${laptop}, 400, 'messages', 2),
+      (1, ${server}, 429, 'rate_limit_exceeded', 1204), (1, ${laptop}, 404, 'model_not_found', 5)
+    ) refused (ago, key_id, status, cause, calls);
+    insert into last_refused_calls values ('${accountId}', ${last});`;
 }

@@ -33,7 +33,7 @@ export const accountCommands: readonly Command[] = [
     words: "account show",
     required: ["account"],
     optional: [],
-    about: "show an account with its wallet, keys and last calls",
+    about: "show an account with its wallet, keys, last calls and last refused calls",
     run: async (client, { account }) => value(await client.get(accountPath(account))),
   },
   {

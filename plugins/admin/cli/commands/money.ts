@@ -42,6 +42,14 @@ export const moneyCommands: readonly Command[] = [
       })),
   },
   {
+    words: "refused",
+    required: ["account"],
+    optional: [],
+    about:
+      "show the calls of an account that were refused (400, 402, 429…): counts by day, key, status and cause, and the last ones",
+    run: async (client, { account }) => value(await client.get(`${accountPath(account)}/refused`)),
+  },
+  {
     words: "call show",
     required: ["call"],
     optional: [],

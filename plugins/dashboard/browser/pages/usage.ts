@@ -7,6 +7,7 @@ import { t } from "../text.ts";
 import { usageCharts } from "../usage/charts.ts";
 import { exportButton } from "../usage/export.ts";
 import { type Filter, filterBar } from "../usage/filters.ts";
+import { refusedCalls } from "../usage/refused.ts";
 import { usageTable } from "../usage/table.ts";
 
 export async function render({ root, signal }: PageContext): Promise<void> {
@@ -18,9 +19,11 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   if (signal.aborted) return;
   const charts = usageCharts(keys, signal);
   const table = usageTable(signal);
+  const refused = refusedCalls(signal);
   const changed = (filter: Filter) => {
     void charts.show(filter);
     void table.show(filter);
+    void refused.show(filter);
   };
   const filters = filterBar(models, keys, changed);
   const file = exportButton(() => filters.value());
@@ -30,6 +33,7 @@ export async function render({ root, signal }: PageContext): Promise<void> {
     filters.element,
     charts.element,
     card(t("usage.records"), table.element),
+    refused.element,
     file.explanation,
   );
   changed(filters.value());

@@ -42,7 +42,7 @@ export function filterBar(
     all,
     ["ok", t("usage.status.ok")],
     ["failed", t("usage.status.failed")],
-    ...["400", "429", "500", "502"].map((code) => [code, code] as const),
+    ...["400", "429", "500", "502", "504"].map((code) => [code, code] as const),
   ]);
   const value = (): Filter => ({
     from: from.input.value,

@@ -7,6 +7,7 @@ import { guardTests } from "./guards.ts";
 import { historyTests } from "./history.ts";
 import { limitTests } from "./limits.ts";
 import { quarantineTests } from "./quarantine.ts";
+import { refusedCallsTests } from "./refused-calls.ts";
 import { topUpTests } from "./top-ups.ts";
 import { usageTests } from "./usage.ts";
 import { usageBooksTests } from "./usage-books.ts";
@@ -29,6 +30,7 @@ export function ledgerConformance(t: Test, name: string, get: () => LedgerUnderT
     topUpTests(t, get);
     usageTests(t, get);
     usageBooksTests(t, get);
+    refusedCallsTests(t, get);
     guardTests(t, get);
     historyTests(t, get);
   });

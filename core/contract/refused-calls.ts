@@ -1,0 +1,60 @@
+import type { Refusal } from "./refusal.ts";
+
+/**
+ * Calls that the gateway refused before an upstream was tried. They cost nothing and have no usage
+ * record, so these counts show a customer why calls failed. Calls without a valid key belong to no
+ * account and are not counted.
+ */
+export interface RefusedCalls {
+  /** By day (in Vietnam), key, status and cause; newest day first. */
+  readonly counts: readonly RefusedCount[];
+  /** The last ones of the account, newest first: at most 20. */
+  readonly last: readonly RefusedCall[];
+}
+
+export interface RefusedCount {
+  readonly day: string;
+  readonly keyId: string;
+  readonly status: number;
+  /** The code of the error, else the field at fault, else the type of the error. */
+  readonly cause: string;
+  readonly calls: number;
+  readonly lastAt: Date;
+}
+
+export interface RefusedCall {
+  /** The `x-request-id` of the reply. */
+  readonly callId: string;
+  readonly at: Date;
+  readonly keyId: string;
+  readonly endpoint: string;
+  /** Null if the call was refused before its model was known. */
+  readonly model: string | null;
+  readonly status: number;
+  readonly cause: string;
+}
+
+/** Fields of requests that a cause may name. A list, so that no client can make up causes. */
+const FIELDS: ReadonlySet<string> = new Set([
+  ...["model", "stream", "stream_options", "metadata", "user", "seed", "store", "background"],
+  ...["messages", "system", "input", "instructions", "prompt", "conversation", "container"],
+  ...["previous_response_id", "context_management", "include", "truncation", "anthropic-beta"],
+  ...["max_tokens", "max_completion_tokens", "max_output_tokens", "n", "best_of", "stop"],
+  ...["stop_sequences", "temperature", "top_p", "top_k", "logprobs", "logit_bias"],
+  ...["tools", "tool_choice", "functions", "function_call", "mcp_servers", "web_search_options"],
+  ...["thinking", "reasoning", "reasoning_effort", "response_format", "text", "output_config"],
+  ...["modalities", "audio", "service_tier", "speed", "plugins", "models", "fallbacks"],
+  ...["image", "images", "image_url", "reference_image", "ref_image", "mask", "size", "quality"],
+  ...["style", "output_format", "input_fidelity", "voice"],
+]);
+const CAUSE_CHARACTERS_MAX = 40;
+
+/**
+ * Returns why a call was refused: the code of its error, else the field at fault without what is
+ * inside of it, else the type. Never the message, which may quote the request.
+ */
+export function causeOf({ code, param, type }: Refusal): string {
+  if (code !== null && code !== "") return code.slice(0, CAUSE_CHARACTERS_MAX);
+  const field = param?.match(/^[^.[]+/)?.[0];
+  return field !== undefined && FIELDS.has(field) ? field : type;
+}

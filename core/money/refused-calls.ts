@@ -1,0 +1,159 @@
+import type { EndedCall } from "../contract/call.ts";
+import type { Database } from "../contract/database.ts";
+import { causeOf, type RefusedCall, type RefusedCount } from "../contract/refused-calls.ts";
+import { dayOf } from "../contract/vietnam-day.ts";
+import type { Clock } from "../process/clock.ts";
+import type { Log } from "../process/log.ts";
+import { PeriodicTask } from "../process/periodic.ts";
+import { ThrottledLog } from "../process/throttled-log.ts";
+import {
+  addRefusedCalls,
+  dropRefusedCalls,
+  LAST_REFUSED_CALLS,
+  type RefusedBatch,
+} from "./ledger/refused-calls.ts";
+
+const WRITE_MS = 1_000;
+/** Accounts in one statement. */
+const BATCH_ACCOUNTS = 200;
+/** Most accounts that wait to be written, while the ledger is down for example. */
+const ACCOUNTS_MAX = 10_000;
+/** Most counts of one account between two writes; beyond it the cause is `other`. */
+const COUNTS_MAX = 100;
+const KEPT_DAYS = 400;
+const DAY_MS = 86_400_000;
+
+const OTHER = "other";
+
+/** What an account has to be written. */
+interface Waiting {
+  readonly counts: Map<string, { -readonly [Name in keyof RefusedCount]: RefusedCount[Name] }>;
+  /** Oldest first. */
+  readonly last: RefusedCall[];
+}
+
+interface RefusedCallsOptions {
+  readonly database: Pick<Database, "query">;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Counts the calls that the gateway refuses itself: in memory, and every second in one statement.
+ * What it takes is bounded by accounts, days, keys, statuses and causes, however many calls a client
+ * makes. Only calls with a valid key count, so a stranger adds nothing.
+ */
+export class RefusedCallsCounter {
+  private readonly database: Pick<Database, "query">;
+  private readonly clock: Clock;
+  private readonly log: ThrottledLog;
+  private readonly task: PeriodicTask;
+  private waiting = new Map<string, Waiting>();
+  private droppedDay = "";
+
+  constructor({ database, clock, log }: RefusedCallsOptions) {
+    this.database = database;
+    this.clock = clock;
+    this.log = new ThrottledLog(log);
+    this.task = new PeriodicTask(async () => {
+      await this.write();
+      return WRITE_MS;
+    });
+  }
+
+  start(): void {
+    this.task.start();
+  }
+
+  /** Writes what waits, and stops. */
+  async stop(): Promise<void> {
+    await this.task.stop();
+    await this.write();
+  }
+
+  /** Counts a call if the gateway refused it before it tried an upstream. */
+  count(call: EndedCall): void {
+    const { key, refusal } = call;
+    if (!refusal || !key || call.attempts > 0) return;
+    const waiting = this.waitingOf(key.accountId);
+    if (!waiting) return;
+    const { id: callId, status } = call;
+    const at = new Date(call.at);
+    const day = dayOf(at);
+    let cause = causeOf(refusal);
+    let name = `${day} ${key.id} ${status} ${cause}`;
+    if (waiting.counts.size >= COUNTS_MAX && !waiting.counts.has(name)) {
+      cause = OTHER;
+      name = `${day} ${status}`;
+    }
+    const known = waiting.counts.get(name);
+    if (known) {
+      known.calls += 1;
+      known.lastAt = at;
+    } else {
+      waiting.counts.set(name, { day, keyId: key.id, status, cause, calls: 1, lastAt: at });
+    }
+    const { path: endpoint } = call.endpoint;
+    const model = call.model?.id ?? null;
+    waiting.last.push({ callId, at, keyId: key.id, endpoint, model, status, cause });
+    if (waiting.last.length > LAST_REFUSED_CALLS) waiting.last.shift();
+  }
+
+  private waitingOf(accountId: string): Waiting | undefined {
+    let waiting = this.waiting.get(accountId);
+    if (waiting || this.waiting.size >= ACCOUNTS_MAX) return waiting;
+    waiting = { counts: new Map(), last: [] };
+    this.waiting.set(accountId, waiting);
+    return waiting;
+  }
+
+  private async write(): Promise<void> {
+    try {
+      await this.dropOld();
+      while (this.waiting.size > 0) await this.writeBatch();
+    } catch (error) {
+      this.log.warn({ err: error }, "cannot record refused calls; trying again");
+    }
+  }
+
+  private async writeBatch(): Promise<void> {
+    const accounts = [...this.waiting].slice(0, BATCH_ACCOUNTS);
+    for (const [accountId] of accounts) this.waiting.delete(accountId);
+    try {
+      await addRefusedCalls(this.database, accounts.map(batchOf));
+    } catch (error) {
+      this.putBack(accounts);
+      throw error;
+    }
+  }
+
+  /** Adds what could not be written to what has come since. */
+  private putBack(accounts: readonly (readonly [string, Waiting])[]): void {
+    for (const [accountId, before] of accounts) {
+      const since = this.waiting.get(accountId);
+      this.waiting.set(accountId, before);
+      if (!since) continue;
+      for (const [name, count] of since.counts) {
+        const known = before.counts.get(name);
+        if (known) {
+          known.calls += count.calls;
+          known.lastAt = count.lastAt;
+        } else if (before.counts.size < COUNTS_MAX) before.counts.set(name, count);
+      }
+      before.last.push(...since.last);
+      before.last.splice(0, before.last.length - LAST_REFUSED_CALLS);
+    }
+  }
+
+  private async dropOld(): Promise<void> {
+    const now = this.clock.now();
+    const today = dayOf(new Date(now));
+    if (today === this.droppedDay) return;
+    await dropRefusedCalls(this.database, new Date(now - KEPT_DAYS * DAY_MS));
+    this.droppedDay = today;
+  }
+}
+
+function batchOf([accountId, { counts, last }]: readonly [string, Waiting]): RefusedBatch {
+  return { accountId, counts: [...counts.values()], last: last.toReversed() };
+}

@@ -1,0 +1,129 @@
+import { get } from "../api.ts";
+import type { Refused, RefusedCall, RefusedCount } from "../contract.ts";
+import { type Child, el, fill } from "../dom.ts";
+import { failureText } from "../failure.ts";
+import { notice } from "../form.ts";
+import { dateTimeExact, dayShort, number } from "../format.ts";
+import { t, textIfAny } from "../text.ts";
+import type { Filter } from "./filters.ts";
+
+/** The calls that were refused: counts for the period and key of the filter, and the last ones. Hidden if there are none. */
+export function refusedCalls(signal: AbortSignal): {
+  element: HTMLElement;
+  show: (filter: Filter) => Promise<void>;
+} {
+  const body = el("div", {});
+  const element = el(
+    "section",
+    { class: "card refused", hidden: true },
+    el("h2", {}, t("refused.title")),
+    el("p", { class: "hint" }, t("refused.lead")),
+    body,
+  );
+  let latestRequest = 0;
+  return {
+    element,
+    async show({ from, to, key }) {
+      latestRequest += 1;
+      const request = latestRequest;
+      let content: Child;
+      let isEmpty = false;
+      try {
+        const refused = await get<Refused>("/usage/refused", { from, to, key });
+        isEmpty = refused.counts.length === 0 && refused.last.length === 0;
+        content = [countTable(refused.counts), lastTable(refused.last)];
+      } catch (error) {
+        content = notice("bad", failureText(error));
+      }
+      if (signal.aborted || request !== latestRequest) return;
+      element.hidden = isEmpty;
+      fill(body, content);
+    },
+  };
+}
+
+function countTable(counts: readonly RefusedCount[]): Child {
+  if (counts.length === 0) return el("p", { class: "empty" }, t("usage.none"));
+  return table(
+    t("refused.title"),
+    [t("usage.day"), t("calls.status"), t("refused.cause"), t("usage.records"), t("calls.key")],
+    counts.map(({ day, key_name, status, cause, calls }) => [
+      dayShort(day),
+      badge(status),
+      causeText(cause),
+      number(calls),
+      key_name ?? t("calls.unknownkey"),
+    ]),
+  );
+}
+
+function lastTable(last: readonly RefusedCall[]): Child {
+  return el(
+    "details",
+    {},
+    el("summary", {}, t("refused.last")),
+    table(
+      t("refused.last"),
+      [
+        t("calls.time"),
+        t("calls.status"),
+        t("refused.cause"),
+        t("calls.key"),
+        t("refused.endpoint"),
+        t("refused.id"),
+      ],
+      last.map(({ at, key_name, status, cause, endpoint, model, call_id }) => [
+        dateTimeExact(at),
+        badge(status),
+        causeText(cause),
+        key_name ?? t("calls.unknownkey"),
+        model === null ? endpoint : `${endpoint} · ${model}`,
+        el("code", {}, call_id),
+      ]),
+    ),
+  );
+}
+
+function table(
+  label: string,
+  columns: readonly string[],
+  rows: readonly (readonly Child[])[],
+): Child {
+  return el(
+    "div",
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": label },
+    el(
+      "table",
+      { class: "data" },
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          columns.map((name) => el("th", { scope: "col" }, name)),
+        ),
+      ),
+      el(
+        "tbody",
+        {},
+        rows.map((cells) =>
+          el(
+            "tr",
+            {},
+            cells.map((cell) => el("td", {}, cell)),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+function badge(status: number): HTMLElement {
+  return el("span", { class: "badge bad" }, status);
+}
+
+/** Returns the text of a known cause. Any other is the name of the field at fault. */
+function causeText(cause: string): Child {
+  return textIfAny(`cause.${cause}`) ?? [t("refused.field"), " ", el("code", {}, cause)];
+}

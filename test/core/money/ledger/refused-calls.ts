@@ -1,0 +1,65 @@
+import type { Test } from "tap";
+import type { RefusedCall, RefusedCount } from "../../../../core/contract/refused-calls.ts";
+import { addRefusedCalls, dropRefusedCalls } from "../../../../core/money/ledger/refused-calls.ts";
+import { usageBooksOf } from "../../../../core/money/ledger/usage-books.ts";
+import { newId } from "../../../../core/process/id.ts";
+import type { LedgerUnderTest } from "./conformance.ts";
+import { AT } from "./fixtures.ts";
+
+const DAY_MS = 86_400_000;
+
+export function refusedCallsTests(t: Test, get: () => LedgerUnderTest): void {
+  const keyId = newId(AT);
+  const count = (day: string, calls: number, more: Partial<RefusedCount> = {}): RefusedCount => ({
+    day,
+    keyId,
+    status: 402,
+    cause: "insufficient_balance",
+    calls,
+    lastAt: new Date(AT + calls),
+    ...more,
+  });
+  const call = (at: number): RefusedCall => ({
+    callId: newId(at),
+    at: new Date(at),
+    keyId,
+    endpoint: "/v1/messages",
+    model: null,
+    status: 402,
+    cause: "insufficient_balance",
+  });
+
+  t.test("refused calls are added up, and the last twenty of an account are kept", async (t) => {
+    const { database } = get().ledger;
+    const books = usageBooksOf(database);
+    const accountId = newId(AT);
+    const calls = Array.from({ length: 30 }, (_, at) => call(AT + at));
+    const day = "2025-06-15";
+    await addRefusedCalls(database, [
+      {
+        accountId,
+        counts: [count(day, 2), count("2025-06-14", 5)],
+        last: calls.slice(0, 15).reverse(),
+      },
+      { accountId: newId(AT), counts: [count(day, 9)], last: [call(AT)] },
+    ]);
+    const other = { keyId: newId(AT), status: 400, cause: "messages" };
+    await addRefusedCalls(database, [
+      { accountId, counts: [count(day, 3), count(day, 1, other)], last: calls.slice(15).reverse() },
+    ]);
+    const { counts, last } = await books.refused(accountId, {});
+    t.strictSame(counts, [
+      count(day, 5, { lastAt: new Date(AT + 3) }),
+      count(day, 1, other),
+      count("2025-06-14", 5),
+    ]);
+    t.strictSame(last, calls.slice(10).reverse());
+    const found = async (filter: Parameters<typeof books.refused>[1]) =>
+      (await books.refused(accountId, filter)).counts.map(({ calls }) => calls);
+    t.strictSame(await found({ from: new Date(AT) }), [5, 1]);
+    t.strictSame(await found({ to: new Date(AT - DAY_MS) }), [5]);
+    t.strictSame(await found({ key: other.keyId }), [1]);
+    await dropRefusedCalls(database, new Date(AT));
+    t.strictSame(await found({}), [5, 1], "what is older is dropped");
+  });
+}

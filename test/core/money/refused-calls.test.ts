@@ -1,0 +1,126 @@
+import t from "tap";
+import { newId } from "../../../core/contract/index.ts";
+import { refuse } from "../../../core/contract/refusal.ts";
+import type { EndedHttpCall } from "../../../core/http/http-call.ts";
+import { RefusedCallsCounter } from "../../../core/money/refused-calls.ts";
+import { newCall } from "../../support/call.ts";
+import { recordedLog } from "../../support/log.ts";
+import { keyOf } from "../../support/plugin-desk.ts";
+
+const AT = Date.UTC(2026, 10, 23, 3);
+
+/** A database that keeps the parameters of what is written, or fails. */
+class Written {
+  readonly counts: Record<string, unknown>[] = [];
+  readonly last: { calls: { callId: string }[] }[] = [];
+  statements = 0;
+  isAway = false;
+
+  async query<Row extends object>(
+    text: string,
+    parameters: readonly unknown[] = [],
+  ): Promise<Row[]> {
+    if (this.isAway) throw new Error("the ledger is down");
+    if (!text.startsWith("with counted")) return [];
+    this.statements += 1;
+    this.counts.push(...JSON.parse(String(parameters[0])));
+    this.last.push(...JSON.parse(String(parameters[1])));
+    return [];
+  }
+}
+
+function stage() {
+  const database = new Written();
+  const clock = { now: () => AT, monotonic: () => 0 };
+  const { log, lines } = recordedLog();
+  return { database, lines, counter: new RefusedCallsCounter({ database, clock, log }) };
+}
+
+function refusedCall(changes: object): EndedHttpCall {
+  const call = Object.assign(newCall(), { id: newId(AT), at: AT, key: keyOf(), status: 402 });
+  return Object.assign(call, {
+    refusal: refuse.insufficientBalance("Top up."),
+    ...changes,
+  }) as EndedHttpCall;
+}
+
+const bad = (param: string) => ({ status: 400, refusal: refuse.badRequest("Wrong.", param) });
+
+t.test("refused calls", async (t) => {
+  t.test("are counted by key, status and cause, and written in one statement", async (t) => {
+    const { counter, database } = stage();
+    for (let call = 0; call < 1_000; call++) counter.count(refusedCall({}));
+    counter.count(refusedCall(bad("messages[3].content")));
+    counter.count(refusedCall({ key: keyOf({ id: "L", accountId: "B" }) }));
+    await counter.stop();
+    t.equal(database.statements, 1);
+    const shown = database.counts.map(({ account_id, key_id, day, status, cause, calls }) =>
+      [account_id, key_id, day, status, cause, calls].join(" "),
+    );
+    t.strictSame(shown, [
+      "A K 2026-11-23 402 insufficient_balance 1000",
+      "A K 2026-11-23 400 messages 1",
+      "B L 2026-11-23 402 insufficient_balance 1",
+    ]);
+    t.equal(database.last[0]?.calls.length, 20, "only the last ones");
+  });
+
+  t.test("without a key, and calls that an upstream was tried for, are not counted", async (t) => {
+    const { counter, database } = stage();
+    const stranger = { key: undefined, status: 401, refusal: refuse.unauthenticated("No.") };
+    for (let call = 0; call < 1_000; call++) counter.count(refusedCall(stranger));
+    counter.count(refusedCall({ attempts: 1, status: 502 }));
+    counter.count(refusedCall({ refusal: undefined, status: 200 }));
+    await counter.stop();
+    t.equal(database.statements, 0);
+  });
+
+  t.test("of a client that makes up fields have one cause", async (t) => {
+    const { counter, database } = stage();
+    for (let call = 0; call < 1_000; call++) counter.count(refusedCall(bad(`made_up_${call}`)));
+    await counter.stop();
+    t.strictSame(
+      database.counts.map(({ cause, calls }) => [cause, calls]),
+      [["invalid_request_error", 1_000]],
+    );
+  });
+
+  t.test("take bounded memory, whatever their statuses are", async (t) => {
+    const { counter, database } = stage();
+    for (let call = 0; call < 5_000; call++)
+      counter.count(refusedCall({ key: keyOf({ id: `K${call}` }) }));
+    for (let call = 0; call < 20_000; call++) {
+      counter.count(refusedCall({ key: keyOf({ accountId: `A${call}` }) }));
+    }
+    await counter.stop();
+    const ofOne = database.counts.filter(({ account_id }) => account_id === "A");
+    t.equal(ofOne.length, 101);
+    t.equal(
+      ofOne.reduce((sum, { calls }) => sum + Number(calls), 0),
+      5_000,
+    );
+    t.strictSame(ofOne.at(-1)?.["cause"], "other");
+    t.equal(new Set(database.counts.map(({ account_id }) => account_id)).size, 10_000);
+  });
+
+  t.test("wait while the ledger is down, and are added to what comes since", async (t) => {
+    const { counter, database, lines } = stage();
+    counter.count(refusedCall({}));
+    database.isAway = true;
+    const stopped = counter.stop();
+    counter.count(refusedCall({}));
+    counter.count(refusedCall(bad("model")));
+    await stopped;
+    t.match(lines[0]?.["msg"], /cannot record refused calls/);
+    database.isAway = false;
+    await counter.stop();
+    t.strictSame(
+      database.counts.map(({ cause, calls }) => [cause, calls]),
+      [
+        ["insufficient_balance", 2],
+        ["model", 1],
+      ],
+    );
+    t.equal(database.last[0]?.calls.length, 3);
+  });
+});
