@@ -9,30 +9,39 @@ import { isId } from "../process/id.ts";
 import { SELECT_ACCOUNT } from "./account-rows.ts";
 
 /**
- * Returns accounts, oldest first (ids sort by time). A query matches part of the e-mail address, the account id, a
- * key's id, or the beginning of a key.
+ * Returns accounts, oldest first (ids sort by time). A query is the id of an account or a key, the beginning of a key,
+ * or part of the e-mail address. Only the last reads all accounts.
  */
 export function searchAccounts(
   database: Database,
   { query, after, limit }: AccountSearch,
 ): Promise<Account[]> {
   const text = query?.toLowerCase() ?? "";
-  const id = isId(text) ? text : null;
-  const isKey = text.startsWith(KEY_PREFIX) && text.length > KEY_PREFIX.length;
-  const prefix = isKey ? (query?.slice(0, KEY_SHOWN_CHARACTERS) ?? "") : "";
-  return database.query(
-    `${SELECT_ACCOUNT} account
-    where ($1::uuid is null or id > $1)
-      and (
-        position($2 in lower(email)) > 0
-        or id = $3
-        or exists (
-          select from api_keys key
-          where key.account_id = account.id
-            and (key.id = $3 or ($4 <> '' and starts_with(key.prefix, $4)))
-        )
-      )
-    order by id limit $5`,
-    [after ?? null, text, id, prefix, limit],
-  );
+  const parameters = [after ?? null, limit] as const;
+  const page = (condition: string, ...values: readonly string[]) =>
+    database.query<Account>(
+      `${SELECT_ACCOUNT} account
+      where ($1::uuid is null or id > $1) and ${condition}
+      order by id limit $2`,
+      [...parameters, ...values],
+    );
+  if (isId(text)) {
+    return page(
+      "id in (select $3::uuid union select account_id from api_keys where id = $3)",
+      text,
+    );
+  }
+  if (text.startsWith(KEY_PREFIX) && text.length > KEY_PREFIX.length) {
+    const prefix = query?.slice(0, KEY_SHOWN_CHARACTERS) ?? "";
+    // Beside the e-mail addresses: one may begin like a key.
+    return page(
+      `id in (
+        select account_id from api_keys where prefix collate "C" between $3 and $3 || '~'
+        union select id from accounts where position($4 in lower(email)) > 0
+      )`,
+      prefix,
+      text,
+    );
+  }
+  return text === "" ? page("true") : page("position($3 in lower(email)) > 0", text);
 }

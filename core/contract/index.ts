@@ -86,6 +86,8 @@ export type {
   UsageDimension,
   UsageFilter,
   UsageSum,
+  UsageSums,
+  UsageTotal,
 } from "./usage-books.ts";
 export type { ReconcileRow, WalletBalances, WalletHold, Wallets } from "./wallets.ts";
 

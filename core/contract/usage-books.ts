@@ -23,14 +23,14 @@ export interface UsageBooks {
   call(accountId: string, callId: string): Promise<CustomerRecord | undefined>;
 
   /**
-   * Returns sums by day (in Vietnam), model, key, or several of them. The filter applies to whole
-   * days, and not to the status.
+   * Returns sums by day (in Vietnam), model, key, or several of them, and the sum of all. The filter
+   * applies to whole days, and not to the status.
    */
   sums(
     accountId: string,
     by: readonly UsageDimension[],
     filter: Omit<UsageFilter, "status">,
-  ): Promise<UsageSum[]>;
+  ): Promise<UsageSums>;
 
   /**
    * Returns the calls of an account that the gateway refused itself. They appear within seconds,
@@ -75,15 +75,27 @@ export interface UsagePage {
 
 export type UsageDimension = "day" | "model" | "key";
 
-/** One sum. `day`, `model` and `key` are set if the sum is by them. */
-export interface UsageSum {
-  readonly day?: string;
-  readonly model?: string;
-  readonly key?: string;
+export interface UsageTotal {
   readonly calls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly chargedMicroVnd: bigint;
+}
+
+/** One sum. `day`, `model` and `key` are set if the sum is by them. */
+export interface UsageSum extends UsageTotal {
+  readonly day?: string;
+  readonly model?: string;
+  readonly key?: string;
+}
+
+export interface UsageSums {
+  /** By day: in the order of the days. Else the largest charge first. */
+  readonly sums: readonly UsageSum[];
+  /** Of everything that the filter selects, including what `sums` lacks. */
+  readonly total: UsageTotal;
+  /** True if there are more than 12,000 sums: `sums` lacks the oldest days, or the smallest charges. */
+  readonly isCut: boolean;
 }
 
 export interface KeyUsage {

@@ -8,6 +8,7 @@ import {
   refuse,
   type Services,
   type UsageSum,
+  type UsageTotal,
 } from "../../core/contract/index.ts";
 import { recordJson, withKeyNames } from "./call-record.ts";
 import { refusedInput, summaryInput, usagePage } from "./usage-input.ts";
@@ -38,7 +39,8 @@ export function usageRoutes({ accounts, usage }: Services): CustomerRoute[] {
         const input = readQuery(summaryInput, query);
         if (isRefusal(input)) return input;
         const { by, ...filter } = input;
-        return done({ data: (await usage.sums(accountId, by, filter)).map(sumJson) });
+        const { sums, total, isCut } = await usage.sums(accountId, by, filter);
+        return done({ data: sums.map(sumJson), total: totalJson(total), cut: isCut });
       },
     },
     {
@@ -83,9 +85,15 @@ function sumJson({ day, model, key, ...sum }: UsageSum): object {
     ...(day !== undefined && { day }),
     ...(model !== undefined && { model }),
     ...(key !== undefined && { key }),
-    calls: sum.calls,
-    input_tokens: sum.inputTokens,
-    output_tokens: sum.outputTokens,
-    cost_vnd: formatVnd(sum.chargedMicroVnd),
+    ...totalJson(sum),
+  };
+}
+
+function totalJson({ calls, inputTokens, outputTokens, chargedMicroVnd }: UsageTotal): object {
+  return {
+    calls,
+    input_tokens: inputTokens,
+    output_tokens: outputTokens,
+    cost_vnd: formatVnd(chargedMicroVnd),
   };
 }

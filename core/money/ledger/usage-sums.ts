@@ -4,6 +4,7 @@ import type {
   UsageDimension,
   UsageFilter,
   UsageSum,
+  UsageSums,
 } from "../../contract/usage-books.ts";
 import { dayOf } from "../../contract/vietnam-day.ts";
 
@@ -16,16 +17,21 @@ const GROUPS: Record<UsageDimension, string> = { day: "day", model: "model", key
 /** Enough for a year of days for each of 30 models. */
 const ROWS_MAX = 12_000;
 
+/** A sum as the statement returns it, and if it is the one of all rows. */
+interface SumRow extends UsageSum {
+  readonly isTotal: boolean;
+}
+
 /**
  * Returns the sums of calls, tokens and charges of an account. Reads the daily sums that each commit updates, so the
  * time depends on the number of days, not of calls.
  */
-export function usageSums(
+export async function usageSums(
   database: Pick<Database, "query">,
   accountId: string,
   by: readonly UsageDimension[],
   { from, to, model, key }: Omit<UsageFilter, "status">,
-): Promise<UsageSum[]> {
+): Promise<UsageSums> {
   const parameters: Parameter[] = [accountId];
   const conditions = ["account_id = $1"];
   const must = (condition: string, value: Parameter) =>
@@ -34,18 +40,41 @@ export function usageSums(
   if (to) must("day <=", dayOf(new Date(to.getTime() - 1)));
   if (model !== undefined) must("model =", model);
   if (key !== undefined) must("key_id =", key);
-  const groups = by.map((dimension) => GROUPS[dimension]).join(", ");
-  return database.query<UsageSum>(
+  const groups = by.map((dimension) => GROUPS[dimension]);
+  const isByDay = by.includes("day");
+  // The newest days first, so that a cut takes the oldest.
+  const newest = ["day", ...groups.filter((group) => group !== "day")];
+  const order = isByDay ? newest.map((group) => `${group} desc`) : ["sum(charged) desc", ...groups];
+  const rows = await database.query<SumRow>(
     `select ${by.map((dimension) => COLUMNS[dimension]).join(", ")},
-      sum(calls)::float8 as calls, sum(input_tokens)::float8 as "inputTokens",
-      sum(output_tokens)::float8 as "outputTokens", sum(charged)::bigint as "chargedMicroVnd"
+      grouping(${groups[0]}) = 1 as "isTotal", coalesce(sum(calls), 0)::float8 as calls,
+      coalesce(sum(input_tokens), 0)::float8 as "inputTokens",
+      coalesce(sum(output_tokens), 0)::float8 as "outputTokens",
+      coalesce(sum(charged), 0)::bigint as "chargedMicroVnd"
     from usage_daily
     where ${conditions.join(" and ")}
-    group by ${groups}
-    order by ${by.includes("day") ? groups : "sum(charged) desc, 1"}
-    limit ${ROWS_MAX}`,
+    group by grouping sets ((${groups.join(", ")}), ())
+    order by grouping(${groups[0]}) desc, ${order.join(", ")}
+    limit ${ROWS_MAX + 2}`,
     parameters,
   );
+  const [total, ...sums] = rows.map(({ isTotal, ...sum }) => sum);
+  if (!rows[0]?.isTotal || total === undefined) throw new Error("the sum of all usage is missing");
+  const { calls, inputTokens, outputTokens, chargedMicroVnd } = total;
+  const isCut = sums.length > ROWS_MAX;
+  const kept = isCut ? wholeDays(sums) : sums;
+  return {
+    sums: isByDay ? kept.reverse() : kept,
+    total: { calls, inputTokens, outputTokens, chargedMicroVnd },
+    isCut,
+  };
+}
+
+/** Returns the sums without the oldest day, of which some are missing. Sums that are not by day lose only the last. */
+function wholeDays(sums: readonly UsageSum[]): UsageSum[] {
+  const last = sums.at(-1)?.day;
+  const whole = sums.filter(({ day }) => day === undefined || day !== last);
+  return (whole.length > 0 ? whole : sums).slice(0, ROWS_MAX);
 }
 
 /**

@@ -120,14 +120,25 @@ export interface RefusedCall {
   readonly cause: string;
 }
 
-export interface Sum {
-  readonly day?: string;
-  readonly model?: string;
-  readonly key?: string;
+export interface Total {
   readonly calls: number;
   readonly input_tokens: number;
   readonly output_tokens: number;
   readonly cost_vnd: string;
+}
+
+export interface Sum extends Total {
+  readonly day?: string;
+  readonly model?: string;
+  readonly key?: string;
+}
+
+export interface Sums {
+  readonly data: readonly Sum[];
+  /** Of everything, including what `data` lacks. */
+  readonly total: Total;
+  /** True if the oldest days are missing in `data`. */
+  readonly cut: boolean;
 }
 
 export interface Model {

@@ -51,6 +51,8 @@ export const calls = {
   "usage.group": "Split by",
   "usage.group.model": "By model",
   "usage.group.key": "By key",
+  "usage.cut":
+    "Too many figures for one chart: it shows the newest days. The totals above cover the whole period.",
   "usage.others": "Other",
   "usage.wholeperiod": "Whole period",
   "usage.astable": "Show as a table",

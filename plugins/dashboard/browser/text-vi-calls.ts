@@ -51,6 +51,8 @@ export const calls = {
   "usage.group": "Chia theo",
   "usage.group.model": "Theo mô hình",
   "usage.group.key": "Theo khóa",
+  "usage.cut":
+    "Quá nhiều số liệu cho một biểu đồ: chỉ hiển thị những ngày gần nhất. Tổng số ở trên tính cho toàn bộ khoảng thời gian.",
   "usage.others": "Khác",
   "usage.wholeperiod": "Toàn bộ",
   "usage.astable": "Xem dạng bảng",

@@ -1,5 +1,5 @@
 import { get } from "../api.ts";
-import type { Key, Page, Sum } from "../contract.ts";
+import type { Key, Sum, Sums, Total } from "../contract.ts";
 import { el, fill, newId } from "../dom.ts";
 import { failureText } from "../failure.ts";
 import { notice } from "../form.ts";
@@ -37,7 +37,7 @@ export function usageCharts(
     body,
   );
   let filter: Filter | undefined;
-  let sums: readonly Sum[] = [];
+  let shown: Sums | undefined;
   let drawn: AbortController | undefined;
   let latestRequest = 0;
   signal.addEventListener("abort", () => drawn?.abort());
@@ -49,9 +49,9 @@ export function usageCharts(
     const { from, to, model, key } = filter;
     try {
       const by = `day,${group.value()}`;
-      const page = await get<Page<Sum>>("/usage/summary", { by, from, to, model, key });
+      const sums = await get<Sums>("/usage/summary", { by, from, to, model, key });
       if (signal.aborted || request !== latestRequest) return;
-      sums = page.data;
+      shown = sums;
       await redraw();
     } catch (error) {
       if (!signal.aborted && request === latestRequest)
@@ -60,10 +60,11 @@ export function usageCharts(
   }
 
   async function redraw(): Promise<void> {
-    if (!filter) return;
+    if (!filter || !shown) return;
+    const { data: sums, total, cut } = shown;
     drawn?.abort();
     drawn = new AbortController();
-    fill(totals, totalsOf(sums));
+    fill(totals, totalsOf(total));
     if (sums.length === 0) return fill(body, el("p", { class: "empty" }, t("usage.none")));
     const nameOf = (sum: Sum) => {
       return sum.model ?? keys.find((key) => key.id === sum.key)?.name ?? t("calls.unknownkey");
@@ -78,7 +79,8 @@ export function usageCharts(
     const show = (value: number) => (measure.value() === "cost" ? vnd(value) : number(value));
     const canvas = el("div", { class: "chart", "aria-hidden": "true" });
     const legend = el("ul", { class: "legend" });
-    fill(body, canvas, legend, dataTable(stack, show));
+    const newest = cut ? el("p", { class: "hint" }, t("usage.cut")) : [];
+    fill(body, newest, canvas, legend, dataTable(stack, show));
     await drawStack(canvas, legend, stack, { show, short: compact }, drawn.signal);
   }
 
@@ -96,13 +98,12 @@ function measured(sum: Sum, measure: Measure): number {
   return measure === "cost" ? Number(sum.cost_vnd) : sum.input_tokens + sum.output_tokens;
 }
 
-function totalsOf(sums: readonly Sum[]): HTMLElement[] {
-  const total = (value: (sum: Sum) => number) => sums.reduce((all, sum) => all + value(sum), 0);
+function totalsOf(total: Total): HTMLElement[] {
   const figures = [
-    [t("usage.measure.cost"), vnd(total((sum) => Number(sum.cost_vnd)))],
-    [t("usage.measure.calls"), number(total((sum) => sum.calls))],
-    [t("calls.input"), compact(total((sum) => sum.input_tokens))],
-    [t("calls.output"), compact(total((sum) => sum.output_tokens))],
+    [t("usage.measure.cost"), vnd(Number(total.cost_vnd))],
+    [t("usage.measure.calls"), number(total.calls)],
+    [t("calls.input"), compact(total.input_tokens)],
+    [t("calls.output"), compact(total.output_tokens)],
   ] as const;
   return figures.map(([name, value]) =>
     el("div", {}, el("span", { class: "hint" }, name), el("strong", {}, value)),

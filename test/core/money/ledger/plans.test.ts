@@ -1,5 +1,7 @@
 import t from "tap";
-import { keyNames } from "../../../../core/accounts/key-records.ts";
+import { accountChanges } from "../../../../core/accounts/account-rows.ts";
+import { searchAccounts } from "../../../../core/accounts/account-search.ts";
+import { keyNames, keysOf } from "../../../../core/accounts/key-records.ts";
 import type { Parameter } from "../../../../core/contract/database.ts";
 import { connect, type Sql } from "../../../../core/database/client.ts";
 import { remoteServer } from "../../../../core/database/server.ts";
@@ -13,10 +15,15 @@ import { AT, fundedAccount, topUp } from "./fixtures.ts";
 
 const { log } = recordedLog();
 const CALLS = 20_000;
+/** More sums than one reply has. */
+const [MODELS, DAYS] = [40, 365];
+const ACCOUNTS = 5_000;
 /** Rows that a node may read for a page of ten: far fewer than there are calls. */
 const READ_MAX = 500;
 
 interface Node {
+  readonly "Node Type": string;
+  readonly "Relation Name"?: string;
   readonly "Index Name"?: string;
   readonly "Actual Rows": number;
   readonly "Actual Loops": number;
@@ -34,6 +41,9 @@ t.test("plans", async (t) => {
   let sql: Sql;
   let accountId: string;
   let ownerOfKeys: string;
+  let otherId: string;
+  let soundKey: string;
+  const chartedKey = newId(AT);
 
   t.before(async () => {
     postgres = await startPostgres();
@@ -73,6 +83,38 @@ t.test("plans", async (t) => {
       from unnest($2::text::uuid[]) id, generate_series(1, 100) day`,
       [ownerOfKeys, `{${keyIds.join(",")}}`],
     );
+    // Another account: half of its calls of one model failed, and none of the other; the same of its keys.
+    const others = [await fundedAccount(ledger, 0n), newId(AT), newId(AT)];
+    [otherId = "", soundKey = ""] = others;
+    await sql.query(
+      `insert into usage_records (
+        call_id, at, account_id, key_id, endpoint, model, input_tokens, cache_read_tokens,
+        cache_write_tokens, output_tokens, reasoning_tokens, images, charged, written_off,
+        discount_bps, latency_ms, status, streamed, outcome, estimated
+      )
+      select gen_random_uuid(), $4::timestamptz + n * interval '1 second', $1,
+        case when n % 2 = 0 then $2::uuid else $3::uuid end, '/v1/messages',
+        case when n % 2 = 0 then 'sound' else 'failing' end,
+        1, 0, 0, 1, 0, 0, 1, 0, 0, 1, case when n % 2 = 0 then 200 else 500 end, true, 'complete', false
+      from generate_series(1, ${CALLS}) n`,
+      [...others, new Date(AT)],
+    );
+    await sql.query(
+      `insert into usage_daily
+      select $1, date '2023-01-01' + day, 'model ' || model, $2, 1, 1, 1, 1, now()
+      from generate_series(1, ${MODELS}) model, generate_series(1, ${DAYS}) day`,
+      [otherId, chartedKey],
+    );
+    await sql.query(
+      `with account as (
+        insert into accounts (id, email)
+        select gen_random_uuid(), 'customer' || n || '@example.com' from generate_series(1, ${ACCOUNTS}) n
+        returning id
+      )
+      insert into api_keys (id, account_id, name, hash, prefix)
+      select gen_random_uuid(), id, 'key', sha256(id::text::bytea), 'tg-' || left(md5(id::text), 7)
+      from account`,
+    );
     await sql.script("analyze");
   });
   t.teardown(async () => {
@@ -88,9 +130,12 @@ t.test("plans", async (t) => {
     let rows = 0;
     const indexes = new Set<string>();
     const filters: string[] = [];
+    const scanned: string[] = [];
     const visit = (node: Node) => {
       const read = node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0);
       rows = Math.max(rows, read * node["Actual Loops"]);
+      const table = node["Relation Name"];
+      if (node["Node Type"] === "Seq Scan" && table && read > 0) scanned.push(table);
       if (node.Filter) filters.push(node.Filter);
       if (node["Index Name"]) indexes.add(node["Index Name"]);
       for (const plan of node.Plans ?? []) visit(plan);
@@ -106,7 +151,7 @@ t.test("plans", async (t) => {
         return sql.query<Row>(text, parameters);
       },
     });
-    return { rows, indexes: [...indexes].join(" "), filters: filters.join(" ") };
+    return { rows, scanned, indexes: [...indexes].join(" "), filters: filters.join(" ") };
   }
 
   for (const [name, filter, found] of [
@@ -126,6 +171,83 @@ t.test("plans", async (t) => {
       t.ok(rows <= READ_MAX, `${rows} rows`);
     });
   }
+
+  for (const name of ["model", "key"] as const) {
+    t.test(
+      `a page of failed calls of a ${name} that never fails reads none of the others`,
+      async (t) => {
+        const { rows, scanned } = await rowsRead(async (database) => {
+          const books = usageBooksOf({ ...ledger.database, query: database.query });
+          const filter = { [name]: name === "model" ? "sound" : soundKey };
+          for (const status of ["failed", 500] as const) {
+            const page = { accountId: otherId, filter: { ...filter, status }, limit: 10 };
+            t.strictSame(await books.page(page), []);
+          }
+        });
+        t.ok(rows <= READ_MAX, `${rows} rows`);
+        t.strictSame(scanned, []);
+      },
+    );
+  }
+
+  t.test(
+    "no query of the pages scans the ledger, the records, their sums or the keys",
+    async (t) => {
+      const { scanned } = await rowsRead(async (database) => {
+        const books = usageBooksOf({ ...ledger.database, query: database.query });
+        const [call] = await books.page({ accountId, filter: {}, limit: 1 });
+        await books.call(accountId, call?.callId ?? "");
+        const from = new Date(AT);
+        await books.page({ accountId, filter: { from, to: new Date(AT + 1) }, limit: 10 });
+        await books.page({ accountId, filter: {}, limit: 10, before: call });
+        for (const by of [["day"], ["model"], ["key"], ["day", "model"], ["day", "key"]] as const)
+          await books.sums(accountId, by, { from });
+        await books.byKey(accountId, [busyKey]);
+        await topUps(database, { accountId, from, to: new Date(), referencePrefix: "" });
+        await keyNames(database, [busyKey]);
+        await keysOf(database, ownerOfKeys);
+        await accountChanges(database, 1_000);
+      });
+      t.strictSame(scanned, []);
+    },
+  );
+
+  t.test(
+    "an account is found by its id, or by an id or the beginning of a key, in an index",
+    async (t) => {
+      const [key] = await sql.query<{ id: string; prefix: string; accountId: string }>(
+        `select id, prefix, account_id as "accountId" from api_keys limit 1`,
+      );
+      for (const query of [key?.id, key?.accountId]) {
+        const { scanned, rows } = await rowsRead(async (database) => {
+          const found = await searchAccounts(database, { query, limit: 10 });
+          t.strictSame(
+            found.map(({ id }) => id),
+            [key?.accountId],
+          );
+        });
+        t.strictSame(scanned, []);
+        t.ok(rows <= 10, `${rows} rows`);
+      }
+      const { indexes } = await rowsRead(async (database) => {
+        const found = await searchAccounts(database, { query: `${key?.prefix}abc`, limit: 10 });
+        t.ok(found.some(({ id }) => id === key?.accountId));
+      });
+      t.match(indexes, "api_keys_prefix");
+    },
+  );
+
+  t.test("the total of a usage page counts what its list has no room for", async (t) => {
+    const books = usageBooksOf({ ...ledger.database, query: sql.query });
+    const { sums, total, isCut } = await books.sums(otherId, ["model", "day"], { key: chartedKey });
+    t.equal(isCut, true);
+    t.equal(total.calls, MODELS * DAYS);
+    t.equal(total.chargedMicroVnd, BigInt(MODELS * DAYS));
+    t.equal(sums.length % MODELS, 0, "whole days");
+    t.ok(sums.length > 11_000 && sums.length <= 12_000, `${sums.length} sums`);
+    t.equal(sums.at(-1)?.day, "2024-01-01", "the newest day");
+    t.equal((await books.sums(otherId, ["model"], { key: chartedKey })).isCut, false);
+  });
 
   t.test(
     "used keys and their names are read without a list that is parsed for each row",

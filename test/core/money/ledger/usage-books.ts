@@ -70,7 +70,7 @@ export function usageBooksTests(t: Test, get: () => LedgerUnderTest): void {
   t.test("calls are summed by day, model and key, with the keys that were used", async (t) => {
     const { accountId, one, two } = await accountWithCalls();
     const sums = async (...by: ("day" | "model" | "key")[]) =>
-      (await books.sums(accountId, by, {})).map(({ inputTokens, outputTokens, ...sum }) => ({
+      (await books.sums(accountId, by, {})).sums.map(({ inputTokens, outputTokens, ...sum }) => ({
         ...sum,
       }));
     t.strictSame(await sums("model"), [
@@ -82,6 +82,13 @@ export function usageBooksTests(t: Test, get: () => LedgerUnderTest): void {
       { day: "2025-06-15", model: "b", calls: 1, chargedMicroVnd: 30n },
       { day: "2025-06-16", model: "b", calls: 1, chargedMicroVnd: 50n },
     ]);
+    const { total, isCut } = await books.sums(accountId, ["day", "key"], {});
+    t.equal(total.calls, 5);
+    t.equal(total.chargedMicroVnd, 110n);
+    t.equal(isCut, false);
+    t.equal((await books.sums(accountId, ["day"], { model: "a" })).total.chargedMicroVnd, 30n);
+    const none = await books.sums(accountId, ["day"], { model: "none" });
+    t.strictSame([none.sums, none.total.calls, none.total.chargedMicroVnd], [[], 0, 0n]);
     const unused = newId(AT);
     const used = await books.byKey(accountId, [one, two, unused]);
     t.strictSame(
