@@ -7,11 +7,16 @@ export type EffortLevel = (typeof EFFORT_LEVELS)[number];
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(1));
 const limit = v.nullable(count);
-const effortLevels = v.pipe(v.array(v.picklist(EFFORT_LEVELS)), v.nonEmpty());
+const effortLevels = v.pipe(v.array(v.picklist(["none", ...EFFORT_LEVELS])), v.nonEmpty());
+const temperature = v.pipe(v.number(), v.minValue(0), v.maxValue(2));
+const samplingValues = v.strictObject({
+  temperature: v.optional(temperature),
+  top_p: v.optional(temperature),
+});
 
 /**
  * What an upstream model accepts, as the config states it for an upstream or a route. All keys are
- * optional.
+ * optional. Calls in the model's own protocol are edited only by keys that are stated.
  *
  * An upstream may speak both protocols, so one object has the keys of both. If a key takes
  * different values in each, each protocol reads only the values that it knows.
@@ -26,19 +31,69 @@ export const profile = v.strictObject({
   max_tokens_field: v.optional(v.picklist(["max_completion_tokens", "max_tokens"])),
   /**
    * Chat: `full`, or `fixed` if the model refuses sampling fields. Messages: `one` of temperature
-   * and top_p, `both`, or `none`.
+   * and top_p, `both`, or `none`. A mapping: only these values are taken.
    */
-  sampling: v.optional(v.picklist(["full", "fixed", "one", "both", "none"])),
+  sampling: v.optional(
+    v.union([v.picklist(["full", "fixed", "one", "both", "none"]), samplingValues]),
+  ),
+  /** Chat: the lowest and the highest temperature. Others become the nearer one. */
+  temperature_range: v.optional(v.tuple([temperature, temperature])),
   /** Chat: the server takes `top_k`. */
   top_k: v.optional(v.boolean()),
   /**
    * Chat: how many stop sequences the server takes; null = unlimited. The dialect sets the default.
    */
   max_stops: v.optional(limit),
-  /** Chat: `none` if the model has no effort field. */
-  reasoning: v.optional(v.picklist(["effort", "none"])),
-  /** Chat and Messages: the effort levels that the model accepts. */
+  /** Chat: false if the model takes no stop sequences. */
+  stop: v.optional(v.boolean()),
+  /** Chat: false if the model takes no penalties, logit_bias and logprobs. */
+  penalties: v.optional(v.boolean()),
+  /**
+   * Chat: how to steer reasoning. `none`: not at all; `thinking`: by `thinking: { type }`;
+   * `thinking+effort`: by both; `enable_thinking`: by that boolean.
+   */
+  reasoning: v.optional(
+    v.picklist(["effort", "none", "thinking", "thinking+effort", "enable_thinking"]),
+  ),
+  /** The effort levels that the model accepts; `none` switches its reasoning off. */
   effort_levels: v.optional(effortLevels),
+  /** What "no thinking" becomes. `lowest`: the lowest effort. `refuse`: 400. */
+  thinking_off: v.optional(
+    v.picklist(["refuse", "disabled", "none", "enable_thinking", "between_tools", "lowest"]),
+  ),
+  /** Messages: with thinking off, a higher effort is lowered to this. */
+  thinking_off_effort_max: v.optional(v.picklist(EFFORT_LEVELS)),
+  /** `on`: the model thinks if nothing is asked. */
+  thinking_default: v.optional(v.picklist(["on", "off"])),
+  /** Chat: `none` switches reasoning off in calls with tools, because the model refuses both. */
+  tools_effort: v.optional(v.picklist(["keep", "none"])),
+  /**
+   * A call that must use a tool. `thinking_off`: switches thinking off for it; `auto`: asks for the
+   * tool in words; `refuse`: 400.
+   */
+  forced_tools: v.optional(v.picklist(["native", "thinking_off", "auto", "refuse"])),
+  /** Chat: `system` if the model does not know the role `developer`. */
+  developer_role: v.optional(v.picklist(["developer", "system"])),
+  /** Chat: `one` joins all system messages before the conversation. */
+  system_messages: v.optional(v.picklist(["many", "one"])),
+  /** Chat: false if no user message may follow a tool message. Its text joins the result. */
+  user_after_tool: v.optional(v.boolean()),
+  /** Chat: `moonshot` rewrites schemas of tools and formats for Kimi. */
+  schema: v.optional(v.picklist(["json-schema", "moonshot"])),
+  /** Chat: the reply formats that the model takes. */
+  formats: v.optional(v.picklist(["json_schema", "json_object"])),
+  /** Chat: the only top-level fields that the server takes. */
+  fields: v.optional(v.array(v.string())),
+  /** Chat: sends `reasoning_split: true`, so that thinking is not part of the content. */
+  reasoning_split: v.optional(v.boolean()),
+  /** Messages: asks to drop thinking blocks that belong to another conversation, in translated calls. */
+  thinking_binding: v.optional(v.boolean()),
+  /** Chat: what earlier turns must carry. `none` removes reasoning from them. */
+  replay: v.optional(
+    v.picklist(["none", "reasoning_content", "thought_signature", "reasoning_details"]),
+  ),
+  /** Chat: the reasoning of turns that have none. With `thought_signature`, it stands for a signature. */
+  replay_fill: v.optional(v.string()),
   /**
    * The stream carries all reasoning as text. Otherwise the report of a reasoning model is awaited
    * for longer after its client has left.
@@ -83,7 +138,8 @@ export interface ChatProfile {
   readonly sampling: "full" | "fixed";
   readonly top_k: boolean;
   readonly max_stops: number | null;
-  readonly reasoning: "effort" | "none";
+  readonly reasoning: NonNullable<Profile["reasoning"]>;
+  readonly thinking_off: Profile["thinking_off"];
   readonly effort_levels: readonly EffortLevel[];
   readonly replay_reasoning: boolean;
   readonly mid_system: "inline" | "hoist" | "user";
@@ -129,8 +185,9 @@ export function chatProfile(given: Profile = {}): ChatProfile {
     top_k: given.top_k ?? false,
     max_stops: given.max_stops === undefined ? (strict ? 4 : null) : given.max_stops,
     reasoning: given.reasoning ?? "effort",
+    thinking_off: given.thinking_off,
     effort_levels: ascending(given.effort_levels),
-    replay_reasoning: given.replay_reasoning ?? false,
+    replay_reasoning: given.replay_reasoning ?? given.replay === "reasoning_content",
     mid_system: given.mid_system ?? "inline",
     cache_control: given.cache_control ?? "drop",
     unsupported_tools: given.unsupported_tools ?? "reject",
@@ -165,7 +222,8 @@ export function clampEffort(wanted: EffortLevel, accepted: readonly EffortLevel[
   return below.at(-1) ?? accepted[0] ?? wanted;
 }
 
-function ascending(levels: readonly EffortLevel[] | undefined): readonly EffortLevel[] {
+/** Returns the stated levels without `none`; three levels if none are stated. */
+function ascending(levels: Profile["effort_levels"]): readonly EffortLevel[] {
   if (levels === undefined) return ["low", "medium", "high"];
   return EFFORT_LEVELS.filter((level) => levels.includes(level));
 }

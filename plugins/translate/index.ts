@@ -3,7 +3,10 @@ import {
   type ConfigKey,
   type Field,
   FORWARDED_HEADERS,
+  isRefusal,
+  type JsonObject,
   type Model,
+  objectOf,
   type Plugin,
   type Protocol,
   refuse,
@@ -16,10 +19,13 @@ import {
 } from "../../core/contract/index.ts";
 import { imageEditForm } from "./image-edit.ts";
 import { KeepAlivePings } from "./keep-alive-pings.ts";
+import { nativeRequest } from "./native.ts";
 import { TranslatingSink } from "./translating-sink.ts";
 import { Translation } from "./translation.ts";
 
 const IMAGE_BYTES_MAX = 20 * 1_048_576;
+/** Without this beta, the provider refuses `thinking.block_binding`. */
+const BINDING_BETA = "thinking-binding-controls-2026-08-01";
 
 export const options = v.strictObject({
   /** Allows downloads of images from private networks. For tests and closed networks. */
@@ -32,6 +38,7 @@ export const reads: readonly ConfigKey[] = ["headers"];
 
 /**
  * Translates requests and replies between Messages and Chat Completions if client and model differ.
+ * Edits every request to what its model takes.
  */
 export default function translate(
   services: Services,
@@ -66,11 +73,21 @@ export default function translate(
       path: upstreamPaths[translation.to],
       body: made.body,
       form: undefined,
-      headers: [],
+      headers: bindsThinking(made.body) ? ["anthropic-beta", BINDING_BETA] : [],
       bodyFor: (route) => translation.bodyFor(route),
       outputLimit: undefined,
       wantsUsage: false,
     };
+    return undefined;
+  }
+
+  /** Passes a request in the model's own protocol, with the edits that the model needs. */
+  function passRequest(call: Call, model: Model): Verdict {
+    const fitted = nativeRequest(call, model, services);
+    if (isRefusal(fitted)) return fitted;
+    const { request, dropped } = fitted;
+    call.upstream = request;
+    if (dropped.length > 0) call.replyHeaders.push(`${prefix}translate-dropped`, dropped.join(","));
     return undefined;
   }
 
@@ -101,8 +118,7 @@ export default function translate(
       }
       const isChat = protocol === "messages" || protocol === "chat";
       if (isChat && model.standard !== protocol) return translateRequest(call, model);
-      call.upstream = unchangedRequest(call);
-      return undefined;
+      return passRequest(call, model);
     },
 
     stream(call, client) {
@@ -121,4 +137,8 @@ export default function translate(
       await fetcher.close();
     },
   };
+}
+
+function bindsThinking(body: JsonObject): boolean {
+  return objectOf(body["thinking"])?.["block_binding"] !== undefined;
 }

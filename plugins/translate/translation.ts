@@ -12,6 +12,7 @@ import {
 import { type ChatContext, chatToMessagesRequest } from "./chat-to-messages/request.ts";
 import { chatToMessagesResponse } from "./chat-to-messages/response.ts";
 import { ChatToMessagesStream } from "./chat-to-messages/stream.ts";
+import { edited } from "./edits/index.ts";
 import { chatErrorToMessages, messagesErrorToChat, type Reply } from "./errors.ts";
 import { type MessagesContext, messagesToChatRequest } from "./messages-to-chat/request.ts";
 import { messagesToChatResponse } from "./messages-to-chat/response.ts";
@@ -112,11 +113,24 @@ export class Translation {
     const profile = { ...known, ...mergeProfiles(upstream?.config.profile, route.profile) };
     if (this.to === "chat") {
       const made = messagesToChatRequest(this.body, chatProfile(profile));
-      if (made.ok) this.made = { to: "chat", context: made.context, dropped: made.dropped };
-      return made.ok ? { ...made, body: { ...made.body } } : made;
+      if (!made.ok) return made;
+      const fit = this.fitted(made.body, made.dropped, profile);
+      if (fit.ok) this.made = { to: "chat", context: made.context, dropped: fit.dropped };
+      return fit;
     }
     const made = chatToMessagesRequest(this.body, messagesProfile(profile));
-    if (made.ok) this.made = { to: "messages", context: made.context, dropped: made.dropped };
-    return made.ok ? { ...made, body: { ...made.body } } : made;
+    if (!made.ok) return made;
+    const fit = this.fitted(made.body, made.dropped, profile);
+    if (fit.ok) this.made = { to: "messages", context: made.context, dropped: fit.dropped };
+    return fit;
+  }
+
+  /** Edits a translated request to what the model of the route takes. */
+  private fitted(body: object, dropped: readonly string[], profile: Profile): Result {
+    const client = this.to === "chat" ? "messages" : "chat";
+    const made = edited({ ...body }, this.to, profile, client);
+    if (!made.ok) return made;
+    const names = [...new Set([...dropped, ...made.dropped])];
+    return { ...made, body: { ...made.body }, dropped: names };
   }
 }

@@ -50,7 +50,7 @@ export type ChatRequest = {
   tools?: ChatTool[];
   tool_choice?: ChatToolChoice;
   parallel_tool_calls?: boolean;
-  reasoning_effort?: EffortLevel;
+  reasoning_effort?: EffortLevel | "none";
   response_format?: OpenAI.ResponseFormatJSONSchema;
   service_tier?: "auto" | "default";
   user?: string;

@@ -4,6 +4,7 @@ import type { ChatCompletionChunk, ChatCompletionMessageParam } from "openai/res
 import t from "tap";
 import type { Directive } from "../../plugins/simulator/directive.ts";
 import { makePng } from "../../plugins/simulator/png.ts";
+import { makeState } from "../../plugins/simulator/strict/state.ts";
 import type { Customer } from "../support/admin.ts";
 import { assertBalance, assertNotCharged, billedCall, customerWith } from "../support/billed.ts";
 import { type Echo, echoIn } from "../support/echo.ts";
@@ -14,6 +15,8 @@ import { until } from "../support/until.ts";
 
 /** The upstream speaks `/v1/messages`; the clients in this file only speak Chat Completions. */
 const MODEL = "claude-opus-5-5";
+/** A model that can be made to call a tool. */
+const FORCIBLE_MODEL = "claude-opus-5";
 /** A model whose thinking is requested by a budget in tokens. */
 const BUDGET_MODEL = "claude-haiku-4-5";
 
@@ -262,6 +265,7 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
       const name = "files.read/all";
       const tools = [{ type: "function" as const, function: { name } }];
       const { body } = await upstreamOf({
+        model: FORCIBLE_MODEL,
         tools,
         tool_choice: { type: "function", function: { name } },
       });
@@ -287,7 +291,7 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
           { type: "tool", name: "weather" },
         ],
       ] as const) {
-        const { body } = await upstreamOf({ tools, tool_choice: choice });
+        const { body } = await upstreamOf({ model: FORCIBLE_MODEL, tools, tool_choice: choice });
         t.strictSame(body.tool_choice, sent);
       }
       const { body } = await upstreamOf({ tools, parallel_tool_calls: false });
@@ -414,13 +418,15 @@ t.test("OpenAI's client on a model of the Messages protocol", async (t) => {
     t.test(
       "is separate from the text, unstreamed and streamed, and can be sent back",
       async (t) => {
+        const signature = makeState("anthropic", "signature", "this reply");
+        const data = makeState("anthropic", "redacted", "this reply");
         const body = chat(
-          { thinking: "I think so.", signature: "sig", redacted_thinking: "hidden", text: "Yes." },
+          { thinking: "I think so.", signature, redacted_thinking: data, text: "Yes." },
           { reasoning_effort: "high" },
         );
         const blocks = [
-          { type: "thinking", thinking: "I think so.", signature: "sig" },
-          { type: "redacted_thinking", data: "hidden" },
+          { type: "thinking", thinking: "I think so.", signature },
+          { type: "redacted_thinking", data },
         ];
         const whole = await openai.chat.completions.create(body);
         const message: OpenAI.ChatCompletionMessage & Thoughts = whole.choices[0]!.message;

@@ -124,9 +124,10 @@ t.test("the table of limits", async (t) => {
   });
 
   t.test("request body of 20 MB", async (t) => {
-    /** A body of exactly this many bytes, mostly an image for its model. */
+    /** A body of exactly this many bytes, mostly images for its model, each of less than 5 MB. */
     function bodyOf(path: string, bytes: number): Buffer {
-      const data = "A".repeat(bytes);
+      const data = "A".repeat(Math.ceil(bytes / 4));
+      const images = (image: object) => [image, image, image, image];
       const body =
         path === paths.messages
           ? JSON.stringify({
@@ -134,9 +135,10 @@ t.test("the table of limits", async (t) => {
               messages: [
                 {
                   role: "user",
-                  content: [
-                    { type: "image", source: { type: "base64", media_type: "image/png", data } },
-                  ],
+                  content: images({
+                    type: "image",
+                    source: { type: "base64", media_type: "image/png", data },
+                  }),
                 },
               ],
             })
@@ -145,9 +147,10 @@ t.test("the table of limits", async (t) => {
               messages: [
                 {
                   role: "user",
-                  content: [
-                    { type: "image_url", image_url: { url: `data:image/png;base64,${data}` } },
-                  ],
+                  content: images({
+                    type: "image_url",
+                    image_url: { url: `data:image/png;base64,${data}` },
+                  }),
                 },
               ],
             });

@@ -1,4 +1,5 @@
 import t from "tap";
+import { makeState } from "../../plugins/simulator/strict/state.ts";
 import { customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { paths, post } from "../support/requests.ts";
@@ -19,6 +20,10 @@ const chatFn = (name: string) => ({
 const PNG =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==";
 
+/** What the simulated providers gave in an earlier turn. */
+const CLAUDE_STATE = makeState("anthropic", "signature", "an earlier turn");
+const OPENAI_STATE = makeState("openai", "reasoning", "an earlier turn");
+
 interface Row {
   readonly client: string;
   readonly path: string;
@@ -37,7 +42,7 @@ const ROWS: readonly Row[] = [
         "claude-code-20250219,interleaved-thinking-2025-05-14,context-management-2025-06-27,prompt-caching-scope-2026-01-05,effort-2025-11-24",
     },
     body: {
-      model: "claude-opus-5-5",
+      model: "claude-opus-5",
       max_tokens: 32_000,
       stream: true,
       system: [
@@ -57,7 +62,7 @@ const ROWS: readonly Row[] = [
         {
           role: "assistant",
           content: [
-            { type: "thinking", thinking: "hm", signature: "c2ln" },
+            { type: "thinking", thinking: "hm", signature: CLAUDE_STATE },
             { type: "tool_use", id: "toolu_1", name: "Read", input: { path: "a" } },
           ],
         },
@@ -152,7 +157,7 @@ const ROWS: readonly Row[] = [
             { type: "input_image", image_url: `data:image/png;base64,${PNG}` },
           ],
         },
-        { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "ZW5j" },
+        { type: "reasoning", id: "rs_1", summary: [], encrypted_content: OPENAI_STATE },
         { type: "function_call", id: "fc_1", call_id: "c1", name: "exec_command", arguments: "{}" },
         { type: "function_call_output", call_id: "c1", output: "done" },
         { type: "custom_tool_call", call_id: "c2", name: "apply_patch", input: "p" },
@@ -209,7 +214,7 @@ const ROWS: readonly Row[] = [
     client: "LangChain",
     path: paths.chat,
     body: {
-      model: "gpt-4.1-nano",
+      model: "grok-4.5",
       n: 1,
       temperature: 0.7,
       stream: false,

@@ -127,14 +127,14 @@ t.test("wallets and running calls", async (t) => {
 
     t.test("keeps a thinking budget below the lowered limit, or leaves thinking out", async (t) => {
       for (const [vnd, thinks] of [
-        [9, true],
-        [2, false],
+        [27, true],
+        [6, false],
       ] as const) {
         const customer = await customerWith(gateway, vnd);
         const body = bodies.messages(
           { echo: true, input_tokens: 50, output_tokens: 7 },
           {
-            model: MESSAGES,
+            model: "claude-haiku-4-5",
             max_tokens: 64_000,
             thinking: { type: "enabled", budget_tokens: 32_000 },
           },

@@ -21,7 +21,7 @@ export interface TestSimulator {
  */
 export async function startTestSimulator(): Promise<TestSimulator> {
   const program = join(packageRoot, "dist", "plugins", "simulator", "main.js");
-  const child = spawn(process.execPath, [program, "--port", "0", "--lenient"], {
+  const child = spawn(process.execPath, [program, "--port", "0"], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const watchdog = new Watchdog();

@@ -10,13 +10,18 @@ import type { Scope } from "./scope.ts";
 
 /**
  * Adds the reasoning effort that matches the client's effort or thinking budget. Chat has no field
- * for thinking. Does not switch thinking off, because most models refuse the value for that.
+ * for thinking. Switches thinking off only if the profile says how, because most models refuse the
+ * value for that.
  */
 export function addEffort(body: JsonObject, request: ChatRequest, scope: Scope): void {
   const { notes, profile } = scope;
   const thinking = notes.object(body, "thinking", "thinking");
   const config = notes.object(body, "output_config", "output_config");
   const level = effortOf(config, notes) ?? effortOfBudget(thinking, notes);
+  if (thinking?.["type"] === "disabled" && profile.thinking_off !== undefined) {
+    request.reasoning_effort = "none";
+    return;
+  }
   if (level === undefined) return;
   if (profile.reasoning === "none") notes.drop(thinking ? "thinking" : "output_config.effort");
   else request.reasoning_effort = clampEffort(level, profile.effort_levels);

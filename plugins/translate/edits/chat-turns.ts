@@ -1,0 +1,124 @@
+import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/contract/index.ts";
+import type { Draft } from "./draft.ts";
+
+/** Fields in which servers keep the reasoning of earlier turns. */
+const REASONING_FIELDS = ["reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"];
+
+/** Edits roles and system messages. */
+export function editRoles(draft: Draft): void {
+  const { developer_role, system_messages, mid_system } = draft.profile;
+  if (developer_role === "system") {
+    draft.editEntries("messages", (message) =>
+      message["role"] === "developer" ? { ...message, role: "system" } : message,
+    );
+  }
+  if (system_messages === "one") joinHeads(draft);
+  if (mid_system === "user") {
+    let begun = false;
+    draft.editEntries("messages", (message) => {
+      if (message["role"] !== "system") begun = true;
+      if (!begun || message["role"] !== "system") return message;
+      const content = `<system-reminder>${textOf(message["content"])}</system-reminder>`;
+      return { role: "user", content };
+    });
+  }
+}
+
+/** Joins the system messages before the conversation by blank lines. */
+function joinHeads(draft: Draft): void {
+  const messages = draft.entries("messages");
+  const end = messages.findIndex((message) => objectOf(message)?.["role"] !== "system");
+  const heads = end < 0 ? messages : messages.slice(0, end);
+  if (heads.length < 2) return;
+  const content = heads.map((head) => textOf(objectOf(head)?.["content"])).join("\n\n");
+  draft.set("messages", [{ role: "system", content }, ...messages.slice(heads.length)]);
+}
+
+/** Adds a sentence to the first system message, or in front of the conversation. */
+export function addToHead(draft: Draft, sentence: string): void {
+  const [first, ...rest] = draft.entries("messages");
+  const head = objectOf(first);
+  const isSystem = head?.["role"] === "system" || head?.["role"] === "developer";
+  if (head && isSystem) {
+    const content = `${textOf(head["content"])}\n\n${sentence}`;
+    draft.set("messages", [{ ...head, content }, ...rest]);
+  } else {
+    draft.set("messages", [{ role: "system", content: sentence }, ...draft.entries("messages")]);
+  }
+}
+
+/** Gives earlier turns what the model wants back, and takes from them what it refuses. */
+export function editReplay(draft: Draft): void {
+  const { replay, replay_fill: fill } = draft.profile;
+  if (replay === "none") {
+    draft.editEntries("messages", (message) => without(message, REASONING_FIELDS));
+  } else if (replay === "reasoning_content" && fill !== undefined) {
+    fillReasoning(draft, fill);
+  } else if (replay === "thought_signature" && fill !== undefined) {
+    fillSignatures(draft, fill);
+  }
+}
+
+/** An empty fill is for all turns of the assistant, another one for those with calls. */
+function fillReasoning(draft: Draft, fill: string): void {
+  draft.editEntries("messages", (message) => {
+    if (message["role"] !== "assistant") return message;
+    const { reasoning_content: own } = message;
+    if (typeof own === "string" && (own !== "" || fill === "")) return message;
+    if (fill !== "" && callsOf(message).length === 0) return message;
+    return { ...message, reasoning_content: fill };
+  });
+}
+
+/** The first call of each step of the running turn must have a signature. */
+function fillSignatures(draft: Draft, fill: string): void {
+  const messages = draft.entries("messages");
+  const start = messages.findLastIndex((message) => objectOf(message)?.["role"] === "user");
+  draft.editEntries("messages", (message, at) => {
+    const [first, ...rest] = callsOf(message);
+    if (at < start || !isObject(first)) return message;
+    const extra = objectOf(first["extra_content"]) ?? {};
+    const google = objectOf(extra["google"]) ?? {};
+    if (typeof google["thought_signature"] === "string") return message;
+    const extra_content = { ...extra, google: { ...google, thought_signature: fill } };
+    return { ...message, tool_calls: [{ ...first, extra_content }, ...rest] };
+  });
+}
+
+/** Moves the text of a user message that follows a tool message into the result. */
+export function joinAfterTools(draft: Draft): void {
+  if (draft.profile.user_after_tool !== false) return;
+  const joined: unknown[] = [];
+  for (const entry of draft.entries("messages")) {
+    const message = objectOf(entry);
+    const last = objectOf(joined.at(-1));
+    const text = textOf(message?.["content"]);
+    const isText = typeof message?.["content"] === "string" || !hasMedia(message?.["content"]);
+    if (message?.["role"] === "user" && last?.["role"] === "tool" && isText) {
+      joined[joined.length - 1] = { ...last, content: `${textOf(last["content"])}\n\n${text}` };
+    } else joined.push(entry);
+  }
+  if (joined.length !== draft.entries("messages").length) draft.set("messages", joined);
+}
+
+function hasMedia(content: unknown): boolean {
+  return arrayOf(content).some((part) => objectOf(part)?.["type"] !== "text");
+}
+
+function callsOf(message: JsonObject): readonly unknown[] {
+  return arrayOf(message["tool_calls"]);
+}
+
+function without(message: JsonObject, names: readonly string[]): JsonObject {
+  if (!names.some((name) => message[name] !== undefined)) return message;
+  return Object.fromEntries(Object.entries(message).filter(([name]) => !names.includes(name)));
+}
+
+/** Joins the texts of a content value. */
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  return arrayOf(content)
+    .map((part) => objectOf(part)?.["text"])
+    .filter((text) => typeof text === "string")
+    .join("\n");
+}

@@ -1,0 +1,135 @@
+import { isObject, type JsonObject, objectOf } from "../../../core/contract/index.ts";
+import { editReasoning, isForced, switchThinkingOff } from "./chat-reasoning.ts";
+import { addToHead, editReplay, editRoles, joinAfterTools } from "./chat-turns.ts";
+import type { Draft } from "./draft.ts";
+import { asMoonshotSchema } from "./moonshot-schema.ts";
+
+/** Edits a Chat request to what its model takes. Each edit is one field or one entry. */
+export function editChat(draft: Draft): void {
+  editRoles(draft);
+  editSampling(draft);
+  editStop(draft);
+  editPenalties(draft);
+  editForcedTool(draft);
+  editReasoning(draft);
+  editSchemas(draft);
+  editFormat(draft);
+  editReplay(draft);
+  joinAfterTools(draft);
+  editPrefill(draft);
+  if (draft.profile.reasoning_split) draft.set("reasoning_split", true);
+  closeFields(draft);
+}
+
+function editSampling(draft: Draft): void {
+  const { sampling, temperature_range: range } = draft.profile;
+  if (sampling === "fixed" || typeof sampling === "object") {
+    const taken = typeof sampling === "object" ? sampling : { temperature: 1, top_p: 1 };
+    // A default is dropped without a word: the reply is the same.
+    for (const name of ["temperature", "top_p"] as const) {
+      if (draft.body[name] === taken[name]) draft.remove(name);
+      else draft.drop(name);
+    }
+    draft.drop("top_k");
+  }
+  const { temperature } = draft.body;
+  if (range && typeof temperature === "number") {
+    draft.set("temperature", Math.min(range[1], Math.max(range[0], temperature)));
+  }
+}
+
+function editStop(draft: Draft): void {
+  const { stop, max_stops: most } = draft.profile;
+  const given = draft.body["stop"];
+  const stops = Array.isArray(given) ? given.length : given == null || given === "" ? 0 : 1;
+  if (stops === 0) {
+    if (stop === false) draft.remove("stop");
+  } else if (stop === false) {
+    draft.refuse("stop", "this model takes no stop sequences: leave them out");
+  } else if (most != null && stops > most) {
+    draft.refuse("stop", `this model's provider takes at most ${most}`);
+  }
+}
+
+function editPenalties(draft: Draft): void {
+  if (draft.profile.penalties !== false) return;
+  for (const name of ["presence_penalty", "frequency_penalty"]) {
+    if (draft.body[name] === 0) draft.remove(name);
+    else draft.drop(name);
+  }
+  draft.drop("logit_bias");
+  if (draft.body["logprobs"] === true || Number(draft.body["top_logprobs"] ?? 0) > 0) {
+    draft.refuse("logprobs", "this model gives no probabilities");
+  }
+  draft.remove("logprobs");
+  draft.remove("top_logprobs");
+}
+
+function editForcedTool(draft: Draft): void {
+  const { forced_tools: way } = draft.profile;
+  if (way === "auto" && draft.body["tool_choice"] === "none") {
+    // Without tools, none is called.
+    draft.remove("tools");
+    draft.remove("tool_choice");
+    draft.remove("parallel_tool_calls");
+  }
+  if (way === undefined || way === "native" || !isForced(draft)) return;
+  if (way === "refuse") {
+    draft.refuse("tool_choice", "this model cannot be made to call a tool: send auto");
+  } else if (way === "thinking_off") {
+    switchThinkingOff(draft);
+  } else {
+    const name = objectOf(draft.object("tool_choice")?.["function"])?.["name"];
+    const sentence =
+      typeof name === "string" ? `Call the tool ${name} now.` : "Call one of the tools now.";
+    addToHead(draft, sentence);
+    draft.set("tool_choice", "auto");
+    draft.nameDropped("tool_choice");
+  }
+}
+
+function editSchemas(draft: Draft): void {
+  if (draft.profile.schema !== "moonshot") return;
+  draft.editEntries("tools", (tool) => {
+    const called = tool["function"];
+    if (!isObject(called) || !isObject(called["parameters"])) return tool;
+    const parameters = asMoonshotSchema(called["parameters"]);
+    return { ...tool, function: { ...called, parameters } };
+  });
+  const format = draft.object("response_format");
+  const named = objectOf(format?.["json_schema"]);
+  if (!format || !named || !isObject(named["schema"])) return;
+  const schema = asMoonshotSchema(named["schema"]);
+  draft.set("response_format", { ...format, json_schema: { ...named, schema } });
+}
+
+/** A model without schemas is given the schema in words, and JSON mode. */
+function editFormat(draft: Draft): void {
+  const format = draft.object("response_format");
+  if (draft.profile.formats !== "json_object" || format?.["type"] !== "json_schema") return;
+  const schema: JsonObject = objectOf(objectOf(format["json_schema"])?.["schema"]) ?? {};
+  addToHead(
+    draft,
+    `Reply with one JSON object that fits this JSON schema:\n${JSON.stringify(schema)}`,
+  );
+  draft.set("response_format", { type: "json_object" });
+  draft.nameDropped("response_format");
+}
+
+/** A last turn of the assistant, for a model that does not continue it. */
+function editPrefill(draft: Draft): void {
+  const messages = draft.entries("messages");
+  const isPrefill = objectOf(messages.at(-1))?.["role"] === "assistant";
+  if (draft.profile.prefill !== false || !isPrefill) return;
+  if (draft.isTranslated) {
+    draft.set("messages", [...messages, { role: "user", content: "Continue." }]);
+  } else draft.refuse("messages", "this model continues no reply: end with a user message");
+}
+
+function closeFields(draft: Draft): void {
+  const { fields } = draft.profile;
+  if (!fields) return;
+  for (const name of Object.keys(draft.body)) if (!fields.includes(name)) draft.drop(name);
+  // What is null was not named, but is still unknown.
+  for (const name of Object.keys(draft.body)) if (!fields.includes(name)) draft.remove(name);
+}

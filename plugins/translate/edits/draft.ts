@@ -1,0 +1,91 @@
+import { isObject, type JsonObject, type Profile } from "../../../core/contract/index.ts";
+import type { Notes } from "../notes.ts";
+
+/**
+ * A body under edit. Copies what it changes, so that the client's body stays as it was; the order of
+ * fields and entries stays too.
+ */
+export class Draft {
+  readonly profile: Profile;
+  readonly notes: Notes;
+  /** True if the client speaks another protocol than the model. */
+  readonly isTranslated: boolean;
+  private current: JsonObject;
+  private readonly original: JsonObject;
+  /** The client's names of fields that its protocol calls otherwise. */
+  private readonly names: Readonly<Record<string, string>>;
+
+  constructor(
+    body: JsonObject,
+    profile: Profile,
+    notes: Notes,
+    names: Readonly<Record<string, string>> | undefined,
+  ) {
+    this.isTranslated = names !== undefined;
+    this.original = body;
+    this.current = body;
+    this.profile = profile;
+    this.notes = notes;
+    this.names = names ?? {};
+  }
+
+  get body(): JsonObject {
+    return this.current;
+  }
+
+  get isEdited(): boolean {
+    return this.current !== this.original;
+  }
+
+  /** Returns true if the field is there and not null. */
+  has(name: string): boolean {
+    return this.current[name] !== undefined && this.current[name] !== null;
+  }
+
+  object(name: string): JsonObject | undefined {
+    const value = this.current[name];
+    return isObject(value) ? value : undefined;
+  }
+
+  set(name: string, value: unknown): void {
+    if (this.current[name] !== value) this.current = { ...this.current, [name]: value };
+  }
+
+  remove(name: string): void {
+    if (this.current[name] === undefined) return;
+    const { [name]: _, ...rest } = this.current;
+    this.current = rest;
+  }
+
+  /** Removes a hint that the model does not take, and names it. */
+  drop(name: string): void {
+    if (!this.has(name)) return;
+    this.remove(name);
+    this.nameDropped(name);
+  }
+
+  nameDropped(name: string): void {
+    this.notes.drop(this.names[name] ?? name);
+  }
+
+  refuse(name: string, why: string): void {
+    this.notes.unsupported(this.names[name] ?? name, why);
+  }
+
+  entries(name: string): readonly unknown[] {
+    const value = this.current[name];
+    return Array.isArray(value) ? value : [];
+  }
+
+  /** Replaces the entries of a list for which `edit` returns another value. */
+  editEntries(name: string, edit: (entry: JsonObject, at: number) => JsonObject): void {
+    let changed = false;
+    const edited = this.entries(name).map((entry, at) => {
+      if (!isObject(entry)) return entry;
+      const made = edit(entry, at);
+      if (made !== entry) changed = true;
+      return made;
+    });
+    if (changed) this.set(name, edited);
+  }
+}

@@ -1,0 +1,167 @@
+import {
+  arrayOf,
+  clampEffort,
+  EFFORT_LEVELS,
+  type EffortLevel,
+  type JsonObject,
+  objectOf,
+} from "../../../core/contract/index.ts";
+import type { Draft } from "./draft.ts";
+
+/** Thinking that is switched off, in each of its forms. */
+const OFF = ["disabled", "between_tools"];
+const BUDGET_MIN = 1024;
+const BUDGET_DEFAULT = 8192;
+
+/** Edits a Messages request to what its model takes. Each edit is one field or one entry. */
+export function editMessages(draft: Draft): void {
+  hoistSystem(draft);
+  editForcedTool(draft);
+  editThinking(draft);
+  editEffort(draft);
+  editSampling(draft);
+  refusePrefill(draft);
+  if (draft.profile.thinking_binding && draft.isTranslated) bindThinking(draft);
+}
+
+/**
+ * Asks to drop thinking that belongs to another conversation: a translation may rewrite what stands
+ * before a signed block. Source: Claude docs, preserved-thinking.
+ */
+function bindThinking(draft: Draft): void {
+  const isSigned = draft
+    .entries("messages")
+    .flatMap((turn) => arrayOf(objectOf(turn)?.["content"]))
+    .some((block) => objectOf(block)?.["type"] === "thinking");
+  if (!isSigned) return;
+  const block_binding = { prefix_mismatch_behavior: "drop_block" };
+  draft.set("thinking", { type: "adaptive", ...draft.object("thinking"), block_binding });
+}
+
+/** Moves system entries of the conversation into `system`, for a model that refuses them. */
+function hoistSystem(draft: Draft): void {
+  if (draft.profile.mid_system !== "hoist") return;
+  const messages = draft.entries("messages");
+  const entries = messages.filter((turn) => objectOf(turn)?.["role"] === "system");
+  if (entries.length === 0) return;
+  const texts = [draft.body["system"], ...entries.map((entry) => objectOf(entry)?.["content"])];
+  draft.set("system", texts.flatMap(blocksOf));
+  draft.set(
+    "messages",
+    messages.filter((turn) => objectOf(turn)?.["role"] !== "system"),
+  );
+}
+
+function blocksOf(content: unknown): unknown[] {
+  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+  return [...arrayOf(content)];
+}
+
+function editForcedTool(draft: Draft): void {
+  if (!isForced(draft)) return;
+  const { forced_tools: way, thinking } = draft.profile;
+  if (way === "refuse") {
+    draft.refuse("tool_choice", "this model cannot be made to call a tool: send auto");
+  }
+  // The provider refuses both together, and the call is a demand.
+  if (thinking === "budget") draft.drop("thinking");
+}
+
+function isForced(draft: Draft): boolean {
+  const type = draft.object("tool_choice")?.["type"];
+  return type === "any" || type === "tool";
+}
+
+function editThinking(draft: Draft): void {
+  const { thinking: kind, thinking_off: off } = draft.profile;
+  const thinking = draft.object("thinking");
+  const type = thinking?.["type"];
+  if (!thinking || kind === undefined) return;
+  if (kind === "none") draft.drop("thinking");
+  else if (type === "disabled" && off !== undefined) switchOff(draft);
+  else if (type === "between_tools" && off !== "between_tools") switchOff(draft);
+  else if (type === "enabled" && kind === "adaptive") useEffort(draft, thinking);
+  else if (type === "adaptive" && kind === "budget") useBudget(draft);
+}
+
+function switchOff(draft: Draft): void {
+  const { thinking_off: off } = draft.profile;
+  if (off === "refuse") {
+    draft.refuse("thinking", "this model always thinks: leave it out");
+  } else if (off === "lowest") {
+    draft.drop("thinking");
+    draft.set("output_config", { ...draft.object("output_config"), effort: levelsOf(draft)[0] });
+  } else if (off === "between_tools" || off === "disabled") {
+    draft.set("thinking", { type: off });
+  }
+}
+
+/** A budget of tokens becomes an effort, unless one is stated. */
+function useEffort(draft: Draft, { budget_tokens: budget, display }: JsonObject): void {
+  draft.set("thinking", { type: "adaptive", ...(display === undefined ? {} : { display }) });
+  draft.nameDropped("thinking.budget_tokens");
+  const config = draft.object("output_config");
+  if (config?.["effort"] !== undefined) return;
+  const tokens = Number(budget);
+  const effort = tokens < 4096 ? "low" : tokens < 16_384 ? "medium" : "high";
+  draft.set("output_config", { ...config, effort });
+}
+
+/** Thinking without a budget becomes one, if the output limit and the history leave room for it. */
+function useBudget(draft: Draft): void {
+  const limit = Number(draft.body["max_tokens"]);
+  const budget = Math.min(BUDGET_DEFAULT, Math.floor(limit / 2));
+  const last = draft
+    .entries("messages")
+    .findLast((turn) => objectOf(turn)?.["role"] === "assistant");
+  const content = arrayOf(objectOf(last)?.["content"]).map((block) => objectOf(block)?.["type"]);
+  const isUnsigned = content.includes("tool_use") && !/thinking$/.test(String(content[0]));
+  if (budget < BUDGET_MIN || isUnsigned) draft.drop("thinking");
+  else draft.set("thinking", { type: "enabled", budget_tokens: budget });
+}
+
+function editEffort(draft: Draft): void {
+  const config = draft.object("output_config");
+  const effort = EFFORT_LEVELS.find((known) => known === config?.["effort"]);
+  if (!config || effort === undefined) return;
+  if (draft.profile.thinking === "budget" || draft.profile.thinking === "none") {
+    const { effort: _, ...rest } = config;
+    if (Object.keys(rest).length > 0) draft.set("output_config", rest);
+    else draft.remove("output_config");
+    draft.nameDropped("output_config.effort");
+    return;
+  }
+  if (draft.profile.effort_levels === undefined) return;
+  const level = clampEffort(effort, levelsOf(draft));
+  if (level !== effort) draft.set("output_config", { ...config, effort: level });
+}
+
+/** Returns the levels that the model takes here: with thinking off, fewer. */
+function levelsOf(draft: Draft): readonly EffortLevel[] {
+  const { effort_levels: levels, thinking_off_effort_max: most } = draft.profile;
+  const isOff = OFF.includes(String(draft.object("thinking")?.["type"]));
+  const rank = most && isOff ? EFFORT_LEVELS.indexOf(most) : EFFORT_LEVELS.length;
+  return EFFORT_LEVELS.filter((level, at) => at <= rank && (levels?.includes(level) ?? true));
+}
+
+function editSampling(draft: Draft): void {
+  const { sampling } = draft.profile;
+  if (sampling === "none") {
+    for (const name of ["temperature", "top_p", "top_k"]) {
+      // 1 is the default, so the reply is the same without it.
+      if (draft.body[name] === 1) draft.remove(name);
+      else draft.drop(name);
+    }
+  } else if (sampling === "one" && draft.has("temperature") && draft.has("top_p")) {
+    // If the temperature has its default, the client meant `top_p`.
+    draft.drop(draft.body["temperature"] === 1 ? "temperature" : "top_p");
+  }
+}
+
+function refusePrefill(draft: Draft): void {
+  if (draft.profile.prefill !== false) return;
+  const turns = draft.entries("messages").map(objectOf);
+  const last = turns.findLast((turn) => turn?.["role"] !== "system");
+  if (last?.["role"] !== "assistant") return;
+  draft.refuse("messages", "this model continues no reply: end with a user turn");
+}

@@ -1,0 +1,26 @@
+import { clampEffort, EFFORT_LEVELS } from "../../../core/contract/index.ts";
+import type { Draft } from "./draft.ts";
+
+/** Edits a Responses request to what its model takes. */
+export function editResponses(draft: Draft): void {
+  const { sampling, effort_levels: levels, thinking_off: off } = draft.profile;
+  if (sampling === "fixed") {
+    for (const name of ["temperature", "top_p"]) {
+      if (draft.body[name] === 1) draft.remove(name);
+      else draft.drop(name);
+    }
+  }
+  const reasoning = draft.object("reasoning");
+  const effort = reasoning?.["effort"];
+  if (!reasoning || levels === undefined || typeof effort !== "string") return;
+  const known = EFFORT_LEVELS.filter((level) => levels.includes(level));
+  if (effort === "none") {
+    if (levels.includes("none")) return;
+    if (off === "refuse") draft.refuse("reasoning", "this model always thinks: send a level");
+    else draft.set("reasoning", { ...reasoning, effort: known[0] });
+    return;
+  }
+  const level = EFFORT_LEVELS.find((one) => one === effort);
+  if (level === undefined || known.includes(level)) return;
+  draft.set("reasoning", { ...reasoning, effort: clampEffort(level, known) });
+}

@@ -1,0 +1,301 @@
+import t from "tap";
+import { runAgent } from "../support/agent.ts";
+import { customerWith } from "../support/billed.ts";
+import { SHIPPED_CATALOGUE } from "../support/catalogue.ts";
+import type { TestGateway } from "../support/gateway.ts";
+import { paths, post } from "../support/requests.ts";
+import { sharedGateway } from "../support/shared-gateway.ts";
+
+/** A request that its model's provider refuses unless the gateway edits it. */
+interface Edit {
+  readonly why: string;
+  readonly protocol: "messages" | "chat" | "responses";
+  readonly models: readonly string[];
+  readonly change: object;
+  /** What `x-svc-translate-dropped` names. */
+  readonly dropped?: string;
+}
+
+const schema = (properties: object = {}) => ({ type: "object", properties });
+const claudeTools = [{ name: "look", input_schema: schema() }];
+const chatTools = [{ type: "function", function: { name: "look", parameters: schema() } }];
+const user = { role: "user", content: "hello" };
+const forced = { tools: chatTools, tool_choice: "required" };
+const system = (content: string) => ({ role: "system", content });
+const format = {
+  response_format: {
+    type: "json_schema",
+    json_schema: { name: "a", schema: { ...schema(), additionalProperties: false } },
+  },
+};
+
+const EDITS: readonly Edit[] = [
+  {
+    why: "sampling that Claude no longer takes is dropped",
+    protocol: "messages",
+    models: ["claude-opus-5-5", "claude-opus-4-7", "svc/claude-sonnet-5"],
+    change: { temperature: 0.2, top_k: 3 },
+    dropped: "temperature,top_k",
+  },
+  {
+    why: "an alias is served by the profile of its model",
+    protocol: "messages",
+    models: ["claude-3-5-haiku-20241022"],
+    change: { temperature: 0.2, max_tokens: 300_000, thinking: { type: "disabled" } },
+    dropped: "thinking,temperature",
+  },
+  {
+    why: "temperature and top_p go one at a time",
+    protocol: "messages",
+    models: ["claude-haiku-4-5", "claude-sonnet-4-6"],
+    change: { temperature: 0.2, top_p: 0.9 },
+    dropped: "top_p",
+  },
+  {
+    why: "a budget of thinking becomes an effort",
+    protocol: "messages",
+    models: ["claude-opus-5-5", "claude-opus-4-8"],
+    change: { thinking: { type: "enabled", budget_tokens: 2048 } },
+    dropped: "thinking.budget_tokens",
+  },
+  {
+    why: "adaptive thinking becomes a budget, and effort is dropped",
+    protocol: "messages",
+    models: ["claude-haiku-4-5"],
+    change: { thinking: { type: "adaptive" }, output_config: { effort: "high" } },
+    dropped: "output_config.effort",
+  },
+  {
+    why: "an effort is lowered to the levels of the model",
+    protocol: "messages",
+    models: ["claude-sonnet-4-6"],
+    change: { output_config: { effort: "xhigh" } },
+  },
+  {
+    why: "thinking that is off lowers the effort",
+    protocol: "messages",
+    models: ["claude-opus-5", "claude-sonnet-5-5", "claude-haiku-5-5"],
+    change: { thinking: { type: "disabled" }, output_config: { effort: "max" } },
+  },
+  {
+    why: "a late system entry moves to the front for a model that refuses it",
+    protocol: "messages",
+    models: ["claude-sonnet-5", "claude-haiku-4-5"],
+    change: { messages: [user, { role: "system", content: "be short" }] },
+  },
+  {
+    why: "the output limit has the name and size that the model takes",
+    protocol: "chat",
+    models: ["gpt-5.6-sol", "o4-mini", "gemini-3.5-flash", "qwen3.7-max"],
+    change: { max_tokens: 500_000 },
+  },
+  {
+    why: "sampling and penalties that reasoning models refuse are dropped",
+    protocol: "chat",
+    models: ["gpt-5.6-sol", "gpt-5.4", "o4-mini"],
+    change: { temperature: 0, top_p: 0.5, presence_penalty: 1 },
+    dropped: "temperature,top_p,presence_penalty",
+  },
+  {
+    why: "only the values that Kimi takes are sent",
+    protocol: "chat",
+    models: ["kimi-k2.6", "svc/kimi-k2.5"],
+    change: { temperature: 0.3, top_p: 1 },
+    dropped: "temperature,top_p",
+  },
+  {
+    why: "a temperature out of the range becomes the nearest",
+    protocol: "chat",
+    models: ["glm-5.2", "MiniMax-M3", "MiniMax-M2.7"],
+    change: { temperature: 1.7 },
+  },
+  {
+    why: "effort is dropped for a model without it",
+    protocol: "chat",
+    models: ["gpt-4.1", "qwen3-coder-plus", "svc/devstral-2-123b"],
+    change: { reasoning_effort: "low" },
+    dropped: "reasoning_effort",
+  },
+  {
+    why: "no thinking becomes the lowest effort of a model that always thinks",
+    protocol: "chat",
+    models: ["grok-4.5", "gemini-3.1-pro-preview", "gemini-2.5-pro", "o4-mini"],
+    change: { reasoning_effort: "none" },
+    dropped: "reasoning_effort",
+  },
+  {
+    why: "an effort is lowered or raised to the levels of the model",
+    protocol: "chat",
+    models: ["gemini-3.5-flash", "grok-4.5", "gpt-5.5", "deepseek-v4-pro", "glm-5.2"],
+    change: { reasoning_effort: "max" },
+  },
+  {
+    why: "fields that Gemini does not know are dropped",
+    protocol: "chat",
+    models: ["gemini-3.5-flash", "gemini-2.5-flash"],
+    change: { metadata: { a: "b" }, user: "u", top_k: 3 },
+    dropped: "metadata,user,top_k",
+  },
+  {
+    why: "the role developer becomes system, and there is one system message",
+    protocol: "chat",
+    models: ["deepseek-v4-pro", "qwen3.7-max", "glm-4.7", "kimi-k2.6", "MiniMax-M3"],
+    change: { messages: [system("one"), { role: "developer", content: "two" }, user] },
+  },
+  {
+    why: "a late system message becomes the user's",
+    protocol: "chat",
+    models: ["MiniMax-M3", "svc/minimax-m2"],
+    change: { messages: [system("one"), user, system("two")] },
+  },
+  {
+    why: "a forced tool switches thinking off",
+    protocol: "chat",
+    models: ["deepseek-v4-pro", "kimi-k2.6", "qwen3.7-max"],
+    change: forced,
+  },
+  {
+    why: "a forced tool is asked for in words",
+    protocol: "chat",
+    models: ["glm-5.2", "svc/glm-4.7", "svc/kimi-k2-thinking"],
+    change: forced,
+    dropped: "tool_choice",
+  },
+  {
+    why: "a schema is given in words",
+    protocol: "chat",
+    models: ["deepseek-v4-flash"],
+    change: format,
+    dropped: "response_format",
+  },
+  {
+    why: "a schema gets the types that Kimi wants",
+    protocol: "chat",
+    models: ["kimi-k2.6"],
+    change: {
+      tools: [
+        {
+          type: "function",
+          function: {
+            name: "look",
+            parameters: {
+              ...schema({
+                any: {},
+                either: { type: "string", anyOf: [{ enum: ["a"] }, { type: "null" }] },
+                other: { $ref: "#/definitions/other" },
+              }),
+              definitions: { other: { properties: { deep: { description: "d" } } } },
+            },
+          },
+        },
+      ],
+    },
+  },
+  {
+    why: "reasoning in the history is taken from a server that refuses it",
+    protocol: "chat",
+    models: ["svc/mistral-large-3-675b"],
+    change: {
+      messages: [user, { role: "assistant", content: "a", reasoning_content: "b" }, user],
+    },
+  },
+  {
+    why: "sampling of a reasoning model is dropped",
+    protocol: "responses",
+    models: ["gpt-5.6-sol"],
+    change: { temperature: 0, reasoning: { effort: "minimal" } },
+    dropped: "temperature",
+  },
+  {
+    why: "an effort that the model lacks is changed",
+    protocol: "responses",
+    models: ["grok-4.5"],
+    change: { reasoning: { effort: "none" } },
+  },
+];
+
+/** A demand that no route of the model can meet: the field that the refusal names. */
+const DEMANDS: readonly (readonly [
+  path: "messages" | "chat",
+  model: string,
+  change: object,
+  field: string,
+])[] = [
+  [
+    "messages",
+    "claude-opus-5-5",
+    { tools: claudeTools, tool_choice: { type: "any" } },
+    "tool_choice",
+  ],
+  ["chat", "claude-sonnet-5-5", forced, "tool_choice"],
+  [
+    "messages",
+    "claude-opus-5",
+    { messages: [user, { role: "assistant", content: "a" }] },
+    "messages",
+  ],
+  ["chat", "gpt-5.6-sol", { stop: ["a"] }, "stop"],
+  ["messages", "grok-4.5", { stop_sequences: ["a"] }, "stop_sequences"],
+  ["chat", "glm-5.2", { stop: ["a", "b"] }, "stop"],
+  ["chat", "o4-mini", { logprobs: true }, "logprobs"],
+];
+
+const PLAIN = {
+  messages: { max_tokens: 4096, messages: [user] },
+  chat: { messages: [user] },
+  responses: { input: "hello" },
+};
+
+t.test("models take what the gateway sends", async (t) => {
+  let gateway: TestGateway;
+  t.before(async () => {
+    gateway = await sharedGateway({ catalogue: SHIPPED_CATALOGUE });
+  });
+
+  for (const { why, protocol, models, change, dropped } of EDITS) {
+    t.test(`${protocol}: ${why}`, async (t) => {
+      const customer = await customerWith(gateway);
+      for (const model of models) {
+        const body = { model, ...PLAIN[protocol], ...change };
+        const reply = await post(gateway, paths[protocol], customer, body);
+        t.equal(reply.status, 200, `${model}: ${reply.text}`);
+        t.equal(reply.headers.get("x-svc-translate-dropped"), dropped ?? null, model);
+      }
+    });
+  }
+
+  t.test("a demand that the model cannot meet is refused before it costs", async (t) => {
+    const customer = await customerWith(gateway);
+    const before = await gateway.simulator.stats();
+    for (const [protocol, model, change, field] of DEMANDS) {
+      const body = { model, ...PLAIN[protocol], ...change };
+      const reply = await post(gateway, paths[protocol], customer, body);
+      t.equal(reply.status, 400, `${model}: ${reply.text}`);
+      t.match(reply.json.error.message, new RegExp(`^${field}: `));
+    }
+    t.strictSame(await gateway.simulator.stats(), before);
+  });
+
+  t.test("agents finish a task on each maker's models", async (t) => {
+    const customer = await customerWith(gateway);
+    const effort = { messages: { output_config: { effort: "high" } }, chat: {} } as const;
+    const models = [
+      ...["claude-opus-5-5", "claude-haiku-4-5", "gpt-5.6-sol", "gpt-5.5", "gpt-5.4", "gpt-4.1"],
+      ...["o4-mini", "gemini-3.5-flash", "gemini-3.1-pro-preview", "gemini-2.5-pro", "grok-4.5"],
+      ...["deepseek-v4-pro", "kimi-k2.7-code", "svc/kimi-k2-thinking", "glm-5.2", "glm-4.7"],
+      ...["qwen3.7-max", "qwen3-coder-plus", "MiniMax-M3", "MiniMax-M2.7"],
+      ...["svc/mistral-large-3-675b", "svc/claude-sonnet-5-5"],
+    ];
+    for (const protocol of ["messages", "chat"] as const) {
+      for (const model of models) {
+        const run = { protocol, models: [model], tasks: 2, dropsUnknown: true } as const;
+        const { calls, error } = await runAgent(gateway, customer, {
+          ...run,
+          fields: effort[protocol],
+        });
+        t.equal(error, undefined, `${protocol} on ${model}`);
+        t.strictSame(calls, [2, 1, 0, 2, 1, 0], `${protocol} on ${model}`);
+      }
+    }
+  });
+});
