@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { join, sep } from "node:path";
+import { basename, dirname, join, sep } from "node:path";
 import t from "tap";
 import { packageRoot } from "../../core/process/root.ts";
 
@@ -54,6 +54,20 @@ t.test("SQL", async (t) => {
       ["call_id uuid references usage_records (call_id)", ["usage_records"]],
     ] as const) {
       t.strictSame(named({ file: "planted.ts", text }, tables), expected, text);
+    }
+  });
+
+  t.test("of a folder's migrations has one number a file, without a gap", async (t) => {
+    const files = [...sqlFiles("core/"), ...sqlFiles("plugins/")].map(({ file }) => file);
+    const folders = new Map<string, string[]>();
+    for (const file of files.sort()) {
+      const [folder, name] = [dirname(file), basename(file)];
+      folders.set(folder, [...(folders.get(folder) ?? []), name.slice(0, 4)]);
+    }
+    t.ok(folders.size > 4, [...folders.keys()].join(" "));
+    for (const [folder, numbers] of folders) {
+      const expected = numbers.map((_, at) => String(at + 1).padStart(4, "0"));
+      t.strictSame(numbers, expected, folder);
     }
   });
 
