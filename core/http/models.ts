@@ -98,13 +98,15 @@ function extras(model: Model): object {
   return {
     context_window: model.contextWindow ?? null,
     max_output_tokens: model.maxOutputTokens ?? null,
-    channel: model.channel,
+    // As the interface writes it.
+    channel: model.channel === "aws" ? "AWS" : model.channel,
     labels: [...model.labels],
     api_standard: model.standard,
     pricing: {
       currency: "VND",
       vnd_per_mtok: price.unit === "mtok" ? price.vnd : null,
-      vnd_per_call: price.unit === "call" ? price.vnd : null,
+      // An image is a call too, with one image.
+      vnd_per_call: price.unit === "mtok" ? null : price.vnd,
       vnd_per_image: price.unit === "image" ? price.vnd : null,
     },
   };

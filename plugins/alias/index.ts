@@ -18,6 +18,8 @@ import {
   v,
 } from "../../core/contract/index.ts";
 import { familiesOf } from "./families.ts";
+import { nearest } from "./nearest.ts";
+import { spellings } from "./spellings.ts";
 
 export { review } from "./review.ts";
 export const sets: readonly Field[] = ["model"];
@@ -31,6 +33,10 @@ export const options = v.strictObject({
   families: v.optional(v.record(v.string(), text("the id of a model in the catalogue"))),
   /** What happens to unknown names on chat endpoints. `top`: the default family serves them; `refuse`: they get 404. */
   unknown: v.optional(v.picklist(["top", "refuse"], "one of top, refuse"), "top"),
+  /** Serves a dated snapshot or another case of a model's id by that model. `top`: as any unknown name. */
+  dated_names: v.optional(v.picklist(["resolve", "top"], "one of resolve, top"), "top"),
+  /** Serves a model's id with a provider in front by that model. `keep`: as any unknown name. */
+  prefixes: v.optional(v.picklist(["strip", "keep"], "one of strip, keep"), "keep"),
 });
 
 export type Settings = v.InferOutput<typeof options>;
@@ -41,14 +47,35 @@ export default function alias(services: Services, settings: Settings): Plugin {
   const { prefix } = config.headers;
   const { ids, defaultName } = familiesOf(settings, catalogue);
   const modelOfFamily = (name: string) => catalogue.get(ids.get(name) ?? "");
+  // Also of models that the catalogue withholds.
+  const all = [...catalogue.models, ...catalogue.notOffered];
+  const byLowerCase = new Map(all.map(({ id }) => [id.toLowerCase(), id]));
+  const idOf = (spelling: string) => byLowerCase.get(spelling) ?? ids.get(spelling);
   const top = settings.unknown === "top" ? modelOfFamily(defaultName ?? "") : undefined;
 
+  /** Returns the only model of an endpoint for its name without `req/`. */
+  function onlyModel(name: string, endpoint: Endpoint): Model | undefined {
+    if (endpoint.serves.includes("chat")) return undefined;
+    const [only, more] = catalogue.models.filter((m) => endpoint.serves.includes(m.standard));
+    return more === undefined && only?.id === `req/${name}` ? only : undefined;
+  }
+
+  function unknown(name: string, endpoint: Endpoint): Refusal {
+    return unknownModel(nearest(name, endpoint, catalogue.models));
+  }
+
   function modelOf(name: string, endpoint: Endpoint): Model | Refusal {
-    const known = catalogue.get(name) ?? modelOfFamily(name);
+    const known = catalogue.get(name) ?? modelOfFamily(name) ?? onlyModel(name, endpoint);
     if (known) return known;
     // Another model, at another price, is no substitute for one that the caller names rightly.
-    if (catalogue.withholds(ids.get(name) ?? name)) return unknownModel();
-    return top && endpoint.serves.includes("chat") ? top : unknownModel();
+    if (catalogue.withholds(ids.get(name) ?? name)) return unknown(name, endpoint);
+    for (const spelling of spellings(name, settings)) {
+      const id = idOf(spelling);
+      const meant = id === undefined ? onlyModel(spelling, endpoint) : catalogue.get(id);
+      if (meant) return meant;
+      if (id !== undefined) return unknown(name, endpoint);
+    }
+    return top && endpoint.serves.includes("chat") ? top : unknown(name, endpoint);
   }
 
   function resolve(name: unknown, endpoint: Endpoint): NamedModel | Refusal {

@@ -46,8 +46,8 @@ export class Translation {
     this.to = call.endpoint.protocol === "messages" ? "chat" : "messages";
     this.model = model;
     // A copy, because the exchange sets the model name in the body, and must not change the
-    // client's.
-    this.body = { ...call.body };
+    // client's. A translated reply names the model that serves the call, whatever name was sent.
+    this.body = { ...call.body, model: model.id };
     this.services = services;
   }
 

@@ -33,13 +33,13 @@ function extras(entry: Entry): object {
   return {
     context_window: entry.context_window ?? null,
     max_output_tokens: entry.max_output_tokens ?? null,
-    channel: entry.channel ?? "standard",
+    channel: entry.channel === "aws" ? "AWS" : "standard",
     labels: entry.labels ?? [],
     api_standard: entry.standard,
     pricing: {
       currency: "VND",
       vnd_per_mtok: entry.price_vnd_per_mtok ?? null,
-      vnd_per_call: isImages ? null : (entry.price_vnd_per_call ?? null),
+      vnd_per_call: entry.price_vnd_per_call ?? null,
       vnd_per_image: isImages ? entry.price_vnd_per_call : null,
     },
   };
@@ -111,7 +111,7 @@ t.test("GET /v1/models", async (t) => {
       const count = (holds: (model: ReturnType<typeof JSON.parse>) => boolean) =>
         data.filter(holds).length;
       t.equal(
-        count((model) => model.channel === "aws"),
+        count((model) => model.channel === "AWS"),
         23,
       );
       t.equal(

@@ -14,9 +14,10 @@ const HELLO = "Xin chào!";
 
 /**
  * Code and settings for common clients. Clients for the Messages API append `/v1` to the base URL;
- * those for Chat Completions expect `/v1` in it.
+ * those for Chat Completions expect `/v1` in it. `background` is a cheap model for the work that an
+ * agent does on the side; without it, the agent names one of its own.
  */
-export function snippets(base: string, model: string): Snippet[] {
+export function snippets(base: string, model: string, background: string): Snippet[] {
   const v1 = `${base}/v1`;
   return [
     {
@@ -99,6 +100,7 @@ console.log(reply.content);`,
       code: `export ANTHROPIC_BASE_URL="${base}"
 export ANTHROPIC_AUTH_TOKEN="${KEY}"
 export ANTHROPIC_MODEL="${model}"
+export ANTHROPIC_DEFAULT_HAIKU_MODEL="${background}"
 claude`,
     },
     {

@@ -18,7 +18,7 @@ import { arrange } from "./turns.ts";
 
 /** Facts about a Chat request that the translation of its reply needs. */
 export interface ChatContext {
-  /** The model name that the client sent. The reply repeats it. */
+  /** The model name in the request. The reply repeats it. */
   readonly model: string;
   readonly toolNames: ToolNames;
   /** The client's names of its custom tools. Their calls are translated back to custom calls. */

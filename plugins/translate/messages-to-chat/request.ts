@@ -17,7 +17,7 @@ import { Turns } from "./turns.ts";
 
 /** Facts about a Messages request that the translation of its reply needs. */
 export interface MessagesContext {
-  /** The model name that the client sent. The reply repeats it. */
+  /** The model name in the request. The reply repeats it. */
   readonly model: string;
   readonly toolNames: ToolNames;
 }

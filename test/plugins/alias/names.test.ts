@@ -9,6 +9,8 @@ import { deskOf, modelOf, preparedCall, replyHeaders } from "../../support/plugi
 
 type Settings = Parameters<typeof alias>[1];
 
+const DEFAULTS = { unknown: "top", dated_names: "top", prefixes: "keep" } as const;
+
 const MODELS = [
   modelOf({ id: "claude-opus-5" }),
   modelOf({ id: "claude-haiku-4" }),
@@ -21,7 +23,7 @@ function plugin(settings: Partial<Settings> = {}, models: readonly Model[] = MOD
   const provided: ModelNames[] = [];
   const modelNames = { provide: (names: ModelNames) => provided.push(names) };
   const { services } = deskOf({ catalogue: new Catalogue(models), modelNames });
-  return { plugin: alias(services, { unknown: "top", ...settings }), provided };
+  return { plugin: alias(services, { ...DEFAULTS, ...settings }), provided };
 }
 
 /** The model that a name gets, as `id`, `id from the name`, or the status of the refusal. */
@@ -60,6 +62,85 @@ t.test("the model of a name", async (t) => {
   for (const [name, expected, settings, path] of table) {
     t.equal(named(name, settings, path), expected, `${name} ${path ?? ""}`);
   }
+});
+
+t.test("a name that is spelled in another way", async (t) => {
+  const dated: Partial<Settings> = { dated_names: "resolve" };
+  const bare: Partial<Settings> = { prefixes: "strip" };
+  const both: Partial<Settings> = { ...dated, ...bare };
+  const top = "claude-opus-5";
+  const haiku = "claude-haiku-4";
+  const table: [string, string, Partial<Settings>][] = [
+    ["claude-haiku-4-20251001", top, {}],
+    ["claude-haiku-4-20251001", haiku, dated],
+    ["claude-haiku-4@20251001", haiku, dated],
+    ["gpt-5-2025-08-07", "gpt-5", dated],
+    ["gpt-5-0807", "gpt-5", dated],
+    ["gpt-5-1307", top, dated],
+    ["gpt-5-20251301", top, dated],
+    ["gpt-5-mini-2025-08-07", top, dated],
+    ["Claude-Haiku-4", haiku, dated],
+    ["Claude-Haiku-4", haiku, bare],
+    ["Claude-Haiku-4", top, {}],
+    ["anthropic/claude-haiku-4", top, dated],
+    ["anthropic/claude-haiku-4", haiku, bare],
+    ["openrouter/anthropic/claude-haiku-4", haiku, bare],
+    ["models/gpt-5", "gpt-5", bare],
+    ["anthropic/claude-haiku-4-20251001", top, bare],
+    ["anthropic/claude-haiku-4-20251001", haiku, both],
+    ["us.anthropic.claude-haiku-4-20251001-v1:0", haiku, both],
+    ["anthropic/haiku", haiku, both],
+    ["anthropic/claude-3-opus", top, both],
+    ["anthropic/claude-3-opus", "404 model", { ...both, unknown: "refuse" }],
+    ["/", top, both],
+  ];
+  for (const [name, expected, settings] of table) {
+    const shown = expected.startsWith("404") ? expected : `${expected} from ${name}`;
+    t.equal(named(name, settings), shown, `${name} ${JSON.stringify(settings)}`);
+  }
+  t.equal(
+    named("openai/req/draw", bare, "/v1/images/generations"),
+    "req/draw from openai/req/draw",
+  );
+});
+
+t.test("the only model of an endpoint is served under its name without req/", async (t) => {
+  t.equal(named("draw", {}, "/v1/images/edits"), "req/draw from draw");
+  t.equal(named("speak", {}, "/v1/audio/speech"), "req/speak from speak");
+  t.equal(
+    named("openai/speak", { prefixes: "strip" }, "/v1/audio/speech"),
+    "req/speak from openai/speak",
+  );
+  t.equal(named("gpt-5", {}, "/v1/images/edits"), "400 model");
+  const two = plugin({}, [...MODELS, modelOf({ id: "req/paint", standard: "images" })]).plugin;
+  const call = preparedCall({ body: { model: "draw" } }, "/v1/images/generations");
+  t.match(two.request?.(call), { status: 404 });
+});
+
+t.test(
+  "a model that has no provider is not replaced by another, however it is spelled",
+  async (t) => {
+    const services = deskOf({
+      catalogue: new Catalogue(MODELS, [modelOf({ id: "gpt-6" })]),
+    }).services;
+    const own = alias(services, { unknown: "top", dated_names: "resolve", prefixes: "strip" });
+    for (const model of ["gpt-6", "GPT-6", "openai/gpt-6-2026-01-02"]) {
+      t.match(own.request?.(preparedCall({ body: { model } })), { status: 404 }, model);
+    }
+  },
+);
+
+t.test("a refused name comes with the nearest ones that the endpoint serves", async (t) => {
+  const refusal = (name: string, path: string) => {
+    const call = preparedCall({ body: { model: name } }, path);
+    const verdict = plugin({ unknown: "refuse" }).plugin.request?.(call);
+    return isRefusal(verdict) ? verdict.message : "";
+  };
+  t.match(
+    refusal("claude-haku-4", "/v1/messages"),
+    /nearest names are claude-haiku-4, claude-opus-5, gpt-5\.$/,
+  );
+  t.match(refusal("x".repeat(256), "/v1/audio/speech"), /nearest names are req\/speak\.$/);
 });
 
 t.test("a name that is no name is 400", async (t) => {
@@ -113,7 +194,7 @@ t.test("other plugins find the same names in the slot", async (t) => {
 t.test("options that can never serve a call are faults", async (t) => {
   const config = { catalogue: new Catalogue(MODELS) } as never;
   const faultsOf = (settings: Partial<Settings>) =>
-    review({ unknown: "top", ...settings }, config).map(
+    review({ ...DEFAULTS, ...settings }, config).map(
       ({ path, message, quoted }) => `${path.join(".")}${quoted ? " quoted" : ""}: ${message}`,
     );
   t.strictSame(faultsOf({}), []);

@@ -8,6 +8,9 @@ import { BASE, type PageContext } from "../routes.ts";
 import { snippets } from "../snippets.ts";
 import { t } from "../text.ts";
 
+/** Models for the work that an agent does on the side. */
+const SMALL = /^claude-haiku-/;
+
 export async function render({ root, signal }: PageContext): Promise<void> {
   fill(root, pageHead(t("nav.howto"), t("howto.lead")), waiting(t("loading")));
   const { models, popular } = await get<Catalogue>("/catalogue");
@@ -21,7 +24,10 @@ export async function render({ root, signal }: PageContext): Promise<void> {
   );
   const base = location.origin;
   const list = el("div", { class: "stack" });
-  const refresh = () => fill(list, snippets(base, model.select.value).map(snippetCard));
+  const refresh = () => {
+    const background = ids.find((id) => SMALL.test(id)) ?? model.select.value;
+    fill(list, snippets(base, model.select.value, background).map(snippetCard));
+  };
   model.select.addEventListener("change", refresh);
   refresh();
   fill(
