@@ -125,6 +125,8 @@ export const profile = v.strictObject({
   structured_outputs: v.optional(v.picklist(["native", "tool"])),
   /** Messages: the model continues a trailing assistant turn. */
   prefill: v.optional(v.boolean()),
+  /** Chat and Responses: `beside` if the server reports cached tokens beside the input, as Azure does for Grok. */
+  cached_tokens: v.optional(v.picklist(["inside", "beside"])),
   /** Input that the provider counts beside the text of a request. */
   overhead_tokens: v.optional(overheadTokens),
 });
@@ -147,6 +149,7 @@ export interface ChatProfile {
   readonly unsupported_tools: "reject" | "drop";
   readonly tool_name_max: number;
   readonly tool_id_max: number | null;
+  readonly cached_tokens: "inside" | "beside";
 }
 
 /** The profile of a Messages upstream with every key set. */
@@ -193,6 +196,7 @@ export function chatProfile(given: Profile = {}): ChatProfile {
     unsupported_tools: given.unsupported_tools ?? "reject",
     tool_name_max: given.tool_name_max ?? 64,
     tool_id_max: given.tool_id_max === undefined ? (strict ? 40 : null) : given.tool_id_max,
+    cached_tokens: given.cached_tokens ?? "inside",
   };
 }
 

@@ -25,6 +25,8 @@ export class Usage {
   deliveredAtReport = 0;
   /** True if the provider reported its reasoning, even if that was 0. */
   reasoningReported = false;
+  /** True if the provider is known to report cached tokens beside the input (profile: `cached_tokens`). */
+  cachedBeside = false;
   /** True if the provider reported one number for both. All of it is in the input here. */
   totalOnly = false;
   /**

@@ -29,6 +29,8 @@ export class EventMeter implements Sink {
   /** Drops the event that only reports usage, because the client did not request it. */
   private readonly hidesUsage: boolean;
   private readonly check: UsageCheck;
+  /** Returns true if the route that replies reports cached tokens beside the input. */
+  private readonly isCachedBeside: () => boolean;
   private readonly delivered = new Delivered();
   /** What came after the client had left. */
   private readonly unread = new Delivered();
@@ -51,6 +53,7 @@ export class EventMeter implements Sink {
     unstreamed: () => Sink,
     hidesUsage: boolean,
     check: UsageCheck,
+    isCachedBeside: () => boolean,
   ) {
     this.call = call;
     this.client = client;
@@ -60,9 +63,11 @@ export class EventMeter implements Sink {
     this.unstreamed = unstreamed;
     this.hidesUsage = hidesUsage;
     this.check = check;
+    this.isCachedBeside = isCachedBeside;
   }
 
   head(status: number, headers: readonly string[]): void {
+    this.usage.cachedBeside = this.isCachedBeside();
     this.client.head(status, headers);
   }
 

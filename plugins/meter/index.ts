@@ -3,6 +3,7 @@ import {
   type ConfigKey,
   type Field,
   isBilled,
+  mergeProfiles,
   type Plugin,
   type Services,
   type Sink,
@@ -81,6 +82,12 @@ export default function meter(services: Services, settings: Settings): Plugin {
     );
   };
 
+  function isCachedBeside({ route }: Call): boolean {
+    if (!route) return false;
+    const { profile } = services.upstreams.get(route.upstream)?.config ?? {};
+    return mergeProfiles(profile, route.profile).cached_tokens === "beside";
+  }
+
   function pushTokens(call: Call, { inputTokens, outputTokens }: Readonly<Usage>): void {
     const names = [`${prefix}input-tokens`, `${prefix}output-tokens`] as const;
     call.replyHeaders.push(names[0], String(inputTokens), names[1], String(outputTokens));
@@ -119,7 +126,8 @@ export default function meter(services: Services, settings: Settings): Plugin {
       const { body } = upstream;
       const hidden = call.stream && body !== undefined && wire.lacksUsage(body);
       upstream.wantsUsage = hidden;
-      return new EventMeter(call, client, wire, usage, likely, unstreamed, hidden, check);
+      const beside = () => isCachedBeside(call);
+      return new EventMeter(call, client, wire, usage, likely, unstreamed, hidden, check, beside);
     },
 
     close(call) {

@@ -22,7 +22,7 @@ const ALLOWED = {
   ...{ stored_state: { i_accept_shared_ids: true }, provider_plugins: {} },
 };
 
-/** The same models where features are sold, and where they are not. */
+/** A model of an upstream that sells features, and one of an upstream that does not. */
 const MODELS = {
   messages: { sold: "claude-opus-5-5", unsold: "svc/claude-opus-5-5" },
   chat: { sold: "gpt-5.6-sol", unsold: "grok-4.5" },

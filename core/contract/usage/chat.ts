@@ -24,12 +24,13 @@ function readChoices(choices: readonly unknown[], usage: Usage): boolean {
   let output = 0;
   let reports = 0;
   for (const choice of choices) {
-    const report = objectOf(objectOf(choice)?.["usage"]);
+    const { usage: own, delta, message } = objectOf(choice) ?? {};
+    const report = objectOf(own) ?? objectOf((objectOf(delta) ?? objectOf(message))?.["usage"]);
     if (!report || !readReport(report, usage)) continue;
     reports++;
-    const own = new Usage();
-    readReport(report, own);
-    output += own.outputTokens;
+    const alone = new Usage();
+    readReport(report, alone);
+    output += alone.outputTokens;
   }
   if (reports > 1) usage.outputTokens = output;
   return reports > 0;

@@ -1,7 +1,7 @@
 import { arrayOf, type JsonObject, objectOf } from "../../process/json.ts";
 import type { MainPass, Pass, Usage } from "../usage.ts";
-import { numbersOf, tokensOf } from "./numbers.ts";
-import { detachedImages, readReport } from "./report.ts";
+import { type Numbers, numbersOf, tokensOf } from "./numbers.ts";
+import { besideOutput, detachedImages, readReport } from "./report.ts";
 import { readCountedUses } from "./uses.ts";
 
 /** Passes that the numbers beside `iterations` include already. A declined one is not billed. */
@@ -13,13 +13,23 @@ const MAIN_PASSES = new Set<unknown>(["message", "fallback_message"]);
  */
 export function readMessagesUsage(data: JsonObject, usage: Usage): void {
   const isFirst = data["type"] === "message_start";
-  const report = objectOf(objectOf(data["message"])?.["usage"]) ?? objectOf(data["usage"]);
+  const report =
+    objectOf(objectOf(data["message"])?.["usage"]) ??
+    objectOf(data["usage"]) ??
+    objectOf(objectOf(data["delta"])?.["usage"]);
   if (!report) return;
-  if (report["input_tokens"] === undefined && report["prompt_tokens"] !== undefined) {
+  if (hasOtherNames(report)) {
     readReport(report, usage);
     return;
   }
   readParts(report, usage, !isFirst);
+}
+
+/** True if the numbers are under names of other protocols; those of this one may be filled with zeros. */
+function hasOtherNames(report: JsonObject): boolean {
+  if (tokensOf(report["input_tokens"]) || tokensOf(report["output_tokens"])) return false;
+  const { input, output } = numbersOf(report);
+  return (input ?? 0) + (output ?? 0) > 0;
 }
 
 function readParts(report: JsonObject, usage: Usage, isFinal: boolean): void {
@@ -33,8 +43,9 @@ function readParts(report: JsonObject, usage: Usage, isFinal: boolean): void {
   const { main } = usage;
   const numbers = numbersOf(report);
   readCountedUses(report, usage);
-  readInput(inputOf(report), main, usage);
-  const { images, output } = numbers;
+  readInput(withCache(inputOf(report), numbers), main, usage);
+  const { images, output: stated } = numbers;
+  const output = stated === undefined ? undefined : stated + besideOutput(numbers, stated);
   if (output !== undefined && (output > 0 || !usage.outputReported)) main.outputTokens = output;
   if (output !== undefined && isFinal) {
     usage.outputReported = true;
@@ -76,6 +87,14 @@ function inputOf(report: JsonObject): Input {
     read: tokensOf(report["cache_read_input_tokens"]),
     write,
   };
+}
+
+/** A cache under the name of another protocol counts if it is larger than the input, which proves that it is beside. */
+function withCache(input: Input, { cacheRead = 0 }: Numbers): Input {
+  const { fresh, read } = input;
+  return read === undefined && fresh !== undefined && cacheRead > fresh
+    ? { ...input, read: cacheRead }
+    : input;
 }
 
 /**

@@ -5,27 +5,41 @@ import { countOf, type JsonObject, objectOf } from "../../process/json.ts";
  * number above 0 counts.
  */
 const PATHS = {
-  input: ["prompt_tokens", "input_tokens"],
-  output: ["completion_tokens", "output_tokens"],
-  total: ["total_tokens"],
+  input: [
+    ...["prompt_tokens", "input_tokens", "inputTokens", "promptTokens", "promptTokenCount"],
+    // Cohere.
+    ...["tokens.input_tokens", "billed_units.input_tokens"],
+  ],
+  output: [
+    ...["completion_tokens", "output_tokens", "outputTokens", "completionTokens"],
+    ...["candidatesTokenCount", "tokens.output_tokens", "billed_units.output_tokens"],
+  ],
+  total: ["total_tokens", "totalTokens", "totalTokenCount"],
   cacheRead: [
     ...["prompt_tokens_details.cached_tokens", "input_tokens_details.cached_tokens"],
+    ...["prompt_token_details.cached_tokens", "input_token_details.cached_tokens"],
     ...["prompt_cache_hit_tokens", "cache_read_input_tokens"],
     // Moonshot and Mistral.
     ...["cached_tokens", "num_cached_tokens"],
+    ...["cacheReadInputTokens", "cachedContentTokenCount"],
   ],
   cacheWrite: [
     ...["prompt_tokens_details.cache_write_tokens", "input_tokens_details.cache_write_tokens"],
     ...["prompt_tokens_details.cache_creation_tokens", "cache_creation_tokens"],
-    "cache_creation_input_tokens",
+    ...["prompt_tokens_details.cache_creation_input_tokens", "cache_creation_input_tokens"],
+    "cacheWriteInputTokens",
   ],
   reasoning: [
     ...["completion_tokens_details.reasoning_tokens", "output_tokens_details.reasoning_tokens"],
     ...["output_tokens_details.thinking_tokens", "reasoning_tokens"],
+    ...["output_token_details.reasoning_tokens", "reasoning_content_tokens", "thoughtsTokenCount"],
   ],
   text: ["prompt_tokens_details.text_tokens", "input_tokens_details.text_tokens"],
   audio: ["prompt_tokens_details.audio_tokens", "input_tokens_details.audio_tokens"],
   imageInput: ["prompt_tokens_details.image_tokens", "input_tokens_details.image_tokens"],
+  videoInput: ["prompt_tokens_details.video_tokens", "input_tokens_details.video_tokens"],
+  /** Pages that a search has found, as Perplexity bills them. */
+  citations: ["citation_tokens"],
   audioOutput: ["completion_tokens_details.audio_tokens", "output_tokens_details.audio_tokens"],
   imageOutput: ["completion_tokens_details.image_tokens", "output_tokens_details.image_tokens"],
   /** Images beside the other fields. The input may include them, or not. */

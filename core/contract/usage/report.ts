@@ -17,7 +17,7 @@ export function readReport(report: JsonObject, usage: Usage): boolean {
   const numbers = numbersOf(report);
   if (!statesTokens(numbers)) return false;
   readCountedUses(report, usage);
-  const { input, output } = totalsOf(numbers, hasMessagesNames(report));
+  const { input, output } = totalsOf(numbers, hasCachesBeside(report, usage));
   if (input !== undefined && (input > 0 || !usage.inputReported)) {
     usage.inputTokens = input;
     usage.inputReported = true;
@@ -40,7 +40,7 @@ export function readReport(report: JsonObject, usage: Usage): boolean {
  * them beside it, or in the total alone. Each part is charged once: it counts beside its whole if
  * it is larger than that, which proves it, or if the total has room for it.
  */
-function totalsOf(numbers: Numbers, cacheBeside: boolean): Totals {
+function totalsOf(numbers: Numbers, cacheBeside: CacheBeside): Totals {
   const { input: stated, output: written, total } = numbers;
   if (stated === undefined && written === undefined) return { input: total, output: 0 };
   if (stated === undefined) return { input: beyond(total, written ?? 0), output: written };
@@ -59,21 +59,24 @@ function beyond(total: number | undefined, known: number): number | undefined {
 }
 
 /** Returns the tokens of caches and media that the input does not include. */
-function besideInput(numbers: Numbers, input: number, cacheBeside: boolean): number {
+function besideInput(numbers: Numbers, input: number, cacheBeside: CacheBeside): number {
   const { cacheRead = 0, cacheWrite = 0, output = 0, total } = numbers;
   const cached = cacheRead + cacheWrite;
   const without = input + output;
   const isBeside =
-    cached > input || total === without + cached || (cacheBeside && total !== without);
-  const { text, audio = 0, imageInput = 0 } = numbers;
-  const media = audio + imageInput + (text ?? 0);
+    cached > input ||
+    total === without + cached ||
+    cacheBeside === "always" ||
+    (cacheBeside === "unless-in-total" && total !== without);
+  const { text, audio = 0, imageInput = 0, videoInput = 0, citations = 0 } = numbers;
+  const media = audio + imageInput + videoInput + citations + (text ?? 0);
   const caches = isBeside ? cached : 0;
   if (media <= input) return caches;
   return caches + (text === undefined ? media : media - input);
 }
 
 /** Returns the tokens of reasoning and media that the output does not include. */
-function besideOutput(
+export function besideOutput(
   { reasoning = 0, audioOutput = 0, imageOutput = 0 }: Numbers,
   output: number,
 ) {
@@ -90,7 +93,13 @@ export function detachedImages({ images = 0, total }: Numbers, others: number): 
   return total === undefined || total >= others + images ? images : 0;
 }
 
-/** True if caches have their names in the Messages protocol, in which they are beside the input. */
-function hasMessagesNames(report: JsonObject): boolean {
-  return report["prompt_tokens"] === undefined && report["cache_read_input_tokens"] !== undefined;
+/** States if caches are known to be beside the input, though the numbers do not prove it. */
+type CacheBeside = "no" | "unless-in-total" | "always";
+
+function hasCachesBeside(report: JsonObject, usage: Usage): CacheBeside {
+  if (usage.cachedBeside) return "always";
+  // The names of the Messages protocol, in which caches are beside the input.
+  const isMessages =
+    report["prompt_tokens"] === undefined && report["cache_read_input_tokens"] !== undefined;
+  return isMessages ? "unless-in-total" : "no";
 }

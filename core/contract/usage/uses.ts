@@ -37,6 +37,8 @@ const ITEMS: Readonly<Record<string, FeatureName>> = {
 export function readCountedUses(reported: JsonObject, usage: Usage): void {
   const uses: Partial<Record<FeatureName, number>> = {};
   addCounts(objectOf(reported["server_tool_use"]), uses);
+  // OpenRouter.
+  if (!reported["server_tool_use"]) addCounts(objectOf(reported["server_tool_use_details"]), uses);
   addCounts(objectOf(reported["server_side_tool_usage_details"]), uses);
   for (const field of ["num_search_queries", "num_sources_used"]) {
     if (reported[field] !== undefined) addCounts({ [field]: reported[field] }, uses);

@@ -49,6 +49,7 @@ export function chatToMessagesResponse(
   if (text !== "" || refusal !== "") content.push({ type: "text", text: text || refusal });
   for (const call of calls) content.push(call);
   const usage = new Usage();
+  usage.cachedBeside = context.cachedBeside;
   readChatUsage(body, usage);
   const answer: MessagesAnswer = {
     id: toMessageId(body["id"], random),

@@ -56,6 +56,7 @@ export class ChatToMessagesStream implements StreamTranslator {
 
   constructor(context: MessagesContext, client: ClientStream, random: RandomText = randomText) {
     this.context = context;
+    this.usage.cachedBeside = context.cachedBeside;
     this.client = client;
     this.random = random;
     this.blocks = new BlockWriter((event) => this.write(event, "event"), context.toolNames, random);

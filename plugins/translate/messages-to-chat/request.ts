@@ -20,6 +20,8 @@ export interface MessagesContext {
   /** The model name in the request. The reply repeats it. */
   readonly model: string;
   readonly toolNames: ToolNames;
+  /** True if the upstream reports cached tokens beside the input. */
+  readonly cachedBeside: boolean;
 }
 
 /**
@@ -56,6 +58,7 @@ export function messagesContext(body: unknown, profile: ChatProfile): MessagesCo
   return {
     model: typeof model === "string" ? model : "",
     toolNames: declaredNames(request, profile.tool_name_max),
+    cachedBeside: profile.cached_tokens === "beside",
   };
 }
 
