@@ -45,7 +45,8 @@ async function main(): Promise<void> {
   const { workers } = config.listen;
   if (!isWorker()) {
     const { preflight } = await import("./boot/preflight.ts");
-    await preflight(config);
+    const warnings = await preflight(config);
+    if (warnings.length > 0) createLog(config.log.level).warn(warnings.join("; "));
   }
   if (workers > 1 && !isWorker()) {
     const script = fileURLToPath(import.meta.url);

@@ -1,6 +1,7 @@
 import { access, constants, mkdir } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { Config } from "../contract/config.ts";
+import type { ServerConnections } from "../database/ping.ts";
 
 /** How long a store may be down at a start: long enough for stores that start at the same time. */
 const PATIENCE_MS = 5_000;
@@ -10,12 +11,12 @@ const RETRY_MS = 250;
 /**
  * Checks what a config names outside of itself: the data folder, the address to listen on, Redis and Postgres. Runs
  * before any of them is opened. Rejects at the first that does not work, with one sentence that names the setting.
- * Loads a store's client only if the config uses it.
+ * Returns what works now and may not later. Loads a store's client only if the config uses it.
  */
 export async function preflight(
   { listen, stores }: Config,
   patienceMs = PATIENCE_MS,
-): Promise<void> {
+): Promise<readonly string[]> {
   await checkFolder(stores.data);
   await checkAddress(listen);
   const { hot, ledger } = stores;
@@ -25,9 +26,28 @@ export async function preflight(
     await reach("stores.hot", "Redis", servers, pingRedis, patienceMs);
   }
   if (ledger !== "embedded") {
-    const { pingPostgres } = await import("../database/ping.ts");
+    const { connectionsOf, pingPostgres } = await import("../database/ping.ts");
     await reach("stores.ledger", "Postgres", [ledger], pingPostgres, patienceMs);
+    const server = await connectionsOf(ledger, CONNECT_MS);
+    return connectionWarnings(listen.workers, stores.connections, server);
   }
+  return [];
+}
+
+/** Throws if Postgres never has enough connections. Returns a warning if it does not while others keep theirs. */
+function connectionWarnings(
+  workers: number,
+  connections: number,
+  { allowed, used }: ServerConnections,
+): readonly string[] {
+  const wanted = workers * connections;
+  const needs = `${workers} workers with ${connections} connections each need ${wanted}`;
+  const advice = "lower it, or raise max_connections of Postgres";
+  if (wanted > allowed) {
+    throw new Error(`stores.connections: ${needs}, and Postgres allows ${allowed}; ${advice}.`);
+  }
+  if (wanted + used <= allowed) return [];
+  return [`stores.connections: ${needs}, and others use ${used} of ${allowed}; ${advice}`];
 }
 
 async function checkFolder(folder: string): Promise<void> {

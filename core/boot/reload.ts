@@ -18,7 +18,7 @@ export function changedSettings(given: Config, running: Config): string[] {
   for (const key of ["host", "port", "workers"] as const) {
     if (given.listen[key] !== running.listen[key]) names.push(`listen.${key}`);
   }
-  for (const key of ["hot", "ledger", "data"] as const) {
+  for (const key of ["hot", "ledger", "connections", "data"] as const) {
     if (!isDeepStrictEqual(given.stores[key], running.stores[key])) names.push(`stores.${key}`);
   }
   const { headerBytesMax, keyCacheBytesMax } = running.limits;

@@ -145,7 +145,7 @@ function databaseServer({ stores }: Config, session: string, log: Log): Database
   return remoteServer(
     connect({
       server: { url: stores.ledger },
-      connectionsMax: 10,
+      connectionsMax: stores.connections,
       ...(stores.hot === "embedded" && { name: connectionName(session) }),
       statementTimeoutMs: LIFETIMES.statementTimeoutMs,
       log,

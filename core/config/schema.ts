@@ -82,6 +82,10 @@ export const stores = v.optional(
       ),
       "embedded",
     ),
+    connections: v.optional(
+      described(whole(2, 10_000), "Most connections of one process to Postgres."),
+      10,
+    ),
     data: v.optional(
       described(
         text("a folder"),

@@ -16,6 +16,8 @@ export interface Config {
     readonly hot: "embedded" | string | readonly string[];
     /** `embedded`, or the URL of a Postgres server. */
     readonly ledger: "embedded" | string;
+    /** Most connections of one process to Postgres. */
+    readonly connections: number;
     /** Path of the data folder, relative to the working directory. */
     readonly data: string;
   };

@@ -1,8 +1,10 @@
 import { createServer } from "node:net";
 import { join } from "node:path";
+import postgres from "postgres";
 import t, { type Test } from "tap";
 import { preflight } from "../../../core/boot/preflight.ts";
 import type { Config } from "../../../core/contract/config.ts";
+import { startPostgresServer } from "../../support/postgres-server.ts";
 import { startRedisServer } from "../../support/redis.ts";
 import { folderOf } from "../config/files.ts";
 
@@ -11,14 +13,19 @@ const NOTHING = "127.0.0.1:9";
 
 type Change = {
   readonly listen?: object;
-  readonly stores?: { readonly data?: string; readonly hot?: unknown; readonly ledger?: string };
+  readonly stores?: {
+    readonly data?: string;
+    readonly hot?: unknown;
+    readonly ledger?: string;
+    readonly connections?: number;
+  };
 };
 
-async function check(t: Test, { listen, stores }: Change): Promise<void> {
+async function check(t: Test, { listen, stores }: Change): Promise<readonly string[]> {
   const data = stores?.data ?? join(await folderOf(t, {}), "data");
   const config = {
     listen: { host: "127.0.0.1", port: 0, workers: 1, ...listen },
-    stores: { hot: "embedded", ledger: "embedded", ...stores, data },
+    stores: { hot: "embedded", ledger: "embedded", connections: 10, ...stores, data },
   };
   return preflight(config as Config, 0);
 }
@@ -78,5 +85,31 @@ t.test("a Redis replies", async (t) => {
     const error = await check(t, { stores: { hot: at("wrong-one") } }).catch(String);
     t.match(error, /stores\.hot: cannot use Redis at 127\.0\.0\.1:\d+ \(WRONGPASS /);
     t.notMatch(error, /wrong-one/);
+  });
+});
+
+t.test("the connections to Postgres", async (t) => {
+  const server = await startPostgresServer(20);
+  t.teardown(() => server.stop());
+  const ledger = server.url;
+  const allowed = 17;
+
+  t.test("are within what the server allows", async (t) => {
+    t.strictSame(await check(t, { stores: { ledger, connections: allowed } }), []);
+  });
+
+  t.test("are refused if the workers need more than the server allows", (t) =>
+    t.rejects(check(t, { listen: { workers: 3 }, stores: { ledger, connections: 6 } }), {
+      message:
+        "stores.connections: 3 workers with 6 connections each need 18, and Postgres allows 17; lower it, or raise max_connections of Postgres.",
+    }),
+  );
+
+  t.test("that others use are counted, and warned of: they may go", async (t) => {
+    const other = postgres(ledger, { max: 1 });
+    await other`select 1`;
+    const [warning] = await check(t, { stores: { ledger, connections: allowed } });
+    await other.end();
+    t.match(warning, "1 workers with 17 connections each need 17, and others use 1 of 17");
   });
 });
