@@ -129,6 +129,12 @@ export { type Catalogue, type Model, outputTokensMax, type Route } from "./catal
 export { type Endpoint, messagesEndpoint, upstreamPaths } from "./endpoint.ts";
 export { beyond, unfitFor } from "./model-fit.ts";
 export { isModelName, modelNameRequired, type NamedModel, unknownModel } from "./model-names.ts";
+export {
+  isOverflow,
+  type OverflowSizes,
+  overflowForMessages,
+  overflowSizes,
+} from "./overflow.ts";
 export type { OverheadTokens } from "./overhead.ts";
 export {
   type ChatProfile,

@@ -161,6 +161,8 @@ export class ClientWriter {
     res.writeStatus(statusLine(call.status));
     // One native call for all headers: each call costs as much as building this whole text.
     let value = call.id + headerLines(headers) + headerLines(call.replyHeaders);
+    // SDKs of this protocol read the id under this name.
+    if (call.endpoint.protocol === "messages") value += `\r\nrequest-id: ${call.id}`;
     // Without these, proxies such as nginx buffer a stream into blocks.
     if (this.isEventStream) value += "\r\ncache-control: no-cache\r\nx-accel-buffering: no";
     res.writeHeader("x-request-id", value);

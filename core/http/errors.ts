@@ -71,6 +71,7 @@ export function refuseAndCut(
 function writeHead(res: HttpResponse, refusal: Refusal, requestId: string): void {
   res.writeStatus(statusLine(refusal.status));
   res.writeHeader("x-request-id", requestId);
+  res.writeHeader("request-id", requestId);
   res.writeHeader("content-type", "application/json");
   for (let at = 0; at < refusal.headers.length; at += 2) {
     res.writeHeader(refusal.headers[at] ?? "", refusal.headers[at + 1] ?? "");

@@ -1,4 +1,4 @@
-import type { Outcome } from "../contract/call.ts";
+import type { Call, Outcome } from "../contract/call.ts";
 import { type RefusalType, refuse } from "../contract/refusal.ts";
 
 const REFUSED_AS: Readonly<Record<number, RefusalType>> = {
@@ -16,6 +16,24 @@ export function refusedUnreadably(status: number, retryAfter: string | undefined
   const message = `The upstream provider refused the call with HTTP ${status}.`;
   const headers = retryAfter === undefined ? [] : ["retry-after", retryAfter];
   const refusal = refuse.as(status, type, message, { headers });
+  return { kind: "broken", refusal, truncated: false, errorSent: false };
+}
+
+/**
+ * Returns the refusal for a provider that has too much to do; undefined for another status. Each
+ * protocol has its own status for it, and agents wait longer then than after a failure.
+ */
+export function overloaded(
+  status: number,
+  { endpoint }: Pick<Call, "endpoint">,
+  retryAfter: string | undefined,
+): Outcome | undefined {
+  if (status !== 503 && status !== 529) return undefined;
+  const message =
+    "The model's upstream provider is overloaded: try again later. Nothing was charged.";
+  const headers = retryAfter === undefined ? [] : ["retry-after", retryAfter];
+  const own = endpoint.protocol === "messages" ? 529 : 503;
+  const refusal = refuse.as(own, "overloaded_error", message, { code: "overloaded", headers });
   return { kind: "broken", refusal, truncated: false, errorSent: false };
 }
 

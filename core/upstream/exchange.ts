@@ -6,8 +6,9 @@ import type { Log } from "../process/log.ts";
 import { ServerEvent, SseReader } from "../sse/reader.ts";
 import { encodeEvent } from "../sse/writer.ts";
 import { wires } from "../wire/index.ts";
+import { readableError } from "../wire/provider-error.ts";
 import type { Attempt, AttemptListener, Headers } from "./attempt.ts";
-import { broken, refusedUnreadably, tooSlow } from "./broken.ts";
+import { broken, overloaded, refusedUnreadably, tooSlow } from "./broken.ts";
 import { Dispatch } from "./dispatch.ts";
 import type { ReplyDecoder } from "./kinds/kind.ts";
 import { masked } from "./mask.ts";
@@ -113,6 +114,8 @@ export class Exchange implements AttemptListener, Flow {
         this.status = 0;
         return this.start();
       }
+      const busy = overloaded(status, this.call, single(headers["retry-after"]));
+      if (busy) return this.cut(busy);
       if (refusal !== "elsewhere") return this.cut(this.providerFailed(status, refusal));
     }
     const statedType = single(headers["content-type"]);
@@ -152,7 +155,8 @@ export class Exchange implements AttemptListener, Flow {
     this.reader?.end(this.onEvent);
     if (this.over) return;
     if (this.status >= 400) {
-      this.sink.data(Buffer.from(this.masked(Buffer.concat(this.error).toString("utf8"))));
+      const text = this.masked(Buffer.concat(this.error).toString("utf8"));
+      this.sink.data(Buffer.from(readableError(this.wire.protocol, this.status, text)));
       return this.finish(REFUSED);
     }
     if (!this.reader) return this.finish(COMPLETE);

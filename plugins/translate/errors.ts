@@ -1,4 +1,12 @@
-import { isObject, type JsonObject, parseJson } from "../../core/contract/index.ts";
+import {
+  isObject,
+  isOverflow,
+  type JsonObject,
+  type OverflowSizes,
+  overflowForMessages,
+  overflowSizes,
+  parseJson,
+} from "../../core/contract/index.ts";
 import type { ChatError, MessagesError } from "./types.ts";
 
 /** A whole reply: the status and the body in the client's protocol. */
@@ -21,11 +29,19 @@ export const MALFORMED = "Upstream sent malformed data";
 export const UNREADABLE = "Upstream sent an unreadable response";
 export const OVERSIZED = "Upstream sent too much data out of order";
 
-/** Translates an error of a Chat upstream for a Messages client. `body` is text or parsed JSON. */
-export function chatErrorToMessages(status: number, body: unknown): Reply<MessagesError> {
+/**
+ * Translates an error of a Chat upstream for a Messages client. `body` is text or parsed JSON.
+ * `estimated` are the sizes to name if the request is too large and the error does not say them.
+ */
+export function chatErrorToMessages(
+  status: number,
+  body: unknown,
+  estimated?: OverflowSizes,
+): Reply<MessagesError> {
   const found = parsed(body);
   const error = isObject(found) && isObject(found["error"]) ? found["error"] : undefined;
-  return describeChatError(status, error, messageOf(found) ?? `Upstream returned HTTP ${status}`);
+  const message = messageOf(found) ?? `Upstream returned HTTP ${status}`;
+  return describeChatError(status, error, message, estimated);
 }
 
 /**
@@ -103,12 +119,11 @@ function describeChatError(
   status: number,
   error: JsonObject | undefined,
   message: string,
+  estimated?: OverflowSizes,
 ): Reply<MessagesError> {
   const code = error?.["code"];
-  if (isContextOverflow(status, code, message)) {
-    // Agents shorten their conversation only if the message starts with these words.
-    const prefix = "prompt is too long: ";
-    const text = message.startsWith(prefix) ? message : prefix + message;
+  if (isOverflow(status, code, message)) {
+    const text = overflowForMessages(message, overflowSizes(message) ?? estimated);
     return messagesError(400, "invalid_request_error", text);
   }
   if (status === 429 && code === "insufficient_quota") {
@@ -156,18 +171,8 @@ function messagesStatus(status: number): [number, string] {
   return [502, "api_error"];
 }
 
-function isContextOverflow(status: number, code: unknown, message: string): boolean {
-  if (code === "context_length_exceeded" || code === "model_max_prompt_tokens_exceeded")
-    return true;
-  // Rate limits mention the context window too, but a retry helps there.
-  if (status === 429 || (status >= 401 && status <= 403)) return false;
-  return /maximum context length|context window/i.test(message);
-}
-
 function overflowCode(message: string): string | null {
-  return /prompt is too long|exceed context limit/i.test(message)
-    ? "context_length_exceeded"
-    : null;
+  return isOverflow(400, undefined, message) ? "context_length_exceeded" : null;
 }
 
 function messagesError(status: number, type: string, message: string): Reply<MessagesError> {

@@ -141,7 +141,10 @@ export class TranslatingSink implements Sink, ClientStream {
       if (name !== "content-type") kept.push(name, headers[at + 1] ?? "");
     }
     this.client.head(reply.status, kept);
-    this.client.data(Buffer.from(JSON.stringify(reply.body)));
+    const isError = reply.status >= 400 && this.call.endpoint.protocol === "messages";
+    // Errors of Messages name their request; SDKs show it to their users.
+    const body = isError ? { ...reply.body, request_id: this.call.id } : reply.body;
+    this.client.data(Buffer.from(JSON.stringify(body)));
   }
 }
 

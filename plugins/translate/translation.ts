@@ -5,6 +5,7 @@ import {
   type Model,
   mergeProfiles,
   messagesProfile,
+  type OverflowSizes,
   type Profile,
   type Route,
   type Services,
@@ -25,6 +26,9 @@ type Made = { readonly dropped: readonly string[] } & (
   | { readonly to: "chat"; readonly context: MessagesContext }
   | { readonly to: "messages"; readonly context: ChatContext }
 );
+
+/** Of English and code; for an estimate. */
+const CHARACTERS_PER_TOKEN = 4;
 
 type Result = Translated<JsonObject, unknown>;
 
@@ -90,8 +94,16 @@ export class Translation {
   /** Translates an error reply. `body` is the raw text, JSON or not. */
   error(status: number, body: unknown): Reply<object> {
     return this.to === "chat"
-      ? chatErrorToMessages(status, body)
+      ? chatErrorToMessages(status, body, this.sizes())
       : messagesErrorToChat(status, body);
+  }
+
+  /** Estimates the sizes that an overflow names, for providers that do not say them. */
+  private sizes(): OverflowSizes | undefined {
+    const window = this.model.contextWindow;
+    if (window === undefined) return undefined;
+    const tokens = Math.ceil(JSON.stringify(this.body).length / CHARACTERS_PER_TOKEN);
+    return { tokens: Math.max(tokens, window + 1), window };
   }
 
   stream(client: ClientStream): StreamTranslator | undefined {

@@ -200,14 +200,17 @@ t.test("a call that no upstream serves", async (t) => {
     t.equal(result.cost, 0n);
   });
 
-  for (const model of ["all-503", "all-dead"]) {
+  for (const [model, status, kind] of [
+    ["all-503", 529, "overloaded_error"],
+    ["all-dead", 502, "api_error"],
+  ] as const) {
     for (const stream of [false, true]) {
-      t.test(`gets 502 api_error: ${model}, streamed: ${stream}`, async (t) => {
+      t.test(`gets ${status} ${kind}: ${model}, streamed: ${stream}`, async (t) => {
         const result = await callOnce(model, { stream });
-        t.equal(result.status, 502);
+        t.equal(result.status, status);
         const { type, error } = JSON.parse(result.text);
         t.equal(type, "error");
-        t.equal(error.type, "api_error");
+        t.equal(error.type, kind);
         t.equal(result.cost, 0n);
       });
     }

@@ -1,0 +1,41 @@
+import { isOverflow, overflowForMessages, overflowSizes } from "../contract/overflow.ts";
+import type { Protocol } from "../contract/protocol.ts";
+import { isObject, type JsonObject, parseJson } from "../process/json.ts";
+
+/**
+ * Gives the error of a provider the shape and the code that clients of its protocol look for. Google
+ * sends a list of one, xAI a string, Amazon a message alone; few name an overflow by its code.
+ * Returns the same text if it needs nothing.
+ */
+export function readableError(protocol: Protocol, status: number, text: string): string {
+  const json = parseJson(text);
+  const root = Array.isArray(json) && json.length === 1 ? (json[0] as unknown) : json;
+  if (!isObject(root)) return text;
+  const given = isObject(root["error"]) ? root["error"] : undefined;
+  const message = given?.["message"] ?? root["error"] ?? root["message"];
+  if (typeof message !== "string") return text;
+  const overflows = isOverflow(status, given?.["code"] ?? root["code"], message);
+  if (protocol === "messages") {
+    return overflows ? (messagesOverflow(root, message) ?? text) : text;
+  }
+  const lacksCode = overflows && given?.["code"] !== "context_length_exceeded";
+  if (given && root === json && !lacksCode) return text;
+  const error: JsonObject = {
+    ...(given ?? { message, param: null, code: root["code"] ?? null }),
+    type: given?.["type"] ?? typeOf(status),
+    ...(overflows ? { code: "context_length_exceeded" } : {}),
+  };
+  return JSON.stringify(given ? { ...root, error } : { error });
+}
+
+function messagesOverflow(root: JsonObject, message: string): string | undefined {
+  const said = overflowForMessages(message, overflowSizes(message));
+  if (said === message) return undefined;
+  const error = { type: "invalid_request_error", message: said };
+  return JSON.stringify({ ...root, type: "error", error });
+}
+
+function typeOf(status: number): string {
+  if (status === 429) return "rate_limit_error";
+  return status === 404 ? "not_found_error" : "invalid_request_error";
+}
