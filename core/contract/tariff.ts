@@ -98,12 +98,18 @@ type ChargedCall = Pick<Call, "status" | "delivered" | "outcome" | "usage">;
  *
  * A whole reply costs its usage. If the client left, the wallet ran out or the upstream broke, the
  * call costs what was delivered. Refusals and calls that delivered nothing cost nothing. A fixed
- * price is not charged for a reply that the provider failed to finish.
+ * price is not charged for a reply that the provider failed to finish. `unpricedTokens` of the usage
+ * are paid by the fees.
  */
-export function chargeOf(call: ChargedCall, tariff: Tariff, feesMicroVnd: MicroVnd = 0): Charge {
+export function chargeOf(
+  call: ChargedCall,
+  tariff: Tariff,
+  feesMicroVnd: MicroVnd = 0,
+  unpricedTokens = 0,
+): Charge {
   const counted = countedQuantity(tariff.unit, countedUsage(call));
   const isCharged = !isFree(call, tariff);
-  const quantity = isCharged ? counted : 0;
+  const quantity = isCharged ? Math.max(0, counted - unpricedTokens) : 0;
   const fees = isCharged ? feesMicroVnd : 0;
   return {
     unit: tariff.unit,

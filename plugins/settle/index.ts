@@ -255,7 +255,7 @@ export default function settle(
         if (voided instanceof Promise) return voided.then(() => failpoint("void.after"));
         return failpoint("void.after");
       }
-      const charge = certainCharge(call, held, (error) =>
+      const charge = certainCharge(call, held, services.catalogue, (error) =>
         log.error({ err: error, call_id: call.id }, "cannot price a call; charging what was held"),
       );
       failpoint("post.before");

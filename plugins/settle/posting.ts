@@ -1,5 +1,6 @@
 import {
   type Call,
+  type Catalogue,
   type Charge,
   chargeOf,
   countedUsage,
@@ -9,14 +10,21 @@ import {
   type Posting,
   Usage,
 } from "../../core/contract/index.ts";
+import { otherPasses } from "./passes.ts";
 
 /**
  * Returns the charge of a call, whatever its usage says: if its cost cannot be expressed, the charge of what was held
  * for it. So a call that was served always ends in a charge. Calls `onFault` with the error in that case.
  */
-export function certainCharge(call: Call, held: Held, onFault: (error: unknown) => void): Charge {
+export function certainCharge(
+  call: Call,
+  held: Held,
+  catalogue: Catalogue,
+  onFault: (error: unknown) => void,
+): Charge {
   try {
-    return chargeOf(call, held.tariff, feesOf(call));
+    const others = otherPasses(call, held, catalogue);
+    return chargeOf(call, held.tariff, feesOf(call) + others.microVnd, others.tokens);
   } catch (error) {
     onFault(error);
     const usage = new Usage();

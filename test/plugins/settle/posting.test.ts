@@ -1,4 +1,5 @@
 import t from "tap";
+import { Catalogue } from "../../../core/contract/catalogue.ts";
 import { type Call, type Held, Usage } from "../../../core/contract/index.ts";
 import { certainCharge } from "../../../plugins/settle/posting.ts";
 
@@ -20,7 +21,7 @@ t.test("a call whose cost no amount can express", async (t) => {
       const call = served(report);
       const faults: unknown[] = [];
       const hold = { ...held, tariff: { ...PRICE, unit }, outputTokensMax: 20 } as Held;
-      const charge = certainCharge(call, hold, (error) => faults.push(error));
+      const charge = certainCharge(call, hold, new Catalogue([]), (error) => faults.push(error));
       t.equal(charge.costMicroVnd, costMicroVnd * PRICE.microVnd);
       t.equal(call.estimated, true);
       t.match(faults, [/out of range/]);
@@ -32,7 +33,7 @@ t.test("a call with a usual cost is charged that cost", async (t) => {
   const call = served({ inputTokens: 3, outputTokens: 4 });
   const tariff = { ...PRICE, unit: "mtok" };
   const held = { tariff, baseUnits: 100, outputTokens: 100, outputTokensMax: 100 } as Held;
-  const charge = certainCharge(call, held, (error) => t.fail(String(error)));
+  const charge = certainCharge(call, held, new Catalogue([]), (error) => t.fail(String(error)));
   t.equal(charge.costMicroVnd, 7 * PRICE.microVnd);
   t.equal(call.estimated, false);
 });
