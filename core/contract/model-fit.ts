@@ -23,6 +23,7 @@ export function beyond(model: Model, call: Call): Refusal | undefined {
     return refuse.badRequest(message, param);
   }
   if (images === "readable") return undefined;
+  if (images === "broken") return refuse.badRequest(`${param}: an image is not base64`, param);
   return refuse.badRequest(`${param}: images must be PNG, JPEG, WebP or GIF`, param);
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { Agent, request } from "node:http";
 import t from "tap";
-import { admin, type Customer } from "../support/admin.ts";
+import { admin, type Customer, usage } from "../support/admin.ts";
 import { assertNotCharged, customerWith } from "../support/billed.ts";
 import type { TestGateway } from "../support/gateway.ts";
 import { setRateLimit } from "../support/ledger-sql.ts";
@@ -305,6 +305,32 @@ t.test("the table of limits", async (t) => {
       });
       t.equal(responses.status, 400);
       t.equal(responses.json.error.param, "input");
+    });
+
+    t.test("an image that is no base64 gets 400 in the shape of each protocol", async (t) => {
+      const broken = "data:image/png;base64,@@@";
+      const poor = await customerWith(gateway, 1_000);
+      const content = [image("image/png", "@@@")];
+      const messages = await post(gateway, paths.messages, poor, {
+        ...bodies.messages(),
+        messages: [{ role: "user", content }],
+      });
+      t.match(messages.json, {
+        type: "error",
+        error: { type: "invalid_request_error", message: "messages: an image is not base64" },
+      });
+      const chat = await post(gateway, paths.chat, poor, {
+        ...bodies.chat(),
+        messages: [{ role: "user", content: [url(broken)] }],
+      });
+      t.match(chat.json.error, { type: "invalid_request_error", param: "messages" });
+      const responses = await post(gateway, paths.responses, poor, {
+        ...bodies.responses(),
+        input: [{ role: "user", content: [{ type: "input_image", image_url: broken }] }],
+      });
+      t.match(responses.json.error, { type: "invalid_request_error", param: "input" });
+      for (const { status } of [messages, chat, responses]) t.equal(status, 400);
+      t.strictSame(await usage(gateway, poor.accountId), [], "nothing went upstream");
     });
 
     t.test(
