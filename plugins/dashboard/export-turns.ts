@@ -1,0 +1,37 @@
+import { setImmediate, setTimeout } from "node:timers/promises";
+import type { Clock } from "../../core/contract/index.ts";
+
+/** A thread whose turns take 1 ms longer than nothing waits 10 ms before the next page. */
+const PAUSES_PER_DELAY = 10;
+const PAUSE_MS_MAX = 1_000;
+
+type Sleep = (ms: number) => Promise<unknown>;
+
+/**
+ * Lets the exports of all accounts take turns, one page at a time, because the thread that writes them also serves
+ * calls. The busier it is, the longer the pause after a page: an idle gateway exports at full speed.
+ */
+export class ExportTurns {
+  private readonly clock: Pick<Clock, "monotonic">;
+  private readonly sleep: Sleep;
+  private last: Promise<unknown> = Promise.resolve();
+
+  constructor(clock: Pick<Clock, "monotonic">, sleep: Sleep = (ms) => setTimeout(ms)) {
+    this.clock = clock;
+    this.sleep = sleep;
+  }
+
+  /** Runs `readPage` after the pages that wait already. */
+  take<Page>(readPage: () => Promise<Page>): Promise<Page> {
+    const page = this.last.then(readPage);
+    this.last = page.catch(() => undefined).then(() => this.pause());
+    return page;
+  }
+
+  private async pause(): Promise<void> {
+    const beganMs = this.clock.monotonic();
+    await setImmediate();
+    const pauseMs = Math.round(PAUSES_PER_DELAY * (this.clock.monotonic() - beganMs));
+    if (pauseMs > 0) await this.sleep(Math.min(pauseMs, PAUSE_MS_MAX));
+  }
+}
