@@ -9,7 +9,7 @@ import { featureOfBeta } from "../wire/features/betas.ts";
 import { choiceOfLeftOut } from "../wire/features/choice.ts";
 import { usesIn } from "../wire/features/find.ts";
 import type { Use } from "../wire/features/found.ts";
-import { ANSWERS, type Row } from "../wire/features/table.ts";
+import { ANSWERS, type Row, STORE } from "../wire/features/table.ts";
 import { wires } from "../wire/index.ts";
 import { mediaTerms } from "./media-terms.ts";
 import { surchargeOf } from "./surcharge.ts";
@@ -78,6 +78,19 @@ function forward(call: Call, betas: readonly Beta[]): void {
   if (betas.length > 0) call.betaHeaders = [name, betas.map((beta) => beta.name).join(",")];
 }
 
+const ENCRYPTED_REASONING = "reasoning.encrypted_content";
+
+/**
+ * Asks for the reasoning itself, encrypted, if the provider does not keep it: clients send back the
+ * items of a reply, and an item without its content could not be found there.
+ */
+function returnReasoning({ body, endpoint, model }: Call): void {
+  if (endpoint.protocol !== "responses" || !model?.labels.has("reasoning")) return;
+  const { include } = body;
+  const wanted = Array.isArray(include) ? include : [];
+  if (!wanted.includes(ENCRYPTED_REASONING)) body["include"] = [...wanted, ENCRYPTED_REASONING];
+}
+
 /** Decides about a call that asks for more than plain tokens. */
 class Decision {
   private readonly call: Call;
@@ -111,6 +124,7 @@ class Decision {
     const left = uses.filter(({ row }) => row.rule !== "demand" && !sold(row.feature));
     const tools = left.flatMap(({ tool }) => (tool ? [tool] : []));
     for (const { leaveOut } of left) leaveOut?.();
+    if (left.some(({ row }) => row === STORE)) returnReasoning(this.call);
     const chosen = choiceOfLeftOut(this.call.body, tools);
     const at = left.find(({ tool }) => tool !== undefined && tool === chosen);
     if (at) return refusalOf(at.row, "tool_choice");

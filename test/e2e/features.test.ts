@@ -179,7 +179,16 @@ const LEFT_OUT: Readonly<Record<Chat, readonly (readonly [Fields, Fields, string
     [{ service_tier: "priority" }, { service_tier: undefined }, "service_tier"],
     [{ speed: "fast" }, { speed: undefined }, "speed"],
     [{ fallbacks: ["a"] }, { fallbacks: undefined }, "fallbacks"],
-    [{ store: true }, { store: false }, null],
+    [{ store: true }, { store: false, include: undefined }, null],
+    [{}, { store: false, include: undefined }, null],
+    [{ store: null }, { store: false }, null],
+    [{ model: "gpt-5.6-sol" }, { store: false, include: ["reasoning.encrypted_content"] }, null],
+    [
+      { model: "gpt-5.6-sol", include: ["message.output_text.logprobs"] },
+      { include: ["message.output_text.logprobs", "reasoning.encrypted_content"] },
+      null,
+    ],
+    [{ model: "gpt-5.6-sol", store: false }, { store: false, include: undefined }, null],
     [
       {
         tools: [

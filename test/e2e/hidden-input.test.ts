@@ -19,7 +19,7 @@ const ALLOWED = {
   ...{ web_search: {}, web_fetch: {}, file_search: { i_accept_shared_ids: true } },
   ...{ code_execution: {}, mcp: {}, hosted_shell: {}, advisor: {}, remote_files: {} },
   ...{ containers: { i_accept_shared_ids: true }, files: { i_accept_shared_ids: true } },
-  ...{ stored_state: { i_accept_shared_ids: true }, provider_plugins: {} },
+  stored_state: { i_accept_shared_ids: true },
 };
 
 /** A model of an upstream that sells features, and one of an upstream that does not. */
@@ -52,7 +52,6 @@ const KINDS: Readonly<Record<Chat, Readonly<Record<string, object>>>> = {
   },
   chat: {
     "web search": { web_search_options: {} },
-    plugins: { plugins: [{ id: "web" }] },
     "a file by id": { messages: user({ type: "file", file: { file_id: "f" } }, text) },
     "a document by address": {
       messages: user({ type: "document_url", document_url: ADDRESS }, text),

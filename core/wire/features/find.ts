@@ -2,7 +2,7 @@ import type { Protocol } from "../../contract/protocol.ts";
 import { arrayOf, type JsonObject, objectOf } from "../../process/json.ts";
 import { Found, type Use } from "./found.ts";
 import { findInContent, findInItems, findInMark, findInTurns } from "./parts.ts";
-import { FIELDS, type FieldRow } from "./table.ts";
+import { FIELDS, type FieldRow, STORE } from "./table.ts";
 import { rowOfTool } from "./tools.ts";
 
 /**
@@ -16,6 +16,7 @@ export function usesIn(body: JsonObject, protocol: Protocol): readonly Use[] {
     const row = rows.get(name);
     if (row) findInField(row, body, found);
   }
+  if (protocol === "responses" && body["store"] == null) addField(STORE, body, found);
   findInTools(body, "tools", protocol, found);
   if (body["cache_control"] != null) findInMark(body, found);
   if (protocol !== "responses") {
@@ -42,9 +43,12 @@ function rowsOn(protocol: Protocol): ReadonlyMap<string, FieldRow> {
 }
 
 function findInField(row: FieldRow, body: JsonObject, found: Found): void {
+  const value = body[row.field];
+  if (!isEmpty(value) && row.asks?.(value) !== false) addField(row, body, found);
+}
+
+function addField(row: FieldRow, body: JsonObject, found: Found): void {
   const { field, replacement } = row;
-  const value = body[field];
-  if (isEmpty(value) || row.asks?.(value) === false) return;
   found.add(row, field, field, () => {
     if (replacement === undefined) delete body[field];
     else body[field] = replacement;

@@ -50,6 +50,18 @@ export const WORDS = {
   callAgain: "send another call if one fails",
 } as const;
 
+/** Chat keeps a reply if it is asked to, Responses unless it is asked not to. */
+export const STORE: FieldRow = {
+  field: "store",
+  on: ALL,
+  rule: "hint",
+  feature: "store",
+  why: WORDS.noState,
+  instead: WORDS.leaveOut,
+  asks: (value) => value === true,
+  replacement: false,
+};
+
 export const FIELDS: readonly FieldRow[] = [
   {
     field: "background",
@@ -225,16 +237,7 @@ export const FIELDS: readonly FieldRow[] = [
     why: "the fields in it are not read here",
     instead: "send the fields themselves",
   },
-  {
-    field: "store",
-    on: ALL,
-    rule: "hint",
-    feature: "store",
-    why: WORDS.noState,
-    instead: WORDS.leaveOut,
-    asks: (value) => value === true,
-    replacement: false,
-  },
+  STORE,
   {
     field: "betas",
     on: MESSAGES,
