@@ -4,6 +4,7 @@ import type { GatewayConfig } from "../config/load.ts";
 import type { EndedCall } from "../contract/call.ts";
 import { endpoints } from "../contract/endpoint.ts";
 import type { HoldStoreHealth } from "../contract/hold-store.ts";
+import { pathsOf } from "../contract/model-fit.ts";
 import { exactNames } from "../contract/model-names.ts";
 import { httpAddress } from "../contract/routes/address.ts";
 import { Router } from "../contract/routes/router.ts";
@@ -163,7 +164,12 @@ export async function boot(
     for (const endpoint of endpoints) {
       router.add({ method: "POST", path: endpoint.path, access: "call", endpoint });
     }
-    addModelRoutes(router, () => config.catalogue);
+    const isTranslated = config.plugins.some(({ module }) => module.sets?.includes("upstream"));
+    addModelRoutes(
+      router,
+      () => config.catalogue,
+      (model) => pathsOf(model, upstreams, isTranslated),
+    );
     addHealthRoutes(router, services);
     for (const { plugin } of plugins) plugin.routes?.(router);
     const pipeline = new Pipeline([...withDefaultSteps(plugins, services), pace]);

@@ -127,7 +127,7 @@ export { ServerEvent } from "../sse/reader.ts";
 export { encodeComment, encodeEvent } from "../sse/writer.ts";
 export { type Catalogue, type Model, outputTokensMax, type Route } from "./catalogue.ts";
 export { type Endpoint, messagesEndpoint, upstreamPaths } from "./endpoint.ts";
-export { beyond, unfitFor } from "./model-fit.ts";
+export { beyond, hasRoute, unfitFor } from "./model-fit.ts";
 export { isModelName, modelNameRequired, type NamedModel, unknownModel } from "./model-names.ts";
 export {
   isOverflow,

@@ -1,8 +1,30 @@
 import type { Call } from "./call.ts";
 import type { Model } from "./catalogue.ts";
-import type { Endpoint } from "./endpoint.ts";
+import { type Endpoint, endpoints } from "./endpoint.ts";
+import type { Protocol } from "./protocol.ts";
 import { type Refusal, refuse } from "./refusal.ts";
+import type { Upstreams } from "./upstreams.ts";
 import { imagesIn } from "./vision.ts";
+
+/** Returns true if an upstream of the model takes calls of the protocol. */
+export function hasRoute(model: Model, protocol: Protocol, upstreams: Upstreams): boolean {
+  return model.routes.some(({ upstream }) => upstreams.get(upstream)?.speaks(protocol));
+}
+
+/**
+ * Returns the paths that serve a model. Without translation, a chat model has no other chat path
+ * than its own.
+ */
+export function pathsOf(model: Model, upstreams: Upstreams, isTranslated: boolean): string[] {
+  const { standard } = model;
+  return endpoints
+    .filter(({ protocol, serves }) => {
+      if (!serves.includes(standard)) return false;
+      if (protocol === "responses") return hasRoute(model, protocol, upstreams);
+      return isTranslated || protocol === standard;
+    })
+    .map(({ path }) => path);
+}
 
 /** Refuses a model that this endpoint does not serve, and names the endpoint that does. */
 export function unfitFor(endpoint: Endpoint, model: Model): Refusal | undefined {

@@ -43,8 +43,11 @@ export function formFields(
 }
 
 /**
- * Refuses a model that does not take the endpoint's protocol, and names the path that serves it.
+ * Refuses a model that does not take the endpoint's protocol, and names the path that serves it,
+ * and the model if the caller sent another name.
  */
-export function servedElsewhere(model: Model, path: string, instead: string): Refusal {
-  return refuse.badRequest(`model: ${model.id} is not served on ${path}: use ${instead}`, "model");
+export function servedElsewhere(call: Call, model: Model, instead: string): Refusal {
+  const sent = call.mappedFrom === null ? model.id : `${call.mappedFrom} (${model.id})`;
+  const message = `model: ${sent} is not served on ${call.endpoint.path}: use ${instead}`;
+  return refuse.badRequest(message, "model");
 }

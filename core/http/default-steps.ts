@@ -1,6 +1,6 @@
 import type { Model, Standard } from "../contract/catalogue.ts";
 import type { Config, LoadedPlugin } from "../contract/config.ts";
-import { beyond } from "../contract/model-fit.ts";
+import { beyond, hasRoute } from "../contract/model-fit.ts";
 import { exactNames } from "../contract/model-names.ts";
 import type { Field, Plugin } from "../contract/plugin.ts";
 import type { Protocol } from "../contract/protocol.ts";
@@ -85,9 +85,9 @@ function sameProtocol(services: Parts): Plugin {
     request(call) {
       const { model, endpoint, form } = call;
       if (!model) return undefined;
-      const { protocol, path } = endpoint;
+      const { protocol } = endpoint;
       if (!speaks(model, protocol, services)) {
-        return servedElsewhere(model, path, PATHS[model.standard]);
+        return servedElsewhere(call, model, PATHS[model.standard]);
       }
       if (endpoint.multipart && !form) {
         return refuse.badRequest("image: send the request as multipart/form-data", "image");
@@ -105,7 +105,7 @@ function sameProtocol(services: Parts): Plugin {
  */
 function speaks(model: Model, protocol: Protocol, { upstreams }: Parts): boolean {
   if (protocol !== "responses") return model.standard === protocol;
-  return model.routes.some(({ upstream }) => upstreams.get(upstream)?.speaks(protocol));
+  return hasRoute(model, protocol, upstreams);
 }
 
 /** The path for calls of each standard. */

@@ -18,13 +18,13 @@ const JSON_HEADERS = ["content-type", "application/json"];
  * Messages version header get the Messages shape, all others the OpenAI shape. Both have the same
  * extra fields.
  */
-export function addModelRoutes(router: Router, catalogue: () => Catalogue): void {
+export function addModelRoutes(router: Router, catalogue: () => Catalogue, pathsOf: PathsOf): void {
   // A reload replaces the catalogue, so the lists are cached per catalogue.
   const lists = new WeakMap<readonly Model[], Map<Shape, ModelList>>();
   const listOf = (models: readonly Model[], shape: Shape): ModelList => {
     const made = lists.get(models) ?? new Map<Shape, ModelList>();
     lists.set(models, made);
-    const list = made.get(shape) ?? shape(models);
+    const list = made.get(shape) ?? shape(models, pathsOf);
     made.set(shape, list);
     return list;
   };
@@ -48,7 +48,8 @@ export function addModelRoutes(router: Router, catalogue: () => Catalogue): void
       // Ids such as `req/…` contain a slash, which clients send as it is or encoded.
       const id = decode(request.params["*"] ?? "");
       const model = catalogue().get(id);
-      if (model) return json(200, isMessages(request) ? messagesEntry(model) : chatEntry(model));
+      if (model)
+        return json(200, (isMessages(request) ? messagesEntry : chatEntry)(model, pathsOf));
       const refusal = refuse.notFound("There is no such model: see /v1/models.");
       const wire = isMessages(request) ? wires.messages : wires.chat;
       const body = wire.errorBody(refusal, request.requestId);
@@ -57,43 +58,53 @@ export function addModelRoutes(router: Router, catalogue: () => Catalogue): void
   });
 }
 
-type Shape = (models: readonly Model[]) => ModelList;
+/** Returns the paths that serve a model. */
+type PathsOf = (model: Model) => readonly string[];
+type Shape = (models: readonly Model[], pathsOf: PathsOf) => ModelList;
 
-const chatList: Shape = (models) =>
-  new ModelList(models, chatEntry, (entries) => `{"object":"list","data":[${entries}]}`);
+const chatList: Shape = (models, pathsOf) =>
+  new ModelList(
+    models,
+    (model) => chatEntry(model, pathsOf),
+    (entries) => `{"object":"list","data":[${entries}]}`,
+  );
 
-const messagesList: Shape = (models) =>
-  new ModelList(models, messagesEntry, (entries, page) => {
-    const first = JSON.stringify(page.models[0]?.id ?? null);
-    const last = JSON.stringify(page.models.at(-1)?.id ?? null);
-    return `{"data":[${entries}],"first_id":${first},"has_more":${page.hasMore},"last_id":${last}}`;
-  });
+const messagesList: Shape = (models, pathsOf) =>
+  new ModelList(
+    models,
+    (model) => messagesEntry(model, pathsOf),
+    (entries, page) => {
+      const first = JSON.stringify(page.models[0]?.id ?? null);
+      const last = JSON.stringify(page.models.at(-1)?.id ?? null);
+      return `{"data":[${entries}],"first_id":${first},"has_more":${page.hasMore},"last_id":${last}}`;
+    },
+  );
 
 function isMessages(request: PlainRequest): boolean {
   return request.headers["anthropic-version"] !== undefined;
 }
 
-function chatEntry(model: Model): object {
+function chatEntry(model: Model, pathsOf: PathsOf): object {
   return {
     id: model.id,
     object: "model",
     created: CREATED,
     owned_by: "tollgate",
-    ...extras(model),
+    ...extras(model, pathsOf),
   };
 }
 
-function messagesEntry(model: Model): object {
+function messagesEntry(model: Model, pathsOf: PathsOf): object {
   return {
     type: "model",
     id: model.id,
     display_name: model.id,
     created_at: new Date(CREATED * 1000).toISOString(),
-    ...extras(model),
+    ...extras(model, pathsOf),
   };
 }
 
-function extras(model: Model): object {
+function extras(model: Model, pathsOf: PathsOf): object {
   const { price } = model;
   return {
     context_window: model.contextWindow ?? null,
@@ -102,6 +113,7 @@ function extras(model: Model): object {
     channel: model.channel === "aws" ? "AWS" : model.channel,
     labels: [...model.labels],
     api_standard: model.standard,
+    endpoints: pathsOf(model),
     pricing: {
       currency: "VND",
       vnd_per_mtok: price.unit === "mtok" ? price.vnd : null,

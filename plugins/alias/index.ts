@@ -3,6 +3,7 @@ import {
   type ConfigKey,
   type Endpoint,
   type Field,
+  hasRoute,
   isModelName,
   isRefusal,
   type Model,
@@ -60,6 +61,18 @@ export default function alias(services: Services, settings: Settings): Plugin {
     return more === undefined && only?.id === `req/${name}` ? only : undefined;
   }
 
+  /** Returns the model for unknown names: that of the default family, or the dearest that this endpoint serves. */
+  function topAt(endpoint: Endpoint): Model | undefined {
+    if (!top || !endpoint.serves.includes("chat")) return undefined;
+    const isServed = (model: Model) =>
+      endpoint.protocol !== "responses" || hasRoute(model, "responses", services.upstreams);
+    if (isServed(top)) return top;
+    const [dearest] = catalogue.models
+      .filter((model) => model.price.unit === "mtok" && isServed(model))
+      .sort((a, b) => b.price.vnd - a.price.vnd);
+    return dearest;
+  }
+
   function unknown(name: string, endpoint: Endpoint): Refusal {
     return unknownModel(nearest(name, endpoint, catalogue.models));
   }
@@ -75,7 +88,7 @@ export default function alias(services: Services, settings: Settings): Plugin {
       if (meant) return meant;
       if (id !== undefined) return unknown(name, endpoint);
     }
-    return top && endpoint.serves.includes("chat") ? top : unknown(name, endpoint);
+    return topAt(endpoint) ?? unknown(name, endpoint);
   }
 
   function resolve(name: unknown, endpoint: Endpoint): NamedModel | Refusal {

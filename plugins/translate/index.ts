@@ -3,12 +3,12 @@ import {
   type ConfigKey,
   type Field,
   FORWARDED_HEADERS,
+  hasRoute,
   isRefusal,
   type JsonObject,
   type Model,
   objectOf,
   type Plugin,
-  type Protocol,
   refuse,
   type Services,
   servedElsewhere,
@@ -51,10 +51,6 @@ export default function translate(
   const { prefix } = services.config.headers;
   const translations = new WeakMap<Call, Translation>();
   const pings = new KeepAlivePings();
-
-  function isServed(model: Model, protocol: Protocol): boolean {
-    return model.routes.some((route) => services.upstreams.get(route.upstream)?.speaks(protocol));
-  }
 
   function translateRequest(call: Call, model: Model): Verdict {
     const translation = new Translation(call, model, services);
@@ -113,8 +109,8 @@ export default function translate(
           return undefined;
         });
       }
-      if (protocol === "responses" && !isServed(model, protocol)) {
-        return servedElsewhere(model, "/v1/responses", "/v1/chat/completions");
+      if (protocol === "responses" && !hasRoute(model, protocol, services.upstreams)) {
+        return servedElsewhere(call, model, "/v1/chat/completions");
       }
       const isChat = protocol === "messages" || protocol === "chat";
       if (isChat && model.standard !== protocol) return translateRequest(call, model);

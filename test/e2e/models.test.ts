@@ -27,6 +27,15 @@ const catalogue: readonly Entry[] = parse(file, { merge: true }).models;
 
 const VERSIONED = { "anthropic-version": "2023-06-01" };
 
+/** In the shipped config every upstream speaks all protocols. */
+const CHAT = ["/v1/messages", "/v1/chat/completions", "/v1/responses"];
+const ENDPOINTS: Readonly<Record<string, readonly string[]>> = {
+  messages: CHAT,
+  chat: CHAT,
+  images: ["/v1/images/generations", "/v1/images/edits"],
+  speech: ["/v1/audio/speech"],
+};
+
 /** The fields of a model in both shapes, apart from its name. */
 function extras(entry: Entry): object {
   const isImages = entry.standard === "images";
@@ -36,6 +45,7 @@ function extras(entry: Entry): object {
     channel: entry.channel === "aws" ? "AWS" : "standard",
     labels: entry.labels ?? [],
     api_standard: entry.standard,
+    endpoints: ENDPOINTS[entry.standard],
     pricing: {
       currency: "VND",
       vnd_per_mtok: entry.price_vnd_per_mtok ?? null,

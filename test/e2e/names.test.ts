@@ -1,7 +1,7 @@
 import t from "tap";
 import { billedCalls, customerWith } from "../support/billed.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { bodies, eventsOf, paths, post } from "../support/requests.ts";
+import { bodies, eventsOf, get, paths, post } from "../support/requests.ts";
 
 const TOKENS = { input_tokens: 1_000, output_tokens: 1_000 };
 
@@ -71,5 +71,42 @@ t.test("a dated or prefixed name of a model", async (t) => {
       bodies.chat({}, { ...chat, stream: true }),
     );
     t.equal(eventsOf(chunks.text)[0].model, "claude-opus-5-5");
+  });
+});
+
+t.test("on /v1/responses, with a provider of the top model that does not speak it", async (t) => {
+  let gateway: TestGateway;
+  t.before(async () => {
+    const upstreams = { anthropic: { protocols: { responses: undefined } } };
+    gateway = await startGateway({ config: { upstreams } });
+  });
+  t.teardown(() => gateway.close());
+
+  t.test("an unlisted name goes to the dearest model that this endpoint serves", async (t) => {
+    const customer = await customerWith(gateway);
+    const body = bodies.responses(TOKENS, { model: "gpt-5-codex" });
+    const { status, headers } = await post(gateway, paths.responses, customer, body);
+    t.equal(status, 200);
+    t.equal(headers.get("x-svc-model-mapped-from"), "gpt-5-codex");
+    const { data } = (await get(gateway, "/v1/models", customer)).json;
+    type Entry = { id: string; endpoints: string[]; pricing: { vnd_per_mtok: number | null } };
+    const served = data.filter(({ endpoints }: Entry) => endpoints.includes(paths.responses));
+    t.ok(served.length < data.length);
+    const prices = served.map(({ pricing }: Entry) => pricing.vnd_per_mtok ?? 0);
+    const used = served.find(({ id }: Entry) => id === headers.get("x-svc-model"));
+    t.equal(used?.pricing.vnd_per_mtok, Math.max(...prices));
+    const opus = data.find(({ id }: Entry) => id === "claude-opus-5-5");
+    t.strictSame(opus.endpoints, [paths.messages, paths.chat]);
+  });
+
+  t.test("a name that means a model which this endpoint lacks is refused with both", async (t) => {
+    const customer = await customerWith(gateway);
+    const body = bodies.responses({}, { model: "opus" });
+    const { status, json } = await post(gateway, paths.responses, customer, body);
+    t.equal(status, 400);
+    t.match(
+      json.error.message,
+      /^model: opus \(claude-opus-5-5\) is not served on \/v1\/responses/,
+    );
   });
 });

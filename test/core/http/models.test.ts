@@ -29,7 +29,11 @@ function catalogueOf(models: number) {
 function listsOf(first: Catalogue) {
   const served = { catalogue: first };
   const router = new Router();
-  addModelRoutes(router, () => served.catalogue);
+  addModelRoutes(
+    router,
+    () => served.catalogue,
+    () => ["/v1/messages"],
+  );
   const match = router.match("GET", "/v1/models");
   assert.ok(match.kind === "route" && match.route.access === "key");
   const { handler } = match.route;
