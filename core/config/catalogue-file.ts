@@ -122,10 +122,10 @@ export const catalogueFile = mapping({
   models: some(mapping(entry), "a list of at least one model"),
 });
 
-type Entry = v.InferOutput<ReturnType<typeof mapping<typeof entry>>>;
+export type CatalogueEntry = v.InferOutput<ReturnType<typeof mapping<typeof entry>>>;
 
 /** Converts an entry to the model that calls use. */
-export function toModel(entry: Entry, catalogueVersion: string): Model {
+export function toModel(entry: CatalogueEntry, catalogueVersion: string): Model {
   return Object.freeze({
     id: entry.id,
     price: toPrice(entry),
@@ -145,7 +145,7 @@ export function toModel(entry: Entry, catalogueVersion: string): Model {
   });
 }
 
-function toPrice(entry: Entry): Price {
+function toPrice(entry: CatalogueEntry): Price {
   const perMtok = entry.price_vnd_per_mtok;
   if (perMtok !== undefined)
     return Object.freeze({ unit: "mtok", vnd: perMtok, microVnd: perMtok });

@@ -2,7 +2,14 @@ import { createHash } from "node:crypto";
 import * as v from "valibot";
 import { Catalogue } from "../contract/catalogue.ts";
 import { arrayOf, objectOf } from "../process/json.ts";
-import { catalogueFile, entry, idPrefix, priceRange, toModel } from "./catalogue-file.ts";
+import {
+  type CatalogueEntry,
+  catalogueFile,
+  entry,
+  idPrefix,
+  priceRange,
+  toModel,
+} from "./catalogue-file.ts";
 import type { Path, Problems } from "./problem.ts";
 import type { Source } from "./source.ts";
 import { attempt, validate } from "./validate.ts";
@@ -13,17 +20,25 @@ const VERSION_CHARACTERS = 8;
 /** The protocols of each upstream, by its name; undefined if the upstream's own settings are invalid. */
 export type UpstreamProtocols = ReadonlyMap<string, ReadonlySet<string> | undefined>;
 
-/** Builds the catalogue of a file. Use the result only if no problems were added. */
-export function readCatalogue(
+/** The entries of a checked file: plain values, which another thread can send. */
+export interface CheckedCatalogue {
+  readonly entries: readonly CatalogueEntry[];
+  readonly version: string;
+}
+
+/** Checks a file. Use the result only if no problems were added. */
+export function checkCatalogue(
   source: Source,
   upstreams: UpstreamProtocols,
   problems: Problems,
-): Catalogue | undefined {
+): CheckedCatalogue | undefined {
   const file = validate(catalogueFile, source.value, source, [], problems);
   new Review(source, upstreams, problems).run();
-  if (!file) return undefined;
-  const version = versionOf(file.models);
-  return new Catalogue(file.models.map((model) => toModel(model, version)));
+  return file && { entries: file.models, version: versionOf(file.models) };
+}
+
+export function catalogueOf({ entries, version }: CheckedCatalogue): Catalogue {
+  return new Catalogue(entries.map((model) => toModel(model, version)));
 }
 
 /** Returns a line that names the models whose upstreams have no key; undefined if there are none. */

@@ -5,11 +5,12 @@ import type { Config, LoadedPlugin } from "../contract/config.ts";
 import { arrayOf, objectOf } from "../process/json.ts";
 import { type UpstreamKinds, upstreamKinds } from "../upstream/kinds/index.ts";
 import type { LoadedUpstream } from "../upstream/kinds/kind.ts";
-import { readCatalogue, type UpstreamProtocols } from "./catalogue-review.ts";
+import { catalogueOf, type UpstreamProtocols } from "./catalogue-review.ts";
 import type { Environment } from "./environment.ts";
 import { reviewPlugins } from "./plugin-review.ts";
 import { type ImportPlugin, loadPlugins, reviewOptions } from "./plugins.ts";
 import { type Problem, Problems } from "./problem.ts";
+import { readCatalogue } from "./read-catalogue.ts";
 import { readSource } from "./read-source.ts";
 import { catalogue as catalogueKey, gatewayFile } from "./schema.ts";
 import { reviewSettings } from "./settings-review.ts";
@@ -83,8 +84,10 @@ async function loadCatalogue(
   const path = attempt(catalogueKey, written["catalogue"]);
   if (path === undefined) return undefined;
   const file = isAbsolute(path) ? path : join(dirname(source.file), path);
-  const catalogue = await readSource(file, environment, problems);
-  return catalogue && readCatalogue(catalogue, protocolsByUpstream(written, kinds), problems);
+  const upstreams = protocolsByUpstream(written, kinds);
+  const read = await readCatalogue({ path: file, environment, upstreams });
+  problems.addAll(read.problems);
+  return read.checked && catalogueOf(read.checked);
 }
 
 function protocolsByUpstream(

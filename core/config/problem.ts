@@ -36,6 +36,12 @@ export class Problems {
     this.byPlace.set(place, { file, line, path: formatPath(path), message });
   }
 
+  /** Adds problems that were found elsewhere. */
+  addAll(problems: readonly Problem[]): void {
+    for (const problem of problems)
+      this.byPlace.set(`${problem.file}:${problem.line} ${problem.path}`, problem);
+  }
+
   get found(): boolean {
     return this.byPlace.size > 0;
   }

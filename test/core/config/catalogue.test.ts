@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import t from "tap";
-import { readCatalogue } from "../../../core/config/catalogue-review.ts";
+import { catalogueOf, checkCatalogue } from "../../../core/config/catalogue-review.ts";
 import { formatProblems, Problems } from "../../../core/config/problem.ts";
 import { readSource } from "../../../core/config/read-source.ts";
 import { Catalogue, type Model } from "../../../core/contract/catalogue.ts";
@@ -27,7 +27,8 @@ async function shipped(): Promise<Catalogue> {
   const source = await readSource(join(packageRoot, "config/catalogue.yaml"), {}, problems);
   assert.ok(source);
   const upstreams = new Map(UPSTREAMS.map((name) => [name, PROTOCOLS]));
-  const catalogue = readCatalogue(source, upstreams, problems);
+  const checked = checkCatalogue(source, upstreams, problems);
+  const catalogue = checked && catalogueOf(checked);
   assert.ok(catalogue && !problems.found, formatProblems(problems.list()));
   return catalogue;
 }

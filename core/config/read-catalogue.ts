@@ -1,0 +1,48 @@
+import { once } from "node:events";
+import { stat } from "node:fs/promises";
+import { Worker } from "node:worker_threads";
+import {
+  type CheckedCatalogue,
+  checkCatalogue,
+  type UpstreamProtocols,
+} from "./catalogue-review.ts";
+import type { Environment } from "./environment.ts";
+import { type Problem, Problems } from "./problem.ts";
+import { readSource } from "./read-source.ts";
+
+/** Reading the YAML of a larger file takes more than 0.1 s of a thread. */
+const OWN_THREAD_BYTES_MIN = 100_000;
+
+export interface CatalogueFile {
+  readonly path: string;
+  readonly environment: Environment;
+  readonly upstreams: UpstreamProtocols;
+}
+
+interface ReadCatalogue {
+  /** Use it only if there are no problems. */
+  readonly checked: CheckedCatalogue | undefined;
+  readonly problems: readonly Problem[];
+}
+
+/** Reads and checks a catalogue file. A large one has a thread of its own: at a reload this one serves calls. */
+export async function readCatalogue(file: CatalogueFile): Promise<ReadCatalogue> {
+  const size = await stat(file.path).then(
+    (found) => found.size,
+    () => 0,
+  );
+  if (size < OWN_THREAD_BYTES_MIN) return readCatalogueFile(file);
+  const workerData = { ...file, environment: { ...file.environment } };
+  const worker = new Worker(new URL("./catalogue-worker.js", import.meta.url), { workerData });
+  // Rejects with the error of a worker that fails.
+  const [result] = await once(worker, "message");
+  return result;
+}
+
+/** Reads and checks a catalogue file on this thread. */
+export async function readCatalogueFile(file: CatalogueFile): Promise<ReadCatalogue> {
+  const problems = new Problems();
+  const source = await readSource(file.path, file.environment, problems);
+  const checked = source && checkCatalogue(source, file.upstreams, problems);
+  return { checked, problems: problems.list() };
+}
