@@ -457,11 +457,23 @@ t.test("the specification's tables", async (t) => {
     );
 
     t.test("502 api_error: the provider fails", async () => {
-      for (const status of [500, 502, 503, 504, 529]) {
+      for (const status of [500, 502, 504]) {
         const answer = await post(gateway, paths.messages, customer, bodies.messages({ status }));
         assertError(answer, 502, "api_error", /Nothing was charged/, {}, true);
       }
     });
+
+    t.test(
+      "529 overloaded_error, which is 503 in other protocols: the provider is overloaded",
+      async () => {
+        for (const status of [503, 529]) {
+          const answer = await post(gateway, paths.messages, customer, bodies.messages({ status }));
+          assertError(answer, 529, "overloaded_error", /Nothing was charged/, {}, true);
+          const chat = await post(gateway, paths.chat, customer, bodies.chat({ status }));
+          t.equal(chat.status, 503, chat.text);
+        }
+      },
+    );
 
     t.test(
       "503 service_unavailable: more open calls than the gateway accepts, with retry-after",
@@ -728,7 +740,8 @@ t.test("the specification's tables", async (t) => {
           [paths.messages, bodies.messages({ text: "Xin chào" }, { stream: true }), "x-api-key"],
           [
             paths.responses,
-            bodies.responses({ text: "Xin chào" }, { stream: true }),
+            // The gateway would add `store: false`, and the provider repeats it.
+            bodies.responses({ text: "Xin chào" }, { stream: true, store: false }),
             "authorization",
           ],
           [
