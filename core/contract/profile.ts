@@ -22,6 +22,8 @@ const samplingValues = v.strictObject({
  * different values in each, each protocol reads only the values that it knows.
  */
 export const profile = v.strictObject({
+  /** Who made the model. Its state goes back to it only. Default: the upstream's name. */
+  maker: v.optional(v.pipe(v.string(), v.regex(/^[a-z]{1,32}$/, "1 to 32 small letters"))),
   /**
    * Chat: how strict the server is. `openai`: OpenAI and Azure. `compatible`: vLLM, Groq and
    * others.
@@ -88,7 +90,7 @@ export const profile = v.strictObject({
   reasoning_split: v.optional(v.boolean()),
   /** Messages: asks to drop thinking blocks that belong to another conversation, in translated calls. */
   thinking_binding: v.optional(v.boolean()),
-  /** Chat: what earlier turns must carry. `none` removes reasoning from them. */
+  /** Chat: what earlier turns must carry. `none` leaves them only the fields that every server knows. */
   replay: v.optional(
     v.picklist(["none", "reasoning_content", "thought_signature", "reasoning_details"]),
   ),
@@ -144,6 +146,7 @@ export interface ChatProfile {
   readonly thinking_off: Profile["thinking_off"];
   readonly effort_levels: readonly EffortLevel[];
   readonly replay_reasoning: boolean;
+  readonly replay: Profile["replay"];
   readonly mid_system: "inline" | "hoist" | "user";
   readonly cache_control: "drop" | "keep";
   readonly unsupported_tools: "reject" | "drop";
@@ -191,6 +194,7 @@ export function chatProfile(given: Profile = {}): ChatProfile {
     thinking_off: given.thinking_off,
     effort_levels: ascending(given.effort_levels),
     replay_reasoning: given.replay_reasoning ?? given.replay === "reasoning_content",
+    replay: given.replay,
     mid_system: given.mid_system ?? "inline",
     cache_control: given.cache_control ?? "drop",
     unsupported_tools: given.unsupported_tools ?? "reject",

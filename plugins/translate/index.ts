@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import {
   type Call,
   type ConfigKey,
@@ -11,6 +12,7 @@ import {
   type Plugin,
   refuse,
   type Services,
+  secretFile,
   servedElsewhere,
   unchangedRequest,
   upstreamPaths,
@@ -20,10 +22,13 @@ import {
 import { imageEditForm } from "./image-edit.ts";
 import { KeepAlivePings } from "./keep-alive-pings.ts";
 import { nativeRequest } from "./native.ts";
+import { StateSeal } from "./state/seal.ts";
 import { TranslatingSink } from "./translating-sink.ts";
 import { Translation } from "./translation.ts";
 
 const IMAGE_BYTES_MAX = 20 * 1_048_576;
+/** In the data folder; used if the config has no admin token. */
+const STATE_KEY_FILE = "state-key";
 /** Without this beta, the provider refuses `thinking.block_binding`. */
 const BINDING_BETA = "thinking-binding-controls-2026-08-01";
 
@@ -51,9 +56,11 @@ export default function translate(
   const { prefix } = services.config.headers;
   const translations = new WeakMap<Call, Translation>();
   const pings = new KeepAlivePings();
+  /** Until the start has read the secret, no call is served. */
+  let seal = new StateSeal("");
 
   function translateRequest(call: Call, model: Model): Verdict {
-    const translation = new Translation(call, model, services);
+    const translation = new Translation(call, model, services, seal);
     const made = translation.first();
     if (!made) {
       const message = `model: no provider serves ${model.id} at the moment`;
@@ -126,7 +133,12 @@ export default function translate(
       return sink;
     },
 
-    start: async () => pings.start(),
+    async start() {
+      const { admin, stores } = services.config;
+      // All gateways of a service must open each other's envelopes, and share this token.
+      seal = new StateSeal(admin.token ?? (await secretFile(join(stores.data, STATE_KEY_FILE))));
+      pings.start();
+    },
 
     async stop() {
       pings.stop();

@@ -19,6 +19,7 @@ import { type MessagesContext, messagesToChatRequest } from "./messages-to-chat/
 import { messagesToChatResponse } from "./messages-to-chat/response.ts";
 import { MessagesToChatStream } from "./messages-to-chat/stream.ts";
 import type { Translated } from "./notes.ts";
+import { type StateSeal, stateOf } from "./state/seal.ts";
 import type { ClientStream, StreamTranslator } from "./stream.ts";
 
 /** The direction of a translated request and the context for the translation of its reply. */
@@ -42,11 +43,13 @@ export class Translation {
   private readonly model: Model;
   private readonly body: JsonObject;
   private readonly services: Services;
+  private readonly seal: StateSeal;
   private made: Made | undefined = undefined;
   /** Cache of the latest result: it is needed more than once per route, and a body may be large. */
   private latest: { readonly route: Route; readonly made: Result } | undefined = undefined;
 
-  constructor(call: Call, model: Model, services: Services) {
+  constructor(call: Call, model: Model, services: Services, seal: StateSeal) {
+    this.seal = seal;
     this.to = call.endpoint.protocol === "messages" ? "chat" : "messages";
     this.model = model;
     // A copy, because the exchange sets the model name in the body, and must not change the
@@ -124,7 +127,8 @@ export class Translation {
       most === undefined ? {} : { default_max_tokens: most, max_output_tokens: most };
     const profile = { ...known, ...mergeProfiles(upstream?.config.profile, route.profile) };
     if (this.to === "chat") {
-      const made = messagesToChatRequest(this.body, chatProfile(profile));
+      const maker = stateOf(this.seal, profile.maker ?? route.upstream);
+      const made = messagesToChatRequest(this.body, chatProfile(profile), maker);
       if (!made.ok) return made;
       const fit = this.fitted(made.body, made.dropped, profile);
       if (fit.ok) this.made = { to: "chat", context: made.context, dropped: fit.dropped };

@@ -17,7 +17,9 @@ export type ChatText = OpenAI.Chat.ChatCompletionContentPartText & Marked;
 type ChatImage = OpenAI.Chat.ChatCompletionContentPartImage & Marked;
 type ChatFile = OpenAI.Chat.ChatCompletionContentPart.File & Marked;
 export type ChatPart = ChatText | ChatImage | ChatFile;
-export type ChatToolCall = OpenAI.Chat.ChatCompletionMessageFunctionToolCall;
+export type ChatToolCall = OpenAI.Chat.ChatCompletionMessageFunctionToolCall & {
+  extra_content?: JsonObject;
+};
 export type ChatTool = OpenAI.Chat.ChatCompletionFunctionTool & Marked;
 export type ChatToolChoice =
   | "none"
@@ -31,6 +33,7 @@ export type ChatAssistant = {
   role: "assistant";
   content: string | null;
   reasoning_content?: string;
+  reasoning_details?: JsonObject[];
   tool_calls?: ChatToolCall[];
 };
 export type ChatToolResult = { role: "tool"; tool_call_id: string; content: string } & Marked;

@@ -347,9 +347,12 @@ t.test("Anthropic's official client", async (t) => {
 
     t.test("InternalServerError if the provider fails", async () => {
       const { anthropic, customer } = await client();
-      for (const status of [500, 529]) {
+      for (const [status, own, type] of [
+        [500, 502, "api_error"],
+        [529, 529, "overloaded_error"],
+      ] as const) {
         const call = anthropic.messages.create(bodies.messages({ status }));
-        await refused(call, Anthropic.InternalServerError, 502, "api_error");
+        await refused(call, Anthropic.InternalServerError, own, type);
       }
       await assertNotCharged(gateway, customer);
     });

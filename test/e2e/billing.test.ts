@@ -251,10 +251,16 @@ t.test("billing", async (t) => {
     t.test("4xx and 5xx of the provider, on every endpoint, streamed or not", async (t) => {
       const customer = await customerWith(gateway);
       for (const status of [400, 404, 422, 429, 500, 503]) {
-        const expected = status < 500 ? status : 502;
+        const expected = status < 500 || status === 503 ? status : 502;
         for (const answer of [
           await messages(customer, { status }),
           await messages(customer, { status }, { stream: true }),
+        ]) {
+          // An overload has its own status in this protocol.
+          t.equal(answer.status, expected === 503 ? 529 : expected);
+          t.equal(answer.headers.get("x-svc-cost-vnd"), null);
+        }
+        for (const answer of [
           await chat(customer, { status }),
           await chat(customer, { status }, { stream: true }),
           await post(gateway, paths.responses, customer, bodies.responses({ status })),

@@ -452,7 +452,7 @@ t.test("OpenAI's official client", async (t) => {
       const { openai, customer } = await client();
       for (const call of [
         () => openai.chat.completions.create(bodies.chat({ status: 500 })),
-        () => openai.responses.create(bodies.responses({ status: 503 })),
+        () => openai.responses.create(bodies.responses({ status: 500 })),
         () => openai.images.generate(bodies.images({ status: 500 })),
         () => openai.audio.speech.create(bodies.speech({ status: 500 })),
       ]) {

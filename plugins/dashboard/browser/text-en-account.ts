@@ -180,6 +180,8 @@ export const account = {
   "error.502":
     "Cannot reach the model provider right now. You are not charged for output you did not receive.",
   "error.503": "The service is under maintenance. Please try again shortly.",
+  "error.overloaded":
+    "The model's provider is overloaded. Please try again shortly. Nothing was charged.",
   "error.not_signed_in": "Please sign in.",
   "error.wrong_credentials":
     "Wrong email or password, or your email is not verified yet. Check your inbox.",

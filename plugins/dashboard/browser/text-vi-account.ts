@@ -181,6 +181,8 @@ export const account = {
   "error.502":
     "Hiện không kết nối được nhà cung cấp mô hình. Phần chưa nhận được không bị tính tiền.",
   "error.503": "Dịch vụ đang bảo trì. Vui lòng thử lại sau ít phút.",
+  "error.overloaded":
+    "Nhà cung cấp của mô hình đang quá tải. Vui lòng thử lại sau ít phút. Chưa trừ tiền.",
   "error.not_signed_in": "Vui lòng đăng nhập.",
   "error.wrong_credentials":
     "Email hoặc mật khẩu không đúng, hoặc email chưa được xác minh. Hãy kiểm tra hộp thư.",

@@ -1,6 +1,6 @@
 import { isBlank } from "../arguments.ts";
 import { type RandomText, toMessagesToolId } from "../ids.ts";
-import type { ToolNames } from "../names.ts";
+import type { MessagesContext } from "../messages-to-chat/request.ts";
 import { WAITING_CHARS_MAX } from "../stream.ts";
 import type { AnswerBlock, MessagesEvent } from "../types.ts";
 import type { StreamedCall } from "./calls.ts";
@@ -28,7 +28,7 @@ export class BlockWriter {
   /** True if more than `WAITING_CHARS_MAX` was queued. */
   overfull = false;
   private readonly write: (event: MessagesEvent) => void;
-  private readonly names: ToolNames;
+  private readonly context: Pick<MessagesContext, "toolNames" | "state">;
   private readonly random: RandomText;
   private open: Open = "none";
   private index = -1;
@@ -45,9 +45,13 @@ export class BlockWriter {
   private blanks: string[] = [];
   private afterCall = false;
 
-  constructor(write: (event: MessagesEvent) => void, names: ToolNames, random: RandomText) {
+  constructor(
+    write: (event: MessagesEvent) => void,
+    context: Pick<MessagesContext, "toolNames" | "state">,
+    random: RandomText,
+  ) {
     this.write = write;
-    this.names = names;
+    this.context = context;
     this.random = random;
   }
 
@@ -85,6 +89,14 @@ export class BlockWriter {
     const last = this.queue.at(-1);
     if (last && "thoughts" in last) last.thoughts.push(thought);
     else this.queue.push({ thoughts: [thought] });
+  }
+
+  /** Adds the maker's state that belongs to the next call, in a thinking block of its own. */
+  state(state: string): void {
+    const signature = this.context.state?.pack(state, "");
+    if (signature === undefined) return;
+    if (this.open === "thinking") this.close();
+    this.thought({ type: "thinking", thinking: "", signature });
   }
 
   /** Adds arguments to a call, and starts its block as soon as the call is ready. */
@@ -199,7 +211,7 @@ export class BlockWriter {
     this.start(call, {
       type: "tool_use",
       id: toMessagesToolId(call.id, this.random),
-      name: this.names.original(call.name),
+      name: this.context.toolNames.original(call.name),
       input: {},
     });
     this.called = true;
@@ -231,6 +243,10 @@ export class BlockWriter {
       // The real service sends one empty delta for a call without arguments.
       if (!this.argumentsWritten) this.writeArguments("");
       this.open.state = "closed";
+    }
+    if (this.open === "thinking" && this.signature === "" && this.unsigned.length > 0) {
+      const signature = this.context.state?.pack("", this.unsigned.join(""));
+      if (signature !== undefined) this.delta({ type: "signature_delta", signature });
     }
     this.write({ type: "content_block_stop", index: this.index });
     this.open = "none";

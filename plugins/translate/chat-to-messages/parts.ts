@@ -18,6 +18,11 @@ export function thoughtsOf(message: JsonObject): Thought[] {
   return typeof thinking === "string" ? [{ type: "thinking", thinking, signature: "" }] : [];
 }
 
+/** Returns Gemini's thought signature of a call, in a message or delta; empty if it has none. */
+export function thoughtSignatureOf(call: JsonObject): string {
+  return stringOf(objectOf(objectOf(call["extra_content"])?.["google"])?.["thought_signature"]);
+}
+
 /** Returns the text of a Chat message or delta. Some servers send it in parts. */
 export function textOf(content: unknown): string {
   if (typeof content === "string") return content;

@@ -19,7 +19,9 @@ import {
   matchedStop,
   stopOf,
   stringOf,
+  type Thought,
   textOf,
+  thoughtSignatureOf,
   thoughtsOf,
 } from "./parts.ts";
 
@@ -45,7 +47,7 @@ export function chatToMessagesResponse(
   const text = textOf(message["content"]);
   const refusal = stringOf(message["refusal"]);
   const calls = callsOf(message, context, random);
-  const content: AnswerBlock[] = [...thoughtsOf(message)];
+  const content: AnswerBlock[] = thoughtsOf(message).map((thought) => sealed(thought, context));
   if (text !== "" || refusal !== "") content.push({ type: "text", text: text || refusal });
   for (const call of calls) content.push(call);
   const usage = new Usage();
@@ -57,17 +59,18 @@ export function chatToMessagesResponse(
     role: "assistant",
     model: context.model,
     content,
-    ...stopOf({ finishReason, called: calls.length > 0, refusal, matched: matchedStop(choice) }),
+    ...stopOf({
+      finishReason,
+      called: calls.some(({ type }) => type === "tool_use"),
+      refusal,
+      matched: matchedStop(choice),
+    }),
     usage: toMessagesUsage(usage),
   };
   return { status: 200, body: answer };
 }
 
-function callsOf(
-  message: JsonObject,
-  context: MessagesContext,
-  random: RandomText,
-): MessagesToolUse[] {
+function callsOf(message: JsonObject, context: MessagesContext, random: RandomText): AnswerBlock[] {
   const given = arrayOf(message["tool_calls"]).filter(isObject);
   const legacy = objectOf(message["function_call"]);
   if (legacy) given.push({ function: legacy });
@@ -81,6 +84,16 @@ function callsOf(
       name: context.toolNames.original(name),
       input: answeredInputOf(args),
     };
-    return [use];
+    const signature = thoughtSignatureOf(call);
+    if (signature === "" || !context.state) return [use];
+    // State rides in a thinking block right before its call: agents return these unchanged.
+    const packed = context.state.pack(signature, "");
+    return [{ type: "thinking" as const, thinking: "", signature: packed }, use];
   });
+}
+
+/** Signs thinking as its maker's, so that it goes back to no other one. */
+function sealed(thought: Thought, { state }: MessagesContext): Thought {
+  if (thought.type !== "thinking" || thought.signature !== "" || !state) return thought;
+  return { ...thought, signature: state.pack("", thought.thinking) };
 }

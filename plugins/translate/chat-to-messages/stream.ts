@@ -34,6 +34,7 @@ import {
   stopOf,
   stringOf,
   textOf,
+  thoughtSignatureOf,
   thoughtsOf,
 } from "./parts.ts";
 
@@ -59,7 +60,7 @@ export class ChatToMessagesStream implements StreamTranslator {
     this.usage.cachedBeside = context.cachedBeside;
     this.client = client;
     this.random = random;
-    this.blocks = new BlockWriter((event) => this.write(event, "event"), context.toolNames, random);
+    this.blocks = new BlockWriter((event) => this.write(event, "event"), context, random);
   }
 
   event(event: UpstreamEvent): void {
@@ -138,6 +139,8 @@ export class ChatToMessagesStream implements StreamTranslator {
       if (!isObject(item)) continue;
       const { name, args } = functionOf(item);
       const call = this.calls.find(item["index"], stringOf(item["id"]), name);
+      const signature = thoughtSignatureOf(item);
+      if (signature !== "") this.blocks.state(signature);
       this.callDelta(call, name, args);
     }
     const legacy = objectOf(delta["function_call"]);

@@ -1,8 +1,8 @@
 import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/contract/index.ts";
 import type { Draft } from "./draft.ts";
 
-/** Fields in which servers keep the reasoning of earlier turns. */
-const REASONING_FIELDS = ["reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"];
+/** Fields of messages that every server knows. Others hold reasoning, or null. */
+const MESSAGE_FIELDS = ["role", "content", "tool_calls", "tool_call_id", "name", "prefix"];
 
 /** Edits roles and system messages. */
 export function editRoles(draft: Draft): void {
@@ -51,7 +51,7 @@ export function addToHead(draft: Draft, sentence: string): void {
 export function editReplay(draft: Draft): void {
   const { replay, replay_fill: fill } = draft.profile;
   if (replay === "none") {
-    draft.editEntries("messages", (message) => without(message, REASONING_FIELDS));
+    draft.editEntries("messages", (message) => withOnly(message, MESSAGE_FIELDS));
   } else if (replay === "reasoning_content" && fill !== undefined) {
     fillReasoning(draft, fill);
   } else if (replay === "thought_signature" && fill !== undefined) {
@@ -109,9 +109,9 @@ function callsOf(message: JsonObject): readonly unknown[] {
   return arrayOf(message["tool_calls"]);
 }
 
-function without(message: JsonObject, names: readonly string[]): JsonObject {
-  if (!names.some((name) => message[name] !== undefined)) return message;
-  return Object.fromEntries(Object.entries(message).filter(([name]) => !names.includes(name)));
+function withOnly(message: JsonObject, names: readonly string[]): JsonObject {
+  if (Object.keys(message).every((name) => names.includes(name))) return message;
+  return Object.fromEntries(Object.entries(message).filter(([name]) => names.includes(name)));
 }
 
 /** Joins the texts of a content value. */

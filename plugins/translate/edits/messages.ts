@@ -6,6 +6,7 @@ import {
   type JsonObject,
   objectOf,
 } from "../../../core/contract/index.ts";
+import { isEnvelope } from "../state/seal.ts";
 import type { Draft } from "./draft.ts";
 
 /** Thinking that is switched off, in each of its forms. */
@@ -21,6 +22,7 @@ export function editMessages(draft: Draft): void {
   editEffort(draft);
   editSampling(draft);
   refusePrefill(draft);
+  leaveForeignState(draft);
   if (draft.profile.thinking_binding && draft.isTranslated) bindThinking(draft);
 }
 
@@ -36,6 +38,35 @@ function bindThinking(draft: Draft): void {
   if (!isSigned) return;
   const block_binding = { prefix_mismatch_behavior: "drop_block" };
   draft.set("thinking", { type: "adaptive", ...draft.object("thinking"), block_binding });
+}
+
+/**
+ * Leaves out thinking without a signature, and thinking that a gateway has signed for another
+ * maker: the provider refuses both.
+ */
+function leaveForeignState(draft: Draft): void {
+  let isEmpty = false;
+  draft.editEntries("messages", (turn) => {
+    const content = arrayOf(turn["content"]);
+    if (turn["role"] !== "assistant" || !content.some(isForeign)) return turn;
+    const kept = content.filter((block) => !isForeign(block));
+    if (kept.length === 0) isEmpty = true;
+    return { ...turn, content: kept };
+  });
+  if (!isEmpty) return;
+  const turns = draft.entries("messages");
+  const filled = turns.filter((turn) => {
+    const { content } = objectOf(turn) ?? {};
+    return !Array.isArray(content) || content.length > 0;
+  });
+  draft.set("messages", filled);
+}
+
+function isForeign(entry: unknown): boolean {
+  const block = objectOf(entry);
+  if (block?.["type"] !== "thinking") return false;
+  const { signature } = block;
+  return typeof signature !== "string" || signature === "" || isEnvelope(signature);
 }
 
 /** Moves system entries of the conversation into `system`, for a model that refuses them. */

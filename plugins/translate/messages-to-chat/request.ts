@@ -7,6 +7,7 @@ import {
 import { sha256Hex } from "../ids.ts";
 import type { ToolNames } from "../names.ts";
 import { Notes, type Translated } from "../notes.ts";
+import type { MakerState } from "../state/seal.ts";
 import type { ChatMessage, ChatRequest, ChatText } from "../types.ts";
 import { addEffort } from "./effort.ts";
 import { addFormat } from "./format.ts";
@@ -22,6 +23,8 @@ export interface MessagesContext {
   readonly toolNames: ToolNames;
   /** True if the upstream reports cached tokens beside the input. */
   readonly cachedBeside: boolean;
+  /** Packs the state of the reply. Without it, thinking is not signed. */
+  readonly state: MakerState | undefined;
 }
 
 /**
@@ -52,13 +55,18 @@ const CONTRACTS = ["inference_geo", "container", "mcp_servers"];
 const USER_CHARS_MAX = 64;
 
 /** Reads the context from a request, without validating the rest of it. */
-export function messagesContext(body: unknown, profile: ChatProfile): MessagesContext {
+export function messagesContext(
+  body: unknown,
+  profile: ChatProfile,
+  state?: MakerState,
+): MessagesContext {
   const request = objectOf(body) ?? {};
   const model = request["model"];
   return {
     model: typeof model === "string" ? model : "",
     toolNames: declaredNames(request, profile.tool_name_max),
     cachedBeside: profile.cached_tokens === "beside",
+    state,
   };
 }
 
@@ -69,10 +77,11 @@ export function messagesContext(body: unknown, profile: ChatProfile): MessagesCo
 export function messagesToChatRequest(
   body: unknown,
   profile: ChatProfile,
+  state?: MakerState,
 ): Translated<ChatRequest, MessagesContext> {
   const notes = new Notes();
-  const context = messagesContext(body, profile);
-  const scope: Scope = { profile, notes, names: context.toolNames };
+  const context = messagesContext(body, profile, state);
+  const scope: Scope = { profile, notes, names: context.toolNames, state };
   const request: ChatRequest = { model: context.model, messages: [] };
   if (isObject(body)) fill(request, body, scope);
   else notes.invalid("body", "must be a JSON object");

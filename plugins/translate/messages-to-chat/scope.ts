@@ -1,6 +1,7 @@
 import type { ChatProfile, JsonObject } from "../../../core/contract/index.ts";
 import type { ToolNames } from "../names.ts";
 import type { Notes } from "../notes.ts";
+import type { MakerState } from "../state/seal.ts";
 import type { Marked } from "../types.ts";
 
 /** Shared by all functions that translate one request. */
@@ -8,6 +9,8 @@ export interface Scope {
   readonly profile: ChatProfile;
   readonly notes: Notes;
   readonly names: ToolNames;
+  /** Opens the state of the model's maker. Without it, all thinking counts as the maker's. */
+  readonly state: MakerState | undefined;
 }
 
 /** Copies the cache mark of `from` to `to` if the upstream supports cache marks. */

@@ -144,6 +144,7 @@ export class Turns {
     const texts: string[] = [];
     const thoughts: string[] = [];
     const calls: ChatToolCall[] = [];
+    let signature = "";
     for (const [at, item] of content.entries()) {
       const where = `${path}[${at}]`;
       const block = this.scope.notes.element(item, where);
@@ -152,9 +153,13 @@ export class Turns {
       if (type === "text") {
         texts.push(this.scope.notes.string(block, "text", `${where}.text`) ?? "");
       } else if (type === "thinking") {
-        thoughts.push(this.scope.notes.string(block, "thinking", `${where}.thinking`) ?? "");
+        const text = this.scope.notes.string(block, "thinking", `${where}.thinking`) ?? "";
+        const state = this.stateOf(block, text);
+        if (state === "") thoughts.push(text);
+        else if (state !== undefined) signature = state;
       } else if (type === "tool_use") {
-        calls.push(this.call(block, where));
+        calls.push(signed(this.call(block, where), signature));
+        signature = "";
       } else if (!isServerBlock(type)) {
         this.scope.notes.unsupported(`${where}.type`, "this block cannot be translated");
       }
@@ -162,10 +167,25 @@ export class Turns {
     return this.build(texts.join(""), thoughts.join(""), calls);
   }
 
+  /**
+   * Returns the state of a thinking block: empty if its text is the state; undefined if it is not of
+   * the model's maker, whose reasoning is nothing to another one.
+   */
+  private stateOf(block: JsonObject, text: string): string | undefined {
+    const { state } = this.scope;
+    if (!state) return "";
+    const { signature } = block;
+    return typeof signature === "string" ? state.open(signature, text) : undefined;
+  }
+
   private build(text: string, thought: string, calls: ChatToolCall[]): ChatAssistant | undefined {
     if (text === "" && calls.length === 0) return undefined;
     const turn: ChatAssistant = { role: "assistant", content: text === "" ? null : text };
-    if (this.scope.profile.replay_reasoning && thought !== "") turn.reasoning_content = thought;
+    const { replay, replay_reasoning } = this.scope.profile;
+    if (replay_reasoning && thought !== "") turn.reasoning_content = thought;
+    if (replay === "reasoning_details" && thought !== "") {
+      turn.reasoning_details = [{ type: "reasoning.text", text: thought }];
+    }
     if (calls.length > 0) turn.tool_calls = calls;
     return turn;
   }
@@ -188,6 +208,12 @@ export class Turns {
   }
 }
 
+/** Gives a call the thought signature that came with it. */
+function signed(call: ChatToolCall, thought_signature: string): ChatToolCall {
+  if (thought_signature === "") return call;
+  return { ...call, extra_content: { google: { thought_signature } } };
+}
+
 /** Returns true for blocks of server tools and redacted thinking, which Chat cannot express. */
 function isServerBlock(type: unknown): boolean {
   return (
@@ -204,6 +230,8 @@ function join(first: ChatAssistant, second: ChatAssistant): void {
   first.content = text === "" ? null : text;
   const thought = (first.reasoning_content ?? "") + (second.reasoning_content ?? "");
   if (thought !== "") first.reasoning_content = thought;
+  const details = [...(first.reasoning_details ?? []), ...(second.reasoning_details ?? [])];
+  if (details.length > 0) first.reasoning_details = details;
   const calls = [...(first.tool_calls ?? []), ...(second.tool_calls ?? [])];
   if (calls.length > 0) first.tool_calls = calls;
 }

@@ -157,7 +157,7 @@ t.test("the chat in a browser", async (t) => {
 
   t.test("reports a provider's failure, before a reply and in the middle of one", async (t) => {
     const { page } = await chatter(50_000);
-    await say(page, prompt({ status: 503 }));
+    await say(page, prompt({ status: 500 }));
     await page.getByText("Hiện không kết nối được nhà cung cấp").waitFor();
     // Uses another provider, since the gateway avoids the first one for a while.
     await page.getByLabel("Mô hình").selectOption("gpt-5.6-sol");
