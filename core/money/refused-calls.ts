@@ -6,6 +6,7 @@ import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import { PeriodicTask } from "../process/periodic.ts";
 import { ThrottledLog } from "../process/throttled-log.ts";
+import { withTimeout } from "../process/timeout.ts";
 import {
   addRefusedCalls,
   dropRefusedCalls,
@@ -14,6 +15,7 @@ import {
 } from "./ledger/refused-calls.ts";
 
 const WRITE_MS = 1_000;
+const STOP_MS = 2_000;
 /** Accounts in one statement. */
 const BATCH_ACCOUNTS = 200;
 /** Most accounts that wait to be written, while the ledger is down for example. */
@@ -65,10 +67,12 @@ export class RefusedCallsCounter {
     this.task.start();
   }
 
-  /** Writes what waits, and stops. */
+  /** Writes what waits, and stops. A ledger that does not reply delays no stop: the counts are lost. */
   async stop(): Promise<void> {
-    await this.task.stop();
-    await this.write();
+    await withTimeout(
+      this.task.stop().then(() => this.write()),
+      STOP_MS,
+    );
   }
 
   /** Counts a call if the gateway refused it before it tried an upstream. */

@@ -103,6 +103,15 @@ t.test("refused calls", async (t) => {
     t.equal(new Set(database.counts.map(({ account_id }) => account_id)).size, 10_000);
   });
 
+  t.test("delay no stop of a gateway whose ledger does not reply", async (t) => {
+    const { counter, database } = stage();
+    database.query = () => new Promise(() => {});
+    counter.count(refusedCall({}));
+    counter.start();
+    await counter.stop();
+    t.equal(database.statements, 0);
+  });
+
   t.test("wait while the ledger is down, and are added to what comes since", async (t) => {
     const { counter, database, lines } = stage();
     counter.count(refusedCall({}));
