@@ -37,10 +37,12 @@ export function beyond(model: Model, call: Call): Refusal | undefined {
   if (call.stream && model.standard !== "speech" && !model.labels.has("streaming")) {
     return refuse.badRequest(`stream: ${model.id} cannot be streamed`, "stream");
   }
-  const images = imagesIn(call.body, call.endpoint.protocol);
+  const isBlind = !model.labels.has("vision");
+  // For a blind model, a line replaces the images of earlier turns.
+  const images = imagesIn(call.body, call.endpoint.protocol, isBlind ? "last" : "all");
   if (images === "none") return undefined;
   const param = call.endpoint.protocol === "responses" ? "input" : "messages";
-  if (!model.labels.has("vision")) {
+  if (isBlind) {
     const message = `${model.id} cannot read images: choose a model labelled vision`;
     return refuse.badRequest(message, param);
   }

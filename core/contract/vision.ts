@@ -17,12 +17,18 @@ type Images = "none" | "readable" | "unreadable" | "broken";
 /**
  * Looks for images in the turns of a request, tool results included. `readable`: all of them
  * declare a format that models read, or are given by an address, which declares none. `broken`: the
- * data of one is not base64.
+ * data of one is not base64. `last`: only in the turns after the last one of the model.
  */
-export function imagesIn(body: JsonObject, protocol: Protocol): Images {
+export function imagesIn(
+  body: JsonObject,
+  protocol: Protocol,
+  part: "all" | "last" = "all",
+): Images {
   if (protocol === "images" || protocol === "speech") return "none";
   let found: Images = "none";
-  for (const turn of arrayOf(protocol === "responses" ? body["input"] : body["messages"])) {
+  const turns = arrayOf(protocol === "responses" ? body["input"] : body["messages"]);
+  const isOfModel = (turn: unknown) => objectOf(turn)?.["role"] === "assistant";
+  for (const turn of part === "all" ? turns : turns.slice(turns.findLastIndex(isOfModel) + 1)) {
     const content = objectOf(turn)?.["content"];
     // Most turns are plain text, and this code runs for every call.
     if (typeof content === "string") continue;

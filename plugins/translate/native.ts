@@ -11,7 +11,14 @@ import {
   unchangedRequest,
 } from "../../core/contract/index.ts";
 import { edited } from "./edits/index.ts";
+import { withoutImages } from "./edits/media.ts";
 import type { Translated } from "./notes.ts";
+
+/** Returns the client's body, without the images of earlier turns if the model cannot read them. */
+export function readableBody({ body, endpoint }: Call, model: Model): JsonObject {
+  if (model.labels.has("vision")) return body;
+  return withoutImages(body, endpoint.protocol === "responses" ? "input" : "messages", model.id);
+}
 
 /** A request in the model's own protocol, and the hints that the model does not take. */
 interface Fitted {
@@ -26,9 +33,10 @@ interface Fitted {
 export function nativeRequest(call: Call, model: Model, services: Services): Fitted | Refusal {
   const { protocol } = call.endpoint;
   const request = unchangedRequest(call);
+  const body = readableBody(call, model);
   const fit = (route: Route): Translated<JsonObject, undefined> => {
     const upstream = services.upstreams.get(route.upstream);
-    return edited(call.body, protocol, mergeProfiles(upstream?.config.profile, route.profile));
+    return edited(body, protocol, mergeProfiles(upstream?.config.profile, route.profile));
   };
   const routes = model.routes
     .filter((route) => services.upstreams.get(route.upstream)?.speaks(protocol))

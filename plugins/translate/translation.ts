@@ -18,6 +18,7 @@ import { chatErrorToMessages, messagesErrorToChat, type Reply } from "./errors.t
 import { type MessagesContext, messagesToChatRequest } from "./messages-to-chat/request.ts";
 import { messagesToChatResponse } from "./messages-to-chat/response.ts";
 import { MessagesToChatStream } from "./messages-to-chat/stream.ts";
+import { readableBody } from "./native.ts";
 import type { Translated } from "./notes.ts";
 import { type StateSeal, stateOf } from "./state/seal.ts";
 import type { ClientStream, StreamTranslator } from "./stream.ts";
@@ -54,7 +55,7 @@ export class Translation {
     this.model = model;
     // A copy, because the exchange sets the model name in the body, and must not change the
     // client's. A translated reply names the model that serves the call, whatever name was sent.
-    this.body = { ...call.body, model: model.id };
+    this.body = { ...readableBody(call, model), model: model.id };
     this.services = services;
   }
 

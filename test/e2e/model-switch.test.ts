@@ -40,6 +40,36 @@ t.test("a conversation changes its model", async (t) => {
     }
   }
 
+  t.test(
+    "an image in the history does not end it on a model that cannot read images",
+    async (t) => {
+      const customer = await customerWith(gateway);
+      const data = "iVBORw0KGgo=";
+      const source = { type: "base64", media_type: "image/png", data };
+      const image = { type: "image", source };
+      const chatImage = { type: "image_url", image_url: { url: `data:image/png;base64,${data}` } };
+      const after = [
+        { role: "assistant", content: "I see." },
+        { role: "user", content: asking({ echo: true }) },
+      ];
+      for (const [path, part, more] of [
+        [paths.messages, image, { max_tokens: 4096 }],
+        [paths.chat, chatImage, {}],
+      ] as const) {
+        const shown = { role: "user", content: [part, { type: "text", text: "look" }] };
+        const request = { model: "deepseek-v4-pro", ...more };
+        const later = { ...request, messages: [shown, ...after] };
+        const reply = await post(gateway, path, customer, later);
+        t.equal(reply.status, 200, reply.text);
+        t.match(reply.text, /image omitted: deepseek-v4-pro cannot read images/);
+        t.notMatch(reply.text, data);
+        const now = await post(gateway, path, customer, { ...request, messages: [shown] });
+        t.equal(now.status, 400);
+        t.match(now.json.error.message, /cannot read images/);
+      }
+    },
+  );
+
   /** The body that the provider gets, if the client sends this content and a result back. */
   async function sentBack(
     key: string,
