@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { stringify } from "yaml";
+import { committedWallet, usage } from "../support/admin.ts";
 import { customerWith } from "../support/billed.ts";
 import { echoIn } from "../support/echo.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
@@ -167,6 +168,24 @@ t.test("the cap of a call goes upstream", async (t) => {
       const { max_tokens: sent, ...others } = await capsOf("chat", "compatible", given, poor);
       t.ok(Number(sent) > 0 && Number(sent) < 2_000, String(sent));
       t.strictSame(others, {});
+    }
+  });
+
+  t.test("is what a call holds for, though it states another, smaller one", async (t) => {
+    const two = { max_completion_tokens: 1, max_tokens: 1_000 };
+    for (const stream of [false, true]) {
+      const poor = await customerWith(gateway, 12);
+      const plain = bodies.chat({ output_tokens: 20_000 }, { model: "compatible", stream });
+      const calls = Array.from({ length: 12 }, () =>
+        post(gateway, paths.chat, poor, { ...plain, ...two }),
+      );
+      const statuses = (await Promise.all(calls)).map(({ status }) => status);
+      t.ok(statuses.includes(200), statuses.join());
+      await committedWallet(gateway, poor.accountId);
+      for (const record of await usage(gateway, poor.accountId)) {
+        t.equal(record["written_off_vnd"], "0");
+        t.ok(Number(record["output_tokens"]) <= 1_000, String(record["output_tokens"]));
+      }
     }
   });
 });
