@@ -60,8 +60,6 @@ async function main(): Promise<void> {
     process.exit(code);
   }
 
-  // uWebSockets.js reads this limit when it is imported, so `boot.ts` is imported after it.
-  process.env["UWS_HTTP_MAX_HEADERS_SIZE"] = String(config.limits.headerBytesMax);
   const { boot } = await import("./boot/boot.ts");
   const log = createLog(config.log.level);
   announceFailpoint(log);

@@ -20,6 +20,7 @@ import { addModelRoutes } from "../http/models.ts";
 import { Pipeline } from "../http/pipeline.ts";
 import type { Runtime } from "../http/runtime.ts";
 import { Server } from "../http/server.ts";
+import { openListener } from "../listener/index.ts";
 import { Backlog } from "../money/backlog.ts";
 import { Committer } from "../money/committer.ts";
 import { usageBooksOf } from "../money/ledger/usage-books.ts";
@@ -69,6 +70,10 @@ export async function boot(
 ): Promise<Gateway> {
   let config = first;
   let upstreams = new ConnectedUpstreams(config, clock);
+  // First: the simulated provider loads uWebSockets.js too, which reads its limits once in a process.
+  const { engine } = config.listen;
+  const { headerBytesMax } = config.limits;
+  const listener = await openListener({ engine, headerBytesMax, log });
   const stores = await createStores(config, clock, log);
   const { holdStore, ledger, database, rateLimiter, balancesLock } = stores;
   await announced(log, "the ledger", ledger.start());
@@ -151,7 +156,7 @@ export async function boot(
   runner.serve();
   const refused = new RefusedCallsCounter({ database, clock, log });
   refused.start();
-  const server = new Server(runtimeOf(running), onEnded, () => pace.refusal());
+  const server = new Server(listener, runtimeOf(running), onEnded, () => pace.refusal());
   callsInFlight = server.callsInFlight;
 
   function onEnded(call: EndedCall): void {

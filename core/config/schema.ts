@@ -39,6 +39,14 @@ export const listen = v.optional(
       ),
       1,
     ),
+    engine: v.optional(
+      described(
+        v.picklist(["auto", "native", "node"], "auto, native or node"),
+        "The HTTP server. native: uWebSockets.js, for Node 20 and 22 on glibc. node: node:http, for any Node, at " +
+          "a third more processor time a call. auto: native if it can be loaded.",
+      ),
+      "auto",
+    ),
   }),
   {},
 );

@@ -6,7 +6,13 @@ import type { Protocol } from "./protocol.ts";
 
 /** A checked config. Times are milliseconds, sizes are bytes. */
 export interface Config {
-  readonly listen: { readonly host: string; readonly port: number; readonly workers: number };
+  readonly listen: {
+    readonly host: string;
+    readonly port: number;
+    readonly workers: number;
+    /** The HTTP server: uWebSockets.js, or `node:http`; `auto` takes the first if it can be loaded. */
+    readonly engine: "auto" | "native" | "node";
+  };
   readonly admin: {
     /** Undefined if the gateway uses a random token from the data folder. */
     readonly token: string | undefined;

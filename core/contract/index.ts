@@ -37,6 +37,13 @@ export { accountSuspended, isRefusal, type Refusal, type RefusalType, refuse } f
 
 // What core offers.
 
+export {
+  formParts,
+  type HttpRequest,
+  type HttpResponse,
+  type Listener,
+  openListener,
+} from "../listener/index.ts";
 export type { Clock } from "../process/clock.ts";
 export type { Log } from "../process/log.ts";
 export type {

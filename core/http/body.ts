@@ -1,7 +1,7 @@
-import { getParts, type HttpResponse } from "uWebSockets.js";
 import { isUtf8 } from "node:buffer";
 import type { FormPart } from "../contract/call.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
+import { formParts, type HttpResponse } from "../listener/index.ts";
 import {
   excessOf,
   isObject,
@@ -240,12 +240,12 @@ export function parseFormBody(
   if (hasTooManyParts(bytes, type)) {
     return refuse.tooLarge(`The form has too many parts: the limit is ${FORM_PARTS_MAX}.`);
   }
-  const parts = getParts(bytes, type);
+  const parts = formParts(bytes, type);
   if (!parts) return refuse.badRequest("The request body is not valid multipart/form-data.");
   const form: FormPart[] = [];
   const fields: JsonObject = {};
   for (const part of parts) {
-    const data = Buffer.from(Buffer.from(part.data));
+    const data = Buffer.from(part.data);
     const { name, filename, type } = part;
     const field = /^\w*/.exec(name)?.[0] ?? "";
     if (filename !== undefined) {

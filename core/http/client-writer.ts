@@ -1,6 +1,6 @@
-import type { HttpResponse } from "uWebSockets.js";
 import type { Wire } from "../contract/protocol.ts";
 import type { Refusal } from "../contract/refusal.ts";
+import type { HttpResponse } from "../listener/index.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 import type { HttpCall } from "./http-call.ts";
 import { CORKED_BYTES_MAX, endHead, endWhole, statusLine, writeSliced } from "./write.ts";

@@ -1,8 +1,8 @@
-import type { HttpRequest, HttpResponse } from "uWebSockets.js";
 import { endpoints } from "../contract/endpoint.ts";
 import type { Wire } from "../contract/protocol.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
 import type { Match } from "../contract/routes/router.ts";
+import type { HttpRequest, HttpResponse } from "../listener/index.ts";
 import { wires } from "../wire/index.ts";
 import { endHead, statusLine } from "./write.ts";
 

@@ -1,9 +1,9 @@
-import type { HttpResponse } from "uWebSockets.js";
 import { type Flow, GONE } from "../contract/call.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { Field } from "../contract/plugin.ts";
 import { completeRefusal, isRefusal, type Refusal, refuse } from "../contract/refusal.ts";
 import type { PlainHandler, PlainRequest } from "../contract/routes/router.ts";
+import type { HttpResponse } from "../listener/index.ts";
 import { atEndOfTurn } from "../process/turn.ts";
 import { Exchange } from "../upstream/exchange.ts";
 import {

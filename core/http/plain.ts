@@ -1,6 +1,6 @@
-import type { HttpRequest, HttpResponse } from "uWebSockets.js";
 import { completeRefusal, isRefusal, type Refusal, refuse } from "../contract/refusal.ts";
 import type { PlainHandler, PlainRequest, PlainResponse } from "../contract/routes/router.ts";
+import type { HttpRequest, HttpResponse } from "../listener/index.ts";
 import type { Log } from "../process/log.ts";
 import { bodyTooLarge, boundDeclared, declaredLength, readBody } from "./body.ts";
 import { sendRefusal, wireOf } from "./errors.ts";

@@ -1,4 +1,3 @@
-import type { HttpResponse } from "uWebSockets.js";
 import { COMPLETE, GONE, type Outcome } from "../contract/call.ts";
 import { contentTypeOf } from "../contract/content-type.ts";
 import type { CallOutcome } from "../contract/hold-store.ts";
@@ -6,6 +5,7 @@ import type { Sink } from "../contract/plugin.ts";
 import { kindOf, type Wire } from "../contract/protocol.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
 import type { PlainResponse } from "../contract/routes/router.ts";
+import type { HttpResponse } from "../listener/index.ts";
 import type { Log } from "../process/log.ts";
 import type { ServerEvent } from "../sse/reader.ts";
 import { broken } from "../upstream/broken.ts";

@@ -1,14 +1,7 @@
-import {
-  App,
-  type HttpRequest,
-  type HttpResponse,
-  type us_listen_socket,
-  us_listen_socket_close,
-  us_socket_local_port,
-} from "uWebSockets.js";
 import type { EndedCall } from "../contract/call.ts";
 import { type Endpoint, KEYED_SERVES_NOTHING } from "../contract/endpoint.ts";
 import { type Refusal, refuse } from "../contract/refusal.ts";
+import type { HttpRequest, HttpResponse, Listener } from "../listener/index.ts";
 import { newId } from "../process/id.ts";
 import { withTimeout } from "../process/timeout.ts";
 import { ambiguousLength, boundDeclared, declaredLength, isChunked, readBody } from "./body.ts";
@@ -24,8 +17,6 @@ import type { Runtime } from "./runtime.ts";
 const SWEEP_MS = 1000;
 /** How long a stopping gateway waits for the charges of the calls that it has cut. */
 const CUT_MS = 2_000;
-/** uWebSockets.js's `LIBUS_LISTEN_EXCLUSIVE_PORT`, which its types do not export. */
-const EXCLUSIVE_PORT = 1;
 
 /** Listens, takes requests to their routes, and bounds how many calls run and for how long. */
 export class Server {
@@ -35,8 +26,7 @@ export class Server {
   private readonly ended: EndedCalls;
   private readonly onCallOver: OnOver;
   private readonly refusal: () => Refusal | undefined;
-  private readonly app = App();
-  private listening: us_listen_socket | undefined = undefined;
+  private readonly listener: Listener;
   private sweeper: NodeJS.Timeout | undefined = undefined;
   private draining = false;
   private onIdle: (() => void) | undefined = undefined;
@@ -46,10 +36,12 @@ export class Server {
    * every new call gets it, before any plugin runs and its body is read.
    */
   constructor(
+    listener: Listener,
     runtime: Runtime,
     onEnded: (call: EndedCall) => void,
     refusal: () => Refusal | undefined = () => undefined,
   ) {
+    this.listener = listener;
     this.runtime = runtime;
     this.refusal = refusal;
     this.ended = new EndedCalls(onEnded, runtime.log);
@@ -59,33 +51,19 @@ export class Server {
       if (isEnded(call)) this.ended.add(call, pipeline);
       if (this.callsInFlight.size === 0) this.onIdle?.();
     };
-    this.app.any("/*", (res, req) => this.serve(res, req));
+    listener.any("/*", (res, req) => this.serve(res, req));
   }
 
   /** Resolves with the port. Rejects if the port cannot be bound. */
   listen(host: string, port: number, shared: boolean): Promise<number> {
     this.sweeper = setInterval(() => this.sweep(), SWEEP_MS);
-    return new Promise((resolve, reject) => {
-      const onListen = (socket: us_listen_socket | false) => {
-        if (!socket) {
-          const advice = "stop the process that uses it, or change listen.port in the config";
-          return reject(new Error(`cannot listen on ${host}:${port}: ${advice}`));
-        }
-        this.listening = socket;
-        resolve(us_socket_local_port(socket));
-      };
-      // Workers share a port. A single gateway must fail if another one has the port.
-      const listen = this.app.listen as ListenOn;
-      if (shared) listen.call(this.app, host, port, onListen);
-      else listen.call(this.app, host, port, EXCLUSIVE_PORT, onListen);
-    });
+    return this.listener.listen(host, port, shared);
   }
 
   /** Refuses new calls and resolves when those in flight have ended. After `limitMs`, cuts them. */
   async drain(limitMs: number): Promise<void> {
     this.draining = true;
-    if (this.listening) us_listen_socket_close(this.listening);
-    this.listening = undefined;
+    this.listener.stopListening();
     await this.idle(limitMs);
     for (const call of this.callsInFlight) {
       const refusal = refuse.unavailable("The gateway is shutting down.");
@@ -98,8 +76,7 @@ export class Server {
 
   close(): void {
     clearInterval(this.sweeper);
-    if (this.listening) us_listen_socket_close(this.listening);
-    this.app.close();
+    this.listener.close();
   }
 
   /** Resolves when no call is in flight, or after `limitMs`. */
@@ -225,15 +202,4 @@ export class Server {
       call.flow?.cut({ kind: "broken", refusal, truncated: false, errorSent: false });
     }
   }
-}
-
-/** The published declaration lacks the overload with both a host and options. */
-interface ListenOn {
-  call(
-    app: unknown,
-    host: string,
-    port: number,
-    optionsOrCallback: number | ((socket: us_listen_socket | false) => void),
-    callback?: (socket: us_listen_socket | false) => void,
-  ): unknown;
 }

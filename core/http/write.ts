@@ -1,5 +1,5 @@
-import type { HttpResponse } from "uWebSockets.js";
 import { STATUS_CODES } from "node:http";
+import type { HttpResponse } from "../listener/index.ts";
 
 /**
  * Most bytes written under one cork. uWebSockets.js buffers 16 KB there. A write that no longer

@@ -1,4 +1,4 @@
-import type { TemplatedApp } from "uWebSockets.js";
+import type { Listener } from "../../core/contract/index.ts";
 import { createdAt } from "./answer.ts";
 import { isProblem, readJson } from "./ask.ts";
 import { LiveCall } from "./live-call.ts";
@@ -19,30 +19,30 @@ const json = ["content-type", "application/json"];
  *   POST /_sim/reset   resets tallies and failure keys
  */
 export function serveControl(
-  app: TemplatedApp,
+  listener: Listener,
   tallies: Readonly<Record<string, Tally>>,
   failures: Failures,
 ): void {
-  app.get("/healthz", (res) => {
+  listener.get("/healthz", (res) => {
     res.end("ok\n");
   });
-  app.get("/v1/models", (res) => {
+  listener.get("/v1/models", (res) => {
     res.writeHeader("content-type", "application/json").end(modelList);
   });
-  app.post("/v1/messages/count_tokens", (res) => {
+  listener.post("/v1/messages/count_tokens", (res) => {
     const call = new LiveCall(res, new Tally());
     readBody(res, call, (body) => call.whole("200 OK", json, countTokens(body), noUsage));
   });
-  app.get("/_sim/stats", (res) => {
+  listener.get("/_sim/stats", (res) => {
     res.writeHeader("content-type", "application/json").end(JSON.stringify(tallies));
   });
-  app.post("/_sim/reset", (res) => {
+  listener.post("/_sim/reset", (res) => {
     failures.clear();
     for (const tally of Object.values(tallies)) tally.reset();
     res.end("ok\n");
   });
-  app.any("/*", (res, req) => {
-    const message = `Unknown request URL: ${req.getMethod().toUpperCase()} ${req.getUrl()}.`;
+  listener.any("/*", (res, req) => {
+    const message = `Unknown request URL: ${req.getCaseSensitiveMethod()} ${req.getUrl()}.`;
     const error = { message, type: "invalid_request_error", param: null, code: "unknown_url" };
     res.writeStatus("404 Not Found").writeHeader("content-type", "application/json");
     res.end(JSON.stringify({ error }));

@@ -1,5 +1,5 @@
-import { getParts } from "uWebSockets.js";
 import { createHash } from "node:crypto";
+import { formParts } from "../../core/contract/index.ts";
 import type { JsonObject } from "./ask.ts";
 
 /**
@@ -7,7 +7,7 @@ import type { JsonObject } from "./ask.ts";
  * echo identifies it without repeating it. A repeated name or `name[]` becomes a list.
  */
 export function readForm(body: Uint8Array, contentType: string): JsonObject | undefined {
-  const parts = getParts(body, contentType);
+  const parts = formParts(body, contentType);
   if (parts === undefined) return undefined;
   const form: Record<string, unknown> = {};
   for (const { name, data, filename, type } of parts) {

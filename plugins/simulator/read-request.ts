@@ -1,4 +1,4 @@
-import type { HttpRequest, HttpResponse } from "uWebSockets.js";
+import type { HttpRequest, HttpResponse } from "../../core/contract/index.ts";
 import type { LiveCall } from "./live-call.ts";
 
 /** The head of a request. Copied, because uWebSockets.js frees it before the body arrives. */
@@ -17,10 +17,9 @@ export function readHead(req: HttpRequest): Head {
   req.forEach((name, value) => {
     headers[name] = value;
   });
-  // Undefined if the URL has no question mark.
-  const query: string | undefined = req.getQuery();
+  const query = req.getQuery();
   const path = query ? `${req.getUrl()}?${query}` : req.getUrl();
-  return { method: req.getMethod().toUpperCase(), path, headers };
+  return { method: req.getCaseSensitiveMethod(), path, headers };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { App, us_socket_local_port } from "uWebSockets.js";
+import { openListener } from "../../core/contract/index.ts";
 import { chat } from "./chat.ts";
 import { serveControl } from "./control.ts";
 import { imageEdits, imageGenerations } from "./images.ts";
@@ -11,6 +11,9 @@ import { Responder } from "./respond.ts";
 import { responses } from "./responses.ts";
 import { speech } from "./speech.ts";
 import { Failures, Tally } from "./tally.ts";
+
+/** As the gateway's own limit. */
+const headerBytesMax = 65_536;
 
 /** Options of a simulator. */
 export interface SimulatorOptions {
@@ -41,28 +44,24 @@ const protocols: readonly Protocol[] = [
  * Starts a simulated provider in this thread. `directive.ts` lists its behaviours. Rejects with a
  * message for the user if it cannot listen on the address.
  */
-export function startSimulator({ host, port, strict }: SimulatorOptions): Promise<Simulator> {
-  const app = App();
+export async function startSimulator({ host, port, strict }: SimulatorOptions): Promise<Simulator> {
+  const listener = await openListener({ headerBytesMax });
   const failures = new Failures();
   const tallies: Record<string, Tally> = {};
   for (const protocol of protocols) {
     const tally = new Tally();
     tallies[protocol.path] = tally;
     const responder = new Responder(protocol, failures, strict);
-    app.post(protocol.path, (res, req) => {
+    listener.post(protocol.path, (res, req) => {
       const call = new LiveCall(res, tally);
       const head = readHead(req);
       readBody(res, call, (body) => responder.respond(call, head, body));
     });
   }
-  serveControl(app, tallies, failures);
-  return new Promise((resolve, reject) => {
-    app.listen(host, port, (socket) => {
-      if (socket === false) {
-        reject(new Error(`The simulator cannot listen on ${host}:${port}: the port is in use.`));
-        return;
-      }
-      resolve({ port: us_socket_local_port(socket), close: () => app.close() });
-    });
-  });
+  serveControl(listener, tallies, failures);
+  try {
+    return { port: await listener.listen(host, port, false), close: () => listener.close() };
+  } catch {
+    throw new Error(`The simulator cannot listen on ${host}:${port}: the port is in use.`);
+  }
 }

@@ -31,7 +31,8 @@ function importsOf(folder: string): Import[] {
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   process: [],
   sse: [],
-  contract: ["process", "sse"],
+  listener: ["process"],
+  contract: ["listener", "process", "sse"],
   wire: ["contract", "process", "sse"],
   database: ["contract", "process", "sse"],
   redis: ["contract", "process", "sse"],
@@ -40,7 +41,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   money: ["contract", "process", "database", "redis"],
   upstream: ["contract", "wire", "sse", "process"],
   config: ["contract", "upstream", "process"],
-  http: ["contract", "wire", "upstream", "sse", "process"],
+  http: ["contract", "listener", "wire", "upstream", "sse", "process"],
 };
 
 /** The only files that may import all rooms, because they wire them together. */
@@ -147,7 +148,8 @@ t.test("imports", async (t) => {
     ["ioredis", /^core\/redis\//],
     ["postgres", /^core\/database\//],
     ["@electric-sql", /^core\/database\//],
-    ["uWebSockets.js", /^(?:core\/http|plugins\/simulator)\//],
+    ["uWebSockets.js", /^core\/listener\//],
+    ["multipasta", /^core\/listener\//],
     ["undici", /^core\/upstream\//],
     ["valibot", /^core\//],
   ] as const) {

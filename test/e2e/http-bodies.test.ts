@@ -193,15 +193,15 @@ t.test("a request body", async (t) => {
       };
       const before = await failures();
       t.ok(before.length > 0);
-      const client = await RawClient.open(gateway.port);
       const body = bodyOf(PATH, { output_tokens: 1 });
       // As many as open the upstream's breaker.
       for (let call = 0; call < 6; call++) {
+        const client = await RawClient.open(gateway.port);
         await client.send(rawPost(PATH, customer.key, body, { "anthropic-beta": "a\x7fb" }));
         t.equal((await client.response()).status, 400);
+        client.destroy();
       }
       t.strictSame(await failures(), before);
-      client.destroy();
     },
   );
 

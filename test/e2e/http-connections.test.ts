@@ -2,6 +2,7 @@ import t from "tap";
 import { committedWallet, createCustomer, usage, wallet } from "../support/admin.ts";
 import { bodyOf } from "../support/ask.ts";
 import type { TestGateway } from "../support/gateway.ts";
+import { hasNativeEngine } from "../support/native-engine.ts";
 import { assertReconciled, callsInFlight, noCallsInFlight, spent } from "../support/proof.ts";
 import { RawClient, rawPost } from "../support/raw-client.ts";
 import { sharedGateway } from "../support/shared-gateway.ts";
@@ -9,6 +10,8 @@ import { until } from "../support/until.ts";
 
 const PATH = "/v1/messages";
 const CREDIT_VND = 100_000;
+/** A call of `bodyOf(PATH)`. */
+const CALL_MICRO_VND = 504_000n;
 
 let gateway: TestGateway;
 
@@ -68,6 +71,7 @@ t.test("a connection", async (t) => {
 
   t.test(
     "is cut if a request is pipelined behind a running call: nothing is charged",
+    { skip: !hasNativeEngine },
     async (t) => {
       const { key, accountId } = await newCustomer();
       const { aborted } = await upstreamTally();
@@ -87,14 +91,20 @@ t.test("a connection", async (t) => {
     },
   );
 
-  t.test("is cut if two calls arrive in one packet: neither is charged", async (t) => {
+  const inOnePacket = hasNativeEngine
+    ? "is cut if two calls arrive in one packet: neither is charged"
+    : "serves two calls that arrive in one packet, one after the other";
+  t.test(inOnePacket, async (t) => {
     const { key, accountId } = await newCustomer();
     const client = await RawClient.open(gateway.port);
     const call = rawPost(PATH, key, bodyOf(PATH));
     await client.send(Buffer.concat([call, call]));
-    await client.closed;
+    if (hasNativeEngine) await client.closed;
+    else for (const _ of "12") t.equal((await client.response()).status, 200);
+    client.destroy();
     await noCallsInFlight(gateway);
-    t.equal(await spent(gateway, accountId, CREDIT_VND), 0n);
+    const calls = hasNativeEngine ? 0n : 2n;
+    t.equal(await spent(gateway, accountId, CREDIT_VND), calls * CALL_MICRO_VND);
   });
 
   t.test(
@@ -147,7 +157,8 @@ t.test("a method", async (t) => {
     ["OPTIONS", PATH, "POST"],
     ["GET", PATH, "POST"],
     ["DELETE", PATH, "POST"],
-    ["BREW", PATH, "POST"],
+    // `node:http` reads a method that it does not know as no HTTP.
+    ...(hasNativeEngine ? ([["BREW", PATH, "POST"]] as const) : []),
     ["POST", "/v1/models", "GET"],
     ["PUT", "/healthz", "GET"],
   ] as const) {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type GatewayConfig, loadConfig } from "../../core/config/load.ts";
 import type { CallerKey } from "../../core/contract/accounts.ts";
 import type { Call, EndedCall } from "../../core/contract/call.ts";
+import type { Config } from "../../core/contract/config.ts";
 import { endpoints } from "../../core/contract/endpoint.ts";
 import type { Plugin } from "../../core/contract/plugin.ts";
 import type { Refusal } from "../../core/contract/refusal.ts";
@@ -15,6 +16,7 @@ import { BodyBudget } from "../../core/http/body-budget.ts";
 import { requiredFields } from "../../core/http/default-steps.ts";
 import { Pipeline } from "../../core/http/pipeline.ts";
 import { Server } from "../../core/http/server.ts";
+import { openListener } from "../../core/listener/index.ts";
 import { systemClock } from "../../core/process/clock.ts";
 import type { JsonObject } from "../../core/process/json.ts";
 import { ConnectedUpstreams } from "../../core/upstream/upstreams.ts";
@@ -40,6 +42,7 @@ export async function startServer(
   plugins: readonly Plugin[],
   upstream: RequestListener,
   refusal: () => Refusal | undefined = () => undefined,
+  engine: Config["listen"]["engine"] = "auto",
 ): Promise<BareServer> {
   const provider = createServer(upstream);
   provider.listen(0, "127.0.0.1");
@@ -56,7 +59,9 @@ export async function startServer(
   const pipeline = new Pipeline([...plugins, serving(config)]);
   const { limits } = config;
   const ended: EndedCall[] = [];
+  const { headerBytesMax } = limits;
   const server = new Server(
+    await openListener({ engine, headerBytesMax }),
     {
       pipeline,
       router,

@@ -25,7 +25,14 @@ const LONGEST = [
  */
 const ON_BOTH_NODES = [
   ...["core/config/load", "core/config/plugins", "core/contract/outside"],
-  ...["core/database/", "core/http/", "core/money/journal/", "core/process/", "core/sse/"],
+  ...[
+    "core/database/",
+    "core/http/",
+    "core/listener/",
+    "core/money/journal/",
+    "core/process/",
+    "core/sse/",
+  ],
   ...["core/upstream/", "core/wire/scan", "support/"],
   ...["e2e/anthropic-sdk", "e2e/openai-sdk"],
   ...["e2e/http-bodies", "e2e/http-connections", "e2e/http-streams", "e2e/slow-readers"],

@@ -14,7 +14,7 @@ t.test("a valid config", async (t) => {
     const config = await accepted(t, { "gateway.yaml": SMALLEST });
     const { catalogue, plugins, upstreams, ...settings } = config;
     t.strictSame(settings, {
-      listen: { host: "127.0.0.1", port: 8080, workers: 1 },
+      listen: { host: "127.0.0.1", port: 8080, workers: 1, engine: "auto" },
       admin: { token: undefined },
       stores: { hot: "embedded", ledger: "embedded", connections: 10, data: "./data" },
       limits: {

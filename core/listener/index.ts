@@ -1,0 +1,3 @@
+export { formParts } from "./form-parts.ts";
+export type { HttpRequest, HttpResponse, Listener } from "./listener.ts";
+export { openListener } from "./open.ts";

@@ -1,0 +1,109 @@
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { Handler, Listener } from "./listener.ts";
+import { PortInUse } from "./listener.ts";
+import { NodeRequest } from "./node-request.ts";
+import { IDLE_MS, NodeResponse } from "./node-response.ts";
+
+/** As the native engine: a socket takes this much before it is full. */
+const SOCKET_BYTES = 65_536;
+const CHECK_MS = 2_000;
+
+/** Opens a listener on `node:http`. */
+export function openNode(headerBytesMax: number): Listener {
+  const handlers = new Map<string, Handler>();
+  let fallback: Handler = (response) => response.close();
+  /** The last response on each connection. */
+  const latest = new WeakMap<Socket, ServerResponse>();
+  const server = createServer(
+    {
+      maxHeaderSize: headerBytesMax,
+      headersTimeout: IDLE_MS,
+      keepAliveTimeout: IDLE_MS,
+      // A body may take longer, as long as it arrives.
+      requestTimeout: 0,
+      connectionsCheckingInterval: CHECK_MS,
+      highWaterMark: SOCKET_BYTES,
+    },
+    (incoming, outgoing) => {
+      latest.set(incoming.socket, outgoing);
+      if (incoming.httpVersion !== "1.1") return refuseVersion(outgoing);
+      const request = new NodeRequest(incoming);
+      const handler = handlers.get(`${incoming.method} ${request.getUrl()}`) ?? fallback;
+      handler(new NodeResponse(incoming, outgoing), request);
+    },
+  );
+  server.on("clientError", (error: Unreadable, socket: Socket) => {
+    const response = latest.get(socket);
+    // Behind a response that has begun and not ended, this one would be read as its rest.
+    if (response?.headersSent && !response.writableFinished) socket.destroy();
+    else refuseUnreadable(error, socket);
+  });
+  server.on("timeout", (socket) => socket.destroy());
+  return {
+    engine: "node",
+    get: (path, handler) => void handlers.set(`GET ${path}`, handler),
+    post: (path, handler) => void handlers.set(`POST ${path}`, handler),
+    any: (_, handler) => {
+      fallback = handler;
+    },
+    listen: (host, port, shared) => listen(server, host, port, shared),
+    stopListening: () => void server.close(),
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function listen(
+  server: Server,
+  host: string,
+  port: number,
+  shared: boolean,
+): Promise<number> {
+  if (shared && !canSharePort(process.versions.node)) {
+    throw new Error(
+      "listen.workers: several workers need the native HTTP engine, or Node 22.12 or later",
+    );
+  }
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", () => reject(new PortInUse(host, port)));
+    const options = { host, port, exclusive: true, ...(shared && { reusePort: true }) };
+    server.listen(options, resolve);
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** `SO_REUSEPORT` came with Node 22.12 and 23.1. */
+function canSharePort(version: string): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return major > 23 || (major === 23 && minor >= 1) || (major === 22 && minor >= 12);
+}
+
+/** A client of HTTP/1.0 could not tell a stream that was cut from a whole one. */
+function refuseVersion(outgoing: ServerResponse): void {
+  outgoing.writeHead(505, { connection: "close", "content-type": "application/json" });
+  outgoing.end(errorBody("Only HTTP/1.1 is served."));
+}
+
+/** The error of the parser of `node:http`. */
+interface Unreadable extends NodeJS.ErrnoException {
+  readonly rawPacket?: Buffer;
+}
+
+/** Refuses what is no HTTP. */
+function refuseUnreadable({ code, rawPacket }: Unreadable, socket: Socket): void {
+  if (code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  const isLarge = code === "HPE_HEADER_OVERFLOW";
+  const status = isLarge ? "431 Request Header Fields Too Large" : "400 Bad Request";
+  const body = errorBody(isLarge ? "The headers are too large." : "The request is not valid HTTP.");
+  const head = `connection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`;
+  const isHead = rawPacket?.subarray(0, 5).toString("latin1") === "HEAD ";
+  socket.end(`HTTP/1.1 ${status}\r\n${head}\r\n\r\n${isHead ? "" : body}`);
+}
+
+/** Nothing is known of the request, so the error has the shape that most clients read. */
+function errorBody(message: string): string {
+  return JSON.stringify({ error: { message, type: "invalid_request_error" } });
+}

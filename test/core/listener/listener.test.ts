@@ -1,0 +1,134 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { type HttpResponse, type Listener, openListener } from "../../../core/listener/index.ts";
+import { objectOf } from "../../../core/process/json.ts";
+import { packageRoot } from "../../../core/process/root.ts";
+import { recordedLog } from "../../support/log.ts";
+import { hasNativeEngine } from "../../support/native-engine.ts";
+import { RawClient } from "../../support/raw-client.ts";
+
+const ENGINES = hasNativeEngine ? (["native", "node"] as const) : (["node"] as const);
+const LARGE_BYTES = 3_000_000;
+
+/** Replies with what it received: the length of each body, so that a lost end is seen. */
+function echo(response: HttpResponse): void {
+  let bytes = 0;
+  response.onAborted(() => {});
+  response.onData((lent, isLast) => {
+    bytes += lent.byteLength;
+    if (isLast) response.cork(() => response.writeStatus("200 OK").end(String(bytes)));
+  });
+}
+
+for (const engine of ENGINES) {
+  t.test(`the listener on ${engine}`, async (t) => {
+    const listener = await openListener({ engine, headerBytesMax: 16_384 });
+    const left: string[] = [];
+    listener.post("/echo", echo);
+    listener.get("/query", (response, request) => {
+      const names: string[] = [];
+      request.forEach((name) => void names.push(name));
+      const seen = [request.getUrl(), request.getQuery() ?? "none", names.includes("x-twice")];
+      response.writeHeader("x-one", "1\r\nx-two: 2").end(seen.join(" "));
+    });
+    listener.get("/stream", (response) => {
+      response.onAborted(() => left.push("stream"));
+      response.cork(() => {
+        response.write("a");
+        response.write(new Uint8Array([98]));
+        response.end("c");
+      });
+    });
+    listener.get("/large", (response) => {
+      const body = new Uint8Array(LARGE_BYTES).fill(120);
+      response.onAborted(() => left.push("large"));
+      if (response.tryEnd(body, LARGE_BYTES)[1]) return;
+      response.onWritable((offset) => response.tryEnd(body.subarray(offset), LARGE_BYTES)[1]);
+    });
+    listener.get("/cut", (response) => {
+      response.onAborted(() => left.push("cut"));
+      response.write("half");
+      setImmediate(() => response.close());
+    });
+    listener.get("/hang", (response) => void response.onAborted(() => left.push("hang")));
+    listener.any("/*", (response, request) => {
+      const { length } = request.getCaseSensitiveMethod();
+      response.writeStatus("404 Not Found").writeHeader("content-length", String(length));
+      response.endWithoutBody();
+    });
+    const port = await listener.listen("127.0.0.1", 0, false);
+    t.teardown(() => listener.close());
+    const url = `http://127.0.0.1:${port}`;
+
+    t.test("reads bodies of a length, chunked, large and empty, to their end", async (t) => {
+      const post = async (body: BodyInit | undefined) => {
+        const init = { method: "POST", body, duplex: "half" };
+        return Number(await (await fetch(`${url}/echo`, init as RequestInit)).text());
+      };
+      t.equal(await post("12345"), 5);
+      t.equal(await post(undefined), 0);
+      t.equal(await post(new Uint8Array(LARGE_BYTES)), LARGE_BYTES);
+      t.equal(await post(new Blob(["123", "45"]).stream() as unknown as BodyInit), 5);
+    });
+
+    t.test("gives path, query and headers, and sends headers and bodies", async (t) => {
+      const response = await fetch(`${url}/query?a=1&b=2`, { headers: { "X-Twice": "y" } });
+      t.equal(await response.text(), "/query a=1&b=2 true");
+      t.strictSame([response.headers.get("x-one"), response.headers.get("x-two")], ["1", "2"]);
+      t.equal(await (await fetch(`${url}/query`)).text(), "/query none false");
+      t.equal(await (await fetch(`${url}/stream`)).text(), "abc");
+      t.equal((await (await fetch(`${url}/large`)).arrayBuffer()).byteLength, LARGE_BYTES);
+      const head = await fetch(`${url}/nothing`, { method: "HEAD" });
+      t.strictSame([head.status, head.headers.get("content-length")], [404, "4"]);
+      t.strictSame(left, []);
+    });
+
+    t.test("reports a client that leaves, and a connection that it cuts itself", async (t) => {
+      await t.rejects(fetch(`${url}/cut`).then((response) => response.text()));
+      t.strictSame(left, ["cut"]);
+      const client = await RawClient.open(port);
+      await client.send("GET /hang HTTP/1.1\r\nhost: h\r\n\r\n");
+      client.destroy();
+      while (!left.includes("hang")) await new Promise((resolve) => setTimeout(resolve, 5));
+    });
+
+    t.test("refuses HTTP/1.0, and what is no HTTP", async (t) => {
+      for (const [sent, status] of [
+        ["GET /query HTTP/1.0\r\n\r\n", 505],
+        ["no HTTP\r\n\r\n", engine === "node" ? 400 : 505],
+      ] as const) {
+        const client = await RawClient.open(port);
+        await client.send(sent);
+        await client.closed;
+        t.match(client.pending.toString(), new RegExp(`^HTTP/1.1 ${status} `));
+      }
+    });
+
+    t.test("cannot listen on a port that is in use", async (t) => {
+      const other: Listener = await openListener({ engine, headerBytesMax: 16_384 });
+      await t.rejects(other.listen("127.0.0.1", port, false), /cannot listen on 127/);
+      other.close();
+    });
+  });
+}
+
+t.test("an engine that cannot be loaded is replaced, with one line in the log", async (t) => {
+  const { log, lines } = recordedLog();
+  const listener = await openListener({ headerBytesMax: 16_384, log });
+  t.equal(listener.engine, hasNativeEngine ? "native" : "node");
+  t.equal(lines.length, hasNativeEngine ? 0 : 1);
+  listener.close();
+  if (hasNativeEngine) return;
+  const native = openListener({ engine: "native", headerBytesMax: 16_384 });
+  await t.rejects(native, /^listen\.engine: uWebSockets\.js cannot be loaded with v/);
+});
+
+t.test(
+  "npm prints no warning for uWebSockets.js, whose package wrongly excludes Node 20",
+  async (t) => {
+    const lock = JSON.parse(readFileSync(join(packageRoot, "package-lock.json"), "utf8"));
+    const entry = objectOf(objectOf(lock.packages)?.["node_modules/uWebSockets.js"]);
+    t.equal(entry?.["engines"], undefined, "remove `engines` from its entry in package-lock.json");
+  },
+);
