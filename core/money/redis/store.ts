@@ -102,11 +102,12 @@ export class RedisHoldStore implements HoldStore {
     const buckets = new BucketMap(this.buckets);
     this.revocations = new Revocations(client, buckets, machine);
     this.commits = new Commits({ client, buckets: this.buckets, memberships, machine, log, watch });
-    this.wallets = new RedisWallets(client, buckets);
+    const readWallet = (accountId: string) => ledger.wallet(accountId);
+    this.wallets = new RedisWallets(client, buckets, readWallet);
     this.holds = new Holds({
       buckets,
       wallets: this.wallets,
-      readWallet: (accountId) => ledger.wallet(accountId),
+      readWallet,
       refusal: (holds) => this.refusal(holds),
       machine,
     });

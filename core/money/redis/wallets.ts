@@ -18,15 +18,20 @@ const LOAD_ATTEMPTS = 3;
 /** Hash fields per scan. A wallet has five, and five more for each limit. */
 const PAGE = "1000";
 
+/** Reads a wallet from the ledger. */
+type ReadWallet = (accountId: string) => Promise<WalletSnapshot | undefined>;
+
 /** Loads, credits and reads the wallets and limits in Redis. */
 export class RedisWallets {
   private readonly client: RedisCommands;
   private readonly buckets: BucketMap;
+  private readonly readWallet: ReadWallet;
   private readonly loading = new Map<string, Promise<boolean>>();
 
-  constructor(client: RedisCommands, buckets: BucketMap) {
+  constructor(client: RedisCommands, buckets: BucketMap, readWallet: ReadWallet) {
     this.client = client;
     this.buckets = buckets;
+    this.readWallet = readWallet;
   }
 
   /** See `HoldStore.load`. Concurrent loads of one wallet share one. */
@@ -58,13 +63,27 @@ export class RedisWallets {
 
   /** See `HoldStore.setLimit`. */
   async setLimit(accountId: string, limit: LimitSnapshot): Promise<boolean> {
-    requireLimit(limit);
     const bucket = this.buckets.of(accountId);
-    const { name, version, totalMicroVnd, availableMicroVnd } = limit;
-    const amounts = [version, totalMicroVnd, availableMicroVnd].map(String);
-    const args = [accountId, name, ...amounts];
-    const [kind] = await bucket.asMember(() => bucket.run("set-limit", [], args, asReply));
-    return kind !== "unknown";
+    let wanted = limit;
+    let count = "";
+    for (let attempt = 1; attempt <= LOAD_ATTEMPTS; attempt += 1) {
+      requireLimit(wanted);
+      const { name, version, totalMicroVnd, availableMicroVnd } = wanted;
+      const amounts = [version, totalMicroVnd, availableMicroVnd].map(String);
+      const args = [accountId, name, ...amounts, count];
+      const reply = await bucket.asMember(() => bucket.run("set-limit", [], args, asReply));
+      if (reply[0] !== "unset") return reply[0] !== "unknown";
+      if (Number(textOf(reply[1])) > 0) break;
+      // They are committed by now. Was the reading of the ledger before that?
+      count = textOf(reply[2]);
+      const wallet = await this.readWallet(accountId);
+      const again = wallet?.limits?.find((each) => each.name === limit.name);
+      if (again === undefined) return true;
+      wanted = again;
+    }
+    throw new Error(
+      `charges of limit ${limit.name} from before it was set are not committed yet; try again`,
+    );
   }
 
   async dropLimit(accountId: string, name: string): Promise<boolean> {

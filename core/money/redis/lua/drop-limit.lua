@@ -5,5 +5,10 @@ local limit = ARGV[3] .. '|' .. ARGV[4]
 if (tonumber(call('HGET', wallets, limit .. ':lh')) or 0) ~= 0 then
   return { n, 'held' }
 end
+local uncommitted = call('HGET', wallets, limit .. ':lp')
+if uncommitted and uncommitted ~= '0' then
+  add(limit, ':ls', tonumber(uncommitted))
+  add(limit, ':lc', 1)
+end
 call('HDEL', wallets, limit .. ':la', limit .. ':lh', limit .. ':lp', limit .. ':lv', limit .. ':lt')
 return { n, 'ok' }

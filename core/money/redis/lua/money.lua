@@ -46,13 +46,17 @@ local function process_of(holder)
   return string.match(holder, '^[^@]*')
 end
 
--- Adds to the parts of every limit in `|<name>|<name>`. Skips a limit that is not set.
+-- Adds to the parts of every limit in `|<name>|<name>`. Of a limit that is not set, keeps the uncommitted charges, and
+-- how often there were some: a reading of the ledger may lack them, so `set-limit` waits until they are committed.
 local function add_to_limits(account, limits, available, held, uncommitted)
   for limit in string.gmatch(limits, '|[^|]+') do
     if call('HEXISTS', wallets, account .. limit .. ':la') == 1 then
       add(account .. limit, ':la', available)
       add(account .. limit, ':lh', held)
       add(account .. limit, ':lp', uncommitted)
+    elseif uncommitted ~= 0 then
+      add(account .. limit, ':ls', uncommitted)
+      add(account .. limit, ':lc', 1)
     end
   end
 end
