@@ -96,6 +96,11 @@ export const LIFETIMES = {
   /** Reconcile checks a wallet with drift again after this pause. */
   reconcilePauseMs: 25,
 
+  /** Between two writes of the counts of refused calls. */
+  refusedWriteMs: 1_000,
+  /** A stop waits this long for their last write. */
+  refusedStopMs: 2_000,
+
   /** Redis keeps the key that shows if it has room for this long. */
   roomKeptMs: 1_000,
 

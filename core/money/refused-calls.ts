@@ -13,9 +13,8 @@ import {
   LAST_REFUSED_CALLS,
   type RefusedBatch,
 } from "./ledger/refused-calls.ts";
+import { LIFETIMES } from "./lifetimes.ts";
 
-const WRITE_MS = 1_000;
-const STOP_MS = 2_000;
 /** Accounts in one statement. */
 const BATCH_ACCOUNTS = 200;
 /** Most accounts that wait to be written, while the ledger is down for example. */
@@ -23,7 +22,7 @@ const ACCOUNTS_MAX = 10_000;
 /** Most counts of one account between two writes; beyond it the cause is `other`. */
 const COUNTS_MAX = 100;
 const KEPT_DAYS = 400;
-const DAY_MS = 86_400_000;
+const MS_PER_DAY = 86_400_000;
 
 const OTHER = "other";
 
@@ -59,7 +58,7 @@ export class RefusedCallsCounter {
     this.log = new ThrottledLog(log);
     this.task = new PeriodicTask(async () => {
       await this.write();
-      return WRITE_MS;
+      return LIFETIMES.refusedWriteMs;
     });
   }
 
@@ -71,7 +70,7 @@ export class RefusedCallsCounter {
   async stop(): Promise<void> {
     await withTimeout(
       this.task.stop().then(() => this.write()),
-      STOP_MS,
+      LIFETIMES.refusedStopMs,
     );
   }
 
@@ -153,7 +152,7 @@ export class RefusedCallsCounter {
     const now = this.clock.now();
     const today = dayOf(new Date(now));
     if (today === this.droppedDay) return;
-    await dropRefusedCalls(this.database, new Date(now - KEPT_DAYS * DAY_MS));
+    await dropRefusedCalls(this.database, new Date(now - KEPT_DAYS * MS_PER_DAY));
     this.droppedDay = today;
   }
 }

@@ -69,6 +69,8 @@ export function makeAnswer(ask: Ask, directive: Directive, context: RequestConte
   const tools = (directive.tools ?? []).map(asToolCall);
   const wanted = directive.output_tokens ?? thought + said.tokens + countExtras(directive, tools);
   const output = limit === undefined || said.unlimited ? wanted : Math.min(wanted, limit);
+  // An answer that is cut at its limit has thought no more than that.
+  const reported = output < wanted ? undefined : directive.reasoning_tokens;
   return {
     ask,
     directive,
@@ -80,7 +82,7 @@ export function makeAnswer(ask: Ask, directive: Directive, context: RequestConte
     refusal: directive.refusal ?? "",
     ending: ending(directive, tools, said.stop !== undefined, said.cut || output < wanted),
     stopSequence: directive.stop_sequence ?? said.stop ?? null,
-    usage: usageOf(ask, directive, output, Math.min(thought, output)),
+    usage: usageOf(ask, directive, output, reported ?? Math.min(thought, output)),
   };
 }
 
@@ -137,6 +139,6 @@ function usageOf(ask: Ask, directive: Directive, output: number, reasoning: numb
     cacheWrite: directive.cache_write_tokens ?? 0,
     image: directive.image_tokens ?? ask.imageTokens,
     output: directive.output_tokens === undefined ? made : output,
-    reasoning: directive.reasoning_tokens ?? reasoning,
+    reasoning,
   };
 }

@@ -15,7 +15,7 @@ const settings: readonly Row[] = [
   [
     `port: 8080`,
     `prot: 8080`,
-    `gateway.yaml:1 listen.prot: unknown key; expected host, port, workers`,
+    `gateway.yaml:1 listen.prot: unknown key; expected host, port, workers, engine`,
   ],
   [
     `    keys:`,
@@ -41,7 +41,7 @@ const settings: readonly Row[] = [
   [
     `listen: { host: 127.0.0.1, port: 8080, workers: 1 }`,
     `listen: 8080`,
-    `gateway.yaml:1 listen: expected a mapping of host, port, workers, got a number`,
+    `gateway.yaml:1 listen: expected a mapping of host, port, workers, engine, got a number`,
   ],
   [
     `limits: { body_mb: 20, call_seconds: 900 }`,
@@ -542,7 +542,7 @@ plugins: [./plugin.js: { a: 1 }, ./missing.js]
       "catalogue.yaml": swap(catalogue, "id: req/plain", "id: plain"),
     };
     t.strictSame(await refused(t, files), [
-      `gateway.yaml:2 listen.hots: unknown key; expected host, port, workers`,
+      `gateway.yaml:2 listen.hots: unknown key; expected host, port, workers, engine`,
       `gateway.yaml:2 listen.port: expected a whole number from 0 to 65535, got text`,
       `gateway.yaml:3 stores.hot: expected embedded, a redis:// or rediss:// URL, or a list of them for a cluster, got other text`,
       `gateway.yaml:5 upstreams.main.keys[0]: environment variable MAIN_KEY is not set`,
@@ -558,8 +558,8 @@ plugins: [./plugin.js: { a: 1 }, ./missing.js]
   t.test("two unknown keys of one mapping", async (t) => {
     const text = swap(GATEWAY, "port: 8080", "prot: 1, hots: 2");
     t.strictSame(await refused(t, { "gateway.yaml": text }), [
-      `gateway.yaml:1 listen.hots: unknown key; expected host, port, workers`,
-      `gateway.yaml:1 listen.prot: unknown key; expected host, port, workers`,
+      `gateway.yaml:1 listen.hots: unknown key; expected host, port, workers, engine`,
+      `gateway.yaml:1 listen.prot: unknown key; expected host, port, workers, engine`,
     ]);
   });
 });

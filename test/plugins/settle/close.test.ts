@@ -93,7 +93,10 @@ t.test("the cost", async (t) => {
     t.strictSame(call.replyHeaders, []);
     post();
     await closing;
-    t.strictSame(replyHeaders(call), { "x-svc-cost-vnd": "0.00005" });
+    t.strictSame(replyHeaders(call), {
+      "x-svc-cost-vnd": "0.00005",
+      "x-svc-written-off-vnd": "0.00001",
+    });
     t.strictSame([call.costMicroVnd, call.writtenOffMicroVnd], [50, 10]);
   });
 
