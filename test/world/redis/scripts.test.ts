@@ -18,7 +18,7 @@ import { Scheduler } from "../scheduler.ts";
 import { LuaScripts } from "./lua.ts";
 import { RedisServer } from "./server.ts";
 
-const SEEDS = 16;
+const SEEDS = 32;
 const OPERATIONS = 300;
 const LUA = "core/money/redis/lua";
 /** These begin the two scripts of operations, and are none themselves. */
@@ -101,6 +101,7 @@ const REACHED = [
     "credit ok",
     "load loaded",
     "set-limit ok",
+    "set-limit unset",
     "drop-limit held",
     "drop-limit ok",
   ],
@@ -221,7 +222,7 @@ class Plan {
     const process = `p${random.below(3)}`;
     const { wallets, holds, members, acceptsLoads, outbox } = this.keys.under(this.epoch, process);
     const amount = () => String(random.below(4_000));
-    const limits = random.pick(["", "|day", "|day|month"]);
+    const limits = random.pick(["", "", "", "|day"]);
     const name = random.pick(["day", "month"]);
     const version = String(this.version);
     const all: Readonly<Record<MoneyOperation, KeysAndArgs>> = {
@@ -239,7 +240,10 @@ class Plan {
         [account, amount(), version, String(this.credited), "day", amount(), "1", "5000"],
       ],
       acknowledge: this.acknowledge(account + limits),
-      "set-limit": [[], [account, name, version, amount(), amount()]],
+      "set-limit": [
+        [],
+        [account, name, version, amount(), amount(), random.pick(["", "1", "1", "2"])],
+      ],
       "drop-limit": [[], [account, name]],
       noop: [[], []],
     };
