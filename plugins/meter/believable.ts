@@ -36,6 +36,8 @@ export function withdrawUnbelievable(
   if (input || usage.cacheWriteTokens > inputMax) usage.cacheWriteTokens = 0;
   if (output || usage.reasoningTokens > outputMax) usage.reasoningTokens = 0;
   if (!input && !output) return undefined;
+  // Their sum is in the number that is withdrawn.
+  usage.passes = [];
   return { ...(input && { inputTokens }), ...(output && { outputTokens }) };
 }
 

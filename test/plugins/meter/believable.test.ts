@@ -56,3 +56,11 @@ t.test("a model without limits has those of large models", async (t) => {
     outputTokens: 320_001,
   });
 });
+
+t.test("the passes of a report that is withdrawn are not added again", async (t) => {
+  const usage = Object.assign(new Usage(), { inputTokens: 5e9, inputReported: true });
+  const parts = { outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  usage.passes = [{ model: null, inputTokens: 5e9, ...parts }];
+  withdrawUnbelievable(usage, model, 1);
+  t.strictSame([usage.inputTokens, usage.passes], [0, []]);
+});
