@@ -78,10 +78,13 @@ export function contentsOf(body: JsonObject): Contents {
       level.push(value);
     }
   }
-  while (level.length > 0) {
-    const below: unknown[] = [];
+  let plain: unknown[] = [];
+  while (level.length > 0 || plain.length > 0) {
+    const below: Below = { parts: [], plain: [] };
     for (const value of level) visit(value, contents, below);
-    level = below;
+    for (const value of plain) visitPlain(value, contents, below.plain);
+    level = below.parts;
+    plain = below.plain;
   }
   return contents;
 }
@@ -97,27 +100,60 @@ function hasSchema(body: JsonObject): boolean {
   return type !== undefined && type !== "text";
 }
 
-function visit(value: unknown, contents: Contents, below: unknown[]): void {
-  if (typeof value === "string") {
-    if (value.startsWith("data:")) countDataUrl(value, contents);
-    else countText(value, contents);
-  } else if (Array.isArray(value)) {
-    for (const entry of value) below.push(entry);
-  } else if (isObject(value)) {
-    // A text part is the same input as a plain string, and a translation may produce either, so both count
-    // the same.
-    const text = onlyText(value);
-    if (text !== undefined) return visit(text, contents, below);
+/** What is inside of the values of a level. */
+interface Below {
+  readonly parts: unknown[];
+  /** What a model reads as JSON, in which nothing is a file. */
+  readonly plain: unknown[];
+}
+
+/** Fields of parts in which a data URL is a file. Elsewhere it is text, and may be as long as one likes. */
+const DATA_FIELDS = new Set(["url", "image_url", "image", "file_url", "file_data", "data"]);
+/** Arguments of tools, and schemas. */
+const PLAIN_FIELDS = new Set(["input_schema", "parameters", "schema"]);
+const TOOL_USE = /(?:tool|mcp)_(?:use|call)$/;
+
+function visit(value: unknown, contents: Contents, below: Below): void {
+  if (typeof value === "string") countText(value, contents);
+  else if (Array.isArray(value)) for (const entry of value) below.parts.push(entry);
+  else if (isObject(value)) visitPart(value, contents, below);
+  else contents.text.asciiBytes += 4;
+}
+
+function visitPart(value: JsonObject, contents: Contents, below: Below): void {
+  // A text part is the same input as a plain string, and a translation may produce either, so both count
+  // the same.
+  const text = onlyText(value);
+  if (text !== undefined) return countText(text, contents);
+  contents.items++;
+  if (countSource(value, contents)) return;
+  const { type } = value;
+  const isReasoning = REASONING.has(type);
+  const isToolUse = typeof type === "string" && TOOL_USE.test(type);
+  for (const name in value) {
+    contents.text.asciiBytes += name.length;
+    const field = value[name];
+    if (isOpaque(name, field, isReasoning)) contents.opaqueBytes += field.length;
+    else if (isDataUrl(name, field)) countDataUrl(field, contents);
+    else if (PLAIN_FIELDS.has(name) || (isToolUse && name === "input")) below.plain.push(field);
+    else below.parts.push(field);
+  }
+}
+
+function visitPlain(value: unknown, contents: Contents, below: unknown[]): void {
+  if (typeof value === "string") countText(value, contents);
+  else if (Array.isArray(value)) for (const entry of value) below.push(entry);
+  else if (isObject(value)) {
     contents.items++;
-    if (countSource(value, contents)) return;
-    const isReasoning = REASONING.has(value["type"]);
     for (const name in value) {
       contents.text.asciiBytes += name.length;
-      const field = value[name];
-      if (isOpaque(name, field, isReasoning)) contents.opaqueBytes += field.length;
-      else below.push(field);
+      below.push(value[name]);
     }
   } else contents.text.asciiBytes += 4;
+}
+
+function isDataUrl(name: string, field: unknown): field is string {
+  return typeof field === "string" && DATA_FIELDS.has(name) && field.startsWith("data:");
 }
 
 function isOpaque(name: string, field: unknown, isReasoning: boolean): field is string {

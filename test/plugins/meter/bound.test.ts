@@ -28,6 +28,8 @@ const ITEM = 5;
 /** A text whose share in a bound cannot be mistaken for another's. */
 const TEXT = "a".repeat(10_000);
 
+const DATA_URL = `data:image/png;base64,${TEXT}`;
+
 const bound = (body: JsonObject) => tokensOf(contentsOf(body), FACTORS, OVERHEAD);
 const turn = (content: unknown) => bound({ messages: [{ role: "user", content }] });
 /** What a turn takes besides its content. */
@@ -129,17 +131,21 @@ t.test("media count by their kind, never as text", async (t) => {
       { type: "image_url", image_url: { url: "https://a/b" } },
       TURN + ITEM + 1_000,
     ],
-    ["an image as a data URL", `data:image/png;base64,${data}`, TURN + 1_000],
+    [
+      "an image as a data URL",
+      { type: "input_image", image_url: `data:image/png;base64,${data}` },
+      TURN + ITEM + 4 + 11 + 9 + 1_000,
+    ],
     [
       "an image by address on Responses",
       { type: "input_image", image_url: "https://a/b" },
       TURN + ITEM + 1_000,
     ],
-    ["a video as a data URL", "data:video/mp4;base64,xxxx", TURN + 2],
+    ["a video as a data URL", { url: "data:video/mp4;base64,xxxx" }, TURN + ITEM + 3 + 2],
     [
       "a text in base64",
-      `data:text/plain;base64,${Buffer.from(TEXT).toString("base64")}`,
-      TURN + 10_000,
+      { file_data: `data:text/plain;base64,${Buffer.from(TEXT).toString("base64")}` },
+      TURN + ITEM + 9 + 10_000,
     ],
   ];
   for (const [what, content, expected] of table) t.equal(turn([content]), expected, what);
@@ -152,7 +158,15 @@ t.test("what only looks like media is text", async (t) => {
     ["an address of no image", { type: "link", source: { url: TEXT } }],
     ["a base64 type with data of another kind", { type: "base64", data: [TEXT] }],
     ["a format with data of another kind", { format: "wav", data: [TEXT] }],
-    ["a data URL without data", `data:${TEXT}`],
+    ["a data URL without data", { url: `data:${TEXT}` }],
+    ["a text that begins as a data URL", `data:image/png,${TEXT}`],
+    ["a text part that begins as one", { type: "text", text: `data:image/png,${TEXT}` }],
+    ["a data URL in the input of a tool", { type: "tool_use", input: { url: DATA_URL } }],
+    [
+      "base64 in the input of a tool",
+      { type: "tool_use", input: { a: { type: "base64", data: TEXT } } },
+    ],
+    ["a data URL in a schema", { input_schema: { default: { url: DATA_URL } } }],
   ];
   for (const [what, content] of table) {
     const tokens = turn([content]);
