@@ -4,7 +4,7 @@ import { audioSeconds } from "../../../plugins/meter/audio-seconds.ts";
 import { familyOverhead } from "../../../plugins/meter/families.ts";
 import { type ImageSize, imageSize } from "../../../plugins/meter/image-size.ts";
 import { addMedia, documentTokens, imageTokens, noMedia } from "../../../plugins/meter/media.ts";
-import { PAGES_MAX, pdfPages } from "../../../plugins/meter/pdf-pages.ts";
+import { Inflation, PAGES_MAX, pdfPages } from "../../../plugins/meter/pdf-pages.ts";
 
 const base64 = (...parts: (Buffer | string | readonly number[])[]) =>
   Buffer.concat(
@@ -119,10 +119,12 @@ t.test("the pages of a PDF are counted", async (t) => {
     ],
     ["a bomb", `%PDF\n${page(3)}${objects(" ".repeat(17 * 1_048_576))}`, PAGES_MAX],
     ["no pages at all", "hello", PAGES_MAX],
+    ["lists that do not end", `%PDF\n${page(3)}${"/Kids[".repeat(500_000)}`, PAGES_MAX],
+    ["names that are all disguised", `%PDF\n${page(3)}${"#41".repeat(500_000)}`, PAGES_MAX],
     ["more pages than any provider takes", `%PDF\n${tree(999_999)}`, PAGES_MAX],
   ];
   for (const [what, text, pages] of table) {
-    t.equal(pdfPages(Buffer.from(text, "latin1")), pages, what);
+    t.equal(pdfPages(Buffer.from(text, "latin1"), new Inflation()), pages, what);
   }
 });
 
@@ -178,4 +180,21 @@ t.test("the length of audio comes from its codec", async (t) => {
   for (const [what, data, format, seconds] of table) {
     t.equal(audioSeconds(data, format), seconds, what);
   }
+});
+
+t.test("small PDFs cannot make a request inflate more than a little together", async (t) => {
+  const inflation = new Inflation();
+  const one = Buffer.from(`%PDF\n${objects(pagesOf(2) + " ".repeat(3_000_000))}`, "latin1");
+  t.strictSame([pdfPages(one, inflation), pdfPages(one, inflation)], [2, PAGES_MAX]);
+});
+
+t.test("office documents count by their size, whatever type they state", async (t) => {
+  const zip = `UEsD${"A".repeat(9_996)}`;
+  const office = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
+  for (const type of [office, "application/zip", "application/octet-stream", ""]) {
+    const media = noMedia();
+    t.equal(addMedia(type, zip, media), undefined, type);
+    t.equal(documentTokens(media, familyOverhead("gpt-5.6")), 2_500, type);
+  }
+  t.equal(addMedia("application/json", base64("{}"), noMedia()), "{}");
 });
