@@ -115,7 +115,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.decompressor = Decompressor.of(typeof encoding === "string" ? encoding : undefined, {
       received: (chunk) => this.receive(chunk),
       completed: () => this.complete(),
-      failed: (error) => this.onResponseError(undefined, error),
+      failed: (error) => this.report(error),
       flow: (isOn) => this.setBusy(!isOn),
     });
     try {
@@ -160,14 +160,24 @@ export class Attempt implements Dispatcher.DispatchHandler {
     } catch (error) {
       this.listener.bug(error);
     }
+    // More may follow the end of a compressed body, while nothing reads it any more.
+    if (this.decompressor) this.abort();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+    if (this.left) return;
+    if (this.decompressor) this.decompressor.cut(error);
+    else this.report(error);
+  }
+
+  private report(error: Error): void {
     if (this.left) return;
     try {
       this.listener.failed(error);
     } catch (thrown) {
       this.listener.bug(thrown);
     }
+    // The body may go on, though it cannot be read, or its connection stand paused.
+    if (this.decompressor) this.abort();
   }
 }

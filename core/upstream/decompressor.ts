@@ -32,6 +32,8 @@ export class Decompressor {
   private readonly listener: DecompressorListener;
   private decoder: Decoder | undefined = undefined;
   private over = false;
+  /** Why the connection broke: what the decoder finds missing then is only the consequence. */
+  private reason: Error | undefined = undefined;
 
   private constructor(encoding: string, listener: DecompressorListener) {
     this.encoding = encoding;
@@ -59,6 +61,17 @@ export class Decompressor {
     else this.finish(() => this.listener.completed());
   }
 
+  /**
+   * Ends a body whose connection broke. What came is passed on first: it is whole if its own end,
+   * which a compressed body carries, is among it.
+   */
+  cut(error: Error): void {
+    if (this.over) return;
+    this.reason = error;
+    if (this.decoder) this.decoder.end();
+    else this.finish(() => this.listener.failed(error));
+  }
+
   pause(): void {
     this.decoder?.pause();
   }
@@ -82,7 +95,7 @@ export class Decompressor {
     });
     decoder.on("drain", () => this.listener.flow(true));
     decoder.on("end", () => this.finish(() => this.listener.completed()));
-    decoder.on("error", (error) => this.finish(() => this.listener.failed(error)));
+    decoder.on("error", (error) => this.finish(() => this.listener.failed(this.reason ?? error)));
     return decoder;
   }
 
