@@ -4,7 +4,7 @@ import { type Endpoint, endpoints } from "./endpoint.ts";
 import type { Protocol } from "./protocol.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 import type { Upstreams } from "./upstreams.ts";
-import { imagesIn } from "./vision.ts";
+import { endsWithImage, imagesIn } from "./vision.ts";
 
 /** Returns true if an upstream of the model takes calls of the protocol. */
 export function hasRoute(model: Model, protocol: Protocol, upstreams: Upstreams): boolean {
@@ -37,16 +37,16 @@ export function beyond(model: Model, call: Call): Refusal | undefined {
   if (call.stream && model.standard !== "speech" && !model.labels.has("streaming")) {
     return refuse.badRequest(`stream: ${model.id} cannot be streamed`, "stream");
   }
-  const isBlind = !model.labels.has("vision");
-  // For a blind model, a line replaces the images of earlier turns.
-  const images = imagesIn(call.body, call.endpoint.protocol, isBlind ? "last" : "all");
-  if (images === "none") return undefined;
-  const param = call.endpoint.protocol === "responses" ? "input" : "messages";
-  if (isBlind) {
+  const { protocol } = call.endpoint;
+  const param = protocol === "responses" ? "input" : "messages";
+  if (!model.labels.has("vision")) {
+    // A line replaces all other images: else one of them ends the conversation.
+    if (!endsWithImage(call.body, protocol)) return undefined;
     const message = `${model.id} cannot read images: choose a model labelled vision`;
     return refuse.badRequest(message, param);
   }
-  if (images === "readable") return undefined;
+  const images = imagesIn(call.body, protocol);
+  if (images === "none" || images === "readable") return undefined;
   if (images === "broken") return refuse.badRequest(`${param}: an image is not base64`, param);
   return refuse.badRequest(`${param}: images must be PNG, JPEG, WebP or GIF`, param);
 }

@@ -2,6 +2,7 @@ import { arrayOf, type JsonObject, objectOf } from "../process/json.ts";
 import type { Protocol } from "./protocol.ts";
 
 const IMAGE_TYPES = new Set(["image", "image_url", "input_image"]);
+const SYSTEM_ROLES = new Set(["system", "developer"]);
 /** Media types that models read. Some clients write `image/jpg` for `image/jpeg`. */
 const FORMATS = new Set(["image/jpeg", "image/jpg", "image/png", "image/webp", "image/gif"]);
 /** Longer than any media type. Limits the search: up to 20 MB of image follow. */
@@ -17,18 +18,12 @@ type Images = "none" | "readable" | "unreadable" | "broken";
 /**
  * Looks for images in the turns of a request, tool results included. `readable`: all of them
  * declare a format that models read, or are given by an address, which declares none. `broken`: the
- * data of one is not base64. `last`: only in the turns after the last one of the model.
+ * data of one is not base64.
  */
-export function imagesIn(
-  body: JsonObject,
-  protocol: Protocol,
-  part: "all" | "last" = "all",
-): Images {
+export function imagesIn(body: JsonObject, protocol: Protocol): Images {
   if (protocol === "images" || protocol === "speech") return "none";
   let found: Images = "none";
-  const turns = arrayOf(protocol === "responses" ? body["input"] : body["messages"]);
-  const isOfModel = (turn: unknown) => objectOf(turn)?.["role"] === "assistant";
-  for (const turn of part === "all" ? turns : turns.slice(turns.findLastIndex(isOfModel) + 1)) {
+  for (const turn of turnsOf(body, protocol)) {
     const content = objectOf(turn)?.["content"];
     // Most turns are plain text, and this code runs for every call.
     if (typeof content === "string") continue;
@@ -37,6 +32,33 @@ export function imagesIn(
     if (inTurn === "readable") found = inTurn;
   }
   return found;
+}
+
+/**
+ * Returns true if the user shows an image in the last turn. One in a tool's result does not count:
+ * no user chose it, and the agent sends it with each later call. Chat has no images in results, so
+ * clients send them in a user message right after the results.
+ */
+export function endsWithImage(body: JsonObject, protocol: Protocol): boolean {
+  if (protocol === "images" || protocol === "speech") return false;
+  const turns = turnsOf(body, protocol).map(objectOf);
+  const spoken = turns.filter((turn) => !SYSTEM_ROLES.has(String(turn?.["role"])));
+  const last = spoken.at(-1);
+  if (last?.["role"] !== "user" || isChatResult(spoken.at(-2))) return false;
+  return arrayOf(last["content"]).some((entry) => isImage(objectOf(entry)));
+}
+
+/** Returns true for a part of a turn that is an image, in any protocol. */
+export function isImage(part: JsonObject | undefined): boolean {
+  return IMAGE_TYPES.has(String(part?.["type"]));
+}
+
+function isChatResult(turn: JsonObject | undefined): boolean {
+  return turn?.["role"] === "tool" || turn?.["type"] === "function_call_output";
+}
+
+function turnsOf(body: JsonObject, protocol: Protocol): readonly unknown[] {
+  return arrayOf(protocol === "responses" ? body["input"] : body["messages"]);
 }
 
 const isFault = (images: Images) => images === "unreadable" || images === "broken";
@@ -48,7 +70,7 @@ function imagesOf(content: unknown, inResult: boolean): Images {
     const type = part?.["type"];
     if (!part || typeof type !== "string") continue;
     let images: Images = "none";
-    if (IMAGE_TYPES.has(type)) images = imageOf(part);
+    if (isImage(part)) images = imageOf(part);
     // A tool result cannot hold another one. Deeper nesting is not followed, so it cannot overflow
     // the stack.
     else if (type === "tool_result" && !inResult) images = imagesOf(part["content"], true);

@@ -70,6 +70,47 @@ t.test("a conversation changes its model", async (t) => {
     },
   );
 
+  t.test("an image that a tool returns does not end the session of an agent", async (t) => {
+    const customer = await customerWith(gateway);
+    const data = "iVBORw0KGgo=";
+    const source = { type: "base64", media_type: "image/png", data };
+    const image = { type: "image", source };
+    const chatImage = { type: "image_url", image_url: { url: `data:image/png;base64,${data}` } };
+    const task = { role: "user", content: asking({ echo: true }) };
+    const called = {
+      role: "assistant",
+      content: [{ type: "tool_use", id: "call_1", name: "look", input: {} }],
+    };
+    const chatCalled = {
+      ...{ role: "assistant", content: null, reasoning_content: "look" },
+      tool_calls: [{ id: "call_1", type: "function", function: { name: "look", arguments: "{}" } }],
+    };
+    const result = { type: "tool_result", tool_use_id: "call_1", content: [image] };
+    const chatResult = { role: "tool", tool_call_id: "call_1", content: "see below" };
+    const shown = { role: "user", content: [{ type: "text", text: "what is it?" }, image] };
+    for (const [what, path, turns] of [
+      ["in its result", paths.messages, [task, called, { role: "user", content: [result] }]],
+      ["in its result", paths.chat, [task, chatCalled, { ...chatResult, content: [chatImage] }]],
+      [
+        "after its result",
+        paths.chat,
+        [task, chatCalled, chatResult, { role: "user", content: [chatImage] }],
+      ],
+      ["refused before the last turn", paths.messages, [shown, task]],
+    ] as const) {
+      const request = { model: "deepseek-v4-pro", max_tokens: 4096, messages: turns };
+      const reply = await post(gateway, path, customer, request);
+      t.equal(reply.status, 200, `${path}, ${what}: ${reply.text}`);
+      t.match(reply.text, /image omitted: deepseek-v4-pro cannot read images/, what);
+      t.notMatch(reply.text, data, what);
+    }
+    const last = { role: "user", content: [{ ...result, content: "none" }, image] };
+    const request = { model: "deepseek-v4-pro", max_tokens: 4096, messages: [task, called, last] };
+    const refused = await post(gateway, paths.messages, customer, request);
+    t.equal(refused.status, 400, "beside a result, an image is the user's");
+    t.match(refused.json.error.message, /cannot read images/);
+  });
+
   /** The body that the provider gets, if the client sends this content and a result back. */
   async function sentBack(
     key: string,

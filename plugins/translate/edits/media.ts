@@ -1,11 +1,18 @@
-import { arrayOf, isObject, type JsonObject, objectOf } from "../../../core/contract/index.ts";
+import {
+  arrayOf,
+  isImage,
+  isObject,
+  type JsonObject,
+  objectOf,
+} from "../../../core/contract/index.ts";
 
-const IMAGE_TYPES = ["image", "image_url", "input_image"];
+/** The lists of parts in an entry. Responses has the results of tools in `output`. */
+const LISTS = ["content", "output"] as const;
 
 /**
- * Replaces the images of earlier turns by a line, for a model that cannot read images: a
- * conversation that had one goes on. Those of the last turn were refused before. The body is the
- * given one if it has none.
+ * Replaces images by a line, those in tool results too, for a model that cannot read images: a
+ * conversation that had one goes on. An image that the user shows in the last turn was refused
+ * before. The body is the given one if it has none.
  */
 export function withoutImages(
   body: JsonObject,
@@ -15,11 +22,16 @@ export function withoutImages(
   const turns = arrayOf(body[field]);
   let changed = false;
   const edited = turns.map((turn) => {
-    if (!isObject(turn) || !Array.isArray(turn["content"])) return turn;
-    const content = withLines(turn["content"], `[image omitted: ${id} cannot read images]`);
-    if (content === turn["content"]) return turn;
-    changed = true;
-    return { ...turn, content };
+    if (!isObject(turn)) return turn;
+    let made = turn;
+    for (const name of LISTS) {
+      const parts = turn[name];
+      if (!Array.isArray(parts)) continue;
+      const edited = withLines(parts, `[image omitted: ${id} cannot read images]`);
+      if (edited !== parts) made = { ...made, [name]: edited };
+    }
+    if (made !== turn) changed = true;
+    return made;
   });
   return changed ? { ...body, [field]: edited } : body;
 }
@@ -28,10 +40,9 @@ function withLines(content: readonly unknown[], line: string): readonly unknown[
   let changed = false;
   const edited = content.map((entry) => {
     const part = objectOf(entry);
-    const type = String(part?.["type"]);
-    if (part && IMAGE_TYPES.includes(type)) {
+    if (isImage(part)) {
       changed = true;
-      return { type: type === "input_image" ? "input_text" : "text", text: line };
+      return { type: part?.["type"] === "input_image" ? "input_text" : "text", text: line };
     }
     const inner = part?.["type"] === "tool_result" ? part["content"] : undefined;
     if (!part || !Array.isArray(inner)) return entry;
