@@ -66,6 +66,41 @@ const EDITS: readonly Edit[] = [
     dropped: "output_config.effort",
   },
   {
+    why: "thinking is dropped in a step that began without it",
+    protocol: "messages",
+    models: ["claude-haiku-4-5", "claude-sonnet-4-6"],
+    change: {
+      tools: claudeTools,
+      thinking: { type: "enabled", budget_tokens: 2048 },
+      messages: [
+        user,
+        {
+          role: "assistant",
+          content: [
+            { type: "thinking", thinking: "of another maker", signature: "" },
+            { type: "tool_use", id: "t", name: "look", input: {} },
+          ],
+        },
+        { role: "user", content: [{ type: "tool_result", tool_use_id: "t", content: "ok" }] },
+      ],
+    },
+    dropped: "thinking",
+  },
+  {
+    why: "a turn that the provider has paused goes on",
+    protocol: "messages",
+    models: ["claude-opus-5-5", "claude-sonnet-4-6"],
+    change: {
+      messages: [
+        user,
+        {
+          role: "assistant",
+          content: [{ type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: {} }],
+        },
+      ],
+    },
+  },
+  {
     why: "an effort is lowered to the levels of the model",
     protocol: "messages",
     models: ["claude-sonnet-4-6"],

@@ -33,6 +33,11 @@ function spoken({ turns }: Facts): JsonObject[] {
   return turns.filter((turn) => turn["role"] !== "system");
 }
 
+/** Returns true for a turn with a tool of the provider, which it continues after `pause_turn`. */
+function isPaused(turn: JsonObject | undefined): boolean {
+  return turn !== undefined && blocksOf(turn).some(({ type }) => type === "server_tool_use");
+}
+
 export const anthropicTurns: readonly Rule[] = [
   {
     id: "a-prefill",
@@ -40,6 +45,7 @@ export const anthropicTurns: readonly Rule[] = [
     source: "snap-stanford/Biomni#284; Claude docs: whats-new-claude-4-6",
     refuses: (facts) =>
       spoken(facts).at(-1)?.["role"] === "assistant" &&
+      !isPaused(spoken(facts).at(-1)) &&
       "This model does not support assistant message prefill. The conversation must end with a user message.",
   },
   {

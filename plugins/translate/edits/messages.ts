@@ -13,16 +13,21 @@ import type { Draft } from "./draft.ts";
 const OFF = ["disabled", "between_tools"];
 const BUDGET_MIN = 1024;
 const BUDGET_DEFAULT = 8192;
+/** Blocks that only the provider writes into a turn of the assistant, beside results of its tools. */
+const PAUSED = ["server_tool_use", "mcp_tool_use", "compaction"];
+/** Refused without thinking: anthropics/claude-code#11971. */
+const CLEAR_THINKING = "clear_thinking_20251015";
 
 /** Edits a Messages request to what its model takes. Each edit is one field or one entry. */
 export function editMessages(draft: Draft): void {
   hoistSystem(draft);
+  leaveForeignState(draft);
   editForcedTool(draft);
   editThinking(draft);
+  dropUnsignedThinking(draft);
   editEffort(draft);
   editSampling(draft);
   refusePrefill(draft);
-  leaveForeignState(draft);
   if (draft.profile.thinking_binding && draft.isTranslated) bindThinking(draft);
 }
 
@@ -95,7 +100,7 @@ function editForcedTool(draft: Draft): void {
     draft.refuse("tool_choice", "this model cannot be made to call a tool: send auto");
   }
   // The provider refuses both together, and the call is a demand.
-  if (thinking === "budget") draft.drop("thinking");
+  if (thinking === "budget") dropThinking(draft);
 }
 
 function isForced(draft: Draft): boolean {
@@ -108,7 +113,7 @@ function editThinking(draft: Draft): void {
   const thinking = draft.object("thinking");
   const type = thinking?.["type"];
   if (!thinking || kind === undefined) return;
-  if (kind === "none") draft.drop("thinking");
+  if (kind === "none") dropThinking(draft);
   else if (type === "disabled" && off !== undefined) switchOff(draft);
   else if (type === "between_tools" && off !== "between_tools") switchOff(draft);
   else if (type === "enabled" && kind === "adaptive") useEffort(draft, thinking);
@@ -138,17 +143,37 @@ function useEffort(draft: Draft, { budget_tokens: budget, display }: JsonObject)
   draft.set("output_config", { ...config, effort });
 }
 
-/** Thinking without a budget becomes one, if the output limit and the history leave room for it. */
+/** Thinking without a budget becomes one, if the output limit leaves room for it. */
 function useBudget(draft: Draft): void {
   const limit = Number(draft.body["max_tokens"]);
   const budget = Math.min(BUDGET_DEFAULT, Math.floor(limit / 2));
+  if (budget < BUDGET_MIN) dropThinking(draft);
+  else draft.set("thinking", { type: "enabled", budget_tokens: budget });
+}
+
+/**
+ * Drops a budget of thinking in the middle of a step that began without thinking, or whose thinking
+ * was another maker's: the provider refuses both together. Source: BerriAI/litellm#17106.
+ */
+function dropUnsignedThinking(draft: Draft): void {
+  if (draft.object("thinking")?.["type"] !== "enabled") return;
   const last = draft
     .entries("messages")
     .findLast((turn) => objectOf(turn)?.["role"] === "assistant");
-  const content = arrayOf(objectOf(last)?.["content"]).map((block) => objectOf(block)?.["type"]);
-  const isUnsigned = content.includes("tool_use") && !/thinking$/.test(String(content[0]));
-  if (budget < BUDGET_MIN || isUnsigned) draft.drop("thinking");
-  else draft.set("thinking", { type: "enabled", budget_tokens: budget });
+  const types = arrayOf(objectOf(last)?.["content"]).map((block) => objectOf(block)?.["type"]);
+  const begins = types[0] === "thinking" || types[0] === "redacted_thinking";
+  if (types.includes("tool_use") && !begins) dropThinking(draft);
+}
+
+/** Drops thinking, and the edits of earlier thinking, which the provider refuses without it. */
+function dropThinking(draft: Draft): void {
+  draft.drop("thinking");
+  const context = draft.object("context_management");
+  const edits = arrayOf(context?.["edits"]);
+  const kept = edits.filter((edit) => objectOf(edit)?.["type"] !== CLEAR_THINKING);
+  if (kept.length === edits.length) return;
+  if (kept.length === 0) draft.remove("context_management");
+  else draft.set("context_management", { ...context, edits: kept });
 }
 
 function editEffort(draft: Draft): void {
@@ -193,6 +218,17 @@ function refusePrefill(draft: Draft): void {
   if (draft.profile.prefill !== false) return;
   const turns = draft.entries("messages").map(objectOf);
   const last = turns.findLast((turn) => turn?.["role"] !== "system");
-  if (last?.["role"] !== "assistant") return;
+  if (last?.["role"] !== "assistant" || isPaused(last)) return;
   draft.refuse("messages", "this model continues no reply: end with a user turn");
+}
+
+/**
+ * Returns true for a turn that the provider has paused (`pause_turn`, or after a compaction): the
+ * client sends it back as it came, and the provider continues it.
+ */
+function isPaused(turn: JsonObject): boolean {
+  return arrayOf(turn["content"]).some((block) => {
+    const type = String(objectOf(block)?.["type"]);
+    return PAUSED.includes(type) || type.endsWith("_tool_result");
+  });
 }

@@ -1,0 +1,84 @@
+import t from "tap";
+import type { Profile } from "../../../../core/contract/profile.ts";
+import type { JsonObject } from "../../../../core/process/json.ts";
+import { edited } from "../../../../plugins/translate/edits/index.ts";
+import { StateSeal } from "../../../../plugins/translate/state/seal.ts";
+
+const HAIKU: Profile = { maker: "anthropic", thinking: "budget" };
+
+const foreign = {
+  type: "thinking",
+  thinking: "hm",
+  signature: new StateSeal("secret").pack("deepseek", "", "hm"),
+};
+const own = { type: "thinking", thinking: "hm", signature: "EqQB" };
+const use = { type: "tool_use", id: "t", name: "f", input: {} };
+const result = {
+  role: "user",
+  content: [{ type: "tool_result", tool_use_id: "t", content: "ok" }],
+};
+const budget = { type: "enabled", budget_tokens: 2048 };
+const clearing = { edits: [{ type: "clear_thinking_20251015", keep: "all" }] };
+
+function step(content: readonly object[], more: object): JsonObject {
+  const messages = [{ role: "user", content: "go" }, { role: "assistant", content }, result];
+  return { max_tokens: 8000, messages, ...more };
+}
+
+t.test("thinking is dropped in a step that did not begin with thinking of its maker", async (t) => {
+  for (const [what, content, more, profile, dropped] of [
+    ["adaptive, another maker's", [foreign, use], { thinking: { type: "adaptive" } }, HAIKU, true],
+    ["a budget, another maker's", [foreign, use], { thinking: budget }, HAIKU, true],
+    ["a budget, none", [{ type: "text", text: "a" }, use], { thinking: budget }, HAIKU, true],
+    ["a budget, no profile", [use], { thinking: budget }, {}, true],
+    ["a budget, its own", [own, use], { thinking: budget }, HAIKU, false],
+    [
+      "a budget, hidden",
+      [{ type: "redacted_thinking", data: "a" }, use],
+      { thinking: budget },
+      HAIKU,
+      false,
+    ],
+    ["adaptive, its own", [own, use], { thinking: { type: "adaptive" } }, HAIKU, false],
+    ["adaptive, taken", [use], { thinking: { type: "adaptive" } }, { thinking: "adaptive" }, false],
+  ] as const) {
+    const body = step(content, more);
+    const made = edited(body, "messages", profile);
+    if (!made.ok) return t.fail(made.reject.message);
+    t.equal(made.body["thinking"] === undefined, dropped, what);
+    t.strictSame(made.dropped, dropped ? ["thinking"] : [], what);
+  }
+});
+
+t.test("edits of earlier thinking go with the thinking that is dropped", async (t) => {
+  const other = { type: "clear_tool_uses_20250919" };
+  const both = { edits: [...clearing.edits, other] };
+  for (const [given, kept] of [
+    [clearing, undefined],
+    [both, { edits: [other] }],
+  ] as const) {
+    const body = step([use], { thinking: budget, context_management: given });
+    const made = edited(body, "messages", HAIKU);
+    if (!made.ok) return t.fail(made.reject.message);
+    t.strictSame(made.body["context_management"], kept);
+  }
+  const body = step([own, use], { thinking: budget, context_management: clearing });
+  const made = edited(body, "messages", HAIKU);
+  t.equal(made.ok && made.body, body, "a body that needs no edit stays as it is");
+});
+
+t.test("a turn that the provider has paused is no prefill", async (t) => {
+  const question = { role: "user", content: "search" };
+  const search = { type: "server_tool_use", id: "s", name: "web_search", input: {} };
+  const found = { type: "web_search_tool_result", tool_use_id: "s", content: [] };
+  for (const [content, ok] of [
+    [[search], true],
+    [[search, found, { type: "text", text: "So far" }], true],
+    [[{ type: "compaction", content: "summary" }], true],
+    [[{ type: "text", text: "So far" }], false],
+    ["So far", false],
+  ] as const) {
+    const body = { max_tokens: 100, messages: [question, { role: "assistant", content }] };
+    t.equal(edited(body, "messages", { prefill: false }).ok, ok, JSON.stringify(content));
+  }
+});
