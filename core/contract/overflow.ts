@@ -6,7 +6,7 @@ const WORDS = new RegExp(
   [
     "maximum context length",
     "context window",
-    "input token count .*exceeds the maximum number of tokens",
+    "input token count .{0,99}exceeds the maximum number of tokens",
     "maximum prompt length is",
     "exceeded model token limit",
     "prompt exceeds max length",
@@ -39,15 +39,40 @@ export interface OverflowSizes {
   readonly window: number;
 }
 
-/** Reads both numbers of an error: the request's is the largest, the window's the first below it. */
+/** A count of tokens: `200000` or `200,000`. */
+const count = (name: "tokens" | "more" | "window") => `(?<${name}>\\d[\\d,]{0,14})`;
+const TOKENS = count("tokens");
+const WINDOW = count("window");
+
+/** The sentences in which providers say both sizes. Any other number may be an id or a code. */
+const SIZES = [
+  // Anthropic
+  `${TOKENS} tokens > ${WINDOW} maximum`,
+  `exceed context limit: ${TOKENS} \\+ ${count("more")} > ${WINDOW}`,
+  // OpenAI, DeepSeek, vLLM and OpenRouter
+  `maximum context length is ${WINDOW} tokens.{0,9}however.{0,99}? ${TOKENS} (?:input )?tokens`,
+  // Google
+  `token count \\(${TOKENS}\\) exceeds the maximum number of tokens allowed \\(${WINDOW}\\)`,
+  // xAI
+  `maximum prompt length is ${WINDOW} but the request contains ${TOKENS} tokens`,
+  // Moonshot
+  `token limit: ${WINDOW} \\(requested: ${TOKENS}\\)`,
+  // Mistral
+  `contains ${TOKENS} tokens.{0,99} too large for model with ${WINDOW} maximum`,
+].map((sentence) => new RegExp(sentence, "i"));
+
+/** Reads both sizes of an error, if it is one of the known sentences. */
 export function overflowSizes(message: string): OverflowSizes | undefined {
-  const numbers = (message.match(/\d[\d,]{3,}/g) ?? []).map((text) =>
-    Number(text.replaceAll(",", "")),
-  );
-  const tokens = Math.max(...numbers);
-  const window = numbers.find((number) => number < tokens);
-  return window === undefined ? undefined : { tokens, window };
+  for (const sentence of SIZES) {
+    const { tokens, more, window } = sentence.exec(message)?.groups ?? {};
+    if (tokens === undefined || window === undefined) continue;
+    const sizes = { tokens: number(tokens) + number(more ?? "0"), window: number(window) };
+    if (sizes.tokens > sizes.window) return sizes;
+  }
+  return undefined;
 }
+
+const number = (text: string) => Number(text.replaceAll(",", ""));
 
 /**
  * Says an overflow in the words that Claude Code looks for. It reads both numbers to see how much to

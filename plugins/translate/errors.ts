@@ -31,17 +31,17 @@ export const OVERSIZED = "Upstream sent too much data out of order";
 
 /**
  * Translates an error of a Chat upstream for a Messages client. `body` is text or parsed JSON.
- * `estimated` are the sizes to name if the request is too large and the error does not say them.
+ * `estimate` returns the sizes to name if the request is too large and the error does not say them.
  */
 export function chatErrorToMessages(
   status: number,
   body: unknown,
-  estimated?: OverflowSizes,
+  estimate?: () => OverflowSizes | undefined,
 ): Reply<MessagesError> {
   const found = parsed(body);
   const error = isObject(found) && isObject(found["error"]) ? found["error"] : undefined;
   const message = messageOf(found) ?? `Upstream returned HTTP ${status}`;
-  return describeChatError(status, error, message, estimated);
+  return describeChatError(status, error, message, estimate);
 }
 
 /**
@@ -119,11 +119,11 @@ function describeChatError(
   status: number,
   error: JsonObject | undefined,
   message: string,
-  estimated?: OverflowSizes,
+  estimate?: () => OverflowSizes | undefined,
 ): Reply<MessagesError> {
   const code = error?.["code"];
   if (isOverflow(status, code, message)) {
-    const text = overflowForMessages(message, overflowSizes(message) ?? estimated);
+    const text = overflowForMessages(message, overflowSizes(message) ?? estimate?.());
     return messagesError(400, "invalid_request_error", text);
   }
   if (status === 429 && code === "insufficient_quota") {

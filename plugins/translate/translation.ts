@@ -22,6 +22,7 @@ import { readableBody } from "./native.ts";
 import type { Translated } from "./notes.ts";
 import { type StateSeal, stateOf } from "./state/seal.ts";
 import type { ClientStream, StreamTranslator } from "./stream.ts";
+import { textCharacters } from "./text-characters.ts";
 
 /** The direction of a translated request and the context for the translation of its reply. */
 type Made = { readonly dropped: readonly string[] } & (
@@ -98,7 +99,7 @@ export class Translation {
   /** Translates an error reply. `body` is the raw text, JSON or not. */
   error(status: number, body: unknown): Reply<object> {
     return this.to === "chat"
-      ? chatErrorToMessages(status, body, this.sizes())
+      ? chatErrorToMessages(status, body, () => this.sizes())
       : messagesErrorToChat(status, body);
   }
 
@@ -106,7 +107,7 @@ export class Translation {
   private sizes(): OverflowSizes | undefined {
     const window = this.model.contextWindow;
     if (window === undefined) return undefined;
-    const tokens = Math.ceil(JSON.stringify(this.body).length / CHARACTERS_PER_TOKEN);
+    const tokens = Math.ceil(textCharacters(this.body) / CHARACTERS_PER_TOKEN);
     return { tokens: Math.max(tokens, window + 1), window };
   }
 

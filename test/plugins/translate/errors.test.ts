@@ -71,6 +71,22 @@ t.test("errors of a Chat upstream", async (t) => {
     },
   );
 
+  t.test("the size of the request is estimated only for an overflow without sizes", async (t) => {
+    let estimates = 0;
+    const estimate = () => {
+      estimates += 1;
+      return { tokens: 9000, window: 8192 };
+    };
+    const said = (status: number, message: string) =>
+      chatErrorToMessages(status, { error: { message } }, estimate).body.error.message;
+    said(500, "down");
+    said(429, "too many tokens for a long context window");
+    said(400, "prompt is too long: 9000 tokens > 8192 maximum");
+    t.equal(estimates, 0);
+    t.match(said(400, "exceeds the context window"), /: 9000 tokens > 8192 maximum; exceeds/);
+    t.equal(estimates, 1);
+  });
+
   t.test("a prompt that is too long gets the wording that clients look for", async (t) => {
     const prefix = /^prompt is too long: /;
     t.match(message({ error: { code: "model_max_prompt_tokens_exceeded", message: "x" } }), prefix);
