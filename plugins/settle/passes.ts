@@ -22,8 +22,8 @@ export function otherPasses(call: Call, { tariff }: Held, catalogue: Catalogue):
   let microVnd = 0;
   if (tariff.unit !== "mtok") return { tokens, microVnd };
   for (const { model: name, inputTokens, outputTokens } of call.usage?.passes ?? []) {
-    const model = name === null ? undefined : modelOf(name, call, catalogue);
-    if (!model || model === call.model) continue;
+    const model = name === null ? undefined : otherModel(name, call, catalogue);
+    if (!model) continue;
     const price = Math.ceil(model.price.microVnd * (call.surcharge?.factor ?? 1));
     const { discountBps } = tariff;
     tokens += inputTokens + outputTokens;
@@ -32,13 +32,19 @@ export function otherPasses(call: Call, { tariff }: Held, catalogue: Catalogue):
   return { tokens, microVnd };
 }
 
-/** Finds a model by its name at the provider that reports it, else by its own. */
-function modelOf(name: string, { route }: Call, catalogue: Catalogue): Model | undefined {
-  const there = catalogue.models.filter((model) =>
-    model.routes.some(({ upstream, model }) => upstream === route?.upstream && model === name),
-  );
-  const model = there.find(isPerToken) ?? catalogue.get(name);
-  return model && isPerToken(model) ? model : undefined;
+/**
+ * Finds a model by its name at the provider that reports it, else by its own. Several entries may
+ * share a name there, at several prices. Returns undefined if the model of the call is one of them.
+ */
+function otherModel(name: string, { model, route }: Call, catalogue: Catalogue): Model | undefined {
+  const isThere = ({ routes }: Model) =>
+    routes.some((one) => one.upstream === route?.upstream && one.model === name);
+  // Compared by its routes and its id: a reload replaces the entries of running calls.
+  if (model && isThere(model)) return undefined;
+  const there = catalogue.models.filter((one) => isThere(one) && isPerToken(one));
+  const named = catalogue.get(name);
+  const found = named && there.includes(named) ? named : (there[0] ?? named);
+  return found && isPerToken(found) && found.id !== model?.id ? found : undefined;
 }
 
 const isPerToken = ({ price }: Model): boolean => price.unit === "mtok";

@@ -1,0 +1,55 @@
+import t from "tap";
+import { Catalogue } from "../../../core/contract/catalogue.ts";
+import type { Call, Held, Model } from "../../../core/contract/index.ts";
+import { otherPasses } from "../../../plugins/settle/passes.ts";
+
+function entry(id: string, microVnd: number, name: string, upstream = "anthropic"): Model {
+  const price = { unit: "mtok", vnd: microVnd, microVnd };
+  return { id, price, routes: [{ upstream, model: name }] } as unknown as Model;
+}
+
+/** Entries that share the names of their models at the provider. */
+const cheap = entry("promo/opus", 10, "opus");
+const opus = entry("opus", 36, "opus");
+const team = entry("team/opus", 50, "opus");
+const fable = entry("fable", 55, "fable-1");
+const dearFable = entry("team/fable", 70, "fable-1");
+const elsewhere = entry("aws/opus", 90, "opus", "aws");
+const catalogue = new Catalogue([cheap, opus, team, dearFable, fable, elsewhere]);
+
+/** Returns what one pass of 100 tokens costs beside the main one, if `model` serves the call. */
+function costOf(model: Model, pass: string | null, upstream = "anthropic"): number {
+  const passes = [{ model: pass, inputTokens: 60, outputTokens: 40 }];
+  const call = { model, route: { upstream }, usage: { passes }, surcharge: undefined };
+  const held = { tariff: { unit: "mtok", discountBps: 0 } };
+  const { tokens, microVnd } = otherPasses(
+    call as unknown as Call,
+    held as unknown as Held,
+    catalogue,
+  );
+  return tokens === 0 ? 0 : microVnd / tokens;
+}
+
+t.test(
+  "a pass of the model of the call costs its price, though others share its name",
+  async (t) => {
+    for (const model of [cheap, opus, team]) t.equal(costOf(model, "opus"), 0, model.id);
+    t.equal(costOf(opus, null), 0);
+  },
+);
+
+t.test(
+  "a pass of the same model after a reload of the catalogue costs no other price",
+  async (t) => {
+    t.equal(costOf(entry("team/opus", 40, "opus"), "opus"), 0);
+    t.equal(costOf(entry("opus", 40, "opus-latest"), "opus"), 0);
+  },
+);
+
+t.test("a pass of another model costs the price of the entry of that name", async (t) => {
+  t.equal(costOf(fable, "opus"), 36);
+  t.equal(costOf(elsewhere, "opus", "aws"), 0);
+  t.equal(costOf(opus, "fable-1"), 70, "the first of those that share a name");
+  t.equal(costOf(opus, "fable"), 55, "by its id, if the provider knows no such name");
+  t.equal(costOf(opus, "unlisted"), 0);
+});
