@@ -17,6 +17,8 @@ interface AccountsRoom {
   readonly operatorActions: OperatorActions;
   /** Not started here: `boot` starts it if other processes share the database. */
   readonly keyChanges: KeyChanges;
+  /** Reads what the ledger says of its keys. */
+  start(): Promise<void>;
 }
 
 interface AccountsOptions {
@@ -40,5 +42,6 @@ export function openAccounts(options: AccountsOptions): AccountsRoom {
     keys,
     operatorActions: new AuditTrail(database),
     keyChanges: new KeyChanges(readChanges, keys, clock, log),
+    start: () => keys.start(),
   };
 }

@@ -10,6 +10,10 @@ export interface KeyRows {
   byHash(hash: string): Promise<KeyRecord | undefined>;
   /** Idempotent; undefined if there is no such key. */
   revoke(keyId: string): Promise<KeyRecord | undefined>;
+  /** Returns the secret of the MACs of keys: the same for every gateway of the ledger. */
+  macSecret(): Promise<Buffer>;
+  /** Returns true if an active key was created by a version whose keys had no MAC. */
+  hasKeysWithoutMac(): Promise<boolean>;
 }
 
 const COLUMNS = `key.id, key.account_id as "accountId", key.name, key.status,
@@ -21,9 +25,10 @@ export function keyRowsOf(database: Database): KeyRows {
   return {
     async create(key) {
       if (!isId(key.accountId)) return "no_account";
-      // A function in the database, so that the limit is exact: see `create_api_key` in the migrations.
+      // A function in the database, so that the limit is exact: see `create_api_key` in the
+      // migrations.
       const [row] = await database.query<{ outcome: Awaited<ReturnType<KeyRows["create"]>> }>(
-        "select create_api_key($1, $2, $3, $4, $5, $6, $7, $8) as outcome",
+        "select create_api_key_with_mac($1, $2, $3, $4, $5, $6, $7, $8) as outcome",
         [
           key.id,
           key.accountId,
@@ -57,6 +62,19 @@ export function keyRowsOf(database: Database): KeyRows {
         [keyId],
       );
       return key;
+    },
+
+    async macSecret() {
+      const [row] = await database.query<{ secret: Uint8Array }>("select secret from key_macs");
+      if (!row) throw new Error("the ledger has no secret for keys; restore the row of key_macs");
+      return Buffer.from(row.secret);
+    },
+
+    async hasKeysWithoutMac() {
+      const rows = await database.query(
+        "select from api_keys where not has_mac and status = 'active' limit 1",
+      );
+      return rows.length > 0;
     },
   };
 }

@@ -1,8 +1,7 @@
-import { hash, randomBytes } from "node:crypto";
+import { hash } from "node:crypto";
 import {
   type CallerKey,
   KEY_KEPT_MS,
-  KEY_PREFIX,
   KEY_SHOWN_CHARACTERS,
   type KeyRecord,
   type Keys,
@@ -17,6 +16,7 @@ import { ThrottledLog } from "../process/throttled-log.ts";
 import { TIMED_OUT, withTimeout } from "../process/timeout.ts";
 import type { KnownKeys } from "./accounts.ts";
 import { KeyCache, type KnownKey } from "./key-cache.ts";
+import { KeyForm } from "./key-form.ts";
 import { KeyReadings } from "./key-readings.ts";
 import type { KeyRows } from "./key-rows.ts";
 
@@ -27,8 +27,8 @@ const FRESH_MS = 30_000;
  * rejects at once; one that is only slow, on a busy machine, gets the time.
  */
 const READ_TIMEOUT_MS = 5_000;
-
-const KEY_RANDOM_BYTES = 30;
+/** Most reads at once of strings that may be keys of an earlier version, or guesses that look like them. */
+const UNSURE_READS_MAX = 64;
 
 /** What plugins provide for keys: the sealer, and the discounts that accounts have earned. */
 export interface KeySlots {
@@ -55,6 +55,8 @@ export class CachedKeys implements Keys, KnownKeys {
   private readonly cache: KeyCache;
   private readonly readings: KeyReadings;
   private readonly slots: KeySlots;
+  private readonly form: KeyForm;
+  private unsureReads = 0;
 
   constructor({ rows, holdStore, clock, log, slots, cacheBytesMax }: CachedKeysOptions) {
     this.rows = rows;
@@ -63,28 +65,35 @@ export class CachedKeys implements Keys, KnownKeys {
     this.log = new ThrottledLog(log);
     this.slots = slots;
     this.cache = new KeyCache(cacheBytesMax);
+    this.form = new KeyForm(rows, clock);
     this.readings = new KeyReadings({
       readKey: (name) => this.readKey(name),
       store: (name, key) => this.store(name, key),
     });
   }
 
+  /** Until this has resolved, strings that cannot be keys are read too. */
+  start(): Promise<void> {
+    return this.form.start();
+  }
+
   /**
    * Returns the record of a key, even if it is revoked; undefined if there is none. Returns synchronously if the key
-   * is cached. Rejects if the key is not cached and the ledger is down or takes longer than 5 s.
+   * is cached, or if no key has this form. Rejects if the key is not cached and the ledger is down or takes longer than
+   * 5 s, or if too many strings of an earlier form are being read.
    */
   find(secret: string): CallerKey | undefined | Promise<CallerKey | undefined> {
     const name = hash("sha256", secret, "hex");
     const cached = this.cache.get(name);
     const nowMs = this.clock.monotonic();
-    if (!cached) return this.cache.isUnknown(name, nowMs) ? undefined : this.readSoon(name);
+    if (!cached) return this.cache.isUnknown(name, nowMs) ? undefined : this.readNew(secret, name);
     if (nowMs >= cached.readAtMs + KEY_KEPT_MS) return this.readSoon(name);
     if (nowMs >= cached.refreshAtMs) this.refresh(name, cached, nowMs);
     return cached.key;
   }
 
   async create(accountId: string, name: string, activeKeysMax: number): Promise<NewKeyResult> {
-    const secret = KEY_PREFIX + randomBytes(KEY_RANDOM_BYTES).toString("base64url");
+    const secret = await this.form.create();
     const prefix = secret.slice(0, KEY_SHOWN_CHARACTERS);
     const id = newId(this.clock.now());
     const result = await this.rows.create({
@@ -138,6 +147,26 @@ export class CachedKeys implements Keys, KnownKeys {
   forgetAccount(accountId: string): void {
     this.cache.deleteAccount(accountId);
     this.readings.accountChanged(accountId);
+  }
+
+  private readNew(secret: string, name: string): undefined | Promise<CallerKey | undefined> {
+    const form = this.form.judge(secret);
+    if (form === "no") return undefined;
+    return form === "yes" ? this.readSoon(name) : this.readUnsure(name);
+  }
+
+  private async readUnsure(name: string): Promise<CallerKey | undefined> {
+    if (this.unsureReads >= UNSURE_READS_MAX) {
+      throw new Error(
+        `${UNSURE_READS_MAX} strings that may be keys of an earlier version are being read`,
+      );
+    }
+    this.unsureReads += 1;
+    try {
+      return await this.readSoon(name);
+    } finally {
+      this.unsureReads -= 1;
+    }
   }
 
   private async readSoon(name: string): Promise<CallerKey | undefined> {

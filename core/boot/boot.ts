@@ -100,6 +100,7 @@ export async function boot(
   const shared = { database, holdStore, clock, log };
   const opened = openAccounts({ ...shared, slots: coreSlots, keyCacheBytesMax });
   const { accounts, keys, operatorActions, keyChanges } = opened;
+  await announced(log, "the form of keys", opened.start());
   // No other process can change keys in an embedded ledger.
   if (config.stores.ledger !== "embedded") keyChanges.start();
   const pace = new Pace({ backlog, log });

@@ -28,7 +28,7 @@ const APPLIED = new Set([
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   // Wallets too: one statement creates an account with its wallet, and a key is read with its
   // wallet's credits.
-  "core/accounts/": ["accounts", "api_keys", "operator_actions", "wallets"],
+  "core/accounts/": ["accounts", "api_keys", "key_macs", "operator_actions", "wallets"],
   "core/money/": [
     ...["wallets", "ledger_entries", "usage_records", "usage_daily", "quarantine"],
     ...["wallet_limits", "wallet_limit_changes", "balances_owner"],

@@ -21,6 +21,7 @@ class MemoryKeyRows implements KeyRows {
   readonly known = new Map<string, KeyRecord>();
   asked = 0;
   isDown = false;
+  hasEarlierKeys = false;
   /** A read waits for this after it has taken its result, as if the reply were delayed. */
   answers: Promise<void> = Promise.resolve();
 
@@ -48,6 +49,14 @@ class MemoryKeyRows implements KeyRows {
     const key = this.known.get(hash);
     await this.answers;
     return key;
+  }
+
+  async macSecret(): Promise<Buffer> {
+    return Buffer.alloc(32, 7);
+  }
+
+  async hasKeysWithoutMac(): Promise<boolean> {
+    return this.hasEarlierKeys;
   }
 
   async revoke(keyId: string): Promise<KeyRecord | undefined> {
@@ -99,6 +108,52 @@ t.test("keys", async (t) => {
     for (const secret of good) t.ok(!(keys.find(secret) instanceof Promise), secret);
     t.equal(rows.asked, 10 + 110_000);
   });
+
+  t.test("that are guessed cost no read, and the real ones one", async (t) => {
+    const { keys, rows } = setUp();
+    await keys.start();
+    const made = await keys.create("account", "laptop", 10);
+    assert.ok(made.kind === "created");
+    const { key } = made;
+    const guesses = ["", "good", "sk-ant-1", key.slice(0, -1), `${key}A`, key.slice(0, 43), "tg-"];
+    const digit = (at: number) => (key[at] === "A" ? "B" : "A");
+    for (let at = 3; at < key.length; at += 1) {
+      guesses.push(key.slice(0, at) + digit(at) + key.slice(at + 1));
+    }
+    for (const guess of guesses) t.equal(keys.find(guess), undefined, guess);
+    t.equal(rows.asked, 0);
+    t.equal((await keys.find(key))?.id, made.id);
+    t.equal(rows.asked, 1);
+  });
+
+  t.test(
+    "of earlier versions are found, and guesses like them never fill the ledger",
+    async (t) => {
+      const { keys, rows, clock } = setUp();
+      const old = `tg-${"o".repeat(40)}`;
+      rows.hasEarlierKeys = true;
+      await keys.start();
+      const record = rows.add(old);
+      t.equal(await keys.find(old), record);
+      const guessOf = (n: number) => `tg-${String(n).padStart(40, "0")}`;
+      let arrive: () => void = () => {};
+      rows.answers = new Promise((resolve) => {
+        arrive = resolve;
+      });
+      const found = Array.from({ length: 1_000 }, async (_, n) => keys.find(guessOf(n)));
+      arrive();
+      const results = await Promise.allSettled(found);
+      t.equal(results.filter(({ status }) => status === "fulfilled").length, 64);
+      t.equal(rows.asked, 65);
+      t.equal(await keys.find(guessOf(1_000)), undefined, "read again when there is room");
+      // The last of them is revoked. The next check, in the background, finds that none is left.
+      rows.hasEarlierKeys = false;
+      clock.ms += MINUTE_MS;
+      await keys.find(guessOf(1_001));
+      t.equal(keys.find(guessOf(1_002)), undefined);
+      t.equal(rows.asked, 67);
+    },
+  );
 
   t.test("survive a flood of guesses while the ledger is down", async (t) => {
     const { keys, rows } = setUp(2_000);

@@ -30,7 +30,7 @@ t.test("keys", async (t) => {
     const session = await customer();
     const { status, body } = await session.post("/keys", { name: " máy tính " });
     t.equal(status, 201);
-    t.match(body.key, /^tg-[\w-]{40}$/);
+    t.match(body.key, /^tg-[\w-]{48}$/);
     t.strictSame([body.name, body.prefix], ["máy tính", body.key.slice(0, 10)]);
     const list = await session.get("/keys");
     const [key] = list.body.data;
